@@ -1,0 +1,2 @@
+//! Stub.
+#![forbid(unsafe_code)]

@@ -1,0 +1,268 @@
+"""Types of the compiled module. Every function here only translates; the work is done in Rust, with the GIL released.
+
+Axis order is NumPy's (reversed FITS) everywhere in this module, indices are 0-based. Region coordinates are 0-based
+pixel coordinates (x, y) whose integers are pixel centres.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+#: Section of an image: one (start, count, step) per NumPy axis; step may be negative.
+Section = Sequence[tuple[int, int, int]]
+#: Called now and then with (bytes done, bytes in all); returning False cancels.
+Progress = Callable[[int, int], bool | None]
+
+class TachyfitsError(Exception): ...
+class FitsIoError(TachyfitsError, OSError): ...
+class FitsFormatError(TachyfitsError, ValueError): ...
+class UsageError(TachyfitsError, ValueError): ...
+class LimitError(TachyfitsError, ValueError): ...
+class TachyfitsWarning(UserWarning): ...
+
+def build_info() -> dict[str, Any]: ...  # version, tier, tiers (available), cores, rustc, profile
+def error_codes() -> list[tuple[str, str, str]]: ...  # (code, kind, what it means)
+def statistics() -> list[tuple[str, str]]: ...  # the reductions: (name, one line)
+
+@final
+class FitsFile:
+    """An open FITS file: its HDUs. Costs the headers."""
+
+    @staticmethod
+    def open(path: str | os.PathLike[str], *, strict: bool = False, storage: str = "pread") -> FitsFile: ...
+    @staticmethod
+    def from_bytes(data: bytes, *, name: str = "<bytes>", strict: bool = False) -> FitsFile: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def storage(self) -> str: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def hdu(self, index: int) -> Hdu: ...
+
+@final
+class Hdu:
+    """One header and data unit."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def kind(self) -> str: ...  # "primary" "image" "random groups" "binary table" "ascii table" or the XTENSION value
+    @property
+    def extname(self) -> str | None: ...
+    @property
+    def extver(self) -> int: ...
+    @property
+    def header_offset(self) -> int: ...
+    @property
+    def data_offset(self) -> int: ...
+    @property
+    def data_bytes(self) -> int: ...
+    @property
+    def data_bytes_present(self) -> int: ...
+    @property
+    def axes(self) -> list[int]: ...  # NAXIS1, NAXIS2, ... (FITS order)
+    @property
+    def has_image(self) -> bool: ...  # an array of pixels, at least NAXIS = 1
+    def header(self) -> Header: ...
+    def image(self) -> Image: ...  # FitsFormatError / UsageError when it is none
+    def group_parameters(self) -> dict[str, NDArray[np.float64]]: ...  # random groups
+
+@final
+class Header:
+    """The cards, in order."""
+
+    def cards(self) -> list[tuple[str, Any, str]]: ...  # (keyword, value, comment); value None = undefined; commentary: text
+    def raw(self) -> bytes: ...  # the header blocks as they stand in the file
+    def get(self, keyword: str) -> Any: ...  # first of duplicates; KeyError
+    def __contains__(self, keyword: str) -> bool: ...
+    def __len__(self) -> int: ...
+
+@final
+class Image:
+    """Pixels of one HDU, read when asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def bitpix(self) -> int: ...
+    @property
+    def bscale(self) -> float: ...
+    @property
+    def bzero(self) -> float: ...
+    @property
+    def blank(self) -> int | None: ...
+    @property
+    def unit(self) -> str | None: ...
+    @property
+    def dtype(self) -> str: ...  # what read() gives by default: "float32", "int16", ...; "float64" where scaled or with BLANK
+    @property
+    def stored_dtype(self) -> str: ...  # BITPIX as a NumPy name: "uint8" "int16" "int32" "int64" "float32" "float64"
+    @property
+    def last_report(self) -> Report | None: ...  # of the latest operation on this object
+
+    def read(
+        self,
+        section: Section | None = None,
+        *,
+        dtype: str | None = None,  # None, "float32", "float64", "exact" (integers, conventions applied), "raw" (stored values)
+        out: NDArray[Any] | None = None,
+        threads: int = 0,
+        progress: Progress | None = None,
+    ) -> NDArray[Any]: ...
+    def stats(
+        self,
+        section: Section | None = None,
+        *,
+        regions: Sequence[Region] | None = None,
+        threads: int = 0,
+        progress: Progress | None = None,
+    ) -> list[Stats]: ...  # one state per region, or one for the whole section
+    def total(
+        self, section: Section | None = None, *, threads: int = 0, progress: Progress | None = None
+    ) -> tuple[int, float]: ...  # (count of good pixels, sum): the plain sum, the cheapest reduction
+    def reduce(
+        self,
+        statistics: Sequence[str],  # names of statistics()
+        axes: Sequence[int],  # NumPy axes to reduce
+        section: Section | None = None,
+        *,
+        regions: Sequence[Region] | None = None,  # only when both sky axes (the last two) are reduced
+        ddof: int = 0,
+        threads: int = 0,
+        progress: Progress | None = None,
+    ) -> dict[str, NDArray[Any]]: ...  # each of the kept axes' shape; with regions a leading axis of len(regions)
+    def moment(
+        self,
+        order: int,  # 0, 1, 2
+        axis: int,
+        coordinates: NDArray[np.float64],  # one per pixel along the axis (of the section), in the axis' unit
+        section: Section | None = None,
+        *,
+        threads: int = 0,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]: ...
+    def histogram(
+        self,
+        low: float,
+        high: float,
+        bins: int,
+        section: Section | None = None,
+        *,
+        regions: Sequence[Region] | None = None,
+        threads: int = 0,
+        progress: Progress | None = None,
+    ) -> Histogram: ...
+    def cutout(
+        self,
+        path: str | os.PathLike[str],
+        section: Section,
+        *,
+        drop_axes: Sequence[int] = (),  # degenerate NumPy axes to leave out
+        overwrite: bool = False,
+        threads: int = 0,
+        progress: Progress | None = None,
+    ) -> None: ...
+    def linear_axis(self, axis: int) -> LinearAxis: ...
+
+@final
+class LinearAxis:
+    """One world axis as the header describes it, when it is linear."""
+
+    @property
+    def ctype(self) -> str: ...
+    @property
+    def cunit(self) -> str: ...
+    @property
+    def restfrq(self) -> float | None: ...
+    @property
+    def coupled(self) -> bool: ...  # a CD or PC term mixes it with another axis
+    def values(self, start: int, count: int, step: int) -> NDArray[np.float64]: ...
+
+@final
+class Region:
+    """Pixels of the plane whose centres lie inside (borders included)."""
+
+    @staticmethod
+    def box(x: float, y: float, width: float, height: float) -> Region: ...  # centre and full size
+    @staticmethod
+    def circle(x: float, y: float, radius: float) -> Region: ...
+    @staticmethod
+    def ellipse(x: float, y: float, semi_x: float, semi_y: float, angle_degrees: float = 0.0) -> Region: ...
+    @staticmethod
+    def polygon(vertices: Sequence[tuple[float, float]]) -> Region: ...
+    def mask(self, height: int, width: int) -> NDArray[np.bool_]: ...
+
+@final
+class Stats:
+    """Mergeable state of a set of pixels. Pickles. NaN and BLANK are counted in `nan` and otherwise ignored."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def nan(self) -> int: ...
+    @property
+    def sum(self) -> float: ...
+    @property
+    def mean(self) -> float: ...
+    @property
+    def rms(self) -> float: ...  # about zero
+    @property
+    def std(self) -> float: ...  # about the mean, ddof = 0
+    @property
+    def min(self) -> float: ...
+    @property
+    def max(self) -> float: ...
+    @property
+    def min_position(self) -> tuple[int, ...] | None: ...
+    @property
+    def max_position(self) -> tuple[int, ...] | None: ...
+    def standard_deviation(self, ddof: int = 0) -> float: ...
+    def merge(self, later: Stats) -> Stats: ...
+
+@final
+class Histogram:
+    """Counts in equal bins over [low, high], both ends inside. Mergeable. Pickles."""
+
+    @property
+    def counts(self) -> NDArray[np.uint64]: ...
+    @property
+    def edges(self) -> NDArray[np.float64]: ...
+    @property
+    def below(self) -> int: ...
+    @property
+    def above(self) -> int: ...
+    @property
+    def nan(self) -> int: ...
+    def merge(self, later: Histogram) -> Histogram: ...
+
+@final
+class Report:
+    """What an operation cost."""
+
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def io_seconds(self) -> float: ...
+    @property
+    def compute_seconds(self) -> float: ...
+    @property
+    def wall_seconds(self) -> float: ...
+    @property
+    def hidden_fraction(self) -> float: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def buffering(self) -> str: ...
+    @property
+    def storage(self) -> str: ...
