@@ -1,0 +1,83 @@
+# People and continuous integration use the same targets; `make help` lists them.
+#
+# `make demo` and `make test` set up everything themselves: a virtual environment in .venv, the compiled module
+# in it, and what the tests need. The stamp files in .venv make the second call quick; a changed Rust source
+# or pyproject.toml builds again, a changed Python file needs nothing (the package is installed editable).
+# Written for GNU make 3.81 and newer, and for a path with spaces: every path here is relative.
+
+# Overridable: make PYTHON=python3.12, make demo FILE=cube.fits, make bench ARGS="--small", make fuzz FUZZ_SECONDS=600.
+PYTHON ?=
+FILE ?=
+ARGS ?=
+FUZZ_SECONDS ?= 120
+
+export PYTHON
+export PATH := $(PATH):$(HOME)/.cargo/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# maturin refuses to choose between a conda environment and .venv.
+unexport CONDA_PREFIX
+
+VENV := .venv
+PY := $(VENV)/bin/python
+EXTRAS := plot,test
+
+RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test check bench docs fuzz wheel clean require
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+		awk -F '|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+demo: $(VENV)/built ## make a cube of a galaxy, measure it, compare with the truth; FILE=cube.fits uses yours
+	$(PY) -m tachyfits.demo $(if $(FILE),"$(FILE)") $(ARGS)
+
+test: $(VENV)/built ## every test: Rust, Python, and both again under each vector tier
+	$(PY) tools/steps.py test
+
+check: $(VENV)/checkers ## formats, lints, types, documentation, architecture; no network but for the set-up
+	$(PY) tools/steps.py check
+
+bench: $(VENV)/built ## the benchmarks beside the peers that are installed; ARGS="--small" for a quick round
+	$(PY) -m bench setup
+	$(PY) -m bench $(ARGS)
+
+docs: $(VENV)/checkers ## the Rust and Python reference as HTML
+	cargo doc --workspace --no-deps
+	$(PY) -m pdoc --output-directory site/python tachyfits
+	@echo "Rust:   target/doc/tachyfits/index.html"
+	@echo "Python: site/python/index.html"
+
+fuzz: require ## each fuzz target for FUZZ_SECONDS=120
+	@tools/require nightly
+	@set -e; targets=$$(cargo +nightly fuzz list); for target in $$targets; do \
+		echo "fuzz $$target for $(FUZZ_SECONDS) s"; \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS); \
+	done
+
+wheel: $(VENV)/environment ## a wheel for this machine's kind, in target/wheels
+	$(PY) -m maturin build --release
+
+clean: ## remove what was made here (the environment, builds, pictures)
+	rm -rf $(VENV) target fuzz/target site demo-output bench/build
+	find python -name '*.so' -exec rm {} +
+
+# The set-up. The checks of `require` run each time (a few milliseconds); being order-only they rebuild nothing.
+
+require:
+	@tools/require python rust linker >/dev/null
+
+$(VENV)/environment: | require
+	rm -rf $(VENV)
+	"$$(tools/require python)" -m venv $(VENV)
+	$(PY) -m pip install --quiet 'maturin>=1.9,<2'
+	@touch $@
+
+$(VENV)/built: $(RUST_SOURCES) Cargo.toml Cargo.lock pyproject.toml $(VENV)/environment | require
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(PY) -m maturin develop --release --extras $(EXTRAS)
+	@touch $@
+
+$(VENV)/checkers: pyproject.toml $(VENV)/built
+	$(PY) -m pip install --quiet mypy pdoc ruff
+	@touch $@

@@ -1,0 +1,137 @@
+"""Runs the steps of `make test` or `make check` one after another, and sums up at the end.
+
+A failed step does not stop the next ones: one run shows everything that is wrong. The exit status is 0 only when
+every step passed. Needs nothing but the standard library; run with the environment's Python from the repository root.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+PYTHON = sys.executable
+PYTEST = [PYTHON, "-m", "pytest"]
+
+#: The compiled module cannot be linked as a test program without Python's own development files, and holds
+#: translation only; the Python tests are its tests.
+RUST_TESTS = ["--workspace", "--exclude", "tachyfits-python", "--no-fail-fast"]
+
+#: Python tests in which numbers are computed: these run again under each vector tier.
+NUMERIC_TESTS = ["tests/python"]
+
+PYTHON_CODE = ["python", "tests", "tools", "bench", "examples"]
+
+COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
+CARGO_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
+PYTEST_RESULT = re.compile(r"^=* ?((?:\d+ [a-z]+,? ?)+in [0-9.]+s.*?)[ =]*$")
+
+
+@dataclass
+class Step:
+    """One command and what became of it."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    code: int | None = None
+    seconds: float = 0.0
+    counts: list[int] = field(default_factory=lambda: [0, 0, 0])
+    pytest_line: str = ""
+
+    def run(self) -> None:
+        """Run the command, passing its output on line by line and noting the counts in it."""
+        words = [f"{key}={value}" for key, value in self.environment.items()]
+        print(f"\n--- {self.name}: {' '.join(words + self.command)}", flush=True)
+        started = time.monotonic()
+        with subprocess.Popen(
+            self.command,
+            env=os.environ | self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                print(line, end="", flush=True)
+                self._note(COLOUR_CODES.sub("", line).rstrip())
+        self.code = process.returncode
+        self.seconds = time.monotonic() - started
+
+    def _note(self, line: str) -> None:
+        if found := CARGO_RESULT.match(line):
+            self.counts = [old + int(new) for old, new in zip(self.counts, found.groups(), strict=True)]
+        elif found := PYTEST_RESULT.match(line):
+            self.pytest_line = found.group(1)
+
+    def summary(self) -> str:
+        """One line: verdict, seconds, name, and the counts where there are any."""
+        verdict = "ok    " if self.code == 0 else "FAILED"
+        counts = self.pytest_line
+        if any(self.counts):
+            counts = "{} passed, {} failed, {} ignored".format(*self.counts)
+        return f"{verdict} {self.seconds:6.1f} s  {self.name:<28} {counts}".rstrip()
+
+
+def test_steps() -> Iterator[Step]:
+    """Rust, each vector tier, then all of Python: last, so that its summary is what stays on the screen."""
+    from tachyfits import _core
+
+    yield Step("Rust", ["cargo", "test", *RUST_TESTS])
+    for tier in _core.build_info()["tiers"]:
+        forced = {"TACHYFITS_TIER": tier}
+        yield Step(f"Rust kernels, {tier}", ["cargo", "test", "--package", "tachyfits-kernels"], forced)
+        yield Step(f"Python numbers, {tier}", [*PYTEST, "--quiet", *NUMERIC_TESTS], forced)
+    yield Step("Python", PYTEST)
+
+
+def check_steps() -> Iterator[Step]:
+    """What a change must pass besides the tests."""
+    code = [path for path in PYTHON_CODE if os.path.isdir(path)]
+    yield Step("Cargo.lock is current", ["cargo", "fetch", "--locked"])
+    yield Step("Rust format", ["cargo", "fmt", "--all", "--check"])
+    yield Step(
+        "Rust lints", ["cargo", "clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]
+    )
+    yield Step(
+        "Rust documentation",
+        ["cargo", "doc", "--workspace", "--no-deps"],
+        {"RUSTDOCFLAGS": "--deny warnings"},
+    )
+    yield Step("Python format", [PYTHON, "-m", "ruff", "format", "--check", *code])
+    yield Step("Python lints", [PYTHON, "-m", "ruff", "check", *code])
+    yield Step("Python types", [PYTHON, "-m", "mypy", "python/tachyfits"])
+    yield Step("stubs match the module", [PYTHON, "-m", "mypy.stubtest", "tachyfits._core"])
+    yield Step("architecture", [*PYTEST, "--quiet", "tests/python/test_architecture.py"])
+    if shutil.which("cargo-deny"):
+        yield Step("licences and advisories", ["cargo", "deny", "check"])
+    else:
+        print("not run: licences and advisories (to run them: cargo install cargo-deny)")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the named set of steps; 0 when all passed, 1 when one failed, 2 when there is no such set."""
+    sets = {"test": test_steps, "check": check_steps}
+    if len(arguments) != 1 or arguments[0] not in sets:
+        print(f"usage: steps.py {'|'.join(sets)}", file=sys.stderr)
+        return 2
+    steps = list(sets[arguments[0]]())
+    for step in steps:
+        step.run()
+    print(f"\n--- summary of make {arguments[0]}")
+    for step in steps:
+        print(step.summary())
+    failed = sum(step.code != 0 for step in steps)
+    print(f"{len(steps) - failed} of {len(steps)} steps passed", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
