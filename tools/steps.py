@@ -1,7 +1,7 @@
 """Runs the steps of `make test` or `make check` one after another, and sums up at the end.
 
-A failed step does not stop the next ones: one run shows everything that is wrong. The exit status is 0 only when
-every step passed. Needs nothing but the standard library; run with the environment's Python from the repository root.
+A failed step does not stop the next ones: one run shows everything that is wrong. The exit status
+is 0 only when every step passed. Run with the environment's Python from the repository root.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 PYTHON = sys.executable
 PYTEST = [PYTHON, "-m", "pytest"]
 
-#: The compiled module cannot be linked as a test program without Python's own development files, and holds
-#: translation only; the Python tests are its tests.
+#: The compiled module cannot be linked as a test program without Python's own development files,
+#: and holds translation only; the Python tests are its tests.
 RUST_TESTS = ["--workspace", "--exclude", "tachyfits-python", "--no-fail-fast"]
 
 #: Python tests in which numbers are computed: these run again under each vector tier.
@@ -67,7 +67,7 @@ class Step:
 
     def _note(self, line: str) -> None:
         if found := CARGO_RESULT.match(line):
-            self.counts = [old + int(new) for old, new in zip(self.counts, found.groups(), strict=True)]
+            self.counts = [a + int(b) for a, b in zip(self.counts, found.groups(), strict=True)]
         elif found := PYTEST_RESULT.match(line):
             self.pytest_line = found.group(1)
 
@@ -81,25 +81,25 @@ class Step:
 
 
 def test_steps() -> Iterator[Step]:
-    """Rust, each vector tier, then all of Python: last, so that its summary is what stays on the screen."""
+    """Rust, each vector tier, then Python: last, so that its summary stays on the screen."""
     from tachyfits import _core
 
+    kernels = ["cargo", "test", "--package", "tachyfits-kernels", "--no-fail-fast"]
     yield Step("Rust", ["cargo", "test", *RUST_TESTS])
     for tier in _core.build_info()["tiers"]:
         forced = {"TACHYFITS_TIER": tier}
-        yield Step(f"Rust kernels, {tier}", ["cargo", "test", "--package", "tachyfits-kernels"], forced)
+        yield Step(f"Rust kernels, {tier}", kernels, forced)
         yield Step(f"Python numbers, {tier}", [*PYTEST, "--quiet", *NUMERIC_TESTS], forced)
     yield Step("Python", PYTEST)
 
 
 def check_steps() -> Iterator[Step]:
-    """What a change must pass besides the tests."""
+    """List what a change must pass besides the tests."""
     code = [path for path in PYTHON_CODE if os.path.isdir(path)]
     yield Step("Cargo.lock is current", ["cargo", "fetch", "--locked"])
     yield Step("Rust format", ["cargo", "fmt", "--all", "--check"])
-    yield Step(
-        "Rust lints", ["cargo", "clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]
-    )
+    clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]
+    yield Step("Rust lints", clippy)
     yield Step(
         "Rust documentation",
         ["cargo", "doc", "--workspace", "--no-deps"],
@@ -117,7 +117,7 @@ def check_steps() -> Iterator[Step]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the named set of steps; 0 when all passed, 1 when one failed, 2 when there is no such set."""
+    """Run the named set of steps; 0 when all passed, 1 when one failed, 2 for an unknown name."""
     sets = {"test": test_steps, "check": check_steps}
     if len(arguments) != 1 or arguments[0] not in sets:
         print(f"usage: steps.py {'|'.join(sets)}", file=sys.stderr)

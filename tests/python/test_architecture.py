@@ -1,0 +1,298 @@
+"""The rules of the house that no compiler checks.
+
+Who may use whom, where the unsafe code is, who opens files, how long files and functions are.
+
+Reads sources only, apart from one import of the package in a process of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+CRATES = ROOT / "crates"
+PACKAGE = ROOT / "python" / "tachyfits"
+
+LONGEST_FILE = 600
+LONGEST_FUNCTION = 60
+
+#: Crate to the crates of this house that it may use; nothing points up.
+ARROWS = {
+    "tachyfits-kernels": set(),
+    "tachyfits-format": {"tachyfits-kernels"},
+    "tachyfits-io": set(),
+    "tachyfits": {"tachyfits-format", "tachyfits-io", "tachyfits-kernels"},
+    "tachyfits-python": {"tachyfits"},
+}
+
+#: The only files with unsafe code: vector tiers, memory maps, direct I/O, NumPy's buffers.
+UNSAFE_FILES = {
+    "tachyfits-kernels/src/isa.rs",
+    "tachyfits-io/src/mmap.rs",
+    "tachyfits-io/src/file.rs",
+    "tachyfits-python/src/buffer.rs",
+}
+
+#: What each crate's own code (tests aside) has no business with.
+FORBIDDEN_PATHS = {
+    "tachyfits-kernels": r"std::(fs|io|net|process|path)\b",
+    "tachyfits-format": r"std::(fs|net|process|thread)\b|std::io::(Read|Write|Seek)\b",
+    "tachyfits": r"std::(fs|net|process)\b",
+    "tachyfits-python": r"std::(fs|net|process)\b",
+}
+
+#: Imported only inside the functions that need them: importing tachyfits costs NumPy and no more.
+HEAVY_LIBRARIES = {"astropy", "dask", "matplotlib", "pandas", "pyarrow", "xarray"}
+
+#: Parts of the Python package that stand on the API; the API does not know them.
+ABOVE_THE_API = ("cli", "demo", "server")
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+RUST_TOKEN = re.compile(
+    r"""
+      (?P<line_comment>//[^\n]*)
+    | (?P<block_comment>/\*)
+    | (?P<raw>b?r(?P<hashes>\#*)".*?"(?P=hashes))
+    | (?P<text>b?"(?:\\.|[^"\\])*")
+    | (?P<character>b?'(?:\\(?:x..|u\{[^}]*\}|.)|[^'\\\n])')
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def rust_code(source: str) -> str:
+    """`source` with comments, strings and character literals blanked out, line for line."""
+    pieces = []
+    position = 0
+    while found := RUST_TOKEN.search(source, position):
+        end = found.end() if found["block_comment"] is None else block_comment_end(source, found)
+        pieces.append(source[position : found.start()])
+        pieces.append(re.sub(r"[^\n]", " ", source[found.start() : end]))
+        position = end
+    return "".join(pieces) + source[position:]
+
+
+def block_comment_end(source: str, start: re.Match[str]) -> int:
+    """Where the comment opened at `start` ends; Rust's block comments nest."""
+    depth = 1
+    for found in re.compile(r"/\*|\*/").finditer(source, start.end()):
+        depth += 1 if found.group() == "/*" else -1
+        if depth == 0:
+            return found.end()
+    return len(source)
+
+
+def closing_brace(code: str, opening: int) -> int:
+    """Return the index of the brace that closes the one at `opening`; `code` is of `rust_code`."""
+    depth = 0
+    for index in range(opening, len(code)):
+        depth += {"{": 1, "}": -1}.get(code[index], 0)
+        if depth == 0:
+            return index
+    return len(code) - 1
+
+
+def without_tests(code: str) -> str:
+    """`code` without its `#[cfg(test)]` modules."""
+    while found := re.search(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*mod\s+\w+\s*\{", code):
+        end = closing_brace(code, found.end() - 1) + 1
+        code = code[: found.start()] + "\n" * code[found.start() : end].count("\n") + code[end:]
+    return code
+
+
+def rust_functions(code: str) -> Iterator[tuple[str, int, int]]:
+    """(name, first line, lines) of each function with a body."""
+    for found in re.finditer(r"\bfn\s+(\w+)", code):
+        body = function_body(code, found.end())
+        if body is not None:
+            first = line_of(code, found.start())
+            yield found[1], first, line_of(code, closing_brace(code, body)) + 1 - first
+
+
+def function_body(code: str, start: int) -> int | None:
+    """Return the index of a function's opening brace, None for a declaration without a body."""
+    depth = 0  # of brackets: `[f32; 16]` in a signature ends nothing
+    for index in range(start, len(code)):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(code[index], 0)
+        if depth == 0 and code[index] in "{;":
+            return index if code[index] == "{" else None
+    return None
+
+
+def line_of(text: str, index: int) -> int:
+    """Return the line number (from 1) of the character at `index`."""
+    return text.count("\n", 0, index) + 1
+
+
+def python_functions(source: str) -> Iterator[tuple[str, int, int]]:
+    """(name, first line, lines) of each function; its docstring is not counted."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, FUNCTIONS):
+            lines = (node.end_lineno or node.lineno) + 1 - node.lineno
+            if ast.get_docstring(node, clean=False) is not None:
+                lines -= (node.body[0].end_lineno or 0) + 1 - node.body[0].lineno
+            yield node.name, node.lineno, lines
+
+
+def sources(*suffixes: str) -> list[Path]:
+    """List the project's own files with one of these suffixes, build outputs left out."""
+    found: list[Path] = []
+    for folder in ("bench", "crates", "examples", "fuzz", "python", "tests", "tools", "web"):
+        found += (path for path in (ROOT / folder).rglob("*") if path.suffix in suffixes)
+    outside = {"target", "build", "data", "record", "corpus", "artifacts", "node_modules", ".venv"}
+    return sorted(path for path in found if not outside & set(path.relative_to(ROOT).parts))
+
+
+def place(path: Path, line: int = 0) -> str:
+    """How a message names a file."""
+    return str(path.relative_to(ROOT)) + (f":{line}" if line else "")
+
+
+def crate_sources(crate: str) -> list[Path]:
+    """List the Rust files that a crate is made of (not its tests and benches)."""
+    return sorted((CRATES / crate / "src").rglob("*.rs"))
+
+
+def imported_modules(path: Path, *, top_level_only: bool) -> set[str]:
+    """Absolute names of what a module of the package imports; type-checking blocks aside."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    package = ["tachyfits", *path.relative_to(PACKAGE).parent.parts]
+    names: set[str] = set()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parents = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*parents, *([node.module] if node.module else [])])
+            names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            waiting += node.orelse
+        elif not (top_level_only and isinstance(node, FUNCTIONS)):
+            waiting += ast.iter_child_nodes(node)
+    return names
+
+
+def part_of_package(path: Path) -> str:
+    """Name the part that a file belongs to: `cli`, `plot`, ...; `api` for the rest."""
+    part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return part if part in (*ABOVE_THE_API, "plot", "__main__") else "api"
+
+
+def test_every_crate_has_its_arrows() -> None:
+    assert {path.parent.name for path in CRATES.glob("*/Cargo.toml")} == set(ARROWS)
+
+
+@pytest.mark.parametrize("crate", ARROWS)
+def test_crates_use_only_what_is_below_them(crate: str) -> None:
+    manifest = tomllib.loads((CRATES / crate / "Cargo.toml").read_text(encoding="utf-8"))
+    tables = [manifest, *manifest.get("target", {}).values()]
+    kinds = ("dependencies", "dev-dependencies", "build-dependencies")
+    used = {name for table in tables for kind in kinds for name in table.get(kind, {})}
+    ours = {name for name in used if name in ARROWS} - {crate}
+    assert ours <= ARROWS[crate], f"{crate} may not use {sorted(ours - ARROWS[crate])}"
+
+
+@pytest.mark.parametrize("crate", FORBIDDEN_PATHS)
+def test_files_and_sockets_are_left_to_the_io_crate(crate: str) -> None:
+    offenders = []
+    for path in crate_sources(crate):
+        code = without_tests(rust_code(path.read_text(encoding="utf-8")))
+        for found in re.finditer(FORBIDDEN_PATHS[crate], code):
+            offenders.append(f"{place(path, line_of(code, found.start()))}: {found[0]}")
+    assert not offenders, "\n".join(offenders)
+
+
+def test_unsafe_code_stays_at_its_addresses() -> None:
+    offenders = []
+    for path in sources(".rs"):
+        if path.is_relative_to(CRATES) and path.relative_to(CRATES).as_posix() in UNSAFE_FILES:
+            continue
+        code = rust_code(path.read_text(encoding="utf-8"))
+        for found in re.finditer(r"\bunsafe\b", code):
+            offenders.append(place(path, line_of(code, found.start())))
+    assert not offenders, "unsafe code outside its addresses:\n" + "\n".join(offenders)
+
+
+def test_the_format_crate_forbids_unsafe_code() -> None:
+    library = (CRATES / "tachyfits-format/src/lib.rs").read_text(encoding="utf-8")
+    assert "#![forbid(unsafe_code)]" in library
+
+
+@pytest.mark.parametrize("part", ["api", "plot"])
+def test_the_api_does_not_know_what_stands_on_it(part: str) -> None:
+    above = tuple(f"tachyfits.{name}" for name in ABOVE_THE_API)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if part_of_package(path) == part:
+            imports = imported_modules(path, top_level_only=False)
+            assert not {name for name in imports if name.startswith(above)}, place(path)
+
+
+def test_the_api_imports_plots_only_when_one_is_drawn() -> None:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if part_of_package(path) == "api":
+            imports = imported_modules(path, top_level_only=True)
+            assert not {name for name in imports if name.startswith("tachyfits.plot")}, place(path)
+
+
+def test_plots_do_not_know_the_compiled_module() -> None:
+    for path in sorted((PACKAGE / "plot").rglob("*.py")):
+        imports = imported_modules(path, top_level_only=False)
+        assert not {name for name in imports if name.startswith("tachyfits._core")}, place(path)
+
+
+@pytest.mark.parametrize("module", ["tachyfits", "tachyfits.cli"])
+def test_importing_costs_no_heavy_library(module: str) -> None:
+    program = f"import sys, {module}; print(*sys.modules)"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not HEAVY_LIBRARIES & {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_files_are_short() -> None:
+    lengths = {
+        path: len(path.read_text(encoding="utf-8").splitlines())
+        for path in sources(".c", ".css", ".h", ".js", ".py", ".pyi", ".rs")
+    }
+    offenders = [f"{place(path)}: {n} lines" for path, n in lengths.items() if n > LONGEST_FILE]
+    assert not offenders, f"longer than {LONGEST_FILE} lines:\n" + "\n".join(offenders)
+
+
+def test_functions_are_short() -> None:
+    offenders = []
+    for path in sources(".py", ".rs"):
+        source = path.read_text(encoding="utf-8")
+        is_rust = path.suffix == ".rs"
+        functions = rust_functions(rust_code(source)) if is_rust else python_functions(source)
+        for name, line, lines in functions:
+            if lines > LONGEST_FUNCTION:
+                offenders.append(f"{place(path, line)}: {name} has {lines} lines")
+    assert not offenders, f"longer than {LONGEST_FUNCTION} lines:\n" + "\n".join(offenders)
+
+
+def test_the_rust_reader_reads_rust() -> None:
+    source = (
+        'fn a<\'x>(c: char) -> bool {\n    // unsafe { \n    c == \'{\' || "}\\"" == r#"}"#\n}\n'
+        "#[cfg(test)]\nmod tests {\n    fn b() {}\n}\n"
+        "/* } /* } */ unsafe */ fn d();\nfn e(lanes: [f32; 16]) {\n}\n"
+    )
+    code = rust_code(source)
+    assert "unsafe" not in code
+    assert code.count("\n") == source.count("\n")
+    assert list(rust_functions(code)) == [("a", 1, 4), ("b", 7, 1), ("e", 10, 2)]
+    assert list(rust_functions(without_tests(code))) == [("a", 1, 4), ("e", 10, 2)]
