@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "errors.md"
 HEAD = """\
 # Errors and warnings
 
-<!-- Written by tools/error_page.py from the table in the code; `make check` says when it is not current. -->
+<!-- Written by tools/error_page.py from the table in the code; `make check` compares the two. -->
 
 Each error says the file, the HDU (counted from 0), the keyword or card, the byte offset, what was
 expected, what was found, and on a line of its own what to do. The code is stable: programs may look
