@@ -1,0 +1,68 @@
+"""tachyfits: FITS images and cubes, decoded inside the loop that consumes them.
+
+Axis order in Python is NumPy's (reversed FITS): a cube has shape (z, y, x), and an axis is a NumPy
+index or a FITS letter ("x" is NAXIS1). Pixel coordinates are 0-based, integers are pixel centres.
+
+>>> import tachyfits as tf
+>>> with tf.open("cube.fits") as file:
+...     cube = file[0]
+...     print(cube.shape, cube.dtype, cube.unit)
+...     print(cube[1:, 2, ::-1].shape, cube.mean())
+(3, 4, 5) float32 Jy/beam
+(2, 5) 29.5
+"""
+
+from tachyfits._axes import WorldAxis
+from tachyfits._core import (
+    FitsFormatError,
+    FitsIoError,
+    Histogram,
+    LimitError,
+    Report,
+    Stats,
+    TachyfitsError,
+    TachyfitsWarning,
+    UsageError,
+    __version__,
+    build_info,
+    error_codes,
+    statistics,
+)
+from tachyfits._errors import NotFoundError
+from tachyfits._file import File, open  # noqa: A004 - tf.open is the name people expect
+from tachyfits._hdu import Hdu
+from tachyfits._header import Card, Header
+from tachyfits._image import Image
+from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
+from tachyfits._results import Plane, Spectrum
+
+__all__ = [
+    "Box",
+    "Card",
+    "Circle",
+    "Ellipse",
+    "File",
+    "FitsFormatError",
+    "FitsIoError",
+    "Hdu",
+    "Header",
+    "Histogram",
+    "Image",
+    "LimitError",
+    "NotFoundError",
+    "Plane",
+    "Polygon",
+    "Region",
+    "Report",
+    "Spectrum",
+    "Stats",
+    "TachyfitsError",
+    "TachyfitsWarning",
+    "UsageError",
+    "WorldAxis",
+    "__version__",
+    "build_info",
+    "error_codes",
+    "open",
+    "statistics",
+]

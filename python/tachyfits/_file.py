@@ -1,0 +1,273 @@
+"""File: an open FITS file as a sequence of HDUs, and the function that opens it.
+
+Opening costs the headers. Nothing here reads pixels.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import overload
+
+from tachyfits import _core
+from tachyfits._errors import not_found, usage
+from tachyfits._hdu import Hdu
+from tachyfits._image import Image
+from tachyfits._threads import check_threads
+
+#: Ways of reading a file; see `open`.
+STORAGES = ("pread", "mmap", "direct")
+
+
+def open(  # noqa: A001 - tf.open is the name people expect
+    source: str | os.PathLike[str] | bytes | bytearray | memoryview,
+    *,
+    strict: bool = False,
+    storage: str = "pread",
+    threads: int = 0,
+) -> File:
+    """Open a FITS file. Costs the headers.
+
+    Parameters
+    ----------
+    source
+        A path (``.fits``, or ``.fits.gz``, which is decompressed into memory), or the bytes of a
+        file.
+    strict
+        Refuse what the FITS Standard does not allow, instead of reading it with a warning.
+    storage
+        How bytes are read: "pread" (positioned reads, the default), "mmap" (a memory map: the
+        process is killed by SIGBUS if another program truncates the file meanwhile), or "direct"
+        (past the page cache, for cubes far larger than memory).
+    threads
+        Default number of threads of the operations on this file; 0 means one per core.
+        Results do not depend on it.
+
+    Returns
+    -------
+    File
+        A context manager and a sequence of HDUs.
+
+    Raises
+    ------
+    FitsIoError
+        The file cannot be read (an OSError too).
+    FitsFormatError
+        It is no FITS file (a ValueError too).
+
+    Warns
+    -----
+    TachyfitsWarning
+        The file departs from the Standard; one warning lists how.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> with tf.open("cube.fits") as file:
+    ...     print(len(file), file[0].shape)
+    1 (3, 4, 5)
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        file = File(bytes(source), strict=strict, storage=storage, threads=threads)
+    else:
+        file = File(os.fspath(source), strict=strict, storage=storage, threads=threads)
+    if file.warnings:
+        listed = "\n".join(f"  - {warning}" for warning in file.warnings)
+        warnings.warn(f"{file.name}:\n{listed}", _core.TachyfitsWarning, stacklevel=2)
+    return file
+
+
+class File:
+    """An open FITS file: a sequence of HDUs. Make one with `tachyfits.open`.
+
+    ``file[0]`` is an HDU by its 0-based number, ``file["SCI"]`` by EXTNAME (any case, the first
+    of that name), ``file["SCI", 2]`` by EXTNAME and EXTVER.
+
+    A file pickles as its path and options: unpickling reopens it.
+    """
+
+    def __init__(
+        self, source: str | bytes, *, strict: bool = False, storage: str = "pread", threads: int = 0
+    ) -> None:
+        self._source = source
+        self._strict = strict
+        self._storage = storage
+        self._threads = check_threads(threads)
+        self._hdus: dict[int, Hdu] = {}
+        self._core: _core.FitsFile | None
+        if isinstance(source, bytes):
+            self._core = _core.FitsFile.from_bytes(source, strict=strict)
+        else:
+            self._core = _core.FitsFile.open(source, strict=strict, storage=storage)
+        self._name = self._core.name
+        self._warnings = tuple(self._core.warnings)
+
+    def _open_core(self) -> _core.FitsFile:
+        if self._core is None:
+            raise usage(
+                f"{self._name}: the file is closed",
+                "use it inside its 'with' block, or open it again with tf.open",
+            )
+        return self._core
+
+    @property
+    def name(self) -> str:
+        """The path, or "<bytes>"."""
+        return self._name
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the (decompressed) file."""
+        return self._open_core().bytes
+
+    @property
+    def storage(self) -> str:
+        """How the file is read."""
+        return self._open_core().storage
+
+    @property
+    def threads(self) -> int:
+        """Default number of threads of operations; 0 means one per core."""
+        return self._threads
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """How the file departs from the Standard."""
+        return self._warnings
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._core is None
+
+    def close(self) -> None:
+        """Close the file. Its HDUs cannot be used any more; closing twice is fine."""
+        self._core = None
+        for hdu in self._hdus.values():
+            if isinstance(hdu, Image):
+                hdu._release()
+        self._hdus.clear()
+
+    def __enter__(self) -> File:
+        self._open_core()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._open_core())
+
+    def __iter__(self) -> Iterator[Hdu]:
+        for index in range(len(self)):
+            yield self._at(index)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self[key]  # type: ignore[call-overload]
+        except (LookupError, TypeError, ValueError):
+            return False
+        return True
+
+    # An HDU may be anything, but most people index images: what comes out is typed as one.
+    @overload
+    def __getitem__(self, key: int | str | tuple[str, int]) -> Image: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Hdu]: ...
+    def __getitem__(self, key: int | str | tuple[str, int] | slice) -> Hdu | list[Hdu]:
+        if isinstance(key, slice):
+            return [self._at(index) for index in range(*key.indices(len(self)))]
+        if isinstance(key, str):
+            return self._named(key, None)
+        if isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str):
+            return self._named(key[0], int(key[1]))
+        if isinstance(key, bool) or not hasattr(key, "__index__"):
+            raise usage(f"{key!r} names no HDU", 'use file[0], file["EXTNAME"], file["EXTNAME", 2]')
+        count, index = len(self), key.__index__()
+        if not -count <= index < count:
+            raise not_found(
+                f"{self._name}: there is no HDU {index}; the file has {count}, counted from 0",
+                f"use 0 to {count - 1}",
+            )
+        return self._at(index % count)
+
+    def _at(self, index: int) -> Hdu:
+        if index not in self._hdus:
+            has_image = self._open_core().hdu(index).has_image
+            self._hdus[index] = (Image if has_image else Hdu)(self, index)
+        return self._hdus[index]
+
+    def _named(self, name: str, version: int | None) -> Hdu:
+        wanted = name.strip().upper()
+        for hdu in self:
+            if hdu.name.strip().upper() == wanted and version in (None, hdu.version):
+                return hdu
+        which = f"{name!r}" if version is None else f"{name!r} and EXTVER {version}"
+        names = ", ".join(f"{hdu.index}: {hdu.name!r}" for hdu in self)
+        raise not_found(
+            f"{self._name}: no HDU has EXTNAME {which}", f"the HDUs (0-based) are {names}"
+        )
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the table of HDUs as text: number, name, version, kind, type, shape, unit."""
+        table: list[tuple[str, ...]] = []
+        for hdu in self:
+            image = hdu if isinstance(hdu, Image) else None
+            table.append(
+                (
+                    str(hdu.index),
+                    hdu.name,
+                    str(hdu.version),
+                    hdu.kind,
+                    str(image.dtype) if image else "",
+                    str(hdu.shape) if hdu.shape else "",
+                    (image.unit or "") if image else "",
+                )
+            )
+        return table
+
+    def __repr__(self) -> str:
+        if self._core is None:
+            return f"<tachyfits File {self._name}, closed>"
+        heading = ("HDU", "name", "ver", "kind", "type", "shape (NumPy order)", "unit")
+        rows = [heading, *self.rows()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(heading))]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        return "\n".join([f"{self._name}: {len(self)} HDUs, {self.size_bytes} bytes", *lines])
+
+    def _repr_html_(self) -> str:
+        if self._core is None:
+            return f"<p>{html.escape(repr(self))}</p>"
+        heading = ("HDU", "name", "ver", "kind", "type", "shape (NumPy order)", "unit")
+        head = "".join(f"<th>{name}</th>" for name in heading)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.rows()
+        )
+        return (
+            f"<table><caption>{html.escape(self._name)}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        source = self._source
+        if isinstance(source, str):
+            source = str(Path(source).absolute())
+        return _reopen, (source, self._strict, self._storage, self._threads)
+
+
+def _reopen(source: str | bytes, strict: bool, storage: str, threads: int) -> File:
+    """Unpickle a File: open the same path again."""
+    return File(source, strict=strict, storage=storage, threads=threads)

@@ -1,0 +1,108 @@
+"""Hdu: what every header and data unit has, whatever its data.
+
+Images add their pixels in `_image`. An HDU belongs to an open File and asks it for the engine's
+object, so that a closed file is noticed at every use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._header import Header
+
+if TYPE_CHECKING:
+    from tachyfits._file import File
+
+
+class Hdu:
+    """One header and data unit of an open file; get it by indexing the File.
+
+    An HDU with pixels is an `Image`. Others (tables, empty primaries) have a header alone.
+    """
+
+    def __init__(self, file: File, index: int) -> None:
+        self._file = file
+        self._index = index
+        self._header: Header | None = None
+
+    def _hdu(self) -> _core.Hdu:
+        return self._file._open_core().hdu(self._index)
+
+    @property
+    def file(self) -> File:
+        """The file that the HDU is in."""
+        return self._file
+
+    @property
+    def index(self) -> int:
+        """The 0-based number of the HDU."""
+        return self._index
+
+    @property
+    def name(self) -> str:
+        """EXTNAME; "PRIMARY" for a primary HDU without one, else "" when there is none."""
+        return self._hdu().extname or ("PRIMARY" if self._index == 0 else "")
+
+    @property
+    def version(self) -> int:
+        """EXTVER, 1 when there is none."""
+        return self._hdu().extver
+
+    @property
+    def kind(self) -> str:
+        """What the HDU is: "primary", "image", "binary table", ... or its XTENSION."""
+        return self._hdu().kind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """NAXISn in NumPy order (reversed FITS); () for no data."""
+        return tuple(reversed(self._hdu().axes))
+
+    @property
+    def data_offset(self) -> int:
+        """Where the data begin in the (decompressed) file, bytes."""
+        return self._hdu().data_offset
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of data that the header promises, without padding."""
+        return self._hdu().data_bytes
+
+    @property
+    def data_bytes_present(self) -> int:
+        """Bytes of data that the file has; less than ``data_bytes`` when it is cut short."""
+        return self._hdu().data_bytes_present
+
+    @property
+    def header(self) -> Header:
+        """The header: a mapping by keyword, with ``.cards`` and ``.comments``."""
+        if self._header is None:
+            header = self._hdu().header()
+            self._header = Header(header.cards(), raw=header.raw())
+        return self._header
+
+    def group_parameters(self) -> dict[str, NDArray[np.float64]]:
+        """Return the parameters of random groups by PTYPE, scaled, one value per group.
+
+        Parameters of the same PTYPE are added up, as the Standard says (section 6.1.2).
+        """
+        return self._hdu().group_parameters()
+
+    def __repr__(self) -> str:
+        shape = f" {self.shape}" if self.shape else ""
+        return (
+            f"<tachyfits {type(self).__name__} HDU {self._index} {self.name!r} {self.kind}"
+            f"{shape} of {self._file.name}>"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _hdu_of, (self._file, self._index)
+
+
+def _hdu_of(file: File, index: int) -> Hdu:
+    """Unpickle an HDU: its file is reopened by path."""
+    return file[index]

@@ -1,0 +1,185 @@
+"""Header: cards as a mapping by keyword.
+
+It shows what the file says, in the file's order; parsing is the engine's. Undefined values are
+None. Duplicated keywords answer with the first, and ``cards`` has all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tachyfits._errors import not_found
+
+if TYPE_CHECKING:
+    import astropy.io.fits
+
+_COMMENTARY = ("", "COMMENT", "HISTORY")
+
+
+class Card(NamedTuple):
+    """One line of a header. A commentary card has its text as the value."""
+
+    keyword: str
+    value: Any
+    comment: str = ""
+
+
+class Header(Mapping[str, Any]):
+    """The cards of one HDU: a mapping from keyword (any case) to value.
+
+    Parameters
+    ----------
+    cards
+        (keyword, value, comment) in order.
+    raw
+        The header's blocks as they stand in the file, when it comes from one.
+
+    Examples
+    --------
+    >>> header = Header([("BUNIT", "Jy/beam", "unit of the pixels"), ("BLANK", None, "")])
+    >>> header["bunit"], header["BLANK"], header.get("BMAJ", 0.0)
+    ('Jy/beam', None, 0.0)
+    >>> header.comments["BUNIT"]
+    'unit of the pixels'
+    """
+
+    def __init__(self, cards: Iterable[tuple[str, Any, str]], *, raw: bytes | None = None) -> None:
+        self._cards = tuple(Card(*card) for card in cards)
+        self._raw = raw
+        self._first: dict[str, Card] = {}
+        for card in self._cards:
+            self._first.setdefault(card.keyword.upper(), card)
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """Every card in order, with duplicates and commentary."""
+        return self._cards
+
+    @property
+    def comments(self) -> Mapping[str, str]:
+        """Comments by keyword."""
+        return _Comments(self)
+
+    @property
+    def raw(self) -> bytes | None:
+        """The header's blocks as in the file; None for a header that tachyfits made."""
+        return self._raw
+
+    def card(self, keyword: str) -> Card:
+        """Return the first card of a keyword; NotFoundError (a KeyError) when there is none."""
+        try:
+            return self._first[keyword.strip().upper()]
+        except KeyError:
+            raise not_found(
+                f"the header has no keyword {keyword!r}", "header.get(keyword, default) never fails"
+            ) from None
+
+    def history(self, keyword: str = "HISTORY") -> list[str]:
+        """Return the text of every card of a commentary keyword."""
+        return [str(card.value) for card in self._cards if card.keyword == keyword]
+
+    def __getitem__(self, keyword: str) -> Any:
+        return self.card(keyword).value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(card.keyword for card in self._first.values())
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    def __contains__(self, keyword: object) -> bool:
+        return isinstance(keyword, str) and keyword.strip().upper() in self._first
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Header) and self._cards == other._cards
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._first))
+
+    def __repr__(self) -> str:
+        return "\n".join(card_line(card) for card in self._cards)
+
+    def replaced(self, changes: Mapping[str, Any], *, without: Iterable[str] = ()) -> Header:
+        """Return a new header with some values set (appended when absent) and some cards left out.
+
+        A change is a value, which keeps the old comment, or a pair (value, comment).
+        """
+        left_out = {keyword.upper() for keyword in without}
+        open_changes = {keyword.upper(): change for keyword, change in changes.items()}
+        cards: list[tuple[str, Any, str]] = []
+        for card in self._cards:
+            name = card.keyword.upper()
+            if name in open_changes:
+                cards.append((card.keyword, *_value_and_comment(open_changes.pop(name), card)))
+            elif name not in left_out and name not in changes:
+                cards.append(card)
+        for keyword, change in open_changes.items():
+            cards.append((keyword, *_value_and_comment(change, None)))
+        return Header(cards)
+
+    def to_astropy(self) -> astropy.io.fits.Header:
+        """Return an astropy header: of the file's own bytes where it comes from a file."""
+        from astropy.io import fits
+
+        if self._raw is not None:
+            return fits.Header.fromstring(self._raw)
+        header = fits.Header()
+        for keyword, value, comment in self._cards:
+            if keyword in _COMMENTARY:
+                header.add_comment(value) if keyword == "COMMENT" else header.add_history(value)
+            else:
+                name = keyword if len(keyword) <= 8 else f"HIERARCH {keyword}"
+                header.append((name, value, comment), end=True)
+        return header
+
+
+class _Comments(Mapping[str, str]):
+    def __init__(self, header: Header) -> None:
+        self._header = header
+
+    def __getitem__(self, keyword: str) -> str:
+        return self._header.card(keyword).comment
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._header)
+
+    def __len__(self) -> int:
+        return len(self._header)
+
+
+def _value_and_comment(change: Any, old: Card | None) -> tuple[Any, str]:
+    if isinstance(change, tuple):
+        return change
+    return change, old.comment if old else ""
+
+
+def value_text(value: Any) -> str:
+    """Return a value as FITS writes it in a card; an undefined one is empty.
+
+    >>> [value_text(value) for value in (True, 3, 1e10, "it's", None, 1 + 2j)]
+    ['T', '3', '10000000000.0', "'it''s'", '', '(1.0, 2.0)']
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "T" if value else "F"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, complex):
+        return f"({value.real}, {value.imag})"
+    return str(value).upper() if isinstance(value, float) else str(value)
+
+
+def card_line(card: Card) -> str:
+    """Return a card as one readable line; it is not cut at 80 characters.
+
+    >>> card_line(Card("BMAJ", 0.01, "beam"))
+    'BMAJ    =                 0.01 / beam'
+    """
+    if card.keyword in _COMMENTARY:
+        return f"{card.keyword:<8}{card.value or ''}".rstrip()
+    text = value_text(card.value)
+    text = f"{text:<20}" if isinstance(card.value, str) else f"{text:>20}"
+    line = f"{card.keyword:<8}= {text}"
+    return f"{line} / {card.comment}" if card.comment else line.rstrip()

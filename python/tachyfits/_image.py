@@ -1,0 +1,469 @@
+"""Image: reductions of the pixels of one HDU, and results made from them.
+
+It translates what people say (NumPy indices, axis letters, regions) into the engine's terms and
+its answers back; every loop over pixels is in the compiled module. Reading is in `_pixels`;
+spectra, planes and moments are in `_spectral`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core, _spectral
+from tachyfits._axes import Axis, axis_numbers
+from tachyfits._errors import usage
+from tachyfits._pixels import Pixels, Progress
+from tachyfits._regions import Region, Regions, as_list, to_core
+from tachyfits._results import Plane, Spectrum
+from tachyfits._section import Section, resolve
+
+#: The statistics that `Image.stats` gives per plane when it is asked for an axis.
+STANDARD_STATISTICS = ("count", "nan", "sum", "mean", "rms", "std", "min", "max")
+
+
+def _reduction(statistic: str, meaning: str) -> Callable[..., Any]:
+    """Make the method of one statistic, so that eight of them share one signature."""
+
+    def method(
+        self: Image,
+        axis: Axis | None = None,
+        *,
+        section: Any = None,
+        region: Regions = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        return self.reduce(
+            statistic, axis, section=section, region=region, threads=threads, progress=progress
+        )
+
+    method.__name__ = statistic
+    method.__qualname__ = f"Image.{statistic}"
+    method.__doc__ = f"Return {meaning} of the good pixels; parameters as of `Image.reduce`."
+    return method
+
+
+class Image(Pixels):
+    """Pixels of one HDU: lazy until indexed, reduced or written.
+
+    Axes are in NumPy order, indices 0-based; a section is a NumPy index expression (``np.s_``).
+    NaN and BLANK pixels are ignored by every reduction, and counted. Results are in the unit of
+    the pixels, float64, and do not depend on the number of threads.
+
+    Every operation takes ``threads`` (None: the file's default; 0: one per core) and ``progress``,
+    a function that is called with (bytes done, bytes in all) and stops the work by returning False.
+
+    Examples
+    --------
+    >>> import numpy as np, tachyfits as tf
+    >>> cube = tf.open("cube.fits")[0]
+    >>> cube[0, 1:3, ::2]
+    array([[ 5.,  7.,  9.],
+           [10., 12., 14.]], dtype=float32)
+    >>> cube.max(axis="z").shape, cube.stats(section=np.s_[1]).count
+    ((4, 5), 20)
+    """
+
+    # Reductions.
+
+    @overload
+    def stats(
+        self,
+        section: Any = None,
+        region: Region | None = None,
+        *,
+        axis: None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> _core.Stats: ...
+    @overload
+    def stats(
+        self,
+        section: Any = None,
+        *,
+        region: Sequence[Region],
+        axis: None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[_core.Stats]: ...
+    @overload
+    def stats(
+        self,
+        section: Any = None,
+        region: Regions = None,
+        *,
+        axis: Axis,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, NDArray[Any]]: ...
+    def stats(
+        self,
+        section: Any = None,
+        region: Regions = None,
+        *,
+        axis: Axis | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> _core.Stats | list[_core.Stats] | dict[str, NDArray[Any]]:
+        """Return count, nan, sum, mean, rms, std, min and max in one pass.
+
+        Parameters
+        ----------
+        section
+            A NumPy index expression; None: everything.
+        region
+            A region of the sky plane, or a list of them, in every plane of the section.
+            Coordinates are the image's own, whatever the section.
+        axis
+            None: one `Stats`, with the positions of min and max (a list of them for a list of
+            regions). Axes to reduce, as numbers or letters: a dictionary of arrays by name, whose
+            shape is that of the axes kept.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> stats = cube.stats()
+        >>> stats.count, stats.nan, stats.mean, stats.max_position
+        (60, 0, 29.5, (2, 3, 4))
+        >>> cube.stats(axis="xy")["max"]
+        array([19., 39., 59.])
+        """
+        if axis is not None:
+            arrays = self._reduce(STANDARD_STATISTICS, axis, section, region, 0, threads, progress)
+            return dict(arrays)
+        regions = as_list(region)
+        states = self._core_image().stats(
+            self._ranges(resolve(section, self.shape)),
+            regions=to_core(regions),
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        return states[0] if region is None or isinstance(region, Region) else states
+
+    def reduce(
+        self,
+        statistic: str,
+        axis: Axis | None = None,
+        *,
+        section: Any = None,
+        region: Regions = None,
+        ddof: int = 0,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Reduce axes by a statistic of `tachyfits.statistics`, by its name.
+
+        Parameters
+        ----------
+        statistic
+            "sum", "mean", "rms" (about zero), "std" (about the mean), "min", "max", "count" (of
+            good pixels), "nan" (of the others), ...
+        axis
+            Axes to reduce, as NumPy numbers or FITS letters ("xy"); None: all. They are axes of
+            the image, also when integers in the section drop some.
+        section
+            A NumPy index expression; None: everything.
+        region
+            A region, or a list of them (the result then has a first axis for them). Both sky axes
+            (the last two) must be among those reduced.
+        ddof
+            Divisor of "std" is count - ddof.
+
+        Returns
+        -------
+        numpy.ndarray or NumPy scalar
+            The shape is that of the axes kept. NaN where no good pixel is.
+        """
+        values = self._reduce((statistic,), axis, section, region, ddof, threads, progress)
+        return values[statistic][()]
+
+    def _reduce(
+        self,
+        names: Sequence[str],
+        axis: Axis | None,
+        section: Any,
+        region: Regions,
+        ddof: int,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> dict[str, NDArray[Any]]:
+        """Reduce, and give the results the shape that people expect."""
+        where = resolve(section, self.shape)
+        axes = axis_numbers(axis, self.ndim)
+        regions = as_list(region)
+        arrays = self._core_image().reduce(
+            list(names),
+            list(axes),
+            self._ranges(where),
+            regions=to_core(regions),
+            ddof=ddof,
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        shape = tuple(
+            length
+            for number, length in enumerate(where.full_shape)
+            if number not in axes and number not in where.dropped
+        )
+        if region is not None and not isinstance(region, Region):
+            shape = (len(regions or ()), *shape)
+        return {name: np.asarray(array).reshape(shape) for name, array in arrays.items()}
+
+    sum = _reduction("sum", "the sum")
+    mean = _reduction("mean", "the mean")
+    rms = _reduction("rms", "the root mean square about zero")
+    min = _reduction("min", "the least value")
+    max = _reduction("max", "the greatest value")
+    count = _reduction("count", "the number")
+    nan = _reduction("nan", "the number of undefined (NaN or BLANK) instead")
+
+    def std(
+        self,
+        axis: Axis | None = None,
+        *,
+        section: Any = None,
+        region: Regions = None,
+        ddof: int = 0,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return the standard deviation about the mean, divisor count - ddof; see `reduce`."""
+        return self.reduce(
+            "std",
+            axis,
+            section=section,
+            region=region,
+            ddof=ddof,
+            threads=threads,
+            progress=progress,
+        )
+
+    def histogram(
+        self,
+        bins: int = 256,
+        range: tuple[float, float] | None = None,  # noqa: A002 - NumPy's name for it
+        *,
+        section: Any = None,
+        region: Regions = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> _core.Histogram:
+        """Count pixels in equal bins.
+
+        Parameters
+        ----------
+        bins
+            Number of bins.
+        range
+            (low, high), both inside. None: from min to max, which costs a pass before.
+        section, region
+            As in `stats`; a pixel inside several regions counts once in each.
+
+        Returns
+        -------
+        Histogram
+            ``counts``, ``edges`` (bins + 1), and how many were ``below``, ``above`` and ``nan``.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("cube.fits")[0].histogram(bins=3).counts
+        array([20, 20, 20], dtype=uint64)
+        """
+        where = resolve(section, self.shape)
+        regions = as_list(region)
+        low, high = range or self._automatic_range(where, regions, threads, progress)
+        return self._core_image().histogram(
+            float(low),
+            float(high),
+            int(bins),
+            self._ranges(where),
+            regions=to_core(regions),
+            threads=self._threads(threads),
+            progress=progress,
+        )
+
+    def _automatic_range(
+        self,
+        section: Section,
+        regions: list[Region] | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> tuple[float, float]:
+        states = self._core_image().stats(
+            self._ranges(section),
+            regions=to_core(regions),
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        good = [state for state in states if state.count]
+        if not good:
+            return 0.0, 1.0
+        low, high = min(state.min for state in good), max(state.max for state in good)
+        if not np.isfinite([low, high]).all():
+            raise usage(
+                f"the pixels go from {low} to {high}: bins of equal width cannot cover that",
+                "give range=(low, high)",
+            )
+        # NumPy's choice when all values are equal.
+        return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+    # Spectra and planes of cubes.
+
+    @overload
+    def spectrum(
+        self,
+        region: Region | None = None,
+        *,
+        statistic: str = "mean",
+        channels: slice | None = None,
+        section: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Spectrum: ...
+    @overload
+    def spectrum(
+        self,
+        region: Sequence[Region],
+        *,
+        statistic: str = "mean",
+        channels: slice | None = None,
+        section: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[Spectrum]: ...
+    def spectrum(
+        self,
+        region: Regions = None,
+        *,
+        statistic: str = "mean",
+        channels: slice | None = None,
+        section: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Spectrum | list[Spectrum]:
+        """Reduce every channel to a number.
+
+        Parameters
+        ----------
+        region
+            A region of the sky plane, or a list of them (which gives a list of spectra).
+        statistic
+            A name of `tachyfits.statistics`.
+        channels
+            A slice of the spectral axis, 0-based.
+        section
+            A NumPy index expression for the other axes: the polarisation of a 4-D cube, say.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> spectrum = tf.open("cube.fits")[0].spectrum(tf.Box(1, 1, 2, 2))
+        >>> spectrum.values, spectrum.axis.values, spectrum.axis.unit
+        (array([ 6., 26., 46.]), array([1000., 1500., 2000.]), 'm/s')
+        """
+        regions = as_list(region)
+        spectra = _spectral.spectra(self, regions, statistic, channels, section, threads, progress)
+        return spectra[0] if region is None or isinstance(region, Region) else spectra
+
+    def image(
+        self,
+        statistic: str = "mean",
+        *,
+        channels: slice | None = None,
+        section: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Plane:
+        """Collapse the spectral axis: a picture of the sky, one statistic per line of sight.
+
+        Parameters
+        ----------
+        statistic
+            A name of `tachyfits.statistics`.
+        channels
+            A slice of the spectral axis, 0-based.
+        section
+            A NumPy index expression for the other axes.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("cube.fits")[0].image("max", channels=slice(0, 2)).values[0]
+        array([20., 21., 22., 23., 24.])
+        """
+        return _spectral.plane(self, statistic, channels, section, threads, progress)
+
+    def moment(
+        self,
+        order: int,
+        *,
+        channels: slice | None = None,
+        section: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Plane:
+        """Return a moment map along the spectral axis.
+
+        Moment 0 is the integral, sum(I) times the channel width, in the pixels' unit times the
+        axis'; moment 1 the intensity-weighted mean coordinate, in the axis' unit; moment 2 the
+        intensity-weighted dispersion about it (its square root taken), in the axis' unit.
+
+        Parameters
+        ----------
+        order
+            0, 1 or 2.
+        channels
+            A slice of the spectral axis, 0-based: channels of noise alone spoil moments 1 and 2.
+        section
+            A NumPy index expression for the other axes.
+        """
+        return _spectral.moment(self, order, channels, section, threads, progress)
+
+    def cutout(
+        self,
+        section: Any,
+        path: str | os.PathLike[str],
+        *,
+        drop_degenerate: bool = False,
+        overwrite: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write a section into a new FITS file; types and coordinates stay right.
+
+        Parameters
+        ----------
+        section
+            A NumPy index expression. Axes that integers drop stay with length 1, unless
+            ``drop_degenerate``.
+        path
+            The new file. It appears when it is complete.
+        drop_degenerate
+            Leave out every axis of length 1.
+        overwrite
+            Replace an older file.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> tf.open("cube.fits")[0].cutout(np.s_[1:, :, ::2], "part.fits", overwrite=True)
+        >>> tf.open("part.fits")[0].shape
+        (2, 4, 3)
+        """
+        where = resolve(section, self.shape)
+        single = [axis for axis, count in enumerate(where.full_shape) if count == 1]
+        self._core_image().cutout(
+            os.fspath(path),
+            list(where.ranges),
+            drop_axes=single if drop_degenerate else (),
+            overwrite=overwrite,
+            threads=self._threads(threads),
+            progress=progress,
+        )

@@ -1,0 +1,216 @@
+"""Pixels: what an image HDU says about its pixels, and reading them.
+
+It translates NumPy indices and types into the engine's terms. Reductions are in `_image`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core, _spectral
+from tachyfits._axes import WorldAxis, axis_number
+from tachyfits._errors import usage
+from tachyfits._hdu import Hdu
+from tachyfits._results import as_array, world_coordinates
+from tachyfits._section import Section, resolve
+from tachyfits._threads import check_threads
+
+if TYPE_CHECKING:
+    import astropy.wcs
+
+#: Called now and then with (bytes done, bytes in all); returning False stops the operation.
+Progress = Callable[[int, int], bool | None]
+
+
+class Scaling(NamedTuple):
+    """How stored values become physical ones: bzero + bscale * stored; blank is undefined."""
+
+    bscale: float
+    bzero: float
+    blank: int | None
+
+
+class Pixels(Hdu):
+    """The pixels of one HDU: lazy until indexed or read. `Image` adds the reductions."""
+
+    _image: _core.Image | None = None
+
+    def _core_image(self) -> _core.Image:
+        self._file._open_core()
+        if self._image is None:
+            self._image = self._hdu().image()
+        return self._image
+
+    def _release(self) -> None:
+        self._image = None
+
+    def _threads(self, threads: int | None) -> int:
+        return self._file.threads if threads is None else check_threads(threads)
+
+    # What the header says.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape in NumPy order (reversed FITS)."""
+        return tuple(self._core_image().shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes, NAXIS."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of pixels."""
+        return resolve(None, self.shape).size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type that indexing gives: native, float64 where the pixels are scaled or BLANK."""
+        return np.dtype(self._core_image().dtype)
+
+    @property
+    def bitpix(self) -> int:
+        """The type in the file: 8, 16, 32, 64 for integers, -32 and -64 for floats."""
+        return self._core_image().bitpix
+
+    @property
+    def scaling(self) -> Scaling:
+        """BSCALE, BZERO and BLANK."""
+        image = self._core_image()
+        return Scaling(image.bscale, image.bzero, image.blank)
+
+    @property
+    def unit(self) -> str | None:
+        """BUNIT as the file writes it; None when it names none."""
+        return self._core_image().unit
+
+    @property
+    def wcs(self) -> astropy.wcs.WCS:
+        """World coordinates, by astropy. Its axes are in FITS order."""
+        return world_coordinates(self.header)
+
+    @property
+    def spectral_axis(self) -> int:
+        """NumPy number of the spectral axis: the first of a spectral CTYPE, else NAXIS3's."""
+        return _spectral.spectral_axis_of(self)
+
+    @property
+    def last_report(self) -> _core.Report | None:
+        """Cost of the latest operation on this object; None before the first."""
+        return self._image.last_report if self._image is not None else None
+
+    def world_axis(self, axis: int | str = "z", channels: slice | None = None) -> WorldAxis:
+        """Return the world values along one axis, where the header describes a linear one.
+
+        Frequencies, wavelengths and velocities are in CUNIT. Other axes, and axes that are not
+        linear, are given as 0-based pixel numbers with the unit "pixel".
+        """
+        number = axis_number(axis, self.ndim)
+        return _spectral.world_axis(self, number, channels)
+
+    # Pixels.
+
+    def __getitem__(self, index: Any) -> Any:
+        section = resolve(index, self.shape)
+        return self._read(section, None, None, None, None)[()]
+
+    def __iter__(self) -> Iterator[Any]:
+        for index in range(len(self)):
+            yield self[index]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("the pixels are in a file: they cannot become an array without a copy")
+        return as_array(self.read(), dtype, None)
+
+    def read(
+        self,
+        section: Any = None,
+        *,
+        dtype: Any = None,
+        out: NDArray[Any] | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[Any]:
+        """Read pixels into a native-endian array.
+
+        Parameters
+        ----------
+        section
+            A NumPy index expression; None: everything.
+        dtype
+            None: `Image.dtype`. "float32" or "float64": physical values (computed in float64,
+            rounded once), NaN where blank. "exact": integers with the conventions for unsigned
+            types applied, blank ones as they are. "raw": the stored values.
+        out
+            Array to fill, of the result's shape and type; it is returned.
+
+        Raises
+        ------
+        UsageError
+            The section or the type makes no sense (a ValueError; an IndexError out of bounds).
+        FitsIoError
+            The file is too short or cannot be read; whole parts of it stay readable.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> tf.open("cube.fits")[0].read(np.s_[0, 0], dtype="float64")
+        array([0., 1., 2., 3., 4.])
+        """
+        return self._read(resolve(section, self.shape), dtype, out, threads, progress)
+
+    def _read(
+        self,
+        section: Section,
+        dtype: Any,
+        out: NDArray[Any] | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> NDArray[Any]:
+        target = None
+        if out is not None:
+            if out.shape != section.shape:
+                raise usage(
+                    f"out has shape {out.shape}, the section {section.shape}", "make them equal"
+                )
+            # Axes of length 1 where integers drop them: a view of the same memory.
+            target = out[tuple(None if a in section.dropped else slice(None)
+                               for a in range(len(section.ranges)))]  # fmt: skip
+        pixels = self._core_image().read(
+            self._ranges(section),
+            dtype=self._dtype_name(dtype),
+            out=target,
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        return pixels.reshape(section.shape) if out is None else out
+
+    def _ranges(self, section: Section) -> list[tuple[int, int, int]] | None:
+        return None if section.is_whole(self.shape) else list(section.ranges)
+
+    def _dtype_name(self, dtype: Any) -> str | None:
+        if dtype is None:
+            return None
+        if isinstance(dtype, str) and dtype in ("exact", "raw"):
+            return dtype
+        try:
+            name = str(np.dtype(dtype).name)
+        except TypeError:
+            name = str(dtype)
+        if name in ("float32", "float64"):
+            return name
+        if name == str(self.dtype):
+            return None
+        raise usage(
+            f"pixels cannot be read as {dtype!r}",
+            'use "float32", "float64", "exact" or "raw", and .astype() on the result',
+        )

@@ -1,0 +1,143 @@
+"""Regions of the sky plane in pixels: boxes, circles, ellipses, polygons.
+
+They hold numbers; which pixels lie inside is the engine's to say. Coordinates are 0-based (x, y)
+with integers at pixel centres; a pixel belongs when its centre lies inside or on the border.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._errors import usage
+
+
+class Region(ABC):
+    """A part of the plane of the two sky axes (x is NAXIS1, y is NAXIS2)."""
+
+    @abstractmethod
+    def to_core(self) -> _core.Region:
+        """Return the engine's region."""
+
+    @abstractmethod
+    def outline(self) -> NDArray[np.float64]:
+        """Return the border as a closed line of (x, y): shape (n, 2), pixels."""
+
+    def mask(self, height: int, width: int) -> NDArray[np.bool_]:
+        """Return which pixels of a plane of shape (height, width) belong to the region."""
+        return self.to_core().mask(height, width)
+
+
+@dataclass(frozen=True)
+class Box(Region):
+    """A box by its centre and full size, sides along the axes (pixels).
+
+    >>> int(Box(3, 3, 1, 1).mask(8, 8).sum())
+    1
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def to_core(self) -> _core.Region:
+        return _core.Region.box(self.x, self.y, self.width, self.height)
+
+    def outline(self) -> NDArray[np.float64]:
+        corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)], dtype=np.float64)
+        return corners * (self.width / 2, self.height / 2) + (self.x, self.y)
+
+
+@dataclass(frozen=True)
+class Circle(Region):
+    """A circle by its centre and radius (pixels).
+
+    >>> int(Circle(3, 3, 1).mask(8, 8).sum())
+    5
+    """
+
+    x: float
+    y: float
+    radius: float
+
+    def to_core(self) -> _core.Region:
+        return _core.Region.circle(self.x, self.y, self.radius)
+
+    def outline(self) -> NDArray[np.float64]:
+        return Ellipse(self.x, self.y, self.radius, self.radius).outline()
+
+
+@dataclass(frozen=True)
+class Ellipse(Region):
+    """An ellipse by its centre, semi-axes (pixels) and angle.
+
+    ``angle_degrees`` turns the semi-axis ``semi_x`` from +x towards +y.
+    """
+
+    x: float
+    y: float
+    semi_x: float
+    semi_y: float
+    angle_degrees: float = 0.0
+
+    def to_core(self) -> _core.Region:
+        return _core.Region.ellipse(self.x, self.y, self.semi_x, self.semi_y, self.angle_degrees)
+
+    def outline(self) -> NDArray[np.float64]:
+        phase = np.linspace(0.0, 2.0 * np.pi, 181)
+        u, v = self.semi_x * np.cos(phase), self.semi_y * np.sin(phase)
+        angle = np.deg2rad(self.angle_degrees)
+        x = self.x + u * np.cos(angle) - v * np.sin(angle)
+        y = self.y + u * np.sin(angle) + v * np.cos(angle)
+        return np.column_stack([x, y])
+
+
+@dataclass(frozen=True)
+class Polygon(Region):
+    """A polygon by its vertices (x, y), at least three (pixels); it closes itself.
+
+    >>> int(Polygon([(0, 0), (3, 0), (3, 3), (0, 3)]).mask(5, 5).sum())
+    16
+    """
+
+    vertices: tuple[tuple[float, float], ...]
+
+    def __init__(self, vertices: Sequence[tuple[float, float]]) -> None:
+        pairs = tuple((float(x), float(y)) for x, y in vertices)
+        if len(pairs) < 3:
+            raise usage(f"a polygon of {len(pairs)} vertices", "give three or more (x, y)")
+        object.__setattr__(self, "vertices", pairs)
+
+    def to_core(self) -> _core.Region:
+        return _core.Region.polygon(list(self.vertices))
+
+    def outline(self) -> NDArray[np.float64]:
+        return np.array([*self.vertices, self.vertices[0]], dtype=np.float64)
+
+
+#: What an operation's ``region`` may be.
+Regions = Region | Sequence[Region] | None
+
+
+def as_list(region: Regions) -> list[Region] | None:
+    """Return regions as a list; None stays None. Anything else is a UsageError."""
+    if region is None:
+        return None
+    regions = [region] if isinstance(region, Region) else list(region)
+    for item in regions:
+        if not isinstance(item, Region):
+            raise usage(f"{item!r} is no region", "use tf.Box, tf.Circle, tf.Ellipse or tf.Polygon")
+    if not regions:
+        raise usage("an empty list of regions", "leave region= out to use every pixel")
+    return regions
+
+
+def to_core(regions: Sequence[Region] | None) -> list[_core.Region] | None:
+    """Return the engine's regions; None stays None."""
+    return None if regions is None else [region.to_core() for region in regions]

@@ -1,0 +1,251 @@
+"""Spectra, planes and moments: which axis is spectral, what is collapsed, units and headers.
+
+The loops are the engine's. "Degenerate" axes (a polarisation axis of length 1) are dropped; a
+longer one must be cut to one value by the section, because mixing Stokes I and V means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._axes import WorldAxis, default_unit, is_spectral, spectral_axis
+from tachyfits._errors import usage
+from tachyfits._header import Header
+from tachyfits._regions import Region, to_core
+from tachyfits._results import Plane, Spectrum
+from tachyfits._section import Section, resolve, slice_range
+from tachyfits._subheader import sub_header
+
+if TYPE_CHECKING:
+    from tachyfits._pixels import Pixels, Progress
+
+#: Beginnings of the CTYPE of celestial axes; GLON, ELAT, TLON and the like end in LON and LAT.
+_CELESTIAL = ("RA", "DEC")
+
+
+def spectral_axis_of(image: Pixels) -> int:
+    """Return the NumPy number of an image's spectral axis."""
+    return spectral_axis(_ctypes(image))
+
+
+def sky_axes(ctypes: Sequence[str], spectral: int) -> tuple[int, ...]:
+    """Return the NumPy numbers of the two sky axes; ``ctypes`` are CTYPE1, CTYPE2, ...
+
+    Those of a celestial type when there are two; else the first two FITS axes that are not
+    spectral (one, when there is no more).
+
+    >>> sky_axes(["DEC--NCP", "STOKES", "FREQ", "RA---NCP"], 1)
+    (0, 3)
+    >>> sky_axes(["", "", ""], 0)
+    (1, 2)
+    """
+    ndim = len(ctypes)
+    celestial = [ndim - 1 - n for n, ctype in enumerate(ctypes) if _is_celestial(ctype)]
+    if len(celestial) == 2:
+        return tuple(sorted(celestial))
+    others = [axis for axis in range(ndim) if axis != spectral]
+    return tuple(others[-2:])
+
+
+def _is_celestial(ctype: str) -> bool:
+    name = ctype.strip().upper().split("-")[0]
+    return name in _CELESTIAL or name[-3:] in ("LON", "LAT")
+
+
+def _ctypes(image: Pixels) -> list[str]:
+    header = image.header
+    return [str(header.get(f"CTYPE{n}") or "") for n in range(1, image.ndim + 1)]
+
+
+def world_axis(image: Pixels, axis: int, channels: slice | None) -> WorldAxis:
+    """Return the world values along one axis, over a slice of it."""
+    pieces = slice_range(channels or slice(None), image.shape[axis])
+    return _world_axis(image, axis, pieces)
+
+
+def _world_axis(image: Pixels, axis: int, pieces: tuple[int, int, int]) -> WorldAxis:
+    """Return linear spectral values in CUNIT, and honest pixel numbers for any other axis."""
+    start, count, step = pieces
+    try:
+        linear = image._core_image().linear_axis(axis)
+        ctype = linear.ctype.strip()
+        # A code behind the type (VOPT-F2W) says that the axis is not linear in it.
+        if is_spectral(ctype) and not linear.coupled and not _is_nonlinear(ctype):
+            values = np.asarray(linear.values(start, count, step))
+            return WorldAxis(ctype, linear.cunit.strip() or default_unit(ctype), values)
+    except _core.TachyfitsError:
+        # The header describes no linear axis: that is an answer here, not a failure.
+        pass
+    return WorldAxis("pixel", "pixel", np.arange(count, dtype=np.float64) * step + start)
+
+
+def _is_nonlinear(ctype: str) -> bool:
+    """Say whether a spectral CTYPE carries an algorithm code (Standard, table 26) or a table.
+
+    >>> _is_nonlinear("VOPT-F2W"), _is_nonlinear("WAVE-LOG"), _is_nonlinear("VELO-LSR")
+    (True, True, False)
+    """
+    code = ctype.upper()[5:8]
+    return code in ("LOG", "TAB", "GRI", "GRA") or (len(code) == 3 and code[1] == "2")
+
+
+def _cube_section(image: Pixels, section: Any, channels: slice | None, axis: int) -> Section:
+    """Return the section with the channels cut out of the spectral axis."""
+    where = resolve(section, image.shape)
+    if channels is None:
+        return where
+    if where.ranges[axis] != (0, image.shape[axis], 1):
+        raise usage(
+            f"both channels= and section= cut the spectral axis (NumPy axis {axis})",
+            "use one of them",
+        )
+    if not isinstance(channels, slice):
+        raise usage(f"channels={channels!r} is no slice", "use channels=slice(40, 90)")
+    return where.replace(axis, slice_range(channels, image.shape[axis]))
+
+
+def _check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
+    """Refuse axes that are neither sky nor spectral and have more than one value."""
+    ctypes = _ctypes(image)
+    for axis, count in enumerate(where.full_shape):
+        if axis not in kept and count != 1:
+            number = image.ndim - axis
+            name = ctypes[number - 1].strip() or "no CTYPE"
+            raise usage(
+                f"NAXIS{number} ({name}) has {count} values, and they cannot be mixed",
+                f"choose one: section= with an integer for NumPy axis {axis}",
+            )
+
+
+def spectra(
+    image: Pixels,
+    regions: list[Region] | None,
+    statistic: str,
+    channels: slice | None,
+    section: Any,
+    threads: int | None,
+    progress: Progress | None,
+) -> list[Spectrum]:
+    """Return one spectrum per region, or one of every pixel."""
+    axis = spectral_axis_of(image)
+    sky = sky_axes(_ctypes(image), axis)
+    where = _cube_section(image, section, channels, axis)
+    _check_single(image, where, (axis, *sky))
+    if regions is not None and sky != (image.ndim - 2, image.ndim - 1):
+        raise usage(
+            "a region needs the sky on the first two FITS axes; here the sky is on "
+            + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
+            "leave region= out, and cut with section=",
+        )
+    arrays = image._core_image().reduce(
+        [statistic],
+        [number for number in range(image.ndim) if number != axis],
+        image._ranges(where),
+        regions=to_core(regions),
+        threads=image._threads(threads),
+        progress=progress,
+    )
+    world = _world_axis(image, axis, where.ranges[axis])
+    rows = np.asarray(arrays[statistic], dtype=np.float64).reshape(-1, len(world))
+    unit = None if statistic in ("count", "nan") else image.unit
+    chosen: Sequence[Region | None] = regions or [None]
+    return [
+        Spectrum(world, row, unit, statistic, region, image.header)
+        for row, region in zip(rows, chosen, strict=True)
+    ]
+
+
+def plane(
+    image: Pixels,
+    statistic: str,
+    channels: slice | None,
+    section: Any,
+    threads: int | None,
+    progress: Progress | None,
+) -> Plane:
+    """Collapse the spectral axis by a statistic."""
+    axis, sky, where = _picture(image, channels, section)
+    arrays = image._core_image().reduce(
+        [statistic],
+        [axis],
+        image._ranges(where),
+        threads=image._threads(threads),
+        progress=progress,
+    )
+    unit = None if statistic in ("count", "nan") else image.unit
+    return _as_plane(image, arrays[statistic], statistic, unit, axis, sky, where)
+
+
+def moment(
+    image: Pixels,
+    order: int,
+    channels: slice | None,
+    section: Any,
+    threads: int | None,
+    progress: Progress | None,
+) -> Plane:
+    """Return a moment map along the spectral axis."""
+    if order not in (0, 1, 2):
+        raise usage(f"there is no moment {order!r}", "use 0, 1 or 2")
+    axis, sky, where = _picture(image, channels, section)
+    world = _world_axis(image, axis, where.ranges[axis])
+    values = image._core_image().moment(
+        order,
+        axis,
+        np.ascontiguousarray(world.values),
+        image._ranges(where),
+        threads=image._threads(threads),
+        progress=progress,
+    )
+    unit = f"{image.unit or ''} {world.unit}".strip() if order == 0 else world.unit
+    return _as_plane(image, values, f"moment {order}", unit, axis, sky, where)
+
+
+def _picture(
+    image: Pixels, channels: slice | None, section: Any
+) -> tuple[int, tuple[int, ...], Section]:
+    """Return the spectral axis, the two sky axes and the section of a picture."""
+    axis = spectral_axis_of(image)
+    sky = sky_axes(_ctypes(image), axis)
+    if len(sky) != 2:
+        raise usage(f"an image of {image.ndim} axes has one beside the spectral one", "use a cube")
+    where = _cube_section(image, section, channels, axis)
+    _check_single(image, where, (axis, *sky))
+    return axis, sky, where
+
+
+def _as_plane(
+    image: Pixels,
+    values: NDArray[Any],
+    name: str,
+    unit: str | None,
+    axis: int,
+    sky: tuple[int, ...],
+    where: Section,
+) -> Plane:
+    """Give the values of a collapsed cube their shape (y, x), unit and coordinates."""
+    shape = (where.full_shape[sky[0]], where.full_shape[sky[1]])
+    header = _plane_header(image, name, unit, axis, sky, where)
+    return Plane(np.asarray(values, dtype=np.float64).reshape(shape), unit, header, name)
+
+
+def _plane_header(
+    image: Pixels, name: str, unit: str | None, axis: int, sky: tuple[int, ...], where: Section
+) -> Header:
+    ndim = image.ndim
+    ranges = [where.ranges[ndim - number] for number in range(1, ndim + 1)]
+    header = sub_header(image.header, [ndim - sky[1], ndim - sky[0]], ranges)
+    start, count, step = where.ranges[axis]
+    last = start + (count - 1) * step
+    text = (
+        f"tachyfits {_core.__version__}: {name} along NAXIS{ndim - axis} of HDU {image.index}, "
+        f"pixels {start + 1} to {last + 1} by {step} (1-based)"
+    )
+    changes = {"BUNIT": (unit, "")} if unit else {}
+    header = header.replaced(changes, without=() if unit else ("BUNIT",))
+    return Header([*header.cards, ("HISTORY", text, "")])
