@@ -1,1 +1,35 @@
-//! Stub.
+//! Bytes from anywhere: storages, the coalescing of ranges, the pipeline that overlaps reading and computing, and
+//! output files that appear only when they are complete. It knows no FITS and no pixels.
+//!
+//! - [`open`] makes a [`Storage`] of a name; [`MemoryStorage`] and [`spool`] make one of bytes and of a stream.
+//! - [`run`] reads the ranges of many [`Tasks`], computes on them on several threads and merges in order.
+//! - [`OutputFile`] writes under a temporary name and renames at the end.
+//!
+//! Every error is an [`IoError`] and names the file.
+
+mod aligned;
+mod coalesce;
+pub mod conformance;
+mod coordinator;
+mod direct;
+mod error;
+mod fetch;
+mod file;
+mod memory;
+mod mmap;
+mod pipeline;
+mod report;
+mod residency;
+mod spool;
+mod storage;
+
+pub use direct::DirectStorage;
+pub use error::IoError;
+pub use fetch::Fetched;
+pub use file::FileStorage;
+pub use memory::MemoryStorage;
+pub use mmap::MappedStorage;
+pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run};
+pub use report::Report;
+pub use spool::{SpoolOptions, spool};
+pub use storage::{Storage, StorageKind, open, open_with};

@@ -1,0 +1,84 @@
+//! Buffers that begin at a wanted alignment, without `unsafe`: a byte vector a little too long, sliced where the
+//! alignment falls.
+//!
+//! A buffer is grown, never shrunk, and each byte of it is filled with zeros once, when it is allocated; it is not
+//! cleared between uses.
+
+use std::ops::Range;
+
+/// The size of a cache line: the alignment of ordinary buffers.
+pub(crate) const CACHE_LINE: usize = 64;
+
+/// The alignment of offsets, lengths and memory for direct I/O: the page size, a multiple of every common block size.
+pub(crate) const PAGE: usize = 4096;
+
+/// Bytes of which the first is aligned.
+#[derive(Debug, Default)]
+pub(crate) struct AlignedBuffer {
+    bytes: Vec<u8>,
+    start: usize,
+    length: usize,
+}
+
+impl AlignedBuffer {
+    /// Makes at least `length` bytes available, the first at a multiple of `alignment`; false if there is no memory.
+    ///
+    /// The old content is lost when the buffer grows.
+    pub(crate) fn ensure(&mut self, length: usize, alignment: usize) -> bool {
+        if length <= self.length && self.address().is_multiple_of(alignment) {
+            return true;
+        }
+        let Some(total) = length.checked_add(alignment) else { return false };
+        self.length = 0;
+        self.start = 0;
+        self.bytes = Vec::new();
+        if self.bytes.try_reserve_exact(total).is_err() {
+            return false;
+        }
+        self.bytes.resize(total, 0);
+        self.start = self.address().next_multiple_of(alignment) - self.address();
+        self.length = total - self.start;
+        true
+    }
+
+    /// The bytes made available so far.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..self.start + self.length]
+    }
+
+    /// A part of the bytes, for writing.
+    pub(crate) fn part_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + self.length][range]
+    }
+
+    fn address(&self) -> usize {
+        self.bytes.as_ptr().addr() + self.start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AlignedBuffer, CACHE_LINE, PAGE};
+
+    #[test]
+    fn starts_aligned_and_grows_only_when_needed() {
+        let mut buffer = AlignedBuffer::default();
+        assert!(buffer.bytes().is_empty());
+        for (length, alignment) in
+            [(1, CACHE_LINE), (100_000, PAGE), (10, CACHE_LINE), (200_000, PAGE)]
+        {
+            assert!(buffer.ensure(length, alignment));
+            assert!(buffer.bytes().len() >= length);
+            assert!(buffer.bytes().as_ptr().addr().is_multiple_of(alignment));
+        }
+        let before = buffer.bytes().as_ptr();
+        assert!(buffer.ensure(200_000, PAGE));
+        assert_eq!(before, buffer.bytes().as_ptr());
+    }
+
+    #[test]
+    fn an_impossible_size_is_refused() {
+        assert!(!AlignedBuffer::default().ensure(usize::MAX - 4096, PAGE));
+        assert!(!AlignedBuffer::default().ensure(isize::MAX as usize, PAGE));
+    }
+}

@@ -1,0 +1,133 @@
+//! What every storage must do, as a suite that any implementation's test can call, here or elsewhere.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tempfile::TempDir;
+
+use crate::error::IoError;
+use crate::storage::Storage;
+
+/// Sizes around the boundaries of cache lines and pages, empty, and large.
+const SIZES: [usize; 10] = [0, 1, 63, 64, 4095, 4096, 4097, 8192, 12_345, 1_300_001];
+
+/// Offsets and lengths around the same boundaries.
+const EDGES: [usize; 14] =
+    [0, 1, 2, 7, 63, 64, 65, 4095, 4096, 4097, 8191, 8192, 100_000, 1_299_999];
+
+/// Checks that the storages that `make` gives for a content behave as [`Storage`] says.
+///
+/// # Panics
+/// If they do not; the message says what was read where.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tachyfits_io::{MemoryStorage, conformance::storage_suite};
+///
+/// storage_suite(|content| Arc::new(MemoryStorage::new("memory", content.to_vec())));
+/// ```
+pub fn storage_suite(make: impl Fn(&[u8]) -> Arc<dyn Storage>) {
+    for size in SIZES {
+        let content = pattern(size);
+        let storage = make(&content);
+        assert_eq!(storage.bytes(), size as u64, "size of {}", storage.name());
+        assert!(storage.alignment().is_power_of_two());
+        reads_at_all_edges(&*storage, &content);
+        reads_past_the_end_fail(&*storage);
+        hints_are_harmless(&*storage);
+    }
+    let content = pattern(SIZES[SIZES.len() - 1]);
+    let storage = make(&content);
+    concurrent_reads(&*storage, &content);
+}
+
+/// Writes `content` to a file in a directory of its own, which is removed when the first of the two is dropped.
+///
+/// # Panics
+/// If the temporary directory cannot be written.
+pub fn temporary_file(content: &[u8]) -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("storage.bin");
+    std::fs::write(&path, content).expect("a temporary file");
+    (directory, path)
+}
+
+/// Bytes that differ from those one, 64 or 4096 places away.
+fn pattern(size: usize) -> Vec<u8> {
+    (0..size).map(|index| (index ^ (index / 61) ^ (index / 4096 * 7)) as u8).collect()
+}
+
+fn reads_at_all_edges(storage: &dyn Storage, content: &[u8]) {
+    // Memory at several alignments; the bytes around must stay untouched.
+    let mut memory = vec![0xA5; content.len() + 8192];
+    let ends = EDGES.iter().map(|edge| content.len().saturating_sub(*edge));
+    let offsets: Vec<usize> = EDGES.iter().copied().chain(ends).collect();
+    for (turn, &offset) in offsets.iter().enumerate() {
+        for length in EDGES.into_iter().chain([content.len()]) {
+            if offset + length > content.len() {
+                continue;
+            }
+            let at = [0, 1, 64, 4096 - offset % 64][turn % 4];
+            let expected = &content[offset..offset + length];
+            read_one(storage, offset, expected, &mut memory, at);
+            slice_agrees(storage, offset as u64..(offset + length) as u64, expected);
+        }
+    }
+}
+
+fn read_one(storage: &dyn Storage, offset: usize, expected: &[u8], memory: &mut [u8], at: usize) {
+    let length = expected.len();
+    let result = storage.read_exact_at(offset as u64, &mut memory[at..at + length]);
+    result.unwrap_or_else(|error| panic!("{length} bytes at {offset}: {error}"));
+    assert!(memory[at..at + length] == *expected, "wrong bytes: {length} at {offset}");
+    assert_eq!(memory[at + length], 0xA5, "{length} bytes at {offset}: wrote beyond the buffer");
+    assert!(at == 0 || memory[at - 1] == 0xA5, "{length} at {offset}: wrote before the buffer");
+    memory[at..at + length].fill(0xA5);
+}
+
+fn slice_agrees(storage: &dyn Storage, range: Range<u64>, expected: &[u8]) {
+    if let Some(found) = storage.slice(range.clone()) {
+        assert!(found == expected, "the slice {range:?} has other bytes than the read");
+    }
+}
+
+fn reads_past_the_end_fail(storage: &dyn Storage) {
+    let size = storage.bytes();
+    let beyond = [(size, 1), (size + 1, 0), (size + 1, 1), (u64::MAX, 1), (u64::MAX - 4096, 4097)];
+    let across = [(size.saturating_sub(1), 2 + size.min(1)), (0, size + 1)];
+    for (offset, expected) in beyond.into_iter().chain(across) {
+        let length = usize::try_from(expected.min(2_000_000)).unwrap_or_default();
+        let error = storage.read_exact_at(offset, &mut vec![0; length]).unwrap_err();
+        let IoError::Short { size: found, offset: told, .. } = error else {
+            panic!("{expected} bytes at {offset} of {size}: expected a short read, found {error}")
+        };
+        assert_eq!((found, told), (size, offset));
+        let end = offset.saturating_add(expected);
+        assert!(storage.slice(offset..end).is_none(), "a slice {offset}..{end} of {size}");
+    }
+}
+
+fn hints_are_harmless(storage: &dyn Storage) {
+    let size = storage.bytes();
+    for range in [0..0, 0..size, size..size + 10, 0..u64::MAX, u64::MAX..u64::MAX] {
+        storage.will_need(range.clone());
+        // Either answer is right; it must only come back.
+        let _ = storage.is_resident(range);
+    }
+}
+
+fn concurrent_reads(storage: &dyn Storage, content: &[u8]) {
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || {
+                let mut memory = vec![0; 50_000];
+                for turn in 0..100 {
+                    let offset = (turn * 104_729 + thread * 31) % (content.len() - memory.len());
+                    storage.read_exact_at(offset as u64, &mut memory).expect("a read");
+                    assert!(memory == content[offset..offset + memory.len()], "at {offset}");
+                }
+            });
+        }
+    });
+}

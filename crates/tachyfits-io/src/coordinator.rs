@@ -1,0 +1,226 @@
+//! Who does which task next, and in which order results are merged: the shared state of a run, under one lock.
+//!
+//! Tasks are claimed in ascending order, so when a task fails, every task below it has been claimed and is going to be
+//! finished. From that follows what a run promises: the error reported is that of the lowest failing task, and exactly
+//! the tasks below it have been merged, whatever the number of threads. The *horizon* is the one variable of that rule:
+//! tasks at or above it are neither begun nor merged. It starts at the number of tasks, drops to a failing task, and to
+//! zero on cancellation or panic.
+//!
+//! A task is claimed only within a window above the merged ones, which bounds the results and blocks in memory.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::error::IoError;
+use crate::fetch::Block;
+
+/// The shared state of a run.
+pub(crate) struct Coordinator<'s, R, E> {
+    state: Mutex<State<'s, R, E>>,
+    changed: Condvar,
+    window: u64,
+}
+
+struct State<'s, R, E> {
+    /// The next task to claim.
+    next: u64,
+    /// The next task to merge; all below are merged.
+    merged: u64,
+    horizon: u64,
+    /// Results that wait for a lower task.
+    results: BTreeMap<u64, R>,
+    /// Whether a thread is merging; it takes along what becomes ready meanwhile.
+    merging: bool,
+    failure: Option<(u64, E)>,
+    cancelled: bool,
+    /// Blocks that are read and wait for a worker (with readers ahead).
+    ready: BTreeMap<u64, Block<'s>>,
+    /// Blocks that wait for a reader.
+    free: Vec<Block<'s>>,
+    /// The number of tasks that are being read.
+    reading: usize,
+    /// The number of threads that wait for a change; nobody is woken at the cost of a system call if it is zero.
+    waiting: usize,
+}
+
+impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
+    /// The state before the first of `tasks` tasks, with `blocks` blocks for readers.
+    pub(crate) fn new(tasks: u64, window: usize, blocks: usize) -> Coordinator<'s, R, E> {
+        let state = State {
+            next: 0,
+            merged: 0,
+            horizon: tasks,
+            results: BTreeMap::new(),
+            merging: false,
+            failure: None,
+            cancelled: false,
+            ready: BTreeMap::new(),
+            free: (0..blocks).map(|_| Block::default()).collect(),
+            reading: 0,
+            waiting: 0,
+        };
+        Coordinator { state: Mutex::new(state), changed: Condvar::new(), window: window as u64 }
+    }
+
+    /// The next task for a worker that reads for itself; waits for the window, `None` at the end.
+    pub(crate) fn claim(&self) -> Option<u64> {
+        let mut state = self.lock();
+        while state.next < state.horizon {
+            if state.next < state.merged + self.window {
+                state.next += 1;
+                return Some(state.next - 1);
+            }
+            state = self.wait(state);
+        }
+        None
+    }
+
+    /// The next task for a reader, with a block to read it into; waits for both, `None` at the end.
+    pub(crate) fn claim_read(&self) -> Option<(u64, Block<'s>)> {
+        let mut state = self.lock();
+        while state.next < state.horizon {
+            if state.next < state.merged + self.window
+                && let Some(block) = state.free.pop()
+            {
+                state.next += 1;
+                state.reading += 1;
+                return Some((state.next - 1, block));
+            }
+            state = self.wait(state);
+        }
+        None
+    }
+
+    /// Hands a block that was read to the workers.
+    pub(crate) fn deliver(&self, index: u64, block: Block<'s>) {
+        let mut state = self.lock();
+        state.reading -= 1;
+        state.ready.insert(index, block);
+        self.wake(&state);
+    }
+
+    /// Says that a block could not be read.
+    pub(crate) fn fail_read(&self, index: u64, error: E) {
+        self.lock().reading -= 1;
+        self.fail(index, error);
+    }
+
+    /// The lowest task that is read, for a worker; waits for one, `None` at the end.
+    pub(crate) fn take(&self) -> Option<(u64, Block<'s>)> {
+        let mut state = self.lock();
+        loop {
+            let horizon = state.horizon;
+            if let Some(entry) = state.ready.first_entry()
+                && *entry.key() < horizon
+            {
+                return Some(entry.remove_entry());
+            }
+            // At horizon zero there is nothing to take, and a reader that panicked never delivers.
+            if state.horizon == 0 || (state.next >= state.horizon && state.reading == 0) {
+                return None;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    /// Gives a block back to the readers.
+    pub(crate) fn recycle(&self, block: Block<'s>) {
+        let mut state = self.lock();
+        state.free.push(block);
+        self.wake(&state);
+    }
+
+    /// Records the failure of a task; of several, the lowest counts.
+    pub(crate) fn fail(&self, index: u64, error: E) {
+        let mut state = self.lock();
+        if state.failure.as_ref().is_none_or(|(lowest, _)| index < *lowest) {
+            state.failure = Some((index, error));
+        }
+        state.horizon = state.horizon.min(index);
+        self.wake(&state);
+    }
+
+    /// Takes the result of a task; whoever closes a gap merges everything that is ready, in order, one at a time.
+    pub(crate) fn complete(&self, index: u64, result: R, merge: impl Fn(u64, R) -> Result<(), E>) {
+        let mut state = self.lock();
+        state.results.insert(index, result);
+        if state.merging {
+            return;
+        }
+        state.merging = true;
+        while state.merged < state.horizon {
+            let index = state.merged;
+            let Some(result) = state.results.remove(&index) else { break };
+            drop(state);
+            let outcome = merge(index, result);
+            if let Err(error) = outcome {
+                self.fail(index, error);
+                state = self.lock();
+                break;
+            }
+            state = self.lock();
+            state.merged += 1;
+            self.wake(&state);
+        }
+        state.merging = false;
+    }
+
+    /// Stops everything: no task is begun or merged after.
+    pub(crate) fn cancel(&self) {
+        self.lock().cancelled = true;
+        self.stop();
+    }
+
+    /// How the run ended.
+    pub(crate) fn outcome(self) -> Result<(), E> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match state.failure {
+            Some((_, error)) => Err(error),
+            None if state.cancelled => Err(E::from(IoError::Cancelled)),
+            None => Ok(()),
+        }
+    }
+
+    /// A guard that stops the other threads if this one panics, so that the panic is seen and nobody waits for it.
+    pub(crate) fn stop_on_panic(&self) -> StopOnPanic<'_, 's, R, E> {
+        StopOnPanic(self)
+    }
+
+    fn stop(&self) {
+        let mut state = self.lock();
+        state.horizon = 0;
+        self.wake(&state);
+    }
+
+    /// The state is never left inconsistent: no code of the caller runs under the lock.
+    fn lock(&self) -> MutexGuard<'_, State<'s, R, E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'g>(
+        &self,
+        mut state: MutexGuard<'g, State<'s, R, E>>,
+    ) -> MutexGuard<'g, State<'s, R, E>> {
+        state.waiting += 1;
+        let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state
+    }
+
+    fn wake(&self, state: &State<'s, R, E>) {
+        if state.waiting > 0 {
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// See [`Coordinator::stop_on_panic`].
+pub(crate) struct StopOnPanic<'c, 's, R, E: From<IoError>>(&'c Coordinator<'s, R, E>);
+
+impl<R, E: From<IoError>> Drop for StopOnPanic<'_, '_, R, E> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
+}

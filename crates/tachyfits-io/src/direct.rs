@@ -1,0 +1,204 @@
+//! A file read past the page cache (`O_DIRECT`), for cubes far larger than memory: reading them once would push
+//! everything else out of the cache and gain nothing.
+//!
+//! Direct reads need offset, length and memory aligned to the device's blocks; whatever part of a read is not goes
+//! through an aligned spare buffer. It needs no `unsafe`: the alignment is found within an ordinary vector.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use crate::aligned::{AlignedBuffer, PAGE};
+use crate::error::IoError;
+use crate::file::FileStorage;
+use crate::storage::{Storage, check_within, open_error};
+
+/// The most that is read at once through a spare buffer.
+const SPARE_BYTES: u64 = 1 << 20;
+
+const PAGE_BYTES: u64 = PAGE as u64;
+
+/// A regular file, read without the page cache.
+#[derive(Debug)]
+pub struct DirectStorage {
+    name: String,
+    file: File,
+    bytes: u64,
+    /// Buffers for unaligned parts, as many as were ever needed at once.
+    spare: Mutex<Vec<AlignedBuffer>>,
+}
+
+impl DirectStorage {
+    /// Opens a file as it is, without looking at its content, and tries one read.
+    ///
+    /// # Errors
+    /// [`IoError::Direct`] if the file system cannot read directly, others if the file cannot be opened.
+    pub fn open(path: &Path) -> Result<DirectStorage, IoError> {
+        let bytes = FileStorage::open(path)?.bytes();
+        let file = open_direct(path)?;
+        let name = path.display().to_string();
+        let storage = DirectStorage { name, file, bytes, spare: Mutex::default() };
+        // Some file systems accept the flag and refuse the read.
+        let mut first = [0; 1];
+        let probe = if bytes == 0 { &mut first[..0] } else { &mut first[..] };
+        match storage.read_exact_at(0, probe) {
+            Err(IoError::Read { source, .. }) if is_refusal(&source) => {
+                Err(IoError::Direct { path: path.to_owned(), source })
+            }
+            Err(error) => Err(error),
+            Ok(()) => Ok(storage),
+        }
+    }
+
+    /// One read, into `buffer` if everything is aligned, else through a spare buffer; returns the bytes gained, 0 at
+    /// the end of the file.
+    fn read_some(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let within = offset % PAGE_BYTES;
+        let memory = (buffer.as_ptr().addr() % PAGE) as u64;
+        if within == 0 && memory == 0 && buffer.len() >= PAGE {
+            let whole = buffer.len() - buffer.len() % PAGE;
+            return self.file.read_at(&mut buffer[..whole], offset);
+        }
+        let start = offset - within;
+        // Where memory and offset are in step, only the first page needs the detour.
+        let most = if within == memory { PAGE_BYTES } else { SPARE_BYTES };
+        let end = (offset + buffer.len() as u64).next_multiple_of(PAGE_BYTES).min(start + most);
+        let mut spare = self.take_spare()?;
+        let read = self.file.read_at(spare.part_mut(0..(end - start) as usize), start);
+        let gained = read.map(|count| {
+            let found = spare.bytes().get(within as usize..count).unwrap_or_default();
+            let gained = found.len().min(buffer.len());
+            buffer[..gained].copy_from_slice(&found[..gained]);
+            gained
+        });
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(spare);
+        gained
+    }
+
+    fn take_spare(&self) -> io::Result<AlignedBuffer> {
+        let kept = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut spare = kept.unwrap_or_default();
+        match spare.ensure(SPARE_BYTES as usize, PAGE) {
+            true => Ok(spare),
+            false => Err(io::ErrorKind::OutOfMemory.into()),
+        }
+    }
+}
+
+impl Storage for DirectStorage {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn kind(&self) -> &'static str {
+        "direct"
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let expected = buffer.len() as u64;
+        check_within(self, offset, expected)?;
+        let name = || self.name.clone();
+        let mut done = 0;
+        while done < buffer.len() {
+            let here = offset + done as u64;
+            match self.read_some(here, &mut buffer[done..]) {
+                Ok(0) => {
+                    return Err(IoError::Short { name: name(), offset, expected, size: here });
+                }
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => {
+                    return Err(IoError::Read { name: name(), offset, expected, source });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Never: every read goes to the device.
+    fn is_resident(&self, _range: std::ops::Range<u64>) -> bool {
+        false
+    }
+
+    fn alignment(&self) -> usize {
+        PAGE
+    }
+}
+
+/// Whether a file system that cannot read directly says so in this way.
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+fn open_direct(path: &Path) -> Result<File, IoError> {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = OFlags::DIRECT.bits().cast_signed();
+    let opened = File::options().read(true).custom_flags(flags).open(path);
+    opened.map_err(|source| match is_refusal(&source) {
+        true => IoError::Direct { path: path.to_owned(), source },
+        false => open_error(path, source),
+    })
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+fn open_direct(path: &Path) -> Result<File, IoError> {
+    Err(IoError::Direct { path: path.to_owned(), source: io::ErrorKind::Unsupported.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DirectStorage;
+    use crate::conformance::{storage_suite, temporary_file};
+    use crate::{IoError, Storage};
+    use std::sync::Arc;
+
+    /// Whether the file system of the temporary directory reads directly; says so loudly if not, since the tests then
+    /// prove the refusal only.
+    fn direct_works() -> bool {
+        let (_directory, path) = temporary_file(&[1; 5000]);
+        match DirectStorage::open(&path) {
+            Ok(_) => true,
+            Err(IoError::Direct { .. }) => {
+                eprintln!("WARNING: {} has no O_DIRECT; set TMPDIR to test it", path.display());
+                false
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn conforms() {
+        if direct_works() {
+            storage_suite(|content| {
+                let (_directory, path) = temporary_file(content);
+                Arc::new(DirectStorage::open(&path).unwrap())
+            });
+        }
+    }
+
+    #[test]
+    fn a_file_cut_after_opening_is_an_error() {
+        if direct_works() {
+            let (_directory, path) = temporary_file(&[7; 10_000]);
+            let storage = DirectStorage::open(&path).unwrap();
+            std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(4000).unwrap();
+            let error = storage.read_exact_at(3000, &mut [0; 5000]).unwrap_err();
+            assert!(matches!(error, IoError::Short { size: 4000, .. }), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_system_without_it_is_named() {
+        // What /proc gives out is not on any device.
+        let error = DirectStorage::open(std::path::Path::new("/proc/self/status")).unwrap_err();
+        assert_eq!(error.code(), "io-direct");
+    }
+}

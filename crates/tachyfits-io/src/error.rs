@@ -1,0 +1,345 @@
+//! What can go wrong with bytes: one variant per cause, each saying where it happened, what was expected and what was
+//! found, with a stable code and a hint on a line of its own.
+//!
+//! It knows no FITS: the engine adds the HDU and the keyword to what is said here.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// An input or output error; its text is the message and, on a second line, what to do about it.
+///
+/// ```
+/// use tachyfits_io::{IoError, StorageKind, open};
+/// use std::path::Path;
+///
+/// let error = open(Path::new("no/such/cube.fits"), StorageKind::Positioned).unwrap_err();
+/// assert_eq!(error.code(), "io-not-found");
+/// assert!(error.to_string().starts_with("no/such/cube.fits: no such file\n"));
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum IoError {
+    /// There is no file of this name.
+    NotFound {
+        /// The name as given.
+        path: PathBuf,
+    },
+    /// The name is that of a directory, a device or a pipe where a regular file is needed.
+    NotAFile {
+        /// The name as given.
+        path: PathBuf,
+        /// What it is instead.
+        found: &'static str,
+    },
+    /// The file could not be opened or examined.
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Reading failed.
+    Read {
+        /// The name of the storage.
+        name: String,
+        /// Where the read began, in bytes from the beginning.
+        offset: u64,
+        /// How many bytes were asked for.
+        expected: u64,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The storage ends before the bytes that were asked for.
+    Short {
+        /// The name of the storage.
+        name: String,
+        /// Where the read began, in bytes from the beginning.
+        offset: u64,
+        /// How many bytes were asked for.
+        expected: u64,
+        /// Where the storage ends, in bytes from the beginning.
+        size: u64,
+    },
+    /// The file could not be mapped into memory.
+    Map {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The file system refuses reads that bypass the page cache.
+    Direct {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The compressed content is damaged or cut short.
+    Gzip {
+        /// The name of the storage.
+        name: String,
+        /// The number of the gzip member, counted from 0.
+        member: u64,
+        /// How many bytes were inflated before the damage.
+        inflated: u64,
+        /// What is wrong.
+        detail: String,
+    },
+    /// The content is larger than the limit that was set.
+    Limit {
+        /// The name of the storage.
+        name: String,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// There is not enough memory for the bytes.
+    Memory {
+        /// The name of the storage.
+        name: String,
+        /// How many bytes were needed.
+        bytes: u64,
+    },
+    /// A temporary file could not be made or written.
+    Temporary {
+        /// The directory.
+        directory: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The output file exists and overwriting it was not asked for.
+    Exists {
+        /// The output file.
+        path: PathBuf,
+    },
+    /// Writing the output failed; the file of that name, if any, is as it was.
+    Write {
+        /// The output file.
+        path: PathBuf,
+        /// Where the write began, in bytes from the beginning.
+        offset: u64,
+        /// How many bytes were to be written.
+        expected: u64,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The finished output could not be given its name; the file of that name, if any, is as it was.
+    Commit {
+        /// The output file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The threads of a run could not be started.
+    Threads {
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The run was stopped by its watch.
+    Cancelled,
+}
+
+impl IoError {
+    /// The stable code of this error, for programs and for the documentation.
+    pub fn code(&self) -> &'static str {
+        match self {
+            IoError::NotFound { .. } => "io-not-found",
+            IoError::NotAFile { .. } => "io-not-a-file",
+            IoError::Open { .. } => "io-open",
+            IoError::Read { .. } => "io-read",
+            IoError::Short { .. } => "io-short",
+            IoError::Map { .. } => "io-map",
+            IoError::Direct { .. } => "io-direct",
+            IoError::Gzip { .. } => "io-gzip",
+            IoError::Limit { .. } => "io-limit",
+            IoError::Memory { .. } => "io-memory",
+            IoError::Temporary { .. } => "io-temporary",
+            IoError::Exists { .. } => "io-exists",
+            IoError::Write { .. } => "io-write",
+            IoError::Commit { .. } => "io-commit",
+            IoError::Threads { .. } => "io-threads",
+            IoError::Cancelled => "io-cancelled",
+        }
+    }
+
+    /// What happened, in one line without the hint.
+    pub fn message(&self) -> String {
+        match self {
+            IoError::NotFound { path } => format!("{}: no such file", path.display()),
+            IoError::NotAFile { path, found } => {
+                format!("{}: expected a regular file, found {found}", path.display())
+            }
+            IoError::Open { path, source } => {
+                format!("{}: cannot be opened: {source}", path.display())
+            }
+            IoError::Read { name, offset, expected, source } => {
+                format!("{name}: cannot read {expected} bytes at offset {offset}: {source}")
+            }
+            IoError::Short { name, offset, expected, size } => {
+                format!(
+                    "{name}: expected {expected} bytes at offset {offset}, the file ends at {size}"
+                )
+            }
+            IoError::Map { path, source } => {
+                format!("{}: cannot be mapped into memory: {source}", path.display())
+            }
+            IoError::Direct { path, source } => {
+                format!("{}: cannot be read directly: {source}", path.display())
+            }
+            IoError::Gzip { name, member, inflated, detail } => format!(
+                "{name}: damaged gzip content in member {member} (counted from 0), after {inflated} \
+                 inflated bytes: {detail}"
+            ),
+            IoError::Limit { name, limit } => {
+                format!("{name}: the content exceeds the limit of {limit} bytes")
+            }
+            IoError::Memory { name, bytes } => {
+                format!("{name}: {bytes} bytes of memory are needed and not available")
+            }
+            IoError::Temporary { directory, source } => {
+                format!("{}: cannot keep a temporary file: {source}", directory.display())
+            }
+            IoError::Exists { path } => format!("{}: the file exists already", path.display()),
+            IoError::Write { path, offset, expected, source } => format!(
+                "{}: cannot write {expected} bytes at offset {offset}: {source}",
+                path.display()
+            ),
+            IoError::Commit { path, source } => {
+                format!("{}: cannot be put in place: {source}", path.display())
+            }
+            IoError::Threads { source } => format!("threads cannot be started: {source}"),
+            IoError::Cancelled => "cancelled".to_owned(),
+        }
+    }
+
+    /// What to do about it, in one line.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            IoError::NotFound { .. } => "check the name and the current directory",
+            IoError::NotAFile { .. } => "name a regular file",
+            IoError::Open { .. } => "check the permissions of the file and of its directory",
+            IoError::Read { .. } => "check the disk or the network mount, then try again",
+            IoError::Short { .. } => "the file is cut short or was changed; fetch it again",
+            IoError::Map { .. } => "use positioned reads (the default)",
+            IoError::Direct { .. } => {
+                "use positioned reads (the default); this file system has no O_DIRECT"
+            }
+            IoError::Gzip { .. } => {
+                "the file is damaged or incomplete; check it with gzip -t, fetch it again"
+            }
+            IoError::Limit { .. } => {
+                "raise the limit if the file is to be trusted, or inflate it first"
+            }
+            IoError::Memory { .. } => "use fewer threads, or positioned reads in place of memory",
+            IoError::Temporary { .. } => "free space there, or name another directory by TMPDIR",
+            IoError::Exists { .. } => "choose another name or ask for overwriting",
+            IoError::Write { source, .. } | IoError::Commit { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "free space on that disk or write to another; nothing was changed"
+                }
+                _ => "check the permissions and the space of that directory; nothing was changed",
+            },
+            IoError::Threads { .. } => "ask for fewer threads, or raise the limit on processes",
+            IoError::Cancelled => "nothing is wrong; run it again for the result",
+        }
+    }
+
+    /// The operating system's error number, where it was the operating system that refused.
+    pub fn raw_os_error(&self) -> Option<i32> {
+        self.cause().and_then(io::Error::raw_os_error)
+    }
+
+    /// One example of each error, in the order of the documentation; every code occurs exactly once.
+    ///
+    /// ```
+    /// let codes: Vec<_> = tachyfits_io::IoError::examples().iter().map(|e| e.code()).collect();
+    /// assert!(codes.contains(&"io-short"));
+    /// ```
+    pub fn examples() -> Vec<IoError> {
+        let path = || PathBuf::from("cube.fits");
+        let name = || "cube.fits".to_owned();
+        let source = || io::Error::from(io::ErrorKind::PermissionDenied);
+        vec![
+            IoError::NotFound { path: path() },
+            IoError::NotAFile { path: path(), found: "a directory" },
+            IoError::Open { path: path(), source: source() },
+            IoError::Read { name: name(), offset: 2880, expected: 1024, source: source() },
+            IoError::Short { name: name(), offset: 2880, expected: 1024, size: 3000 },
+            IoError::Map { path: path(), source: source() },
+            IoError::Direct { path: path(), source: io::ErrorKind::InvalidInput.into() },
+            IoError::Gzip {
+                name: name(),
+                member: 0,
+                inflated: 2880,
+                detail: "cut short".to_owned(),
+            },
+            IoError::Limit { name: name(), limit: 1 << 36 },
+            IoError::Memory { name: name(), bytes: 1 << 40 },
+            IoError::Temporary { directory: PathBuf::from("tmp"), source: source() },
+            IoError::Exists { path: path() },
+            IoError::Write {
+                path: path(),
+                offset: 0,
+                expected: 2880,
+                source: io::ErrorKind::StorageFull.into(),
+            },
+            IoError::Commit { path: path(), source: source() },
+            IoError::Threads { source: io::ErrorKind::WouldBlock.into() },
+            IoError::Cancelled,
+        ]
+    }
+
+    fn cause(&self) -> Option<&io::Error> {
+        match self {
+            IoError::Open { source, .. }
+            | IoError::Read { source, .. }
+            | IoError::Map { source, .. }
+            | IoError::Direct { source, .. }
+            | IoError::Temporary { source, .. }
+            | IoError::Write { source, .. }
+            | IoError::Commit { source, .. }
+            | IoError::Threads { source } => Some(source),
+            IoError::NotFound { .. }
+            | IoError::NotAFile { .. }
+            | IoError::Short { .. }
+            | IoError::Gzip { .. }
+            | IoError::Limit { .. }
+            | IoError::Memory { .. }
+            | IoError::Exists { .. }
+            | IoError::Cancelled => None,
+        }
+    }
+}
+
+impl fmt::Display for IoError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}\n{}", self.message(), self.hint())
+    }
+}
+
+impl Error for IoError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause().map(|source| source as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IoError;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_code_has_one_example_with_message_and_hint() {
+        let examples = IoError::examples();
+        let codes: BTreeSet<_> = examples.iter().map(IoError::code).collect();
+        assert_eq!(codes.len(), examples.len());
+        // The number of variants: a new one needs an example.
+        assert_eq!(codes.len(), 16);
+        for error in &examples {
+            assert!(error.code().starts_with("io-"));
+            assert_eq!(error.to_string().lines().count(), 2, "{error}");
+            assert!(!error.message().contains('\n') && !error.hint().is_empty());
+        }
+    }
+}

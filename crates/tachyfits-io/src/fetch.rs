@@ -1,0 +1,317 @@
+//! The bytes of one task: fetched into a reused, aligned buffer, or borrowed where the storage has them in memory.
+
+use std::ops::Range;
+
+use crate::aligned::{AlignedBuffer, CACHE_LINE};
+use crate::coalesce::Plan;
+use crate::error::IoError;
+use crate::storage::{Storage, check_within};
+
+/// Sparse segments are read in steps of this many bytes, which stay in the second-level cache while they are picked
+/// over.
+const STAGING_BYTES: u64 = 256 << 10;
+
+/// The bytes of the ranges that a task asked for, in the order in which it asked.
+#[derive(Debug)]
+pub struct Fetched<'a> {
+    places: &'a [Place<'a>],
+    bytes: &'a [u8],
+}
+
+impl Fetched<'_> {
+    /// Exactly the bytes of range `index` of the task.
+    ///
+    /// # Panics
+    /// If the task has no such range.
+    pub fn piece(&self, index: usize) -> &[u8] {
+        match &self.places[index] {
+            Place::Borrowed(bytes) => bytes,
+            Place::Buffer(range) => &self.bytes[range.clone()],
+        }
+    }
+
+    /// The number of ranges of the task.
+    pub fn pieces(&self) -> usize {
+        self.places.len()
+    }
+}
+
+/// Where the bytes of a range are.
+#[derive(Clone, Debug)]
+enum Place<'s> {
+    Borrowed(&'s [u8]),
+    Buffer(Range<usize>),
+}
+
+/// Everything that is reused from task to task to fetch their bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Block<'s> {
+    /// The ranges of the task, as asked for.
+    pub(crate) ranges: Vec<Range<u64>>,
+    plan: Plan,
+    places: Vec<Place<'s>>,
+    /// For each segment of the plan, what to read for it; where it goes, if it is read whole.
+    reads: Vec<(Range<u64>, usize)>,
+    buffer: AlignedBuffer,
+    staging: AlignedBuffer,
+}
+
+impl<'s> Block<'s> {
+    /// Fetches the bytes of [`Block::ranges`]; returns how many were read, gaps included, and none where borrowed.
+    pub(crate) fn fetch(&mut self, storage: &'s dyn Storage) -> Result<u64, IoError> {
+        if self.borrow(storage) {
+            return Ok(0);
+        }
+        // Before anything is allocated: a range beyond the end may be of any size.
+        for range in self.ranges.iter().filter(|range| !range.is_empty()) {
+            check_within(storage, range.start, range.end - range.start)?;
+        }
+        self.plan.make(&self.ranges);
+        let length = self.place(storage);
+        ensure(&mut self.buffer, storage, length)?;
+        let mut read = 0;
+        for index in 0..self.plan.segments.len() {
+            if self.plan.segments[index].is_sparse() {
+                read += self.read_sparse(storage, index)?;
+            } else {
+                read += self.read_whole(storage, index)?;
+            }
+        }
+        Ok(read)
+    }
+
+    /// The bytes that were fetched last.
+    pub(crate) fn fetched(&self) -> Fetched<'_> {
+        Fetched { places: &self.places, bytes: self.buffer.bytes() }
+    }
+
+    /// The number of bytes asked for.
+    pub(crate) fn wanted(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum()
+    }
+
+    /// The reads that the ranges need, to be announced; nothing is read.
+    pub(crate) fn planned(&mut self) -> impl Iterator<Item = Range<u64>> {
+        self.plan.make(&self.ranges);
+        self.plan.segments.iter().map(|segment| segment.range.clone())
+    }
+
+    /// Takes every range from the memory of the storage, or none.
+    fn borrow(&mut self, storage: &'s dyn Storage) -> bool {
+        self.places.clear();
+        for range in &self.ranges {
+            let wanted =
+                if range.is_empty() { Some(&[][..]) } else { storage.slice(range.clone()) };
+            match wanted {
+                Some(bytes) => self.places.push(Place::Borrowed(bytes)),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Gives every range its place in the buffer; returns the length that the buffer must have.
+    fn place(&mut self, storage: &dyn Storage) -> u64 {
+        self.places.clear();
+        self.places.resize(self.ranges.len(), Place::Buffer(0..0));
+        self.reads.clear();
+        let alignment = buffer_alignment(storage) as u64;
+        let mut end = 0u64;
+        for segment in &self.plan.segments {
+            let read = widen(&segment.range, storage);
+            let base = end.next_multiple_of(alignment);
+            end = base + (read.end - read.start);
+            let sparse = segment.is_sparse();
+            if sparse {
+                end = base;
+            }
+            for &index in &self.plan.order[segment.members.clone()] {
+                let range = &self.ranges[index];
+                let length = range.end - range.start;
+                let start = if sparse { end } else { base + (range.start - read.start) };
+                if sparse {
+                    end += length;
+                }
+                self.places[index] = Place::Buffer(start as usize..(start + length) as usize);
+            }
+            self.reads.push((read, base as usize));
+        }
+        end
+    }
+
+    /// Reads a segment with its gaps into the buffer.
+    fn read_whole(&mut self, storage: &dyn Storage, index: usize) -> Result<u64, IoError> {
+        let (read, base) = &self.reads[index];
+        let length = read.end - read.start;
+        let buffer = self.buffer.part_mut(*base..*base + length as usize);
+        storage.read_exact_at(read.start, buffer)?;
+        Ok(length)
+    }
+
+    /// Reads a segment step by step and keeps the wanted pieces only.
+    fn read_sparse(&mut self, storage: &dyn Storage, index: usize) -> Result<u64, IoError> {
+        let members = &self.plan.order[self.plan.segments[index].members.clone()];
+        let mut rest = members;
+        let mut total = 0;
+        while let Some((&first, _)) = rest.split_first() {
+            let start = self.ranges[first].start;
+            let fits =
+                |&&index: &&usize| self.ranges[index].end <= start.saturating_add(STAGING_BYTES);
+            let count = rest.iter().take_while(fits).count();
+            if count == 0 {
+                // Longer than a step: it goes to its place at once.
+                let range = &self.ranges[first];
+                storage
+                    .read_exact_at(range.start, place_of(&mut self.buffer, &self.places[first]))?;
+                total += range.end - range.start;
+                rest = &rest[1..];
+                continue;
+            }
+            let (step, later) = rest.split_at(count);
+            let end = step.iter().map(|&index| self.ranges[index].end).max().unwrap_or(start);
+            let read = widen(&(start..end), storage);
+            let length = (read.end - read.start) as usize;
+            ensure(&mut self.staging, storage, length as u64)?;
+            storage.read_exact_at(read.start, self.staging.part_mut(0..length))?;
+            for &index in step {
+                let range = &self.ranges[index];
+                let from = (range.start - read.start) as usize;
+                let piece = place_of(&mut self.buffer, &self.places[index]);
+                piece.copy_from_slice(&self.staging.bytes()[from..from + piece.len()]);
+            }
+            total += length as u64;
+            rest = later;
+        }
+        Ok(total)
+    }
+}
+
+/// The part of the buffer that a place names.
+fn place_of<'b>(buffer: &'b mut AlignedBuffer, place: &Place<'_>) -> &'b mut [u8] {
+    match place {
+        Place::Buffer(range) => buffer.part_mut(range.clone()),
+        Place::Borrowed(_) => &mut [],
+    }
+}
+
+/// Widens a read to the alignment of the storage, not beyond its end.
+fn widen(range: &Range<u64>, storage: &dyn Storage) -> Range<u64> {
+    let alignment = storage.alignment() as u64;
+    let end = range.end.div_ceil(alignment).saturating_mul(alignment);
+    range.start - range.start % alignment..end.min(storage.bytes())
+}
+
+fn buffer_alignment(storage: &dyn Storage) -> usize {
+    storage.alignment().max(CACHE_LINE)
+}
+
+fn ensure(buffer: &mut AlignedBuffer, storage: &dyn Storage, length: u64) -> Result<(), IoError> {
+    let available = usize::try_from(length)
+        .is_ok_and(|length| buffer.ensure(length, buffer_alignment(storage)));
+    match available {
+        true => Ok(()),
+        false => Err(IoError::Memory { name: storage.name().to_owned(), bytes: length }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Block, STAGING_BYTES};
+    use crate::conformance::temporary_file;
+    use crate::{DirectStorage, FileStorage, IoError, MappedStorage, MemoryStorage, Storage};
+    use proptest::prelude::*;
+    use std::ops::Range;
+
+    fn content() -> Vec<u8> {
+        (0..2_000_003usize).map(|index| (index ^ (index / 251)) as u8).collect()
+    }
+
+    fn storages(content: &[u8]) -> (tempfile::TempDir, Vec<Box<dyn Storage>>) {
+        let (directory, path) = temporary_file(content);
+        let mut storages: Vec<Box<dyn Storage>> = vec![
+            Box::new(FileStorage::open(&path).unwrap()),
+            Box::new(MappedStorage::open(&path).unwrap()),
+            Box::new(MemoryStorage::new("memory", content.to_vec())),
+        ];
+        match DirectStorage::open(&path) {
+            Ok(storage) => storages.push(Box::new(storage)),
+            Err(error) => assert_eq!(error.code(), "io-direct"),
+        }
+        (directory, storages)
+    }
+
+    fn check(block: &mut Block<'_>, ranges: &[Range<u64>], content: &[u8]) {
+        let fetched = block.fetched();
+        assert_eq!(fetched.pieces(), ranges.len());
+        for (index, range) in ranges.iter().enumerate() {
+            let expected = &content[range.start as usize..range.end as usize];
+            assert!(fetched.piece(index) == expected, "range {index}: {range:?}");
+        }
+    }
+
+    #[test]
+    fn sparse_ranges_take_little_memory_and_long_ones_their_own_read() {
+        let content = content();
+        let (_directory, storages) = storages(&content);
+        // One pixel per row of 8 KiB, and one piece longer than the staging in the middle of them.
+        let long = 700_000..700_000 + STAGING_BYTES + 5;
+        let mut ranges: Vec<_> = (0..240).map(|row| row * 8192 + 3..row * 8192 + 7).collect();
+        ranges.insert(0, long);
+        for storage in &storages {
+            let mut block = Block { ranges: ranges.clone(), ..Block::default() };
+            block.fetch(&**storage).unwrap();
+            check(&mut block, &ranges, &content);
+            assert!(block.buffer.bytes().len() < 300_000);
+            assert!(block.staging.bytes().len() < 300_000);
+        }
+    }
+
+    #[test]
+    fn memory_is_lent_not_read() {
+        let storage = MemoryStorage::new("memory", content());
+        let mut block = Block { ranges: vec![5..10, 100..200_000], ..Block::default() };
+        assert_eq!(block.fetch(&storage).unwrap(), 0);
+        let expected = storage.slice(100..200_000).unwrap().as_ptr();
+        assert_eq!(block.fetched().piece(1).as_ptr(), expected);
+    }
+
+    #[test]
+    fn a_range_beyond_the_end_is_refused_before_any_allocation() {
+        let (_directory, path) = temporary_file(&[1; 100]);
+        let storage = FileStorage::open(&path).unwrap();
+        for range in [0..u64::MAX, 50..101, u64::MAX - 1..u64::MAX] {
+            let mut block = Block { ranges: vec![0..10, range], ..Block::default() };
+            assert!(matches!(block.fetch(&storage), Err(IoError::Short { size: 100, .. })));
+            assert!(block.buffer.bytes().is_empty());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_ranges_give_their_bytes(
+            tasks in prop::collection::vec(
+                prop::collection::vec((0u64..2_000_003, 0u64..100_000, any::<bool>()), 0..30),
+                1..4,
+            ),
+        ) {
+            let content = content();
+            let (_directory, storages) = storages(&content);
+            for storage in &storages {
+                // The block is reused, as in the pipeline.
+                let mut block = Block::default();
+                for task in &tasks {
+                    block.ranges = task
+                        .iter()
+                        .map(|&(start, length, short)| {
+                            let length = if short { length % 9 } else { length };
+                            start..(start + length).min(2_000_003)
+                        })
+                        .collect();
+                    let ranges = block.ranges.clone();
+                    block.fetch(&**storage).unwrap();
+                    check(&mut block, &ranges, &content);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A file read at offsets with positioned reads, the default storage.
+//!
+//! It keeps no buffer: the caller's buffer is filled by the kernel. On a warm page cache, reading blocks of about
+//! 1 MiB by the thread that computes on them was measured at 25 GB/s per core (ext4, Zen 5), above a memory map.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::error::IoError;
+use crate::residency;
+use crate::storage::{Storage, check_within, open_error, open_file};
+
+/// A regular file, read at offsets.
+#[derive(Debug)]
+pub struct FileStorage {
+    name: String,
+    file: File,
+    bytes: u64,
+}
+
+impl FileStorage {
+    /// Opens a file as it is, without looking at its content.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or is not a regular file.
+    pub fn open(path: &Path) -> Result<FileStorage, IoError> {
+        FileStorage::from_file(path, open_file(path)?)
+    }
+
+    /// Reads an open file; `path` is its name for messages.
+    ///
+    /// # Errors
+    /// If the file cannot be examined or is not a regular file.
+    pub fn from_file(path: &Path, file: File) -> Result<FileStorage, IoError> {
+        let metadata = file.metadata().map_err(|source| open_error(path, source))?;
+        if !metadata.is_file() {
+            let found = if metadata.is_dir() { "a directory" } else { "a device or a pipe" };
+            return Err(IoError::NotAFile { path: path.to_owned(), found });
+        }
+        Ok(FileStorage { name: path.display().to_string(), file, bytes: metadata.len() })
+    }
+
+    /// The open file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Storage for FileStorage {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn kind(&self) -> &'static str {
+        "positioned"
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        check_within(self, offset, buffer.len() as u64)?;
+        let read = read_up_to(&self.file, offset, buffer);
+        read_all(self, offset, buffer.len(), read)
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        residency::is_resident(&self.file, range.start..range.end.min(self.bytes))
+    }
+
+    fn will_need(&self, range: Range<u64>) {
+        residency::will_need(&self.file, range);
+    }
+}
+
+/// Reads until the buffer is full or the file ends, and says how far it came.
+pub(crate) fn read_up_to(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// Turns the outcome of [`read_up_to`] into that of a read that needs every byte.
+pub(crate) fn read_all(
+    storage: &dyn Storage,
+    offset: u64,
+    expected: usize,
+    read: io::Result<usize>,
+) -> Result<(), IoError> {
+    let (name, expected) = (storage.name(), expected as u64);
+    match read {
+        Ok(count) if count as u64 == expected => Ok(()),
+        // The file was cut after it was opened.
+        Ok(count) => Err(IoError::Short {
+            name: name.to_owned(),
+            offset,
+            expected,
+            size: offset + count as u64,
+        }),
+        Err(source) => Err(IoError::Read { name: name.to_owned(), offset, expected, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FileStorage;
+    use crate::conformance::{storage_suite, temporary_file};
+    use crate::{IoError, Storage};
+    use std::sync::Arc;
+
+    #[test]
+    fn conforms() {
+        storage_suite(|content| {
+            let (_directory, path) = temporary_file(content);
+            Arc::new(FileStorage::open(&path).unwrap())
+        });
+    }
+
+    #[test]
+    fn a_file_cut_after_opening_says_where_it_ends() {
+        let (_directory, path) = temporary_file(&[7; 10_000]);
+        let storage = FileStorage::open(&path).unwrap();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(4000).unwrap();
+        let error = storage.read_exact_at(3000, &mut [0; 2000]).unwrap_err();
+        assert!(matches!(error, IoError::Short { offset: 3000, expected: 2000, size: 4000, .. }));
+        let expected = format!(
+            "{}: expected 2000 bytes at offset 3000, the file ends at 4000",
+            path.display()
+        );
+        assert_eq!(error.message(), expected);
+    }
+
+    #[test]
+    fn a_file_just_written_is_resident() {
+        let (_directory, path) = temporary_file(&[7; 100_000]);
+        let storage = FileStorage::open(&path).unwrap();
+        storage.will_need(0..100_000);
+        assert!(storage.is_resident(0..100_000));
+        assert!(storage.is_resident(5..5));
+        assert!(storage.is_resident(200_000..300_000));
+    }
+
+    #[test]
+    fn a_directory_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = FileStorage::open(directory.path()).unwrap_err();
+        assert_eq!(error.code(), "io-not-a-file");
+    }
+}

@@ -1,0 +1,118 @@
+//! Bytes that are in memory already: a vector, a shared buffer of another owner, or a file read whole.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::error::IoError;
+use crate::storage::{Storage, check_within};
+
+/// Bytes in memory, under a name for messages.
+///
+/// ```
+/// use tachyfits_io::{MemoryStorage, Storage};
+///
+/// let storage = MemoryStorage::new("example", b"SIMPLE  =".to_vec());
+/// assert_eq!(storage.slice(0..6), Some(&b"SIMPLE"[..]));
+/// ```
+pub struct MemoryStorage {
+    name: String,
+    content: Box<dyn AsRef<[u8]> + Send + Sync>,
+}
+
+impl MemoryStorage {
+    /// Takes the content: a vector, an `Arc<[u8]>`, a `&'static [u8]`, or any buffer that is shared by its owner.
+    pub fn new(
+        name: impl Into<String>,
+        content: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> MemoryStorage {
+        MemoryStorage { name: name.into(), content: Box::new(content) }
+    }
+
+    /// Reads another storage whole.
+    ///
+    /// # Errors
+    /// If there is not enough memory, or reading fails.
+    pub fn read(storage: &dyn Storage) -> Result<MemoryStorage, IoError> {
+        let bytes = storage.bytes();
+        let mut content = Vec::new();
+        let no_memory = || IoError::Memory { name: storage.name().to_owned(), bytes };
+        let length = usize::try_from(bytes).map_err(|_| no_memory())?;
+        content.try_reserve_exact(length).map_err(|_| no_memory())?;
+        content.resize(length, 0);
+        storage.read_exact_at(0, &mut content)?;
+        Ok(MemoryStorage::new(storage.name(), content))
+    }
+
+    fn content(&self) -> &[u8] {
+        (*self.content).as_ref()
+    }
+}
+
+impl Storage for MemoryStorage {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn bytes(&self) -> u64 {
+        self.content().len() as u64
+    }
+
+    fn kind(&self) -> &'static str {
+        "memory"
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let expected = buffer.len() as u64;
+        check_within(self, offset, expected)?;
+        // Within the content, so both fit usize.
+        buffer.copy_from_slice(&self.content()[offset as usize..][..buffer.len()]);
+        Ok(())
+    }
+
+    fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
+        slice_of(self.content(), range)
+    }
+}
+
+/// The part of `content` that `range` names, `None` beyond its end.
+pub(crate) fn slice_of(content: &[u8], range: Range<u64>) -> Option<&[u8]> {
+    let start = usize::try_from(range.start).ok()?;
+    let end = usize::try_from(range.end).ok()?;
+    content.get(start..end)
+}
+
+impl fmt::Debug for MemoryStorage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("MemoryStorage");
+        shown.field("name", &self.name).field("bytes", &self.bytes()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MemoryStorage;
+    use crate::conformance::{storage_suite, temporary_file};
+    use crate::{FileStorage, Storage};
+    use std::sync::Arc;
+
+    #[test]
+    fn conforms() {
+        storage_suite(|content| Arc::new(MemoryStorage::new("memory", content.to_vec())));
+    }
+
+    #[test]
+    fn a_file_read_whole_conforms() {
+        storage_suite(|content| {
+            let (_directory, path) = temporary_file(content);
+            let file = FileStorage::open(&path).unwrap();
+            Arc::new(MemoryStorage::read(&file).unwrap())
+        });
+    }
+
+    #[test]
+    fn debug_output_does_not_print_the_content() {
+        let storage = MemoryStorage::new("big", vec![0; 1_000_000]);
+        assert!(format!("{storage:?}").len() < 100);
+        assert_eq!(storage.kind(), "memory");
+    }
+}

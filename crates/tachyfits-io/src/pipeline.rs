@@ -1,0 +1,384 @@
+//! The block pipeline: reads what each task needs, computes on several threads, merges in the order of the tasks.
+//!
+//! Two arrangements. *Inline*, each worker reads its own block and computes on it while it is in the second-level
+//! cache: the best when the bytes are in the page cache, since a copy from there costs less than handing a block from
+//! core to core. *Ahead*, reader threads fetch blocks while the workers compute on earlier ones: the best when a device
+//! has to deliver. [`Buffering::Auto`] looks at the page cache to choose. Which one runs never changes a result: the
+//! merging is in the order of the tasks either way.
+
+use std::ops::{ControlFlow, Range};
+use std::panic;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::coordinator::Coordinator;
+use crate::error::IoError;
+use crate::fetch::{Block, Fetched};
+use crate::report::Report;
+use crate::storage::Storage;
+
+/// The number of reader threads unless the caller says otherwise: one waits for the device while the other hands over.
+const READERS: usize = 2;
+
+/// How many tasks ahead the kernel is told what will be read.
+const HINTED_TASKS: u64 = 8;
+
+/// How many tasks are looked at to see whether the bytes are in the page cache.
+const SAMPLED_TASKS: u64 = 16;
+
+/// Units of work, each needing some byte ranges of the storage.
+///
+/// About 1 MiB per task is right: small enough for the cache, large enough for the device. A task is never split.
+pub trait Tasks: Sync {
+    /// The number of tasks.
+    fn len(&self) -> u64;
+
+    /// Whether there is nothing to do.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends the byte ranges that task `index` needs, in any order; they may overlap and may be empty. Called more
+    /// than once per task, from any thread; the answer must be the same.
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>);
+}
+
+/// Sees a run progress and may stop it.
+pub trait Watch: Sync {
+    /// Called after each task with the bytes of all finished tasks, on whichever thread finished it (the calling thread
+    /// works too), by one thread at a time and with rising numbers. [`ControlFlow::Break`] stops the run with
+    /// [`IoError::Cancelled`].
+    fn progress(&self, bytes_done: u64) -> ControlFlow<()>;
+}
+
+/// How reading and computing are arranged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Buffering {
+    /// `Single` if the bytes seem to be in the page cache, else `Double`.
+    #[default]
+    Auto,
+    /// Each worker reads its own block.
+    Single,
+    /// Reader threads fetch blocks ahead of the workers.
+    Double,
+}
+
+/// How to run.
+#[derive(Clone, Copy, Default)]
+pub struct RunOptions<'a> {
+    /// The number of workers; 0 is all processors. One worker is the calling thread itself.
+    pub threads: usize,
+    /// How reading and computing are arranged.
+    pub buffering: Buffering,
+    /// The number of reader threads where there are any; 0 is the default, 2.
+    pub readers: usize,
+    /// Sees the progress and may stop the run.
+    pub watch: Option<&'a dyn Watch>,
+}
+
+/// Reads the ranges of every task, hands the bytes to `work` on several threads and the results to `merge`, which is
+/// called strictly in the order of the tasks, one call at a time, on any of the threads.
+///
+/// `scratch` makes the reusable state of one worker, on its thread. Ranges with gaps up to 32 KiB are read together.
+/// Memory stays bounded: blocks and results exist only for a window of tasks.
+///
+/// ```
+/// use std::ops::Range;
+/// use tachyfits_io::{IoError, MemoryStorage, RunOptions, Tasks, run};
+///
+/// /// Ten bytes each.
+/// struct Tens;
+/// impl Tasks for Tens {
+///     fn len(&self) -> u64 {
+///         10
+///     }
+///     fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+///         ranges.push(index * 10..index * 10 + 10);
+///     }
+/// }
+///
+/// let storage = MemoryStorage::new("example", (0..100).collect::<Vec<u8>>());
+/// let mut sums = Vec::new();
+/// let report = run(
+///     &storage,
+///     &Tens,
+///     &RunOptions::default(),
+///     || (),
+///     |(), _index, fetched| Ok(fetched.piece(0).iter().map(|&byte| u64::from(byte)).sum::<u64>()),
+///     |_index, sum| {
+///         sums.push(sum);
+///         Ok::<(), IoError>(())
+///     },
+/// )?;
+/// assert_eq!((sums[0], sums[9], report.bytes), (45, 945, 100));
+/// # Ok::<(), IoError>(())
+/// ```
+///
+/// # Errors
+/// The error of the lowest task that fails in reading, `work` or `merge`, whatever the number of threads; exactly the
+/// tasks below it have been merged. [`IoError::Cancelled`] if the watch stops the run.
+///
+/// # Panics
+/// If a closure panics, in which case the other threads stop and the panic goes on in the calling thread.
+pub fn run<W, R, E>(
+    storage: &dyn Storage,
+    tasks: &dyn Tasks,
+    options: &RunOptions<'_>,
+    scratch: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, u64, &Fetched<'_>) -> Result<R, E> + Sync,
+    merge: impl FnMut(u64, R) -> Result<(), E> + Send,
+) -> Result<Report, E>
+where
+    R: Send,
+    E: From<IoError> + Send,
+{
+    let begun = Instant::now();
+    let arrangement = Arrangement::choose(storage, tasks, options);
+    let line = Line {
+        feed: Feed { storage, tasks, hints: arrangement.hints, read_bytes: AtomicU64::new(0) },
+        coordinator: Coordinator::new(tasks.len(), arrangement.window(), arrangement.blocks()),
+        readers: arrangement.readers,
+        scratch,
+        work,
+        merge: Mutex::new(merge),
+        watch: options.watch,
+        bytes_done: Mutex::new(0),
+    };
+    let spent = line.run(arrangement.threads);
+    let bytes = *line.bytes_done.lock().unwrap_or_else(PoisonError::into_inner);
+    let read_bytes = line.feed.read_bytes.into_inner();
+    line.coordinator.outcome()?;
+    let io_lanes = if arrangement.readers > 0 { arrangement.readers } else { arrangement.threads };
+    Ok(Report {
+        bytes,
+        read_bytes,
+        io_seconds: spent.io.as_secs_f64() / io_lanes as f64,
+        compute_seconds: spent.compute.as_secs_f64() / arrangement.threads as f64,
+        wall_seconds: begun.elapsed().as_secs_f64(),
+        threads: arrangement.threads,
+        buffering: arrangement.name(),
+        storage: storage.kind(),
+    })
+}
+
+/// How a run is going to be done.
+#[derive(Debug)]
+struct Arrangement {
+    threads: usize,
+    /// The number of reader threads; 0 where workers read for themselves.
+    readers: usize,
+    /// Whether the storage lends its bytes.
+    borrowed: bool,
+    /// Whether to tell the kernel what will be read.
+    hints: bool,
+}
+
+impl Arrangement {
+    fn choose(storage: &dyn Storage, tasks: &dyn Tasks, options: &RunOptions<'_>) -> Arrangement {
+        let length = usize::try_from(tasks.len()).unwrap_or(usize::MAX);
+        let threads = match options.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let (borrowed, resident) = sample(storage, tasks);
+        let ahead = match options.buffering {
+            Buffering::Auto => !resident,
+            Buffering::Single => false,
+            Buffering::Double => true,
+        };
+        // Bytes in memory need no reader, and one task alone leaves nothing to overlap.
+        let readers = match options.readers {
+            _ if !ahead || borrowed || length < 2 => 0,
+            0 => READERS,
+            readers => readers,
+        };
+        Arrangement {
+            threads: threads.clamp(1, length.max(1)),
+            readers: readers.min(length),
+            borrowed,
+            hints: !resident,
+        }
+    }
+
+    /// How far beyond the merged tasks one may be claimed: enough that one slow task does not stop the others.
+    fn window(&self) -> usize {
+        4 * (self.threads + self.readers)
+    }
+
+    /// A block per worker, and two per reader to read on while they are busy.
+    fn blocks(&self) -> usize {
+        if self.readers > 0 { self.threads + 2 * self.readers } else { 0 }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Arrangement { borrowed: true, .. } => "borrowed",
+            Arrangement { readers: 0, .. } => "inline",
+            _ => "ahead",
+        }
+    }
+}
+
+/// Looks at a few tasks: whether the storage lends their bytes, and whether they seem to be in memory.
+fn sample(storage: &dyn Storage, tasks: &dyn Tasks) -> (bool, bool) {
+    let count = tasks.len().min(SAMPLED_TASKS);
+    let mut ranges = Vec::new();
+    let (mut borrowed, mut resident) = (true, true);
+    for sample in 0..count {
+        ranges.clear();
+        // Evenly spread, the first task included; in u128 because the product may exceed u64.
+        let index = u128::from(sample) * u128::from(tasks.len()) / u128::from(count);
+        tasks.ranges(index as u64, &mut ranges);
+        if let Some(range) = ranges.iter().find(|range| !range.is_empty()) {
+            borrowed = borrowed && storage.slice(range.clone()).is_some();
+            resident = resident && storage.is_resident(range.clone());
+        }
+    }
+    (borrowed, resident)
+}
+
+/// Time spent by one thread, or by all.
+#[derive(Clone, Copy, Default)]
+struct Spent {
+    io: Duration,
+    compute: Duration,
+}
+
+/// Where the bytes come from.
+struct Feed<'s> {
+    storage: &'s dyn Storage,
+    tasks: &'s dyn Tasks,
+    hints: bool,
+    read_bytes: AtomicU64,
+}
+
+impl<'s> Feed<'s> {
+    /// Fetches the bytes of a task.
+    fn fetch(&self, index: u64, block: &mut Block<'s>, spent: &mut Spent) -> Result<(), IoError> {
+        let begun = Instant::now();
+        if self.hints {
+            self.announce(index, block);
+        }
+        block.ranges.clear();
+        self.tasks.ranges(index, &mut block.ranges);
+        let read = block.fetch(self.storage);
+        spent.io += begun.elapsed();
+        self.read_bytes.fetch_add(read?, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Says what the tasks after this one will read: the first task speaks for several, the others for one each.
+    fn announce(&self, index: u64, block: &mut Block<'s>) {
+        let last = index.saturating_add(HINTED_TASKS);
+        let first = if index == 0 { 1 } else { last };
+        for later in first..last.saturating_add(1).min(self.tasks.len()) {
+            block.ranges.clear();
+            self.tasks.ranges(later, &mut block.ranges);
+            block.planned().for_each(|range| self.storage.will_need(range));
+        }
+    }
+}
+
+/// Everything that the threads of a run share.
+struct Line<'s, R, E, S, K, M> {
+    feed: Feed<'s>,
+    coordinator: Coordinator<'s, R, E>,
+    readers: usize,
+    scratch: S,
+    work: K,
+    merge: Mutex<M>,
+    watch: Option<&'s dyn Watch>,
+    bytes_done: Mutex<u64>,
+}
+
+impl<W, R, E, S, K, M> Line<'_, R, E, S, K, M>
+where
+    R: Send,
+    E: From<IoError> + Send,
+    S: Fn() -> W + Sync,
+    K: Fn(&mut W, u64, &Fetched<'_>) -> Result<R, E> + Sync,
+    M: FnMut(u64, R) -> Result<(), E> + Send,
+{
+    /// Starts the other threads, works along, and waits for them.
+    fn run(&self, threads: usize) -> Spent {
+        thread::scope(|scope| {
+            let mut helpers = Vec::new();
+            for number in 1..self.readers + threads {
+                let reads = number <= self.readers;
+                let name = if reads { "tachyfits-read" } else { "tachyfits-work" };
+                let body = move || if reads { self.read_ahead() } else { self.work() };
+                match thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, body) {
+                    Ok(helper) => helpers.push(helper),
+                    Err(source) => self.coordinator.fail(0, IoError::Threads { source }.into()),
+                }
+            }
+            let mut spent = self.work();
+            for helper in helpers {
+                match helper.join() {
+                    Ok(other) => {
+                        spent.io += other.io;
+                        spent.compute += other.compute;
+                    }
+                    Err(payload) => panic::resume_unwind(payload),
+                }
+            }
+            spent
+        })
+    }
+
+    /// A reader: fetches blocks in order.
+    fn read_ahead(&self) -> Spent {
+        let _guard = self.coordinator.stop_on_panic();
+        let mut spent = Spent::default();
+        while let Some((index, mut block)) = self.coordinator.claim_read() {
+            match self.feed.fetch(index, &mut block, &mut spent) {
+                Ok(()) => self.coordinator.deliver(index, block),
+                Err(error) => self.coordinator.fail_read(index, error.into()),
+            }
+        }
+        spent
+    }
+
+    /// A worker: computes on blocks that were read, or reads for itself.
+    fn work(&self) -> Spent {
+        let _guard = self.coordinator.stop_on_panic();
+        let mut scratch = (self.scratch)();
+        let mut spent = Spent::default();
+        if self.readers > 0 {
+            while let Some((index, block)) = self.coordinator.take() {
+                self.compute(index, &block, &mut scratch, &mut spent);
+                self.coordinator.recycle(block);
+            }
+        } else {
+            let mut block = Block::default();
+            while let Some(index) = self.coordinator.claim() {
+                match self.feed.fetch(index, &mut block, &mut spent) {
+                    Ok(()) => self.compute(index, &block, &mut scratch, &mut spent),
+                    Err(error) => self.coordinator.fail(index, error.into()),
+                }
+            }
+        }
+        spent
+    }
+
+    fn compute(&self, index: u64, block: &Block<'_>, scratch: &mut W, spent: &mut Spent) {
+        let begun = Instant::now();
+        match (self.work)(scratch, index, &block.fetched()) {
+            Ok(result) => self.coordinator.complete(index, result, |index, result| {
+                let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
+                (*merge)(index, result)
+            }),
+            Err(error) => self.coordinator.fail(index, error),
+        }
+        spent.compute += begun.elapsed();
+        let mut bytes_done = self.bytes_done.lock().unwrap_or_else(PoisonError::into_inner);
+        *bytes_done += block.wanted();
+        if let Some(watch) = self.watch
+            && watch.progress(*bytes_done).is_break()
+        {
+            self.coordinator.cancel();
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a run cost: bytes, and seconds of reading, of computing and of waiting for both.
+
+/// The cost of a [`crate::run`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// The bytes that the tasks asked for.
+    pub bytes: u64,
+    /// The bytes that were read to get them, gaps included; none where the storage has them in memory.
+    pub read_bytes: u64,
+    /// Seconds spent reading, per lane: the sum over the readers by their number.
+    pub io_seconds: f64,
+    /// Seconds spent computing and merging, per lane: the sum over the workers by their number.
+    pub compute_seconds: f64,
+    /// Seconds from beginning to end.
+    pub wall_seconds: f64,
+    /// The number of workers.
+    pub threads: usize,
+    /// How reading and computing were arranged: `"inline"` (each worker reads its own block), `"ahead"` (reader threads
+    /// fetch blocks ahead of the workers) or `"borrowed"` (the storage has the bytes in memory).
+    pub buffering: &'static str,
+    /// What the storage was: [`crate::Storage::kind`].
+    pub storage: &'static str,
+}
+
+impl Report {
+    /// The fraction of the reading that was hidden behind computing: `(io + compute - wall) / io`, within 0 and 1.
+    ///
+    /// ```
+    /// let report = tachyfits_io::Report {
+    ///     bytes: 1 << 30,
+    ///     read_bytes: 1 << 30,
+    ///     io_seconds: 2.0,
+    ///     compute_seconds: 3.0,
+    ///     wall_seconds: 3.5,
+    ///     threads: 2,
+    ///     buffering: "ahead",
+    ///     storage: "positioned",
+    /// };
+    /// assert_eq!(report.hidden_fraction(), 0.75);
+    /// ```
+    pub fn hidden_fraction(&self) -> f64 {
+        if self.io_seconds <= 0.0 {
+            return 0.0;
+        }
+        let hidden = self.io_seconds + self.compute_seconds - self.wall_seconds;
+        (hidden / self.io_seconds).clamp(0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Report;
+
+    #[test]
+    fn the_hidden_fraction_stays_within_bounds() {
+        let report = |io_seconds, compute_seconds, wall_seconds| Report {
+            bytes: 0,
+            read_bytes: 0,
+            io_seconds,
+            compute_seconds,
+            wall_seconds,
+            threads: 1,
+            buffering: "inline",
+            storage: "memory",
+        };
+        assert_eq!(report(0.0, 1.0, 1.0).hidden_fraction(), 0.0);
+        assert_eq!(report(1.0, 1.0, 2.5).hidden_fraction(), 0.0);
+        assert_eq!(report(1.0, 4.0, 3.0).hidden_fraction(), 1.0);
+        assert_eq!(report(2.0, 2.0, 3.0).hidden_fraction(), 0.5);
+    }
+}

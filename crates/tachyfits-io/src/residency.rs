@@ -1,0 +1,57 @@
+//! Questions and hints about the page cache: is a part of a file in memory, and a part will soon be read.
+//!
+//! Linux answers both with one system call each; elsewhere the answer is "resident" and the hint does nothing, so that
+//! only the choice of buffering is affected, never a result.
+
+use std::fs::File;
+use std::ops::Range;
+
+/// Whether a few pages of `range` (first, middle, last) are in the page cache.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_resident(file: &File, range: Range<u64>) -> bool {
+    if range.is_empty() {
+        return true;
+    }
+    let middle = range.start + (range.end - range.start) / 2;
+    [range.start, middle, range.end - 1].into_iter().all(|offset| page_is_resident(file, offset))
+}
+
+#[cfg(target_os = "linux")]
+fn page_is_resident(file: &File, offset: u64) -> bool {
+    use rustix::io::{Errno, ReadWriteFlags, preadv2};
+    let mut byte = [0];
+    let mut buffers = [std::io::IoSliceMut::new(&mut byte)];
+    // A read that may not wait fails with EAGAIN where it would need the device.
+    match preadv2(file, &mut buffers, offset, ReadWriteFlags::NOWAIT) {
+        Ok(_) => true,
+        // File systems in memory may not know the flag; for others (network, FUSE) reading ahead is the better guess.
+        Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => is_in_memory(file),
+        Err(_) => false,
+    }
+}
+
+/// Whether the file is on a file system that is memory itself.
+#[cfg(target_os = "linux")]
+fn is_in_memory(file: &File) -> bool {
+    // From linux/magic.h: TMPFS_MAGIC, RAMFS_MAGIC, HUGETLBFS_MAGIC.
+    const IN_MEMORY: [u32; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
+    rustix::fs::fstatfs(file).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type as u32)))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_resident(_file: &File, _range: Range<u64>) -> bool {
+    true
+}
+
+/// Asks the kernel to begin reading `range` into the page cache.
+#[cfg(target_os = "linux")]
+pub(crate) fn will_need(file: &File, range: Range<u64>) {
+    let length = range.end.saturating_sub(range.start);
+    if let Some(length) = std::num::NonZeroU64::new(length) {
+        // A hint: if the file system has no use for it, nothing is lost.
+        let _ = rustix::fs::fadvise(file, range.start, Some(length), rustix::fs::Advice::WillNeed);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn will_need(_file: &File, _range: Range<u64>) {}

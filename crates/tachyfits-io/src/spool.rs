@@ -1,0 +1,355 @@
+//! Input that can only be read from beginning to end (gzip content, a pipe), made into a storage that can be read at
+//! offsets: in memory while it is small, in an unlinked temporary file beyond that, refused above a limit.
+//!
+//! The temporary file has no name, so that nothing is left behind however the process ends.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flate2::bufread::GzDecoder;
+
+use crate::error::IoError;
+use crate::file::FileStorage;
+use crate::memory::MemoryStorage;
+use crate::storage::Storage;
+
+/// The first two bytes of a gzip member (RFC 1952, section 2.3.1).
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// How much of unseekable or compressed input is kept, and where.
+#[derive(Clone, Debug)]
+pub struct SpoolOptions {
+    /// Up to this many bytes are kept in memory; 64 MiB.
+    pub memory_bytes: u64,
+    /// Beyond this many bytes the input is refused; 64 GiB. A few kB of gzip can inflate to gigabytes.
+    pub total_bytes: u64,
+    /// The directory of the temporary file; `None` is the system's (`TMPDIR`).
+    pub directory: Option<PathBuf>,
+}
+
+impl Default for SpoolOptions {
+    fn default() -> SpoolOptions {
+        SpoolOptions { memory_bytes: 64 << 20, total_bytes: 64 << 30, directory: None }
+    }
+}
+
+/// Reads `reader` to its end and makes a storage of it; gzip content is inflated.
+///
+/// ```
+/// use tachyfits_io::{SpoolOptions, spool};
+///
+/// let storage = spool("standard input", &b"SIMPLE  ="[..], &SpoolOptions::default())?;
+/// assert_eq!(storage.bytes(), 9);
+/// # Ok::<(), tachyfits_io::IoError>(())
+/// ```
+///
+/// # Errors
+/// If reading fails, the gzip content is damaged, a limit is exceeded or the temporary file cannot be kept.
+pub fn spool(
+    name: &str,
+    reader: impl Read,
+    options: &SpoolOptions,
+) -> Result<Arc<dyn Storage>, IoError> {
+    let mut reader = BufReader::with_capacity(BLOCK_BYTES, reader);
+    let mut kept = Spool::new(name, options);
+    // A pipe may deliver its first byte alone, so the look at the first two takes them out.
+    let mut first = Vec::with_capacity(2);
+    let taken = reader.by_ref().take(2).read_to_end(&mut first);
+    taken.map_err(|source| kept.read_error(source))?;
+    let is_gzip = first == GZIP_MAGIC;
+    let mut whole = io::Cursor::new(first).chain(reader);
+    if is_gzip {
+        inflate(whole, &mut kept)?;
+    } else {
+        kept.copy(&mut whole)?;
+    }
+    kept.finish()
+}
+
+/// Whether a storage begins like a gzip member.
+pub(crate) fn is_gzip(storage: &dyn Storage) -> Result<bool, IoError> {
+    let mut first = [0; 2];
+    if storage.bytes() < 2 {
+        return Ok(false);
+    }
+    storage.read_exact_at(0, &mut first)?;
+    Ok(first == GZIP_MAGIC)
+}
+
+/// Inflates all members, one after the other. Zeros may follow the last (RFC 1952 knows no padding, tapes do).
+fn inflate(mut reader: impl BufRead, kept: &mut Spool) -> Result<(), IoError> {
+    let mut member = 0;
+    loop {
+        let mut decoder = GzDecoder::new(reader);
+        kept.member = Some(member);
+        kept.copy(&mut decoder)?;
+        reader = decoder.into_inner();
+        let rest = skip_zeros(&mut reader).map_err(|source| kept.read_error(source))?;
+        match rest {
+            None => return Ok(()),
+            Some((0, first)) if first == GZIP_MAGIC[0] => member += 1,
+            Some((zeros, first)) => {
+                let detail = format!("followed by {zeros} zeros and then a byte {first:#04x}");
+                return Err(kept.gzip_error(&detail));
+            }
+        }
+    }
+}
+
+/// Skips zeros; returns how many there were and the first other byte, or `None` at the end of the input.
+fn skip_zeros(reader: &mut impl BufRead) -> io::Result<Option<(u64, u8)>> {
+    let mut zeros = 0;
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(None);
+        }
+        let length = buffer.len();
+        let found = buffer.iter().position(|&byte| byte != 0).map(|at| (at, buffer[at]));
+        let skipped = found.map_or(length, |(at, _)| at);
+        reader.consume(skipped);
+        zeros += skipped as u64;
+        if let Some((_, first)) = found {
+            return Ok(Some((zeros, first)));
+        }
+    }
+}
+
+/// What was read so far.
+struct Spool<'a> {
+    name: &'a str,
+    options: &'a SpoolOptions,
+    memory: Vec<u8>,
+    file: Option<File>,
+    bytes: u64,
+    /// The gzip member that is being inflated; `None` where nothing is.
+    member: Option<u64>,
+}
+
+impl<'a> Spool<'a> {
+    fn new(name: &'a str, options: &'a SpoolOptions) -> Spool<'a> {
+        Spool { name, options, memory: Vec::new(), file: None, bytes: 0, member: None }
+    }
+
+    fn copy(&mut self, reader: &mut impl Read) -> Result<(), IoError> {
+        let mut block = vec![0; BLOCK_BYTES];
+        loop {
+            match reader.read(&mut block) {
+                Ok(0) => return Ok(()),
+                Ok(count) => self.keep(&block[..count])?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.read_error(error)),
+            }
+        }
+    }
+
+    fn keep(&mut self, block: &[u8]) -> Result<(), IoError> {
+        let total = self.bytes + block.len() as u64;
+        if total > self.options.total_bytes {
+            let limit = self.options.total_bytes;
+            return Err(IoError::Limit { name: self.name.to_owned(), limit });
+        }
+        if self.file.is_none() && total > self.options.memory_bytes {
+            let mut file = self.temporary().map_err(|source| self.temporary_error(source))?;
+            file.write_all(&self.memory).map_err(|source| self.temporary_error(source))?;
+            self.memory = Vec::new();
+            self.file = Some(file);
+        }
+        match &mut self.file {
+            Some(file) => {
+                let written = file.write_all(block);
+                written.map_err(|source| self.temporary_error(source))?;
+            }
+            None => {
+                let reserved = self.memory.try_reserve(block.len());
+                let name = || self.name.to_owned();
+                reserved.map_err(|_| IoError::Memory { name: name(), bytes: total })?;
+                self.memory.extend_from_slice(block);
+            }
+        }
+        self.bytes = total;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Arc<dyn Storage>, IoError> {
+        Ok(match self.file {
+            Some(file) => Arc::new(FileStorage::from_file(Path::new(self.name), file)?),
+            None => Arc::new(MemoryStorage::new(self.name, self.memory)),
+        })
+    }
+
+    fn temporary(&self) -> io::Result<File> {
+        match &self.options.directory {
+            Some(directory) => tempfile::tempfile_in(directory),
+            None => tempfile::tempfile(),
+        }
+    }
+
+    fn temporary_error(&self, source: io::Error) -> IoError {
+        let directory = self.options.directory.clone().unwrap_or_else(std::env::temp_dir);
+        IoError::Temporary { directory, source }
+    }
+
+    fn gzip_error(&self, detail: &str) -> IoError {
+        IoError::Gzip {
+            name: self.name.to_owned(),
+            member: self.member.unwrap_or(0),
+            inflated: self.bytes,
+            detail: detail.to_owned(),
+        }
+    }
+
+    /// The error of a failed read: the decoder reports damage by a few kinds, the rest is the input's.
+    fn read_error(&self, source: io::Error) -> IoError {
+        match (self.member, source.kind()) {
+            (Some(_), io::ErrorKind::UnexpectedEof) => self.gzip_error("it is cut short"),
+            (Some(_), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
+                self.gzip_error(&source.to_string())
+            }
+            _ => IoError::Read {
+                name: self.name.to_owned(),
+                offset: self.bytes,
+                expected: BLOCK_BYTES as u64,
+                source,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SpoolOptions, spool};
+    use crate::conformance::{storage_suite, temporary_file};
+    use crate::{IoError, Storage, StorageKind, open, open_with};
+    use flate2::{Compression, write::GzEncoder};
+    use proptest::prelude::*;
+    use std::io::Write;
+    use std::sync::Arc;
+
+    fn gzip(content: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn all(storage: &dyn Storage) -> Vec<u8> {
+        let mut content = vec![0; storage.bytes() as usize];
+        storage.read_exact_at(0, &mut content).unwrap();
+        content
+    }
+
+    /// Repeatable bytes that neither compress to nothing nor not at all.
+    fn sample(length: usize) -> Vec<u8> {
+        (0..length as u64).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect()
+    }
+
+    #[test]
+    fn gzip_conforms_in_memory_and_in_a_temporary_file() {
+        for memory_bytes in [64 << 20, 100] {
+            storage_suite(|content| {
+                let (_directory, path) = temporary_file(&gzip(content));
+                let options = SpoolOptions { memory_bytes, ..SpoolOptions::default() };
+                open_with(&path, StorageKind::Positioned, &options).unwrap()
+            });
+        }
+    }
+
+    #[test]
+    fn where_the_content_is_kept_follows_from_its_size() {
+        let options = SpoolOptions { memory_bytes: 1000, ..SpoolOptions::default() };
+        let kind = |length| spool("pipe", &vec![3; length][..], &options).unwrap().kind();
+        assert_eq!((kind(1000), kind(1001)), ("memory", "positioned"));
+    }
+
+    #[test]
+    fn every_kind_of_storage_inflates_and_keeps_the_name() {
+        let content = sample(300_000);
+        let (_directory, path) = temporary_file(&gzip(&content));
+        use StorageKind::{Direct, Mapped, Memory, Positioned};
+        for kind in [Positioned, Mapped, Direct, Memory] {
+            let storage = open(&path, kind).unwrap();
+            assert_eq!(all(&*storage), content);
+            assert_eq!(storage.name(), path.display().to_string());
+        }
+    }
+
+    #[test]
+    fn members_are_joined_and_zeros_after_the_last_are_padding() {
+        let (one, two) = (sample(70_000), sample(500));
+        let mut compressed = gzip(&one);
+        compressed.extend(gzip(&[]));
+        compressed.extend(gzip(&two));
+        compressed.extend([0; 1000]);
+        let storage = spool("cube.fits.gz", &compressed[..], &SpoolOptions::default()).unwrap();
+        assert_eq!(all(&*storage), [one, two].concat());
+    }
+
+    #[test]
+    fn other_bytes_after_the_last_member_are_damage() {
+        for (tail, member) in [(&b"more"[..], 0), (b"\0\0\x1f\x8b", 0), (b"\x1f", 1)] {
+            let compressed = [&gzip(&sample(100)), tail].concat();
+            let error = spool("a.gz", &compressed[..], &SpoolOptions::default()).unwrap_err();
+            let IoError::Gzip { member: found, inflated, .. } = error else { panic!("{error}") };
+            assert_eq!((found, inflated), (member, 100), "{tail:?}");
+        }
+    }
+
+    #[test]
+    fn every_truncation_is_an_error() {
+        let compressed = gzip(&sample(2000));
+        for length in 2..compressed.len() {
+            let result = spool("a.gz", &compressed[..length], &SpoolOptions::default());
+            assert_eq!(result.unwrap_err().code(), "io-gzip", "cut at {length}");
+        }
+    }
+
+    #[test]
+    fn a_bomb_stops_at_the_limit() {
+        let compressed = gzip(&vec![0; 5 << 20]);
+        assert!(compressed.len() < 100_000);
+        let options = SpoolOptions { memory_bytes: 1 << 20, total_bytes: 4 << 20, directory: None };
+        let error = spool("bomb.gz", &compressed[..], &options).unwrap_err();
+        assert!(matches!(error, IoError::Limit { limit: 4_194_304, .. }), "{error}");
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_named() {
+        let options = SpoolOptions {
+            memory_bytes: 0,
+            directory: Some("no/such".into()),
+            ..Default::default()
+        };
+        let error = spool("pipe", &b"abc"[..], &options).unwrap_err();
+        assert!(error.message().starts_with("no/such: cannot keep a temporary file"), "{error}");
+    }
+
+    #[test]
+    fn short_inputs_are_not_gzip() {
+        for content in [&b""[..], b"\x1f", b"S"] {
+            let storage = spool("pipe", content, &SpoolOptions::default()).unwrap();
+            assert_eq!(all(&*storage), content);
+            let (_directory, path) = temporary_file(content);
+            let storage: Arc<dyn Storage> = open(&path, StorageKind::Positioned).unwrap();
+            assert_eq!(all(&*storage), content);
+        }
+    }
+
+    proptest! {
+        /// Whatever one byte of the compressed content is changed to: the same bytes or an error, never others.
+        #[test]
+        fn a_changed_byte_is_never_a_wrong_byte(at in 2usize..1000, value: u8) {
+            let content = sample(2000);
+            let mut compressed = gzip(&content);
+            let at = at % compressed.len();
+            compressed[at.max(2)] = value;
+            match spool("a.gz", &compressed[..], &SpoolOptions::default()) {
+                Ok(storage) => prop_assert_eq!(all(&*storage), content),
+                Err(error) => prop_assert_eq!(error.code(), "io-gzip"),
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The trait that every source of bytes implements, and the one place that opens a name as one of them.
+//!
+//! A storage has a fixed size and is read at offsets, by any number of threads at once; there is no position to share.
+//! Compressed or unseekable input is turned into an ordinary storage when it is opened (see [`crate::spool`]).
+
+use std::fmt::Debug;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::direct::DirectStorage;
+use crate::error::IoError;
+use crate::file::FileStorage;
+use crate::memory::MemoryStorage;
+use crate::mmap::MappedStorage;
+use crate::spool::{self, SpoolOptions};
+
+/// A source of bytes of known size.
+///
+/// An implementation provides three methods; [`crate::conformance::storage_suite`] is its test.
+pub trait Storage: Send + Sync + Debug {
+    /// The name for messages: a path or a URL.
+    fn name(&self) -> &str;
+
+    /// The size in bytes, as it was when the storage was opened.
+    fn bytes(&self) -> u64;
+
+    /// Fills `buffer` from `offset` on.
+    ///
+    /// # Errors
+    /// [`IoError::Short`] if the storage ends before, [`IoError::Read`] if reading fails.
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError>;
+
+    /// What this storage is, for reports: `"positioned"`, `"mapped"`, `"direct"`, `"memory"`, ….
+    fn kind(&self) -> &'static str {
+        "other"
+    }
+
+    /// The bytes of `range` without copying, where the storage has them in memory; `None` also if the storage ends
+    /// before.
+    fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
+        let _ = range;
+        None
+    }
+
+    /// Whether reading `range` is likely to need no device: it is in memory or in the page cache.
+    ///
+    /// An estimate from a few pages, used to choose how to overlap reading and computing.
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        let _ = range;
+        true
+    }
+
+    /// Says that `range` is about to be read; costs little and promises nothing.
+    fn will_need(&self, range: Range<u64>) {
+        let _ = range;
+    }
+
+    /// The multiple to which offsets, lengths and memory addresses of a read had best be aligned.
+    fn alignment(&self) -> usize {
+        1
+    }
+}
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StorageKind {
+    /// Positioned reads into reused buffers: the default, and the fastest on a warm page cache.
+    #[default]
+    Positioned,
+    /// A memory map. **If the file is cut short by another process while it is mapped, the operating system ends this
+    /// process with SIGBUS**, and if it is changed, results are of no definite state. Only for files that nobody
+    /// touches.
+    Mapped,
+    /// Reads that bypass the page cache (`O_DIRECT`), for files far larger than memory. Refused with
+    /// [`IoError::Direct`] by file systems that cannot.
+    Direct,
+    /// The whole file is read into memory when it is opened.
+    Memory,
+}
+
+/// Opens a file; gzip content is inflated, with the default [`SpoolOptions`].
+///
+/// ```
+/// use tachyfits_io::{StorageKind, open};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("cube.fits");
+/// std::fs::write(&path, b"SIMPLE  =                    T")?;
+/// let storage = open(&path, StorageKind::Positioned)?;
+/// let mut keyword = [0; 8];
+/// storage.read_exact_at(0, &mut keyword)?;
+/// assert_eq!(&keyword, b"SIMPLE  ");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be opened or its compressed content is damaged or too large; the error names the file.
+pub fn open(path: &Path, kind: StorageKind) -> Result<Arc<dyn Storage>, IoError> {
+    open_with(path, kind, &SpoolOptions::default())
+}
+
+/// Opens a file; gzip content, and what can only be read from beginning to end (a pipe), is kept within `options`.
+///
+/// The compression is recognised by the content (`1f 8b`), not by the name. Inflated content is in memory or in an
+/// unlinked temporary file, whatever `kind` says.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_with(
+    path: &Path,
+    kind: StorageKind,
+    options: &SpoolOptions,
+) -> Result<Arc<dyn Storage>, IoError> {
+    let file = open_file(path)?;
+    let metadata = file.metadata().map_err(|source| open_error(path, source))?;
+    if metadata.is_dir() {
+        return Err(IoError::NotAFile { path: path.to_owned(), found: "a directory" });
+    }
+    if !metadata.is_file() {
+        return spool::spool(&path.display().to_string(), file, options);
+    }
+    let storage = FileStorage::from_file(path, file)?;
+    if spool::is_gzip(&storage)? {
+        return spool::spool(storage.name(), storage.file(), options);
+    }
+    Ok(match kind {
+        StorageKind::Positioned => Arc::new(storage),
+        StorageKind::Mapped => Arc::new(MappedStorage::from_storage(path, storage)?),
+        StorageKind::Direct => Arc::new(DirectStorage::open(path)?),
+        StorageKind::Memory => Arc::new(MemoryStorage::read(&storage)?),
+    })
+}
+
+/// Opens a file for reading, with the error that names it.
+pub(crate) fn open_file(path: &Path) -> Result<File, IoError> {
+    File::open(path).map_err(|source| open_error(path, source))
+}
+
+/// The error for a file that cannot be opened or examined.
+pub(crate) fn open_error(path: &Path, source: io::Error) -> IoError {
+    match source.kind() {
+        io::ErrorKind::NotFound => IoError::NotFound { path: path.to_owned() },
+        io::ErrorKind::IsADirectory => {
+            IoError::NotAFile { path: path.to_owned(), found: "a directory" }
+        }
+        _ => IoError::Open { path: path.to_owned(), source },
+    }
+}
+
+/// The error for bytes beyond the end, `None` where they are within `storage`.
+pub(crate) fn check_within(
+    storage: &dyn Storage,
+    offset: u64,
+    expected: u64,
+) -> Result<(), IoError> {
+    let size = storage.bytes();
+    match offset.checked_add(expected) {
+        Some(end) if end <= size => Ok(()),
+        _ => Err(IoError::Short { name: storage.name().to_owned(), offset, expected, size }),
+    }
+}
