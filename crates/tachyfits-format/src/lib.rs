@@ -1,2 +1,35 @@
-//! Stub.
+//! FITS structure, sans I/O: bytes to cards, headers, HDUs, pixel layouts and back. It never reads
+//! a file: the caller brings the bytes that [`Walker`] asks for, from wherever they are. No pixel
+//! is decoded here either.
+//!
+//! - [`Header`] and [`Card`]: what a header says, with its raw bytes kept.
+//! - [`Walker`]: from one HDU to the next, giving an [`Hdu`] for each.
+//! - [`ImageLayout`] and [`RandomGroups`]: where the numbers are and how they are meant.
+//!
+//! Files are hostile: sizes are computed in 128 bits and checked against [`Limits`] before anything
+//! is allocated. Section numbers are those of the FITS Standard 4.0.
 #![forbid(unsafe_code)]
+
+mod card;
+mod code;
+mod error;
+mod groups;
+mod hdu;
+mod header;
+mod image;
+mod limits;
+mod scan;
+mod value;
+mod walk;
+mod writer;
+
+pub use card::Card;
+pub use code::{Code, Kind, codes};
+pub use error::{FormatError, Place, Problem, Warning};
+pub use groups::{GroupParameter, RandomGroups};
+pub use hdu::{Hdu, HduKind, StoredType};
+pub use header::{Context, Header};
+pub use image::{ImageLayout, ValueType};
+pub use limits::{BLOCK_BYTES, CARD_BYTES, Limits, ReadOptions, padded};
+pub use value::{Integer, Real, Value};
+pub use walk::{Step, Walker};

@@ -1,0 +1,207 @@
+//! One card: a keyword with its value and comment, and its raw records. Not the reading of fields
+//! ([`crate::scan`]) and not their layout when written ([`crate::writer`]).
+//!
+//! The raw bytes are the card; what is parsed from them is a view. A card that is not changed is
+//! written as it was read.
+
+use crate::code::Code;
+use crate::error::{FormatError, quoted};
+use crate::limits::CARD_BYTES;
+use crate::scan::{self, Issue};
+use crate::value::Value;
+use crate::writer;
+
+/// A card of a header: one 80-byte record, or more when a string continues.
+///
+/// ```
+/// use tachyfits_format::{Card, Value};
+/// let card = Card::new("OBJECT", "M 31", "target").unwrap();
+/// assert!(card.raw().starts_with(b"OBJECT  = 'M 31    '           / target"));
+/// assert_eq!(card.value(), Some(&Value::Text("M 31".into())));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Card {
+    raw: Vec<u8>,
+    keyword: String,
+    value: Option<Value>,
+    comment: String,
+}
+
+impl Card {
+    /// A card with a value. Strings that do not fit one record continue; a comment that does not
+    /// fit is cut.
+    ///
+    /// # Errors
+    /// [`Code::CardText`] for a keyword or text that a header cannot hold, [`Code::CardTooLong`].
+    pub fn new(keyword: &str, value: impl Into<Value>, comment: &str) -> Result<Card, FormatError> {
+        let raw = writer::records(keyword, &value.into(), comment)?;
+        Ok(Card::from_raw(&raw, &mut Vec::new()))
+    }
+
+    /// A card of all its records.
+    fn from_raw(raw: &[u8], issues: &mut Vec<Issue>) -> Card {
+        let (records, _) = raw.as_chunks::<CARD_BYTES>();
+        let mut card = Card::from_record(&records[0], issues);
+        card.extend(&records[1..], issues);
+        card
+    }
+
+    /// Cards of COMMENT, HISTORY or blank keyword: as many as the text needs, 72 characters each.
+    ///
+    /// # Errors
+    /// [`Code::CardText`] for another keyword, or text that is not printable ASCII.
+    pub fn commentary(keyword: &str, text: &str) -> Result<Vec<Card>, FormatError> {
+        let bytes = writer::commentary(keyword, text)?;
+        let (records, _) = bytes.as_chunks::<CARD_BYTES>();
+        Ok(records.iter().map(|record| Card::from_record(record, &mut Vec::new())).collect())
+    }
+
+    /// Reads one record. Strings that continue are completed by [`Card::extend`].
+    pub(crate) fn from_record(record: &[u8; CARD_BYTES], issues: &mut Vec<Issue>) -> Card {
+        check_bytes(record, issues);
+        let raw = record.to_vec();
+        if let Some((keyword, start)) = scan::hierarch(record) {
+            let field = scan::value_field(&record[start..], issues);
+            return Card { raw, keyword, value: Some(field.value), comment: field.comment };
+        }
+        let keyword = scan::decode(scan::trim(&record[..8]));
+        check_keyword(&record[..8], &keyword, issues);
+        let indicator = record[8] == b'=' && scan::is_blank(record[9]);
+        if !indicator || writer::is_commentary(&keyword) {
+            if record[8] == b'=' && needs_value(&keyword) {
+                issues.push((Code::ValueIndicator, quoted(&scan::decode(&record[..16]))));
+            }
+            let comment = scan::decode(scan::trim_end(&record[8..]));
+            return Card { raw, keyword, value: None, comment };
+        }
+        let field = scan::value_field(&record[10..], issues);
+        Card { raw, keyword, value: Some(field.value), comment: field.comment }
+    }
+
+    /// The string may go on in the next record. Mandatory keywords never do (Sect. 4.2.1.2).
+    pub(crate) fn may_continue(&self) -> bool {
+        matches!(&self.value, Some(Value::Text(text)) if text.ends_with('&'))
+            && !writer::is_mandatory(&self.keyword)
+    }
+
+    /// Joins the CONTINUE records at the start of `records`; gives how many there were.
+    pub(crate) fn extend(
+        &mut self,
+        records: &[[u8; CARD_BYTES]],
+        issues: &mut Vec<Issue>,
+    ) -> usize {
+        let Some(Value::Text(text)) = &mut self.value else { return 0 };
+        let mut joined = 0;
+        for record in records {
+            if !text.ends_with('&') {
+                break;
+            }
+            let Some((more, comment)) = scan::continuation(record) else { break };
+            check_bytes(record, issues);
+            text.pop();
+            text.push_str(&more);
+            // Blanks may stand between the ampersand and the quote (Sect. 4.2.1.2, item 3).
+            let ended = more.trim_end();
+            if ended.ends_with('&') {
+                text.truncate(text.len() - (more.len() - ended.len()));
+            }
+            if !self.comment.is_empty() && !comment.is_empty() {
+                self.comment.push(' ');
+            }
+            self.comment.push_str(&comment);
+            self.raw.extend(record);
+            joined += 1;
+        }
+        let significant = crate::value::significant(text).len();
+        text.truncate(significant);
+        joined
+    }
+
+    /// The keyword: `NAXIS1`, `` for a blank one, `ESO DET CHIP1 ID` for a HIERARCH card (`HIERARCH
+    /// ABC` if it is one word of at most 8 characters, which an ordinary keyword could be too).
+    #[must_use]
+    pub fn keyword(&self) -> &str {
+        &self.keyword
+    }
+
+    /// The value; `None` for commentary cards, which have none.
+    #[must_use]
+    pub fn value(&self) -> Option<&Value> {
+        self.value.as_ref()
+    }
+
+    /// The comment without blanks around it; of a commentary card its text from byte 9 on.
+    #[must_use]
+    pub fn comment(&self) -> &str {
+        &self.comment
+    }
+
+    /// The card has no value: COMMENT, HISTORY, a blank keyword, or no value indicator.
+    #[must_use]
+    pub fn is_commentary(&self) -> bool {
+        self.value.is_none()
+    }
+
+    /// All bytes are blank: space kept for cards to come (Sect. 4.4.2.4).
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.raw.iter().all(|&byte| byte == b' ')
+    }
+
+    /// The 80 bytes as they are in the file, and those of the CONTINUE records.
+    #[must_use]
+    pub fn raw(&self) -> &[u8] {
+        &self.raw
+    }
+
+    /// How many CONTINUE records the card has.
+    #[must_use]
+    pub fn continuations(&self) -> usize {
+        self.raw.len() / CARD_BYTES - 1
+    }
+
+    /// The same card under another keyword of at most 8 characters: value and comment keep their
+    /// bytes.
+    pub(crate) fn renamed(&self, keyword: &str) -> Card {
+        let mut card = self.clone();
+        for (at, byte) in card.raw[..8].iter_mut().enumerate() {
+            *byte = keyword.as_bytes().get(at).copied().unwrap_or(b' ');
+        }
+        keyword.clone_into(&mut card.keyword);
+        card
+    }
+
+    /// The same card with each byte that a header must not have replaced: control bytes by blanks,
+    /// others by `?`. `None` if there is none.
+    pub(crate) fn restricted(&self) -> Option<Card> {
+        let mut raw = self.raw.clone();
+        for byte in raw.iter_mut().filter(|byte| !matches!(byte, b' '..=b'~')) {
+            *byte = if byte.is_ascii() { b' ' } else { b'?' };
+        }
+        (raw != self.raw).then(|| Card::from_raw(&raw, &mut Vec::new()))
+    }
+}
+
+/// Notes bytes outside printable ASCII (Sect. 4.1.2.3).
+fn check_bytes(record: &[u8], issues: &mut Vec<Issue>) {
+    let illegal = record.iter().enumerate().find(|(_, byte)| !matches!(byte, b' '..=b'~'));
+    if let Some((at, byte)) = illegal {
+        issues.push((Code::IllegalByte, format!("0x{byte:02x} at byte {at} of the card")));
+    }
+}
+
+/// Notes a keyword field that is not left-justified or has other characters than it may (Sect.
+/// 4.1.2.1).
+fn check_keyword(field: &[u8], keyword: &str, issues: &mut Vec<Issue>) {
+    let legal = |byte: u8| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_');
+    let starts = keyword.is_empty() || !scan::is_blank(field[0]);
+    if !starts || !keyword.bytes().all(legal) {
+        issues.push((Code::IllegalKeyword, quoted(&scan::decode(field))));
+    }
+}
+
+/// Keywords that change what the data are: without a value indicator they would be passed over in
+/// silence.
+fn needs_value(keyword: &str) -> bool {
+    writer::is_mandatory(keyword) || matches!(keyword, "BSCALE" | "BZERO" | "BLANK")
+}

@@ -1,0 +1,213 @@
+//! Errors and warnings: which code, where, what was expected, what was found, what to do. Not the
+//! list of codes, which is [`crate::code`], and not the file's name, which only the engine knows
+//! and puts in front.
+//!
+//! An error and a warning are the same [`Problem`]; strict mode turns one into the other.
+
+use std::fmt;
+
+use crate::code::{Code, Kind};
+
+/// Where something is: each part only when it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the HDU, 0 is the primary HDU.
+    pub hdu: Option<usize>,
+    /// Index of the 80-byte record in its header, 0-based.
+    pub card: Option<usize>,
+    /// Keyword of the card.
+    pub keyword: Option<String>,
+    /// Byte offset in the file.
+    pub offset: Option<u64>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if let Some(hdu) = self.hdu {
+            parts.push(format!("HDU {hdu} (0-based)"));
+        }
+        if let Some(keyword) = &self.keyword {
+            parts.push(format!("keyword {keyword}"));
+        }
+        if let Some(card) = self.card {
+            parts.push(format!("card {card} (0-based)"));
+        }
+        if let Some(offset) = self.offset {
+            parts.push(format!("byte {offset}"));
+        }
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// One thing that is wrong: the common content of [`FormatError`] and [`Warning`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Which problem it is.
+    pub code: Code,
+    /// Where it is.
+    pub place: Place,
+    /// What should have been there, as words that follow "expected".
+    pub expected: String,
+    /// What is there, as words that follow "found".
+    pub found: String,
+    /// How many more of the same code in the same header this one stands for.
+    pub repeats: usize,
+}
+
+impl Problem {
+    pub(crate) fn new(
+        code: Code,
+        place: Place,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Problem { code, place, expected: expected.into(), found: found.into(), repeats: 0 }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = self.place.to_string();
+        if !place.is_empty() {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "expected {}, found {}", self.expected, self.found)?;
+        if self.repeats > 0 {
+            write!(f, " (and {} more like it in this header)", self.repeats)?;
+        }
+        write!(f, " [{}]\nhint: {}", self.code.as_str(), self.code.hint())
+    }
+}
+
+/// Why something cannot be read or done. Small, so that results stay cheap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormatError(Box<Problem>);
+
+impl FormatError {
+    pub(crate) fn new(
+        code: Code,
+        place: Place,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        FormatError(Box::new(Problem::new(code, place, expected, found)))
+    }
+
+    /// Which problem it is.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// The sort of error: a warning that strict mode made an error counts as [`Kind::Format`].
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self.0.code.kind() {
+            Kind::Warning => Kind::Format,
+            kind => kind,
+        }
+    }
+
+    /// Where, what was expected and what was found.
+    #[must_use]
+    pub fn problem(&self) -> &Problem {
+        &self.0
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        self.0.code.hint()
+    }
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for FormatError {}
+
+impl From<Warning> for FormatError {
+    fn from(warning: Warning) -> Self {
+        FormatError(Box::new(warning.0))
+    }
+}
+
+/// Something that breaks the Standard and was read nevertheless.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning(Problem);
+
+impl Warning {
+    pub(crate) fn new(
+        code: Code,
+        place: Place,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Warning(Problem::new(code, place, expected, found))
+    }
+
+    /// Which problem it is.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// Where, what was expected and what was found.
+    #[must_use]
+    pub fn problem(&self) -> &Problem {
+        &self.0
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// An error that could not be the end of a walk, kept as a warning: the HDUs before it stay
+/// readable.
+impl From<FormatError> for Warning {
+    fn from(error: FormatError) -> Self {
+        Warning(*error.0)
+    }
+}
+
+/// How many warnings of one code a header gives before the rest are only counted: a damaged header
+/// of 300 000 cards must not become 300 000 messages.
+const WARNINGS_PER_CODE: usize = 16;
+
+/// Collects the warnings of one header.
+#[derive(Debug, Default)]
+pub(crate) struct Warnings {
+    list: Vec<Warning>,
+}
+
+impl Warnings {
+    pub(crate) fn push(&mut self, warning: Warning) {
+        let code = warning.code();
+        let mut same = self.list.iter_mut().filter(|seen| seen.code() == code);
+        match same.nth(WARNINGS_PER_CODE - 1) {
+            Some(last) => last.0.repeats += 1,
+            None => self.list.push(warning),
+        }
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Warning> {
+        self.list
+    }
+}
+
+/// Text from a file, shortened and made printable for a message.
+pub(crate) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let mut short: String = text.chars().take(LONGEST).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("{short:?}")
+}

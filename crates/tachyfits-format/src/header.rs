@@ -1,0 +1,447 @@
+//! A header: its cards in order, looked up by keyword, changed, and turned back into blocks. Not
+//! the meaning of the keywords, which is [`crate::hdu`] and what builds on it.
+//!
+//! What is not changed keeps its bytes: a header that was only read gives back the very blocks it
+//! was read from.
+
+use std::collections::HashMap;
+
+use crate::card::Card;
+use crate::code::Code;
+use crate::error::{FormatError, Place, Warning, Warnings, quoted};
+use crate::limits::{BLOCK_BYTES, CARD_BYTES, CARDS_PER_BLOCK};
+use crate::scan;
+use crate::value::Value;
+use crate::writer;
+
+/// Where a header stands, for messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// Index of the HDU, 0 is the primary HDU.
+    pub hdu: usize,
+    /// Byte offset of the header in the file.
+    pub offset: u64,
+}
+
+/// The cards of one HDU, in order.
+///
+/// ```
+/// use tachyfits_format::{Header, Value};
+/// let mut header = Header::new();
+/// header.set("EXPTIME", 30.0, "seconds")?;
+/// header.push_commentary("HISTORY", "made by hand")?;
+/// assert_eq!(header.get_f64("EXPTIME")?, Some(30.0));
+/// assert_eq!(header.to_bytes().len(), 2880);
+/// # Ok::<(), tachyfits_format::FormatError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Header {
+    cards: Vec<Card>,
+    /// END and all after it up to the end of the block, as read; none once the cards have changed.
+    tail: Option<Vec<u8>>,
+    context: Context,
+    /// First card with a value of each keyword as written.
+    index: HashMap<String, usize>,
+    /// The same for keywords with lower-case letters, in upper case.
+    folded: HashMap<String, usize>,
+}
+
+/// Two headers are equal when they write the same bytes.
+impl PartialEq for Header {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_bytes() == other.to_bytes()
+    }
+}
+
+impl Header {
+    /// A header without cards.
+    #[must_use]
+    pub fn new() -> Self {
+        Header::default()
+    }
+
+    /// A header of these cards.
+    #[must_use]
+    pub fn from_cards(cards: Vec<Card>) -> Self {
+        let mut header = Header { cards, ..Header::default() };
+        header.reindex();
+        header
+    }
+
+    /// Reads the header that `bytes` start with, up to its END card and the end of the block after
+    /// that.
+    ///
+    /// # Errors
+    /// [`Code::EndMissing`] when there is no END card. Everything else that is wrong is a warning.
+    ///
+    /// ```
+    /// use tachyfits_format::{Context, Header};
+    /// let mut bytes = b"OBJECT  = 'M 31'".to_vec();
+    /// bytes.resize(80, b' ');
+    /// bytes.extend(b"END");
+    /// bytes.resize(2880, b' ');
+    /// let (header, warnings) = Header::parse(&bytes, Context::default())?;
+    /// assert_eq!(header.get_text("OBJECT")?, Some("M 31"));
+    /// assert!(warnings.is_empty());
+    /// # Ok::<(), tachyfits_format::FormatError>(())
+    /// ```
+    pub fn parse(bytes: &[u8], context: Context) -> Result<(Header, Vec<Warning>), FormatError> {
+        let (records, _) = bytes.as_chunks::<CARD_BYTES>();
+        let Some(end) = records.iter().position(is_end) else {
+            let place = Place {
+                hdu: Some(context.hdu),
+                offset: Some(context.offset + bytes.len() as u64),
+                ..Place::default()
+            };
+            let found = format!("none in {} cards", records.len());
+            return Err(FormatError::new(Code::EndMissing, place, "an END card", found));
+        };
+        let mut reader = Reader { context, warnings: Warnings::default() };
+        let cards = reader.cards(&records[..end]);
+        let stop = (end / CARDS_PER_BLOCK + 1) * BLOCK_BYTES;
+        let tail = &bytes[end * CARD_BYTES..stop.min(bytes.len())];
+        reader.check_tail(tail, end);
+        let mut header = Header { cards, tail: Some(tail.to_vec()), context, ..Header::default() };
+        header.reindex();
+        Ok((header, reader.warnings.into_vec()))
+    }
+
+    /// The cards in order, without END.
+    #[must_use]
+    pub fn cards(&self) -> &[Card] {
+        &self.cards
+    }
+
+    /// Where the header stands in its file.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        self.context
+    }
+
+    /// The value of a keyword: of the first card that has it and a value. HIERARCH keywords are
+    /// given as `ESO DET CHIP1 ID`. A keyword that is not there as written is looked for in the
+    /// other case.
+    #[must_use]
+    pub fn get(&self, keyword: &str) -> Option<&Value> {
+        self.cards[self.position(keyword)?].value()
+    }
+
+    /// The index in [`Header::cards`] of the card that [`Header::get`] reads.
+    #[must_use]
+    pub fn position(&self, keyword: &str) -> Option<usize> {
+        let long =
+            keyword.strip_prefix("HIERARCH ").filter(|name| name.contains(' ') || name.len() > 8);
+        let keyword = long.unwrap_or(keyword);
+        if let Some(&at) = self.index.get(keyword) {
+            return Some(at);
+        }
+        let upper = keyword.to_ascii_uppercase();
+        self.index.get(&upper).or_else(|| self.folded.get(&upper)).copied()
+    }
+
+    /// The index of the first 80-byte record of a card: cards before it may have CONTINUE records.
+    #[must_use]
+    pub fn record_index(&self, card: usize) -> usize {
+        self.cards.iter().take(card).map(|card| card.continuations() + 1).sum()
+    }
+
+    /// An integer; `None` when absent or undefined.
+    ///
+    /// # Errors
+    /// [`Code::KeywordType`], [`Code::NumericText`], [`Code::KeywordRange`] when it is no integer
+    /// of 64 bits.
+    pub fn get_i64(&self, keyword: &str) -> Result<Option<i64>, FormatError> {
+        match self.get(keyword) {
+            None | Some(Value::Undefined) => Ok(None),
+            Some(Value::Integer(integer)) => match integer.as_i64() {
+                Some(value) => Ok(Some(value)),
+                None => Err(self.out_of_range(keyword, "a 64-bit integer")),
+            },
+            Some(other) => Err(self.wrong_type(keyword, "an integer", other)),
+        }
+    }
+
+    /// A real number or an integer, as the nearest f64; `None` when absent or undefined.
+    ///
+    /// # Errors
+    /// [`Code::KeywordType`], [`Code::NumericText`], [`Code::KeywordRange`] when it is no number
+    /// that f64 can hold.
+    pub fn get_f64(&self, keyword: &str) -> Result<Option<f64>, FormatError> {
+        match self.get(keyword) {
+            None | Some(Value::Undefined) => Ok(None),
+            Some(value) => match value.as_f64() {
+                Some(number) if number.is_finite() => Ok(Some(number)),
+                Some(_) => Err(self.out_of_range(keyword, "a number within the range of f64")),
+                None => Err(self.wrong_type(keyword, "a number", value)),
+            },
+        }
+    }
+
+    /// A string; `None` when absent or undefined.
+    ///
+    /// # Errors
+    /// [`Code::KeywordType`] when it is no string.
+    pub fn get_text(&self, keyword: &str) -> Result<Option<&str>, FormatError> {
+        match self.get(keyword) {
+            None | Some(Value::Undefined) => Ok(None),
+            Some(Value::Text(text)) => Ok(Some(text)),
+            Some(other) => Err(self.wrong_type(keyword, "a string", other)),
+        }
+    }
+
+    /// A logical; `None` when absent or undefined.
+    ///
+    /// # Errors
+    /// [`Code::KeywordType`] when it is no logical.
+    pub fn get_logical(&self, keyword: &str) -> Result<Option<bool>, FormatError> {
+        match self.get(keyword) {
+            None | Some(Value::Undefined) => Ok(None),
+            Some(Value::Logical(logical)) => Ok(Some(*logical)),
+            Some(other) => Err(self.wrong_type(keyword, "a logical", other)),
+        }
+    }
+
+    /// Where the card of a keyword is, for messages.
+    pub(crate) fn place(&self, keyword: &str) -> Place {
+        let card = self.position(keyword).map(|card| self.record_index(card));
+        Place {
+            hdu: Some(self.context.hdu),
+            card,
+            keyword: Some(keyword.to_owned()),
+            offset: card.map(|card| self.context.offset + (card * CARD_BYTES) as u64),
+        }
+    }
+
+    pub(crate) fn wrong_type(&self, keyword: &str, expected: &str, found: &Value) -> FormatError {
+        let number = expected.contains("integer") || expected.contains("number");
+        let code = match found {
+            Value::Text(_) if number => Code::NumericText,
+            _ => Code::KeywordType,
+        };
+        let shown = match found {
+            Value::Text(text) | Value::Invalid(text) => quoted(text),
+            other => other.to_string(),
+        };
+        let found = format!("{} {shown}", found.type_name());
+        FormatError::new(code, self.place(keyword), expected, found.trim_end())
+    }
+
+    pub(crate) fn out_of_range(&self, keyword: &str, expected: &str) -> FormatError {
+        let found = self.get(keyword).map_or_else(|| "nothing".to_owned(), Value::to_string);
+        FormatError::new(Code::KeywordRange, self.place(keyword), expected, found)
+    }
+
+    /// Sets a keyword: its first card is replaced where it stands, or a card is added at the end,
+    /// where it takes the place of a blank card if one is kept there. An empty comment keeps the
+    /// one that is there.
+    ///
+    /// # Errors
+    /// See [`Card::new`].
+    pub fn set(
+        &mut self,
+        keyword: &str,
+        value: impl Into<Value>,
+        comment: &str,
+    ) -> Result<(), FormatError> {
+        let Some(at) = self.position(keyword) else {
+            self.push(Card::new(keyword, value, comment)?);
+            return Ok(());
+        };
+        let kept = self.cards[at].comment().to_owned();
+        let printable = kept.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        let comment = if comment.is_empty() && printable { &kept } else { comment };
+        self.cards[at] = Card::new(keyword, value, comment)?;
+        self.changed();
+        Ok(())
+    }
+
+    /// Adds a card after the others, before the blank cards that keep space for it.
+    pub fn push(&mut self, card: Card) {
+        let blanks = self.cards.iter().rev().take_while(|card| card.is_blank()).count();
+        let used = blanks.min(card.raw().len() / CARD_BYTES);
+        let at = self.cards.len() - blanks;
+        self.cards.splice(at..at + used, [card]);
+        self.tail = None;
+        self.index_card(at);
+    }
+
+    /// Adds COMMENT, HISTORY or blank-keyword cards, as many as the text needs.
+    ///
+    /// # Errors
+    /// See [`Card::commentary`].
+    pub fn push_commentary(&mut self, keyword: &str, text: &str) -> Result<(), FormatError> {
+        for card in Card::commentary(keyword, text)? {
+            self.push(card);
+        }
+        Ok(())
+    }
+
+    /// Removes all cards of a keyword; gives how many there were.
+    pub fn remove(&mut self, keyword: &str) -> usize {
+        self.retain(|card| card.keyword() != keyword)
+    }
+
+    /// Keeps the cards for which `keep` is true; gives how many were removed.
+    pub fn retain(&mut self, keep: impl FnMut(&Card) -> bool) -> usize {
+        let before = self.cards.len();
+        self.cards.retain(keep);
+        let removed = before - self.cards.len();
+        if removed > 0 {
+            self.changed();
+        }
+        removed
+    }
+
+    /// Replaces bytes that a header must not have: control bytes by blanks, others by `?`. For
+    /// writing a new file from a damaged header. Gives how many cards changed.
+    pub fn replace_illegal_bytes(&mut self) -> usize {
+        let mut changed = 0;
+        for card in &mut self.cards {
+            if let Some(restricted) = card.restricted() {
+                *card = restricted;
+                changed += 1;
+            }
+        }
+        self.changed();
+        changed
+    }
+
+    /// The header as blocks of 2880 bytes: as it was read if nothing has changed, else its cards,
+    /// END and blanks.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = Vec::new();
+        for card in &self.cards {
+            bytes.extend(card.raw());
+        }
+        match &self.tail {
+            Some(tail) => bytes.extend(tail),
+            None => bytes.extend(b"END"),
+        }
+        bytes.resize(bytes.len().next_multiple_of(BLOCK_BYTES), b' ');
+        bytes
+    }
+
+    /// Bytes of the header in a file, whole blocks.
+    #[must_use]
+    pub fn block_bytes(&self) -> u64 {
+        let records = self.record_index(self.cards.len()) + 1;
+        (records.div_ceil(CARDS_PER_BLOCK) * BLOCK_BYTES) as u64
+    }
+
+    /// Cards other than the last have changed: what was read after END no longer ends a block.
+    fn changed(&mut self) {
+        self.tail = None;
+        self.reindex();
+    }
+
+    fn reindex(&mut self) {
+        self.index.clear();
+        self.folded.clear();
+        for at in 0..self.cards.len() {
+            self.index_card(at);
+        }
+    }
+
+    fn index_card(&mut self, at: usize) {
+        let card = &self.cards[at];
+        if card.is_commentary() {
+            return;
+        }
+        let keyword = card.keyword();
+        if keyword.bytes().any(|byte| byte.is_ascii_lowercase()) {
+            self.folded.entry(keyword.to_ascii_uppercase()).or_insert(at);
+        }
+        self.index.entry(keyword.to_owned()).or_insert(at);
+    }
+}
+
+/// The record is END: the word alone in the keyword field. END has no value, so what follows never
+/// makes it a keyword.
+pub(crate) fn is_end(record: &[u8; CARD_BYTES]) -> bool {
+    record.starts_with(b"END") && record[3..8].iter().all(|&byte| scan::is_blank(byte))
+}
+
+/// Reads records into cards and their issues into warnings.
+struct Reader {
+    context: Context,
+    warnings: Warnings,
+}
+
+impl Reader {
+    fn cards(&mut self, records: &[[u8; CARD_BYTES]]) -> Vec<Card> {
+        let mut cards: Vec<Card> = Vec::with_capacity(records.len());
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        let mut at = 0;
+        while at < records.len() {
+            let mut issues = Vec::new();
+            let mut card = Card::from_record(&records[at], &mut issues);
+            let mut used = 1;
+            if card.may_continue() {
+                used += card.extend(&records[at + 1..], &mut issues);
+            }
+            if card.keyword() == "CONTINUE" && card.is_commentary() {
+                issues.push((Code::OrphanContinue, quoted(card.comment())));
+            }
+            if !card.is_commentary() {
+                match seen.get(card.keyword()) {
+                    Some(&first) => self.duplicate(at, &card, &cards[first]),
+                    None => drop(seen.insert(card.keyword().to_owned(), cards.len())),
+                }
+            }
+            for (code, found) in issues {
+                self.warn(code, at, card.keyword(), expected(code), found);
+            }
+            cards.push(card);
+            at += used;
+        }
+        cards
+    }
+
+    /// Twice the same value harms nobody, except where the Standard says "must not" (Sect.
+    /// 4.1.2.3).
+    fn duplicate(&mut self, at: usize, card: &Card, first: &Card) {
+        let same = card.value() == first.value();
+        if same && !writer::is_mandatory(card.keyword()) {
+            return;
+        }
+        let text = |card: &Card| card.value().map_or_else(String::new, Value::to_string);
+        let found = format!("{} after {}", quoted(&text(card)), quoted(&text(first)));
+        self.warn(Code::DuplicateKeyword, at, card.keyword(), "one card of this keyword", found);
+    }
+
+    fn check_tail(&mut self, tail: &[u8], end: usize) {
+        if let Some(at) = tail[3..].iter().position(|&byte| byte != b' ') {
+            let found = format!("0x{:02x} {} bytes after it", tail[3 + at], at);
+            self.warn(Code::HeaderFill, end, "END", "blanks after END", found);
+        }
+        if !(end * CARD_BYTES + tail.len()).is_multiple_of(BLOCK_BYTES) {
+            let found = format!("{} bytes of it", tail.len());
+            self.warn(Code::HeaderPadding, end, "END", "a whole block of 2880 bytes", found);
+        }
+    }
+
+    fn warn(&mut self, code: Code, card: usize, keyword: &str, expected: &str, found: String) {
+        let place = Place {
+            hdu: Some(self.context.hdu),
+            card: Some(card),
+            keyword: Some(keyword.to_owned()).filter(|keyword| !keyword.is_empty()),
+            offset: Some(self.context.offset + (card * CARD_BYTES) as u64),
+        };
+        self.warnings.push(Warning::new(code, place, expected, found));
+    }
+}
+
+/// What a record should have had instead of an issue.
+fn expected(code: Code) -> &'static str {
+    match code {
+        Code::IllegalByte => "printable ASCII",
+        Code::IllegalKeyword => "a left-justified keyword of A-Z 0-9 - _",
+        Code::UnterminatedString => "a closing quote",
+        Code::MissingSlash => "a slash before the comment",
+        Code::LowerCaseExponent => "an upper-case exponent letter",
+        Code::OrphanContinue => "a string that ends in '&' before it",
+        Code::ValueIndicator => "'= ' in bytes 9 and 10",
+        _ => "a string, logical or number",
+    }
+}

@@ -1,0 +1,222 @@
+//! How the pixels of an image HDU lie in the file and what they mean: shape, stored type, scaling,
+//! BLANK, unit (Sect. 4.4.2.5, 5.2.5). Pixels are neither read nor decoded here.
+
+use crate::code::Code;
+use crate::error::{FormatError, Place, Warning};
+use crate::hdu::{Hdu, HduKind, StoredType};
+use crate::header::Header;
+use crate::value::Value;
+
+/// The type of a pixel's value once the unsigned and signed-byte conventions are applied (Table
+/// 11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueType {
+    /// 8-bit unsigned.
+    U8,
+    /// 8-bit signed: BITPIX = 8, BZERO = -128.
+    I8,
+    /// 16-bit signed.
+    I16,
+    /// 16-bit unsigned: BZERO = 2^15.
+    U16,
+    /// 32-bit signed.
+    I32,
+    /// 32-bit unsigned: BZERO = 2^31.
+    U32,
+    /// 64-bit signed.
+    I64,
+    /// 64-bit unsigned: BZERO = 2^63.
+    U64,
+    /// 32-bit floating point.
+    F32,
+    /// 64-bit floating point, also of everything that is scaled.
+    F64,
+}
+
+/// Where the pixels of an image are and how they are meant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImageLayout {
+    /// Sizes of the axes in FITS order, NAXIS1 first and fastest; empty when NAXIS = 0.
+    pub axes: Vec<u64>,
+    /// The type in the file.
+    pub stored: StoredType,
+    /// The type of the values.
+    pub value: ValueType,
+    /// BSCALE.
+    pub scale: f64,
+    /// BZERO.
+    pub zero: f64,
+    /// Values are `zero + scale * stored`, in f64; otherwise `stored`, with its sign bit flipped if
+    /// `value` is the other signedness of `stored`.
+    pub scaled: bool,
+    /// The stored value that means "undefined"; never given for floating-point pixels, where NaN
+    /// does.
+    pub blank: Option<i64>,
+    /// BUNIT, if there is one that is not blank.
+    pub unit: Option<String>,
+    /// Byte offset of the first pixel.
+    pub data_offset: u64,
+    /// Product of the axes; 0 when there are none or one of them is 0.
+    pub pixels: u64,
+    /// Whole pixels that the file holds, less than `pixels` if it is cut off.
+    pub pixels_present: u64,
+    /// What was forgiven.
+    pub warnings: Vec<Warning>,
+}
+
+impl ImageLayout {
+    /// Values are integers whose sign bit is to be flipped after the bytes are in native order
+    /// (Sect. 5.2.5).
+    #[must_use]
+    pub const fn flips_sign(&self) -> bool {
+        use ValueType::{I8, U16, U32, U64};
+        matches!(self.value, I8 | U16 | U32 | U64)
+    }
+}
+
+impl Hdu {
+    /// The layout of the pixels. A primary HDU without data has no axes and no pixels.
+    ///
+    /// # Errors
+    /// [`Code::NotAnImage`] for tables, random groups and unknown extensions;
+    /// [`Code::ImageGroups`]; [`Code::NumericText`] and the like when BSCALE, BZERO or BLANK are
+    /// not numbers: what the pixels mean is then not known.
+    pub fn image(&self) -> Result<ImageLayout, FormatError> {
+        match self.kind {
+            HduKind::Primary => {}
+            HduKind::Image if self.parameter_count == 0 && self.group_count == 1 => {}
+            HduKind::Image => {
+                let found = format!("{} and {}", self.parameter_count, self.group_count);
+                let place = self.header.place("PCOUNT");
+                let expected = "PCOUNT = 0 and GCOUNT = 1";
+                return Err(FormatError::new(Code::ImageGroups, place, expected, found));
+            }
+            _ => {
+                let found = self.kind.as_str();
+                return Err(FormatError::new(Code::NotAnImage, self.place(), "an image", found));
+            }
+        }
+        let mut layout = array_layout(&self.header, self.stored, self.axes.clone())?;
+        layout.data_offset = self.data_offset;
+        layout.pixels_present = self.data_bytes_present / self.stored.bytes() as u64;
+        Ok(layout)
+    }
+
+    /// Where the HDU is, for messages.
+    pub(crate) fn place(&self) -> Place {
+        Place { hdu: Some(self.index), offset: Some(self.header_offset), ..Place::default() }
+    }
+}
+
+/// The layout of an array with these axes and the header's scaling, at offset 0 and with no pixels
+/// present.
+pub(crate) fn array_layout(
+    header: &Header,
+    stored: StoredType,
+    axes: Vec<u64>,
+) -> Result<ImageLayout, FormatError> {
+    let scale = header.get_f64("BSCALE")?.unwrap_or(1.0);
+    let zero = header.get_f64("BZERO")?.unwrap_or(0.0);
+    let native = native_type(stored);
+    let converted = converted_type(stored, scale, header.get("BZERO"));
+    let (value, scaled) = match converted {
+        Some(value) => (value, false),
+        None if scale == 1.0 && zero == 0.0 => (native, false),
+        None => (ValueType::F64, true),
+    };
+    let mut warnings = Vec::new();
+    let blank = blank(header, stored, &mut warnings)?;
+    let unit = header.get_text("BUNIT").unwrap_or_else(|error| {
+        let problem = error.problem();
+        let (expected, found) = (problem.expected.as_str(), problem.found.as_str());
+        warnings.push(Warning::new(Code::ReservedType, header.place("BUNIT"), expected, found));
+        None
+    });
+    let unit = unit.map(str::trim).filter(|unit| !unit.is_empty()).map(str::to_owned);
+    // The walk has checked the product against its limit.
+    let pixels = if axes.is_empty() || axes.contains(&0) { 0 } else { axes.iter().product() };
+    Ok(ImageLayout {
+        axes,
+        stored,
+        value,
+        scale,
+        zero,
+        scaled,
+        blank,
+        unit,
+        data_offset: 0,
+        pixels,
+        pixels_present: 0,
+        warnings,
+    })
+}
+
+const fn native_type(stored: StoredType) -> ValueType {
+    match stored {
+        StoredType::U8 => ValueType::U8,
+        StoredType::I16 => ValueType::I16,
+        StoredType::I32 => ValueType::I32,
+        StoredType::I64 => ValueType::I64,
+        StoredType::F32 => ValueType::F32,
+        StoredType::F64 => ValueType::F64,
+    }
+}
+
+/// The type that BZERO = 2^15, 2^31, 2^63 or -128 with BSCALE = 1 stands for (Table 11). An integer
+/// must be exactly that number; a real such as `9.223372036854775808E18` is compared as f64, which
+/// holds these powers of two exactly.
+fn converted_type(stored: StoredType, scale: f64, zero: Option<&Value>) -> Option<ValueType> {
+    let (offset, value) = match stored {
+        StoredType::U8 => (-128i128, ValueType::I8),
+        StoredType::I16 => (1 << 15, ValueType::U16),
+        StoredType::I32 => (1 << 31, ValueType::U32),
+        StoredType::I64 => (1 << 63, ValueType::U64),
+        StoredType::F32 | StoredType::F64 => return None,
+    };
+    let is_offset = match zero? {
+        Value::Integer(integer) => integer.as_i128() == Some(offset),
+        Value::Real(real) => real.as_f64() == offset as f64,
+        _ => false,
+    };
+    (scale == 1.0 && is_offset).then_some(value)
+}
+
+/// BLANK of integer pixels, as the stored value (Sect. 4.4.2.5). Where it cannot match any pixel it
+/// is ignored.
+fn blank(
+    header: &Header,
+    stored: StoredType,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<i64>, FormatError> {
+    let (least, greatest) = match stored {
+        StoredType::U8 => (0, 255),
+        StoredType::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        StoredType::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        StoredType::I64 => (i64::MIN, i64::MAX),
+        StoredType::F32 | StoredType::F64 => {
+            if let Some(value) = header.get("BLANK") {
+                let found = format!("BLANK = {value} with BITPIX = {}", stored.bitpix());
+                let expected = "no BLANK for floating-point pixels";
+                let place = header.place("BLANK");
+                warnings.push(Warning::new(Code::BlankIgnored, place, expected, found));
+            }
+            return Ok(None);
+        }
+    };
+    let value = match header.get("BLANK") {
+        None | Some(Value::Undefined) => return Ok(None),
+        Some(Value::Integer(integer)) => integer.as_i64(),
+        // "-32768." is written by some programs; every such number of 53 bits is exact.
+        Some(Value::Real(real)) if real.as_f64().fract() == 0.0 && real.as_f64().abs() < 9e15 => {
+            Some(real.as_f64() as i64)
+        }
+        Some(other) => return Err(header.wrong_type("BLANK", "an integer", other)),
+    };
+    let in_range = value.filter(|value| (least..=greatest).contains(value));
+    if in_range.is_none() {
+        let found = header.get("BLANK").map_or_else(String::new, Value::to_string);
+        let expected = format!("BLANK from {least} to {greatest}");
+        warnings.push(Warning::new(Code::BlankIgnored, header.place("BLANK"), expected, found));
+    }
+    Ok(in_range)
+}

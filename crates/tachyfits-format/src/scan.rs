@@ -1,0 +1,217 @@
+//! Reads the fields of one 80-byte record: keyword, value indicator, value, comment. Not whole
+//! cards with their CONTINUE records ([`crate::card`]), not headers.
+//!
+//! Everything that real files do is read to something; what the Standard forbids is noted as an
+//! [`Issue`] for the caller to turn into a warning with a place.
+
+use crate::code::Code;
+use crate::value::{Integer, Real, Value, significant};
+
+/// Something that is wrong in a record: the code and what was found.
+pub(crate) type Issue = (Code, String);
+
+/// Bytes that end or separate fields: the blank, and the control bytes that stand for it in damaged
+/// headers.
+pub(crate) const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | 0 | b'\t' | b'\r' | b'\n')
+}
+
+/// Without blanks at either end.
+pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = bytes
+        && is_blank(*first)
+    {
+        bytes = rest;
+    }
+    trim_end(bytes)
+}
+
+/// Without blanks at the end.
+pub(crate) fn trim_end(mut bytes: &[u8]) -> &[u8] {
+    while let [rest @ .., last] = bytes
+        && is_blank(*last)
+    {
+        bytes = rest;
+    }
+    bytes
+}
+
+/// Text of bytes: UTF-8 if they are (so ASCII too), else Latin-1, which old headers were written
+/// in.
+pub(crate) fn decode(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().map(|&byte| char::from(byte)).collect(),
+    }
+}
+
+/// The value and comment of a value field (bytes 11 to 80).
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub value: Value,
+    pub comment: String,
+}
+
+/// Reads bytes 11 to 80 of a record that has a value indicator.
+pub(crate) fn value_field(bytes: &[u8], issues: &mut Vec<Issue>) -> Field {
+    let bytes = trim(bytes);
+    match bytes.first() {
+        None | Some(b'/') => Field { value: Value::Undefined, comment: after_value(bytes, issues) },
+        Some(b'\'') => {
+            let (text, rest) = string(bytes, issues);
+            let comment = after_value(rest, issues);
+            Field { value: Value::Text(significant(&text).to_owned()), comment }
+        }
+        Some(b'(') => complex(bytes, issues),
+        Some(_) => token(bytes, issues),
+    }
+}
+
+/// The record as the continuation of a string: blanks in bytes 9 and 10, a closed string, at most a
+/// comment after it (Sect. 4.2.1.2, item 5). `None` for everything else, which is then an orphan.
+pub(crate) fn continuation(record: &[u8]) -> Option<(String, String)> {
+    let (keyword, rest) = record.split_at_checked(8)?;
+    if keyword != b"CONTINUE" || !rest.iter().take(2).all(|&byte| is_blank(byte)) {
+        return None;
+    }
+    let field = trim(rest);
+    if !field.starts_with(b"'") {
+        return None;
+    }
+    let mut issues = Vec::new();
+    let (text, rest) = string(field, &mut issues);
+    let comment = after_value(rest, &mut issues);
+    issues.is_empty().then_some((text, comment))
+}
+
+/// The keyword of a HIERARCH record and where its value field starts: `HIERARCH ESO DET CHIP1 ID =
+/// …` with or without blanks around `=`. `None` when there is no `=` after plain words.
+pub(crate) fn hierarch(record: &[u8]) -> Option<(String, usize)> {
+    let rest = record.strip_prefix(b"HIERARCH")?;
+    if !rest.first().copied().is_some_and(is_blank) {
+        return None;
+    }
+    let equals = record.iter().position(|&byte| byte == b'=')?;
+    let name = &record[8..equals];
+    if name.iter().any(|byte| matches!(byte, b'\'' | b'/' | b'(')) {
+        return None;
+    }
+    let name = decode(name);
+    let words: Vec<&str> = name.split(|c: char| c.is_ascii() && is_blank(c as u8)).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    match words[..] {
+        [] => None,
+        // One short word would be looked up like an ordinary keyword and could shadow it.
+        [word] if word.len() <= 8 => Some((format!("HIERARCH {word}"), equals + 1)),
+        _ => Some((words.join(" "), equals + 1)),
+    }
+}
+
+/// A string that starts with a quote: its text with doubled quotes undone, trailing blanks kept,
+/// and what follows.
+fn string<'a>(bytes: &'a [u8], issues: &mut Vec<Issue>) -> (String, &'a [u8]) {
+    let mut text = Vec::with_capacity(bytes.len());
+    let mut at = 1;
+    while at < bytes.len() {
+        match (bytes[at], bytes.get(at + 1)) {
+            (b'\'', Some(b'\'')) => {
+                text.push(b'\'');
+                at += 2;
+            }
+            (b'\'', _) => return (decode(&text), &bytes[at + 1..]),
+            (byte, _) => {
+                text.push(byte);
+                at += 1;
+            }
+        }
+    }
+    issues.push((Code::UnterminatedString, decode(bytes)));
+    (decode(&text), &[])
+}
+
+/// The comment after a value: what follows the slash. Text without a slash is an issue and taken as
+/// the comment.
+fn after_value(bytes: &[u8], issues: &mut Vec<Issue>) -> String {
+    let bytes = trim(bytes);
+    match bytes.split_first() {
+        None => String::new(),
+        Some((b'/', comment)) => decode(trim(comment)),
+        Some(_) => {
+            let comment = decode(bytes);
+            issues.push((Code::MissingSlash, comment.clone()));
+            comment
+        }
+    }
+}
+
+/// What follows a number could as well belong to it, as in `1 000`: then neither reading is safe.
+fn looks_numeric(rest: &[u8]) -> bool {
+    matches!(trim(rest).first(), Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'\''))
+}
+
+/// A logical or a number: a token up to a blank or a slash.
+fn token(bytes: &[u8], issues: &mut Vec<Issue>) -> Field {
+    let end = bytes.iter().position(|&byte| is_blank(byte) || byte == b'/').unwrap_or(bytes.len());
+    let (token, rest) = bytes.split_at(end);
+    let value = match token {
+        b"T" => Some(Value::Logical(true)),
+        b"F" => Some(Value::Logical(false)),
+        _ => std::str::from_utf8(token).ok().and_then(|text| number(text, issues)),
+    };
+    match value {
+        Some(value) if !looks_numeric(rest) => Field { value, comment: after_value(rest, issues) },
+        _ => invalid(bytes, issues),
+    }
+}
+
+/// `(re, im)`.
+fn complex(bytes: &[u8], issues: &mut Vec<Issue>) -> Field {
+    let parts = bytes.iter().position(|&byte| byte == b')').and_then(|close| {
+        let inside = std::str::from_utf8(&bytes[1..close]).ok()?;
+        let (re, im) = inside.split_once(',')?;
+        let mut number = |text: &str| number(text.trim(), issues);
+        Some((number(re)?, number(im)?, &bytes[close + 1..]))
+    });
+    let Some((re, im, rest)) = parts else { return invalid(bytes, issues) };
+    let value = match (re, im) {
+        (Value::Integer(re), Value::Integer(im)) => Value::ComplexInteger(re, im),
+        (re, im) => match (real(re), real(im)) {
+            (Some(re), Some(im)) => Value::Complex(re, im),
+            _ => return invalid(bytes, issues),
+        },
+    };
+    if looks_numeric(rest) {
+        return invalid(bytes, issues);
+    }
+    Field { value, comment: after_value(rest, issues) }
+}
+
+/// A number as a real, with the text it has.
+fn real(value: Value) -> Option<Real> {
+    match value {
+        Value::Integer(integer) => Real::parse(integer.text()),
+        Value::Real(real) => Some(real),
+        _ => None,
+    }
+}
+
+/// An integer or a real.
+fn number(text: &str, issues: &mut Vec<Issue>) -> Option<Value> {
+    if let Some(integer) = Integer::parse(text) {
+        return Some(Value::Integer(integer));
+    }
+    let real = Real::parse(text)?;
+    if text.contains(['e', 'd']) {
+        issues.push((Code::LowerCaseExponent, text.to_owned()));
+    }
+    Some(Value::Real(real))
+}
+
+/// A value of no FITS type: its text up to a slash, and the comment after that.
+fn invalid(bytes: &[u8], issues: &mut Vec<Issue>) -> Field {
+    let slash = bytes.iter().position(|&byte| byte == b'/').unwrap_or(bytes.len());
+    let text = decode(trim(&bytes[..slash]));
+    let comment = decode(trim(bytes.get(slash + 1..).unwrap_or_default()));
+    issues.push((Code::InvalidValue, text.clone()));
+    Field { value: Value::Invalid(text), comment }
+}
