@@ -1,1 +1,41 @@
-//! Stub.
+//! Bytes to numbers: the loops that decode big-endian pixels in a register and consume them there.
+//!
+//! This crate knows pixel types, byte orders and vector tiers. It knows nothing of FITS headers, files or threads.
+//! Everything it offers is built from three ideas:
+//!
+//! * an [`Encoding`] says what the bytes of a pixel mean and turns itself into a [`Source`], which yields the
+//!   pixels sixteen at a time as `[f64; LANES]`, NaN where the pixel is undefined;
+//! * a kernel is a small safe struct with one `#[inline(always)]` body, generic over the source;
+//! * [`isa::dispatch`] runs that body compiled for the chosen [`Tier`].
+//!
+//! The lane count fixes the bits of a sum, the tier does not: every tier runs the same operations in the same order,
+//! without fused multiply-add, so every tier gives the same bits. [`naive`] holds the slow twin of each kernel.
+
+mod compensated;
+mod decode;
+mod fold;
+mod histogram;
+pub mod isa;
+pub mod naive;
+mod pixel;
+mod rows;
+mod source;
+mod stats;
+mod sum;
+
+pub use compensated::Compensated;
+pub use decode::{decode_f32, decode_f64, decode_native, gather};
+pub use histogram::{Histogram, HistogramRange};
+pub use isa::{Tier, UnknownTier};
+pub use pixel::{Pixel, PixelType};
+pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS};
+pub use source::{ByteOrder, Encoding, Source};
+pub use stats::{Extremum, Stats};
+pub use sum::Sum;
+
+/// Pixels that a kernel decodes at a time. It fixes the order of every floating-point sum.
+pub const LANES: usize = 16;
+
+/// Pixels of a leaf: the unit within which a kernel makes a second pass while the bytes are in the first-level cache
+/// (32 KiB for f64, the widest type), and between which sums are carried with compensation.
+pub const LEAF_PIXELS: usize = 4096;

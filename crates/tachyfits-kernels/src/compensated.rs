@@ -1,0 +1,59 @@
+//! A sum carried with its rounding error, so that adding millions of leaf sums costs no accuracy.
+
+/// An unevaluated sum `high + low` of two f64: the sum so far and what rounding took from it (Knuth's TwoSum).
+///
+/// ```
+/// let mut sum = tachyfits_kernels::Compensated::default();
+/// for x in [1e16, 1.0, -1e16] {
+///     sum.add(x);
+/// }
+/// assert_eq!(sum.value(), 1.0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Compensated {
+    /// The rounded sum.
+    pub high: f64,
+    /// What is missing from it.
+    pub low: f64,
+}
+
+impl Compensated {
+    /// A sum of two terms of which the second is the smaller.
+    pub fn new(high: f64, low: f64) -> Self {
+        let mut sum = Compensated { high, low: 0.0 };
+        sum.add(low);
+        sum
+    }
+
+    /// Adds a term.
+    #[inline]
+    pub fn add(&mut self, term: f64) {
+        let sum = self.high + term;
+        let added = sum - self.high;
+        let error = (self.high - (sum - added)) + (term - added);
+        self.high = sum;
+        // With infinities the error term is NaN, and the rounded sum is already right.
+        if error.is_finite() {
+            self.low += error;
+        }
+    }
+
+    /// Adds another compensated sum.
+    #[inline]
+    pub fn merge(&mut self, other: Compensated) {
+        self.add(other.high);
+        self.add(other.low);
+    }
+
+    /// `self - other`, rounded once at the end.
+    #[inline]
+    pub fn minus(self, other: Compensated) -> f64 {
+        (self.high - other.high) + (self.low - other.low)
+    }
+
+    /// The sum, rounded once.
+    #[inline]
+    pub fn value(self) -> f64 {
+        self.high + self.low
+    }
+}

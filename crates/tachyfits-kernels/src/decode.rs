@@ -1,0 +1,103 @@
+//! From file bytes to native arrays, for those who want the pixels themselves.
+//!
+//! `decode_native` moves bits: pixels of the file's type, byte order turned and the sign-bit conventions applied, so NaN
+//! payloads and -0.0 arrive untouched. `decode_f64` and `decode_f32` give physical values, NaN where undefined.
+
+use crate::isa::{self, Kernel, Tier};
+use crate::pixel::{Pixel, PixelType, with_pixel};
+use crate::source::{Encoding, Source, Visitor};
+use std::marker::PhantomData;
+
+/// Decodes to physical values in f64; `bytes` and `out` hold the same number of pixels.
+pub fn decode_f64(bytes: &[u8], encoding: &Encoding, tier: Tier, out: &mut [f64]) {
+    encoding.visit(ToFloats { bytes, tier, out });
+}
+
+/// Decodes to physical values in f32, computed in f64 and rounded once; sizes as for [`decode_f64`].
+pub fn decode_f32(bytes: &[u8], encoding: &Encoding, tier: Tier, out: &mut [f32]) {
+    encoding.visit(ToFloats { bytes, tier, out });
+}
+
+/// Turns big-endian pixels of type `pixel` into the machine's byte order, bit for bit; `out` is as long as `bytes`.
+pub fn decode_native(bytes: &[u8], pixel: PixelType, tier: Tier, out: &mut [u8]) {
+    with_pixel!(pixel, P => {
+        isa::dispatch(tier, NativeKernel { bytes, out, pixel: PhantomData::<P> });
+    });
+}
+
+/// Copies every `step`-th pixel of `bytes`, from the first on (from the last backwards when `step` is negative), to
+/// `out`, which says how many. Bytes keep their order: a strided section becomes a contiguous one.
+pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, out: &mut [u8]) {
+    let stride = step.unsigned_abs() as usize * pixel_bytes;
+    let count = out.len() / pixel_bytes;
+    for (index, pixel) in out.chunks_exact_mut(pixel_bytes).enumerate() {
+        let steps = if step < 0 { count - 1 - index } else { index };
+        let at = steps * stride;
+        pixel.copy_from_slice(&bytes[at..at + pixel_bytes]);
+    }
+}
+
+/// A float type that values can be decoded to.
+trait Float: Copy {
+    fn values<S: Source>(source: &S, bytes: &[u8], out: &mut [Self]);
+}
+
+impl Float for f64 {
+    #[inline(always)]
+    fn values<S: Source>(source: &S, bytes: &[u8], out: &mut [f64]) {
+        source.values(bytes, out);
+    }
+}
+
+impl Float for f32 {
+    #[inline(always)]
+    fn values<S: Source>(source: &S, bytes: &[u8], out: &mut [f32]) {
+        source.values_f32(bytes, out);
+    }
+}
+
+struct ToFloats<'a, F> {
+    bytes: &'a [u8],
+    tier: Tier,
+    out: &'a mut [F],
+}
+
+impl<F: Float> Visitor for ToFloats<'_, F> {
+    type Output = ();
+    fn visit<S: Source>(self, source: S) {
+        isa::dispatch(self.tier, FloatKernel { bytes: self.bytes, source, out: self.out });
+    }
+}
+
+struct FloatKernel<'a, S, F> {
+    bytes: &'a [u8],
+    source: S,
+    out: &'a mut [F],
+}
+
+impl<S: Source, F: Float> Kernel for FloatKernel<'_, S, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        F::values(&self.source, self.bytes, self.out);
+    }
+}
+
+struct NativeKernel<'a, P> {
+    bytes: &'a [u8],
+    out: &'a mut [u8],
+    pixel: PhantomData<P>,
+}
+
+impl<P: Pixel> Kernel for NativeKernel<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let pixels = self.bytes.chunks_exact(P::BYTES);
+        for (pixel, out) in pixels.zip(self.out.chunks_exact_mut(P::BYTES)) {
+            P::read_big_endian(pixel).store_native(out);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Vector tiers: which instruction sets a kernel may use, chosen once and by name.
+//!
+//! A kernel is a safe struct whose `run` is one `#[inline(always)]` body. The macro below stamps one copy of a
+//! one-line generic function per tier with `#[target_feature]`; the body is inlined into it and compiled for that tier.
+//! This is the only file of the crate with `unsafe`: calling a `#[target_feature]` function promises that the CPU has
+//! those features, and a [`Tier`] can only be had by asking the CPU.
+
+#![expect(unsafe_code, reason = "calls into functions compiled for a CPU feature set")]
+
+use std::fmt;
+use std::sync::OnceLock;
+
+/// Environment variable that forces a tier by name.
+pub const TIER_VARIABLE: &str = "TACHYFITS_TIER";
+
+/// A computation that can be compiled for any tier.
+pub trait Kernel {
+    /// What it gives.
+    type Output;
+    /// The body. Implementations must be `#[inline(always)]`, or the tier would not reach it.
+    fn run(self) -> Self::Output;
+}
+
+/// An instruction set that the running CPU has. Values exist only for sets that were detected.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tier(Level);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+enum Level {
+    Scalar,
+    #[cfg(target_arch = "x86_64")]
+    V2,
+    #[cfg(target_arch = "x86_64")]
+    V3,
+    #[cfg(target_arch = "x86_64")]
+    V4,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+/// The asked-for tier does not exist or this CPU lacks it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownTier {
+    /// The name that was asked for.
+    pub asked: String,
+    /// Names that this machine can run.
+    pub available: Vec<&'static str>,
+}
+
+impl fmt::Display for UnknownTier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{TIER_VARIABLE}={:?} names no vector tier of this machine, expected one of: {}\n\
+             unset {TIER_VARIABLE} to let tachyfits choose",
+            self.asked,
+            self.available.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownTier {}
+
+impl Tier {
+    /// The tier that every CPU of the target architecture has. The compiler may still use what the architecture
+    /// guarantees (SSE2 on x86-64).
+    pub const SCALAR: Tier = Tier(Level::Scalar);
+
+    /// Every tier that this CPU can run, slowest first.
+    ///
+    /// ```
+    /// let names: Vec<_> = tachyfits_kernels::Tier::available().iter().map(|t| t.name()).collect();
+    /// assert_eq!(names[0], "scalar");
+    /// ```
+    pub fn available() -> Vec<Tier> {
+        let mut tiers = vec![Tier::SCALAR];
+        tiers.extend(detect());
+        tiers
+    }
+
+    /// The tier in use: the one named by `TACHYFITS_TIER`, or else the fastest that the CPU has. Read once.
+    pub fn current() -> Result<Tier, UnknownTier> {
+        static CHOICE: OnceLock<Result<Tier, UnknownTier>> = OnceLock::new();
+        CHOICE
+            .get_or_init(|| match std::env::var(TIER_VARIABLE) {
+                Ok(name) => Tier::by_name(&name),
+                Err(_) => Ok(*Tier::available().last().unwrap_or(&Tier::SCALAR)),
+            })
+            .clone()
+    }
+
+    /// The tier of that name, if this CPU can run it.
+    pub fn by_name(name: &str) -> Result<Tier, UnknownTier> {
+        let tiers = Tier::available();
+        tiers.iter().copied().find(|tier| tier.name() == name).ok_or_else(|| UnknownTier {
+            asked: name.to_owned(),
+            available: tiers.iter().map(|tier| tier.name()).collect(),
+        })
+    }
+
+    /// Its name, as `TACHYFITS_TIER` takes it.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Level::Scalar => "scalar",
+            #[cfg(target_arch = "x86_64")]
+            Level::V2 => "x86-64-v2",
+            #[cfg(target_arch = "x86_64")]
+            Level::V3 => "x86-64-v3",
+            #[cfg(target_arch = "x86_64")]
+            Level::V4 => "x86-64-v4",
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => "neon",
+        }
+    }
+}
+
+impl fmt::Debug for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Runs a kernel compiled for `tier`.
+#[inline]
+pub fn dispatch<K: Kernel>(tier: Tier, kernel: K) -> K::Output {
+    match tier.0 {
+        Level::Scalar => kernel.run(),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `Level::V2` is only made by `detect`, after the CPU said that it has these features.
+        Level::V2 => unsafe { stamped::v2(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above, for `Level::V3`.
+        Level::V3 => unsafe { stamped::v3(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above, for `Level::V4`.
+        Level::V4 => unsafe { stamped::v4(kernel) },
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above, for `Level::Neon`.
+        Level::Neon => unsafe { stamped::neon(kernel) },
+    }
+}
+
+/// One line per tier: its name here, its level, its features. Makes the stamped functions and the detection.
+macro_rules! tiers {
+    ($arch:literal, $detected:ident, $($function:ident $level:ident [$($feature:tt),+])+) => {
+        #[cfg(target_arch = $arch)]
+        mod stamped {
+            use super::Kernel;
+            $(
+                #[target_feature($(enable = $feature),+)]
+                pub(super) fn $function<K: Kernel>(kernel: K) -> K::Output {
+                    kernel.run()
+                }
+            )+
+        }
+
+        #[cfg(target_arch = $arch)]
+        fn detect() -> Vec<Tier> {
+            let mut found = Vec::new();
+            $(
+                if true $(&& std::arch::$detected!($feature))+ {
+                    found.push(Tier(Level::$level));
+                }
+            )+
+            found
+        }
+    };
+}
+
+tiers! { "x86_64", is_x86_feature_detected,
+    v2 V2 ["sse3", "ssse3", "sse4.1", "sse4.2", "popcnt"]
+    v3 V3 ["sse4.2", "popcnt", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "lzcnt", "movbe"]
+    v4 V4 ["sse4.2", "popcnt", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "lzcnt", "movbe",
+           "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]
+}
+
+tiers! { "aarch64", is_aarch64_feature_detected, neon Neon ["neon"] }
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn detect() -> Vec<Tier> {
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Answer;
+    impl Kernel for Answer {
+        type Output = i32;
+        #[inline(always)]
+        fn run(self) -> i32 {
+            42
+        }
+    }
+
+    #[test]
+    fn every_available_tier_runs_and_is_found_by_its_name() {
+        for tier in Tier::available() {
+            assert_eq!(dispatch(tier, Answer), 42);
+            assert_eq!(Tier::by_name(tier.name()), Ok(tier));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_the_names_that_exist() {
+        let error = Tier::by_name("x86-64-v9").unwrap_err();
+        let words = error.to_string();
+        assert!(words.contains("x86-64-v9") && words.contains("scalar"), "{words}");
+        assert!(words.contains("unset TACHYFITS_TIER"), "{words}");
+    }
+}

@@ -1,0 +1,238 @@
+//! Pixel types: what a stored pixel is and how sixteen of them are loaded. The table at the end is the only place that
+//! lists them; a new type is an implementation and a row there.
+//!
+//! The unsigned and signed-byte conventions of FITS (Standard 4.0, section 4.4.2.5: BZERO of 2^15, 2^31, 2^63, or -128
+//! for bytes, with BSCALE 1) are pixel types of their own here, decoded by flipping the sign bit.
+
+use crate::LANES;
+
+/// A pixel as it lies in the file, loaded sixteen at a time.
+pub trait Pixel: Copy + PartialEq + Send + Sync + 'static {
+    /// Bytes of one pixel.
+    const BYTES: usize;
+    /// The zero pixel, to start buffers with.
+    const ZERO: Self;
+    /// Loads [`LANES`] big-endian pixels; `chunk` has exactly `LANES * BYTES` bytes.
+    fn load_big_endian(chunk: &[u8]) -> [Self; LANES];
+    /// Loads [`LANES`] pixels in the machine's own byte order.
+    fn load_native(chunk: &[u8]) -> [Self; LANES];
+    /// Reads one big-endian pixel of exactly `BYTES` bytes.
+    fn read_big_endian(pixel: &[u8]) -> Self;
+    /// Reads one pixel in the machine's own byte order.
+    fn read_native(pixel: &[u8]) -> Self;
+    /// The value, rounded once when it has more than 53 bits.
+    fn to_f64(self) -> f64;
+    /// The value, rounded once to f32.
+    fn to_f32(self) -> f32;
+    /// The pixel that a stored integer stands for (BLANK is given as a stored value); `None` where it does not fit the
+    /// type or the type is a float, for which the Standard ignores BLANK.
+    fn from_stored(stored: i64) -> Option<Self>;
+    /// Writes the pixel in the machine's own byte order, bits as they are; `out` has `BYTES` bytes.
+    fn store_native(self, out: &mut [u8]);
+}
+
+/// The four ways to get at pixels, from two functions that read one.
+macro_rules! pixel_loads {
+    ($bytes:literal, $from_big_endian:expr, $from_native:expr) => {
+        #[inline(always)]
+        fn load_big_endian(chunk: &[u8]) -> [Self; LANES] {
+            load::<Self, $bytes>(chunk, $from_big_endian)
+        }
+        #[inline(always)]
+        fn load_native(chunk: &[u8]) -> [Self; LANES] {
+            load::<Self, $bytes>(chunk, $from_native)
+        }
+        #[inline(always)]
+        fn read_big_endian(pixel: &[u8]) -> Self {
+            read::<Self, $bytes>(pixel, $from_big_endian)
+        }
+        #[inline(always)]
+        fn read_native(pixel: &[u8]) -> Self {
+            read::<Self, $bytes>(pixel, $from_native)
+        }
+    };
+}
+
+macro_rules! integer_pixel {
+    ($value:ty, $stored:ty, $bytes:literal, $flip:expr) => {
+        impl Pixel for $value {
+            const BYTES: usize = $bytes;
+            const ZERO: Self = 0;
+            pixel_loads!(
+                $bytes,
+                |bytes| <$stored>::from_be_bytes(bytes) as $value ^ $flip,
+                |bytes| <$stored>::from_ne_bytes(bytes) as $value ^ $flip
+            );
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            #[inline(always)]
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+            fn from_stored(stored: i64) -> Option<Self> {
+                <$stored>::try_from(stored).ok().map(|stored| stored as $value ^ $flip)
+            }
+            #[inline(always)]
+            fn store_native(self, out: &mut [u8]) {
+                out.copy_from_slice(&self.to_ne_bytes());
+            }
+        }
+    };
+}
+
+macro_rules! float_pixel {
+    ($value:ty, $bits:ty, $bytes:literal) => {
+        impl Pixel for $value {
+            const BYTES: usize = $bytes;
+            const ZERO: Self = 0.0;
+            pixel_loads!($bytes, <$value>::from_be_bytes, <$value>::from_ne_bytes);
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            #[inline(always)]
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+            fn from_stored(_: i64) -> Option<Self> {
+                None
+            }
+            #[inline(always)]
+            fn store_native(self, out: &mut [u8]) {
+                out.copy_from_slice(&self.to_ne_bytes());
+            }
+        }
+    };
+}
+
+/// Splits a chunk into [`LANES`] pixels and reads each.
+#[inline(always)]
+fn load<T: Pixel, const BYTES: usize>(chunk: &[u8], read: impl Fn([u8; BYTES]) -> T) -> [T; LANES] {
+    let (pixels, _) = chunk.as_chunks::<BYTES>();
+    let pixels = &pixels[..LANES];
+    let mut lanes = [T::ZERO; LANES];
+    for lane in 0..LANES {
+        lanes[lane] = read(pixels[lane]);
+    }
+    lanes
+}
+
+/// Reads one pixel from exactly as many bytes as it has.
+#[inline(always)]
+fn read<T: Pixel, const BYTES: usize>(pixel: &[u8], read: impl Fn([u8; BYTES]) -> T) -> T {
+    let (bytes, _) = pixel.as_chunks::<BYTES>();
+    read(bytes[0])
+}
+
+/// Runs a block with `$P` standing for the Rust type of a [`PixelType`].
+macro_rules! with_pixel {
+    ($pixel:expr, $P:ident => $body:expr) => {
+        $crate::pixel::pixel_table!(@match $pixel, $P => $body)
+    };
+}
+pub(crate) use with_pixel;
+
+/// The table of pixel types: name, Rust type, stored type, bytes, sign flip.
+macro_rules! pixel_table {
+    (@match $pixel:expr, $P:ident => $body:expr) => {{
+        use $crate::PixelType;
+        match $pixel {
+            PixelType::U8 => {
+                type $P = u8;
+                $body
+            }
+            PixelType::I8 => {
+                type $P = i8;
+                $body
+            }
+            PixelType::I16 => {
+                type $P = i16;
+                $body
+            }
+            PixelType::U16 => {
+                type $P = u16;
+                $body
+            }
+            PixelType::I32 => {
+                type $P = i32;
+                $body
+            }
+            PixelType::U32 => {
+                type $P = u32;
+                $body
+            }
+            PixelType::I64 => {
+                type $P = i64;
+                $body
+            }
+            PixelType::U64 => {
+                type $P = u64;
+                $body
+            }
+            PixelType::F32 => {
+                type $P = f32;
+                $body
+            }
+            PixelType::F64 => {
+                type $P = f64;
+                $body
+            }
+        }
+    }};
+}
+pub(crate) use pixel_table;
+
+integer_pixel!(u8, u8, 1, 0);
+integer_pixel!(i8, u8, 1, i8::MIN);
+integer_pixel!(i16, i16, 2, 0);
+integer_pixel!(u16, i16, 2, 1 << 15);
+integer_pixel!(i32, i32, 4, 0);
+integer_pixel!(u32, i32, 4, 1 << 31);
+integer_pixel!(i64, i64, 8, 0);
+integer_pixel!(u64, i64, 8, 1 << 63);
+float_pixel!(f32, u32, 4);
+float_pixel!(f64, u64, 8);
+
+/// The pixel types by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum PixelType {
+    U8,
+    I8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    F32,
+    F64,
+}
+
+impl PixelType {
+    /// Every pixel type.
+    pub const ALL: [PixelType; 10] = [
+        PixelType::U8,
+        PixelType::I8,
+        PixelType::I16,
+        PixelType::U16,
+        PixelType::I32,
+        PixelType::U32,
+        PixelType::I64,
+        PixelType::U64,
+        PixelType::F32,
+        PixelType::F64,
+    ];
+
+    /// Bytes of one pixel.
+    pub fn bytes(self) -> usize {
+        with_pixel!(self, P => P::BYTES)
+    }
+
+    /// Whether it is a floating-point type.
+    pub fn is_float(self) -> bool {
+        matches!(self, PixelType::F32 | PixelType::F64)
+    }
+}

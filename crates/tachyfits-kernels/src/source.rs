@@ -1,0 +1,211 @@
+//! What the bytes of an array mean, and the sources that yield them as sixteen f64 at a time.
+//!
+//! There are two sources per pixel type: plain, and scaled with BSCALE, BZERO and BLANK. Both give NaN for an undefined
+//! pixel, so that a reduction needs one rule for both NaN and BLANK.
+
+use crate::LANES;
+use crate::pixel::{Pixel, PixelType, with_pixel};
+use std::marker::PhantomData;
+
+/// Order of the bytes within a pixel. FITS is always big-endian; native serves arrays that are in memory already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Most significant byte first, as in every FITS file.
+    BigEndian,
+    /// The machine's own.
+    Native,
+}
+
+/// What the bytes of a pixel mean.
+///
+/// The physical value is `zero + scale * pixel`, computed in f64 (Standard 4.0, section 4.4.2.5), and NaN where the
+/// stored integer equals `blank`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Encoding {
+    /// Type of a pixel, the unsigned conventions resolved.
+    pub pixel: PixelType,
+    /// Its byte order.
+    pub order: ByteOrder,
+    /// BSCALE and BZERO, where they are more than a sign-bit flip.
+    pub scaling: Option<(f64, f64)>,
+    /// BLANK as the stored value; ignored for floats.
+    pub blank: Option<i64>,
+}
+
+impl Encoding {
+    /// Big-endian pixels that stand for themselves.
+    pub fn plain(pixel: PixelType) -> Encoding {
+        Encoding { pixel, order: ByteOrder::BigEndian, scaling: None, blank: None }
+    }
+
+    /// Bytes of one pixel.
+    pub fn pixel_bytes(&self) -> usize {
+        self.pixel.bytes()
+    }
+
+    /// Hands the source for this encoding to `visitor`: the one place where run-time types become compile-time ones.
+    pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
+        let scaled = self.scaling.is_some() || self.blank.is_some();
+        with_pixel!(self.pixel, P => match (self.order, scaled) {
+            (ByteOrder::BigEndian, false) => visitor.visit(Plain::<P, BigEndian>(PhantomData)),
+            (ByteOrder::Native, false) => visitor.visit(Plain::<P, Native>(PhantomData)),
+            (ByteOrder::BigEndian, true) => visitor.visit(Scaled::<P, BigEndian>::new(self)),
+            (ByteOrder::Native, true) => visitor.visit(Scaled::<P, Native>::new(self)),
+        })
+    }
+}
+
+/// Receives the source of an [`Encoding`].
+pub(crate) trait Visitor {
+    type Output;
+    fn visit<S: Source>(self, source: S) -> Self::Output;
+}
+
+/// Pixels decoded to f64, NaN where undefined.
+pub trait Source: Copy {
+    /// Bytes of one pixel.
+    const BYTES: usize;
+    /// Bytes of [`LANES`] pixels.
+    const CHUNK: usize = Self::BYTES * LANES;
+    /// Decodes exactly [`LANES`] pixels: for loops that keep lanes.
+    fn lanes(&self, chunk: &[u8]) -> [f64; LANES];
+    /// Decodes as many pixels as `out` holds: for loops over elements.
+    fn values(&self, bytes: &[u8], out: &mut [f64]);
+    /// The same, rounded to f32: from the pixel itself where nothing scales, else once from the f64 value.
+    fn values_f32(&self, bytes: &[u8], out: &mut [f32]);
+
+    /// Decodes the last pixels of an array, fewer than [`LANES`]; lanes beyond them are NaN.
+    #[inline(always)]
+    fn tail(&self, bytes: &[u8]) -> [f64; LANES] {
+        let mut padded = [0u8; 8 * LANES];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        let mut lanes = self.lanes(&padded[..Self::CHUNK]);
+        for lane in lanes.iter_mut().skip(bytes.len() / Self::BYTES) {
+            *lane = f64::NAN;
+        }
+        lanes
+    }
+}
+
+pub(crate) trait Order: Copy + Send + Sync + 'static {
+    fn load<P: Pixel>(chunk: &[u8]) -> [P; LANES];
+    fn read<P: Pixel>(pixel: &[u8]) -> P;
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct BigEndian;
+impl Order for BigEndian {
+    #[inline(always)]
+    fn load<P: Pixel>(chunk: &[u8]) -> [P; LANES] {
+        P::load_big_endian(chunk)
+    }
+
+    #[inline(always)]
+    fn read<P: Pixel>(pixel: &[u8]) -> P {
+        P::read_big_endian(pixel)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Native;
+impl Order for Native {
+    #[inline(always)]
+    fn load<P: Pixel>(chunk: &[u8]) -> [P; LANES] {
+        P::load_native(chunk)
+    }
+
+    #[inline(always)]
+    fn read<P: Pixel>(pixel: &[u8]) -> P {
+        P::read_native(pixel)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Plain<P, O>(PhantomData<(P, O)>);
+
+impl<P: Pixel, O: Order> Source for Plain<P, O> {
+    const BYTES: usize = P::BYTES;
+    #[inline(always)]
+    fn lanes(&self, chunk: &[u8]) -> [f64; LANES] {
+        let pixels = O::load::<P>(chunk);
+        let mut lanes = [0.0; LANES];
+        for lane in 0..LANES {
+            lanes[lane] = pixels[lane].to_f64();
+        }
+        lanes
+    }
+
+    #[inline(always)]
+    fn values(&self, bytes: &[u8], out: &mut [f64]) {
+        for (out, pixel) in out.iter_mut().zip(bytes.chunks_exact(P::BYTES)) {
+            *out = O::read::<P>(pixel).to_f64();
+        }
+    }
+
+    #[inline(always)]
+    fn values_f32(&self, bytes: &[u8], out: &mut [f32]) {
+        for (out, pixel) in out.iter_mut().zip(bytes.chunks_exact(P::BYTES)) {
+            *out = O::read::<P>(pixel).to_f32();
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Scaled<P, O> {
+    scale: f64,
+    zero: f64,
+    blank: P,
+    has_blank: bool,
+    order: PhantomData<O>,
+}
+
+impl<P: Pixel, O: Order> Scaled<P, O> {
+    fn new(encoding: &Encoding) -> Self {
+        let blank = encoding.blank.and_then(P::from_stored);
+        // Without scaling, `0 + 1 * x` gives x back bit for bit: integers have no -0.0, and floats that are not scaled
+        // have no BLANK and so are never read through this source.
+        let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
+        Scaled {
+            scale,
+            zero,
+            blank: blank.unwrap_or(P::ZERO),
+            has_blank: blank.is_some(),
+            order: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn value(&self, pixel: P) -> f64 {
+        let value = self.zero + self.scale * pixel.to_f64();
+        let undefined = self.has_blank & (pixel == self.blank);
+        if undefined { f64::NAN } else { value }
+    }
+}
+
+impl<P: Pixel, O: Order> Source for Scaled<P, O> {
+    const BYTES: usize = P::BYTES;
+    #[inline(always)]
+    fn lanes(&self, chunk: &[u8]) -> [f64; LANES] {
+        let pixels = O::load::<P>(chunk);
+        let mut lanes = [0.0; LANES];
+        for lane in 0..LANES {
+            let value = self.zero + self.scale * pixels[lane].to_f64();
+            let undefined = self.has_blank & (pixels[lane] == self.blank);
+            lanes[lane] = if undefined { f64::NAN } else { value };
+        }
+        lanes
+    }
+    #[inline(always)]
+    fn values(&self, bytes: &[u8], out: &mut [f64]) {
+        for (out, pixel) in out.iter_mut().zip(bytes.chunks_exact(P::BYTES)) {
+            *out = self.value(O::read::<P>(pixel));
+        }
+    }
+
+    #[inline(always)]
+    fn values_f32(&self, bytes: &[u8], out: &mut [f32]) {
+        for (out, pixel) in out.iter_mut().zip(bytes.chunks_exact(P::BYTES)) {
+            *out = self.value(O::read::<P>(pixel)) as f32;
+        }
+    }
+}
