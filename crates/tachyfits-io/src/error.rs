@@ -113,6 +113,13 @@ pub enum IoError {
         /// The output file.
         path: PathBuf,
     },
+    /// The output file could not be begun.
+    Create {
+        /// The output file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
     /// Writing the output failed; the file of that name, if any, is as it was.
     Write {
         /// The output file.
@@ -156,6 +163,7 @@ impl IoError {
             IoError::Memory { .. } => "io-memory",
             IoError::Temporary { .. } => "io-temporary",
             IoError::Exists { .. } => "io-exists",
+            IoError::Create { .. } => "io-create",
             IoError::Write { .. } => "io-write",
             IoError::Commit { .. } => "io-commit",
             IoError::Threads { .. } => "io-threads",
@@ -201,6 +209,9 @@ impl IoError {
                 format!("{}: cannot keep a temporary file: {source}", directory.display())
             }
             IoError::Exists { path } => format!("{}: the file exists already", path.display()),
+            IoError::Create { path, source } => {
+                format!("{}: cannot be created: {source}", path.display())
+            }
             IoError::Write { path, offset, expected, source } => format!(
                 "{}: cannot write {expected} bytes at offset {offset}: {source}",
                 path.display()
@@ -234,6 +245,7 @@ impl IoError {
             IoError::Memory { .. } => "use fewer threads, or positioned reads in place of memory",
             IoError::Temporary { .. } => "free space there, or name another directory by TMPDIR",
             IoError::Exists { .. } => "choose another name or ask for overwriting",
+            IoError::Create { .. } => "check that the directory exists and may be written to",
             IoError::Write { source, .. } | IoError::Commit { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     "free space on that disk or write to another; nothing was changed"
@@ -278,6 +290,7 @@ impl IoError {
             IoError::Memory { name: name(), bytes: 1 << 40 },
             IoError::Temporary { directory: PathBuf::from("tmp"), source: source() },
             IoError::Exists { path: path() },
+            IoError::Create { path: path(), source: source() },
             IoError::Write {
                 path: path(),
                 offset: 0,
@@ -297,6 +310,7 @@ impl IoError {
             | IoError::Map { source, .. }
             | IoError::Direct { source, .. }
             | IoError::Temporary { source, .. }
+            | IoError::Create { source, .. }
             | IoError::Write { source, .. }
             | IoError::Commit { source, .. }
             | IoError::Threads { source } => Some(source),
@@ -335,7 +349,7 @@ mod tests {
         let codes: BTreeSet<_> = examples.iter().map(IoError::code).collect();
         assert_eq!(codes.len(), examples.len());
         // The number of variants: a new one needs an example.
-        assert_eq!(codes.len(), 16);
+        assert_eq!(codes.len(), 17);
         for error in &examples {
             assert!(error.code().starts_with("io-"));
             assert_eq!(error.to_string().lines().count(), 2, "{error}");

@@ -10,8 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::error::IoError;
-use crate::residency;
 use crate::storage::{Storage, check_within, open_error, open_file};
+use crate::system;
 
 /// A regular file, read at offsets.
 #[derive(Debug)]
@@ -69,11 +69,11 @@ impl Storage for FileStorage {
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {
-        residency::is_resident(&self.file, range.start..range.end.min(self.bytes))
+        system::is_resident(&self.file, range.start..range.end.min(self.bytes))
     }
 
     fn will_need(&self, range: Range<u64>) {
-        residency::will_need(&self.file, range);
+        system::will_need(&self.file, range);
     }
 }
 

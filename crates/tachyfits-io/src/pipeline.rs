@@ -382,3 +382,6 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

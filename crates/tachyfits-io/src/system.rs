@@ -1,7 +1,8 @@
-//! Questions and hints about the page cache: is a part of a file in memory, and a part will soon be read.
+//! What only the operating system knows: is a part of a file in the page cache, will the disk hold the output, can a
+//! write still fail when the file is closed.
 //!
-//! Linux answers both with one system call each; elsewhere the answer is "resident" and the hint does nothing, so that
-//! only the choice of buffering is affected, never a result.
+//! Linux answers with one system call each; elsewhere the answers are the harmless ones, so that only speed and the
+//! moment of an error are affected, never a result.
 
 use std::fs::File;
 use std::ops::Range;
@@ -34,8 +35,46 @@ fn page_is_resident(file: &File, offset: u64) -> bool {
 #[cfg(target_os = "linux")]
 fn is_in_memory(file: &File) -> bool {
     // From linux/magic.h: TMPFS_MAGIC, RAMFS_MAGIC, HUGETLBFS_MAGIC.
-    const IN_MEMORY: [u32; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
-    rustix::fs::fstatfs(file).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type as u32)))
+    is_on(file, &[0x0102_1994, 0x8584_58f6, 0x9584_58f6])
+}
+
+/// Whether the file is on a file system that may accept writes and report only later that they failed.
+#[cfg(target_os = "linux")]
+pub(crate) fn reports_errors_late(file: &File) -> bool {
+    // From linux/magic.h and the file systems' sources: NFS, CIFS, SMB2, Ceph, Lustre, FUSE.
+    is_on(file, &[0x6969, 0xff53_4d42, 0xfe53_4d42, 0x00c3_6400, 0x0bd0_0bd0, 0x6573_5546])
+}
+
+#[cfg(target_os = "linux")]
+fn is_on(file: &File, magic_numbers: &[u32]) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|found| magic_numbers.contains(&(found.f_type as u32)))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn reports_errors_late(_file: &File) -> bool {
+    true
+}
+
+/// Sets space on the disk aside, without changing the size of the file; does nothing where that is not possible.
+#[cfg(target_os = "linux")]
+pub(crate) fn reserve(file: &File, bytes: u64) -> std::io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    if bytes == 0 {
+        return Ok(());
+    }
+    loop {
+        match fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
+            Err(Errno::INTR) => {}
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn reserve(_file: &File, _bytes: u64) -> std::io::Result<()> {
+    Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,0 +1,309 @@
+//! An output file that appears under its name only when it is complete.
+//!
+//! It is written under a temporary name (`.tachyfits-….part`) in the same directory and renamed by `commit`, which
+//! replaces an old file in one step or not at all. If anything fails before, or the value is dropped, the temporary file
+//! is removed and the old file is as it was. (If the process is killed, the temporary file stays; the old file is
+//! untouched as well.) So an output may even replace the input that it is made from.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+use crate::error::IoError;
+use crate::storage::open_error;
+use crate::system;
+
+/// A file that is being written and not yet there.
+///
+/// ```
+/// use tachyfits_io::OutputFile;
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("out.fits");
+/// let mut output = OutputFile::create(&path, false)?;
+/// output.write_all(b"SIMPLE  =                    T")?;
+/// assert!(!path.exists());
+/// output.commit()?;
+/// assert!(path.exists());
+/// assert_eq!(OutputFile::create(&path, false).unwrap_err().code(), "io-exists");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct OutputFile {
+    /// The name as given, for messages.
+    path: PathBuf,
+    /// The file that is made or replaced: the name, with symbolic links followed.
+    target: PathBuf,
+    temporary: NamedTempFile,
+    overwrite: bool,
+    reserved: bool,
+    position: u64,
+}
+
+impl OutputFile {
+    /// Begins an output file. An existing file is replaced only with `overwrite`, and keeps its permissions; a symbolic
+    /// link to it is followed.
+    ///
+    /// # Errors
+    /// [`IoError::Exists`] if there is a file of this name and overwriting was not asked for, [`IoError::NotAFile`] if it
+    /// is a directory or a device, [`IoError::Create`] if the directory is missing or cannot be written.
+    pub fn create(path: &Path, overwrite: bool) -> Result<OutputFile, IoError> {
+        let (target, permissions) = match fs::metadata(path) {
+            Ok(found) if found.is_dir() => {
+                return Err(IoError::NotAFile { path: path.to_owned(), found: "a directory" });
+            }
+            Ok(found) if !found.is_file() => {
+                let found = "a device or a pipe";
+                return Err(IoError::NotAFile { path: path.to_owned(), found });
+            }
+            Ok(_) if !overwrite => return Err(IoError::Exists { path: path.to_owned() }),
+            Ok(found) => {
+                let target = fs::canonicalize(path).map_err(|error| open_error(path, error))?;
+                (target, Some(found.permissions()))
+            }
+            // A link to nothing: the name is taken all the same.
+            Err(_) if !overwrite && path.is_symlink() => {
+                return Err(IoError::Exists { path: path.to_owned() });
+            }
+            // No file, or no right to look; making the temporary file will tell.
+            Err(_) => (path.to_owned(), None),
+        };
+        let temporary = temporary_beside(&target, permissions)
+            .map_err(|source| IoError::Create { path: path.to_owned(), source })?;
+        let path = path.to_owned();
+        Ok(OutputFile { path, target, temporary, overwrite, reserved: false, position: 0 })
+    }
+
+    /// The name that the file will have, as given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Sets space for `bytes` bytes aside, so that a full disk is found before the work and not at its end.
+    ///
+    /// # Errors
+    /// [`IoError::Write`] if there is not that much space.
+    pub fn reserve(&mut self, bytes: u64) -> Result<(), IoError> {
+        self.reserved = true;
+        system::reserve(self.file(), bytes).map_err(|source| self.write_error(0, bytes, source))
+    }
+
+    /// Appends bytes after those of the last `write_all`.
+    ///
+    /// # Errors
+    /// [`IoError::Write`] if the disk is full or fails.
+    pub fn write_all(&mut self, bytes: &[u8]) -> Result<(), IoError> {
+        self.write_all_at(self.position, bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes bytes at an offset, from any thread; what is skipped reads as zeros. Does not move the place of
+    /// [`OutputFile::write_all`].
+    ///
+    /// # Errors
+    /// [`IoError::Write`] if the disk is full or fails.
+    pub fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
+        let written = self.file().write_all_at(bytes, offset);
+        written.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
+    }
+
+    /// Gives the file its name. What was written is seen by every process; it survives a loss of power a little later.
+    ///
+    /// # Errors
+    /// [`IoError::Exists`] if a file of this name was made meanwhile and overwriting was not asked for,
+    /// [`IoError::Commit`] if the file cannot be put in place. The temporary file is removed in either case.
+    pub fn commit(self) -> Result<(), IoError> {
+        let late = system::reports_errors_late(self.file());
+        self.put_in_place(late)
+    }
+
+    /// As [`OutputFile::commit`], and returns only when the file survives a loss of power, which takes as long as the
+    /// device needs.
+    ///
+    /// # Errors
+    /// As [`OutputFile::commit`].
+    pub fn commit_durably(self) -> Result<(), IoError> {
+        let (path, directory) = (self.path.clone(), directory_of(&self.target).to_owned());
+        self.put_in_place(true)?;
+        let synced = File::open(directory).and_then(|directory| directory.sync_all());
+        synced.map_err(|source| IoError::Commit { path, source })
+    }
+
+    fn put_in_place(self, sync: bool) -> Result<(), IoError> {
+        let path = self.path;
+        let file = self.temporary.as_file();
+        // Gives back what was set aside and not written.
+        let trimmed = match self.reserved {
+            true => file.metadata().and_then(|metadata| file.set_len(metadata.len())),
+            false => Ok(()),
+        };
+        let synced = trimmed.and_then(|()| if sync { file.sync_all() } else { Ok(()) });
+        if let Err(source) = synced {
+            return Err(IoError::Commit { path, source });
+        }
+        let renamed = match self.overwrite {
+            true => self.temporary.persist(&self.target),
+            false => self.temporary.persist_noclobber(&self.target),
+        };
+        match renamed {
+            Ok(_) => Ok(()),
+            Err(failure) if failure.error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(IoError::Exists { path })
+            }
+            Err(failure) => Err(IoError::Commit { path, source: failure.error }),
+        }
+    }
+
+    fn file(&self) -> &File {
+        self.temporary.as_file()
+    }
+
+    fn write_error(&self, offset: u64, expected: u64, source: io::Error) -> IoError {
+        IoError::Write { path: self.path.clone(), offset, expected, source }
+    }
+}
+
+/// Makes a temporary file in the directory of `target`, with the permissions of any new file or those given.
+fn temporary_beside(target: &Path, permissions: Option<Permissions>) -> io::Result<NamedTempFile> {
+    // The operating system takes the umask off these.
+    let of_new_files = Permissions::from_mode(0o666);
+    let temporary = Builder::new()
+        .prefix(".tachyfits-")
+        .suffix(".part")
+        .permissions(of_new_files)
+        .tempfile_in(directory_of(target))?;
+    if let Some(permissions) = permissions {
+        temporary.as_file().set_permissions(permissions)?;
+    }
+    Ok(temporary)
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OutputFile;
+    use crate::IoError;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::Path;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn the_file_is_there_after_the_commit_and_not_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.fits");
+        let mut output = OutputFile::create(&path, false).unwrap();
+        output.reserve(100_000).unwrap();
+        output.write_all(b"one ").unwrap();
+        output.write_all(b"two ").unwrap();
+        output.write_all_at(10, b"end").unwrap();
+        output.write_all(b"3").unwrap();
+        assert!(!path.exists());
+        output.commit_durably().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one two 3\0end");
+        assert_eq!(names(directory.path()), ["out.fits"]);
+    }
+
+    #[test]
+    fn dropping_leaves_everything_as_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.fits");
+        fs::write(&path, b"old").unwrap();
+        let mut output = OutputFile::create(&path, true).unwrap();
+        output.write_all(b"new").unwrap();
+        assert_eq!(names(directory.path()).len(), 2);
+        drop(output);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(directory.path()), ["out.fits"]);
+    }
+
+    #[test]
+    fn a_failed_write_names_the_file_and_keeps_the_old_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.fits");
+        fs::write(&path, b"old").unwrap();
+        let mut output = OutputFile::create(&path, true).unwrap();
+        // No disk has this much space, and no file may be this long.
+        let error = output.reserve(i64::MAX as u64).unwrap_err();
+        assert_eq!(error.code(), "io-write");
+        let error = output.write_all_at(i64::MAX as u64 - 2, b"beyond").unwrap_err();
+        assert!(matches!(&error, IoError::Write { expected: 6, .. }));
+        assert!(error.message().starts_with(&format!("{}: cannot write", path.display())));
+        drop(output);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+    }
+
+    #[test]
+    fn an_existing_file_is_refused_at_the_beginning_and_at_the_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.fits");
+        let late = OutputFile::create(&path, false).unwrap();
+        fs::write(&path, b"old").unwrap();
+        assert_eq!(OutputFile::create(&path, false).unwrap_err().code(), "io-exists");
+        assert_eq!(late.commit().unwrap_err().code(), "io-exists");
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(directory.path()), ["out.fits"]);
+    }
+
+    #[test]
+    fn overwriting_keeps_permissions_and_follows_links() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, link) = (directory.path().join("real.fits"), directory.path().join("link.fits"));
+        fs::write(&path, b"old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("real.fits", &link).unwrap();
+        assert_eq!(OutputFile::create(&link, false).unwrap_err().code(), "io-exists");
+        let mut output = OutputFile::create(&link, true).unwrap();
+        output.write_all(b"new").unwrap();
+        output.commit().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_new_file_has_the_permissions_of_any_new_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, other) = (directory.path().join("out.fits"), directory.path().join("other"));
+        OutputFile::create(&path, false).unwrap().commit().unwrap();
+        fs::write(&other, b"").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&path), mode(&other));
+    }
+
+    #[test]
+    fn directories_devices_and_missing_directories_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let code = |path: &Path| OutputFile::create(path, true).unwrap_err().code();
+        assert_eq!(code(directory.path()), "io-not-a-file");
+        assert_eq!(code(Path::new("/dev/null")), "io-not-a-file");
+        assert_eq!(code(&directory.path().join("missing/out.fits")), "io-create");
+    }
+
+    #[test]
+    fn a_dangling_link_is_not_replaced_without_being_asked() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("link.fits");
+        symlink("nowhere", &link).unwrap();
+        assert_eq!(OutputFile::create(&link, false).unwrap_err().code(), "io-exists");
+        OutputFile::create(&link, true).unwrap().commit().unwrap();
+        assert!(!link.is_symlink() && link.is_file());
+    }
+}

@@ -1,0 +1,411 @@
+//! The promises of a run: order, same bytes, the lowest error, no hang, bounded memory. Never its speed.
+
+use std::ops::{ControlFlow, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+
+use proptest::prelude::*;
+
+use super::{Buffering, RunOptions, Tasks, Watch, run};
+use crate::conformance::temporary_file;
+use crate::storage::check_within;
+use crate::{DirectStorage, FileStorage, IoError, MappedStorage, MemoryStorage, Report, Storage};
+
+/// Any list of ranges per task.
+struct Lists(Vec<Vec<Range<u64>>>);
+
+impl Tasks for Lists {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        ranges.extend_from_slice(&self.0[index as usize]);
+    }
+}
+
+/// Tasks of 100 bytes, one after the other.
+fn hundreds(count: u64) -> Lists {
+    let range = |index| index * 100..index * 100 + 100;
+    Lists((0..count).map(|index| Vec::from([range(index)])).collect())
+}
+
+/// A storage that is neither in memory nor in a cache, notes the hints, and panics where asked.
+#[derive(Debug)]
+struct Device {
+    content: Vec<u8>,
+    hints: Mutex<Vec<Range<u64>>>,
+    panics_at: Option<u64>,
+}
+
+impl Device {
+    fn new(length: usize) -> Device {
+        let content = (0..length).map(|index| (index ^ (index / 253)) as u8).collect();
+        Device { content, hints: Mutex::default(), panics_at: None }
+    }
+}
+
+impl Storage for Device {
+    fn name(&self) -> &str {
+        "device"
+    }
+
+    fn bytes(&self) -> u64 {
+        self.content.len() as u64
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        check_within(self, offset, buffer.len() as u64)?;
+        assert!(Some(offset) != self.panics_at, "the device panicked");
+        buffer.copy_from_slice(&self.content[offset as usize..][..buffer.len()]);
+        Ok(())
+    }
+
+    fn is_resident(&self, _range: Range<u64>) -> bool {
+        false
+    }
+
+    fn will_need(&self, range: Range<u64>) {
+        self.hints.lock().unwrap().push(range);
+    }
+}
+
+#[derive(Debug)]
+enum Failure {
+    Io(IoError),
+    Task(u64),
+}
+
+impl From<IoError> for Failure {
+    fn from(error: IoError) -> Failure {
+        Failure::Io(error)
+    }
+}
+
+/// Every arrangement that the tests go through: few and many threads, inline and ahead.
+fn arrangements() -> Vec<RunOptions<'static>> {
+    let mut all = Vec::new();
+    for buffering in [Buffering::Auto, Buffering::Single, Buffering::Double] {
+        for (threads, readers) in [(1, 1), (1, 2), (2, 1), (3, 0), (8, 3)] {
+            all.push(RunOptions { threads, buffering, readers, watch: None });
+        }
+    }
+    all
+}
+
+fn describe(options: &RunOptions<'_>) -> String {
+    format!("{:?}, {} threads, {} readers", options.buffering, options.threads, options.readers)
+}
+
+/// Runs and returns the bytes of all pieces of each task, checking the order of the merging.
+fn collect(
+    storage: &dyn Storage,
+    tasks: &dyn Tasks,
+    options: &RunOptions<'_>,
+) -> Result<(Report, Vec<Vec<u8>>), Failure> {
+    let mut merged = Vec::new();
+    let report = run(
+        storage,
+        tasks,
+        options,
+        || (),
+        |(), _, fetched| {
+            let pieces = (0..fetched.pieces()).map(|piece| fetched.piece(piece));
+            Ok(pieces.collect::<Vec<_>>().concat())
+        },
+        |index, bytes| {
+            assert_eq!(index, merged.len() as u64);
+            merged.push(bytes);
+            Ok::<(), Failure>(())
+        },
+    )?;
+    Ok((report, merged))
+}
+
+#[test]
+fn nothing_to_do_is_done() {
+    for options in arrangements() {
+        let (report, merged) = collect(&Device::new(0), &Lists(vec![]), &options).unwrap();
+        assert_eq!((report.bytes, report.threads, merged.len()), (0, 1, 0));
+        let empty = Lists(vec![vec![], vec![]]);
+        let (_, merged) = collect(&Device::new(0), &empty, &options).unwrap();
+        assert_eq!(merged, [vec![], vec![]]);
+    }
+}
+
+#[test]
+fn one_worker_is_the_calling_thread() {
+    let options = RunOptions { threads: 1, buffering: Buffering::Single, ..Default::default() };
+    let caller = thread::current().id();
+    let here = || assert_eq!(thread::current().id(), caller);
+    run(
+        &Device::new(1000),
+        &hundreds(10),
+        &options,
+        here,
+        |_, _, _| {
+            here();
+            Ok(())
+        },
+        |_, ()| {
+            here();
+            Ok::<(), IoError>(())
+        },
+    )
+    .unwrap();
+}
+
+#[test]
+fn scratch_is_made_once_per_worker() {
+    for options in arrangements() {
+        let made = AtomicUsize::new(0);
+        let scratch = || made.fetch_add(1, Ordering::Relaxed);
+        run(
+            &Device::new(10_000),
+            &hundreds(100),
+            &options,
+            scratch,
+            |_, _, _| Ok(()),
+            |_, ()| Ok::<(), IoError>(()),
+        )
+        .unwrap();
+        assert_eq!(made.into_inner(), options.threads, "{}", describe(&options));
+    }
+}
+
+#[test]
+fn the_arrangement_follows_from_the_storage() {
+    let (_directory, path) = temporary_file(&[1; 10_000]);
+    let options = RunOptions { threads: 2, ..RunOptions::default() };
+    let double = RunOptions { buffering: Buffering::Double, ..options };
+    let chosen = |storage: &dyn Storage, options| {
+        let (report, _) = collect(storage, &hundreds(100), options).unwrap();
+        (report.buffering, report.storage, report.bytes, report.read_bytes)
+    };
+    let file = FileStorage::open(&path).unwrap();
+    let mapped = MappedStorage::open(&path).unwrap();
+    let memory = MemoryStorage::new("memory", vec![1; 10_000]);
+    // Just written, the file is in the page cache.
+    assert_eq!(chosen(&file, &options), ("inline", "positioned", 10_000, 10_000));
+    assert_eq!(chosen(&file, &double), ("ahead", "positioned", 10_000, 10_000));
+    assert_eq!(chosen(&mapped, &double), ("borrowed", "mapped", 10_000, 0));
+    assert_eq!(chosen(&memory, &options), ("borrowed", "memory", 10_000, 0));
+    assert_eq!(chosen(&Device::new(10_000), &options), ("ahead", "other", 10_000, 10_000));
+}
+
+#[test]
+fn what_is_not_in_the_cache_is_announced_once() {
+    for options in arrangements() {
+        let device = Device::new(100 * 100);
+        collect(&device, &hundreds(100), &options).unwrap();
+        let mut hints = device.hints.into_inner().unwrap();
+        hints.sort_by_key(|range| range.start);
+        let expected: Vec<_> = hundreds(100).0.into_iter().skip(1).flatten().collect();
+        assert_eq!(hints, expected, "{}", describe(&options));
+    }
+}
+
+#[test]
+fn the_lowest_failing_task_is_reported_and_all_below_are_merged() {
+    for options in arrangements() {
+        for lowest in [0, 1, 17, 99] {
+            let mut merged = 0;
+            let result = run(
+                &Device::new(10_000),
+                &hundreds(100),
+                &options,
+                || (),
+                // Higher tasks fail too, and faster.
+                |(), index, _| match index {
+                    _ if index > lowest && index % 3 == 0 => Err(Failure::Task(index)),
+                    _ if index == lowest => {
+                        thread::yield_now();
+                        Err(Failure::Task(index))
+                    }
+                    _ => Ok(()),
+                },
+                |_, ()| {
+                    merged += 1;
+                    Ok(())
+                },
+            );
+            let failed = matches!(result, Err(Failure::Task(index)) if index == lowest);
+            assert!(failed && merged == lowest, "{}: {result:?}", describe(&options));
+        }
+    }
+}
+
+#[test]
+fn a_failing_merge_stops_the_run() {
+    for options in arrangements() {
+        let mut merged = 0;
+        let fails = |index, ()| {
+            assert_eq!(index, merged);
+            merged += 1;
+            if index == 40 { Err(Failure::Task(index)) } else { Ok(()) }
+        };
+        let result =
+            run(&Device::new(10_000), &hundreds(100), &options, || (), |_, _, _| Ok(()), fails);
+        assert!(matches!(result, Err(Failure::Task(40))), "{}", describe(&options));
+        assert_eq!(merged, 41);
+    }
+}
+
+#[test]
+fn a_read_beyond_the_end_says_where() {
+    for options in arrangements() {
+        let error = collect(&Device::new(5_050), &hundreds(100), &options).unwrap_err();
+        let Failure::Io(IoError::Short { offset, expected, size, .. }) = error else {
+            panic!("{}: {error:?}", describe(&options))
+        };
+        assert_eq!((offset, expected, size), (5000, 100, 5050));
+    }
+}
+
+/// Breaks once a number of bytes is done, and notes what it saw.
+struct Impatient {
+    limit: u64,
+    seen: Mutex<Vec<u64>>,
+}
+
+impl Watch for Impatient {
+    fn progress(&self, bytes_done: u64) -> ControlFlow<()> {
+        self.seen.lock().unwrap().push(bytes_done);
+        if bytes_done >= self.limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[test]
+fn progress_rises_to_the_bytes_of_the_report() {
+    for options in arrangements() {
+        let watch = Impatient { limit: u64::MAX, seen: Mutex::default() };
+        let options = RunOptions { watch: Some(&watch), ..options };
+        let (report, _) = collect(&Device::new(10_000), &hundreds(100), &options).unwrap();
+        let expected: Vec<u64> = (1..=100).map(|done| done * 100).collect();
+        assert_eq!(*watch.seen.lock().unwrap(), expected, "{}", describe(&options));
+        assert_eq!(report.bytes, 10_000);
+    }
+}
+
+#[test]
+fn a_watch_cancels() {
+    for options in arrangements() {
+        let watch = Impatient { limit: 1000, seen: Mutex::default() };
+        let options = RunOptions { watch: Some(&watch), ..options };
+        let error = collect(&Device::new(100_000), &hundreds(1000), &options).unwrap_err();
+        assert!(matches!(error, Failure::Io(IoError::Cancelled)), "{error:?}");
+        // Only what was in hand is finished.
+        let finished = watch.seen.lock().unwrap().len();
+        assert!(finished <= 10 + options.threads, "{finished}: {}", describe(&options));
+    }
+}
+
+#[test]
+fn a_panic_anywhere_reaches_the_caller() {
+    let panics = |place: &str, options: &RunOptions<'_>| {
+        let mut device = Device::new(10_000);
+        device.panics_at = (place == "device").then_some(3000);
+        let count = AtomicUsize::new(0);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            run(
+                &device,
+                &hundreds(100),
+                options,
+                || {
+                    let number = count.fetch_add(1, Ordering::Relaxed);
+                    assert!(place != "scratch" || number + 1 < options.threads, "scratch panicked");
+                },
+                |(), index, _| {
+                    assert!(place != "work" || index != 30, "the work panicked");
+                    Ok(())
+                },
+                |index, ()| {
+                    assert!(place != "merge" || index != 30, "the merge panicked");
+                    Ok::<(), IoError>(())
+                },
+            )
+        }));
+        let payload = result.expect_err("a panic");
+        let message = payload.downcast_ref::<&str>().expect("the message of the panic");
+        assert!(message.ends_with("panicked"), "{message}");
+    };
+    for options in arrangements() {
+        for place in ["device", "scratch", "work", "merge"] {
+            panics(place, &options);
+        }
+    }
+}
+
+#[test]
+fn results_wait_within_a_window() {
+    for options in arrangements() {
+        let merged = AtomicU64::new(0);
+        run(
+            &Device::new(100_000),
+            &hundreds(1000),
+            &options,
+            || (),
+            |(), index, _| {
+                let ahead = index - merged.load(Ordering::SeqCst).min(index);
+                assert!(ahead <= 4 * (8 + 3), "{ahead} ahead: {}", describe(&options));
+                Ok(())
+            },
+            |index, ()| {
+                // One slow task: the others may not run away.
+                if index == 3 {
+                    thread::sleep(std::time::Duration::from_millis(2));
+                }
+                merged.store(index + 1, Ordering::SeqCst);
+                Ok::<(), IoError>(())
+            },
+        )
+        .unwrap();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn every_arrangement_gives_the_same_bytes_in_order(
+        lists in prop::collection::vec(
+            prop::collection::vec((0u64..300_000, 0u64..50_000, any::<bool>()), 0..6),
+            0..40,
+        ),
+        threads in 0usize..6,
+        readers in 0usize..4,
+        buffering in prop::sample::select(vec![
+            Buffering::Auto,
+            Buffering::Single,
+            Buffering::Double,
+        ]),
+    ) {
+        let device = Device::new(300_000);
+        let (_directory, path) = temporary_file(&device.content);
+        let range = |&(start, length, short): &(u64, u64, bool)| {
+            let length = if short { length % 17 } else { length };
+            start..(start + length).min(300_000)
+        };
+        let tasks = Lists(lists.iter().map(|list| list.iter().map(range).collect()).collect());
+        let expected: Vec<Vec<u8>> = tasks.0.iter().map(|ranges| {
+            let pieces = ranges.iter().map(|r| &device.content[r.start as usize..r.end as usize]);
+            pieces.collect::<Vec<_>>().concat()
+        }).collect();
+        let mut storages: Vec<Box<dyn Storage>> = vec![
+            Box::new(FileStorage::open(&path).unwrap()),
+            Box::new(MappedStorage::open(&path).unwrap()),
+            Box::new(MemoryStorage::new("memory", device.content.clone())),
+        ];
+        storages.extend(DirectStorage::open(&path).ok().map(|direct| Box::new(direct) as _));
+        storages.push(Box::new(device));
+        let options = RunOptions { threads, buffering, readers, watch: None };
+        for storage in &storages {
+            let (report, merged) = collect(&**storage, &tasks, &options).unwrap();
+            prop_assert_eq!(&merged, &expected);
+            let wanted: usize = expected.iter().map(Vec::len).sum();
+            prop_assert_eq!(report.bytes, wanted as u64);
+        }
+    }
+}
