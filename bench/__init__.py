@@ -1,0 +1,17 @@
+"""The benchmark harness: measures this engine beside its peers, and the numbers against bars.
+
+It is not a profiler and not a test of correctness alone: it is a test with a clock. A row fails
+when the number misses its bar and when any answer behind it is wrong. See README.md.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+#: The folder of this package, and the repository's root.
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+
+class BenchError(Exception):
+    """Something the person at the keyboard can put right; the text says how."""

@@ -1,0 +1,145 @@
+"""Inputs: the files that the definitions read, where they lie, whether what lies there is right.
+
+`inputs.toml` says how each file is made. makers.py makes it, in a process of its own, so that
+neither NumPy nor its memory is part of the harness. Beside each file lies `NAME.json`: the recipe,
+the expected answers, and the checksum; a file is made again when its recipe or its bytes changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import HERE, ROOT, BenchError, toml
+from bench.peers import VENV
+
+#: Free space to leave on the disk, bytes.
+RESERVE = 4 << 30
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input file and the recipe that makes it."""
+
+    name: str
+    recipe: dict[str, Any]
+    path: Path
+
+    @property
+    def record(self) -> Path:
+        """The file beside it that says how it was made and what the answers are."""
+        return self.path.with_suffix(".json")
+
+
+def folder(chosen: str | None) -> Path:
+    """Say where inputs lie: the option, else TACHYFITS_BENCH_DATA, else bench/data."""
+    return Path(chosen or os.environ.get("TACHYFITS_BENCH_DATA") or HERE / "data").resolve()
+
+
+def load(where: Path, *, small: bool, file: Path = HERE / "inputs.toml") -> dict[str, Input]:
+    """Load all inputs by name; `small` takes the keys of a recipe's `small` table instead."""
+    inputs = {}
+    for name, table in toml.load(file).items():
+        recipe = {k: v for k, v in table.items() if k != "small"}
+        if small:
+            recipe |= table.get("small", {})
+        stem = f"{name}-small" if small else name
+        inputs[name] = Input(name, recipe, where / f"{stem}.fits")
+    return inputs
+
+
+def expected(wanted: Input) -> dict[str, Any]:
+    """Load the expected answers of an input that is there."""
+    return json.loads(wanted.record.read_text())["expected"]
+
+
+def is_right(wanted: Input) -> bool:
+    """Tell whether the file is there, from this recipe, with the bytes that the maker wrote."""
+    try:
+        record = json.loads(wanted.record.read_text())
+        status = wanted.path.stat()
+    except (OSError, ValueError):
+        return False
+    if record.get("recipe") != wanted.recipe or record.get("bytes") != status.st_size:
+        return False
+    if record.get("mtime_ns") == status.st_mtime_ns:
+        return True
+    if record.get("sha256") != checksum(wanted.path):
+        return False
+    wanted.record.write_text(json.dumps(record | {"mtime_ns": status.st_mtime_ns}, indent=1))
+    return True
+
+
+def checksum(path: Path) -> str:
+    """Hash a file (SHA-256); of a sparse terabyte only the first and last MiB, and its size."""
+    digest = hashlib.sha256()
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        if size > 1 << 38:
+            digest.update(stream.read(1 << 20))
+            stream.seek(size - (1 << 20))
+            digest.update(stream.read() + str(size).encode())
+        else:
+            while block := stream.read(1 << 22):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def ensure(wanted: Input, say: Any = print) -> None:
+    """Make the input unless the right one is there."""
+    if is_right(wanted):
+        return
+    wanted.path.parent.mkdir(parents=True, exist_ok=True)
+    needed = wanted.recipe.get("gigabytes", 0) * 10**9
+    free = shutil.disk_usage(wanted.path.parent).free
+    if free < needed + RESERVE:
+        raise BenchError(
+            f"{wanted.path.parent}: {free / 1e9:.1f} GB are free, {wanted.name} needs "
+            f"{needed / 1e9:.1f} GB and {RESERVE / 1e9:.1f} GB to spare\n"
+            "choose another folder with --data"
+        )
+    say(f"making {wanted.path} ...")
+    done = subprocess.run(
+        [_python_with_numpy(), "-m", "bench.makers", str(wanted.path), json.dumps(wanted.recipe)],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise BenchError(f"{wanted.name} could not be made:\n{done.stderr.strip()}")
+    written = json.loads(done.stdout)
+    status = wanted.path.stat()
+    written |= {"recipe": wanted.recipe, "bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
+    written["sha256"] = checksum(wanted.path)
+    wanted.record.write_text(json.dumps(written, indent=1))
+
+
+def _python_with_numpy() -> str:
+    for python in (sys.executable, str(VENV / "bin" / "python")):
+        with contextlib.suppress(OSError):
+            command = [python, "-c", "import numpy"]
+            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+                return python
+    raise BenchError("making the inputs needs NumPy\nrun: python -m bench setup")
+
+
+def file_system(path: Path) -> str:
+    """Name the type of file system that `path`, or its nearest existing parent, lies on."""
+    while not path.exists():
+        path = path.parent
+    best, kind = "", "unknown"
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _, point, type_, *_ = line.split()
+        inside = point == "/" or path == Path(point) or Path(point) in path.parents
+        if inside and len(point) >= len(best):
+            best, kind = point, type_
+    return kind

@@ -1,0 +1,164 @@
+"""Definitions: what is measured, on which input, by whom, and the bars it is held against.
+
+A definition (definitions/*.toml) is one group of contestants that run interleaved on one input, and
+the bars over their medians. A `[matrix]` repeats a definition for every combination of its lists,
+and an `each` table repeats one contestant; `{key}` in any string is replaced by the value. Nothing
+here runs anything.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from bench import HERE, BenchError, toml
+
+#: kind of bar -> (what is compared, whether the limit is an upper one)
+BAR_KINDS = {
+    "slowdown": ("time of ours / time of the other", True),
+    "speedup": ("time of the fastest other / time of ours", False),
+    "seconds": ("time", True),
+    "process_seconds": ("time from the start of the process to its answer", True),
+    "peak_rss_mb": ("peak resident memory, MB", True),
+    "relative_error": ("relative error of the answer", True),
+    "identical": ("different answers", True),
+}
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One peer doing one model; `name` is unique in its definition."""
+
+    name: str
+    peer: str
+    model: str
+    threads: int | str = 1
+    answer: tuple[str, ...] = ()
+    tolerance: float = 1e-12
+    fresh: bool = False  # a new process for every run
+    share: bool = False  # one process for all sharing contestants with this peer and environment
+    parameters: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of the result table. Without `limit` it informs and cannot fail."""
+
+    row: str
+    claim: str
+    kind: str
+    of: str
+    against: tuple[str, ...] = ()
+    limit: float | None = None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A group of contestants, run round-robin on one input."""
+
+    name: str
+    title: str
+    input: str | None
+    repeat: int | None
+    warmup: int
+    timed: bool  # False: only answers matter, each contestant runs once
+    warm_cache: bool
+    memory_gb: float
+    contestants: tuple[Contestant, ...]
+    bars: tuple[Bar, ...]
+    expected: dict[str, Any] = field(default_factory=dict)  # beside those of the input
+
+
+def substitute(value: Any, names: dict[str, Any]) -> Any:
+    """Replace `{key}` in every string; a string that is one key alone takes its type too."""
+    if isinstance(value, str):
+        for key, replacement in names.items():
+            if value == f"{{{key}}}":
+                return replacement
+            value = value.replace(f"{{{key}}}", str(replacement))
+        return value
+    if isinstance(value, list):
+        return [substitute(item, names) for item in value]
+    if isinstance(value, dict):
+        return {key: substitute(item, names) for key, item in value.items()}
+    return value
+
+
+def combinations(lists: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """List every combination of one value per key, the last key fastest; for no keys one empty."""
+    return [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+
+
+def _contestants(tables: list[dict[str, Any]], where: str) -> tuple[Contestant, ...]:
+    made: list[Contestant] = []
+    for table in tables:
+        for names in combinations(table.get("each", {})):
+            entry = substitute({k: v for k, v in table.items() if k != "each"}, names)
+            made.append(_build(Contestant, entry, where))
+    repeated = {c.name for c in made if sum(other.name == c.name for other in made) > 1}
+    if repeated:
+        raise BenchError(f"{where}: contestants share a name: {', '.join(sorted(repeated))}")
+    return tuple(made)
+
+
+def _build(kind: type, entry: dict[str, Any], where: str) -> Any:
+    fixed = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+    try:
+        return kind(**fixed)
+    except TypeError as error:
+        raise BenchError(f"{where}: {kind.__name__.lower()}: {error}") from error
+
+
+def _bars(
+    tables: list[dict[str, Any]], contestants: tuple[Contestant, ...], where: str
+) -> tuple[Bar, ...]:
+    bars = tuple(_build(Bar, table, where) for table in tables)
+    names = [c.name for c in contestants]
+    for bar in bars:
+        if bar.kind not in BAR_KINDS:
+            known = ", ".join(BAR_KINDS)
+            raise BenchError(f"{where}: bar {bar.row}: kind {bar.kind!r} is none of {known}")
+        if bar.kind in ("slowdown", "speedup") and not bar.against:
+            raise BenchError(f"{where}: bar {bar.row}: a {bar.kind} needs `against`")
+        for pattern in (bar.of, *bar.against):
+            if not any(fnmatchcase(name, pattern) for name in names):
+                raise BenchError(f"{where}: bar {bar.row}: no contestant is named {pattern!r}")
+    return bars
+
+
+def parse(document: dict[str, Any], name: str, where: str) -> list[Definition]:
+    """Build the definitions of one TOML document, one per combination of its matrix."""
+    made = []
+    for names in combinations(document.get("matrix", {})):
+        table = substitute({k: v for k, v in document.items() if k != "matrix"}, names)
+        suffix = "".join(f"/{value}" for value in names.values())
+        contestants = _contestants(table.get("contestant", []), where)
+        made.append(
+            Definition(
+                name=name + suffix,
+                title=table.get("title", name),
+                input=table.get("input"),
+                repeat=table.get("repeat"),
+                warmup=table.get("warmup", 1 if table.get("timed", True) else 0),
+                timed=table.get("timed", True),
+                warm_cache=table.get("warm_cache", True),
+                memory_gb=float(table.get("memory_gb", 0)),
+                contestants=contestants,
+                bars=_bars(table.get("bar", []), contestants, where),
+                expected=table.get("expected", {}),
+            )
+        )
+    return made
+
+
+def load(folder: Path = HERE / "definitions") -> list[Definition]:
+    """Load all definitions of a folder, files in name order."""
+    found: list[Definition] = []
+    for path in sorted(folder.glob("*.toml")):
+        found += parse(toml.load(path), path.stem, str(path))
+    return found

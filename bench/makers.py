@@ -1,0 +1,226 @@
+"""Makers: write the input files block by block, and compute their exact answers on the way.
+
+Every pixel is `zero + scale * k` with an integer k and a scale that is a power of two, so that sums
+and sums of squares are added up as integers and the expected answers are exact, whatever the number
+of pixels. The integers come from the raw output of a seeded PCG64, which NumPy keeps the same.
+
+Run as `python -m bench.makers PATH RECIPE`; the record goes to stdout as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+BLOCK = 2880
+#: Pixels per written block.
+PIXELS = 1 << 22
+BITPIX = {"i2": 16, "i4": 32, "f4": -32, "f8": -64}
+
+
+def header(cards: list[tuple[str, Any]]) -> bytes:
+    """Make a primary header of these cards, padded to whole blocks."""
+    lines = []
+    for keyword, value in [("SIMPLE", True), *cards]:
+        if isinstance(value, bool):
+            text = f"{'T' if value else 'F':>20}"
+        elif isinstance(value, str):
+            text = f"'{value:<8}'"
+        else:
+            text = f"{value!r:>20}".replace("e", "E")
+        lines.append(f"{keyword:<8}= {text}".ljust(80))
+    raw = "".join([*lines, "END".ljust(80)]).encode()
+    return raw.ljust(-(-len(raw) // BLOCK) * BLOCK)
+
+
+def cards(recipe: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Make the cards of a recipe: size, scaling and a plain linear coordinate system."""
+    shape = recipe["shape"]
+    made: list[tuple[str, Any]] = [("BITPIX", BITPIX[recipe["type"]]), ("NAXIS", len(shape))]
+    made += [(f"NAXIS{n}", size) for n, size in enumerate(reversed(shape), 1)]
+    if recipe["type"] == "i2":
+        made += [("BSCALE", recipe["scale"]), ("BZERO", recipe["zero"]), ("BLANK", recipe["blank"])]
+    kinds = [("RA---TAN", "deg", 1e-4), ("DEC--TAN", "deg", 1e-4), ("FREQ", "Hz", 1e6)]
+    for n, (kind, unit, step) in enumerate(kinds[: len(shape)], 1):
+        made += [(f"CTYPE{n}", kind), (f"CUNIT{n}", unit), (f"CRPIX{n}", 1.0), (f"CDELT{n}", step)]
+        made += [(f"CRVAL{n}", 1.0e11 if kind == "FREQ" else 30.0)]
+    return [*made, ("BUNIT", "Jy/beam")]
+
+
+def integers(recipe: dict[str, Any]) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield (index of the first pixel, integers k, which are blank), block by block."""
+    generator = np.random.PCG64(recipe["seed"])
+    total = math.prod(recipe["shape"])
+    low_at, high_at = total // 3, (2 * total) // 3
+    for start in range(0, total, PIXELS):
+        count = min(PIXELS, total - start)
+        raw = generator.random_raw((count + 1) // 2).view(np.uint32)[:count]
+        k = ((raw & 0xFFFF) + (raw >> 16)).astype(np.int64) >> recipe.get("shift", 0)
+        k += recipe.get("offset", 0)
+        blank = (raw & 0x7F) == 77 if recipe.get("blanks") else np.zeros(count, bool)
+        # One lowest and one highest pixel, so that their positions have one right answer.
+        for at, step in ((low_at, -1), (high_at, 1)):
+            if start <= at < start + count:
+                extreme = 0 if step < 0 else (2**17 - 2) >> recipe.get("shift", 0)
+                k[at - start] = extreme + recipe.get("offset", 0) + step
+                blank[at - start] = False
+        yield start, k, blank
+
+
+class Exact:
+    """Sums of the integers so far; `answers` makes the statistics of the pixels from them."""
+
+    def __init__(self) -> None:
+        self.count = self.nan = self.first = self.second = self.bits = 0
+        self.low: tuple[int, int] | None = None
+        self.high: tuple[int, int] | None = None
+
+    def add(self, start: int, k: np.ndarray, blank: np.ndarray) -> None:
+        """Add a block whose first pixel has the index `start`."""
+        good = k[~blank]
+        self.count += good.size
+        self.nan += int(blank.sum())
+        middle = int(good[0]) if good.size else 0
+        centred = good - middle  # squares of large offsets would not fit in 64 bits
+        first, second = int(centred.sum()), int(np.dot(centred, centred))
+        self.first += first + good.size * middle
+        self.second += second + 2 * middle * first + good.size * middle * middle
+        shown = np.where(blank, k.max() + 1, k)
+        at = int(shown.argmin())
+        if not blank[at] and (self.low is None or int(k[at]) < self.low[0]):
+            self.low = (int(k[at]), start + at)
+        shown = np.where(blank, k.min() - 1, k)
+        at = int(shown.argmax())
+        if not blank[at] and (self.high is None or int(k[at]) > self.high[0]):
+            self.high = (int(k[at]), start + at)
+
+    def add_bits(self, native: np.ndarray) -> None:
+        """Add the pixels' bit patterns up: what a reader must reproduce."""
+        unsigned = native.view(f"u{native.itemsize}")
+        self.bits = (self.bits + int(unsigned.sum(dtype=np.uint64))) % 2**64
+
+    def answers(self, zero: float, scale: float, shape: list[int]) -> dict[str, Any]:
+        """Compute the statistics of all pixels, each rounded once."""
+        assert self.low is not None
+        assert self.high is not None
+        n, a, b = self.count, Fraction(zero), Fraction(scale)
+        total = n * a + b * self.first
+        squares = n * a * a + 2 * a * b * self.first + b * b * self.second
+        spread = b * b * (n * self.second - self.first**2) / n**2
+
+        def position(flat: int) -> list[int]:
+            return [int(i) for i in np.unravel_index(flat, shape)]
+
+        return {
+            "count": n,
+            "nan": self.nan,
+            "sum": float(total),
+            "mean": float(total / n),
+            "rms": root(squares / n),
+            "std": root(spread),
+            "min": float(a + b * self.low[0]),
+            "max": float(a + b * self.high[0]),
+            "min_position": position(self.low[1]),
+            "max_position": position(self.high[1]),
+            "bits": self.bits,
+        }
+
+
+def root(value: Fraction) -> float:
+    """Take the square root, rounded once."""
+    with localcontext() as context:
+        context.prec = 60
+        return float((Decimal(value.numerator) / Decimal(value.denominator)).sqrt())
+
+
+def write(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
+    """Write the image of a recipe, under its name once it is whole; give the exact answers."""
+    stored = np.dtype(recipe["type"])
+    zero, scale = recipe["zero"], recipe["scale"]
+    exact = Exact()
+    part = path.with_suffix(".part")
+    with part.open("wb") as stream:
+        stream.write(header(cards(recipe)))
+        for start, k, blank in integers(recipe):
+            exact.add(start, k, blank)
+            if stored.kind == "f":
+                values = (zero + scale * k).astype(stored)
+                values[blank] = np.nan
+            else:
+                values = k.astype(stored)
+                values[blank] = recipe.get("blank", 0)
+            exact.add_bits(values)
+            stream.write(values.astype(stored.newbyteorder(">")).tobytes())
+        stream.write(bytes(-stream.tell() % BLOCK))
+        stream.flush()
+        os.fsync(stream.fileno())  # no writeback in the background of a measurement
+    os.replace(part, path)
+    return exact.answers(zero, scale, recipe["shape"])
+
+
+def write_sparse(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
+    """Write a cube of holes with one spectrum in it: channel c of the pixel holds c / 4."""
+    depth, height, width = recipe["shape"]
+    x, y, first, channels = (recipe[key] for key in ("x", "y", "first", "channels"))
+    start = header(cards(recipe))
+    part = path.with_suffix(".part")
+    with part.open("wb") as stream:
+        stream.write(start)
+        for channel in range(first, first + channels):
+            stream.seek(len(start) + 4 * ((channel * height + y) * width + x))
+            stream.write(np.array(channel / 4, ">f4").tobytes())
+        size = len(start) + 4 * depth * height * width
+        stream.truncate(size + -size % BLOCK)
+        os.fsync(stream.fileno())
+    os.replace(part, path)
+    values = [channel / 4 for channel in range(first, first + channels)]
+    return {"sum": math.fsum(values), "first": values[0], "last": values[-1], "channels": channels}
+
+
+def write_wide(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
+    """Write a float32 image whose magnitudes spread over 2^40: any other order of adding shows."""
+    values: list[np.ndarray] = []
+    for _, k, blank in integers(recipe):
+        power = (k * 7919 % 41).astype(np.int32) - 20
+        block = np.ldexp(recipe["zero"] + recipe["scale"] * k, power).astype("f4")
+        block[blank] = np.nan
+        values.append(block)
+    pixels = np.concatenate(values)
+    part = path.with_suffix(".part")
+    with part.open("wb") as stream:
+        stream.write(header(cards(recipe)))
+        stream.write(pixels.astype(">f4").tobytes())
+        stream.write(bytes(-stream.tell() % BLOCK))
+        os.fsync(stream.fileno())
+    os.replace(part, path)
+    good = pixels[~np.isnan(pixels)].astype(np.float64)
+    return {
+        "count": good.size,
+        "nan": pixels.size - good.size,
+        "sum": math.fsum(good),
+        "mean": float(Fraction(math.fsum(good)) / good.size),
+        "min": float(good.min()),
+        "max": float(good.max()),
+    }
+
+
+MAKERS = {"image": write, "sparse": write_sparse, "wide": write_wide}
+
+
+def main() -> None:
+    """Make the file named on the command line."""
+    path, recipe = Path(sys.argv[1]), json.loads(sys.argv[2])
+    json.dump({"expected": MAKERS[recipe["maker"]](path, recipe)}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

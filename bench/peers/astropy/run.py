@@ -1,0 +1,118 @@
+"""astropy: what an astronomer types first, with its defaults.
+
+That is a memory map: `.data` of an unscaled image is a view of it in the file's byte order, and
+NumPy converts block by block. A scaled image cannot be mapped; astropy reads and scales it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
+
+import astropy
+import numpy as np
+from astropy.io import fits
+from python_runner import Model, Request, checksum, serve
+
+
+def total(request: Request) -> dict[str, Any]:
+    """Sum of the map."""
+    with fits.open(request["path"]) as hdus:
+        return {"sum": float(hdus[0].data.sum())}
+
+
+def nanmean(request: Request) -> dict[str, Any]:
+    """Mean without NaN."""
+    with fits.open(request["path"]) as hdus:
+        return {"mean": float(np.nanmean(hdus[0].data))}
+
+
+def nan_statistics(request: Request) -> dict[str, Any]:
+    """Count, mean, standard deviation and extremes by NumPy's nan-functions over the whole."""
+    with fits.open(request["path"]) as hdus:
+        data = hdus[0].data
+        return {
+            "count": int(np.count_nonzero(~np.isnan(data))),
+            "mean": float(np.nanmean(data)),
+            "std": float(np.nanstd(data)),
+            "min": float(np.nanmin(data)),
+            "max": float(np.nanmax(data)),
+        }
+
+
+def merge(parts: list[tuple[int, float, float, float, float]]) -> dict[str, Any]:
+    """Make statistics of the whole from (count, mean, variance, min, max) of its planes."""
+    counts, means, variances, lows, highs = (
+        np.array(column) for column in zip(*parts, strict=True)
+    )
+    mean = float(np.average(means, weights=counts))
+    variance = float(np.average(variances + (means - mean) ** 2, weights=counts))
+    return {
+        "count": int(counts.sum()),
+        "mean": mean,
+        "std": variance**0.5,
+        "min": float(lows.min()),
+        "max": float(highs.max()),
+    }
+
+
+def planes_nan(request: Request) -> dict[str, Any]:
+    """Go plane by plane through `.section`, which scales and puts NaN for BLANK."""
+    parts = []
+    with fits.open(request["path"]) as hdus:
+        for z in range(hdus[0].shape[0]):
+            plane = hdus[0].section[z]
+            count = int(np.count_nonzero(~np.isnan(plane)))
+            mean, variance = np.nanmean(plane, dtype="f8"), np.nanvar(plane, dtype="f8")
+            parts.append((count, mean, variance, np.nanmin(plane), np.nanmax(plane)))
+    return merge(parts)
+
+
+def planes_lean(request: Request) -> dict[str, Any]:
+    """Do the same knowing what the nan-functions cost: one mask and one compacted copy a plane."""
+    parts = []
+    with fits.open(request["path"]) as hdus:
+        for z in range(hdus[0].shape[0]):
+            plane = hdus[0].section[z]
+            good = plane[~np.isnan(plane)]
+            mean, variance = good.mean(dtype="f8"), good.var(dtype="f8")
+            parts.append((good.size, mean, variance, good.min(), good.max()))
+    return merge(parts)
+
+
+def read(request: Request) -> Any:
+    """Read the image as a native array: the map, and `astype` to the machine's byte order."""
+    with fits.open(request["path"]) as hdus:
+        data = hdus[0].data
+        return data.astype(data.dtype.newbyteorder("="))
+
+
+def spectrum(request: Request) -> dict[str, Any]:
+    """Open, header, and the channels of one pixel."""
+    with fits.open(request["path"]) as hdus:
+        first, channels = request["first"], request["channels"]
+        values = hdus[0].section[first : first + channels, request["y"], request["x"]]
+        cards = len(hdus[0].header)
+    return {
+        "sum": float(values.sum(dtype="f8")),
+        "first": float(values[0]),
+        "last": float(values[-1]),
+        "channels": len(values) if cards else 0,
+    }
+
+
+MODELS = {
+    "sum": Model(total),
+    "nanmean": Model(nanmean),
+    "nan-statistics": Model(nan_statistics),
+    "planes-nan": Model(planes_nan),
+    "planes-lean": Model(planes_lean),
+    "read": Model(read, checksum),
+    "spectrum": Model(spectrum),
+}
+
+if __name__ == "__main__":
+    serve(MODELS, lambda: f"astropy {astropy.__version__}, NumPy {np.__version__}")

@@ -1,0 +1,108 @@
+"""The project through its public Python package: what a user types."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
+
+import numpy as np
+from python_runner import Model, Request, Unsupported, checksum, serve
+
+import tachyfits as tf
+
+STATISTICS = ("count", "nan", "sum", "mean", "rms", "std", "min", "max")
+POSITIONS = ("min_position", "max_position")
+
+
+def opened(request: Request) -> Any:
+    """Open the file by the storage asked for: positioned reads, a memory map, bytes in memory."""
+    storage = request.get("storage", "pread")
+    if storage == "memory":
+        return tf.open(Path(request["path"]).read_bytes())
+    return tf.open(request["path"], storage=storage)
+
+
+def total(request: Request) -> dict[str, Any]:
+    """Sum the pixels."""
+    with opened(request) as file:
+        return {"sum": float(file[0].sum(threads=request["threads"]))}
+
+
+def stats(request: Request) -> dict[str, Any]:
+    """Take all statistics in one pass."""
+    with opened(request) as file:
+        found = file[0].stats(threads=request["threads"])
+        return {name: getattr(found, name) for name in STATISTICS + POSITIONS}
+
+
+def read(request: Request) -> Any:
+    """Read the image whole."""
+    with opened(request) as file:
+        return file[0].read(threads=request["threads"])
+
+
+def spectrum(request: Request) -> dict[str, Any]:
+    """Open, header, and the channels of one pixel."""
+    with opened(request) as file:
+        cards = len(file[0].header)
+        first, channels = request["first"], request["channels"]
+        values = file[0][first : first + channels, request["y"], request["x"]]
+    return {
+        "sum": float(values.sum(dtype="f8")),
+        "first": float(values[0]),
+        "last": float(values[-1]),
+        "channels": len(values) if cards else 0,
+    }
+
+
+def bits(request: Request) -> dict[str, Any]:
+    """Give every result as the text of its bits: whole image, per plane, per pixel, per row."""
+    tier = tf.build_info()["tier"]
+    wanted = request.get("tier", tier)
+    if tier != wanted:
+        raise Unsupported(f"asked for tier {wanted}, runs on {tier}")
+    threads = request["threads"]
+    with opened(request) as file:
+        image = file[0]
+        whole = image.stats(threads=threads)
+        answer = {name: exact(getattr(whole, name)) for name in STATISTICS + POSITIONS}
+        answer["total"] = exact(image.sum(threads=threads))
+        answer["planes_mean"] = digest(image.mean(axis=(1, 2), threads=threads))
+        answer["planes_std"] = digest(image.std(axis=(1, 2), threads=threads))
+        answer["pixels_sum"] = digest(image.sum(axis=0, threads=threads))
+        answer["rows_rms"] = digest(image.rms(axis=2, threads=threads))
+        answer["read"] = digest(image.read(threads=threads))
+    return answer
+
+
+def exact(value: Any) -> Any:
+    """Write a float as hexadecimal text, which loses nothing."""
+    return float(value).hex() if isinstance(value, float) else value
+
+
+def digest(array: Any) -> str:
+    """Hash an array's type, shape and bytes."""
+    head = f"{array.dtype.str}{array.shape}".encode()
+    return hashlib.sha256(head + np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+def version() -> str:
+    """Name the version, the vector tier and the build profile."""
+    info = tf.build_info()
+    return f"tachyfits {info['version']}, tier {info['tier']}, {info['profile']}"
+
+
+MODELS = {
+    "sum": Model(total),
+    "stats": Model(stats),
+    "read": Model(read, checksum),
+    "spectrum": Model(spectrum),
+    "bits": Model(bits),
+}
+
+if __name__ == "__main__":
+    serve(MODELS, version)
