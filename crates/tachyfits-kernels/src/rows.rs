@@ -330,13 +330,13 @@ struct ExtremaStep<'a> {
 /// Whether `x` is a new minimum: smaller, or the first that is not NaN.
 #[inline(always)]
 fn beats_min(x: f64, min: f64) -> bool {
-    !(x >= min) & !x.is_nan()
+    (x < min) | (min.is_nan() & !x.is_nan())
 }
 
 /// Whether `x` is a new maximum.
 #[inline(always)]
 fn beats_max(x: f64, max: f64) -> bool {
-    !(x <= max) & !x.is_nan()
+    (x > max) | (max.is_nan() & !x.is_nan())
 }
 
 impl RowStep for ExtremaStep<'_> {

@@ -5,6 +5,11 @@
 //! carried as high + low parts, because the difference of two centres must be good to the spread of the data, not to
 //! its offset.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "loops over lanes index several arrays of LANES alike: the form that becomes vector code on every tier"
+)]
+
 use crate::compensated::Compensated;
 use crate::fold::{Accumulator, add_lanes, fold};
 use crate::isa::{self, Kernel, Tier};

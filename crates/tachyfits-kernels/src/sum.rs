@@ -1,5 +1,10 @@
 //! The plain sum: how many pixels are defined, and their sum. The cheapest reduction, and the yardstick of the others.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "loops over lanes index several arrays of LANES alike: the form that becomes vector code on every tier"
+)]
+
 use crate::compensated::Compensated;
 use crate::fold::{Accumulator, add_lanes, fold};
 use crate::isa::Tier;
