@@ -171,12 +171,12 @@ impl Card {
         card
     }
 
-    /// The same card with each byte that a header must not have replaced: control bytes by blanks,
-    /// others by `?`. `None` if there is none.
+    /// The same card with each byte that a header must not have replaced: those that are read as
+    /// blanks by blanks, others by `?`, so that it is read as before. `None` if there is none.
     pub(crate) fn restricted(&self) -> Option<Card> {
         let mut raw = self.raw.clone();
         for byte in raw.iter_mut().filter(|byte| !matches!(byte, b' '..=b'~')) {
-            *byte = if byte.is_ascii() { b' ' } else { b'?' };
+            *byte = if scan::is_blank(*byte) { b' ' } else { b'?' };
         }
         (raw != self.raw).then(|| Card::from_raw(&raw, &mut Vec::new()))
     }

@@ -140,15 +140,23 @@ codes! {
         "A section does not lie within the image.",
         example "pixels 90 to 109 of an axis of 100",
         hint "give one start, count and step per axis that stay within the axis; the step is not 0";
+    AxisNumber = "axis-number", Usage,
+        "An axis of this number does not exist.",
+        example "axis 4 of an image with NAXIS = 3",
+        hint "axes count from 1 in FITS order, NAXIS1 first";
+    AxisKept = "axis-kept", Usage,
+        "An axis cannot be left out: it has several pixels, or no axis would remain.",
+        example "leaving out an axis of 100 pixels",
+        hint "only axes of one pixel can be left out, and one axis must be kept";
     AxisCoupled = "axis-coupled", Usage,
-        "An axis cannot be dropped because other axes need it.",
-        example "dropping RA---TAN while keeping DEC--TAN",
-        hint "keep the axis with one pixel, or drop all the axes that share its coordinates";
+        "An axis cannot be left out because other axes need it at its place.",
+        example "leaving out the first axis of an image with SIP distortion",
+        hint "keep the axis with its one pixel";
     PixelDistortion = "pixel-distortion", Usage,
-        "A section would leave distortion tables pointing at other pixels.",
-        example "a cutout of an image with CPDIS1 = 'LOOKUP'",
-        hint "apply the distortion, or remove its CPDIS, CQDIS and D2IMDIS keywords, before \
-            cutting out";
+        "The coordinates depend on polynomials or tables that would no longer fit the pixels.",
+        example "every second pixel of an image with A_ORDER = 3, or CPDIS1 = 'LOOKUP'",
+        hint "take every pixel (step 1) of an image with SIP distortion; apply or remove \
+            CPDIS, CQDIS, D2IMDIS and -TAB before cutting out";
     CardText = "card-text", Usage,
         "A card cannot hold this keyword, value or comment.",
         example "a comment with a letter outside ASCII",

@@ -292,8 +292,8 @@ impl Header {
         removed
     }
 
-    /// Replaces bytes that a header must not have: control bytes by blanks, others by `?`. For
-    /// writing a new file from a damaged header. Gives how many cards changed.
+    /// Replaces bytes that a header must not have: those that are read as blanks (NUL, tab, CR, LF)
+    /// by blanks, others by `?`. For writing a new file from a damaged header. Gives how many cards changed.
     pub fn replace_illegal_bytes(&mut self) -> usize {
         let mut changed = 0;
         for card in &mut self.cards {

@@ -5,13 +5,17 @@
 //! - [`Header`] and [`Card`]: what a header says, with its raw bytes kept.
 //! - [`Walker`]: from one HDU to the next, giving an [`Hdu`] for each.
 //! - [`ImageLayout`] and [`RandomGroups`]: where the numbers are and how they are meant.
+//! - [`LinearAxis`] and [`cutout_header`]: the coordinates of an axis, and those of a part of an
+//!   image.
 //!
 //! Files are hostile: sizes are computed in 128 bits and checked against [`Limits`] before anything
 //! is allocated. Section numbers are those of the FITS Standard 4.0.
 #![forbid(unsafe_code)]
 
+mod axis;
 mod card;
 mod code;
+mod cutout;
 mod error;
 mod groups;
 mod hdu;
@@ -21,10 +25,13 @@ mod limits;
 mod scan;
 mod value;
 mod walk;
+mod wcs;
 mod writer;
 
+pub use axis::LinearAxis;
 pub use card::Card;
 pub use code::{Code, Kind, codes};
+pub use cutout::{AxisSelection, cutout_header};
 pub use error::{FormatError, Place, Problem, Warning};
 pub use groups::{GroupParameter, RandomGroups};
 pub use hdu::{Hdu, HduKind, StoredType};

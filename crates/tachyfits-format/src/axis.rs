@@ -1,0 +1,151 @@
+//! One world axis of an image as the header describes it, when it is linear (Sect. 8.1). Not
+//! projections and not spectral conversions: they need more than one axis or more than two numbers.
+
+use crate::code::Code;
+use crate::error::{FormatError, Place};
+use crate::hdu::Hdu;
+use crate::header::Header;
+use crate::wcs::{AxisName, Description, PRIMARY, is_celestial};
+
+/// The speed of light in vacuum, m/s.
+const LIGHT: f64 = 299_792_458.0;
+
+/// A world axis: `value = crval + cdelt * (pixel - crpix)` in `cunit`, if nothing couples it.
+///
+/// ```
+/// # use tachyfits_format::{ReadOptions, Step, Walker};
+/// # let cards = "SIMPLE  =                    T|BITPIX  =                  -32|\
+/// #     NAXIS   =                    1|NAXIS1  =                    3|CTYPE1  = 'FREQ'|\
+/// #     CRPIX1  =                  2.0|CRVAL1  =               1.42E9|\
+/// #     CDELT1  =               1000.0|END";
+/// # let mut file: Vec<u8> = Vec::new();
+/// # cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
+/// # file.resize(2880, b' ');
+/// # let mut walker = Walker::new(ReadOptions::default(), 5760);
+/// # walker.step()?;
+/// # file.resize(5760, 0);
+/// # walker.supply(&file);
+/// # let Step::Hdu(hdu) = walker.step()? else { panic!() };
+/// let axis = hdu.linear_axis(1)?;
+/// assert_eq!(axis.ctype, "FREQ");
+/// assert_eq!(axis.value(3.0), 1.420001e9);
+/// # Ok::<(), tachyfits_format::FormatError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearAxis {
+    /// CTYPEn without blanks at the end; empty for a linear axis without a type.
+    pub ctype: String,
+    /// CUNITn without blanks at the end; empty when absent, which means the unit of its type.
+    pub cunit: String,
+    /// CRVALn: the value at `crpix`; 0 if absent.
+    pub crval: f64,
+    /// CRPIXn: the reference pixel, 1 being the centre of the first; 0 if absent.
+    pub crpix: f64,
+    /// The increment per pixel: CDELTn (1 if absent), PCn_n · CDELTn or CDn_n.
+    pub cdelt: f64,
+    /// The rest frequency in Hz: RESTFRQ, its older name RESTFREQ, or the speed of light by
+    /// RESTWAV. A 0, which programs write for "unknown", is `None`.
+    pub restfrq: Option<f64>,
+    /// VELREF: AIPS' code of the reference frame and the definition of velocity.
+    pub velref: Option<i64>,
+    /// SPECSYS: the spectral reference frame.
+    pub specsys: Option<String>,
+    /// The value depends on other pixel axes as well: through PC or CD, or a CROTA of the celestial
+    /// axes. [`LinearAxis::value`] is then right at the reference pixel of those only.
+    pub coupled: bool,
+}
+
+impl LinearAxis {
+    /// The value at a pixel, 1 being the centre of the first, in `cunit`.
+    #[must_use]
+    pub fn value(&self, pixel: f64) -> f64 {
+        self.crval + self.cdelt * (pixel - self.crpix)
+    }
+}
+
+impl Hdu {
+    /// The world axis of a FITS axis, 1 for NAXIS1, in the primary description. WCSAXES may declare
+    /// more axes than the array has.
+    ///
+    /// # Errors
+    /// [`Code::AxisNumber`] for an axis that does not exist; [`Code::NumericText`],
+    /// [`Code::KeywordType`] and [`Code::KeywordRange`] for values that are not what they must be.
+    pub fn linear_axis(&self, axis: usize) -> Result<LinearAxis, FormatError> {
+        let header = &self.header;
+        let description = Description::primary(header)?;
+        let most = self.axes.len().max(description.wcsaxes.unwrap_or(0));
+        if axis == 0 || axis > most {
+            let place: Place = self.place();
+            let expected = format!("an axis from 1 to {most}");
+            return Err(FormatError::new(Code::AxisNumber, place, expected, format!("{axis}")));
+        }
+        let (cdelt, coupled) = increment(header, &description, axis)?;
+        Ok(LinearAxis {
+            ctype: text(header, "CTYPE", axis)?.to_owned(),
+            cunit: text(header, "CUNIT", axis)?.to_owned(),
+            crval: number(header, "CRVAL", axis)?.unwrap_or(0.0),
+            crpix: number(header, "CRPIX", axis)?.unwrap_or(0.0),
+            cdelt,
+            restfrq: rest_frequency(header)?,
+            velref: header.get_i64("VELREF")?,
+            specsys: header.get_text("SPECSYS")?.map(|name| name.trim().to_owned()),
+            coupled,
+        })
+    }
+}
+
+/// The diagonal of the matrix, and whether the axis' row has anything else.
+fn increment(
+    header: &Header,
+    description: &Description,
+    axis: usize,
+) -> Result<(f64, bool), FormatError> {
+    let cdelt = number(header, "CDELT", axis)?.unwrap_or(1.0);
+    let (pc, cd) = (&description.pc, &description.cd);
+    if !pc.is_empty() {
+        return Ok((cdelt * pc.element(axis, axis).unwrap_or(1.0), pc.mixes_into(axis)));
+    }
+    // With any CDi_j present, the absent ones are 0 (Sect. 8.2). An axis that no CDi_j names would
+    // then have no coordinate at all; that was not meant, and its CDELTn says what was.
+    if cd.touches(axis) {
+        return Ok((cd.element(axis, axis).unwrap_or(0.0), cd.mixes_into(axis)));
+    }
+    Ok((cdelt, cd.is_empty() && is_rotated(header, description, axis)?))
+}
+
+/// A CROTAn turns the celestial axes into each other (Sect. 8.3); on others it has no meaning.
+fn is_rotated(
+    header: &Header,
+    description: &Description,
+    axis: usize,
+) -> Result<bool, FormatError> {
+    if !is_celestial(text(header, "CTYPE", axis)?) {
+        return Ok(false);
+    }
+    for &other in &description.axes {
+        let turned = number(header, "CROTA", other)?.is_some_and(|angle| angle != 0.0);
+        if turned && is_celestial(text(header, "CTYPE", other)?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn text<'a>(header: &'a Header, root: &'static str, axis: usize) -> Result<&'a str, FormatError> {
+    let name = AxisName::of(root, axis, PRIMARY).to_string();
+    Ok(header.get_text(&name)?.map(str::trim_end).unwrap_or_default())
+}
+
+fn number(header: &Header, root: &'static str, axis: usize) -> Result<Option<f64>, FormatError> {
+    header.get_f64(&AxisName::of(root, axis, PRIMARY).to_string())
+}
+
+fn rest_frequency(header: &Header) -> Result<Option<f64>, FormatError> {
+    for keyword in ["RESTFRQ", "RESTFREQ"] {
+        if let Some(frequency) = header.get_f64(keyword)?.filter(|&frequency| frequency != 0.0) {
+            return Ok(Some(frequency));
+        }
+    }
+    let wavelength = header.get_f64("RESTWAV")?.filter(|&wavelength| wavelength != 0.0);
+    Ok(wavelength.map(|wavelength| LIGHT / wavelength).filter(|frequency| frequency.is_finite()))
+}

@@ -1,0 +1,240 @@
+//! The header of a part of an image: its cards in order, byte for byte where they stay true, and
+//! with the coordinates of the pixels that are taken. Not the pixels, whose stored bytes are copied
+//! as they are, so that BSCALE, BZERO and BLANK stay true.
+//!
+//! An axis that is left out keeps its coordinate: the Standard lets a description have more axes
+//! than the array (WCSAXES, Sect. 8.2), which stand at pixel 1. So the axes that are left out get
+//! the numbers after the kept ones, and no description is lost.
+
+mod coordinates;
+
+use crate::card::Card;
+use crate::code::Code;
+use crate::error::{FormatError, Place};
+use crate::hdu::Hdu;
+use crate::header::Header;
+use crate::value::Value;
+use coordinates::Coordinates;
+
+/// The pixels that are taken along one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AxisSelection {
+    /// The first pixel taken, 0-based.
+    pub first: u64,
+    /// How many, 1 or more.
+    pub count: u64,
+    /// From each to the next; negative to go backwards, not 0.
+    pub step: i64,
+    /// The axis stays; only one of a single pixel can be left out.
+    pub keep: bool,
+}
+
+/// The header of a file that holds a part of the HDU's image as its primary array: whole blocks of
+/// 2880 bytes, in ASCII. One selection per axis in FITS order, NAXIS1 first.
+///
+/// Cards keep their bytes and their order unless the cutout makes them wrong: CRPIXn, CDELTn,
+/// PCi_j, CDi_j of every alternate description, LTVn and LTMi_j follow the pixels (and CNPIXn,
+/// ALTRPIX, which mean pixels too); the axes are numbered anew when some are left out; what speaks
+/// of the old file or of all its pixels is removed (CHECKSUM, DATASUM, DATAMIN, DATAMAX, NEXTEND,
+/// INHERIT, BLOCKED). A HISTORY card says what was taken.
+///
+/// # Errors
+/// [`Code::NotAnImage`] and what [`Hdu::image`] refuses; [`Code::SectionRange`]; [`Code::AxisKept`]
+/// and [`Code::AxisCoupled`] for an axis that cannot be left out; [`Code::PixelDistortion`];
+/// [`Code::KeywordType`] and the like for coordinates that are no numbers; [`Code::CardText`] when
+/// the new number of an axis does not fit a keyword.
+///
+/// ```
+/// # use tachyfits_format::{Context, Header, ReadOptions, Step, Walker};
+/// use tachyfits_format::{AxisSelection, cutout_header};
+/// # let cards = "SIMPLE  =                    T|BITPIX  =                  -32|\
+/// #     NAXIS   =                    1|NAXIS1  =                  100|CTYPE1  = 'FREQ'|\
+/// #     CRPIX1  =                 51.0|CDELT1  =                  2.0|END";
+/// # let mut file: Vec<u8> = Vec::new();
+/// # cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
+/// # file.resize(2880, b' ');
+/// # let mut walker = Walker::new(ReadOptions::default(), 5760);
+/// # walker.step()?;
+/// # file.resize(5760, 0);
+/// # walker.supply(&file);
+/// # let Step::Hdu(hdu) = walker.step()? else { panic!() };
+/// let every_second = AxisSelection { first: 10, count: 20, step: 2, keep: true };
+/// let blocks = cutout_header(&hdu, &[every_second])?;
+/// let (header, _) = Header::parse(&blocks, Context::default())?;
+/// assert_eq!(header.get_i64("NAXIS1")?, Some(20));
+/// assert_eq!(header.get_f64("CRPIX1")?, Some(21.0));
+/// assert_eq!(header.get_f64("CDELT1")?, Some(4.0));
+/// # Ok::<(), tachyfits_format::FormatError>(())
+/// ```
+pub fn cutout_header(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Vec<u8>, FormatError> {
+    hdu.image()?;
+    let section = Section::new(hdu, axes)?;
+    let coordinates = Coordinates::new(&hdu.header, &section)?;
+    let restricted = |card: &Card| card.restricted().unwrap_or_else(|| card.clone());
+    let source: Vec<Card> = hdu.header.cards().iter().map(restricted).collect();
+    let mut cards = mandatory(hdu, &section, &source)?;
+    cards.extend(coordinates.numbers_of_axes()?);
+    for card in source.iter().filter(|card| is_carried(hdu, card)) {
+        cards.extend(coordinates.card(card)?);
+    }
+    // Before the blank cards that keep space for more.
+    let blanks = cards.iter().rev().take_while(|card| card.is_blank()).count();
+    let mut new = coordinates.absent()?;
+    new.extend(Card::commentary("HISTORY", &history(hdu, &section))?);
+    let end = cards.len() - blanks;
+    cards.splice(end..end, new);
+    Ok(Header::from_cards(cards).to_bytes())
+}
+
+/// A section that lies within its image.
+#[derive(Debug)]
+struct Section<'a> {
+    axes: &'a [AxisSelection],
+    /// The new number of each axis, from 1: kept ones first, each group in its order.
+    numbers: Vec<usize>,
+    kept: usize,
+}
+
+impl<'a> Section<'a> {
+    fn new(hdu: &Hdu, axes: &'a [AxisSelection]) -> Result<Self, FormatError> {
+        let outside = |place: Place, expected: String, found: String| {
+            Err(FormatError::new(Code::SectionRange, place, expected, found))
+        };
+        if axes.is_empty() || axes.len() != hdu.axes.len() {
+            let expected = format!("a selection for each of {} axes", hdu.axes.len().max(1));
+            let place = hdu.header.place("NAXIS");
+            let found = format!("{} of {} axes", axes.len(), hdu.axes.len());
+            return outside(place, expected, found);
+        }
+        for (n, (axis, &size)) in (1..).zip(axes.iter().zip(&hdu.axes)) {
+            if !axis.fits(size) {
+                let expected = format!("pixels from 0 to {size} (exclusive)");
+                let found = format!("{} from {} by {}", axis.count, axis.first, axis.step);
+                return outside(hdu.header.place(&format!("NAXIS{n}")), expected, found);
+            }
+            if !axis.keep && axis.count != 1 {
+                let place = hdu.header.place(&format!("NAXIS{n}"));
+                let found = format!("{} pixels", axis.count);
+                let expected = "one pixel of an axis to leave out";
+                return Err(FormatError::new(Code::AxisKept, place, expected, found));
+            }
+        }
+        let kept = axes.iter().filter(|axis| axis.keep).count();
+        if kept == 0 {
+            let place = hdu.header.place("NAXIS");
+            return Err(FormatError::new(Code::AxisKept, place, "an axis to keep", "none"));
+        }
+        let (mut next_kept, mut next_left) = (0, kept);
+        let number = |axis: &AxisSelection| {
+            let next = if axis.keep { &mut next_kept } else { &mut next_left };
+            *next += 1;
+            *next
+        };
+        Ok(Section { axes, numbers: axes.iter().map(number).collect(), kept })
+    }
+
+    /// The new number of an axis; coordinate axes beyond those of the array keep theirs.
+    fn number(&self, axis: usize) -> usize {
+        self.numbers.get(axis - 1).copied().unwrap_or(axis)
+    }
+
+    fn keeps(&self, axis: usize) -> bool {
+        self.axes.get(axis - 1).is_none_or(|axis| axis.keep)
+    }
+
+    /// No axis is left out.
+    fn keeps_all(&self) -> bool {
+        self.kept == self.axes.len()
+    }
+
+    fn first(&self, axis: usize) -> u64 {
+        self.axes.get(axis - 1).map_or(0, |axis| axis.first)
+    }
+
+    /// The step; that of a single pixel is 1, there being no next.
+    fn step(&self, axis: usize) -> i64 {
+        self.axes.get(axis - 1).filter(|axis| axis.count > 1).map_or(1, |axis| axis.step)
+    }
+
+    /// Pixels of the axis have other numbers than before.
+    fn moves(&self, axis: usize) -> bool {
+        (self.first(axis), self.step(axis)) != (0, 1)
+    }
+
+    /// The number of a pixel of the image, 1 being its first, in the section: pixel p' of the
+    /// section is pixel p = first + 1 + (p' - 1) · step of the image.
+    fn pixel(&self, axis: usize, pixel: f64) -> f64 {
+        let first = self.first(axis) as f64;
+        match self.step(axis) {
+            1 => pixel - first,
+            step => (pixel - (first + 1.0)) / step as f64 + 1.0,
+        }
+    }
+}
+
+impl AxisSelection {
+    /// Its pixels lie within an axis of `size` pixels.
+    fn fits(&self, size: u64) -> bool {
+        let size = i128::from(size);
+        let last = i128::from(self.count.saturating_sub(1))
+            .checked_mul(i128::from(self.step))
+            .map(|distance| i128::from(self.first) + distance);
+        let inside = |pixel: i128| (0..size).contains(&pixel);
+        self.count > 0
+            && self.step != 0
+            && inside(i128::from(self.first))
+            && last.is_some_and(inside)
+    }
+}
+
+/// SIMPLE, BITPIX, NAXIS and NAXISn, with the bytes they had where these are right.
+fn mandatory(hdu: &Hdu, section: &Section, source: &[Card]) -> Result<Vec<Card>, FormatError> {
+    let make = |old: &str, new: &str, value: Value, comment: &str| -> Result<Card, FormatError> {
+        let found = source.iter().find(|card| card.keyword() == old && card.value().is_some());
+        let comment = found.map(Card::comment).filter(|text| !text.is_empty()).unwrap_or(comment);
+        let card = Card::new(new, value, comment)?;
+        // Keyword and value, up to the end of the fixed format.
+        let same = found.filter(|found| found.raw()[..30] == card.raw()[..30]);
+        Ok(same.filter(|found| found.continuations() == 0).unwrap_or(&card).clone())
+    };
+    let mut cards = vec![
+        make("SIMPLE", "SIMPLE", true.into(), "conforms to the FITS Standard")?,
+        make("BITPIX", "BITPIX", hdu.stored.bitpix().into(), "")?,
+        make("NAXIS", "NAXIS", section.kept.into(), "")?,
+    ];
+    for (n, axis) in (1..).zip(section.axes).filter(|(_, axis)| axis.keep) {
+        let (old, new) = (format!("NAXIS{n}"), format!("NAXIS{}", section.number(n)));
+        cards.push(make(&old, &new, axis.count.into(), "")?);
+    }
+    Ok(cards)
+}
+
+/// The card is not made anew, and stays true of a part of the image in a file of its own.
+fn is_carried(hdu: &Hdu, card: &Card) -> bool {
+    let keyword = card.keyword().to_ascii_uppercase();
+    let structure = ["SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "GROUPS"];
+    let file = ["INHERIT", "NEXTEND", "BLOCKED", "CHECKSUM", "DATASUM", "DATAMIN", "DATAMAX"];
+    let size = keyword
+        .strip_prefix("NAXIS")
+        .is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()));
+    // Floating-point pixels must not have it (Sect. 4.4.2.5).
+    let blank = keyword == "BLANK" && hdu.stored.is_float();
+    !(size || blank || structure.contains(&&*keyword) || file.contains(&&*keyword))
+}
+
+/// The section as CFITSIO would write it: first:last:step of each axis, from 1.
+fn history(hdu: &Hdu, section: &Section) -> String {
+    let range = |axis: &AxisSelection| {
+        let first = i128::from(axis.first) + 1;
+        let last = first + i128::from(axis.count - 1) * i128::from(axis.step);
+        match axis.step {
+            _ if axis.count == 1 => format!("{first}"),
+            1 => format!("{first}:{last}"),
+            step => format!("{first}:{last}:{}", step.unsigned_abs()),
+        }
+    };
+    let ranges: Vec<String> = section.axes.iter().map(range).collect();
+    let sizes: Vec<String> = hdu.axes.iter().map(u64::to_string).collect();
+    let (ranges, sizes) = (ranges.join(","), sizes.join(" x "));
+    format!("tachyfits: pixels [{ranges}] of {sizes} of HDU {} (0-based)", hdu.index)
+}

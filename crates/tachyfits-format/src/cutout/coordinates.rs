@@ -1,0 +1,331 @@
+//! The cards of coordinates in a cutout: which follow the pixels, which get another axis number,
+//! which must be added because a default no longer holds.
+//!
+//! With pixel p = first + 1 + (p' - 1) · step of the image being pixel p' of the cutout, a
+//! coordinate c = M · (p - CRPIX) stays what it was when
+//!
+//! - CRPIX' = (CRPIX - first - 1) / step + 1, and
+//! - the column of the matrix M that belongs to the pixel axis is multiplied by the step. M is CD,
+//!   or row i of PC times CDELTi: then CDELT of that axis takes the step if neither row nor column
+//!   of PC has another element, else the column of PC does. With CROTA, CDELT of a celestial axis
+//!   is a column's factor (AIPS Memo 27: the axes are scaled, then turned), so CDELT is right too.
+//!
+//! IRAF's l = LTM · p + LTV gives the pixel l of the file from that of its ancestor. Taking every
+//! step-th pixel divides row n of LTM by the step; LTV' = (LTV - first - 1) / step + 1.
+
+use std::collections::HashSet;
+
+use super::Section;
+use crate::card::Card;
+use crate::code::Code;
+use crate::error::{FormatError, Place};
+use crate::header::Header;
+use crate::value::Value;
+use crate::wcs::{AxisName, Description, PRIMARY, Part, card_number, is_spectral, wcsaxes_letter};
+
+/// The coordinates of a header, and the section that is taken.
+pub(super) struct Coordinates<'a> {
+    header: &'a Header,
+    section: &'a Section<'a>,
+    descriptions: Vec<Description>,
+    /// The keywords of axes that have a card.
+    present: HashSet<AxisName>,
+    /// The axis whose pixels ALTRPIX counts.
+    spectral: Option<usize>,
+}
+
+impl<'a> Coordinates<'a> {
+    pub fn new(header: &'a Header, section: &'a Section<'a>) -> Result<Self, FormatError> {
+        refuse_distortions(header, section)?;
+        let valued = header.cards().iter().filter(|card| card.value().is_some());
+        let present = valued.filter_map(|card| AxisName::parse(card.keyword())).collect();
+        let descriptions = Description::all(header)?;
+        let spectral = spectral_axis(header, section.axes.len());
+        let coordinates = Coordinates { header, section, descriptions, present, spectral };
+        coordinates.refuse_coupled_ancestors()?;
+        Ok(coordinates)
+    }
+
+    /// WCSAXES of the descriptions that now have more axes than the array. It must stand before the
+    /// other keywords of its description (Sect. 8.2).
+    pub fn numbers_of_axes(&self) -> Result<Vec<Card>, FormatError> {
+        let mut cards = Vec::new();
+        for description in self.descriptions.iter().filter(|one| one.wcsaxes.is_none()) {
+            let most = self.most_axes(description);
+            if !self.section.keeps_all() && most > self.section.kept {
+                let keyword = with_letter("WCSAXES", description.letter);
+                cards.push(Card::new(&keyword, most, "axes with coordinates")?);
+            }
+        }
+        Ok(cards)
+    }
+
+    /// The card as it is right in the cutout; `None` for one that has no meaning there.
+    pub fn card(&self, card: &Card) -> Result<Option<Card>, FormatError> {
+        if card.value().is_none() {
+            return Ok(Some(card.clone()));
+        }
+        if let Some(name) = AxisName::parse(card.keyword()) {
+            return self.axis_card(card, name);
+        }
+        if let Some(letter) = wcsaxes_letter(card.keyword()) {
+            return self.wcsaxes(card, letter).map(Some);
+        }
+        let number = || Ok::<_, FormatError>(card_number(self.header, card)?.unwrap_or(0.0));
+        let (axis, value) = match (card.keyword(), self.spectral) {
+            ("ALTRPIX", Some(axis)) => (axis, self.section.pixel(axis, number()?)),
+            ("CNPIX1", _) => (1, self.plate_pixel(1, number()?)),
+            ("CNPIX2", _) => (2, self.plate_pixel(2, number()?)),
+            ("XPIXELSZ", _) => (1, number()? * self.section.step(1) as f64),
+            ("YPIXELSZ", _) => (2, number()? * self.section.step(2) as f64),
+            _ => return Ok(Some(card.clone())),
+        };
+        let is_size = card.keyword().ends_with("PIXELSZ");
+        if !self.section.moves(axis) || (is_size && self.section.step(axis) == 1) {
+            return Ok(Some(card.clone()));
+        }
+        self.changed(card, card.keyword(), value).map(Some)
+    }
+
+    /// Cards that have to be added: what is absent has a default, which now is another value.
+    pub fn absent(&self) -> Result<Vec<Card>, FormatError> {
+        let mut cards = Vec::new();
+        for description in &self.descriptions {
+            for axis in 1..=self.section.axes.len() {
+                let described = description.axes.contains(&axis) || self.section.keeps(axis);
+                if described && self.section.moves(axis) {
+                    self.absent_of_axis(description, axis, &mut cards)?;
+                }
+            }
+        }
+        if self.present.iter().any(|name| matches!(name.root, "LTV" | "LTM")) {
+            for axis in (1..=self.section.axes.len()).filter(|&axis| self.section.moves(axis)) {
+                if !self.section.keeps(axis) {
+                    continue;
+                }
+                let diagonal =
+                    AxisName { part: Part::Column(axis), ..AxisName::of("LTM", axis, PRIMARY) };
+                let step = self.section.step(axis) as f64;
+                self.add(diagonal, 1.0 / step, step != 1.0, &mut cards)?;
+                let offset = AxisName::of("LTV", axis, PRIMARY);
+                self.add(offset, self.section.pixel(axis, 0.0), true, &mut cards)?;
+            }
+        }
+        Ok(cards)
+    }
+
+    fn absent_of_axis(
+        &self,
+        description: &Description,
+        axis: usize,
+        cards: &mut Vec<Card>,
+    ) -> Result<(), FormatError> {
+        let name = |root| AxisName::of(root, axis, description.letter);
+        self.add(name("CRPIX"), self.section.pixel(axis, 0.0), true, cards)?;
+        let step = self.section.step(axis) as f64;
+        if step == 1.0 {
+            return Ok(());
+        }
+        let (pc, cd) = (&description.pc, &description.cd);
+        if !pc.is_empty() && !pc.isolates(axis) {
+            let diagonal = pc.diagonal("PC", axis, description.letter);
+            return self.add(diagonal, step, true, cards);
+        }
+        let by_cd = pc.is_empty() && !cd.is_empty();
+        if by_cd {
+            // See `increment` of [`crate::axis`]: CDELT is what such an axis means.
+            let cdelt = name("CDELT").to_string();
+            let increment = self.header.get_f64(&cdelt)?.unwrap_or(1.0);
+            let diagonal = cd.diagonal("CD", axis, description.letter);
+            return self.add(diagonal, increment * step, !cd.touches(axis), cards);
+        }
+        self.add(name("CDELT"), step, true, cards)
+    }
+
+    /// Adds a card if it is needed and not there.
+    fn add(
+        &self,
+        name: AxisName,
+        value: f64,
+        needed: bool,
+        cards: &mut Vec<Card>,
+    ) -> Result<(), FormatError> {
+        if needed && !self.present.contains(&name) {
+            let keyword = self.keyword(name)?;
+            cards.push(Card::new(&keyword, self.finite(&keyword, value)?, "")?);
+        }
+        Ok(())
+    }
+
+    fn axis_card(&self, card: &Card, name: AxisName) -> Result<Option<Card>, FormatError> {
+        let column = name.column().unwrap_or(name.axis);
+        let is_ancestor = matches!(name.root, "LTV" | "LTM");
+        if is_ancestor && !(self.section.keeps(name.axis) && self.section.keeps(column)) {
+            return Ok(None);
+        }
+        let keyword = self.keyword(name)?;
+        if let Some(value) = self.axis_value(card, name)? {
+            return self.changed(card, &keyword, value).map(Some);
+        }
+        let same =
+            name.axis == self.section.number(name.axis) && column == self.section.number(column);
+        Ok(Some(if same { card.clone() } else { card.renamed(&keyword) }))
+    }
+
+    /// The new value of a card, if it has to have one.
+    fn axis_value(&self, card: &Card, name: AxisName) -> Result<Option<f64>, FormatError> {
+        let axis = match name.root {
+            "PC" | "CD" => name.column().unwrap_or(name.axis),
+            _ => name.axis,
+        };
+        if !self.section.moves(axis) {
+            return Ok(None);
+        }
+        let step = self.section.step(axis) as f64;
+        let pc = self.description(name.letter).map(|description| &description.pc);
+        // CDELT beside CD is there for old readers and follows it.
+        let in_pc = pc.is_some_and(|pc| !pc.is_empty() && !pc.isolates(axis));
+        let number = |default: f64| -> Result<f64, FormatError> {
+            Ok(card_number(self.header, card)?.unwrap_or(default))
+        };
+        let on_diagonal = if name.column() == Some(name.axis) { 1.0 } else { 0.0 };
+        Ok(match name.root {
+            "CRPIX" | "LTV" => Some(self.section.pixel(axis, number(0.0)?)),
+            "CDELT" if step != 1.0 && !in_pc => Some(number(1.0)? * step),
+            "PC" if step != 1.0 && in_pc => Some(number(on_diagonal)? * step),
+            "CD" if step != 1.0 => Some(number(0.0)? * step),
+            "LTM" if step != 1.0 => Some(number(on_diagonal)? / step),
+            _ => None,
+        })
+    }
+
+    /// WCSAXES is at least the largest number of an axis.
+    fn wcsaxes(&self, card: &Card, letter: char) -> Result<Card, FormatError> {
+        let declared = self.description(letter).and_then(|description| description.wcsaxes);
+        let most = self.description(letter).map_or(0, |description| self.most_axes(description));
+        if self.section.keeps_all() || declared.is_none_or(|declared| declared >= most) {
+            return Ok(card.clone());
+        }
+        Card::new(&with_letter("WCSAXES", letter), most, card.comment())
+    }
+
+    fn most_axes(&self, description: &Description) -> usize {
+        let numbers = description.axes.iter().map(|&axis| self.section.number(axis));
+        numbers.max().unwrap_or(0)
+    }
+
+    fn description(&self, letter: char) -> Option<&Description> {
+        self.descriptions.iter().find(|description| description.letter == letter)
+    }
+
+    /// CNPIXn of the Digitized Sky Survey: pixel p is pixel p + CNPIXn - 0.5 of the plate, which is
+    /// measured in units of XPIXELSZ and YPIXELSZ; these take the step.
+    fn plate_pixel(&self, axis: usize, corner: f64) -> f64 {
+        let first = self.section.first(axis) as f64;
+        match self.section.step(axis) {
+            1 => corner + first,
+            step => (corner - 0.5 + first + 1.0 - step as f64) / step as f64 + 0.5,
+        }
+    }
+
+    fn keyword(&self, name: AxisName) -> Result<String, FormatError> {
+        let keyword = name.renumbered(|axis| self.section.number(axis)).to_string();
+        if keyword.len() <= 8 {
+            return Ok(keyword);
+        }
+        let place = self.header.place(&name.to_string());
+        let expected = "a keyword of at most 8 characters for the new number of the axis";
+        Err(FormatError::new(Code::CardText, place, expected, keyword))
+    }
+
+    fn finite(&self, keyword: &str, value: f64) -> Result<Value, FormatError> {
+        if value.is_finite() {
+            return Ok(value.into());
+        }
+        let place = self.header.place(keyword);
+        let expected = "a coordinate within the range of f64";
+        Err(FormatError::new(Code::KeywordRange, place, expected, value.to_string()))
+    }
+
+    fn changed(&self, card: &Card, keyword: &str, value: f64) -> Result<Card, FormatError> {
+        let was_integer = matches!(card.value(), Some(Value::Integer(_)));
+        let exact = value.fract() == 0.0 && value.abs() < 9e15;
+        let value = match keyword {
+            "CNPIX1" | "CNPIX2" if was_integer && exact => Value::from(value as i64),
+            _ => self.finite(card.keyword(), value)?,
+        };
+        Card::new(keyword, value, card.comment())
+    }
+
+    /// An ancestor whose axes are mixed by LTM has no pixel for a plane of the image.
+    fn refuse_coupled_ancestors(&self) -> Result<(), FormatError> {
+        for card in self.header.cards() {
+            let Some(name) = AxisName::parse(card.keyword()).filter(|name| name.root == "LTM")
+            else {
+                continue;
+            };
+            let column = name.column().unwrap_or(name.axis);
+            let left_out = !self.section.keeps(name.axis) || !self.section.keeps(column);
+            let number = card_number(self.header, card)?.unwrap_or(0.0);
+            if left_out && column != name.axis && number != 0.0 {
+                let place = self.header.place(card.keyword());
+                let expected = "axes that LTM does not mix";
+                let found = format!("{} = {number}", card.keyword());
+                return Err(FormatError::new(Code::AxisCoupled, place, expected, found));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn with_letter(keyword: &str, letter: char) -> String {
+    format!("{keyword}{letter}").trim_end().to_owned()
+}
+
+/// The one axis of a spectral type.
+fn spectral_axis(header: &Header, axes: usize) -> Option<usize> {
+    let is_one = |axis: &usize| {
+        header.get(&format!("CTYPE{axis}")).and_then(Value::as_text).is_some_and(is_spectral)
+    };
+    let mut found = (1..=axes).filter(is_one);
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// Distortions are functions of pixels. Those of SIP and of the Digitized Sky Survey's plates
+/// survive another origin; those in tables do not survive at all, as the tables stay behind.
+fn refuse_distortions(header: &Header, section: &Section) -> Result<(), FormatError> {
+    let refused = |code: Code, keyword: &str, expected: &str, found: &str| {
+        let place: Place = header.place(keyword);
+        Err(FormatError::new(code, place, expected, found))
+    };
+    for card in header.cards().iter().filter(|card| card.value().is_some()) {
+        let keyword = card.keyword();
+        let table = ["CPDIS", "CQDIS", "D2IMDIS", "D2IMARR"]
+            .iter()
+            .any(|root| keyword.to_ascii_uppercase().starts_with(root));
+        if table {
+            let expected = "coordinates without distortion tables";
+            return refused(Code::PixelDistortion, keyword, expected, keyword);
+        }
+        let text = card.value().and_then(Value::as_text).unwrap_or_default();
+        let is_ctype = AxisName::parse(keyword).is_some_and(|name| name.root == "CTYPE");
+        if is_ctype && text.trim_end().ends_with("-TAB") {
+            return refused(Code::PixelDistortion, keyword, "coordinates without a table", text);
+        }
+    }
+    let polynomial = ["A_ORDER", "B_ORDER", "AP_ORDER", "BP_ORDER"]
+        .into_iter()
+        .find(|keyword| header.get(keyword).is_some());
+    let plate = ["AMDX1", "AMDY1"].into_iter().find(|keyword| header.get(keyword).is_some());
+    let stepped = (1..=2).find(|&axis| section.step(axis) != 1);
+    if let (Some(keyword), Some(axis)) = (polynomial, stepped) {
+        let found = format!("step {} along axis {axis}", section.step(axis));
+        return refused(Code::PixelDistortion, keyword, "step 1 with a SIP distortion", &found);
+    }
+    let in_place = (1..=2).all(|axis| section.number(axis) == axis && section.keeps(axis));
+    if let (Some(keyword), false) = (polynomial.or(plate), in_place) {
+        let expected = "axes 1 and 2 kept, as the distortion belongs to them";
+        return refused(Code::AxisCoupled, keyword, expected, "one of them left out");
+    }
+    Ok(())
+}

@@ -1,0 +1,328 @@
+//! The names of world-coordinate keywords (Sect. 8): which axes a keyword belongs to, and what one
+//! description of the coordinates says about its matrix. Not projections, which a reader of world
+//! coordinates evaluates.
+//!
+//! A description is what the keywords of one alternate letter say together; the primary one has
+//! none. The matrix from pixels to world units is CDELTi · PCi_j, or CDi_j, or CDELTi with a
+//! rotation by CROTAi (Sect. 8.1 and 8.2); where PC and CD stand together, which the Standard
+//! forbids, PC counts, as in WCSLIB.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt;
+
+use crate::card::Card;
+use crate::error::FormatError;
+use crate::header::Header;
+use crate::value::Value;
+
+/// Keywords of one axis, `CTYPE1` and `CTYPE1A`.
+const OF_ONE_AXIS: [&str; 11] = [
+    "CTYPE", "CUNIT", "CRVAL", "CRPIX", "CDELT", "CROTA", "CNAME", "CRDER", "CSYER", "CZPHS",
+    "CPERI",
+];
+/// Keywords of two axes, `PC1_2A`, and before the Standard settled on that `PC001002`.
+const MATRICES: [&str; 2] = ["PC", "CD"];
+/// Keywords of one axis with a number of their own, `PV2_1A`.
+const PARAMETERS: [&str; 2] = ["PV", "PS"];
+
+/// The letter of the primary description: none.
+pub(crate) const PRIMARY: char = ' ';
+
+/// What follows the axis in a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Part {
+    /// Nothing.
+    None,
+    /// The pixel axis of a matrix element.
+    Column(usize),
+    /// The same as `PC001002` writes it.
+    OldColumn(usize),
+    /// The number of a parameter.
+    Parameter(usize),
+    /// The number of a record of IRAF's `WAT1_001`, which also goes on in the next record.
+    Record(usize),
+}
+
+/// The name of a keyword of one axis or two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct AxisName {
+    /// `CTYPE`, `PC`, `PV`, … and IRAF's `LTV`, `LTM` and `WAT`.
+    pub root: &'static str,
+    /// The axis, from 1; of a matrix element its row.
+    pub axis: usize,
+    /// What follows the axis.
+    pub part: Part,
+    /// The letter of an alternate description, [`PRIMARY`] for none.
+    pub letter: char,
+}
+
+impl AxisName {
+    /// `CTYPE3A` and its like.
+    pub fn of(root: &'static str, axis: usize, letter: char) -> Self {
+        AxisName { root, axis, part: Part::None, letter }
+    }
+
+    /// Reads the keyword of a card; `None` for one that belongs to no axis.
+    pub fn parse(keyword: &str) -> Option<Self> {
+        let keyword = keyword.to_ascii_uppercase();
+        let one = |root: &&'static str| {
+            let (axis, letter) = number(keyword.strip_prefix(*root)?)?;
+            Some(AxisName::of(root, axis, end(letter)?))
+        };
+        let two = |root: &&'static str| {
+            let (axis, rest) = number(keyword.strip_prefix(*root)?)?;
+            let (column, letter) = number(rest.strip_prefix('_')?)?;
+            Some(AxisName { root, axis, part: Part::Column(column), letter: end(letter)? })
+        };
+        let parameter = |root: &&'static str| {
+            let (axis, rest) = number(keyword.strip_prefix(*root)?)?;
+            let (n, letter) = digits(rest.strip_prefix('_')?)?;
+            let name = AxisName { root, axis, part: Part::Parameter(n), letter: end(letter)? };
+            // "PV1_01" would be written back as "PV1_1".
+            (name.to_string() == keyword).then_some(name)
+        };
+        OF_ONE_AXIS
+            .iter()
+            .find_map(one)
+            .or_else(|| MATRICES.iter().find_map(two))
+            .or_else(|| MATRICES.iter().find_map(|root| old_matrix(&keyword, root)))
+            .or_else(|| PARAMETERS.iter().find_map(parameter))
+            .or_else(|| one(&"LTV").filter(|name| name.letter == PRIMARY))
+            .or_else(|| two(&"LTM").filter(|name| name.letter == PRIMARY))
+            .or_else(|| record(&keyword))
+    }
+
+    /// The name with its axes numbered anew.
+    pub fn renumbered(self, number: impl Fn(usize) -> usize) -> Self {
+        let part = match self.part {
+            Part::Column(column) => Part::Column(number(column)),
+            Part::OldColumn(column) => Part::OldColumn(number(column)),
+            other => other,
+        };
+        AxisName { axis: number(self.axis), part, ..self }
+    }
+
+    /// The pixel axis of a matrix element.
+    pub fn column(self) -> Option<usize> {
+        match self.part {
+            Part::Column(column) | Part::OldColumn(column) => Some(column),
+            _ => None,
+        }
+    }
+
+    /// The keyword belongs to IRAF's transformations, not to a description of Sect. 8.
+    pub fn is_iraf(self) -> bool {
+        matches!(self.root, "LTV" | "LTM" | "WAT")
+    }
+}
+
+impl fmt::Display for AxisName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.part {
+            Part::None => write!(f, "{}{}", self.root, self.axis)?,
+            Part::Column(n) | Part::Parameter(n) => write!(f, "{}{}_{n}", self.root, self.axis)?,
+            Part::OldColumn(n) => write!(f, "{}{:03}{n:03}", self.root, self.axis)?,
+            Part::Record(n) => write!(f, "{}{}_{n:03}", self.root, self.axis)?,
+        }
+        if self.letter == PRIMARY { Ok(()) } else { write!(f, "{}", self.letter) }
+    }
+}
+
+/// Digits at the start, and what follows them.
+fn digits(text: &str) -> Option<(usize, &str)> {
+    let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    (end <= 3).then_some(())?;
+    Some((digits.parse().ok()?, rest))
+}
+
+/// The number of an axis, which has no leading zero (Sect. 4.1.2.1), and what follows it.
+fn number(text: &str) -> Option<(usize, &str)> {
+    digits(text).filter(|_| !text.starts_with('0'))
+}
+
+/// The end of a name: nothing, or the letter of an alternate description.
+fn end(rest: &str) -> Option<char> {
+    match rest.as_bytes() {
+        [] => Some(PRIMARY),
+        [letter @ b'A'..=b'Z'] => Some(char::from(*letter)),
+        _ => None,
+    }
+}
+
+fn old_matrix(keyword: &str, root: &'static str) -> Option<AxisName> {
+    let rest = keyword.strip_prefix(root).filter(|rest| rest.len() == 6)?;
+    let (axis, column) = rest.split_at_checked(3)?;
+    let axis = digits(axis).filter(|(axis, rest)| *axis > 0 && rest.is_empty())?.0;
+    let column = digits(column).filter(|(column, rest)| *column > 0 && rest.is_empty())?.0;
+    Some(AxisName { root, axis, part: Part::OldColumn(column), letter: PRIMARY })
+}
+
+fn record(keyword: &str) -> Option<AxisName> {
+    let (axis, rest) = number(keyword.strip_prefix("WAT")?)?;
+    let (n, rest) = digits(rest.strip_prefix('_')?)?;
+    let name = AxisName { root: "WAT", axis, part: Part::Record(n), letter: PRIMARY };
+    (rest.is_empty() && name.to_string() == keyword).then_some(name)
+}
+
+/// The letter of `WCSAXES`, `WCSAXESA`.
+pub(crate) fn wcsaxes_letter(keyword: &str) -> Option<char> {
+    end(keyword.to_ascii_uppercase().strip_prefix("WCSAXES")?)
+}
+
+/// What one description says about its axes.
+#[derive(Debug)]
+pub(crate) struct Description {
+    pub letter: char,
+    /// Axes that a keyword names.
+    pub axes: BTreeSet<usize>,
+    /// WCSAXES, if it is there.
+    pub wcsaxes: Option<usize>,
+    /// Elements of the PC matrix, and of the CD matrix: the first card of each.
+    pub pc: Matrix,
+    pub cd: Matrix,
+}
+
+/// The elements of a matrix that have a card.
+#[derive(Debug, Default)]
+pub(crate) struct Matrix {
+    elements: HashMap<(usize, usize), f64>,
+    /// It is written as `PC001002`.
+    pub old: bool,
+    /// Axes in whose row another element than the diagonal is not 0, and the same of columns.
+    rows: HashSet<usize>,
+    columns: HashSet<usize>,
+    /// Axes in whose row or column there is an element at all.
+    touched: HashSet<usize>,
+}
+
+impl Matrix {
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    pub fn element(&self, row: usize, column: usize) -> Option<f64> {
+        self.elements.get(&(row, column)).copied()
+    }
+
+    /// The world axis depends on other pixel axes than its own.
+    pub fn mixes_into(&self, axis: usize) -> bool {
+        self.rows.contains(&axis)
+    }
+
+    /// The pixel axis changes no other world axis, and its world axis depends on no other.
+    pub fn isolates(&self, axis: usize) -> bool {
+        !self.rows.contains(&axis) && !self.columns.contains(&axis)
+    }
+
+    /// An element in the row or column of the axis has a card.
+    pub fn touches(&self, axis: usize) -> bool {
+        self.touched.contains(&axis)
+    }
+
+    /// The name of the diagonal element as the others are written.
+    pub fn diagonal(&self, root: &'static str, axis: usize, letter: char) -> AxisName {
+        let part = if self.old { Part::OldColumn(axis) } else { Part::Column(axis) };
+        AxisName { root, axis, part, letter }
+    }
+
+    fn insert(&mut self, row: usize, column: usize, value: f64) {
+        if self.elements.contains_key(&(row, column)) {
+            return;
+        }
+        self.elements.insert((row, column), value);
+        self.touched.extend([row, column]);
+        if row != column && value != 0.0 {
+            self.rows.insert(row);
+            self.columns.insert(column);
+        }
+    }
+}
+
+impl Description {
+    fn new(letter: char) -> Self {
+        Description {
+            letter,
+            axes: BTreeSet::new(),
+            wcsaxes: None,
+            pc: Matrix::default(),
+            cd: Matrix::default(),
+        }
+    }
+
+    /// The descriptions that a header has, the primary one first.
+    ///
+    /// # Errors
+    /// [`crate::Code::KeywordType`] and the like for matrix elements that are no numbers.
+    pub fn all(header: &Header) -> Result<Vec<Description>, FormatError> {
+        let mut found: HashMap<char, Description> = HashMap::new();
+        for card in header.cards().iter().filter(|card| card.value().is_some()) {
+            if let Some(letter) = wcsaxes_letter(card.keyword()) {
+                let count = header.get_i64(card.keyword())?;
+                let count = count.and_then(|count| usize::try_from(count).ok());
+                found.entry(letter).or_insert_with(|| Description::new(letter)).wcsaxes = count;
+            }
+            let Some(name) = AxisName::parse(card.keyword()).filter(|name| !name.is_iraf()) else {
+                continue;
+            };
+            let description =
+                found.entry(name.letter).or_insert_with(|| Description::new(name.letter));
+            description.add(header, card, name)?;
+        }
+        let mut all: Vec<Description> = found.into_values().collect();
+        all.sort_by_key(|description| description.letter);
+        Ok(all)
+    }
+
+    /// The primary description; an empty one when the header has none.
+    pub fn primary(header: &Header) -> Result<Description, FormatError> {
+        let first = Description::all(header)?.into_iter().next();
+        let primary = first.filter(|description| description.letter == PRIMARY);
+        Ok(primary.unwrap_or_else(|| Description::new(PRIMARY)))
+    }
+
+    fn add(&mut self, header: &Header, card: &Card, name: AxisName) -> Result<(), FormatError> {
+        self.axes.insert(name.axis);
+        let Some(column) = name.column() else { return Ok(()) };
+        self.axes.insert(column);
+        let matrix = if name.root == "PC" { &mut self.pc } else { &mut self.cd };
+        matrix.old |= matches!(name.part, Part::OldColumn(_));
+        if let Some(value) = card_number(header, card)? {
+            matrix.insert(name.axis, column, value);
+        }
+        Ok(())
+    }
+}
+
+/// The number of a card; `None` when its value field is empty.
+pub(crate) fn card_number(header: &Header, card: &Card) -> Result<Option<f64>, FormatError> {
+    match card.value() {
+        None | Some(Value::Undefined) => Ok(None),
+        Some(value) => match value.as_f64() {
+            Some(number) if number.is_finite() => Ok(Some(number)),
+            Some(_) => Err(header.out_of_range(card.keyword(), "a number within the range of f64")),
+            None => Err(header.wrong_type(card.keyword(), "a number", value)),
+        },
+    }
+}
+
+/// The type of coordinate that a CTYPE value begins with: `RA` of `RA---TAN`.
+pub(crate) fn coordinate_type(ctype: &str) -> &str {
+    ctype.trim().split('-').next().unwrap_or_default()
+}
+
+/// A longitude or latitude (Sect. 8.3, Table 23 of it, and `HPLN` and `HPLT` of the Sun).
+pub(crate) fn is_celestial(ctype: &str) -> bool {
+    let name = coordinate_type(ctype);
+    matches!(name, "RA" | "DEC")
+        || (name.len() == 4
+            && name.is_ascii()
+            && (matches!(&name[1..], "LON" | "LAT") || matches!(&name[2..], "LN" | "LT")))
+}
+
+/// A spectral coordinate (Sect. 8.4, Table 25), or an AIPS one.
+pub(crate) fn is_spectral(ctype: &str) -> bool {
+    const TYPES: [&str; 11] =
+        ["FREQ", "ENER", "WAVN", "VRAD", "WAVE", "VOPT", "ZOPT", "AWAV", "VELO", "BETA", "FELO"];
+    TYPES.contains(&coordinate_type(ctype))
+}
