@@ -6,6 +6,7 @@ None. Duplicated keywords answer with the first, and ``cards`` has all of them.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -100,6 +101,9 @@ class Header(Mapping[str, Any]):
     def __repr__(self) -> str:
         return "\n".join(card_line(card) for card in self._cards)
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
     def replaced(self, changes: Mapping[str, Any], *, without: Iterable[str] = ()) -> Header:
         """Return a new header with some values set (appended when absent) and some cards left out.
 
@@ -127,7 +131,7 @@ class Header(Mapping[str, Any]):
         header = fits.Header()
         for keyword, value, comment in self._cards:
             if keyword in _COMMENTARY:
-                header.add_comment(value) if keyword == "COMMENT" else header.add_history(value)
+                header.append((keyword, value or ""), bottom=True)
             else:
                 name = keyword if len(keyword) <= 8 else f"HIERARCH {keyword}"
                 header.append((name, value, comment), end=True)

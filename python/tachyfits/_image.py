@@ -19,7 +19,7 @@ from tachyfits._axes import Axis, axis_numbers
 from tachyfits._errors import usage
 from tachyfits._pixels import Pixels, Progress
 from tachyfits._regions import Region, Regions, as_list, to_core
-from tachyfits._results import Plane, Spectrum
+from tachyfits._results import Plane, Spectrum, table_html
 from tachyfits._section import Section, resolve
 
 #: The statistics that `Image.stats` gives per plane when it is asked for an axis.
@@ -68,6 +68,23 @@ class Image(Pixels):
     >>> cube.max(axis="z").shape, cube.stats(section=np.s_[1]).count
     ((4, 5), 20)
     """
+
+    def __repr__(self) -> str:
+        unit = f" [{self.unit}]" if self.unit else ""
+        name = f" {self.name!r}" if self.name else ""
+        where = f"HDU {self.index}{name} of {self.file.name}"
+        return f"<tachyfits Image {self.shape} {self.dtype}{unit}, {where}>"
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "file": self.file.name,
+            "HDU": f"{self.index} {self.name}",
+            "shape (NumPy order)": str(self.shape),
+            "type": f"{self.dtype} (BITPIX {self.bitpix})",
+            "unit": self.unit or "",
+            "bytes": f"{self.data_bytes:,}",
+        }
+        return table_html(rows)
 
     # Reductions.
 

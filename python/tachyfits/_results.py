@@ -7,9 +7,12 @@ imported when asked for.
 from __future__ import annotations
 
 import csv
+import html
 import io
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +25,7 @@ from tachyfits._writer import write_atomically, write_image
 
 if TYPE_CHECKING:
     import astropy.wcs
+    import matplotlib.figure
 
 
 @dataclass(frozen=True)
@@ -99,10 +103,9 @@ class Plane:
         overwrite
             Replace an older picture.
         """
-        from tachyfits.plot import plane_figure, save_figure
+        from tachyfits.plot import save_figure
 
-        figure = plane_figure(
-            self,
+        figure = self.plot(
             stretch=stretch,
             percentile=percentile,
             low=low,
@@ -112,11 +115,28 @@ class Plane:
         )
         save_figure(figure, path, overwrite=overwrite)
 
+    def plot(self, **options: Any) -> matplotlib.figure.Figure:
+        """Draw the plane with axes and a colour bar; options as of `tachyfits.plot.plane_figure`.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> figure = tf.open("cube.fits")[0].image("max").plot(stretch="asinh", percentile=99)
+        >>> figure.axes[0].get_title()
+        'max'
+        """
+        from tachyfits.plot import plane_figure
+
+        return plane_figure(self, **options)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return as_array(self.values, dtype, copy)
 
     def __repr__(self) -> str:
         return f"<tachyfits Plane {self.name!r} {self.shape} [{self.unit or 'no unit'}]>"
+
+    def _repr_html_(self) -> str:
+        return table_html({"plane": self.name, "shape (y, x)": self.shape, "unit": self.unit or ""})
 
 
 @dataclass(frozen=True)
@@ -136,7 +156,7 @@ class Spectrum:
     region
         The region, None for every pixel.
     header
-        Of the cube.
+        World coordinates of the spectral axis and what else the cube's header says.
     """
 
     axis: WorldAxis
@@ -147,7 +167,21 @@ class Spectrum:
     header: Header
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a table of two columns as CSV, names and units in the first line."""
+        """Write the spectrum; the file appears when it is complete.
+
+        A name that ends in .fits gives a FITS image of one axis (BITPIX -64), any other a table of
+        two columns as CSV, with names and units in its first line.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("cube.fits")[0].spectrum().write("spectrum.fits", overwrite=True)
+        >>> tf.open("spectrum.fits")[0].world_axis("x").values
+        array([1000., 1500., 2000.])
+        """
+        if Path(path).suffix.lower() in (".fits", ".fit", ".fts"):
+            write_image(path, self.values, self.header, overwrite=overwrite)
+            return
         text = self.csv()
         write_atomically(path, lambda s: s.write(text.encode()), overwrite=overwrite)
 
@@ -166,9 +200,15 @@ class Spectrum:
         self, path: str | os.PathLike[str], *, title: str | None = None, overwrite: bool = True
     ) -> None:
         """Draw the spectrum into a PNG (or SVG or PDF, by the name)."""
-        from tachyfits.plot import save_figure, spectrum_figure
+        from tachyfits.plot import save_figure
 
-        save_figure(spectrum_figure([self], title=title), path, overwrite=overwrite)
+        save_figure(self.plot(title=title), path, overwrite=overwrite)
+
+    def plot(self, *, title: str | None = None) -> matplotlib.figure.Figure:
+        """Draw the spectrum as steps, with units on the axes."""
+        from tachyfits.plot import spectrum_figure
+
+        return spectrum_figure([self], title=title)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -181,6 +221,26 @@ class Spectrum:
             f"<tachyfits Spectrum {self.statistic} of {len(self)} channels "
             f"[{self.unit or 'no unit'}] along {self.axis.name} [{self.axis.unit}]>"
         )
+
+    def _repr_html_(self) -> str:
+        return table_html(
+            {
+                "spectrum": self.statistic,
+                "channels": len(self),
+                "unit": self.unit or "",
+                "axis": f"{self.axis.name} [{self.axis.unit}]",
+                "region": self.region or "every pixel",
+            }
+        )
+
+
+def table_html(rows: Mapping[str, object]) -> str:
+    """Return names and values as a table for notebooks."""
+    lines = (
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<table><tbody>{''.join(lines)}</tbody></table>"
 
 
 def as_array(values: NDArray[Any], dtype: Any, copy: bool | None) -> NDArray[Any]:

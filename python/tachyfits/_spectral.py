@@ -154,8 +154,13 @@ def spectra(
     rows = np.asarray(arrays[statistic], dtype=np.float64).reshape(-1, len(world))
     unit = None if statistic in ("count", "nan") else image.unit
     chosen: Sequence[Region | None] = regions or [None]
+    ranges = list(reversed(where.ranges))
+    header = sub_header(image.header, [image.ndim - axis], ranges)
+    header = header.replaced(
+        {"BUNIT": (unit, "")} if unit else {}, without=() if unit else ("BUNIT",)
+    )
     return [
-        Spectrum(world, row, unit, statistic, region, image.header)
+        Spectrum(world, row, unit, statistic, region, header)
         for row, region in zip(rows, chosen, strict=True)
     ]
 

@@ -1,0 +1,120 @@
+"""The command line: `tachyfits COMMAND FILE ...`.
+
+A command is a module of this package with a click command named ``command``, and a line in
+``COMMANDS``. It is imported when it runs, so that one command does not pay for another.
+Coordinates are the FITS ones here: x first, counted from 1, both ends inside.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from tachyfits._core import TachyfitsError, UsageError
+
+#: Every command with what it does: the list of ``tachyfits --help``.
+COMMANDS = {
+    "info": "list the HDUs of files: shape, type, unit, size, warnings",
+    "header": "print a header, or single keywords of it",
+    "stats": "count, sum, mean, rms, std, min and max with positions",
+    "histogram": "count the pixels in bins of equal width, or plot them",
+    "spectrum": "reduce every channel of a cube to a number, or plot the spectrum",
+    "image": "collapse channels into a picture: sum, mean, max, moments; FITS or PNG",
+    "cutout": "write a part of an image as a FITS file with right coordinates",
+    "bench": "measure this machine on a file: GB/s of sums, statistics, reading",
+    "errors": "list the codes of errors and warnings",
+}
+
+EPILOG = """\b
+Coordinates are FITS ones: x (NAXIS1) first, counted from 1, both ends inside.
+Data goes to stdout, words to stderr. Exit status: 0 done, 1 failed, 2 wrong use.
+
+\b
+Examples:
+  tachyfits info cube.fits
+  tachyfits stats cube.fits --json
+  tachyfits spectrum cube.fits --region 'circle(512,480,12)' -o spectrum.png
+  tachyfits image cube.fits --channels 40:90 --statistic moment0 -o moment0.fits
+  tachyfits cutout cube.fits --section '100:200,50:60,1:10' -o part.fits
+  tachyfits stats --help
+"""
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command; None for a name that is not in the table."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"tachyfits.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table of commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings=SETTINGS, epilog=EPILOG)
+@click.option("--version", is_flag=True, help="Show the version and exit.")
+@click.option("--verbose", is_flag=True, help="With --version: vector tier, cores, libraries.")
+@click.pass_context
+def group(context: click.Context, version: bool, verbose: bool) -> None:
+    """Measure and cut FITS images and cubes in one pass over their bytes."""
+    if version:
+        from tachyfits.cli._version import version_text
+
+        click.echo(version_text(verbose=verbose))
+        context.exit(0)
+    if verbose:
+        raise click.UsageError("--verbose belongs to --version", context)
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(2)
+
+
+def main() -> None:
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong use. A closed pipe is success."""
+    try:
+        status = run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has what it wanted (`tachyfits header cube.fits | head`). Python would
+        # complain once more when it flushes stdout at exit: give it a place that never does.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        status = 0
+    sys.exit(status)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit status; what went wrong is on stderr."""
+    try:
+        status = group.main(args=arguments, prog_name="tachyfits", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return int(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("tachyfits: interrupted", err=True)
+        return 1
+    except TachyfitsError as error:
+        return complain(error)
+    return status if isinstance(status, int) else 0
+
+
+def complain(error: TachyfitsError) -> int:
+    """Say what went wrong, and return the exit status of that kind of error."""
+    click.echo(f"tachyfits: {error}", err=True)
+    return 2 if isinstance(error, UsageError) else 1

@@ -1,0 +1,213 @@
+"""What the commands share: options, opening files, choosing the HDU, going on after failures."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+import tachyfits
+from tachyfits import File, Image, TachyfitsError
+from tachyfits._errors import usage
+from tachyfits._file import STORAGES
+from tachyfits._hdu import Hdu
+from tachyfits._pixels import Progress
+from tachyfits.cli import _progress
+from tachyfits.cli._output import say
+from tachyfits.cli._syntax import CHANNELS, REGION, SECTION, Range, numpy_index
+
+
+@dataclass(frozen=True)
+class Common:
+    """The options that every command has."""
+
+    files: tuple[str, ...]
+    hdu: str | None
+    json: bool
+    threads: int
+    progress: bool | None
+    strict: bool
+    storage: str
+
+    def open(self, path: str, *, show_warnings: bool = True) -> File:
+        """Open a file; its warnings go to stderr."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            file = tachyfits.open(
+                path, strict=self.strict, storage=self.storage, threads=self.threads
+            )
+        if show_warnings:
+            for warning in caught:
+                say(f"warning: {warning.message}")
+        return file
+
+    def each(self, action: Callable[[File], object], *, show_warnings: bool = True) -> int:
+        """Do something with each file in turn, going on after a failure; the exit status."""
+        from tachyfits.cli import complain
+
+        status = 0
+        for path in self.files:
+            try:
+                with self.open(path, show_warnings=show_warnings) as file:
+                    action(file)
+            except TachyfitsError as error:
+                status = max(status, complain(error))
+        return status
+
+    def meter(self, label: str) -> AbstractContextManager[Progress]:
+        """Give a function that shows progress, for one operation."""
+        return _progress.progress(self.progress, label)
+
+    def hdus(self, file: File) -> Iterator[Hdu]:
+        """Give the HDUs that ``--hdu`` names; every one without it."""
+        if self.hdu is None or self.hdu == "all":
+            yield from file
+        else:
+            yield _named(file, self.hdu)
+
+    def image(self, file: File) -> Image:
+        """Return the image that ``--hdu`` names; the first with pixels without it."""
+        if self.hdu is not None and self.hdu != "all":
+            hdu = _named(file, self.hdu)
+            if isinstance(hdu, Image):
+                return hdu
+            raise usage(
+                f"{file.name}: HDU {hdu.index} ({hdu.kind}) has no pixels",
+                f"see the list of HDUs: tachyfits info {file.name}",
+            )
+        return next(self.images(file))
+
+    def images(self, file: File) -> Iterator[Image]:
+        """Give the images: every one for ``--hdu all``, else the one of `image`."""
+        if self.hdu not in (None, "all"):
+            yield self.image(file)
+            return
+        found = (hdu for hdu in file if isinstance(hdu, Image) and hdu.size)
+        first = next(found, None)
+        if first is None:
+            raise usage(
+                f"{file.name}: no HDU has pixels",
+                f"see the list of HDUs: tachyfits info {file.name}",
+            )
+        yield first
+        if self.hdu == "all":
+            yield from found
+
+
+def _named(file: File, text: str) -> Hdu:
+    """Find an HDU by its number (from 0), EXTNAME or EXTNAME,EXTVER."""
+    if text.lstrip("-").isdigit():
+        return file[int(text)]
+    name, comma, version = text.rpartition(",")
+    if comma and version.strip().isdigit():
+        return file[name, int(version)]
+    return file[text]
+
+
+def common_options(*, many: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add FILE and the common options; the command's first argument is then a `Common`."""
+    options = [
+        click.argument("files", metavar="FILE..." if many else "FILE", nargs=-1 if many else 1,
+                       required=True, type=click.Path()),
+        click.option("--hdu", metavar="N|NAME[,VER]|all",
+                     help="The HDU: its number (from 0) or EXTNAME. Default: the first with "
+                          "pixels."),
+        click.option("--json", is_flag=True,
+                     help="Print JSON, a line for each file. NaN is null, infinities are text."),
+        click.option("--threads", type=click.IntRange(min=0), default=0, metavar="N",
+                     help="Threads; 0 (the default): one a core. Results do not depend on it."),
+        click.option("--progress/--no-progress", default=None,
+                     help="Show progress of work over a second. Default: on a terminal."),
+        click.option("--strict", is_flag=True, help="Refuse what the FITS Standard forbids."),
+        click.option("--storage", type=click.Choice(STORAGES), default="pread", show_default=True,
+                     help="How bytes are read. A file that is cut short under mmap kills the "
+                          "process; direct goes past the page cache."),
+    ]  # fmt: skip
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> Any:
+            files = given.pop("files")
+            names = Common.__dataclass_fields__.keys() - {"files"}
+            values = {name: given.pop(name) for name in names}
+            return command(Common(files=files if many else (files,), **values), **given)
+
+        for option in reversed(options):
+            wrapped = option(wrapped)
+        return wrapped
+
+    return decorate
+
+
+region_option = click.option(
+    "--region", "regions", type=REGION, multiple=True, metavar="SHAPE",
+    help="Only pixels whose centre is inside, in DS9's syntax: circle(x,y,r), box(x,y,w,h), "
+         "ellipse(x,y,a,b,angle), polygon(x1,y1,...). May be repeated.",
+)  # fmt: skip
+section_option = click.option(
+    "--section", type=SECTION, metavar="[a:b,...]",
+    help="Only this part, a range for each axis: [1:100,*,5:50:2].",
+)  # fmt: skip
+channels_option = click.option(
+    "--channels", type=CHANNELS, metavar="a:b",
+    help="Only these pixels of the spectral axis, counted from 1, both ends inside.",
+)  # fmt: skip
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace an older output file.")
+
+#: What click hands over for a section, for channels and for regions: (text, parsed).
+SectionOption = tuple[str, tuple[Range, ...]] | None
+ChannelsOption = tuple[str, Range] | None
+RegionOptions = tuple[tuple[str, tachyfits.Region], ...]
+
+
+def index_of(section: SectionOption, image: Image) -> tuple[slice, ...] | None:
+    """Return NumPy's index for ``--section``."""
+    return None if section is None else numpy_index(section[1], image.shape)
+
+
+def slice_of(channels: ChannelsOption, image: Image) -> slice | None:
+    """Return the slice of the spectral axis for ``--channels``."""
+    if channels is None:
+        return None
+    axis = image.spectral_axis
+    return channels[1].to_slice(image.shape[axis], f"the spectral axis (NAXIS{image.ndim - axis})")
+
+
+def regions_of(regions: RegionOptions) -> list[tachyfits.Region] | None:
+    """Return the regions as the API takes them."""
+    return [region for _, region in regions] or None
+
+
+def suffix_of(path: str, known: tuple[str, ...]) -> str:
+    """Return the ending of an output file, refusing one that names no known format."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in known:
+        raise click.BadParameter(
+            f"{path!r} ends in none of {' '.join(known)}", param_hint="'-o' / '--output'"
+        )
+    return suffix
+
+
+def heading(image: Image) -> str:
+    """Return a line that says what an image is: file, HDU, size in FITS order, unit."""
+    axes = " x ".join(map(str, reversed(image.shape)))
+    unit = f", {image.unit}" if image.unit else ""
+    return f"{image.file.name}, HDU {image.index}, {axes} pixels (NAXIS1 first){unit}"
+
+
+def described(image: Image, **more: Any) -> dict[str, Any]:
+    """Return what every JSON answer begins with."""
+    return {
+        "file": image.file.name,
+        "hdu": image.index,
+        "convention": "FITS: NAXIS1 first, pixels from 1; HDUs from 0",
+        "naxis": list(reversed(image.shape)),
+        "unit": image.unit,
+        **more,
+    }

@@ -1,0 +1,86 @@
+"""Progress on stderr for work that takes longer than a second: rate, and when it ends."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tachyfits._pixels import Progress
+
+if TYPE_CHECKING:
+    import rich.progress
+
+#: Shorter work shows nothing: a bar that flashes up tells nobody anything.
+PATIENCE_SECONDS = 1.0
+
+
+class _Meter:
+    """Called with (bytes done, bytes in all); makes the bar when the patience is over."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._started = time.monotonic()
+        self._bar: rich.progress.Progress | None = None
+        self._task: rich.progress.TaskID | None = None
+
+    def __call__(self, done: int, total: int) -> bool:
+        if self._bar is None:
+            if time.monotonic() - self._started < PATIENCE_SECONDS:
+                return True
+            self._bar = _bar()
+            self._bar.start()
+        if self._task is None:
+            self._task = self._bar.add_task(self._label, total=total, completed=done)
+        self._bar.update(self._task, total=total, completed=done)
+        return True
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _bar() -> rich.progress.Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=sys.stderr.isatty(),
+    )
+
+
+@contextmanager
+def progress(wanted: bool | None, label: str) -> Iterator[Progress]:
+    """Give a function for the engine to call.
+
+    Parameters
+    ----------
+    wanted
+        Whether to show anything; None: when stderr is a terminal.
+    label
+        What the work is, beside the bar.
+    """
+    if not (sys.stderr.isatty() if wanted is None else wanted):
+        # Even so there is a function: the engine calls it, and Python can see Ctrl-C there.
+        yield lambda done, total: True
+        return
+    meter = _Meter(label)
+    try:
+        yield meter
+    finally:
+        meter.close()

@@ -1,0 +1,184 @@
+"""What people write on the command line: sections, channels and regions, in FITS coordinates.
+
+Translated here, and only here, into NumPy's: 0-based, slowest axis first, half-open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from tachyfits._errors import usage
+from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
+
+_RANGE = re.compile(r"(?:(?P<all>-?\*)|(?P<first>\d+)(?::(?P<last>\d+))?)(?::(?P<step>\d+))?")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Pixels of one axis as CFITSIO writes them: 1-based, both ends inside, downwards too.
+
+    ``first`` and ``last`` are None for all of the axis.
+    """
+
+    first: int | None
+    last: int | None
+    step: int
+    backwards: bool = False
+
+    def to_slice(self, length: int, axis_name: str) -> slice:
+        """Return NumPy's slice of an axis of ``length`` pixels, refusing pixels outside it."""
+        first, last = self.first, self.last
+        if first is None or last is None:
+            return slice(None, None, -self.step if self.backwards else self.step)
+        for pixel in (first, last):
+            if not 1 <= pixel <= length:
+                raise usage(
+                    f"{axis_name} has the pixels 1 to {length}; {pixel} is outside",
+                    "pixels are counted from 1, and both ends are inside: '*' is all of them",
+                )
+        if first <= last:
+            return slice(first - 1, last, self.step)
+        stop = last - 2
+        return slice(first - 1, stop if stop >= 0 else None, -self.step)
+
+
+def parse_range(text: str) -> Range:
+    """Read ``a:b``, ``a:b:step``, ``a``, ``*``, ``-*`` or ``*:step``.
+
+    >>> parse_range("5:50:2"), parse_range("*")
+    (Range(first=5, last=50, step=2, backwards=False), Range(first=None, last=None, step=1, backwards=False))
+    >>> parse_range("1:10").to_slice(20, "NAXIS1"), parse_range("3:1").to_slice(20, "NAXIS1")
+    (slice(0, 10, 1), slice(2, None, -1))
+    """  # noqa: E501 - a doctest
+    match = _RANGE.fullmatch("".join(text.split()))
+    step = int(match["step"] or 1) if match else 0
+    if match is None or step == 0:
+        raise ValueError(f"{text!r} is no range of pixels: use 1:100, 5:50:2, 7 or *")
+    if match["all"]:
+        return Range(None, None, step, match["all"] == "-*")
+    first = int(match["first"])
+    return Range(first, int(match["last"] or first), step)
+
+
+def parse_section(text: str) -> tuple[Range, ...]:
+    """Read ``[1:100,*,5:50:2]``: a range per axis, x first; the brackets may be left out."""
+    body = text.strip()
+    if body.startswith("[") and body.endswith("]"):
+        body = body[1:-1]
+    return tuple(parse_range(part) for part in body.split(","))
+
+
+def numpy_index(section: Sequence[Range], shape: Sequence[int]) -> tuple[slice, ...]:
+    """Return NumPy's index of a section of an image of that (NumPy) shape.
+
+    Axes that are not named are taken whole.
+
+    >>> numpy_index(parse_section("[2:3,*]"), (7, 5, 4))
+    (slice(None, None, 1), slice(None, None, 1), slice(1, 3, 1))
+    """
+    if len(section) > len(shape):
+        raise usage(
+            f"the section has {len(section)} ranges, the image {len(shape)} axes",
+            "give one range per axis, x (NAXIS1) first",
+        )
+    lengths = list(reversed(shape))
+    slices = [
+        piece.to_slice(length, f"NAXIS{number}")
+        for number, (piece, length) in enumerate(zip(section, lengths, strict=False), 1)
+    ]
+    slices += [slice(None)] * (len(shape) - len(section))
+    return tuple(reversed(slices))
+
+
+_REGION = re.compile(r"(?:image\s*;\s*)?\+?\s*(\w+)\s*\(\s*(.*?)\s*\)\s*", re.IGNORECASE)
+
+REGION_FORMS = (
+    "circle(x,y,r), box(x,y,width,height), ellipse(x,y,a,b,angle) or polygon(x1,y1,x2,y2,x3,y3)"
+)
+
+
+def parse_region(text: str) -> Region:
+    """Read a region in the syntax of DS9, in (1-based) pixels.
+
+    >>> parse_region("circle(512, 480, 12)")
+    Circle(x=511.0, y=479.0, radius=12.0)
+    >>> parse_region("box(10 10 4 2 0)")
+    Box(x=9.0, y=9.0, width=4.0, height=2.0)
+    """
+    match = _REGION.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is no region: use {REGION_FORMS}")
+    name = match[1].lower()
+    try:
+        numbers = [float(word) for word in re.split(r"[\s,]+", match[2])]
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is no region in pixels: coordinates and sizes are plain numbers"
+        ) from None
+    builder = _BUILDERS.get(name)
+    if builder is None:
+        raise ValueError(f"{name!r} is no shape that is known: use {REGION_FORMS}")
+    return builder(numbers, text)
+
+
+def _circle(numbers: list[float], text: str) -> Region:
+    x, y, radius = _take(numbers, (3,), text)
+    return Circle(x - 1, y - 1, radius)
+
+
+def _box(numbers: list[float], text: str) -> Region:
+    x, y, width, height, *angle = _take(numbers, (4, 5), text)
+    if angle and angle[0] != 0:
+        raise ValueError(f"{text!r}: boxes have their sides along the axes: use a polygon instead")
+    return Box(x - 1, y - 1, width, height)
+
+
+def _ellipse(numbers: list[float], text: str) -> Region:
+    x, y, semi_x, semi_y, *angle = _take(numbers, (4, 5), text)
+    return Ellipse(x - 1, y - 1, semi_x, semi_y, angle[0] if angle else 0.0)
+
+
+def _polygon(numbers: list[float], text: str) -> Region:
+    if len(numbers) < 6 or len(numbers) % 2:
+        raise ValueError(f"{text!r}: a polygon has three or more pairs x,y")
+    pairs = zip(numbers[::2], numbers[1::2], strict=True)
+    return Polygon([(x - 1, y - 1) for x, y in pairs])
+
+
+def _take(numbers: list[float], counts: tuple[int, ...], text: str) -> list[float]:
+    if len(numbers) not in counts:
+        wanted = " or ".join(map(str, counts))
+        raise ValueError(f"{text!r} has {len(numbers)} numbers instead of {wanted}")
+    return numbers
+
+
+_BUILDERS = {"circle": _circle, "box": _box, "ellipse": _ellipse, "polygon": _polygon}
+
+
+class _Parsed(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in new clicks
+    """A click type made of a function that raises ValueError."""
+
+    def __init__(self, name: str, parse: Any) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Any]:
+        """Return (the text, what it means)."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return value, self._parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+SECTION = _Parsed("section", parse_section)
+CHANNELS = _Parsed("channels", parse_range)
+REGION = _Parsed("region", parse_region)

@@ -1,0 +1,20 @@
+"""`tachyfits errors`: the table of codes."""
+
+from __future__ import annotations
+
+import click
+
+from tachyfits import error_codes
+from tachyfits.cli._output import aligned, json_text
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(as_json: bool) -> None:
+    """List the codes of errors and warnings, each with its kind and meaning."""
+    rows = error_codes()
+    if as_json:
+        names = ("code", "kind", "meaning")
+        click.echo(json_text([dict(zip(names, row, strict=True)) for row in rows]))
+    else:
+        click.echo(aligned([("code", "kind", "meaning"), *rows]))

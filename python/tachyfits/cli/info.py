@@ -1,0 +1,97 @@
+"""`tachyfits info`: the HDUs of files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tachyfits import File, Image
+from tachyfits._hdu import Hdu
+from tachyfits.cli._common import Common, common_options
+from tachyfits.cli._output import aligned, json_text, size_text
+
+HEADING = ("HDU", "name", "ver", "kind", "type", "axes (NAXIS1 first)", "unit", "size")
+
+
+@click.command()
+@common_options()
+def command(common: Common) -> int:
+    r"""List the HDUs of files: shape, type, unit, size, and what departs from the Standard.
+
+    \b
+    Examples:
+      tachyfits info cube.fits
+      tachyfits info *.fits --json
+    """
+
+    def show(file: File) -> None:
+        hdus = list(common.hdus(file))
+        click.echo(json_text(_as_json(file, hdus)) if common.json else _as_text(file, hdus))
+
+    # The warnings are part of the answer here.
+    return common.each(show, show_warnings=False)
+
+
+def _as_text(file: File, hdus: list[Hdu]) -> str:
+    lines = [f"{file.name}: {len(file)} HDUs, {size_text(file.size_bytes)}"]
+    lines.append(aligned([HEADING, *(_row(hdu) for hdu in hdus)], right=[0, 2]))
+    lines += [f"warning: {warning}" for warning in file.warnings]
+    return "\n".join(lines)
+
+
+def _row(hdu: Hdu) -> tuple[str, ...]:
+    image = hdu if isinstance(hdu, Image) else None
+    size = size_text(hdu.data_bytes)
+    if hdu.data_bytes_present < hdu.data_bytes:
+        size += f" ({size_text(hdu.data_bytes_present)} in the file)"
+    return (
+        str(hdu.index),
+        hdu.name,
+        str(hdu.version),
+        hdu.kind,
+        _type_text(image) if image else "",
+        " x ".join(map(str, reversed(hdu.shape))),
+        (image.unit or "") if image else "",
+        size,
+    )
+
+
+def _type_text(image: Image) -> str:
+    stored = f"BITPIX {image.bitpix}"
+    return f"{image.dtype} ({stored})"
+
+
+def _as_json(file: File, hdus: list[Hdu]) -> dict[str, Any]:
+    return {
+        "file": file.name,
+        "bytes": file.size_bytes,
+        "convention": "FITS: NAXIS1 first; HDUs from 0",
+        "hdus": [_hdu_as_json(hdu) for hdu in hdus],
+        "warnings": list(file.warnings),
+    }
+
+
+def _hdu_as_json(hdu: Hdu) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "hdu": hdu.index,
+        "name": hdu.name,
+        "version": hdu.version,
+        "kind": hdu.kind,
+        "naxis": list(reversed(hdu.shape)),
+        "data_offset": hdu.data_offset,
+        "data_bytes": hdu.data_bytes,
+        "data_bytes_present": hdu.data_bytes_present,
+    }
+    if isinstance(hdu, Image):
+        scaling = hdu.scaling
+        answer |= {
+            "bitpix": hdu.bitpix,
+            "type": str(hdu.dtype),
+            "unit": hdu.unit,
+            "bscale": scaling.bscale,
+            "bzero": scaling.bzero,
+            "blank": scaling.blank,
+            "ctype": [hdu.header.get(f"CTYPE{n}") for n in range(1, hdu.ndim + 1)],
+        }
+    return answer

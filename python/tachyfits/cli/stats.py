@@ -1,0 +1,204 @@
+"""`tachyfits stats`: the statistics of an image, a section, regions, planes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import numpy as np
+
+from tachyfits import File, Image, Stats
+from tachyfits._errors import usage
+from tachyfits._image import STANDARD_STATISTICS
+from tachyfits.cli._common import (
+    Common,
+    RegionOptions,
+    SectionOption,
+    common_options,
+    described,
+    heading,
+    index_of,
+    region_option,
+    regions_of,
+    section_option,
+)
+from tachyfits.cli._output import (
+    aligned,
+    columns_text,
+    json_text,
+    number_text,
+    report_dict,
+    report_line,
+    say,
+)
+
+#: Statistics that have no unit.
+COUNTS = ("count", "nan")
+
+
+@click.command()
+@common_options()
+@region_option
+@section_option
+@click.option("--per-plane", is_flag=True, help="A row for each plane of the first two axes.")
+@click.option(
+    "--ddof",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="The divisor of std is count - ddof.",
+)
+@click.option(
+    "--report",
+    is_flag=True,
+    help="Say what it cost: seconds of io, compute, wall; hidden fraction; GB/s.",
+)
+def command(
+    common: Common,
+    regions: RegionOptions,
+    section: SectionOption,
+    per_plane: bool,
+    ddof: int,
+    report: bool,
+) -> int:
+    r"""Count, sum, mean, rms, std, min and max of the pixels, in one pass.
+
+    NaN and BLANK pixels are counted (nan) and otherwise ignored. rms is about zero, std about the
+    mean. Positions are those of the first pixel with the value, x first, counted from 1. Numbers
+    have as many digits as it takes to read them back exactly.
+
+    \b
+    Examples:
+      tachyfits stats cube.fits
+      tachyfits stats cube.fits --region 'circle(512,480,12)' --region 'box(90,90,40,40)'
+      tachyfits stats cube.fits --section '[*,*,1:10]' --per-plane
+      tachyfits stats *.fits --json | jq .statistics[0].mean
+    """
+
+    def show(file: File) -> None:
+        for image in common.images(file):
+            rows = (_planes if per_plane else _whole)(common, image, regions, section, ddof)
+            cost = image.last_report
+            if common.json:
+                more = {"report": report_dict(cost)} if report and cost else {}
+                click.echo(json_text(_as_json(image, section, ddof, rows) | more))
+                continue
+            click.echo(heading(image))
+            click.echo(_as_text(image, rows))
+            if report and cost:
+                say(report_line(cost))
+
+    return common.each(show)
+
+
+def _whole(
+    common: Common, image: Image, regions: RegionOptions, section: SectionOption, ddof: int
+) -> list[dict[str, Any]]:
+    """Return a row for each region, or one."""
+    with common.meter("stats") as progress:
+        states = (
+            image.stats(
+                index_of(section, image), region=regions_of(regions) or (), progress=progress
+            )
+            if regions
+            else [image.stats(index_of(section, image), progress=progress)]
+        )
+    labels: list[str | None] = [text for text, _ in regions] or [None]
+    return [
+        {"region": label, **_state(state, ddof)}
+        for label, state in zip(labels, states, strict=True)
+    ]
+
+
+def _state(state: Stats, ddof: int) -> dict[str, Any]:
+    return {
+        "count": state.count,
+        "nan": state.nan,
+        "sum": state.sum,
+        "mean": state.mean,
+        "rms": state.rms,
+        "std": state.standard_deviation(ddof),
+        "min": state.min,
+        "max": state.max,
+        "min_position": _fits_position(state.min_position),
+        "max_position": _fits_position(state.max_position),
+    }
+
+
+def _fits_position(position: tuple[int, ...] | None) -> list[int] | None:
+    """Turn a NumPy position around, and count from 1."""
+    return None if position is None else [pixel + 1 for pixel in reversed(position)]
+
+
+def _planes(
+    common: Common, image: Image, regions: RegionOptions, section: SectionOption, ddof: int
+) -> list[dict[str, Any]]:
+    """Return a row for each plane, of each region."""
+    if image.ndim < 2:
+        raise usage(f"{image.file.name}: an image of one axis has no planes", "leave --per-plane")
+    index = index_of(section, image)
+    with common.meter("stats") as progress:
+        arrays = image._reduce(
+            STANDARD_STATISTICS,
+            "xy",
+            index,
+            regions_of(regions) or None,
+            ddof,
+            common.threads,
+            progress,
+        )
+    numbers = _plane_numbers(image, index)
+    labels: list[str | None] = [text for text, _ in regions] or [None]
+    flat = {name: np.reshape(array, (len(labels), -1)) for name, array in arrays.items()}
+    return [
+        {"region": label, "plane": plane, **{name: flat[name][row, column] for name in flat}}
+        for row, label in enumerate(labels)
+        for column, plane in enumerate(numbers)
+    ]
+
+
+def _plane_numbers(image: Image, index: tuple[slice, ...] | None) -> list[list[int]]:
+    """Return NAXIS3, NAXIS4, ... of each plane, counted from 1, in the order of the planes."""
+    slices = index or (slice(None),) * image.ndim
+    pixels = [
+        range(length)[piece] for piece, length in zip(slices[:-2], image.shape[:-2], strict=True)
+    ]
+    shape = tuple(len(axis) for axis in pixels)
+    return [
+        [axis[n] + 1 for n, axis in zip(reversed(where), reversed(pixels), strict=True)]
+        for where in np.ndindex(*shape)
+    ]
+
+
+def _as_json(
+    image: Image, section: SectionOption, ddof: int, rows: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return described(image, section=section[0] if section else None, ddof=ddof, statistics=rows)
+
+
+def _as_text(image: Image, rows: list[dict[str, Any]]) -> str:
+    if len(rows) == 1 and "plane" not in rows[0]:
+        return _single(image, rows[0])
+    shown = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    table = [[_cell(row[name]) for name in shown] for row in rows]
+    return columns_text(shown, table)
+
+
+def _single(image: Image, row: dict[str, Any]) -> str:
+    """Return one set of statistics, a line each, with unit and position."""
+    lines = []
+    for name in STANDARD_STATISTICS:
+        unit = "" if name in COUNTS else image.unit or ""
+        position = row.get(f"{name}_position")
+        where = f"at {_cell(position)}" if position else ""
+        lines.append((name, number_text(row[name]), unit, where))
+    return aligned(lines, right=[1])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "-"
+    # A region's blanks would make several columns of it.
+    return "".join(value.split()) if isinstance(value, str) else number_text(value)

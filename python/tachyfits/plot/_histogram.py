@@ -1,0 +1,65 @@
+"""Histograms of pixels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.plot._figure import LINE_COLOURS, new_figure, style, with_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class Counts(Protocol):
+    """What is drawn: `tachyfits.Histogram` is one."""
+
+    @property
+    def counts(self) -> NDArray[np.uint64]:
+        """Return the pixels in each bin."""
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Return the borders of the bins, one more than bins."""
+
+
+def histogram_figure(
+    histogram: Counts, *, unit: str | None = None, log: bool = False, title: str = ""
+) -> Figure:
+    """Draw a histogram.
+
+    Parameters
+    ----------
+    histogram
+        ``counts`` and ``edges``.
+    unit
+        Of the pixels.
+    log
+        Counts on a logarithmic axis.
+    title
+        Above the plot.
+    """
+    with style():
+        figure = new_figure(8.0, 4.2)
+        axes = figure.add_subplot()
+        draw_histogram(axes, histogram, unit=unit, log=log)
+        axes.set_title(title, loc="left")
+        figure.canvas.draw()
+    return figure
+
+
+def draw_histogram(
+    axes: Axes, histogram: Counts, *, unit: str | None = None, log: bool = False
+) -> None:
+    """Draw a histogram into axes."""
+    counts = histogram.counts.astype(np.float64)
+    axes.stairs(counts, histogram.edges, fill=True, color=LINE_COLOURS[0], alpha=0.85)
+    if log and counts.max(initial=0.0) > 0:
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=0.7)
+    axes.set_xlabel(with_unit("pixel value", unit))
+    axes.set_ylabel("pixels per bin")
+    axes.margins(x=0)
