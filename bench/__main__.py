@@ -1,21 +1,22 @@
 """Measure this engine beside its peers: `python -m bench`, run from the repository's root.
 
-Exit status: 0 when no row failed, 1 when one did (with --small only wrong answers count: small
-inputs say nothing about speed), 2 for a mistake in the call or a machine that cannot run it.
+Exit status: 0 when every answer was right, whatever the bars; 1 when one was wrong or never came,
+and with --strict-bars when a bar was missed or not measured; 2 for a mistake in the call, or a
+machine that cannot run this, the project not being built among the reasons.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from bench import HERE, BenchError, bars, data, definitions, host, measure, peers, report
+from bench.cache import drop
 from bench.definitions import Definition
-from bench.measure import Result
+from bench.measure import Result, Source
 from bench.setup import setup
 
 
@@ -23,31 +24,30 @@ def arguments(words: list[str]) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("command", nargs="?", choices=["run", "setup"], default="run")
-    parser.add_argument("--filter", metavar="RE", default="", help="only definitions that match")
+    parser.add_argument("--only", metavar="NAME", help="definitions whose name has NAME in it")
     parser.add_argument("--list", action="store_true", help="show definitions, inputs and peers")
-    parser.add_argument("--small", action="store_true", help="small inputs: minutes, not an hour")
+    parser.add_argument("--small", action="store_true", help="small inputs: a minute, not an hour")
+    parser.add_argument("--strict-bars", action="store_true", help="a missed bar is a failure")
     parser.add_argument("--repeat", type=int, metavar="N", help="measured rounds (default 5)")
     parser.add_argument("--threads", type=int, metavar="N", help='what "all" means here')
     parser.add_argument("--data", metavar="DIR", help="folder of the input files")
-    parser.add_argument("--record", action="store_true", help="keep the results in bench/record")
+    parser.add_argument("--output", metavar="DIR", help="folder of the results")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     options = parser.parse_args(words)
     if options.repeat is not None and options.repeat < 1:
         parser.error("--repeat must be at least 1")
     if options.threads is not None and options.threads < 1:
         parser.error("--threads must be at least 1")
+    if options.small and options.strict_bars:
+        parser.error("--strict-bars has no meaning with --small: small inputs say nothing of speed")
     return options
 
 
-def chosen(pattern: str) -> list[Definition]:
-    """Pick the definitions whose name matches."""
-    try:
-        matches = re.compile(pattern).search
-    except re.error as error:
-        raise BenchError(f"--filter {pattern!r}: {error}") from error
-    found = [d for d in definitions.load() if matches(d.name)]
+def chosen(name: str | None) -> list[Definition]:
+    """Pick the definitions whose name has `name` in it; None: all."""
+    found = [d for d in definitions.load() if name is None or name in d.name]
     if not found:
-        raise BenchError(f"--filter {pattern!r} matches no definition\nsee: python -m bench --list")
+        raise BenchError(f"--only {name!r} names no definition\nsee: python -m bench --list")
     return found
 
 
@@ -74,7 +74,7 @@ def warnings(where: Path) -> list[str]:
     found = []
     kind = data.file_system(where)
     if kind in ("tmpfs", "overlay", "nfs", "nfs4", "fuse", "9p"):
-        found.append(f"{where} is on {kind}, not on a real local file system; choose with --data")
+        found.append(f"the inputs are on {kind}, not on a real local file system; choose by --data")
     load = os.getloadavg()[0]
     if load > 0.5:
         found.append(f"load average is {load:.1f} before the first run: something else is running")
@@ -89,13 +89,17 @@ def measure_one(
     say: Any,
 ) -> tuple[dict[str, Result], int]:
     """Make the input, run one definition; give its results and the size of its input."""
-    expected = dict(definition.expected)
-    path, size = None, 0
+    source, size = Source(None, definition.expected), 0
+    for name, other in inputs.items():
+        if name != definition.input and other.path.exists():
+            drop(other.path)
     if definition.input is not None:
         wanted = inputs[definition.input]
         data.ensure(wanted, say)
-        path, size = wanted.path, wanted.path.stat().st_size
-        expected |= data.expected(wanted)
+        size = wanted.path.stat().st_size
+        known_of = data.record(wanted)
+        answers = definition.expected | known_of["expected"]
+        source = Source(wanted.path, answers, known_of["pixels"])
     available = host.memory("MemAvailable")
     if not options.small and available < definition.memory_gb:
         reason = f"needs {definition.memory_gb:g} GB of memory, {available:.1f} GB are available"
@@ -104,9 +108,8 @@ def measure_one(
     results = measure.run(
         definition,
         known,
-        path,
-        expected,
-        repeat=(options.repeat or definition.repeat or 5) if definition.timed else 1,
+        source,
+        repeat=rounds(definition, options),
         all_threads=options.threads or host.cores(),
         small=options.small,
         say=say,
@@ -114,9 +117,16 @@ def measure_one(
     return results, size
 
 
+def rounds(definition: Definition, options: argparse.Namespace) -> int:
+    """Say how many rounds count: as asked, else as defined; with small inputs, for a look, 3."""
+    if not definition.timed:
+        return 1
+    return options.repeat or (3 if options.small else definition.repeat or 5)
+
+
 def run(options: argparse.Namespace) -> int:
     """Measure, show, keep; the exit status."""
-    selected = chosen(options.filter)
+    selected = chosen(options.only)
     known = peers.load()
     where = data.folder(options.data)
     inputs = data.load(where, small=options.small)
@@ -138,34 +148,39 @@ def run(options: argparse.Namespace) -> int:
         results, size = measure_one(definition, known, inputs, options, say)
         measured.append((definition, results, size))
         verdicts += bars.judge(definition, results)
-    print(report.table(verdicts, small=options.small))
+    verdicts.sort(key=lambda verdict: report.row_order(verdict.bar.row))
+    print(report.aligned(report.table(verdicts, small=options.small)))
     print("\n" + report.summary(verdicts))
     for definition, results, size in measured:
-        print("\n" + report.details(definition, results, size))
+        print(f"\n{definition.name}: {definition.title}")
+        print(report.aligned(report.details(definition, results, size)))
     used = sorted({c.peer for d in selected for c in d.contestants} & set(known))
     versions = {n: known[n].version_text() for n in used if known[n].missing() is None}
     machine["load_after"] = os.getloadavg()[0]
     folder = destination(options, machine)
     report.write(folder, machine, versions, measured, verdicts, small=options.small)
-    print(f"\nwritten: {folder}/table.txt results.csv results.json")
-    return exit_status(verdicts, small=options.small)
+    print(f"\nwritten: {folder}/table.md results.json")
+    missing = [f"{name}: {p.missing()}" for name, p in known.items() if p.ours and name in used]
+    for line in (text for text in missing if not text.endswith(": None")):
+        print(f"bench: {line}", file=sys.stderr)
+    return exit_status(verdicts, strict=options.strict_bars)
 
 
 def destination(options: argparse.Namespace, machine: dict[str, Any]) -> Path:
-    """Choose the folder for results: kept under record/, else the latest one under build/."""
-    if not options.record:
+    """Choose the folder for results: a run of everything is kept, a part of it is not."""
+    if options.output:
+        return Path(options.output)
+    if options.small or options.only is not None:
         return HERE / "build" / "latest"
-    name = f"{machine['date']}-{host.kind(machine)}"
-    return HERE / "record" / (name + ("-small" if options.small else ""))
+    return HERE / "record" / f"{machine['date']}-{host.kind(machine)}"
 
 
-def exit_status(verdicts: list[bars.Verdict], *, small: bool) -> int:
-    """Give 1 when a row failed; with small inputs only a wrong answer is a failure."""
-    correctness = ("identical", "relative_error")
-    failed = [v for v in verdicts if v.outcome == bars.FAIL]
-    if small:
-        failed = [v for v in failed if v.bar.kind in correctness or v.value is None]
-    return 1 if failed else 0
+def exit_status(verdicts: list[bars.Verdict], *, strict: bool) -> int:
+    """Give the exit status that the verdicts deserve; see the head of this file."""
+    outcomes = {verdict.outcome for verdict in verdicts}
+    if bars.WRONG in outcomes or (strict and outcomes & {bars.MISS, bars.NOT_MEASURED}):
+        return 1
+    return 2 if any(verdict.ours_missing for verdict in verdicts) else 0
 
 
 def main() -> int:
@@ -173,7 +188,7 @@ def main() -> int:
     options = arguments(sys.argv[1:])
     try:
         if options.command == "setup":
-            return 0 if setup(peers.load()) else 2
+            return 0 if setup() else 2
         return run(options)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)

@@ -1,7 +1,9 @@
 """Judging: a bar and the results of its definition make one verdict.
 
-Ratios are of medians. FAIL means that the number misses the bar or that an answer behind it is
-wrong; NOT MEASURED means that somebody needed is missing, and never counts as a pass.
+A ratio is the median of the ratios round by round: two times of one round were taken within
+seconds of each other, so what slows the machine for a while falls on both. MISS means that the
+number is on the wrong side of its bar; WRONG that an answer behind it is not the expected one, or
+never came. Of "the fastest of" several, those that are missing are left out, and named.
 """
 
 from __future__ import annotations
@@ -14,7 +16,10 @@ from statistics import median
 from bench.definitions import BAR_KINDS, Bar, Definition
 from bench.measure import Result
 
-PASS, FAIL, INFO, NOT_MEASURED = "pass", "FAIL", "info", "NOT MEASURED"
+PASS, MISS, WRONG, INFO, NOT_MEASURED = "PASS", "MISS", "WRONG", "info", "NOT MEASURED"
+
+#: Bars about answers: on their wrong side nothing is slow, something is wrong.
+ABOUT_ANSWERS = ("identical", "relative_error")
 
 
 @dataclass(frozen=True)
@@ -25,9 +30,10 @@ class Verdict:
     bar: Bar
     outcome: str
     value: float | None = None
-    low: float | None = None  # of the ratios round by round
+    low: float | None = None  # of the values round by round
     high: float | None = None
     remark: str = ""
+    ours_missing: bool = False  # nobody was there to be judged
 
     @property
     def upper(self) -> bool:
@@ -41,20 +47,20 @@ def judge(definition: Definition, results: dict[str, Result]) -> list[Verdict]:
 
 
 def _judge_one(name: str, bar: Bar, results: dict[str, Result]) -> Verdict:
-    involved = _matching(results, (bar.of, *bar.against))
-    wrong = [f"{r.contestant.name} is wrong: {r.wrong}" for r in involved if r.wrong]
+    ours, others = _matching(results, (bar.of,)), _matching(results, bar.against)
+    wrong = [f"{r.contestant.name} is wrong: {r.wrong}" for r in (*ours, *others) if r.wrong]
     if wrong:
-        return Verdict(name, bar, FAIL, remark="; ".join(wrong))
-    absent = _absent([r for r in involved if not r.measured])
-    ours = [r for r in _matching(results, (bar.of,)) if r.measured]
-    others = [r for r in _matching(results, bar.against) if r.measured]
-    # Identity is judged among those that ran (a vector width that this CPU lacks cannot); a
-    # comparison with the fastest of several needs all: the missing one might have been the fastest.
-    if not ours or (absent and bar.kind != "identical"):
-        return Verdict(name, bar, NOT_MEASURED, remark=absent)
-    value, low, high, remark = _value(bar, ours, others)
+        return Verdict(name, bar, WRONG, remark="; ".join(wrong))
+    absent = _absent([r for r in (*ours, *others) if not r.measured])
+    ours = [r for r in ours if r.measured]
+    present = [r for r in others if r.measured]
+    if bar.kind == "identical" and len(ours) < 2:
+        absent, ours = f"fewer than two variants to compare: {absent}", []
+    if not ours or (others and not present):
+        return Verdict(name, bar, NOT_MEASURED, remark=absent, ours_missing=not ours)
+    value, low, high, remark = _value(bar, ours, present)
     if absent:
-        remark = f"{remark}; without {absent}"
+        remark = "; ".join(part for part in (remark, f"WITHOUT {absent}") if part)
     return Verdict(name, bar, _outcome(bar, value), value, low, high, remark)
 
 
@@ -63,7 +69,7 @@ def _absent(results: list[Result]) -> str:
     reasons: dict[str, list[str]] = {}
     for r in results:
         reasons.setdefault(r.missing or "no sample", []).append(r.contestant.name)
-    return "; ".join(f"{_some(names)}: {reason}" for reason, names in reasons.items())
+    return "; ".join(f"{_some(names)} ({reason})" for reason, names in reasons.items())
 
 
 def _some(names: list[str]) -> str:
@@ -79,25 +85,22 @@ def _outcome(bar: Bar, value: float) -> str:
     if bar.limit is None:
         return INFO
     upper = BAR_KINDS[bar.kind][1]
-    return PASS if (value <= bar.limit if upper else value >= bar.limit) else FAIL
+    if value <= bar.limit if upper else value >= bar.limit:
+        return PASS
+    return WRONG if bar.kind in ABOUT_ANSWERS else MISS
 
 
 def _value(
     bar: Bar, ours: list[Result], others: list[Result]
 ) -> tuple[float, float | None, float | None, str]:
-    if bar.kind == "slowdown":
-        other = min(others, key=lambda r: r.median)
-        ratios = [a / b for a, b in zip(ours[0].samples, other.samples, strict=True)]
-        value = ours[0].median / other.median
-        return value, min(ratios), max(ratios), _versus(others, other)
-    if bar.kind == "speedup":
-        other = min(others, key=lambda r: r.median)
-        ratios = [b / a for a, b in zip(ours[0].samples, other.samples, strict=True)]
-        value = other.median / ours[0].median
-        return value, min(ratios), max(ratios), _versus(others, other)
+    if bar.kind in ("slowdown", "speedup"):
+        fastest = min(others, key=lambda r: r.median)
+        pairs = zip(ours[0].samples, fastest.samples, strict=True)
+        ratios = [a / b if bar.kind == "slowdown" else b / a for a, b in pairs]
+        return median(ratios), min(ratios), max(ratios), _versus(others, fastest)
     if bar.kind == "seconds":
-        worst = max(ours, key=lambda r: r.median)
-        return worst.median, min(worst.samples), max(worst.samples), ""
+        slowest = max(ours, key=lambda r: r.median)
+        return slowest.median, min(slowest.samples), max(slowest.samples), ""
     if bar.kind == "process_seconds":
         started = [seconds for r in ours for seconds in r.process_seconds]
         return median(started), min(started), max(started), ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 from pathlib import Path
 
 #: A file counts as warm with this share of its pages in the cache.
@@ -46,6 +47,13 @@ def resident_share(path: Path) -> float:
     if failed:
         raise OSError(errno, "mincore failed", str(path))
     return vector.raw.translate(_LOW_BIT).count(1) / pages
+
+
+def drop(path: Path) -> None:
+    """Let the file go from the page cache, so that there is room for the one that is measured."""
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())  # a page that is not written yet would stay
+        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def make_warm(path: Path) -> bool:

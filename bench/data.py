@@ -7,19 +7,18 @@ the expected answers, and the checksum; a file is made again when its recipe or 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench import HERE, ROOT, BenchError, toml
-from bench.peers import VENV
+from bench.cache import drop
+from bench.peers import python_of_peers
 
 #: Free space to leave on the disk, bytes.
 RESERVE = 4 << 30
@@ -56,9 +55,10 @@ def load(where: Path, *, small: bool, file: Path = HERE / "inputs.toml") -> dict
     return inputs
 
 
-def expected(wanted: Input) -> dict[str, Any]:
-    """Load the expected answers of an input that is there."""
-    return json.loads(wanted.record.read_text())["expected"]
+def record(wanted: Input) -> dict[str, Any]:
+    """Load what is known of an input that is there: `expected` answers, where its `pixels` lie."""
+    known: dict[str, Any] = json.loads(wanted.record.read_text())
+    return known
 
 
 def is_right(wanted: Input) -> bool:
@@ -108,32 +108,26 @@ def ensure(wanted: Input, say: Any = print) -> None:
         )
     say(f"making {wanted.path} ...")
     done = subprocess.run(
-        [_python_with_numpy(), "-m", "bench.makers", str(wanted.path), json.dumps(wanted.recipe)],
+        [python_of_peers(), "-m", "bench.makers", str(wanted.path), json.dumps(wanted.recipe)],
         cwd=ROOT,
         check=False,
         capture_output=True,
         text=True,
     )
     if done.returncode != 0:
-        raise BenchError(f"{wanted.name} could not be made:\n{done.stderr.strip()}")
+        hint = "making the inputs needs NumPy; run: python -m bench setup"
+        raise BenchError(f"{wanted.name} could not be made:\n{done.stderr.strip()}\n{hint}")
     written = json.loads(done.stdout)
     status = wanted.path.stat()
     written |= {"recipe": wanted.recipe, "bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
     written["sha256"] = checksum(wanted.path)
     wanted.record.write_text(json.dumps(written, indent=1))
-
-
-def _python_with_numpy() -> str:
-    for python in (sys.executable, str(VENV / "bin" / "python")):
-        with contextlib.suppress(OSError):
-            command = [python, "-c", "import numpy"]
-            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-                return python
-    raise BenchError("making the inputs needs NumPy\nrun: python -m bench setup")
+    # The page cache then has what reading puts there, in this run as in those that find the file.
+    drop(wanted.path)
 
 
 def file_system(path: Path) -> str:
-    """Name the type of file system that `path`, or its nearest existing parent, lies on."""
+    """Name the type of the file system that `path`, or its nearest existing parent, lies on."""
     while not path.exists():
         path = path.parent
     best, kind = "", "unknown"

@@ -61,6 +61,7 @@ def describe() -> dict[str, Any]:
         "memory_gb": round(memory("MemTotal"), 1),
         "kernel": f"{platform.system()} {platform.release()}",
         "virtual": "hypervisor" in _text("/proc/cpuinfo"),
+        "page_bytes": os.sysconf("SC_PAGESIZE"),
         "huge_pages": _text("/sys/kernel/mm/transparent_hugepage/enabled"),
         "load_before": os.getloadavg()[0],
         "commit": _git("rev-parse", "HEAD") or "unknown",

@@ -1,8 +1,9 @@
 """Makers: write the input files block by block, and compute their exact answers on the way.
 
-Every pixel is `zero + scale * k` with an integer k and a scale that is a power of two, so that sums
-and sums of squares are added up as integers and the expected answers are exact, whatever the number
-of pixels. The integers come from the raw output of a seeded PCG64, which NumPy keeps the same.
+In an "image" every pixel is `zero + scale * k` with an integer k and a scale that is a power of
+two, so that sums and sums of squares are added up as integers and the expected answers are exact,
+whatever the number of pixels. The pixels of a "rounded" image are any doubles, and `math.fsum` adds
+them. The integers come from the raw output of a seeded PCG64, which NumPy keeps the same.
 
 Run as `python -m bench.makers PATH RECIPE`; the record goes to stdout as JSON.
 """
@@ -47,7 +48,7 @@ def cards(recipe: dict[str, Any]) -> list[tuple[str, Any]]:
     shape = recipe["shape"]
     made: list[tuple[str, Any]] = [("BITPIX", BITPIX[recipe["type"]]), ("NAXIS", len(shape))]
     made += [(f"NAXIS{n}", size) for n, size in enumerate(reversed(shape), 1)]
-    if recipe["type"] == "i2":
+    if "blank" in recipe:
         made += [("BSCALE", recipe["scale"]), ("BZERO", recipe["zero"]), ("BLANK", recipe["blank"])]
     kinds = [("RA---TAN", "deg", 1e-4), ("DEC--TAN", "deg", 1e-4), ("FREQ", "Hz", 1e6)]
     for n, (kind, unit, step) in enumerate(kinds[: len(shape)], 1):
@@ -186,40 +187,67 @@ def write_sparse(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
     return {"sum": math.fsum(values), "first": values[0], "last": values[-1], "channels": channels}
 
 
-def write_wide(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
-    """Write a float32 image whose magnitudes spread over 2^40: any other order of adding shows."""
+def write_rounded(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
+    """Write an image of pixels rounded to their type, with sums that are not exact in double.
+
+    `wide` multiplies them by 2^-20 ... 2^20, so that any other order of adding shows.
+    """
+    stored = np.dtype(recipe["type"])
     values: list[np.ndarray] = []
     for _, k, blank in integers(recipe):
-        power = (k * 7919 % 41).astype(np.int32) - 20
-        block = np.ldexp(recipe["zero"] + recipe["scale"] * k, power).astype("f4")
+        block = recipe["zero"] + recipe["scale"] * k
+        if recipe.get("wide"):
+            block = np.ldexp(block, (k * 7919 % 41).astype(np.int32) - 20)
+        block = block.astype(stored)
         block[blank] = np.nan
         values.append(block)
     pixels = np.concatenate(values)
     part = path.with_suffix(".part")
     with part.open("wb") as stream:
         stream.write(header(cards(recipe)))
-        stream.write(pixels.astype(">f4").tobytes())
+        stream.write(pixels.astype(stored.newbyteorder(">")).tobytes())
         stream.write(bytes(-stream.tell() % BLOCK))
+        stream.flush()
         os.fsync(stream.fileno())
     os.replace(part, path)
+    return summed(pixels)
+
+
+def summed(pixels: np.ndarray) -> dict[str, Any]:
+    """Compute the statistics of any pixels with `math.fsum`, which rounds once.
+
+    The deviations are from the mean as a double, which is not the mean; what that adds to the
+    variance is the square of the difference, taken off as a fraction.
+    """
     good = pixels[~np.isnan(pixels)].astype(np.float64)
+    mean = Fraction(math.fsum(good)) / good.size
+    near = float(mean)
+    squares = Fraction(math.fsum((good - near) ** 2)) / good.size
     return {
         "count": good.size,
         "nan": pixels.size - good.size,
         "sum": math.fsum(good),
-        "mean": float(Fraction(math.fsum(good)) / good.size),
+        "mean": near,
+        "std": root(squares - (mean - Fraction(near)) ** 2),
         "min": float(good.min()),
         "max": float(good.max()),
     }
 
 
-MAKERS = {"image": write, "sparse": write_sparse, "wide": write_wide}
+MAKERS = {"image": write, "sparse": write_sparse, "rounded": write_rounded}
+
+
+def layout(recipe: dict[str, Any]) -> dict[str, Any]:
+    """Say where the pixels lie, for peers that take them without reading the header."""
+    offset = len(header(cards(recipe)))
+    return {"type": recipe["type"], "offset": offset, "shape": recipe["shape"]}
 
 
 def main() -> None:
     """Make the file named on the command line."""
     path, recipe = Path(sys.argv[1]), json.loads(sys.argv[2])
-    json.dump({"expected": MAKERS[recipe["maker"]](path, recipe)}, sys.stdout)
+    answers = MAKERS[recipe["maker"]](path, recipe)
+    json.dump({"expected": answers, "pixels": layout(recipe)}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Running a definition: every contestant once per round, round after round.
 
-So a slow minute of the machine falls on all of them alike. The first round is warm-up and is
-dropped. Every answer, warm-up included, is checked. The numbers that come out are raw; bars.py
-judges them.
+So a slow minute of the machine falls on all of them alike; every other round runs backwards, so
+that nobody always comes after the same neighbour. The first round is warm-up and is dropped. Every
+answer, warm-up included, is checked. The numbers that come out are raw; bars.py judges them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ class Result:
     answers: list[dict[str, Any]] = field(default_factory=list)
     peak_rss_mb: float | None = None
     worst_error: float | None = None
-    wrong: str | None = None
-    missing: str | None = None
+    wrong: str | None = None  # an answer that is not the expected one, or a failure to answer
+    failed: bool = False  # it gave no answer, and is not asked again
+    missing: str | None = None  # not there, or cannot do this: nobody's fault
     cold_rounds: int = 0
 
     @property
@@ -50,7 +51,7 @@ class Result:
     @property
     def measured(self) -> bool:
         """Whether there is a number to judge."""
-        return self.missing is None and bool(self.samples)
+        return bool(self.samples) and self.missing is None and self.wrong is None
 
 
 def relative_error(got: float, expected: float) -> float:
@@ -120,11 +121,19 @@ class _Session:
             runner.close()
 
 
+@dataclass(frozen=True)
+class Source:
+    """What a definition reads: the file, the answers that are right, where the pixels lie."""
+
+    path: Path | None
+    expected: dict[str, Any]
+    pixels: dict[str, Any] = field(default_factory=dict)
+
+
 def run(
     definition: Definition,
     peers: dict[str, Peer],
-    input_path: Path | None,
-    expected: dict[str, Any],
+    source: Source,
     *,
     repeat: int,
     all_threads: int,
@@ -138,16 +147,16 @@ def run(
     rounds = definition.warmup + repeat
     try:
         for number in range(rounds):
-            for contestant in definition.contestants:
+            for contestant in definition.contestants[:: -1 if number % 2 else 1]:
                 result = results[contestant.name]
-                if result.missing is not None:
+                if result.missing is not None or result.failed:
                     continue
-                if definition.warm_cache and input_path is not None and not make_warm(input_path):
+                if definition.warm_cache and source.path and not make_warm(source.path):
                     result.cold_rounds += 1
-                request = _request(contestant, input_path, all_threads, small)
-                _one(session, request, result, expected, dropped=number < definition.warmup)
-                if result.missing is not None:
-                    say(f"  {contestant.name}: NOT MEASURED: {result.missing}")
+                request = _request(contestant, source, all_threads, small)
+                _one(session, request, result, source.expected, number < definition.warmup)
+                if result.missing or result.failed:
+                    say(f"  {contestant.name}: NOT MEASURED: {result.missing or result.wrong}")
             say(f"  round {number + 1} of {rounds} done")
     finally:
         session.close()
@@ -169,12 +178,13 @@ def _note_missing(
 
 
 def _request(
-    contestant: Contestant, path: Path | None, all_threads: int, small: bool
+    contestant: Contestant, source: Source, all_threads: int, small: bool
 ) -> dict[str, Any]:
     threads = all_threads if contestant.threads == "all" else int(contestant.threads)
     return {
         "model": contestant.model,
-        "path": str(path) if path is not None else "",
+        "path": str(source.path or ""),
+        "pixels": source.pixels,
         "threads": threads,
         "small": small,
         **contestant.parameters,
@@ -186,21 +196,25 @@ def _one(
     request: dict[str, Any],
     result: Result,
     expected: dict[str, Any],
-    *,
     dropped: bool,
 ) -> None:
     contestant = result.contestant
     try:
         reply = session.run(contestant, request, result)
-    except RunnerError as error:
-        result.missing = str(error)
+    except RunnerError as failure:
+        result.wrong, result.failed = str(failure), True
         return
-    if "seconds" not in reply:
-        result.missing = reply.get("unsupported") or reply.get("error") or f"odd reply {reply!r}"
+    if "unsupported" in reply:
+        result.missing = str(reply["unsupported"])
+        return
+    if "seconds" not in reply or "answer" not in reply:
+        result.wrong, result.failed = str(reply.get("error", f"odd reply {reply!r}")), True
         return
     error, wrong = check(reply["answer"], expected, contestant)
     result.worst_error = max(result.worst_error or 0.0, error)
     result.wrong = result.wrong or wrong
-    if not dropped:
+    if dropped:
+        result.process_seconds.clear()
+    else:
         result.samples.append(float(reply["seconds"]))
         result.answers.append(reply["answer"])

@@ -9,6 +9,7 @@ silence.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import selectors
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import HERE, BenchError, toml
+from bench import HERE, ROOT, BenchError, toml
 
 BUILD = HERE / "build"
 VENV = BUILD / "venv-peers"
@@ -41,6 +42,7 @@ class Peer:
     name: str
     title: str
     folder: Path
+    ours: bool  # this project itself, which must be there
     run: tuple[str, ...]
     version: tuple[str, ...]
     build: tuple[tuple[str, ...], ...]
@@ -50,22 +52,23 @@ class Peer:
     def missing(self) -> str | None:
         """Say why this peer cannot run here; None when it can."""
         try:
-            answer = _command(self.version, self.folder)
+            answer = _version(self)
         except OSError as error:
-            return f"{self.version[0]}: {error.strerror}; {self.remedy()}"
+            program = os.path.relpath(self.version[0], ROOT)
+            return f"{program}: {error.strerror}; {self.remedy()}"
         if answer.returncode != 0:
             return f"{_last_line(answer.stderr or answer.stdout)}; {self.remedy()}"
         return None
 
     def remedy(self) -> str:
         """Say what to do when the peer is not there."""
-        if self.name.startswith("tachyfits") and not self.build:
+        if self.ours and not self.build:
             return "build the project into this Python first"
         return "run: python -m bench setup"
 
     def version_text(self) -> str:
         """Give the first line of what the version command says."""
-        answer = _command(self.version, self.folder)
+        answer = _version(self)
         return answer.stdout.strip().splitlines()[0] if answer.stdout.strip() else "unknown"
 
     def unmet_needs(self) -> list[str]:
@@ -85,9 +88,21 @@ def _command(command: tuple[str, ...], folder: Path) -> subprocess.CompletedProc
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@functools.cache
+def _version(peer: Peer) -> subprocess.CompletedProcess[str]:
+    """Ask a peer once: for some the question costs an import of a second."""
+    return _command(peer.version, peer.folder)
+
+
 def _last_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     return lines[-1].strip() if lines else "no message"
+
+
+def python_of_peers() -> str:
+    """Name the Python of the peers: that of `setup`, and before it the one that runs this."""
+    made = VENV / "bin" / "python"
+    return str(made) if made.exists() else sys.executable
 
 
 def load(folder: Path = HERE / "peers") -> dict[str, Peer]:
@@ -99,7 +114,7 @@ def _peer(path: Path) -> Peer:
     table = toml.load(path)
     project = table.get("python") == "project"
     names = {
-        "python": sys.executable if project else str(VENV / "bin" / "python"),
+        "python": sys.executable if project else python_of_peers(),
         "build": str(BUILD / path.parent.name),
         "here": str(path.parent),
     }
@@ -112,6 +127,7 @@ def _peer(path: Path) -> Peer:
             name=path.parent.name,
             title=table["title"],
             folder=path.parent,
+            ours=table.get("ours", False),
             run=filled(table["run"]),
             version=filled(table["version"]),
             build=tuple(filled(words) for words in table.get("build", [])),
@@ -153,7 +169,8 @@ class Runner:
             raise RunnerError(f"{self.peer.name} ended: {self._stderr()}") from None
         line = self._line(timeout)
         try:
-            return json.loads(line)
+            reply: dict[str, Any] = json.loads(line)
+            return reply
         except ValueError:
             text = line.decode(errors="replace")[:200]
             raise RunnerError(f"{self.peer.name} answered no JSON line: {text!r}") from None

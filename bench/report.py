@@ -1,30 +1,44 @@
-"""Showing and keeping results: the table on the screen, and CSV and JSON with every sample.
+"""Showing and keeping results: a table on the screen, and Markdown and JSON with every sample.
 
-Text only, readable without colour; the verdict words PASS and FAIL are the only marks.
+Text only, readable without colour; the verdict words PASS, MISS and WRONG are the only marks.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.bars import FAIL, INFO, NOT_MEASURED, PASS, Verdict
+from bench import ROOT
+from bench.bars import INFO, MISS, NOT_MEASURED, PASS, WRONG, Verdict
 from bench.definitions import Definition
 from bench.measure import Result
 
 UNITS = {"slowdown": "", "speedup": " x"}
+Lines = Sequence[Sequence[str]]
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> str:
+def aligned(lines: Lines) -> str:
     """Set columns, each as wide as its widest cell."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     )
+
+
+def markdown(lines: Lines) -> str:
+    """Set a Markdown table whose first line is the head."""
+    cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    cells.insert(1, ["---"] * len(cells[0]))
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def row_order(row: str) -> tuple[int, str]:
+    """Order row names like "2" and "10" by their number."""
+    digits = row.partition(" ")[0]
+    return (int(digits) if digits.isdigit() else 1000, row)
 
 
 def number(value: float | None, kind: str) -> str:
@@ -50,72 +64,49 @@ def bar_text(verdict: Verdict) -> str:
     return f"{sign} {number(verdict.bar.limit, verdict.bar.kind)}"
 
 
-def table(verdicts: Sequence[Verdict], *, small: bool) -> str:
+def table(verdicts: Sequence[Verdict], *, small: bool) -> Lines:
     """Make the result table: the claim, what was measured beside its bar, the verdict."""
-    lines = [["row", "claim", "measured", "bar", "verdict", "round by round", "remark"]]
+    lines = [["row", "what", "measured", "bar", "verdict", "round by round", "remark"]]
     for v in verdicts:
         rounds = "-"
         if v.low is not None and v.high is not None:
             rounds = f"{number(v.low, v.bar.kind)} ... {number(v.high, v.bar.kind)}"
-        judged = v.outcome not in (INFO, NOT_MEASURED)
-        outcome = f"{v.outcome} (small)" if small and judged else v.outcome
+        outcome = f"{v.outcome} (small)" if small and v.outcome in (PASS, MISS) else v.outcome
         measured = number(v.value, v.bar.kind)
         lines.append([v.bar.row, v.bar.claim, measured, bar_text(v), outcome, rounds, v.remark])
-    return aligned(lines)
+    return lines
 
 
-def details(definition: Definition, results: dict[str, Result], data_bytes: int) -> str:
+def details(definition: Definition, results: dict[str, Result], data_bytes: int) -> Lines:
     """Give one line per contestant: time, spread, rate, memory, and how right it was."""
     if not definition.timed:
         ran = sum(r.measured for r in results.values())
-        wrong = [f"{name}: {r.wrong}" for name, r in results.items() if r.wrong]
-        head = f"{definition.name}: {definition.title}\n{ran} of {len(results)} variants ran"
-        return "\n".join([head, *wrong])
+        wrong = [[f"{name}: {r.wrong}"] for name, r in results.items() if r.wrong]
+        return [["answers only"], [f"{ran} of {len(results)} contestants ran"], *wrong]
     lines = [["contestant", "median", "min", "max", "MAD", "GB/s", "peak RSS", "worst error", "n"]]
     for name, r in results.items():
-        if not r.measured:
-            lines.append([name, "NOT MEASURED", *["-"] * 7])
+        if not r.samples:
+            lines.append(
+                [name, *["-"] * 6, f"WRONG: {r.wrong}" if r.wrong else "NOT MEASURED", "0"]
+            )
             continue
         rate = f"{data_bytes / r.median / 1e9:.2f}" if data_bytes and r.median else "-"
         peak = "-" if r.peak_rss_mb is None else f"{r.peak_rss_mb:.0f} MB"
         error = f"WRONG: {r.wrong}" if r.wrong else f"{r.worst_error or 0.0:.1e}"
         times = [number(t, "seconds") for t in (r.median, min(r.samples), max(r.samples), r.mad)]
         lines.append([name, *times, rate, peak, error, str(len(r.samples))])
-    return f"{definition.name}: {definition.title}\n" + aligned(lines)
+    return lines
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
-    """Say how many rows passed, failed, were not measured."""
-    words = (PASS, FAIL, NOT_MEASURED)
+    """Say how many rows passed, missed their bar, were wrong, were not measured."""
+    words = (PASS, MISS, WRONG, NOT_MEASURED, INFO)
     counted = {word: sum(v.outcome == word for v in verdicts) for word in words}
     return ", ".join(f"{count} {word}" for word, count in counted.items())
 
 
-COLUMNS = (
-    *("definition", "contestant", "peer", "version", "model", "threads"),
-    *("runs", "median_s", "min_s", "max_s", "mad_s", "process_median_s"),
-    *("peak_rss_mb", "worst_relative_error", "cold_rounds", "problem"),
-)
-
-
-def csv_rows(definition: Definition, results: dict[str, Result], versions: dict[str, str]) -> Any:
-    """Give one row per contestant."""
-    for name, r in results.items():
-        c = r.contestant
-        started = sorted(r.process_seconds)
-        times: list[Any] = [len(r.samples)]
-        times += [r.median, min(r.samples), max(r.samples), r.mad] if r.samples else [""] * 4
-        times.append(started[len(started) // 2] if started else "")
-        yield [
-            *(definition.name, name, c.peer, versions.get(c.peer, ""), c.model, c.threads),
-            *times,
-            "" if r.peak_rss_mb is None else round(r.peak_rss_mb, 1),
-            *(r.worst_error, r.cold_rounds, r.wrong or r.missing or ""),
-        ]
-
-
 def as_json(definition: Definition, results: dict[str, Result]) -> dict[str, Any]:
-    """Give a definition's results with every sample and answer."""
+    """Give a definition's results with every sample."""
     return {
         "definition": definition.name,
         "title": definition.title,
@@ -146,7 +137,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
     bar = verdict.bar
     return {
         "row": bar.row,
-        "claim": bar.claim,
+        "what": bar.claim,
         "definition": verdict.definition,
         "kind": bar.kind,
         "measured": verdict.value,
@@ -166,8 +157,7 @@ def write(
     *,
     small: bool,
 ) -> None:
-    """Write table.txt, results.csv and results.json into `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write table.md and results.json into `folder`, without the place of this checkout."""
     document = {
         "host": host,
         "small": small,
@@ -175,13 +165,17 @@ def write(
         "verdicts": [verdict_json(v) for v in verdicts],
         "definitions": [as_json(definition, results) for definition, results, _ in measured],
     }
-    (folder / "results.json").write_text(json.dumps(document, indent=1) + "\n")
-    with (folder / "results.csv").open("w", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for definition, results, _ in measured:
-            writer.writerows(csv_rows(definition, results, versions))
-    head = "\n".join(f"{key}: {value}" for key, value in host.items())
-    parts = [details(definition, results, size) for definition, results, size in measured]
-    text = "\n\n".join([head, table(verdicts, small=small), summary(verdicts), *parts])
-    (folder / "table.txt").write_text(text + "\n")
+    parts = ["# Benchmark results" + (" with small inputs, which say nothing of speed" * small)]
+    parts += [markdown(table(verdicts, small=small)), summary(verdicts), "## Host"]
+    about = {key: value for key, value in host.items() if key != "warnings"} | versions
+    parts += [markdown([["", ""], *([key, str(value)] for key, value in about.items())])]
+    parts += [f"WARNING: {warning}" for warning in host.get("warnings", [])]
+    for definition, results, size in measured:
+        parts += [f"## {definition.name}: {definition.title}"]
+        parts += [markdown(details(definition, results, size))]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (
+        ("results.json", json.dumps(document, indent=1)),
+        ("table.md", "\n\n".join(parts)),
+    ):
+        (folder / name).write_text(text.replace(str(ROOT), ".") + "\n")

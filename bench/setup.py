@@ -10,14 +10,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from bench.peers import BUILD, VENV, Peer
+from bench.peers import BUILD, VENV, load
 
 
-def setup(peers: dict[str, Peer], say: Callable[[str], None] = print) -> int:
+def setup(say: Callable[[str], None] = print) -> int:
     """Prepare every peer; give the number of those that can run."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    wanted = sorted({name for peer in peers.values() for name in peer.requirements})
-    _python_peers(wanted, say)
+    _python_peers(sorted({name for peer in load().values() for name in peer.requirements}), say)
+    peers = load()  # again: the commands name the environment that is there now
     ready = 0
     for peer in peers.values():
         for unmet in peer.unmet_needs():

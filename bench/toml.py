@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 from bench import BenchError
 
-try:
+if sys.version_info >= (3, 11):
     import tomllib
-except ModuleNotFoundError:  # Python 3.10
+else:
     try:
-        import tomli as tomllib  # type: ignore[no-redef]
+        import tomli as tomllib
     except ModuleNotFoundError:
         raise SystemExit("bench needs Python 3.11, or: pip install tomli") from None
 
@@ -23,7 +24,8 @@ def load(path: Path) -> dict[str, Any]:
     """Read the document in `path`; an error names the file."""
     try:
         with path.open("rb") as stream:
-            return tomllib.load(stream)
+            document: dict[str, Any] = tomllib.load(stream)
+            return document
     except OSError as error:
         raise BenchError(f"{path}: {error.strerror}") from error
     except tomllib.TOMLDecodeError as error:

@@ -1,8 +1,9 @@
 //! Arrays in memory, made before a clock starts: pseudo-random integers, or the pixels of a file in native order.
 //!
-//! Every array is memory of its own from the system, touched first by the one thread that fills it. `huge_pages` asks
-//! for pages of 2 MiB (MADV_HUGEPAGE): a sum over 4 KiB pages spends part of its time looking addresses up, which the
-//! page cache, reached through the system's own map of all memory, does not. Two arrays that are compared get the same.
+//! Every array is memory of its own from the system, touched first by the one thread that fills it. `pages` asks for
+//! "2 MiB" (MADV_HUGEPAGE) or "4 KiB" ones: a sum over small pages may spend part of its time looking addresses up,
+//! which a read from the page cache, through the system's own map of all memory, does not. Two arrays that are compared
+//! get the same. A system without huge pages gives small ones to all; the host's `huge_pages` in the record tells.
 
 use crate::byte_order;
 use memmap2::{Advice, MmapMut, MmapOptions};
@@ -20,7 +21,7 @@ impl Array {
     fn new(bytes: usize, huge_pages: bool) -> Result<Array, String> {
         let memory = MmapOptions::new().len(bytes).map_anon().map_err(|e| e.to_string())?;
         let advice = if huge_pages { Advice::HugePage } else { Advice::NoHugePage };
-        memory.advise(advice).map_err(|e| format!("{advice:?}: {e}"))?;
+        let _ = memory.advise(advice); // EINVAL where the system has no huge pages
         Ok(Array { memory })
     }
 }
@@ -43,7 +44,7 @@ impl Held {
     /// The array that `request` asks for.
     pub fn make(request: &Value, made_from: String) -> Result<Held, String> {
         let order = byte_order(request["order"].as_str().unwrap_or("native"))?;
-        let huge_pages = request["huge_pages"] == true;
+        let huge_pages = request["pages"] == "2 MiB";
         if request["model"] == "image-sum" {
             let (array, pixel) = image(request, huge_pages)?;
             return Ok(Held { made_from, array, pixel, order: ByteOrder::Native, known_sum: None });
@@ -91,12 +92,11 @@ fn fill(bytes: &mut [u8], pixel: PixelType, order: ByteOrder) -> f64 {
 /// The pixels of the file in native order; the harness, which made the file, says where in it they are.
 fn image(request: &Value, huge_pages: bool) -> Result<(Array, PixelType), String> {
     let path = request["path"].as_str().unwrap_or("");
-    let number = |key: &str| {
-        request["pixels"][key].as_u64().ok_or_else(|| format!("pixels.{key} is no number"))
-    };
     let pixel = pixel_type(request["pixels"]["type"].as_str().unwrap_or(""))?;
-    let mut array = Array::new(number("count")? as usize * pixel.bytes(), huge_pages)?;
-    let offset = number("offset")?;
+    let shape = request["pixels"]["shape"].as_array().ok_or("pixels.shape is no list")?;
+    let count: u64 = shape.iter().filter_map(Value::as_u64).product();
+    let mut array = Array::new(count as usize * pixel.bytes(), huge_pages)?;
+    let offset = request["pixels"]["offset"].as_u64().ok_or("pixels.offset is no number")?;
     #[expect(clippy::disallowed_methods, reason = "a runner beside the project; it names the path")]
     let mut file = std::fs::File::open(path).map_err(|e| format!("{path}: {e}"))?;
     file.seek(SeekFrom::Start(offset))
