@@ -417,6 +417,29 @@ class Image(Pixels):
         """
         return _spectral.plane(self, statistic, channels, section, threads, progress)
 
+    def plane(
+        self,
+        section: Any = None,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Plane:
+        """Return the pixels of a picture, or of one channel of a cube, to draw or to write.
+
+        Parameters
+        ----------
+        section
+            A NumPy index expression that leaves two axes (others of length 1): ``np.s_[10]`` is
+            a channel of a cube. None: everything.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> tf.open("cube.fits")[0].plane(np.s_[2, ::-1]).values[0]
+        array([55., 56., 57., 58., 59.])
+        """
+        return _spectral.picture(self, section, threads, progress)
+
     def moment(
         self,
         order: int,

@@ -186,6 +186,32 @@ def plane(
     return _as_plane(image, arrays[statistic], statistic, unit, axis, sky, where)
 
 
+def picture(image: Pixels, section: Any, threads: int | None, progress: Progress | None) -> Plane:
+    """Return pixels of two axes as they are; others must be cut to one value."""
+    where = resolve(section, image.shape)
+    if image.ndim < 2:
+        raise usage("an image of one axis is no picture", "use read(), or plot the array")
+    axes = [axis for axis, count in enumerate(where.full_shape) if count != 1]
+    for axis in reversed(range(image.ndim)):
+        # A picture of one row is one of x and y all the same.
+        if len(axes) < 2 and axis not in axes:
+            axes.append(axis)
+    if len(axes) > 2:
+        raise usage(
+            f"{len(axes)} axes of the section have more than one pixel, a picture has two",
+            "choose one pixel of the others: plane(np.s_[10]) is a channel of a cube",
+        )
+    axes.sort()
+    values = image.read(where, dtype="float64", threads=threads, progress=progress)
+    header = sub_header(
+        image.header, [image.ndim - axes[1], image.ndim - axes[0]], list(reversed(where.ranges))
+    )
+    if image.unit:
+        header = header.replaced({"BUNIT": image.unit})
+    shape = (where.full_shape[axes[0]], where.full_shape[axes[1]])
+    return Plane(values.reshape(shape), image.unit, header, "pixels")
+
+
 def moment(
     image: Pixels,
     order: int,

@@ -9,8 +9,6 @@ import numpy as np
 
 from tachyfits import File, Image, Plane, statistics
 from tachyfits._errors import usage
-from tachyfits._section import resolve
-from tachyfits._subheader import sub_header
 from tachyfits.cli._common import (
     ChannelsOption,
     Common,
@@ -127,7 +125,7 @@ def _plane(
                 f"{image.file.name}: HDU {image.index} is a picture: there is nothing to collapse",
                 "leave --statistic and --channels out",
             )
-        return _picture(image, index, progress)
+        return image.plane(index, progress=progress)
     options: dict[str, Any] = {
         "channels": slice_of(channels, image),
         "section": index,
@@ -137,20 +135,6 @@ def _plane(
     if name in MOMENTS:
         return image.moment(MOMENTS[name], **options)
     return image.image(name, **options)
-
-
-def _picture(image: Image, index: Any, progress: Any) -> Plane:
-    """Return an image of two axes (others of length 1) as it is."""
-    axes = [axis for axis, length in enumerate(image.shape) if length > 1]
-    # A picture of one row is still one of x and y.
-    rows, columns = axes if len(axes) == 2 else (image.ndim - 2, image.ndim - 1)
-    where = resolve(index, image.shape)
-    values = image.read(index, dtype="float64", progress=progress)
-    ranges = list(reversed(where.ranges))
-    header = sub_header(image.header, [image.ndim - columns, image.ndim - rows], ranges)
-    shape = (where.full_shape[rows], where.full_shape[columns])
-    unit = {"BUNIT": image.unit} if image.unit else {}
-    return Plane(values.reshape(shape), image.unit, header.replaced(unit), "pixels")
 
 
 def _draw(plane: Plane, output: str, *, overwrite: bool, bare: bool, **drawing: Any) -> None:
