@@ -149,6 +149,7 @@ class Image:
         coordinates: NDArray[np.float64],  # one per pixel along the axis (of the section), in the axis' unit
         section: Section | None = None,
         *,
+        width: float | None = None,  # of a channel, for moment 0; None: the mean spacing of the coordinates (1 for one)
         threads: int = 0,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]: ...

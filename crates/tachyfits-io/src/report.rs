@@ -1,7 +1,7 @@
 //! What a run cost: bytes, and seconds of reading, of computing and of waiting for both.
 
-/// The cost of a [`crate::run`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The cost of a [`crate::run`]; the default is that of nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
     /// The bytes that the tasks asked for.
     pub bytes: u64,

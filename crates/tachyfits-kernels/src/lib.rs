@@ -20,6 +20,7 @@ pub mod naive;
 mod pixel;
 mod rows;
 mod source;
+mod spectral;
 mod stats;
 mod sum;
 
@@ -30,6 +31,7 @@ pub use isa::{Tier, UnknownTier};
 pub use pixel::{Pixel, PixelType};
 pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS};
 pub use source::{ByteOrder, Encoding, Source};
+pub use spectral::SpectralSum;
 pub use stats::{Extremum, Stats};
 pub use sum::Sum;
 

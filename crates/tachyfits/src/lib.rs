@@ -1,1 +1,63 @@
-//! Stub.
+//! The engine: from a FITS file to numbers in one pass over its big-endian bytes.
+//!
+//! - [`FitsFile`] opens a file and knows its HDUs; [`Image`] is the pixels of one of them, read when asked for.
+//! - An operation makes a *plan*: which pixels it needs, in which order, in pieces whose size and order depend on the
+//!   section and the regions alone. The block pipeline of `tachyfits-io` brings the bytes, the kernels of
+//!   `tachyfits-kernels` turn each piece into a mergeable state, and the states are merged in the order of the plan. So
+//!   a result has the same bits for any number of threads, vector tier and storage.
+//! - Axes are in FITS order here: axis 0 is NAXIS1, the fastest. Indices are 0-based.
+//!
+//! ```
+//! use tachyfits::{FitsFile, OpenOptions, RunOptions};
+//! # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
+//! #     "NAXIS1  =                    3", "END"];
+//! # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+//! # bytes.resize(2880, b' ');
+//! # bytes.extend([0, 1, 0, 2, 0, 6]);
+//! # bytes.resize(5760, 0);
+//! let file = FitsFile::from_bytes("three pixels", bytes, &OpenOptions::default())?;
+//! let image = file.image(0)?;
+//! let (stats, _report) = image.stats(&image.whole(), None, &RunOptions::default())?;
+//! assert_eq!((stats[0].count, stats[0].mean(), stats[0].max.unwrap().position), (3, 3.0, 2));
+//! # Ok::<(), tachyfits::Error>(())
+//! ```
+
+mod cutout;
+mod error;
+mod file;
+mod fold;
+mod grid;
+mod groups;
+mod histogram;
+mod image;
+mod lines;
+mod moment;
+mod options;
+mod read;
+mod reduce;
+mod region;
+mod region_lines;
+mod rows;
+mod section;
+mod statistic;
+
+pub use error::{Error, ErrorCode, ErrorKind, Reason, Refusal, error_codes};
+pub use file::{FitsFile, OpenOptions};
+pub use groups::GroupParameters;
+pub use image::Image;
+pub use moment::Coordinates;
+pub use options::RunOptions;
+pub use read::{OutputPixels, ReadAs};
+pub use reduce::Reduced;
+pub use region::{Region, RowSpan};
+pub use section::{AxisRange, Section};
+pub use statistic::{Statistic, Values};
+
+pub use tachyfits_format::{
+    Card, Hdu, HduKind, Header, ImageLayout, Integer, Limits, LinearAxis, Real, StoredType, Value,
+    ValueType, Warning,
+};
+pub use tachyfits_io::{Buffering, OutputFile, Report, StorageKind};
+pub use tachyfits_kernels::{
+    Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,
+};

@@ -1,0 +1,294 @@
+//! The four kinds of error and the engine's own codes. What the layers below found keeps its text; the engine puts the
+//! name of the file in front of it.
+
+use std::fmt;
+
+use tachyfits_format::{Code, FormatError, Kind};
+use tachyfits_io::IoError;
+use tachyfits_kernels::UnknownTier;
+
+/// What sort of thing went wrong: Python has one exception class for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The bytes could not be had or written.
+    Io,
+    /// The bytes are not what the FITS Standard asks for.
+    Format,
+    /// The request does not fit the data.
+    Usage,
+    /// More was asked for than a limit or the memory allows.
+    Limit,
+}
+
+impl ErrorKind {
+    /// The kind in lower case, for lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorKind::Io => "io",
+            ErrorKind::Format => "format",
+            ErrorKind::Usage => "usage",
+            ErrorKind::Limit => "limit",
+        }
+    }
+}
+
+/// Why an operation failed. Its text is one line that says where, what was expected and what was found, and a second
+/// line that says what to do.
+///
+/// ```
+/// use tachyfits::{ErrorKind, FitsFile, OpenOptions};
+/// let error = FitsFile::open("no/such/cube.fits".as_ref(), &OpenOptions::default()).unwrap_err();
+/// assert_eq!((error.kind(), error.code()), (ErrorKind::Io, "io-not-found"));
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// Reading or writing failed.
+    Io(IoError),
+    /// A header or a request about it is wrong.
+    Format {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        error: FormatError,
+    },
+    /// The engine itself refused.
+    Refused(Box<Refusal>),
+}
+
+/// Why the engine refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Which problem it is.
+    pub reason: Reason,
+    /// The file, where one is concerned.
+    pub file: String,
+    /// The HDU, counted from 0.
+    pub hdu: Option<usize>,
+    /// What was expected, as words that follow "expected".
+    pub expected: String,
+    /// What was found, as words that follow "found".
+    pub found: String,
+}
+
+macro_rules! reasons {
+    ($($name:ident = $text:literal, $kind:ident, $meaning:literal, hint $hint:literal;)+) => {
+        /// What the engine refuses.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Reason {
+            $(#[doc = $meaning] $name,)+
+        }
+
+        impl Reason {
+            /// Every reason.
+            pub const ALL: &'static [Reason] = &[$(Reason::$name),+];
+
+            /// Its stable code.
+            pub fn code(self) -> &'static str {
+                match self { $(Reason::$name => $text),+ }
+            }
+
+            /// Its kind.
+            pub fn kind(self) -> ErrorKind {
+                match self { $(Reason::$name => ErrorKind::$kind),+ }
+            }
+
+            /// What it means.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Reason::$name => $meaning),+ }
+            }
+
+            /// What to do about it.
+            pub fn hint(self) -> &'static str {
+                match self { $(Reason::$name => $hint),+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    DataMissing = "data-missing", Format,
+        "The file ends before the pixels that were asked for.",
+        hint "the file is cut short: fetch it again, or ask for a section within the pixels that are there";
+    NoSuchHdu = "no-such-hdu", Usage,
+        "There is no HDU of this number.",
+        hint "HDUs are counted from 0; the list of HDUs shows which there are";
+    NoSuchAxis = "no-such-axis", Usage,
+        "There is no axis of this number, or it is named twice.",
+        hint "name each axis once, within the number of axes of the image";
+    Section = "section", Usage,
+        "A section does not lie within the image.",
+        hint "give one start, count and step per axis that stay within the axis; the step is not 0";
+    Region = "region", Usage,
+        "A region is no region, or cannot be used here.",
+        hint "sizes are positive and numbers finite; regions need both sky axes, the first two, among those reduced";
+    Statistic = "statistic", Usage,
+        "There is no statistic of this name.",
+        hint "use one of: count, nan, sum, mean, rms, std, min, max, min_position, max_position";
+    HistogramRange = "histogram-range", Usage,
+        "The range of a histogram is empty or not finite, or the number of bins is out of range.",
+        hint "give low < high, both finite, and between 1 and 16777216 bins";
+    Moment = "moment", Usage,
+        "A moment cannot be computed with these coordinates.",
+        hint "the order is 0, 1 or 2; give one finite coordinate per pixel along the axis";
+    Output = "output", Usage,
+        "The array to read into has another size than the section.",
+        hint "make the array as large as the section, of the type that is read";
+    PixelKind = "pixel-kind", Usage,
+        "The pixels cannot be read as this type.",
+        hint "read scaled or floating-point pixels as float32 or float64; \"raw\" gives the stored values of any";
+    Tier = "tier", Usage,
+        "TACHYFITS_TIER names no vector tier of this machine.",
+        hint "unset TACHYFITS_TIER to let tachyfits choose";
+    Memory = "memory", Limit,
+        "The result does not fit in memory.",
+        hint "reduce more axes, or ask for a smaller section";
+}
+
+impl Error {
+    pub(crate) fn refused(
+        reason: Reason,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Error {
+        let (expected, found) = (expected.into(), found.into());
+        Error::Refused(Box::new(Refusal {
+            reason,
+            file: String::new(),
+            hdu: None,
+            expected,
+            found,
+        }))
+    }
+
+    /// The same, with its place.
+    pub(crate) fn at(self, file: &str, hdu: usize) -> Error {
+        match self {
+            Error::Refused(mut refusal) => {
+                refusal.file = file.to_owned();
+                refusal.hdu = Some(hdu);
+                Error::Refused(refusal)
+            }
+            other => other,
+        }
+    }
+
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Io(IoError::Limit { .. } | IoError::Memory { .. }) => ErrorKind::Limit,
+            Error::Io(_) => ErrorKind::Io,
+            Error::Format { error, .. } => match error.kind() {
+                Kind::Format | Kind::Warning => ErrorKind::Format,
+                Kind::Usage => ErrorKind::Usage,
+                Kind::Limit => ErrorKind::Limit,
+            },
+            Error::Refused(refusal) => refusal.reason.kind(),
+        }
+    }
+
+    /// The stable code, for programs and for the documentation.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Io(error) => error.code(),
+            Error::Format { error, .. } => error.code().as_str(),
+            Error::Refused(refusal) => refusal.reason.code(),
+        }
+    }
+
+    /// The error number of the operating system, where it said one.
+    pub fn os_code(&self) -> Option<i32> {
+        match self {
+            Error::Io(error) => error.raw_os_error(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.file.is_empty() {
+            write!(f, "{}: ", self.file)?;
+        }
+        if let Some(hdu) = self.hdu {
+            write!(f, "HDU {hdu} (0-based): ")?;
+        }
+        let (code, hint) = (self.reason.code(), self.reason.hint());
+        write!(f, "expected {}, found {} [{code}]\nhint: {hint}", self.expected, self.found)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io(error) => error.fmt(f),
+            Error::Format { file, error } => write!(f, "{file}: {error}"),
+            Error::Refused(refusal) => refusal.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io(error) => Some(error),
+            Error::Format { error, .. } => Some(error),
+            Error::Refused(_) => None,
+        }
+    }
+}
+
+impl From<IoError> for Error {
+    fn from(error: IoError) -> Error {
+        Error::Io(error)
+    }
+}
+
+impl From<UnknownTier> for Error {
+    fn from(error: UnknownTier) -> Error {
+        Error::refused(
+            Reason::Tier,
+            format!("one of: {}", error.available.join(", ")),
+            format!("TACHYFITS_TIER={:?}", error.asked),
+        )
+    }
+}
+
+/// One line of the list of errors and warnings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorCode {
+    /// The stable code.
+    pub code: &'static str,
+    /// "io", "format", "usage", "limit" or "warning".
+    pub kind: &'static str,
+    /// What it means, or an example of it.
+    pub meaning: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// Every code that an error or a warning can have.
+///
+/// ```
+/// assert!(tachyfits::error_codes().iter().any(|row| row.code == "data-missing"));
+/// ```
+pub fn error_codes() -> Vec<ErrorCode> {
+    let refused = Reason::ALL.iter().map(|reason| ErrorCode {
+        code: reason.code(),
+        kind: reason.kind().as_str(),
+        meaning: reason.meaning().to_owned(),
+        hint: reason.hint().to_owned(),
+    });
+    let format = tachyfits_format::codes().iter().map(|code: &Code| ErrorCode {
+        code: code.as_str(),
+        kind: code.kind().as_str(),
+        meaning: code.meaning().to_owned(),
+        hint: code.hint().to_owned(),
+    });
+    let io = IoError::examples().into_iter().map(|error| {
+        let (code, meaning, hint) = (error.code(), error.message(), error.hint().to_owned());
+        ErrorCode { code, kind: Error::Io(error).kind().as_str(), meaning, hint }
+    });
+    refused.chain(format).chain(io).collect()
+}

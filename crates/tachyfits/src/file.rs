@@ -1,0 +1,146 @@
+//! An open FITS file: its storage and its HDUs. Opening reads the headers and nothing else.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tachyfits_format::{Hdu, Limits, ReadOptions, Step, Walker, Warning};
+use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
+
+use crate::error::{Error, Reason};
+use crate::image::Image;
+
+/// How a file is opened.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// Refuse what the Standard does not allow, instead of reading it with a warning.
+    pub strict: bool,
+    /// How bytes are read.
+    pub storage: StorageKind,
+    /// What the headers may ask for.
+    pub limits: Limits,
+    /// How much of compressed input is kept, and where.
+    pub spool: SpoolOptions,
+}
+
+/// An open FITS file.
+#[derive(Clone, Debug)]
+pub struct FitsFile {
+    storage: Arc<dyn Storage>,
+    hdus: Vec<Arc<Hdu>>,
+    warnings: Vec<Warning>,
+}
+
+impl FitsFile {
+    /// Opens a file by name; `.fits.gz` content is inflated.
+    ///
+    /// # Errors
+    /// If the file cannot be read, its first HDU is no FITS, or, with `strict`, anything departs from the Standard.
+    /// An HDU that cannot be read after the first is a warning: those before it stay readable.
+    pub fn open(path: &Path, options: &OpenOptions) -> Result<FitsFile, Error> {
+        FitsFile::from_storage(open_with(path, options.storage, &options.spool)?, options)
+    }
+
+    /// Opens the bytes of a file.
+    ///
+    /// # Errors
+    /// As [`FitsFile::open`].
+    pub fn from_bytes(
+        name: &str,
+        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+        options: &OpenOptions,
+    ) -> Result<FitsFile, Error> {
+        FitsFile::from_storage(Arc::new(MemoryStorage::new(name, bytes)), options)
+    }
+
+    fn from_storage(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<FitsFile, Error> {
+        let read = ReadOptions { strict: options.strict, limits: options.limits.clone() };
+        let mut walker = Walker::new(read, storage.bytes());
+        let mut hdus = Vec::new();
+        let mut warnings = Vec::new();
+        let mut buffer = Vec::new();
+        loop {
+            match walker.step() {
+                Ok(Step::Read { offset, bytes }) => {
+                    buffer.resize(bytes, 0);
+                    storage.read_exact_at(offset, &mut buffer)?;
+                    walker.supply(&buffer);
+                }
+                Ok(Step::Hdu(hdu)) => hdus.push(Arc::new(*hdu)),
+                Ok(Step::Done) => break,
+                Err(error) if hdus.is_empty() || options.strict => {
+                    return Err(Error::Format { file: storage.name().to_owned(), error });
+                }
+                Err(error) => {
+                    warnings.push(Warning::from(error));
+                    break;
+                }
+            }
+        }
+        warnings.splice(0..0, walker.warnings().iter().cloned());
+        Ok(FitsFile { storage, hdus, warnings })
+    }
+
+    /// The name: a path, or what [`FitsFile::from_bytes`] was given.
+    pub fn name(&self) -> &str {
+        self.storage.name()
+    }
+
+    /// Size in bytes, inflated.
+    pub fn bytes(&self) -> u64 {
+        self.storage.bytes()
+    }
+
+    /// How bytes are read: "positioned", "mapped", "direct" or "memory".
+    pub fn storage(&self) -> &'static str {
+        self.storage.kind()
+    }
+
+    /// How the file departs from the Standard.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// The HDUs in file order.
+    pub fn hdus(&self) -> &[Arc<Hdu>] {
+        &self.hdus
+    }
+
+    /// One HDU.
+    ///
+    /// # Errors
+    /// [`Reason::NoSuchHdu`].
+    pub fn hdu(&self, index: usize) -> Result<&Arc<Hdu>, Error> {
+        self.hdus.get(index).ok_or_else(|| {
+            let expected = format!("an HDU from 0 to {}", self.hdus.len().saturating_sub(1));
+            let refused = Error::refused(Reason::NoSuchHdu, expected, index.to_string());
+            refused.at(self.name(), index)
+        })
+    }
+
+    /// The pixels of one HDU.
+    ///
+    /// # Errors
+    /// If there is no such HDU, it holds no pixels, or its scaling keywords are no numbers.
+    pub fn image(&self, index: usize) -> Result<Image, Error> {
+        let hdu = self.hdu(index)?;
+        let layout =
+            hdu.image().map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
+        Ok(Image::new(Arc::clone(&self.storage), Arc::clone(hdu), layout))
+    }
+
+    /// The header blocks of an HDU as they stand in the file.
+    ///
+    /// # Errors
+    /// If there is no such HDU or reading fails.
+    pub fn header_bytes(&self, index: usize) -> Result<Vec<u8>, Error> {
+        let hdu = self.hdu(index)?;
+        let end = hdu.data_offset.min(self.bytes());
+        let mut bytes = vec![0; end.saturating_sub(hdu.header_offset) as usize];
+        self.storage.read_exact_at(hdu.header_offset, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    pub(crate) fn bytes_of(&self) -> &dyn Storage {
+        &*self.storage
+    }
+}

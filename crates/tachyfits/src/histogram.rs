@@ -1,0 +1,72 @@
+//! Histograms of a section or of regions. Counts are integers, so workers keep histograms of their own, which are added
+//! up at the end in any order.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tachyfits_io::Report;
+use tachyfits_kernels::{Histogram, HistogramRange};
+
+use crate::error::{Error, Reason};
+use crate::image::{Image, tier};
+use crate::lines::LineReads;
+use crate::options::RunOptions;
+use crate::region::Region;
+use crate::section::Section;
+
+impl Image {
+    /// Counts the pixels of a section in equal bins over `low..=high`; with regions, those of every plane that lie in
+    /// any of them, each once.
+    ///
+    /// # Errors
+    /// [`Reason::HistogramRange`]; otherwise as [`Image::stats`].
+    pub fn histogram(
+        &self,
+        (low, high): (f64, f64),
+        bins: usize,
+        section: &Section,
+        regions: Option<&[Region]>,
+        options: &RunOptions<'_>,
+    ) -> Result<(Histogram, Report), Error> {
+        let range = HistogramRange::new(low, high, bins).ok_or_else(|| {
+            let most = HistogramRange::MOST_BINS;
+            let expected = format!("low < high, both finite, and 1 to {most} bins");
+            let found = format!("{bins} bins from {low} to {high}");
+            self.refused(Reason::HistogramRange, expected, found)
+        })?;
+        let reduced = vec![true; self.axes().len()];
+        let lines = self.lines(section, &reduced, regions, true)?;
+        let (encoding, tier, pixels) = (self.encoding(), tier()?, self.pixel_bytes());
+        let counted: Mutex<Vec<Arc<Mutex<Histogram>>>> = Mutex::new(Vec::new());
+        let begin = || {
+            let own = Arc::new(Mutex::new(Histogram::new(range.clone())));
+            lock(&counted).push(Arc::clone(&own));
+            (own, Vec::new())
+        };
+        let report = self.run(
+            &LineReads { lines: &*lines, pixels },
+            lines.pixels(),
+            options,
+            begin,
+            |(histogram, gathered), task, fetched| {
+                let mut histogram = lock(histogram);
+                let mut piece = 0;
+                lines.visit(task, &mut |line| {
+                    let bytes = line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
+                    histogram.accumulate(bytes, &encoding, tier);
+                });
+                Ok(())
+            },
+            |_task, ()| Ok(()),
+        )?;
+        let mut total = Histogram::new(range.clone());
+        for own in lock(&counted).iter() {
+            // The ranges are equal, so it is always added.
+            total.merge(&lock(own));
+        }
+        Ok((total, report))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

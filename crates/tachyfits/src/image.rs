@@ -1,0 +1,211 @@
+//! The pixels of one HDU: their shape and meaning, and the way from a plan to the pipeline.
+
+use std::sync::Arc;
+
+use tachyfits_format::{Hdu, ImageLayout, LinearAxis, ValueType};
+use tachyfits_io::{Fetched, Report, Storage, Tasks};
+use tachyfits_kernels::{ByteOrder, Encoding, PixelType, Tier};
+
+use crate::error::{Error, Reason};
+use crate::lines::PixelBytes;
+use crate::options::{Progress, RunOptions};
+use crate::section::{AxisRange, Section};
+
+/// The pixels of one HDU, read when asked for.
+#[derive(Clone, Debug)]
+pub struct Image {
+    storage: Arc<dyn Storage>,
+    hdu: Arc<Hdu>,
+    layout: ImageLayout,
+}
+
+impl Image {
+    pub(crate) fn new(storage: Arc<dyn Storage>, hdu: Arc<Hdu>, layout: ImageLayout) -> Image {
+        Image { storage, hdu, layout }
+    }
+
+    /// Lengths of the axes in FITS order; empty without data.
+    pub fn axes(&self) -> &[u64] {
+        &self.layout.axes
+    }
+
+    /// What the header says of the pixels.
+    pub fn layout(&self) -> &ImageLayout {
+        &self.layout
+    }
+
+    /// The HDU that they are in.
+    pub fn hdu(&self) -> &Hdu {
+        &self.hdu
+    }
+
+    /// The file's name.
+    pub fn file_name(&self) -> &str {
+        self.storage.name()
+    }
+
+    /// The type of a pixel with the unsigned and signed-byte conventions applied, before any scaling.
+    pub fn pixel_type(&self) -> PixelType {
+        let layout = &self.layout;
+        if layout.scaled { stored_type(layout) } else { pixel_type(layout.value) }
+    }
+
+    /// The type of a pixel as it is stored, no convention applied.
+    pub fn stored_type(&self) -> PixelType {
+        stored_type(&self.layout)
+    }
+
+    /// A pixel stands for itself: there is neither scaling nor BLANK.
+    pub fn is_plain(&self) -> bool {
+        !self.layout.scaled && self.layout.blank.is_none()
+    }
+
+    /// One linear world axis.
+    ///
+    /// # Errors
+    /// If there is no such axis or its keywords are no numbers. `axis` is 0 for NAXIS1.
+    pub fn linear_axis(&self, axis: usize) -> Result<LinearAxis, Error> {
+        self.check_axis(axis)?;
+        let named = |error| Error::Format { file: self.file_name().to_owned(), error };
+        self.hdu.linear_axis(axis + 1).map_err(named)
+    }
+
+    /// The section of every pixel.
+    pub fn whole(&self) -> Section {
+        Section::whole(self.axes())
+    }
+
+    /// A section: one range per axis, in FITS order.
+    ///
+    /// # Errors
+    /// [`Reason::Section`] unless every pixel is within the image.
+    pub fn section(&self, ranges: &[AxisRange]) -> Result<Section, Error> {
+        Section::new(self.axes(), ranges).map_err(|error| self.place(error))
+    }
+
+    pub(crate) fn check_axis(&self, axis: usize) -> Result<(), Error> {
+        let count = self.axes().len();
+        if axis < count {
+            return Ok(());
+        }
+        let expected = format!("an axis from 0 to {} (0 is NAXIS1)", count.saturating_sub(1));
+        Err(self.refused(Reason::NoSuchAxis, expected, axis.to_string()))
+    }
+
+    pub(crate) fn refused(
+        &self,
+        reason: Reason,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Error {
+        self.place(Error::refused(reason, expected, found))
+    }
+
+    fn place(&self, error: Error) -> Error {
+        error.at(self.file_name(), self.hdu.index)
+    }
+
+    /// What the bytes of a pixel mean.
+    pub(crate) fn encoding(&self) -> Encoding {
+        Encoding {
+            pixel: self.pixel_type(),
+            order: ByteOrder::BigEndian,
+            scaling: self.layout.scaled.then_some((self.layout.scale, self.layout.zero)),
+            blank: self.layout.blank,
+        }
+    }
+
+    pub(crate) fn pixel_bytes(&self) -> PixelBytes {
+        let size = self.layout.stored.bytes() as u64;
+        PixelBytes { offset: self.layout.data_offset, size }
+    }
+
+    /// Checks that the file goes as far as this pixel.
+    pub(crate) fn check_present(&self, last_pixel: Option<u64>) -> Result<(), Error> {
+        let present = self.layout.pixels_present;
+        match last_pixel {
+            Some(last) if last >= present => {
+                let size = self.layout.stored.bytes() as u64;
+                let expected = format!(
+                    "{} bytes of data up to the last pixel asked for ({} of the whole image)",
+                    (u128::from(last) + 1) * u128::from(size),
+                    u128::from(self.layout.pixels) * u128::from(size),
+                );
+                let found = format!(
+                    "{} bytes, {present} whole pixels, before the file ends",
+                    self.hdu.data_bytes_present
+                );
+                Err(self.refused(Reason::DataMissing, expected, found))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs the tasks of a plan over `pixels` pixels.
+    pub(crate) fn run<W, R: Send>(
+        &self,
+        tasks: &dyn Tasks,
+        pixels: u64,
+        options: &RunOptions<'_>,
+        scratch: impl Fn() -> W + Sync,
+        work: impl Fn(&mut W, u64, &Fetched<'_>) -> Result<R, Error> + Sync,
+        merge: impl FnMut(u64, R) -> Result<(), Error> + Send,
+    ) -> Result<Report, Error> {
+        let total = pixels.saturating_mul(self.pixel_bytes().size);
+        let progress = Progress { options: *options, total };
+        let run = tachyfits_io::RunOptions {
+            threads: options.threads,
+            buffering: options.buffering,
+            readers: 0,
+            watch: options.progress.is_some().then_some(&progress),
+        };
+        tachyfits_io::run(&*self.storage, tasks, &run, scratch, work, merge)
+    }
+}
+
+/// The vector tier in use.
+pub(crate) fn tier() -> Result<Tier, Error> {
+    Ok(Tier::current()?)
+}
+
+/// The error for a result that does not fit in memory.
+pub(crate) fn no_memory(what: &str, bytes: u128) -> Error {
+    Error::refused(Reason::Memory, format!("memory for {what}"), format!("{bytes} bytes needed"))
+}
+
+/// A vector of `count` copies, or an error when memory is short.
+pub(crate) fn filled<T: Clone>(count: u64, value: T, what: &str) -> Result<Vec<T>, Error> {
+    let refused = || no_memory(what, u128::from(count) * size_of::<T>() as u128);
+    let length = usize::try_from(count).map_err(|_| refused())?;
+    let mut values = Vec::new();
+    values.try_reserve_exact(length).map_err(|_| refused())?;
+    values.resize(length, value);
+    Ok(values)
+}
+
+fn pixel_type(value: ValueType) -> PixelType {
+    match value {
+        ValueType::U8 => PixelType::U8,
+        ValueType::I8 => PixelType::I8,
+        ValueType::I16 => PixelType::I16,
+        ValueType::U16 => PixelType::U16,
+        ValueType::I32 => PixelType::I32,
+        ValueType::U32 => PixelType::U32,
+        ValueType::I64 => PixelType::I64,
+        ValueType::U64 => PixelType::U64,
+        ValueType::F32 => PixelType::F32,
+        ValueType::F64 => PixelType::F64,
+    }
+}
+
+fn stored_type(layout: &ImageLayout) -> PixelType {
+    use tachyfits_format::StoredType;
+    match layout.stored {
+        StoredType::U8 => PixelType::U8,
+        StoredType::I16 => PixelType::I16,
+        StoredType::I32 => PixelType::I32,
+        StoredType::I64 => PixelType::I64,
+        StoredType::F32 => PixelType::F32,
+        StoredType::F64 => PixelType::F64,
+    }
+}

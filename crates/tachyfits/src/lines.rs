@@ -1,0 +1,208 @@
+//! Lines: runs of equally spaced pixels, and plans that are sequences of them.
+//!
+//! A plan for a reduction whose innermost loop is reduced is a sequence of [`Line`]s in a fixed order. Each becomes a
+//! state of its own, and the states are merged in that order; how lines are grouped into tasks changes nothing.
+
+use std::ops::Range;
+
+use tachyfits_io::{Fetched, Tasks};
+use tachyfits_kernels::{LEAF_PIXELS, gather};
+
+use crate::grid::{Grid, Loop, Outer};
+
+/// The most pixels of a line: it becomes a state of its own. 1 MiB of f32, which the second-level cache holds.
+pub(crate) const LINE_PIXELS: u64 = 1 << 18;
+
+/// The most lines of a task.
+const LINES_PER_TASK: u64 = 256;
+
+/// Pixels further apart than this are read one by one: a page of the page cache.
+const FAR_BYTES: u64 = 4096;
+
+/// How pixels lie in the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PixelBytes {
+    /// Where the first pixel begins.
+    pub(crate) offset: u64,
+    /// Bytes of a pixel.
+    pub(crate) size: u64,
+}
+
+/// Equally spaced pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    /// File pixel.
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+    /// From one to the next; negative when they go backwards.
+    pub(crate) stride: i64,
+}
+
+impl Stretch {
+    /// Read as one range, with what lies between the pixels.
+    fn is_near(&self, size: u64) -> bool {
+        self.stride.unsigned_abs() * size <= FAR_BYTES
+    }
+
+    /// Appends the byte ranges of the pixels.
+    pub(crate) fn ranges(&self, pixels: PixelBytes, ranges: &mut Vec<Range<u64>>) {
+        let bytes = |first: u64, count: u64| {
+            let start = pixels.offset + first * pixels.size;
+            start..start + count * pixels.size
+        };
+        if self.count == 0 {
+            return;
+        }
+        if self.is_near(pixels.size) {
+            let steps = (self.count - 1) * self.stride.unsigned_abs();
+            let lowest = if self.stride < 0 { self.first - steps } else { self.first };
+            ranges.push(bytes(lowest, steps + 1));
+        } else {
+            let pixel = |index: u64| self.first.wrapping_add_signed(self.stride * index as i64);
+            ranges.extend((0..self.count).map(|index| bytes(pixel(index), 1)));
+        }
+    }
+
+    /// The pixels side by side, from ranges that were fetched: `piece` is the number of the first, and is moved on.
+    pub(crate) fn collect<'a>(
+        &self,
+        fetched: &'a Fetched<'_>,
+        piece: &mut usize,
+        size: u64,
+        gathered: &'a mut Vec<u8>,
+    ) -> &'a [u8] {
+        if self.count == 0 {
+            return &[];
+        }
+        let size_bytes = size as usize;
+        if self.is_near(size) {
+            let bytes = fetched.piece(*piece);
+            *piece += 1;
+            if self.stride == 1 || self.count == 1 {
+                return bytes;
+            }
+            gathered.resize(self.count as usize * size_bytes, 0);
+            gather(bytes, size_bytes, self.stride, gathered);
+        } else {
+            gathered.clear();
+            for index in 0..self.count as usize {
+                gathered.extend_from_slice(fetched.piece(*piece + index));
+            }
+            *piece += self.count as usize;
+        }
+        gathered
+    }
+}
+
+/// Pixels of one output, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) stretch: Stretch,
+    pub(crate) output: u64,
+    /// Linear index of the first pixel among the reduced ones; those of the others follow.
+    pub(crate) position: u64,
+}
+
+/// A plan made of lines.
+pub(crate) trait Lines: Sync {
+    /// How many tasks they are grouped into.
+    fn tasks(&self) -> u64;
+    /// The lines of one task, in order.
+    fn visit(&self, task: u64, line: &mut dyn FnMut(Line));
+    /// The lines of an output follow each other.
+    fn is_sequential(&self) -> bool;
+    /// Pixels in all.
+    fn pixels(&self) -> u64;
+}
+
+/// The reads of lines.
+pub(crate) struct LineReads<'a> {
+    pub(crate) lines: &'a dyn Lines,
+    pub(crate) pixels: PixelBytes,
+}
+
+impl Tasks for LineReads<'_> {
+    fn len(&self) -> u64 {
+        self.lines.tasks()
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        self.lines.visit(index, &mut |line| line.stretch.ranges(self.pixels, ranges));
+    }
+}
+
+/// The lines of a section.
+#[derive(Clone, Debug)]
+pub(crate) struct GridLines {
+    inner: Loop,
+    outer: Outer,
+    /// Pixels of a line, but of the last of a loop.
+    length: u64,
+    lines_per_loop: u64,
+    lines_per_task: u64,
+    lines: u64,
+    sequential: bool,
+    pixels: u64,
+}
+
+impl GridLines {
+    /// Lines along the innermost loop, whose kind is `reduced`.
+    pub(crate) fn new(grid: &Grid, reduced: bool, size: u64) -> GridLines {
+        let (inner, outer) = grid.split_innermost(reduced);
+        let stride = inner.stride.unsigned_abs();
+        let near = stride * size <= FAR_BYTES;
+        // Pixels of the file that are read for one of the line.
+        let cost = if near { stride } else { FAR_BYTES / size };
+        let leaf = LEAF_PIXELS as u64;
+        let length = (LINE_PIXELS / cost / leaf * leaf).max(leaf);
+        let lines_per_loop = inner.count.div_ceil(length);
+        let lines_per_task = match lines_per_loop {
+            0 | 1 => (LINE_PIXELS / (cost * inner.count.max(1))).clamp(1, LINES_PER_TASK),
+            _ => 1,
+        };
+        let lines = outer.count() * lines_per_loop;
+        let kept_after_reduced =
+            outer.loops.iter().skip_while(|level| level.reduced).all(|level| !level.reduced);
+        GridLines {
+            inner,
+            length,
+            lines_per_loop,
+            lines_per_task,
+            lines,
+            sequential: kept_after_reduced,
+            pixels: outer.count() * inner.count,
+            outer,
+        }
+    }
+
+    fn line(&self, index: u64) -> Line {
+        let (run, part) = (index / self.lines_per_loop, index % self.lines_per_loop);
+        let place = self.outer.place(run);
+        let before = part * self.length;
+        let first = place.pixel.wrapping_add_signed(self.inner.stride * before as i64);
+        let count = self.length.min(self.inner.count - before);
+        let stretch = Stretch { first, count, stride: self.inner.stride };
+        Line { stretch, output: place.output, position: place.position + before }
+    }
+}
+
+impl Lines for GridLines {
+    fn tasks(&self) -> u64 {
+        self.lines.div_ceil(self.lines_per_task)
+    }
+
+    fn visit(&self, task: u64, line: &mut dyn FnMut(Line)) {
+        let first = task * self.lines_per_task;
+        for index in first..self.lines.min(first + self.lines_per_task) {
+            line(self.line(index));
+        }
+    }
+
+    fn is_sequential(&self) -> bool {
+        self.sequential
+    }
+
+    fn pixels(&self) -> u64 {
+        self.pixels
+    }
+}

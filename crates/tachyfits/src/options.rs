@@ -1,0 +1,31 @@
+//! What every operation on pixels takes besides its own request.
+
+use std::ops::ControlFlow;
+
+use tachyfits_io::{Buffering, Watch};
+
+/// How an operation runs. Nothing here changes a result.
+#[derive(Clone, Copy, Default)]
+pub struct RunOptions<'a> {
+    /// Worker threads; 0 is one per processor.
+    pub threads: usize,
+    /// How reading and computing are arranged.
+    pub buffering: Buffering,
+    /// Called now and then with (bytes done, bytes in all), on any thread; [`ControlFlow::Break`] cancels.
+    pub progress: Option<&'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync)>,
+}
+
+/// The progress function as the pipeline calls it, which does not know the total.
+pub(crate) struct Progress<'a> {
+    pub(crate) options: RunOptions<'a>,
+    pub(crate) total: u64,
+}
+
+impl Watch for Progress<'_> {
+    fn progress(&self, bytes_done: u64) -> ControlFlow<()> {
+        match self.options.progress {
+            Some(progress) => progress(bytes_done.min(self.total), self.total),
+            None => ControlFlow::Continue(()),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Reading pixels into native arrays: each task of the plan fills its own part of the output.
+
+use std::sync::{Mutex, PoisonError};
+
+use tachyfits_io::Report;
+use tachyfits_kernels::{Encoding, PixelType, decode_f32, decode_f64, decode_native};
+
+use crate::error::{Error, Reason};
+use crate::grid::Grid;
+use crate::image::{Image, tier};
+use crate::lines::{GridLines, LineReads, Lines};
+use crate::options::RunOptions;
+use crate::section::Section;
+
+/// What pixels are read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReadAs {
+    /// Physical values, computed in f64 and rounded once; NaN where undefined.
+    Float32,
+    /// Physical values; NaN where undefined.
+    Float64,
+    /// The pixels themselves, the unsigned and signed-byte conventions applied; BLANK pixels as they are.
+    Exact,
+    /// The stored numbers.
+    Raw,
+}
+
+/// A native array to read into: one element per pixel of the section, the first axis the fastest.
+#[derive(Debug)]
+pub enum OutputPixels<'a> {
+    /// 32-bit floats.
+    Float32(&'a mut [f32]),
+    /// 64-bit floats.
+    Float64(&'a mut [f64]),
+    /// Integers of the type of [`Image::read_type`], as bytes.
+    Bytes(&'a mut [u8]),
+}
+
+impl Image {
+    /// The type that pixels have when they are read so.
+    ///
+    /// # Errors
+    /// [`Reason::PixelKind`] when scaled pixels are to be read exactly.
+    pub fn read_type(&self, read: ReadAs) -> Result<PixelType, Error> {
+        match read {
+            ReadAs::Float32 => Ok(PixelType::F32),
+            ReadAs::Float64 => Ok(PixelType::F64),
+            ReadAs::Raw => Ok(self.stored_type()),
+            ReadAs::Exact if !self.layout().scaled => Ok(self.pixel_type()),
+            ReadAs::Exact => {
+                let layout = self.layout();
+                let found = format!("BSCALE = {} and BZERO = {}", layout.scale, layout.zero);
+                Err(self.refused(Reason::PixelKind, "pixels that are not scaled", found))
+            }
+        }
+    }
+
+    /// What pixels are read as unless one asks otherwise: f64 where they are scaled or may be BLANK, else themselves.
+    pub fn default_read(&self) -> ReadAs {
+        match (self.is_plain(), self.pixel_type()) {
+            (false, _) | (true, PixelType::F64) => ReadAs::Float64,
+            (true, PixelType::F32) => ReadAs::Float32,
+            (true, _) => ReadAs::Exact,
+        }
+    }
+
+    /// Reads a section.
+    ///
+    /// NaN payloads and -0.0 arrive bit for bit where nothing is scaled and the type stays the same.
+    ///
+    /// # Errors
+    /// [`Reason::Output`] when the array has another size or type; otherwise as [`Image::stats`].
+    pub fn read(
+        &self,
+        section: &Section,
+        read: ReadAs,
+        out: OutputPixels<'_>,
+        options: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let (pixel, tier) = (self.read_type(read)?, tier()?);
+        let encoding = match read {
+            ReadAs::Float32 | ReadAs::Float64 => self.encoding(),
+            ReadAs::Exact | ReadAs::Raw => Encoding::plain(pixel),
+        };
+        match (out, pixel) {
+            (OutputPixels::Float32(out), PixelType::F32) => {
+                let decode =
+                    |bytes: &[u8], out: &mut [f32]| decode_f32(bytes, &encoding, tier, out);
+                self.fill(section, out, 1, options, decode)
+            }
+            (OutputPixels::Float64(out), PixelType::F64) => {
+                let decode =
+                    |bytes: &[u8], out: &mut [f64]| decode_f64(bytes, &encoding, tier, out);
+                self.fill(section, out, 1, options, decode)
+            }
+            (OutputPixels::Bytes(out), pixel) if !pixel.is_float() => {
+                let decode = |bytes: &[u8], out: &mut [u8]| decode_native(bytes, pixel, tier, out);
+                self.fill(section, out, pixel.bytes(), options, decode)
+            }
+            (_, pixel) => {
+                let expected = format!("an array of {pixel:?}");
+                Err(self.refused(Reason::Output, expected, "one of another type"))
+            }
+        }
+    }
+
+    /// Fills `out`, which has `width` elements per pixel, by decoding line by line.
+    fn fill<T: Send>(
+        &self,
+        section: &Section,
+        out: &mut [T],
+        width: usize,
+        options: &RunOptions<'_>,
+        decode: impl Fn(&[u8], &mut [T]) + Sync,
+    ) -> Result<Report, Error> {
+        let wanted = u128::from(section.pixels()) * width as u128;
+        if out.len() as u128 != wanted {
+            let found = format!("{} elements", out.len());
+            return Err(self.refused(Reason::Output, format!("{wanted} elements"), found));
+        }
+        let grid = Grid::new(self.axes(), section, &vec![false; self.axes().len()]);
+        self.check_present(grid.last_pixel())?;
+        let pixels = self.pixel_bytes();
+        let lines = GridLines::new(&grid, false, pixels.size);
+        let parts = parts(out, &lines, width);
+        self.run(
+            &LineReads { lines: &lines, pixels },
+            lines.pixels(),
+            options,
+            Vec::new,
+            |gathered, task, fetched| {
+                let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
+                let (mut piece, mut done) = (0, 0);
+                lines.visit(task, &mut |line| {
+                    let bytes = line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
+                    let end = done + line.stretch.count as usize * width;
+                    decode(bytes, &mut part[done..end]);
+                    done = end;
+                });
+                Ok(())
+            },
+            |_task, ()| Ok(()),
+        )
+    }
+}
+
+/// Cuts the output into the part of each task.
+fn parts<'a, T>(out: &'a mut [T], lines: &GridLines, width: usize) -> Vec<Mutex<&'a mut [T]>> {
+    let mut rest = out;
+    let mut parts = Vec::new();
+    for task in 0..lines.tasks() {
+        let mut pixels = 0;
+        lines.visit(task, &mut |line| pixels += line.stretch.count as usize);
+        let (part, later) = rest.split_at_mut(pixels * width);
+        parts.push(Mutex::new(part));
+        rest = later;
+    }
+    parts
+}

@@ -1,0 +1,69 @@
+//! Sections: which pixels of an image, as first pixel, count and step per axis.
+
+use crate::error::{Error, Reason};
+
+/// Pixels along one axis: `first`, `first + step`, … , `count` of them, 0-based.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AxisRange {
+    /// The first pixel.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+    /// From one to the next; negative to go backwards, never 0.
+    pub step: i64,
+}
+
+/// A section of an image: one range per axis, in FITS order. Made by [`crate::Image::section`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Section {
+    ranges: Vec<AxisRange>,
+}
+
+impl Section {
+    /// Every pixel.
+    pub(crate) fn whole(axes: &[u64]) -> Section {
+        let ranges = axes.iter().map(|&count| AxisRange { first: 0, count, step: 1 });
+        Section { ranges: ranges.collect() }
+    }
+
+    /// Checks the ranges against the axes of the image.
+    pub(crate) fn new(axes: &[u64], ranges: &[AxisRange]) -> Result<Section, Error> {
+        if ranges.len() != axes.len() {
+            let expected = format!("{} ranges, one per axis", axes.len());
+            return Err(Error::refused(Reason::Section, expected, ranges.len().to_string()));
+        }
+        for (axis, (range, &length)) in ranges.iter().zip(axes).enumerate() {
+            if !range.lies_within(length) {
+                let expected = format!("pixels 0 to {} of NAXIS{}", length.max(1) - 1, axis + 1);
+                let AxisRange { first, count, step } = range;
+                let found = format!("{count} pixels from {first} in steps of {step}");
+                return Err(Error::refused(Reason::Section, expected, found));
+            }
+        }
+        Ok(Section { ranges: ranges.to_vec() })
+    }
+
+    /// The ranges, NAXIS1 first.
+    pub fn ranges(&self) -> &[AxisRange] {
+        &self.ranges
+    }
+
+    /// How many pixels.
+    pub fn pixels(&self) -> u64 {
+        self.ranges.iter().map(|range| range.count).product()
+    }
+}
+
+impl AxisRange {
+    fn lies_within(&self, length: u64) -> bool {
+        if self.step == 0 {
+            return false;
+        }
+        if self.count == 0 {
+            return self.first <= length;
+        }
+        let steps = i128::from(self.count - 1) * i128::from(self.step);
+        let last = i128::from(self.first) + steps;
+        self.first < length && (0..i128::from(length)).contains(&last)
+    }
+}
