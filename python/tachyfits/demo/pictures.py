@@ -11,7 +11,7 @@ from tachyfits.demo.measure import Measured, bright
 from tachyfits.plot import colormap_of, histogram_figure, save_figure, spectrum_figure
 from tachyfits.plot._figure import new_figure, style
 from tachyfits.plot._histogram import draw_histogram
-from tachyfits.plot._plane import cuts, draw_plane, normalisation
+from tachyfits.plot._plane import cuts, draw_plane
 from tachyfits.plot._spectrum import draw_spectra
 
 
@@ -75,12 +75,18 @@ def _overview(image: tf.Image, found: Measured, velocity: tf.Plane) -> object:
         grid = figure.add_gridspec(2, 2, height_ratios=(1.55, 1))
         for column, plane in enumerate((moment0, velocity)):
             stretch, percentile = ("asinh", 99.9) if column == 0 else ("linear", 99)
-            norm = normalisation(stretch, *cuts(plane.values, percentile, None, None))
-            draw_plane(figure, grid[0, column], plane, norm=norm, colormap=colormap_of(None, plane))
+            limits = cuts(plane.values, percentile, None, None)
+            draw_plane(
+                figure,
+                grid[0, column],
+                plane,
+                limits=limits,
+                stretch=stretch,
+                colormap=colormap_of(None, plane),
+            )
         axes = figure.add_subplot(grid[1, 0])
         draw_spectra(axes, found.spectra[:1])
         axes = figure.add_subplot(grid[1, 1])
         if found.histogram is not None:
             draw_histogram(axes, found.histogram, unit=image.unit, log=True)
-        figure.canvas.draw()
     return figure

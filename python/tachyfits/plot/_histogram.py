@@ -47,7 +47,6 @@ def histogram_figure(
         axes = figure.add_subplot()
         draw_histogram(axes, histogram, unit=unit, log=log)
         axes.set_title(title, loc="left")
-        figure.canvas.draw()
     return figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,12 @@ from tachyfits.plot._figure import new_figure, style, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colorbar import Colorbar
     from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
+
+#: A function of arrays, from 0..1 to 0..1.
+Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 STRETCHES = ("linear", "log", "asinh", "sqrt")
 
@@ -68,11 +73,9 @@ def plane_figure(
     with style():
         figure = new_figure(width, height)
         draw_plane(
-            figure, 111, plane, norm=normalisation(stretch, *limits),
+            figure, 111, plane, limits=limits, stretch=stretch,
             colormap=colormap_of(colormap, plane), title=title,
         )  # fmt: skip
-        # The layout is computed in the style that it was drawn in.
-        figure.canvas.draw()
     return figure
 
 
@@ -81,14 +84,20 @@ def draw_plane(
     place: Any,
     plane: Plane,
     *,
-    norm: Normalize,
+    limits: tuple[float, float],
+    stretch: str = "linear",
     colormap: Colormap,
     title: str | None = None,
 ) -> Axes:
-    """Draw a plane into a place (as of ``Figure.add_subplot``) of a figure."""
+    """Draw a plane into a place (as of ``Figure.add_subplot``) of a figure.
+
+    ``limits`` are the values of the first and the last colour, in the plane's unit.
+    """
     sky = _sky(plane)
     axes = figure.add_subplot(place, projection=sky) if sky else figure.add_subplot(place)
-    values = np.ma.masked_invalid(plane.values)
+    unit, factor = _shown(plane)
+    values = np.ma.masked_invalid(plane.values) * factor
+    norm = normalisation(stretch, limits[0] * factor, limits[1] * factor)
     rows, columns = plane.shape
     # wcsaxes counts pixels from 0; a plain axis shows FITS's numbers.
     first = 0.0 if sky else 1.0
@@ -106,7 +115,8 @@ def draw_plane(
         axes.set_xlabel("x [pixel]")
         axes.set_ylabel("y [pixel]")
     bar = figure.colorbar(shown, ax=axes, pad=0.02, fraction=0.046)
-    bar.set_label(with_unit(plane.name or "value", plane.unit))
+    bar.set_label(with_unit(plane.name or "value", unit))
+    _label_colours(bar, norm)
     bar.outline.set_linewidth(0.6)
     axes.set_title(_title(plane) if title is None else title)
     outline = beam_outline(plane.header)
@@ -145,24 +155,54 @@ def normalisation(stretch: str, low: float, high: float) -> Normalize:
     "log" is log(1 + 1000 t) / log(1001), "asinh" is asinh(10 t) / asinh(10), "sqrt" is the square
     root of t, of t from 0 at ``low`` to 1 at ``high``; values outside get the first or last colour.
     """
-    from astropy.visualization import (
-        AsinhStretch,
-        ImageNormalize,
-        LinearStretch,
-        LogStretch,
-        SqrtStretch,
-    )
+    from matplotlib.colors import FuncNorm, Normalize
 
-    shapes = {
-        "linear": LinearStretch(),
-        "log": LogStretch(1000),
-        "asinh": AsinhStretch(0.1),
-        "sqrt": SqrtStretch(),
-    }
-    if stretch not in shapes:
+    if stretch not in STRETCHES:
         raise usage(f"there is no stretch {stretch!r}", f"use one of {', '.join(STRETCHES)}")
-    norm: Normalize = ImageNormalize(vmin=low, vmax=high, stretch=shapes[stretch], clip=True)
-    return norm
+    if stretch == "linear":
+        return Normalize(low, high, clip=True)
+    to_colour, to_value = _CURVES[stretch]
+
+    def forward(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return to_colour(np.clip((values - low) / (high - low), 0.0, 1.0))
+
+    def backward(colours: NDArray[np.float64]) -> NDArray[np.float64]:
+        return low + (high - low) * to_value(np.clip(colours, 0.0, 1.0))
+
+    return FuncNorm((forward, backward), low, high, clip=True)
+
+
+#: Each stretch with its inverse, from 0..1 to 0..1.
+_CURVES: dict[str, tuple[Curve, Curve]] = {
+    "log": (
+        lambda t: np.log1p(1000 * t) / np.log(1001),
+        lambda c: np.expm1(c * np.log(1001)) / 1000,
+    ),
+    "asinh": (
+        lambda t: np.arcsinh(10 * t) / np.arcsinh(10),
+        lambda c: np.sinh(c * np.arcsinh(10)) / 10,
+    ),
+    "sqrt": (np.sqrt, np.square),
+}
+
+
+def _label_colours(bar: Colorbar, norm: Normalize) -> None:
+    """Put the values of a stretched colour bar at equal distances, where none overlap."""
+    from matplotlib.colors import FuncNorm
+
+    if isinstance(norm, FuncNorm):
+        values = np.asarray(norm.inverse(np.linspace(0.0, 1.0, 8)))
+        bar.set_ticks(values.tolist(), labels=[f"{value:.3g}" for value in values])
+        bar.minorticks_off()
+
+
+def _shown(plane: Plane) -> tuple[str | None, float]:
+    """Return the unit to draw a plane in, and its factor: fast gas is in km/s."""
+    unit = plane.unit or ""
+    for metres in ("m/s", "m s-1"):
+        if unit == metres or unit.endswith(f" {metres}"):
+            return f"{unit.removesuffix(metres)}km/s", 1e-3
+    return plane.unit, 1.0
 
 
 def colormap_of(name: str | Colormap | None, plane: Plane) -> Colormap:

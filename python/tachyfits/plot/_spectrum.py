@@ -49,7 +49,6 @@ def spectrum_figure(
         draw_spectra(axes, spectra, labels=labels)
         name = str(spectra[0].header.get("OBJECT") or "").strip()
         axes.set_title(name if title is None else title, loc="left")
-        figure.canvas.draw()
     return figure
 
 
