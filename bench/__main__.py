@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -149,21 +150,31 @@ def run(options: argparse.Namespace) -> int:
         measured.append((definition, results, size))
         verdicts += bars.judge(definition, results)
     verdicts.sort(key=lambda verdict: report.row_order(verdict.bar.row))
-    print(report.aligned(report.table(verdicts, small=options.small)))
-    print("\n" + report.summary(verdicts))
-    for definition, results, size in measured:
-        print(f"\n{definition.name}: {definition.title}")
-        print(report.aligned(report.details(definition, results, size)))
-    used = sorted({c.peer for d in selected for c in d.contestants} & set(known))
-    versions = {n: known[n].version_text() for n in used if known[n].missing() is None}
+    used = [known[n] for n in sorted({c.peer for d in selected for c in d.contestants})]
+    missing = {peer.name: reason for peer in used if (reason := peer.missing())}
+    versions = {peer.name: peer.version_text() for peer in used if peer.name not in missing}
     machine["load_after"] = os.getloadavg()[0]
+    machine["missing_peers"] = ", ".join(missing) or "none"
     folder = destination(options, machine)
     report.write(folder, machine, versions, measured, verdicts, small=options.small)
-    print(f"\nwritten: {folder}/table.md results.json")
-    missing = [f"{name}: {p.missing()}" for name, p in known.items() if p.ours and name in used]
-    for line in (text for text in missing if not text.endswith(": None")):
-        print(f"bench: {line}", file=sys.stderr)
-    return exit_status(verdicts, strict=options.strict_bars)
+    for definition, results, size in measured:
+        print(f"{definition.name}: {definition.title}")
+        print(report.aligned(report.details(definition, results, size)) + "\n")
+    print(report.aligned(report.table(verdicts, small=options.small)))
+    print(f"\n{report.summary(verdicts)}\nwritten: {folder}/table.md results.json", flush=True)
+    wrong = [f"{d.name}: {r.contestant.name}: {r.wrong}" for d, r in each(measured) if r.wrong]
+    for line in [f"WRONG: {text}" for text in wrong]:
+        print(line, file=sys.stderr)
+    for name, reason in missing.items():
+        print(f"MISSING PEER: {name}: {reason}", file=sys.stderr)
+    return exit_status(verdicts, wrong, strict=options.strict_bars)
+
+
+def each(
+    measured: list[tuple[Definition, dict[str, Result], int]],
+) -> Iterator[tuple[Definition, Result]]:
+    """List the contestants of all definitions."""
+    return ((d, result) for d, results, _ in measured for result in results.values())
 
 
 def destination(options: argparse.Namespace, machine: dict[str, Any]) -> Path:
@@ -175,10 +186,10 @@ def destination(options: argparse.Namespace, machine: dict[str, Any]) -> Path:
     return HERE / "record" / f"{machine['date']}-{host.kind(machine)}"
 
 
-def exit_status(verdicts: list[bars.Verdict], *, strict: bool) -> int:
+def exit_status(verdicts: list[bars.Verdict], wrong: list[str], *, strict: bool) -> int:
     """Give the exit status that the verdicts deserve; see the head of this file."""
     outcomes = {verdict.outcome for verdict in verdicts}
-    if bars.WRONG in outcomes or (strict and outcomes & {bars.MISS, bars.NOT_MEASURED}):
+    if wrong or bars.WRONG in outcomes or (strict and outcomes & {bars.MISS, bars.NOT_MEASURED}):
         return 1
     return 2 if any(verdict.ours_missing for verdict in verdicts) else 0
 

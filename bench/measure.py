@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench import BenchError
 from bench.cache import make_warm
 from bench.definitions import Contestant, Definition
 from bench.peers import Peer, Runner, RunnerError
@@ -34,9 +35,14 @@ class Result:
     peak_rss_mb: float | None = None
     worst_error: float | None = None
     wrong: str | None = None  # an answer that is not the expected one, or a failure to answer
-    failed: bool = False  # it gave no answer, and is not asked again
+    failed: bool = False  # it gave no answer
     missing: str | None = None  # not there, or cannot do this: nobody's fault
     cold_rounds: int = 0
+    data_bytes: int = 0  # that a run goes over, as the runner says
+
+    def ended(self) -> bool:
+        """Whether it is not asked again."""
+        return self.failed or self.missing is not None
 
     @property
     def median(self) -> float:
@@ -149,13 +155,13 @@ def run(
         for number in range(rounds):
             for contestant in definition.contestants[:: -1 if number % 2 else 1]:
                 result = results[contestant.name]
-                if result.missing is not None or result.failed:
+                if result.ended():
                     continue
                 if definition.warm_cache and source.path and not make_warm(source.path):
                     result.cold_rounds += 1
                 request = _request(contestant, source, all_threads, small)
                 _one(session, request, result, source.expected, number < definition.warmup)
-                if result.missing or result.failed:
+                if result.ended():
                     say(f"  {contestant.name}: NOT MEASURED: {result.missing or result.wrong}")
             say(f"  round {number + 1} of {rounds} done")
     finally:
@@ -170,8 +176,9 @@ def _note_missing(
     for result in results.values():
         name = result.contestant.peer
         if name not in reasons:
-            unknown = f"there is no peers/{name}/peer.toml"
-            reasons[name] = peers[name].missing() if name in peers else unknown
+            if name not in peers:
+                raise BenchError(f"a definition names the peer {name!r}, which has no folder")
+            reasons[name] = peers[name].missing()
             if reasons[name] is not None:
                 say(f"  MISSING PEER {name}: {reasons[name]}")
         result.missing = reasons[name]
@@ -210,6 +217,7 @@ def _one(
     if "seconds" not in reply or "answer" not in reply:
         result.wrong, result.failed = str(reply.get("error", f"odd reply {reply!r}")), True
         return
+    result.data_bytes = int(reply.get("bytes", 0))
     error, wrong = check(reply["answer"], expected, contestant)
     result.worst_error = max(result.worst_error or 0.0, error)
     result.wrong = result.wrong or wrong

@@ -50,6 +50,8 @@ def number(value: float | None, kind: str) -> str:
     if kind == "identical":
         return f"{value:.0f} differ"
     if kind in ("seconds", "process_seconds"):
+        if value < 1e-3:
+            return f"{value * 1e6:.1f} us"
         return f"{value * 1e3:.1f} ms" if value < 1 else f"{value:.2f} s"
     if kind == "peak_rss_mb":
         return f"{value:.0f} MB"
@@ -77,7 +79,7 @@ def table(verdicts: Sequence[Verdict], *, small: bool) -> Lines:
     return lines
 
 
-def details(definition: Definition, results: dict[str, Result], data_bytes: int) -> Lines:
+def details(definition: Definition, results: dict[str, Result], file_bytes: int) -> Lines:
     """Give one line per contestant: time, spread, rate, memory, and how right it was."""
     if not definition.timed:
         ran = sum(r.measured for r in results.values())
@@ -90,6 +92,7 @@ def details(definition: Definition, results: dict[str, Result], data_bytes: int)
                 [name, *["-"] * 6, f"WRONG: {r.wrong}" if r.wrong else "NOT MEASURED", "0"]
             )
             continue
+        data_bytes = r.data_bytes or (file_bytes if definition.warm_cache else 0)
         rate = f"{data_bytes / r.median / 1e9:.2f}" if data_bytes and r.median else "-"
         peak = "-" if r.peak_rss_mb is None else f"{r.peak_rss_mb:.0f} MB"
         error = f"WRONG: {r.wrong}" if r.wrong else f"{r.worst_error or 0.0:.1e}"

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from bench.peers import BUILD, VENV, load
+from bench.peers import BUILD, VENV, Peer, load
 
 
 def setup(say: Callable[[str], None] = print) -> int:
@@ -20,16 +20,19 @@ def setup(say: Callable[[str], None] = print) -> int:
     peers = load()  # again: the commands name the environment that is there now
     ready = 0
     for peer in peers.values():
-        for unmet in peer.unmet_needs():
-            say(f"{peer.name}: {unmet}")
-        for command in peer.build:
-            if not _done(command, peer.folder, say):
-                break
+        build(peer, say)
         reason = peer.missing()
         ready += reason is None
         say(f"{peer.name}: MISSING: {reason}" if reason else f"{peer.name}: {peer.version_text()}")
     say(f"{ready} of {len(peers)} peers are ready")
     return ready
+
+
+def build(peer: Peer, say: Callable[[str], None] = print) -> bool:
+    """Run the build commands of one peer; tell whether all succeeded."""
+    for unmet in peer.unmet_needs():
+        say(f"{peer.name}: {unmet}")
+    return all(_done(command, peer.folder, say) for command in peer.build)
 
 
 def _python_peers(requirements: list[str], say: Callable[[str], None]) -> None:

@@ -65,7 +65,8 @@ fn answer(held: &mut Vec<Held>, line: &str, tier: Tier) -> Result<Value, String>
     }
     let seconds = start.elapsed().as_secs_f64() / times as f64;
     let excess = known_sum.map(|known| found - known);
-    Ok(json!({"seconds": seconds, "answer": {"sum": found, "excess": excess}}))
+    let answer = json!({"sum": found, "excess": excess});
+    Ok(json!({"seconds": seconds, "bytes": memory.len(), "answer": answer}))
 }
 
 /// The byte order of that name.
