@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from bench import HERE, BenchError, bars, data, definitions, host, measure, peer
 from bench.cache import drop
 from bench.definitions import Definition
 from bench.measure import Result, Source
+from bench.report import Measured
 from bench.setup import setup
 
 
@@ -126,7 +126,7 @@ def rounds(definition: Definition, options: argparse.Namespace) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, show, keep; the exit status."""
+    """Measure, keep, show; the exit status."""
     selected = chosen(options.only)
     known = peers.load()
     where = data.folder(options.data)
@@ -143,38 +143,41 @@ def run(options: argparse.Namespace) -> int:
 
     for warning in machine["warnings"]:
         print(f"WARNING: {warning}", file=sys.stderr)
-    measured, verdicts = [], []
+    measured: Measured = []
     for definition in selected:
         say(f"{definition.name}: {definition.title}")
-        results, size = measure_one(definition, known, inputs, options, say)
-        measured.append((definition, results, size))
-        verdicts += bars.judge(definition, results)
+        measured.append((definition, *measure_one(definition, known, inputs, options, say)))
+    verdicts = [v for d, results, _ in measured for v in bars.judge(d, results)]
     verdicts.sort(key=lambda verdict: report.row_order(verdict.bar.row))
-    used = [known[n] for n in sorted({c.peer for d in selected for c in d.contestants})]
+    problems = account(measured, known, machine)
+    folder = destination(options, machine)
+    report.write(folder, machine, measured, verdicts, small=options.small)
+    print(report.on_screen(measured, verdicts, small=options.small))
+    print(f"written: {folder}/table.md results.json", flush=True)
+    for line in problems:
+        print(line, file=sys.stderr)
+    wrong = any(result.wrong for _, results, _ in measured for result in results.values())
+    return exit_status(verdicts, wrong=wrong, strict=options.strict_bars)
+
+
+def account(measured: Measured, known: dict[str, Any], machine: dict[str, Any]) -> list[str]:
+    """Complete the description of the run: versions, who was missing; list what to say loudly."""
+    used = [known[name] for name in sorted({c.peer for d, *_ in measured for c in d.contestants})]
     missing = {peer.name: reason for peer in used if (reason := peer.missing())}
     versions = {peer.name: peer.version_text() for peer in used if peer.name not in missing}
+    if "debug build" in versions.get("tachyfits", ""):
+        machine["warnings"].append("this project is a debug build: its times mean nothing")
     machine["load_after"] = os.getloadavg()[0]
     machine["missing_peers"] = ", ".join(missing) or "none"
-    folder = destination(options, machine)
-    report.write(folder, machine, versions, measured, verdicts, small=options.small)
-    for definition, results, size in measured:
-        print(f"{definition.name}: {definition.title}")
-        print(report.aligned(report.details(definition, results, size)) + "\n")
-    print(report.aligned(report.table(verdicts, small=options.small)))
-    print(f"\n{report.summary(verdicts)}\nwritten: {folder}/table.md results.json", flush=True)
-    wrong = [f"{d.name}: {r.contestant.name}: {r.wrong}" for d, r in each(measured) if r.wrong]
-    for line in [f"WRONG: {text}" for text in wrong]:
-        print(line, file=sys.stderr)
-    for name, reason in missing.items():
-        print(f"MISSING PEER: {name}: {reason}", file=sys.stderr)
-    return exit_status(verdicts, wrong, strict=options.strict_bars)
-
-
-def each(
-    measured: list[tuple[Definition, dict[str, Result], int]],
-) -> Iterator[tuple[Definition, Result]]:
-    """List the contestants of all definitions."""
-    return ((d, result) for d, results, _ in measured for result in results.values())
+    machine["versions"] = versions
+    problems = [
+        f"WRONG: {definition.name}: {name}: {result.wrong}"
+        for definition, results, _ in measured
+        for name, result in results.items()
+        if result.wrong
+    ]
+    problems += [f"WARNING: {warning}" for warning in machine["warnings"]]
+    return problems + [f"MISSING PEER: {name}: {reason}" for name, reason in missing.items()]
 
 
 def destination(options: argparse.Namespace, machine: dict[str, Any]) -> Path:
@@ -186,7 +189,7 @@ def destination(options: argparse.Namespace, machine: dict[str, Any]) -> Path:
     return HERE / "record" / f"{machine['date']}-{host.kind(machine)}"
 
 
-def exit_status(verdicts: list[bars.Verdict], wrong: list[str], *, strict: bool) -> int:
+def exit_status(verdicts: list[bars.Verdict], *, wrong: bool, strict: bool) -> int:
     """Give the exit status that the verdicts deserve; see the head of this file."""
     outcomes = {verdict.outcome for verdict in verdicts}
     if wrong or bars.WRONG in outcomes or (strict and outcomes & {bars.MISS, bars.NOT_MEASURED}):

@@ -17,6 +17,8 @@ from bench.measure import Result
 
 UNITS = {"slowdown": "", "speedup": " x"}
 Lines = Sequence[Sequence[str]]
+#: Each definition with its results and the size of its input, bytes.
+Measured = list[tuple[Definition, dict[str, Result], int]]
 
 
 def aligned(lines: Lines) -> str:
@@ -151,11 +153,19 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
     }
 
 
+def on_screen(measured: Measured, verdicts: Sequence[Verdict], *, small: bool) -> str:
+    """Make what a run prints: the contestants of each definition, then the table of the rows."""
+    parts = [
+        f"{definition.name}: {definition.title}\n" + aligned(details(definition, results, size))
+        for definition, results, size in measured
+    ]
+    return "\n\n".join([*parts, aligned(table(verdicts, small=small)), summary(verdicts)])
+
+
 def write(
     folder: Path,
     host: dict[str, Any],
-    versions: dict[str, str],
-    measured: Sequence[tuple[Definition, dict[str, Result], int]],
+    measured: Measured,
     verdicts: Sequence[Verdict],
     *,
     small: bool,
@@ -164,13 +174,12 @@ def write(
     document = {
         "host": host,
         "small": small,
-        "versions": versions,
         "verdicts": [verdict_json(v) for v in verdicts],
         "definitions": [as_json(definition, results) for definition, results, _ in measured],
     }
     parts = ["# Benchmark results" + (" with small inputs, which say nothing of speed" * small)]
     parts += [markdown(table(verdicts, small=small)), summary(verdicts), "## Host"]
-    about = {key: value for key, value in host.items() if key != "warnings"} | versions
+    about = {k: v for k, v in host.items() if k not in ("warnings", "versions")} | host["versions"]
     parts += [markdown([["", ""], *([key, str(value)] for key, value in about.items())])]
     parts += [f"WARNING: {warning}" for warning in host.get("warnings", [])]
     for definition, results, size in measured:

@@ -74,9 +74,9 @@ def judged(
     (definition,) = definitions.parse(document, "test", "test.toml")
     source = measure.Source(None, {"sum": 10.0})
     results = measure.run(definition, fakes, source, repeat=3, all_threads=2)
-    wrong = [result.wrong for result in results.values() if result.wrong]
+    wrong = any(result.wrong for result in results.values())
     (verdict,) = bars.judge(definition, results)
-    statuses = [exit_status([verdict], wrong, strict=strict) for strict in (False, True)]
+    statuses = [exit_status([verdict], wrong=wrong, strict=strict) for strict in (False, True)]
     return verdict, statuses[0], statuses[1]
 
 
@@ -287,6 +287,8 @@ def folder() -> Iterator[Path]:
     "TACHYFITS_TIER" in os.environ, reason="the small run forces every tier itself; once is enough"
 )
 def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> None:
+    import tachyfits
+
     said: list[str] = []
     assert build(peers.load()["tachyfits-kernels"], said.append), "\n".join(said)
     command = [sys.executable, "-m", "bench", "--small", "--repeat", "1", "--quiet"]
@@ -298,4 +300,10 @@ def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> No
     absent = {v["row"] for v in written["verdicts"] if v["verdict"] == bars.NOT_MEASURED}
     assert absent <= {"3"}, done.stdout
     assert {v["row"] for v in written["verdicts"]} >= set(PROMISED)
+    tiers = tachyfits.build_info()["tiers"]
+    bits = [d for d in written["definitions"] if d["definition"].startswith("09-same-bits")]
+    for tier in tiers:
+        variants = [c for d in bits for n, c in d["contestants"].items() if n.startswith(tier)]
+        assert len(variants) == 3 * 3 * 4, "inputs, storages and numbers of threads"
+        assert all(variant["answer"] for variant in variants)
     assert "| 9 |" in (folder / "results" / "table.md").read_text()

@@ -15,7 +15,8 @@ from python_runner import Model, Request, checksum, serve
 def read(request: Request) -> Any:
     """Read the image whole."""
     with fitsy.open(request["path"]) as file:
-        return file[0].data
+        image: Any = file[0]
+        return image.data
 
 
 if __name__ == "__main__":

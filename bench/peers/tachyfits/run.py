@@ -61,10 +61,13 @@ def spectrum(request: Request) -> dict[str, Any]:
 
 def bits(request: Request) -> dict[str, Any]:
     """Give every result as the text of its bits: whole image, per plane, per pixel, per row."""
-    tier = tf.build_info()["tier"]
+    try:
+        tier = tf.build_info()["tier"]
+    except tf.UsageError as error:
+        raise Unsupported(str(error).splitlines()[0]) from error
     wanted = request.get("tier", tier)
     if tier != wanted:
-        raise Unsupported(f"asked for tier {wanted}, runs on {tier}")
+        raise RuntimeError(f"asked for tier {wanted}, runs on {tier}")
     threads = request["threads"]
     with opened(request) as file:
         image = file[0]
@@ -81,7 +84,7 @@ def bits(request: Request) -> dict[str, Any]:
 
 def exact(value: Any) -> Any:
     """Write a float as hexadecimal text, which loses nothing."""
-    return float(value).hex() if isinstance(value, float) else value
+    return float(value).hex() if isinstance(value, (float, np.ndarray)) else value
 
 
 def digest(array: Any) -> str:
@@ -93,7 +96,8 @@ def digest(array: Any) -> str:
 def version() -> str:
     """Name the version, the vector tier and the build profile."""
     info = tf.build_info()
-    return f"tachyfits {info['version']}, tier {info['tier']}, {info['profile']}"
+    how = f"{info['profile']} build, {info['rustc']}"
+    return f"tachyfits {info['version']}, tier {info['tier']}, {how}"
 
 
 MODELS = {
