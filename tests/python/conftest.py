@@ -1,0 +1,60 @@
+"""What the tests share: the folder of real files, and who says loudly when it is missing."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: Real files and raw-byte edge cases: not part of the repository, they lie beside it.
+SHARED = Path(os.environ.get("TACHYFITS_SHARED") or ROOT.parent / "shared")
+
+settings.register_profile("tachyfits", deadline=None, max_examples=60)
+settings.load_profile("tachyfits")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "once: does not depend on the vector tier: run under one")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests that a forced tier cannot change; the run without one has them all."""
+    if os.environ.get("TACHYFITS_TIER") and not os.environ.get("TACHYFITS_TEST_ALL"):
+        kept = [item for item in items if item.get_closest_marker("once") is None]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("real_files") and not SHARED.is_dir():
+        pytest.skip(f"no real files: {SHARED} is missing (set TACHYFITS_SHARED)")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = [
+        report
+        for report in terminalreporter.stats.get("skipped", [])
+        if "no real files" in str(report.longrepr)
+    ]
+    if skipped:
+        terminalreporter.section("REAL FILES WERE NOT TESTED", sep="!", red=True, bold=True)
+        terminalreporter.line(
+            f"{len(skipped)} tests were left out because there is no folder {SHARED}.\n"
+            "They compare every value of real files; set TACHYFITS_SHARED to the folder with "
+            "data/ and traps/."
+        )
+
+
+@pytest.fixture(autouse=True)
+def _quiet_warnings() -> object:
+    """Damaged and odd files are the point here; tests of the warnings ask for them."""
+    import tachyfits as tf
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tf.TachyfitsWarning)
+        yield

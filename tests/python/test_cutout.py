@@ -1,0 +1,158 @@
+"""Cutouts: the same pixels, the same places on the sky, and never half a file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tachyfits as tf
+from fitsbytes import cube_cards, primary, stored_arrays
+
+FUNCTION_SCOPED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+#: Ways of writing the same kind of coordinates.
+MATRICES = {
+    "cdelt": [],
+    "pc": [("PC1_1", 0.8), ("PC1_2", -0.6), ("PC2_1", 0.6), ("PC2_2", 0.8)],
+    "pc in part": [("PC1_2", 0.1)],
+    "cd": [("CD1_1", -0.008), ("CD1_2", 0.006), ("CD2_1", 0.006), ("CD2_2", 0.008),
+           ("CD3_3", 250.0)],
+    "crota": [("CROTA2", 25.0)],
+    "alternate": [("CTYPE1A", "GLON-TAN"), ("CTYPE2A", "GLAT-TAN"), ("CRPIX1A", 3.0),
+                  ("CRPIX2A", 2.0), ("CDELT1A", -0.01), ("CDELT2A", 0.01), ("CRVAL1A", 30.0),
+                  ("CRVAL2A", 1.0)],
+}  # fmt: skip
+
+
+def coordinates(kind: str) -> list[tuple[str, object]]:
+    cards = cube_cards() + MATRICES[kind]
+    return [c for c in cards if kind != "cd" or not c[0].startswith("CDELT")]
+
+
+@FUNCTION_SCOPED
+@given(data=st.data())
+@pytest.mark.parametrize("kind", MATRICES)
+def test_every_pixel_keeps_its_place_in_the_world(
+    kind: str, data: st.DataObject, tmp_path: Path
+) -> None:
+    stored = np.arange(6 * 7 * 8, dtype="f4").reshape(6, 7, 8)
+    image = tf.open(primary(stored, coordinates(kind)))[0]
+    index = tuple(data.draw(st.slices(n).filter(lambda s, n=n: range(n)[s])) for n in stored.shape)
+    image.cutout(index, tmp_path / "cut.fits", overwrite=True)
+    with tf.open(tmp_path / "cut.fits", strict=True) as file:
+        cut = file[0]
+        np.testing.assert_array_equal(cut[...], stored[index])
+        here = np.indices(cut.shape).reshape(3, -1)[::-1]
+        places = np.meshgrid(*(np.arange(n)[s] for n, s in zip(stored.shape, index, strict=True)),
+                             indexing="ij")  # fmt: skip
+        there = [place.ravel() for place in reversed(places)]
+        np.testing.assert_allclose(
+            cut.wcs.pixel_to_world_values(*here),
+            image.wcs.pixel_to_world_values(*there),
+            rtol=1e-12,
+            atol=1e-9,
+        )
+
+
+@FUNCTION_SCOPED
+@given(data=st.data(), stored=stored_arrays())
+def test_pixels_keep_their_stored_bits_and_their_scaling(
+    data: st.DataObject, stored: np.ndarray, tmp_path: Path
+) -> None:
+    cards = [("BSCALE", 0.5), ("BZERO", 3.0)]
+    if stored.dtype.kind in "iu":
+        cards.append(("BLANK", 1))
+    image = tf.open(primary(stored, cards))[0]
+    index = tuple(data.draw(st.slices(n).filter(lambda s, n=n: range(n)[s])) for n in stored.shape)
+    image.cutout(index, tmp_path / "cut.fits", overwrite=True)
+    with tf.open(tmp_path / "cut.fits", strict=True) as file:
+        assert file[0].read(dtype="raw").tobytes() == np.ascontiguousarray(stored[index]).tobytes()
+        assert file[0].scaling == image.scaling
+
+
+def test_physical_pixels_are_found_again_by_ltv_and_ltm(tmp_path: Path) -> None:
+    stored = np.arange(80, dtype="i2").reshape(8, 10)
+    path = tmp_path / "cut.fits"
+    tf.open(primary(stored))[0].cutout(np.s_[1:8:3, 2:10:2], path)
+    header = tf.open(path)[0].header
+    for axis, (start, step) in ((1, (2, 2)), (2, (1, 3))):
+        gain, offset = header[f"LTM{axis}_{axis}"], header[f"LTV{axis}"]
+        for pixel in range(3):
+            physical = start + pixel * step + 1
+            assert gain * physical + offset == pytest.approx(pixel + 1, abs=1e-12)
+    # A cutout of a cutout speaks of the first image's pixels.
+    tf.open(path)[0].cutout(np.s_[1:, 1:4], tmp_path / "again.fits")
+    header = tf.open(tmp_path / "again.fits")[0].header
+    assert header["LTM1_1"] * 5 + header["LTV1"] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_degenerate_axes_stay_unless_dropped(tmp_path: Path) -> None:
+    stored = np.arange(6 * 7 * 8, dtype="f4").reshape(6, 7, 8)
+    image = tf.open(primary(stored, cube_cards()))[0]
+    image.cutout(np.s_[2], tmp_path / "kept.fits")
+    image.cutout(np.s_[2], tmp_path / "dropped.fits", drop_degenerate=True)
+    with tf.open(tmp_path / "kept.fits") as kept, tf.open(tmp_path / "dropped.fits") as dropped:
+        assert kept[0].shape == (1, 7, 8)
+        assert kept[0].world_axis("z").values.tolist() == [1500.0]
+        assert dropped[0].shape == (7, 8)
+        assert "CTYPE3" not in dropped[0].header
+        np.testing.assert_array_equal(dropped[0][...], stored[2])
+
+
+def test_an_old_file_is_not_replaced_by_accident(tmp_path: Path) -> None:
+    image = tf.open(primary(np.arange(4, dtype="i2")))[0]
+    path = tmp_path / "cut.fits"
+    path.write_bytes(b"precious")
+    with pytest.raises(tf.UsageError, match=r"cut\.fits"):
+        image.cutout(np.s_[:2], path)
+    assert path.read_bytes() == b"precious"
+    image.cutout(np.s_[:2], path, overwrite=True)
+    assert tf.open(path)[0][...].tolist() == [0, 1]
+
+
+def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    stored = np.arange(200_000, dtype="i4")
+    image = tf.open(primary(stored)[:-300_000])[0]
+    path = tmp_path / "cut.fits"
+    path.write_bytes(b"precious")
+    with pytest.raises(tf.FitsIoError):
+        image.cutout(np.s_[:], path, overwrite=True)
+    with pytest.raises(tf.TachyfitsError):
+        image.cutout(np.s_[:10], path, overwrite=True, progress=lambda done, total: False)
+    assert path.read_bytes() == b"precious"
+    assert os.listdir(tmp_path) == ["cut.fits"]
+    with pytest.raises(tf.FitsIoError, match="nowhere"):
+        image.cutout(np.s_[:10], tmp_path / "nowhere" / "cut.fits")
+
+
+@pytest.mark.skipif(shutil.which("fitsverify") is None, reason="fitsverify is not installed")
+@pytest.mark.once
+def test_what_is_written_passes_fitsverify(tmp_path: Path) -> None:
+    stored = np.arange(6 * 7 * 8, dtype="i2").reshape(6, 7, 8)
+    image = tf.open(primary(stored, [*cube_cards(), ("BLANK", 5), ("BSCALE", 0.1)]))[0]
+    image.cutout(np.s_[1:, ::2, ::-1], tmp_path / "cut.fits")
+    image.moment(1).write(tmp_path / "moment.fits")
+    image.spectrum().write(tmp_path / "spectrum.fits")
+    for name in ("cut", "moment", "spectrum"):
+        command = ["fitsverify", "-e", str(tmp_path / f"{name}.fits")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+
+def test_what_is_written_is_read_alike_by_astropy(tmp_path: Path) -> None:
+    from astropy.io import fits
+
+    stored = np.arange(6 * 7 * 8, dtype="i4").reshape(6, 7, 8)
+    image = tf.open(primary(stored, [*cube_cards(), ("BLANK", 5), ("BSCALE", 0.1)]))[0]
+    image.cutout(np.s_[1:, ::2, ::-1], tmp_path / "cut.fits")
+    with fits.open(tmp_path / "cut.fits") as theirs, tf.open(tmp_path / "cut.fits") as ours:
+        theirs.verify("exception")
+        np.testing.assert_array_equal(theirs[0].data, ours[0][...])
+        assert theirs[0].header["OBJECT"] == "test"

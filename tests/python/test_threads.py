@@ -1,0 +1,173 @@
+"""The GIL is released while the engine works, operations run side by side, and can be stopped."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import tachyfits as tf
+from fitsbytes import primary
+
+STORED = np.zeros((8, 1024, 2048), "f4")
+
+
+@pytest.fixture(scope="module")
+def image() -> tf.Image:
+    return tf.open(primary(STORED, [("CTYPE3", "FREQ"), ("CDELT3", 1.0)]))[0]
+
+
+OPERATIONS = {
+    "stats": lambda image, **options: image.stats(**options),
+    "read": lambda image, **options: image.read(**options),
+    "reduce": lambda image, **options: image.mean("z", **options),
+    "moment": lambda image, **options: image.moment(1, **options),
+    "histogram": lambda image, **options: image.histogram(9, (0.0, 1.0), **options),
+    "region": lambda image, **options: image.stats(region=tf.Circle(500, 500, 400), **options),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_another_python_thread_runs_during_an_operation(name: str, image: tf.Image) -> None:
+    """With an endless switch interval a thread runs only while another gives the GIL up."""
+    ticks = 0
+    stop = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not stop.is_set():
+            ticks += 1
+            time.sleep(1e-5)
+
+    interval = sys.getswitchinterval()
+    other = threading.Thread(target=tick)
+    sys.setswitchinterval(1000.0)
+    try:
+        other.start()
+        seen = 0
+        for _ in range(50):
+            before = ticks
+            OPERATIONS[name](image, threads=1)
+            seen = max(seen, ticks - before)
+            if seen >= 10:
+                break
+        assert seen >= 10
+    finally:
+        stop.set()
+        sys.setswitchinterval(interval)
+        other.join()
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_two_operations_are_under_way_at_the_same_time(name: str, image: tf.Image) -> None:
+    """Each waits in its first progress call for the other to be in its own."""
+    barrier = threading.Barrier(2, timeout=60)
+
+    def work() -> None:
+        met = False
+
+        def meet(done: int, total: int) -> bool:
+            nonlocal met
+            if not met:
+                met = True
+                barrier.wait()
+            return True
+
+        OPERATIONS[name](image, threads=1, progress=meet)
+        assert met
+
+    with ThreadPoolExecutor(2) as pool:
+        for future in [pool.submit(work) for _ in range(2)]:
+            future.result(timeout=120)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_progress_counts_bytes_up_to_all_of_them(name: str, image: tf.Image) -> None:
+    calls: list[tuple[int, int]] = []
+    OPERATIONS[name](image, progress=lambda done, total: calls.append((done, total)))
+    assert calls
+    assert all(0 <= done <= total for done, total in calls)
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    assert len({total for _, total in calls}) == 1
+    assert calls[-1][0] == calls[-1][1] > 0
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_false_stops_the_work(name: str, image: tf.Image) -> None:
+    with pytest.raises(tf.TachyfitsError):
+        OPERATIONS[name](image, progress=lambda done, total: False)
+
+
+def test_an_exception_in_progress_comes_out(image: tf.Image) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(done: int, total: int) -> bool:
+        raise Stop
+
+    with pytest.raises(Stop):
+        image.stats(progress=stop)
+    assert image.stats().count == STORED.size
+
+
+def test_many_threads_share_one_image(image: tf.Image) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(image.stats, np.s_[n % 8], threads=n % 3) for n in range(32)]
+        assert {future.result().count for future in futures} == {1024 * 2048}
+
+
+def test_closing_during_an_operation_is_safe() -> None:
+    file = tf.open(primary(STORED[:2]))
+    image = file[0]
+    image.shape  # noqa: B018 - opens it
+    started = threading.Event()
+
+    def progress(done: int, total: int) -> bool:
+        started.set()
+        return True
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(image.stats, progress=progress)
+        started.wait(60)
+        file.close()
+        assert future.result(timeout=60).count == STORED[:2].size
+    with pytest.raises(tf.UsageError):
+        image.stats()
+
+
+def test_reports_say_what_an_operation_cost(image: tf.Image) -> None:
+    image.stats(threads=2)
+    report = image.last_report
+    assert report is not None
+    assert report.bytes >= STORED.nbytes
+    assert report.wall_seconds > 0
+    assert report.io_seconds >= 0
+    assert report.compute_seconds > 0
+    assert report.hidden_fraction <= 1
+    assert report.threads == 2
+    assert report.buffering in ("single", "double", "Single", "Double")
+
+
+def test_the_compiled_module_is_of_the_stable_abi() -> None:
+    from tachyfits import _core
+
+    assert _core.__file__ is not None
+    assert ".abi3." in _core.__file__
+    info = tf.build_info()
+    assert info["version"] == tf.__version__
+    assert info["tier"] in info["tiers"]
+
+
+@pytest.mark.once
+def test_the_wheel_is_tagged_for_python_3_10_and_later() -> None:
+    from importlib import metadata
+
+    wheel = metadata.distribution("tachyfits").read_text("WHEEL")
+    assert wheel is not None
+    tags = [line for line in wheel.splitlines() if line.startswith("Tag:")]
+    assert tags
+    assert all(line.startswith("Tag: cp310-abi3-") for line in tags)
