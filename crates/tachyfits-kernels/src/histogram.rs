@@ -1,32 +1,75 @@
 //! Histograms in equal bins. Bin `i` holds `edges[i] <= x < edges[i + 1]`, the last one also its upper edge: NumPy's
 //! rule, compared with the edges themselves, so that no pixel lands beside its bin through rounding.
 
-use crate::LANES;
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
 
 /// Counters per bin, so that neighbouring pixels of one bin do not wait for each other's store.
 const COLUMNS: usize = 4;
 
+/// Pixels that are decoded and whose bins are guessed at a time.
+const DECODED: usize = 256;
+
 /// The bins: equal, over `low..=high`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct HistogramRange {
     edges: Vec<f64>,
     /// Bins per unit of value.
     density: f64,
+    /// For each slot the smallest pixel that belongs to it and the smallest that belongs to the next.
+    limits: Vec<[f64; 2]>,
 }
 
 impl HistogramRange {
-    /// `bins` equal bins. `None` unless `low < high`, both finite and their difference too, and there is a bin.
+    /// `bins` equal bins. `None` unless `low < high`, both finite and their difference too, there is a bin and at most
+    /// [`HistogramRange::MOST_BINS`], and the bins are wide enough for f64 to tell their edges apart.
     pub fn new(low: f64, high: f64, bins: usize) -> Option<HistogramRange> {
         let width = high - low;
-        if !(low < high && width.is_finite()) || bins == 0 || bins > Self::MOST_BINS {
+        let finite = low < high && width.is_finite();
+        if !finite || bins == 0 || bins > Self::MOST_BINS {
             return None;
         }
         let step = width / bins as f64;
         let mut edges: Vec<f64> = (0..=bins).map(|bin| low + bin as f64 * step).collect();
         edges[bins] = high;
-        Some(HistogramRange { edges, density: bins as f64 / width })
+        let mut range = HistogramRange { edges, density: bins as f64 / width, limits: Vec::new() };
+        range.set_limits();
+        range.is_guessed_well().then_some(range)
+    }
+
+    /// Slots are: below, the bins, above, NaN. The last bin has its upper edge, so what is above begins one step of f64
+    /// further; no comparison with NaN is true, so a pixel in the last slot stays there.
+    fn set_limits(&mut self) {
+        let bins = self.bins();
+        let mut begins = Vec::with_capacity(bins + 4);
+        begins.push(f64::NEG_INFINITY);
+        begins.extend_from_slice(&self.edges[..bins]);
+        begins.extend([self.edges[bins].next_up(), f64::NAN, f64::NAN]);
+        self.limits = begins.windows(2).map(|pair| [pair[0], pair[1]]).collect();
+    }
+
+    /// Whether the edges increase and every pixel is guessed to within one slot. Guesses do not decrease from pixel to
+    /// larger pixel, so it is enough to look at the first and last pixel of each slot.
+    fn is_guessed_well(&self) -> bool {
+        let mut slots = self.limits[..self.bins() + 2].iter().enumerate();
+        slots.all(|(slot, &[begin, next])| {
+            let last = if next.is_nan() { f64::INFINITY } else { next.next_down() };
+            let near = |x| (self.guess(x) as usize).abs_diff(slot) <= 1;
+            begin <= last && near(begin) && near(last)
+        })
+    }
+
+    /// The slot of a pixel that is not NaN, by multiplication: right to within one.
+    #[inline(always)]
+    fn guess(&self, x: f64) -> u32 {
+        // Rounding half a bin less is rounding down. Adding 2^52 leaves the integer in the low bits of the number: one
+        // addition, where a conversion that saturates takes five operations.
+        const MAGIC: f64 = (1u64 << 52) as f64;
+        let slot = (x - self.edges[0]) * self.density + 0.5;
+        let slot = if slot > 0.0 { slot } else { 0.0 };
+        let above = (self.edges.len()) as f64;
+        let slot = if slot < above { slot } else { above };
+        (slot + MAGIC).to_bits() as u32
     }
 
     /// The most bins that a histogram may have.
@@ -40,6 +83,13 @@ impl HistogramRange {
     /// How many bins.
     pub fn bins(&self) -> usize {
         self.edges.len() - 1
+    }
+}
+
+/// Ranges are equal when their edges are.
+impl PartialEq for HistogramRange {
+    fn eq(&self, other: &Self) -> bool {
+        self.edges == other.edges
     }
 }
 
@@ -145,49 +195,27 @@ impl<S: Source> Kernel for HistogramKernel<'_, S> {
     #[inline(always)]
     fn run(self) {
         let Histogram { range, slots } = self.histogram;
-        let chunks = self.bytes.chunks_exact(S::CHUNK);
-        let rest = chunks.remainder();
-        for chunk in chunks {
-            let x = self.source.lanes(chunk);
-            count(range, slots, &x, &guess(range, &x));
+        let mut decoded = [0.0; DECODED];
+        let mut guesses = [0; DECODED];
+        for piece in self.bytes.chunks(DECODED * S::BYTES) {
+            let pixels = piece.len() / S::BYTES;
+            let (decoded, guesses) = (&mut decoded[..pixels], &mut guesses[..pixels]);
+            self.source.values(piece, decoded);
+            let nan_slot = range.bins() as u32 + 2;
+            for (guess, &x) in guesses.iter_mut().zip(&*decoded) {
+                *guess = if x.is_nan() { nan_slot } else { range.guess(x) };
+            }
+            count(range, slots, decoded, guesses);
         }
-        let x = self.source.tail(rest);
-        let pixels = rest.len() / S::BYTES;
-        count(range, slots, &x[..pixels], &guess(range, &x)[..pixels]);
     }
-}
-
-/// The bin by multiplication: right to within one, for a pixel inside the range.
-#[inline(always)]
-fn guess(range: &HistogramRange, x: &[f64; LANES]) -> [i32; LANES] {
-    let low = range.edges[0];
-    let last = (range.bins() - 1) as i32;
-    let mut bins = [0; LANES];
-    for lane in 0..LANES {
-        bins[lane] = (((x[lane] - low) * range.density) as i32).clamp(0, last);
-    }
-    bins
 }
 
 /// Corrects each guess against the edges and counts it.
 #[inline(always)]
-fn count(range: &HistogramRange, slots: &mut [[u64; COLUMNS]], x: &[f64], guess: &[i32]) {
-    let edges = range.edges();
-    let last = range.bins() - 1;
-    let (low, high) = (edges[0], edges[last + 1]);
-    for (lane, (&x, &guess)) in x.iter().zip(guess).enumerate() {
-        let mut bin = guess as usize;
-        bin -= usize::from(bin > 0 && x < edges[bin]);
-        bin += usize::from(bin < last && x >= edges[bin + 1]);
-        let slot = if x.is_nan() {
-            last + 3
-        } else if x < low {
-            0
-        } else if x > high {
-            last + 2
-        } else {
-            bin + 1
-        };
-        slots[slot][lane % COLUMNS] += 1;
+fn count(range: &HistogramRange, slots: &mut [[u64; COLUMNS]], x: &[f64], guesses: &[u32]) {
+    for (index, (&x, &guess)) in x.iter().zip(guesses).enumerate() {
+        let [begin, next] = range.limits[guess as usize];
+        let slot = guess as usize + usize::from(x >= next) - usize::from(x < begin);
+        slots[slot][index % COLUMNS] += 1;
     }
 }

@@ -1,1 +1,265 @@
-//! Twins.
+//! The slow twin of each kernel: one pixel at a time, in code that can be checked by reading it.
+//!
+//! The twins are the specification. They decode with `from_be_bytes`, integers exactly, and add in the order that is
+//! part of every kernel's promise: pixel `i` of a leaf goes to lane `i % LANES`, the lanes of a leaf are added pairwise,
+//! leaves are added with compensation. So a kernel must give the bits that its twin gives, on every tier. Of the
+//! kernels' own code they use only what is scalar anyway: [`Compensated`] and [`Stats::merge`].
+
+mod rows;
+
+pub use rows::{Extrema, Moments, extrema_rows, moment_slab, spectral_rows, sum_rows};
+
+use crate::{
+    ByteOrder, Compensated, Encoding, Extremum, HistogramRange, LANES, LEAF_PIXELS, PixelType,
+    SpectralSum, Stats, Sum,
+};
+
+/// A pixel before scaling. Integers are exact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stored {
+    Integer(i128),
+    Single(f32),
+    Double(f64),
+}
+
+/// The bytes of one pixel, most significant first.
+fn most_significant_first(bytes: &[u8], order: ByteOrder) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    if order == ByteOrder::Native && cfg!(target_endian = "little") {
+        bytes.reverse();
+    }
+    bytes
+}
+
+/// The first bytes of a pixel as an array.
+fn first<const BYTES: usize>(bytes: &[u8]) -> [u8; BYTES] {
+    std::array::from_fn(|byte| bytes[byte])
+}
+
+/// The pixel as the file has it, the unsigned conventions not yet applied (Standard 4.0, section 5).
+fn stored(bytes: &[u8], pixel: PixelType) -> Stored {
+    match pixel {
+        PixelType::U8 | PixelType::I8 => Stored::Integer(bytes[0].into()),
+        PixelType::I16 | PixelType::U16 => Stored::Integer(i16::from_be_bytes(first(bytes)).into()),
+        PixelType::I32 | PixelType::U32 => Stored::Integer(i32::from_be_bytes(first(bytes)).into()),
+        PixelType::I64 | PixelType::U64 => Stored::Integer(i64::from_be_bytes(first(bytes)).into()),
+        PixelType::F32 => Stored::Single(f32::from_be_bytes(first(bytes))),
+        PixelType::F64 => Stored::Double(f64::from_be_bytes(first(bytes))),
+    }
+}
+
+/// What the unsigned and signed-byte conventions add (Standard 4.0, table 11).
+fn offset(pixel: PixelType) -> i128 {
+    match pixel {
+        PixelType::I8 => -128,
+        PixelType::U16 => 1 << 15,
+        PixelType::U32 => 1 << 31,
+        PixelType::U64 => 1 << 63,
+        _ => 0,
+    }
+}
+
+/// A pixel that is decoded: undefined, or what it stands for before scaling.
+fn pixel(bytes: &[u8], encoding: &Encoding) -> Option<Stored> {
+    match stored(&most_significant_first(bytes, encoding.order), encoding.pixel) {
+        Stored::Integer(x) if encoding.blank.map(i128::from) == Some(x) => None,
+        Stored::Integer(x) => Some(Stored::Integer(x + offset(encoding.pixel))),
+        float => Some(float),
+    }
+}
+
+/// The physical value of one pixel; NaN when it is undefined.
+fn value(bytes: &[u8], encoding: &Encoding) -> f64 {
+    let plain = match pixel(bytes, encoding) {
+        None => return f64::NAN,
+        Some(Stored::Integer(x)) => x as f64,
+        Some(Stored::Single(x)) => f64::from(x),
+        Some(Stored::Double(x)) => x,
+    };
+    match encoding.scaling {
+        Some((scale, zero)) => zero + scale * plain,
+        None => plain,
+    }
+}
+
+/// Twin of [`crate::decode_f64`].
+pub fn decode_f64(bytes: &[u8], encoding: &Encoding) -> Vec<f64> {
+    bytes.chunks_exact(encoding.pixel_bytes()).map(|pixel| value(pixel, encoding)).collect()
+}
+
+/// Twin of [`crate::decode_f32`]: rounded once, from the pixel itself where nothing scales.
+pub fn decode_f32(bytes: &[u8], encoding: &Encoding) -> Vec<f32> {
+    let rounded = |bytes: &[u8]| match (encoding.scaling, pixel(bytes, encoding)) {
+        (_, None) => f32::NAN,
+        (None, Some(Stored::Integer(x))) => x as f32,
+        (None, Some(Stored::Single(x))) => x,
+        _ => value(bytes, encoding) as f32,
+    };
+    bytes.chunks_exact(encoding.pixel_bytes()).map(rounded).collect()
+}
+
+/// Twin of [`crate::decode_native`].
+pub fn decode_native(bytes: &[u8], pixel: PixelType) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    for bytes in bytes.chunks_exact(pixel.bytes()) {
+        let native = match stored(bytes, pixel) {
+            Stored::Integer(x) => (x + offset(pixel)).to_le_bytes()[..pixel.bytes()].to_vec(),
+            Stored::Single(x) => x.to_bits().to_le_bytes().to_vec(),
+            Stored::Double(x) => x.to_bits().to_le_bytes().to_vec(),
+        };
+        // Little-endian bytes, turned where the machine is not.
+        let turned = native.iter().rev().copied().collect();
+        out.extend(if cfg!(target_endian = "little") { native } else { turned });
+    }
+    out
+}
+
+/// Twin of [`crate::gather`].
+pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, count: usize) -> Vec<u8> {
+    let mut pixels: Vec<&[u8]> =
+        bytes.chunks_exact(pixel_bytes).step_by(step.unsigned_abs() as usize).take(count).collect();
+    if step < 0 {
+        pixels.reverse();
+    }
+    pixels.concat()
+}
+
+/// Adds terms as a leaf does: in [`LANES`] lanes by their index, the lanes pairwise. NaN terms are left out.
+fn leaf_sum(terms: impl IntoIterator<Item = f64>) -> f64 {
+    let mut lanes = [0.0; LANES];
+    for (index, term) in terms.into_iter().enumerate() {
+        if !term.is_nan() {
+            lanes[index % LANES] += term;
+        }
+    }
+    add_pairwise(lanes)
+}
+
+/// Adds lanes: each of the first half takes its partner in the second half, until one is left.
+fn add_pairwise(mut lanes: [f64; LANES]) -> f64 {
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        for lane in 0..width {
+            lanes[lane] += lanes[lane + width];
+        }
+    }
+    lanes[0]
+}
+
+/// Twin of [`Sum::accumulate`].
+pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
+    let mut state = Sum::default();
+    for leaf in decode_f64(bytes, encoding).chunks(LEAF_PIXELS) {
+        for x in leaf {
+            if x.is_nan() {
+                state.nan += 1;
+            } else {
+                state.count += 1;
+            }
+        }
+        state.sum.add(leaf_sum(leaf.iter().copied()));
+    }
+    state
+}
+
+/// Twin of [`Stats::accumulate`].
+pub fn stats(bytes: &[u8], encoding: &Encoding, position: u64) -> Stats {
+    let mut state = Stats::default();
+    let mut position = position;
+    for leaf in decode_f64(bytes, encoding).chunks(LEAF_PIXELS) {
+        state.merge(&leaf_stats(leaf, position));
+        position += leaf.len() as u64;
+    }
+    state
+}
+
+/// The state of one leaf: two passes, the second about the rounded mean of the first.
+fn leaf_stats(leaf: &[f64], position: u64) -> Stats {
+    let count = leaf.iter().filter(|x| !x.is_nan()).count();
+    let sum = leaf_sum(leaf.iter().copied());
+    let mut state = Stats {
+        count: count as u64,
+        nan: (leaf.len() - count) as u64,
+        sum: Compensated { high: sum, low: 0.0 },
+        ..Stats::default()
+    };
+    if count == 0 {
+        return state;
+    }
+    let n = count as f64;
+    let mean = sum / n;
+    // A pixel that is defined may differ from an infinite mean by NaN, which then stays: only undefined ones are left
+    // out.
+    let difference = |&x: &f64| if x.is_nan() { 0.0 } else { x - mean };
+    let differences = leaf_sum_with_nan(leaf.iter().map(difference));
+    let squares = leaf_sum_with_nan(leaf.iter().map(|x| difference(x) * difference(x)));
+    state.center = Compensated::new(mean, differences / n);
+    state.squares = Compensated { high: squares - differences * differences / n, low: 0.0 };
+    for (index, &value) in leaf.iter().enumerate() {
+        let here = Some(Extremum { value, position: position + index as u64 });
+        if !value.is_nan() && state.min.is_none_or(|min| value < min.value) {
+            state.min = here;
+        }
+        if !value.is_nan() && state.max.is_none_or(|max| value > max.value) {
+            state.max = here;
+        }
+    }
+    state
+}
+
+/// As [`leaf_sum`], where a NaN term makes the sum NaN.
+fn leaf_sum_with_nan(terms: impl Iterator<Item = f64> + Clone) -> f64 {
+    if terms.clone().any(f64::is_nan) { f64::NAN } else { leaf_sum(terms) }
+}
+
+/// Twin of [`SpectralSum::accumulate`]: one line, whatever its length, in lanes.
+pub fn spectral_sum(bytes: &[u8], encoding: &Encoding, coordinates: &[f64]) -> SpectralSum {
+    let mut count = 0;
+    let mut lanes = [[0.0; LANES]; 3];
+    let pixels = decode_f64(bytes, encoding);
+    for (index, (&x, &u)) in pixels.iter().zip(coordinates).enumerate() {
+        if !x.is_nan() {
+            count += 1;
+            for (lanes, term) in lanes.iter_mut().zip([x, x * u, x * u * u]) {
+                lanes[index % LANES] += term;
+            }
+        }
+    }
+    SpectralSum { count, sums: lanes.map(add_pairwise) }
+}
+
+/// What [`histogram`] counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Pixels in each bin.
+    pub bins: Vec<u64>,
+    /// Pixels below the first.
+    pub below: u64,
+    /// Pixels above the last.
+    pub above: u64,
+    /// Undefined pixels.
+    pub nan: u64,
+}
+
+/// Twin of [`crate::Histogram::accumulate`]: looks through the edges.
+pub fn histogram(bytes: &[u8], encoding: &Encoding, range: &HistogramRange) -> Counts {
+    let edges = range.edges();
+    let last = range.bins() - 1;
+    let mut counts = Counts { bins: vec![0; range.bins()], ..Counts::default() };
+    for x in decode_f64(bytes, encoding) {
+        if x.is_nan() {
+            counts.nan += 1;
+        } else if x < edges[0] {
+            counts.below += 1;
+        } else if x > edges[last + 1] {
+            counts.above += 1;
+        } else if x == edges[last + 1] {
+            counts.bins[last] += 1;
+        } else {
+            let bin = (0..=last).find(|&bin| edges[bin] <= x && x < edges[bin + 1]);
+            counts.bins[bin.expect("the edges cover the range")] += 1;
+        }
+    }
+    counts
+}

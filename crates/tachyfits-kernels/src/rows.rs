@@ -414,12 +414,10 @@ impl RowStep for SpectralStep<'_> {
         }
         let mut term = [0.0; DECODED];
         let term = &mut term[..x.len()];
-        for (term, &x) in term.iter_mut().zip(x) {
-            *term = if x.is_nan() { 0.0 } else { x };
-        }
+        term.copy_from_slice(x);
         for sum in &mut state.sums {
-            for (sum, term) in sum[outputs.clone()].iter_mut().zip(&mut *term) {
-                *sum += *term;
+            for ((sum, term), x) in sum[outputs.clone()].iter_mut().zip(&mut *term).zip(x) {
+                *sum = if x.is_nan() { *sum } else { *sum + *term };
                 *term *= self.u;
             }
         }

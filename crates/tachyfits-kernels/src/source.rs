@@ -45,7 +45,9 @@ impl Encoding {
 
     /// Hands the source for this encoding to `visitor`: the one place where run-time types become compile-time ones.
     pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
-        let scaled = self.scaling.is_some() || self.blank.is_some();
+        // A float has no BLANK: NaN says undefined, and a pixel that nothing scales keeps its -0.0.
+        let has_blank = self.blank.is_some() && !self.pixel.is_float();
+        let scaled = self.scaling.is_some() || has_blank;
         with_pixel!(self.pixel, P => match (self.order, scaled) {
             (ByteOrder::BigEndian, false) => visitor.visit(Plain::<P, BigEndian>(PhantomData)),
             (ByteOrder::Native, false) => visitor.visit(Plain::<P, Native>(PhantomData)),
@@ -156,20 +158,22 @@ struct Scaled<P, O> {
     zero: f64,
     blank: P,
     has_blank: bool,
+    /// Whether there is a scaling; without, f32 is rounded from the pixel itself.
+    scales: bool,
     order: PhantomData<O>,
 }
 
 impl<P: Pixel, O: Order> Scaled<P, O> {
     fn new(encoding: &Encoding) -> Self {
         let blank = encoding.blank.and_then(P::from_stored);
-        // Without scaling, `0 + 1 * x` gives x back bit for bit: integers have no -0.0, and floats that are not scaled
-        // have no BLANK and so are never read through this source.
+        // Without scaling, `0 + 1 * x` gives x back bit for bit: what comes here then is an integer, which has no -0.0.
         let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
         Scaled {
             scale,
             zero,
             blank: blank.unwrap_or(P::ZERO),
             has_blank: blank.is_some(),
+            scales: encoding.scaling.is_some(),
             order: PhantomData,
         }
     }
@@ -177,8 +181,12 @@ impl<P: Pixel, O: Order> Scaled<P, O> {
     #[inline(always)]
     fn value(&self, pixel: P) -> f64 {
         let value = self.zero + self.scale * pixel.to_f64();
-        let undefined = self.has_blank & (pixel == self.blank);
-        if undefined { f64::NAN } else { value }
+        if self.is_blank(pixel) { f64::NAN } else { value }
+    }
+
+    #[inline(always)]
+    fn is_blank(&self, pixel: P) -> bool {
+        self.has_blank & (pixel == self.blank)
     }
 }
 
@@ -189,9 +197,7 @@ impl<P: Pixel, O: Order> Source for Scaled<P, O> {
         let pixels = O::load::<P>(chunk);
         let mut lanes = [0.0; LANES];
         for lane in 0..LANES {
-            let value = self.zero + self.scale * pixels[lane].to_f64();
-            let undefined = self.has_blank & (pixels[lane] == self.blank);
-            lanes[lane] = if undefined { f64::NAN } else { value };
+            lanes[lane] = self.value(pixels[lane]);
         }
         lanes
     }
@@ -204,8 +210,16 @@ impl<P: Pixel, O: Order> Source for Scaled<P, O> {
 
     #[inline(always)]
     fn values_f32(&self, bytes: &[u8], out: &mut [f32]) {
-        for (out, pixel) in out.iter_mut().zip(bytes.chunks_exact(P::BYTES)) {
-            *out = self.value(O::read::<P>(pixel)) as f32;
+        let pixels = bytes.chunks_exact(P::BYTES).map(O::read::<P>);
+        if self.scales {
+            for (out, pixel) in out.iter_mut().zip(pixels) {
+                *out = self.value(pixel) as f32;
+            }
+        } else {
+            // Through f64 a 64-bit integer would be rounded twice.
+            for (out, pixel) in out.iter_mut().zip(pixels) {
+                *out = if self.is_blank(pixel) { f32::NAN } else { pixel.to_f32() };
+            }
         }
     }
 }

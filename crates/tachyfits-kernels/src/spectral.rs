@@ -1,6 +1,11 @@
 //! Sums weighted with powers of a coordinate, along one line of pixels: what a spectral moment is made of where the
 //! spectral axis is the fastest. [`crate::SpectralRows`] does the same for many outputs side by side.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "loops over lanes index several arrays of LANES alike: the form that becomes vector code on every tier"
+)]
+
 use crate::LANES;
 use crate::fold::add_lanes;
 use crate::isa::{self, Kernel, Tier};
@@ -64,13 +69,11 @@ impl Lanes {
         for lane in 0..LANES {
             self.count[lane] += u64::from(!x[lane].is_nan());
         }
-        let mut term = [0.0; LANES];
-        for lane in 0..LANES {
-            term[lane] = if x[lane].is_nan() { 0.0 } else { x[lane] };
-        }
+        let mut term = *x;
         for sums in &mut self.sums {
             for lane in 0..LANES {
-                sums[lane] += term[lane];
+                let sum = sums[lane] + term[lane];
+                sums[lane] = if x[lane].is_nan() { sums[lane] } else { sum };
             }
             for lane in 0..LANES {
                 term[lane] *= u[lane];

@@ -52,14 +52,15 @@ impl Stats {
             let leaf = Leaf::new(bytes, encoding, tier);
             let pixels = (bytes.len() / encoding.pixel_bytes()) as u64;
             self.add_leaf(&leaf, pixels, |value| {
-                position + encoding.visit(Locate { bytes, tier, value }) as u64
+                let (index, value) = encoding.visit(Locate { bytes, tier, value });
+                Extremum { value, position: position + index as u64 }
             });
             position += pixels;
         }
     }
 
     /// Merges one leaf; `locate` finds the first pixel of a value, and is asked only when the leaf sets a new extreme.
-    fn add_leaf(&mut self, leaf: &Leaf, pixels: u64, locate: impl Fn(f64) -> u64) {
+    fn add_leaf(&mut self, leaf: &Leaf, pixels: u64, locate: impl Fn(f64) -> Extremum) {
         let mut state = Stats {
             count: leaf.count,
             nan: pixels - leaf.count,
@@ -72,12 +73,11 @@ impl Stats {
             // The corrected two-pass formula: what the rounded mean is off by is taken out again.
             let squares = leaf.squares - leaf.differences * leaf.differences / n;
             state.squares = Compensated { high: squares, low: 0.0 };
-            let extreme = |value| Some(Extremum { value, position: locate(value) });
             if self.min.is_none_or(|min| leaf.min < min.value) {
-                state.min = extreme(leaf.min);
+                state.min = Some(locate(leaf.min));
             }
             if self.max.is_none_or(|max| leaf.max > max.value) {
-                state.max = extreme(leaf.max);
+                state.max = Some(locate(leaf.max));
             }
         }
         self.merge(&state);
@@ -250,7 +250,8 @@ impl Accumulator for SecondPass {
     }
 }
 
-/// Finds the first pixel that equals a value.
+/// Finds the first pixel that equals a value. It gives the pixel's own value too: lanes do not remember which of 0.0
+/// and -0.0, which are equal, came first.
 struct Locate<'a> {
     bytes: &'a [u8],
     tier: Tier,
@@ -258,13 +259,14 @@ struct Locate<'a> {
 }
 
 impl Visitor for Locate<'_> {
-    type Output = usize;
-    fn visit<S: Source>(self, source: S) -> usize {
+    type Output = (usize, f64);
+    fn visit<S: Source>(self, source: S) -> (usize, f64) {
         let kernel = LocateKernel { bytes: self.bytes, source, value: self.value };
         let before = isa::dispatch(self.tier, kernel);
         let chunk = &self.bytes[before * S::BYTES..];
         let lanes = source.tail(&chunk[..chunk.len().min(S::CHUNK)]);
-        before + lanes.iter().position(|&x| x == self.value).unwrap_or(0)
+        let lane = lanes.iter().position(|&x| x == self.value).unwrap_or(0);
+        (before + lane, lanes[lane])
     }
 }
 

@@ -1,0 +1,193 @@
+//! Prints how fast each kernel is on data in cache: GB/s of input, per kernel, pixel encoding and vector tier.
+//!
+//! ```sh
+//! cargo run --release -p tachyfits-kernels --example in_cache             # everything, a few minutes
+//! cargo run --release -p tachyfits-kernels --example in_cache stats f32   # lines that contain all of these words
+//! ```
+//!
+//! A tool for whoever tunes a kernel. The numbers are the best of many short runs on 256 KiB of pixels (second-level
+//! cache), so they say what the code can do and not what a file gives; `bench/` measures that. "nan" has one NaN or
+//! BLANK in sixteen pixels, placed irregularly; the other encodings have none.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use tachyfits_kernels::{
+    ByteOrder, Encoding, ExtremaRows, Histogram, HistogramRange, MomentRows, PixelType,
+    SpectralRows, Stats, Sum, SumRows, TILE_PIXELS, Tier, decode_f32, decode_f64, decode_native,
+};
+
+/// Bytes that each run passes over.
+const BYTES: usize = 256 * 1024;
+/// Time given to each cell of the table.
+const PATIENCE: Duration = Duration::from_millis(60);
+/// The stored value that is undefined in the encodings that have one; the pixels made here are never that small.
+const BLANK: i64 = -99;
+
+type Run = Box<dyn FnMut(Tier)>;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let tiers = Tier::available();
+    print!("{:<22} {:<16}", "GB/s of input", "pixels");
+    tiers.iter().for_each(|tier| print!(" {:>10}", tier.name()));
+    println!();
+    for kernel in KERNELS {
+        for (encoding, undefined, label) in encodings() {
+            let line = format!("{:<22} {label:<16}", kernel.0);
+            if !words.iter().all(|word| line.split_whitespace().any(|part| part == word)) {
+                continue;
+            }
+            let bytes = pixels(&encoding, undefined);
+            let mut run = (kernel.1)(bytes, encoding);
+            let speeds: Vec<f64> = tiers.iter().map(|&tier| best_speed(&mut run, tier)).collect();
+            print!("{line}");
+            speeds.iter().for_each(|speed| print!(" {speed:>10.2}"));
+            println!();
+        }
+    }
+}
+
+/// Best speed of many runs, in GB/s: what interrupts a run only ever slows it.
+fn best_speed(run: &mut Run, tier: Tier) -> f64 {
+    let mut best = Duration::MAX;
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        let start = Instant::now();
+        run(tier);
+        best = best.min(start.elapsed());
+    }
+    BYTES as f64 / best.as_nanos() as f64
+}
+
+/// Each encoding that is measured, whether some pixels are undefined, and what the table calls it.
+fn encodings() -> Vec<(Encoding, bool, String)> {
+    let mut found = Vec::new();
+    for pixel in PixelType::ALL {
+        let name = format!("{pixel:?}").to_lowercase();
+        let plain = Encoding::plain(pixel);
+        found.push((plain, false, name.clone()));
+        found.push((
+            Encoding { order: ByteOrder::Native, ..plain },
+            false,
+            format!("{name} native"),
+        ));
+        let scaled = Encoding { scaling: Some((0.25, 100.0)), ..plain };
+        if pixel.is_float() {
+            found.push((plain, true, format!("{name} nan")));
+        } else {
+            let blank = Encoding { blank: Some(BLANK), ..scaled };
+            found.push((blank, false, format!("{name} scaled")));
+            found.push((blank, true, format!("{name} scaled nan")));
+        }
+    }
+    found
+}
+
+/// Pixels spread over 0 to 100, in the stored form of `encoding`.
+fn pixels(encoding: &Encoding, undefined: bool) -> Vec<u8> {
+    let count = BYTES / encoding.pixel_bytes();
+    let mut state = 1u64;
+    let mut bytes = Vec::with_capacity(BYTES);
+    for _ in 0..count {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let hole = undefined && (state >> 40).is_multiple_of(16);
+        let value = (state >> 33) as f64 / 2f64.powi(31) * 100.0;
+        let mut pixel = stored(encoding.pixel, value, hole);
+        if encoding.order == ByteOrder::Native && cfg!(target_endian = "little") {
+            pixel.reverse();
+        }
+        bytes.extend(pixel);
+    }
+    bytes
+}
+
+/// One pixel as FITS stores it.
+fn stored(pixel: PixelType, value: f64, hole: bool) -> Vec<u8> {
+    let integer = if hole { BLANK } else { value as i64 };
+    match pixel {
+        PixelType::U8 | PixelType::I8 => (integer as u8).to_be_bytes().to_vec(),
+        PixelType::I16 | PixelType::U16 => (integer as i16).to_be_bytes().to_vec(),
+        PixelType::I32 | PixelType::U32 => (integer as i32).to_be_bytes().to_vec(),
+        PixelType::I64 | PixelType::U64 => integer.to_be_bytes().to_vec(),
+        PixelType::F32 => (if hole { f32::NAN } else { value as f32 }).to_be_bytes().to_vec(),
+        PixelType::F64 => (if hole { f64::NAN } else { value }).to_be_bytes().to_vec(),
+    }
+}
+
+/// A kernel: its name, and what makes a run over the bytes of an encoding.
+type Maker = fn(Vec<u8>, Encoding) -> Run;
+
+const KERNELS: &[(&str, Maker)] = &[
+    ("sum", |bytes, encoding| {
+        Box::new(move |tier| {
+            let mut state = Sum::default();
+            state.accumulate(black_box(&bytes), &encoding, tier);
+            black_box(state);
+        })
+    }),
+    ("stats", |bytes, encoding| {
+        Box::new(move |tier| {
+            let mut state = Stats::default();
+            state.accumulate(black_box(&bytes), &encoding, tier, 0);
+            black_box(state);
+        })
+    }),
+    ("sum-rows", |bytes, encoding| {
+        let mut state = SumRows::new(TILE_PIXELS);
+        Box::new(move |tier| {
+            for row in rows(&bytes, &encoding) {
+                state.accumulate(0, row, &encoding, tier);
+            }
+            black_box(&state);
+        })
+    }),
+    ("moment-rows", |bytes, encoding| {
+        Box::new(move |tier| {
+            let rows: Vec<&[u8]> = rows(&bytes, &encoding).collect();
+            black_box(MomentRows::slab(TILE_PIXELS, black_box(&rows), &encoding, tier));
+        })
+    }),
+    ("extrema-rows", |bytes, encoding| {
+        Box::new(move |tier| {
+            let mut state = ExtremaRows::new(TILE_PIXELS);
+            for (number, row) in rows(&bytes, &encoding).enumerate() {
+                state.accumulate(0, row, &encoding, tier, number as u64);
+            }
+            black_box(&state);
+        })
+    }),
+    ("spectral-rows", |bytes, encoding| {
+        let mut state = SpectralRows::new(TILE_PIXELS);
+        Box::new(move |tier| {
+            for (number, row) in rows(&bytes, &encoding).enumerate() {
+                state.accumulate(0, row, &encoding, tier, number as f64);
+            }
+            black_box(&state);
+        })
+    }),
+    ("histogram", |bytes, encoding| {
+        let range = HistogramRange::new(0.0, 125.0, 256).expect("a range with bins");
+        let mut state = Histogram::new(range);
+        Box::new(move |tier| state.accumulate(black_box(&bytes), &encoding, tier))
+    }),
+    ("decode-f64", |bytes, encoding| {
+        let mut out = vec![0.0; bytes.len() / encoding.pixel_bytes()];
+        Box::new(move |tier| decode_f64(black_box(&bytes), &encoding, tier, black_box(&mut out)))
+    }),
+    ("decode-f32", |bytes, encoding| {
+        let mut out = vec![0.0; bytes.len() / encoding.pixel_bytes()];
+        Box::new(move |tier| decode_f32(black_box(&bytes), &encoding, tier, black_box(&mut out)))
+    }),
+    ("decode-native", |bytes, encoding| {
+        let mut out = vec![0; bytes.len()];
+        Box::new(move |tier| {
+            decode_native(black_box(&bytes), encoding.pixel, tier, black_box(&mut out));
+        })
+    }),
+];
+
+/// Rows of one tile.
+fn rows<'a>(bytes: &'a [u8], encoding: &Encoding) -> impl Iterator<Item = &'a [u8]> {
+    black_box(bytes).chunks_exact(TILE_PIXELS * encoding.pixel_bytes())
+}

@@ -1,0 +1,114 @@
+//! Statistics against exact arithmetic, and the rules for zeros and infinities.
+
+use crate::content::tiers;
+use proptest::prelude::*;
+use tachyfits_kernels::{Encoding, LEAF_PIXELS, PixelType, Stats};
+
+fn stats(values: &[f64], tier: tachyfits_kernels::Tier) -> Stats {
+    let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes()).collect();
+    let mut stats = Stats::default();
+    stats.accumulate(&bytes, &Encoding::plain(PixelType::F64), tier, 0);
+    stats
+}
+
+/// Mean and variance of integers over 2^20, exact but for the last roundings.
+fn exact(integers: &[i64]) -> (f64, f64) {
+    let n = integers.len() as i128;
+    let sum: i128 = integers.iter().map(|&x| i128::from(x)).sum();
+    // n^2 times the variance is an integer: n * sum(x^2) - sum(x)^2, of differences from the first so that it fits.
+    let differences = || integers.iter().map(|&x| i128::from(x - integers[0]));
+    let squares: i128 = differences().map(|d| d * d).sum();
+    let shifted: i128 = differences().sum();
+    let spread = n * squares - shifted * shifted;
+    let unit = f64::from(1 << 20);
+    (sum as f64 / n as f64 / unit, spread as f64 / (n as f64 * n as f64) / (unit * unit))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn an_offset_costs_no_digits(seed in any::<u64>(), pixels in 2..20 * LEAF_PIXELS) {
+        // 1e9 + [0, 1), on a grid of 2^-20: every value is exact in f64, and so are the integers.
+        let mut state = seed;
+        let integers: Vec<i64> = (0..pixels)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (1_000_000_000 << 20) + (state >> 44) as i64
+            })
+            .collect();
+        let values: Vec<f64> = integers.iter().map(|&x| x as f64 / f64::from(1 << 20)).collect();
+        let (mean, variance) = exact(&integers);
+        for tier in tiers() {
+            let stats = stats(&values, tier);
+            prop_assert!((stats.mean() / mean - 1.0).abs() <= 1e-15, "{} {mean}", stats.mean());
+            let std = stats.std(0);
+            prop_assert!((std / variance.sqrt() - 1.0).abs() <= 1e-12, "{std} {}", variance.sqrt());
+            let sample = (variance * (pixels as f64 / (pixels - 1) as f64)).sqrt();
+            prop_assert!((stats.std(1) / sample - 1.0).abs() <= 1e-12);
+            let rms = (mean * mean + variance).sqrt();
+            prop_assert!((stats.rms() / rms - 1.0).abs() <= 1e-15);
+        }
+    }
+}
+
+#[test]
+fn the_first_of_equal_zeros_is_the_extreme() {
+    for tier in tiers() {
+        for (first, second) in [(0.0, -0.0), (-0.0, 0.0)] {
+            // The second zero is in the lane that is folded first.
+            let mut values = vec![f64::NAN; 40];
+            values[3] = first;
+            values[16] = second;
+            let found = stats(&values, tier);
+            for extreme in [found.min.unwrap(), found.max.unwrap()] {
+                assert_eq!(extreme.position, 3);
+                assert_eq!(extreme.value.to_bits(), f64::to_bits(first), "{tier:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn infinities_follow_ieee() {
+    const INFINITE: f64 = f64::INFINITY;
+    for tier in tiers() {
+        let one = stats(&[1.0, INFINITE, 2.0], tier);
+        assert_eq!((one.sum.value(), one.mean(), one.rms()), (INFINITE, INFINITE, INFINITE));
+        assert!(one.std(0).is_nan());
+        assert_eq!((one.min.unwrap().value, one.max.unwrap().value), (1.0, INFINITE));
+        assert_eq!((one.count, one.nan), (3, 0));
+
+        let mut values = vec![0.5; LEAF_PIXELS + 10];
+        values[7] = INFINITE;
+        values[LEAF_PIXELS + 3] = -INFINITE;
+        let both = stats(&values, tier);
+        assert!(both.sum.value().is_nan() && both.mean().is_nan() && both.std(0).is_nan());
+        assert_eq!(both.rms(), INFINITE);
+        assert_eq!(both.min.unwrap().position, LEAF_PIXELS as u64 + 3);
+        assert_eq!(both.max.unwrap().position, 7);
+        assert_eq!((both.count, both.nan), (LEAF_PIXELS as u64 + 10, 0));
+    }
+}
+
+#[test]
+fn nothing_defined_gives_nan_and_no_extremes() {
+    for tier in tiers() {
+        for values in [vec![], vec![f64::NAN; 5000]] {
+            let found = stats(&values, tier);
+            assert_eq!((found.count, found.nan), (0, values.len() as u64));
+            assert!(found.mean().is_nan() && found.rms().is_nan() && found.std(0).is_nan());
+            assert_eq!((found.min, found.max), (None, None));
+            assert_eq!(found.sum.value(), 0.0);
+        }
+    }
+}
+
+#[test]
+fn a_constant_has_no_spread() {
+    for tier in tiers() {
+        let found = stats(&vec![0.1; 3 * LEAF_PIXELS + 5], tier);
+        assert!((found.mean() / 0.1 - 1.0).abs() < 1e-14, "{tier:?} {}", found.mean());
+        assert_eq!((found.center.value(), found.std(0)), (0.1, 0.0), "{tier:?}");
+    }
+}

@@ -1,0 +1,9 @@
+//! Every kernel against its slow twin, for every pixel type, byte order, scaling and BLANK, on every tier of this
+//! machine: the same bits. And what the twins cannot say about themselves: accuracy against exact arithmetic, merging.
+
+mod accuracy;
+mod content;
+mod decode;
+mod merge;
+mod rows;
+mod whole;

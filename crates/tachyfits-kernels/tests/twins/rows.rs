@@ -1,0 +1,173 @@
+//! Reductions across rows against their twins.
+
+use crate::content::{Content, Shifted, all_bits, any_scaling, bits, contents, encodings, tiers};
+use proptest::prelude::*;
+use tachyfits_kernels::{
+    Encoding, ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS, Tier, naive,
+};
+
+/// A few rows of as many pixels each, and the outputs before the first one.
+#[derive(Clone, Debug)]
+struct Slab {
+    content: Content,
+    rows: u64,
+    at: usize,
+}
+
+fn slabs() -> impl Strategy<Value = Slab> {
+    let pixels =
+        prop_oneof![0..40usize, 250..260usize, TILE_PIXELS - 2..TILE_PIXELS + 3, 0..3000usize];
+    (contents(1), pixels, 0..12u64, 0..5usize).prop_map(|(mut content, pixels, rows, at)| {
+        content.pixels = pixels;
+        Slab { content, rows, at }
+    })
+}
+
+impl Slab {
+    fn rows(&self, encoding: &Encoding) -> Vec<Shifted> {
+        (0..self.rows)
+            .map(|row| {
+                let seed = self.content.seed.wrapping_add(row.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+                Content { seed, ..self.content.clone() }.bytes(encoding)
+            })
+            .collect()
+    }
+
+    fn outputs(&self) -> usize {
+        self.at + self.content.pixels
+    }
+}
+
+/// Runs `check` with the rows of a slab, for every encoding and tier.
+fn for_each(
+    slab: &Slab,
+    scaling: usize,
+    check: impl Fn(&[&[u8]], &Encoding, Tier) -> Result<(), TestCaseError>,
+) -> Result<(), TestCaseError> {
+    for encoding in encodings(scaling) {
+        let rows = slab.rows(&encoding);
+        let rows: Vec<&[u8]> = rows.iter().map(|row| &**row).collect();
+        for tier in tiers() {
+            check(&rows, &encoding, tier)?;
+        }
+    }
+    Ok(())
+}
+
+/// The outputs before `at`, which no row reaches, then those of the twin (none at all when there are no rows).
+fn padded<T: Copy>(empty: T, slab: &Slab, twin: Vec<T>) -> Vec<T> {
+    let mut all = vec![empty; slab.at];
+    all.extend(twin);
+    all.resize(slab.outputs(), empty);
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn sum_rows_give_the_bits_of_their_twin(slab in slabs(), scaling in any_scaling()) {
+        for_each(&slab, scaling, |rows, encoding, tier| {
+            let mut state = SumRows::new(slab.outputs());
+            for row in rows {
+                state.accumulate(slab.at, row, encoding, tier);
+            }
+            let twin = padded((0, 0.0), &slab, naive::sum_rows(rows, encoding));
+            for (output, &(count, sum)) in twin.iter().enumerate() {
+                prop_assert_eq!(state.count()[output], count, "{:?} {:?}", encoding, tier);
+                prop_assert_eq!(bits(state.sum()[output]), bits(sum), "{:?} {:?}", encoding, tier);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn moment_slabs_give_the_bits_of_their_twin_and_merge_as_it_does(
+        slab in slabs(),
+        cut in 0.0..1.0f64,
+        scaling in any_scaling(),
+    ) {
+        let slab = Slab { at: 0, ..slab };
+        let outputs = slab.outputs();
+        for_each(&slab, scaling, |rows, encoding, tier| {
+            let (first, second) = rows.split_at((cut * rows.len() as f64) as usize);
+            let mut state = MomentRows::new(outputs);
+            let mut twin: Option<Vec<naive::Moments>> = None;
+            for rows in [first, second] {
+                state.merge(&MomentRows::slab(outputs, rows, encoding, tier));
+                let later = naive::moment_slab(rows, encoding);
+                match &mut twin {
+                    _ if rows.is_empty() => {}
+                    None => twin = Some(later),
+                    Some(twin) => twin.iter_mut().zip(&later).for_each(|(a, b)| a.merge(b)),
+                }
+            }
+            let squares: Vec<f64> = state.squares().collect();
+            for (output, twin) in twin.unwrap_or_default().iter().enumerate() {
+                let found = (state.sums().count()[output], bits(state.sums().sum()[output]));
+                prop_assert_eq!(found, (twin.count, bits(twin.sum)), "{:?} {:?}", encoding, tier);
+                let found = [state.center()[output], squares[output]].map(bits);
+                let squares = if twin.squares < 0.0 { 0.0 } else { twin.squares };
+                prop_assert_eq!(found, [twin.center.high, squares].map(bits), "{:?} {:?}", encoding, tier);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn extrema_rows_give_the_bits_of_their_twin_and_merge(
+        slab in slabs(),
+        cut in 0.0..1.0f64,
+        scaling in any_scaling(),
+    ) {
+        const NONE: naive::Extrema = naive::Extrema {
+            min: f64::NAN,
+            min_row: ExtremaRows::NO_ROW,
+            max: f64::NAN,
+            max_row: ExtremaRows::NO_ROW,
+        };
+        for_each(&slab, scaling, |rows, encoding, tier| {
+            let cut = (cut * rows.len() as f64) as usize;
+            let mut states = [(); 2].map(|()| ExtremaRows::new(slab.outputs()));
+            for (number, row) in rows.iter().enumerate() {
+                let state = &mut states[usize::from(number >= cut)];
+                state.accumulate(slab.at, row, encoding, tier, 70 + number as u64);
+            }
+            let [mut state, later] = states;
+            state.merge(&later);
+            let twin = padded(NONE, &slab, naive::extrema_rows(rows, encoding, 70));
+            for (output, twin) in twin.iter().enumerate() {
+                let min = (bits(state.min()[output]), state.min_row()[output]);
+                let max = (bits(state.max()[output]), state.max_row()[output]);
+                prop_assert_eq!(min, (bits(twin.min), twin.min_row), "{:?} {:?}", encoding, tier);
+                prop_assert_eq!(max, (bits(twin.max), twin.max_row), "{:?} {:?}", encoding, tier);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn spectral_rows_give_the_bits_of_their_twin(
+        slab in slabs(),
+        scaling in any_scaling(),
+        u in prop::collection::vec(
+            prop_oneof![4 => -1e3..1e3f64, 1 => prop::sample::select(vec![0.0, -0.0, f64::INFINITY])],
+            12,
+        ),
+    ) {
+        for_each(&slab, scaling, |rows, encoding, tier| {
+            let mut state = SpectralRows::new(slab.outputs());
+            for (row, &u) in rows.iter().zip(&u) {
+                state.accumulate(slab.at, row, encoding, tier, u);
+            }
+            let twin = naive::spectral_rows(rows, encoding, &u[..rows.len()]);
+            let twin = padded((0, [0.0; 3]), &slab, twin);
+            for (output, (count, sums)) in twin.iter().enumerate() {
+                let found = [0, 1, 2].map(|power| state.sum(power)[output]);
+                prop_assert_eq!(state.count()[output], *count, "{:?} {:?}", encoding, tier);
+                prop_assert_eq!(all_bits(&found), all_bits(sums), "{:?} {:?}", encoding, tier);
+            }
+            Ok(())
+        })?;
+    }
+}

@@ -1,0 +1,162 @@
+//! Reductions of whole arrays against their twins.
+
+use crate::content::{Content, any_scaling, bits, contents, encodings, tiers};
+use proptest::prelude::*;
+use tachyfits_kernels::{
+    Compensated, Encoding, Extremum, Histogram, HistogramRange, SpectralSum, Stats, Sum, naive,
+};
+
+fn parts(sum: Compensated) -> [u64; 2] {
+    [bits(sum.high), bits(sum.low)]
+}
+
+/// A sum in a form where NaN equals NaN.
+fn sum_bits(sum: &Sum) -> impl PartialEq + std::fmt::Debug {
+    (sum.count, sum.nan, parts(sum.sum))
+}
+
+/// Full statistics in such a form.
+pub fn stats_bits(stats: &Stats) -> impl PartialEq + std::fmt::Debug {
+    let extremum = |found: Option<Extremum>| found.map(|e| (bits(e.value), e.position));
+    let moments = [stats.sum, stats.center, stats.squares].map(parts);
+    (stats.count, stats.nan, moments, extremum(stats.min), extremum(stats.max))
+}
+
+fn check_sum(content: &Content, encoding: &Encoding) -> Result<(), TestCaseError> {
+    let bytes = content.bytes(encoding);
+    let expected = naive::sum(&bytes, encoding);
+    for tier in tiers() {
+        let mut sum = Sum::default();
+        sum.accumulate(&bytes, encoding, tier);
+        prop_assert_eq!(sum_bits(&sum), sum_bits(&expected), "{:?} {:?}", encoding, tier);
+    }
+    Ok(())
+}
+
+fn check_stats(content: &Content, encoding: &Encoding) -> Result<(), TestCaseError> {
+    let bytes = content.bytes(encoding);
+    let expected = naive::stats(&bytes, encoding, 1000);
+    for tier in tiers() {
+        let mut stats = Stats::default();
+        stats.accumulate(&bytes, encoding, tier, 1000);
+        prop_assert_eq!(stats_bits(&stats), stats_bits(&expected), "{:?} {:?}", encoding, tier);
+    }
+    Ok(())
+}
+
+fn check_histogram(
+    content: &Content,
+    encoding: &Encoding,
+    range: &HistogramRange,
+) -> Result<(), TestCaseError> {
+    let bytes = content.bytes(encoding);
+    let expected = naive::histogram(&bytes, encoding, range);
+    for tier in tiers() {
+        let mut histogram = Histogram::new(range.clone());
+        histogram.accumulate(&bytes, encoding, tier);
+        let found = naive::Counts {
+            bins: histogram.counts(),
+            below: histogram.below(),
+            above: histogram.above(),
+            nan: histogram.nan(),
+        };
+        prop_assert_eq!(&found, &expected, "{:?} {:?}", encoding, tier);
+    }
+    Ok(())
+}
+
+/// Ranges wide and narrow, of one bin and of many.
+fn ranges() -> impl Strategy<Value = HistogramRange> {
+    let ends = (-300.0..300.0f64, 1e-3..1e3f64, 1..400usize);
+    let odd = prop::sample::select(vec![
+        (0.0, 60.0, 60),
+        (-1e300, 1e300, 7),
+        (0.0, f64::MAX, 1),
+        (1e-300, 2e-300, 3),
+        (1e9, 1e9 + 1e-5, 13),
+        (100.0, 115.0, 60),
+    ]);
+    prop_oneof![ends.prop_map(|(low, width, bins)| (low, low + width, bins)), odd].prop_map(
+        |(low, high, bins)| {
+            HistogramRange::new(low, high, bins).unwrap_or_else(|| panic!("{low} {high} {bins}"))
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn sum_gives_the_bits_of_its_twin(content in contents(3), scaling in any_scaling()) {
+        for encoding in encodings(scaling) {
+            check_sum(&content, &encoding)?;
+        }
+    }
+
+    #[test]
+    fn stats_give_the_bits_of_their_twin(content in contents(3), scaling in any_scaling()) {
+        for encoding in encodings(scaling) {
+            check_stats(&content, &encoding)?;
+        }
+    }
+
+    #[test]
+    fn spectral_sum_gives_the_bits_of_its_twin(
+        content in contents(1),
+        scaling in any_scaling(),
+        first in prop::sample::select(vec![-3e5, 0.0, 1e-3, f64::INFINITY]),
+    ) {
+        let coordinates: Vec<f64> =
+            (0..content.pixels).map(|index| first - 0.7 * index as f64).collect();
+        for encoding in encodings(scaling) {
+            let bytes = content.bytes(&encoding);
+            let expected = naive::spectral_sum(&bytes, &encoding, &coordinates);
+            for tier in tiers() {
+                let mut state = SpectralSum::default();
+                state.accumulate(&bytes, &encoding, tier, &coordinates);
+                prop_assert_eq!(state.count, expected.count, "{:?} {:?}", encoding, tier);
+                prop_assert_eq!(state.sums.map(bits), expected.sums.map(bits), "{:?} {:?}", encoding, tier);
+            }
+        }
+    }
+
+    #[test]
+    fn histogram_counts_as_its_twin(
+        content in contents(1),
+        scaling in any_scaling(),
+        range in ranges(),
+    ) {
+        for encoding in encodings(scaling) {
+            check_histogram(&content, &encoding, &range)?;
+        }
+    }
+
+    /// Pixels that lie on edges and one step of f64 beside them, where a rounded multiplication picks the wrong bin.
+    #[test]
+    fn histogram_is_right_at_its_edges(range in ranges()) {
+        let near = |edge: &f64| [edge.next_down(), *edge, edge.next_up()];
+        let values: Vec<f64> = range.edges().iter().flat_map(near).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes()).collect();
+        let encoding = Encoding::plain(tachyfits_kernels::PixelType::F64);
+        let expected = naive::histogram(&bytes, &encoding, &range);
+        for tier in tiers() {
+            let mut histogram = Histogram::new(range.clone());
+            histogram.accumulate(&bytes, &encoding, tier);
+            prop_assert_eq!(&histogram.counts(), &expected.bins, "{:?}", tier);
+            prop_assert_eq!(histogram.below(), expected.below);
+            prop_assert_eq!(histogram.above(), expected.above);
+        }
+    }
+}
+
+/// Bins that f64 cannot tell apart would make a count depend on rounding: they are refused.
+#[test]
+fn histogram_refuses_bins_narrower_than_the_numbers() {
+    assert!(HistogramRange::new(1e9, 1e9 + 1e-6, 100).is_none());
+    assert!(HistogramRange::new(1.0, 1.0f64.next_up(), 2).is_none());
+    assert!(HistogramRange::new(1.0, 1.0f64.next_up(), 1).is_some());
+    assert!(HistogramRange::new(0.0, f64::INFINITY, 2).is_none());
+    assert!(HistogramRange::new(f64::MIN, f64::MAX, 2).is_none());
+    assert!(HistogramRange::new(f64::NAN, 1.0, 2).is_none());
+    assert!(HistogramRange::new(0.0, 1.0, 0).is_none());
+}
