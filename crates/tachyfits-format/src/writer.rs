@@ -98,7 +98,9 @@ pub(crate) fn records(keyword: &str, value: &Value, comment: &str) -> Result<Vec
             return Err(refused(Code::CardText, keyword, "a value of a FITS type", quoted(text)));
         }
         Value::ComplexInteger(..) | Value::Complex(..) => value.to_string(),
-        Value::Logical(_) | Value::Integer(_) | Value::Real(_) => format!("{value:>20}"),
+        Value::Logical(_) | Value::Integer(_) | Value::Real(_) => {
+            format!("{:>20}", value.to_string())
+        }
     };
     // A long HIERARCH keyword leaves no room for the fixed format's blanks.
     let text = if name.len() + text.len() > CARD_BYTES { text.trim() } else { &text };

@@ -1,0 +1,147 @@
+//! Files made byte by byte, and the walk over them.
+
+use tachyfits_format::{Code, FormatError, Hdu, ImageLayout, ReadOptions, Step, Walker, padded};
+
+/// A record of 80 bytes.
+pub fn record(text: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut bytes = text.as_ref().to_vec();
+    assert!(bytes.len() <= 80, "{} bytes in a card", bytes.len());
+    bytes.resize(80, b' ');
+    bytes
+}
+
+/// A header of these records and END, in whole blocks.
+pub fn header<T: AsRef<[u8]>>(records: &[T]) -> Vec<u8> {
+    let mut bytes: Vec<u8> = records.iter().flat_map(record).collect();
+    bytes.extend(record("END"));
+    bytes.resize(padded(bytes.len() as u64) as usize, b' ');
+    bytes
+}
+
+/// Data filled up with zeros.
+pub fn data(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes.resize(padded(bytes.len() as u64) as usize, 0);
+    bytes
+}
+
+/// Big-endian 16-bit integers.
+pub fn i16s(values: &[i16]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_be_bytes()).collect()
+}
+
+fn number(keyword: &str, value: impl std::fmt::Display) -> Vec<u8> {
+    format!("{keyword:<8}= {value:>20}").into_bytes()
+}
+
+/// The mandatory records of a primary header, then others.
+pub fn primary<T: AsRef<[u8]>>(bitpix: i64, axes: &[u64], more: &[T]) -> Vec<u8> {
+    let mut records = vec![number("SIMPLE", "T")];
+    records.extend(shape(bitpix, axes));
+    records.extend(more.iter().map(|record| record.as_ref().to_vec()));
+    header(&records)
+}
+
+/// The mandatory records of an extension, then others.
+pub fn extension<T: AsRef<[u8]>>(
+    xtension: &str,
+    bitpix: i64,
+    axes: &[u64],
+    counts: [u64; 2],
+    more: &[T],
+) -> Vec<u8> {
+    let mut records = vec![format!("XTENSION= '{xtension:<8}'").into_bytes()];
+    records.extend(shape(bitpix, axes));
+    records.push(number("PCOUNT", counts[0]));
+    records.push(number("GCOUNT", counts[1]));
+    records.extend(more.iter().map(|record| record.as_ref().to_vec()));
+    header(&records)
+}
+
+fn shape(bitpix: i64, axes: &[u64]) -> Vec<Vec<u8>> {
+    let mut records = vec![number("BITPIX", bitpix), number("NAXIS", axes.len())];
+    records.extend((1..).zip(axes).map(|(n, size)| number(&format!("NAXIS{n}"), size)));
+    records
+}
+
+/// What follows a primary HDU in many tests: an image of two pixels.
+pub fn image_of_two() -> Vec<u8> {
+    let mut bytes = extension::<&str>("IMAGE", 16, &[2], [0, 1], &[]);
+    bytes.extend(data(&i16s(&[7, 8])));
+    bytes
+}
+
+/// A primary HDU without data.
+pub fn empty_primary<T: AsRef<[u8]>>(more: &[T]) -> Vec<u8> {
+    primary(8, &[], more)
+}
+
+/// All that a walk over a file gives.
+#[derive(Debug)]
+pub struct Walked {
+    pub hdus: Vec<Hdu>,
+    pub warnings: Vec<Code>,
+    pub error: Option<FormatError>,
+    /// Bytes that the walk asked for.
+    pub bytes_read: u64,
+}
+
+impl Walked {
+    /// The walk, which met no error.
+    pub fn whole(self) -> Walked {
+        if let Some(error) = &self.error {
+            panic!("{error}");
+        }
+        self
+    }
+
+    pub fn error(self) -> FormatError {
+        self.error.expect("the walk should have met an error")
+    }
+}
+
+pub fn walk(file: &[u8]) -> Walked {
+    walk_with(file, ReadOptions::default())
+}
+
+pub fn walk_strictly(file: &[u8]) -> Walked {
+    walk_with(file, ReadOptions { strict: true, ..ReadOptions::default() })
+}
+
+pub fn walk_with(file: &[u8], options: ReadOptions) -> Walked {
+    let mut walker = Walker::new(options, file.len() as u64);
+    let mut walked = Walked { hdus: Vec::new(), warnings: Vec::new(), error: None, bytes_read: 0 };
+    loop {
+        match walker.step() {
+            Ok(Step::Read { offset, bytes }) => {
+                assert!(bytes > 0, "a read of nothing would never end");
+                walked.bytes_read += bytes as u64;
+                walker.supply(&file[offset as usize..][..bytes]);
+            }
+            Ok(Step::Hdu(hdu)) => walked.hdus.push(*hdu),
+            Ok(Step::Done) => break,
+            Err(error) => {
+                walked.error = Some(error);
+                assert!(matches!(walker.step(), Ok(Step::Done)), "an error ends the walk");
+                break;
+            }
+        }
+    }
+    walked.warnings = walker.warnings().iter().map(|warning| warning.code()).collect();
+    walked
+}
+
+/// The first HDU of a file without errors.
+pub fn first(file: &[u8]) -> Hdu {
+    walk(file).whole().hdus.remove(0)
+}
+
+/// The image in the first HDU of a file without errors.
+pub fn image(file: &[u8]) -> ImageLayout {
+    first(file).image().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The HDU of a primary header alone.
+pub fn hdu_of<T: AsRef<[u8]>>(bitpix: i64, axes: &[u64], more: &[T]) -> Hdu {
+    first(&primary(bitpix, axes, more))
+}
