@@ -1,0 +1,74 @@
+"""Every file cut at every 100th byte, every header byte flipped: no panic, no hang, no gigabytes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import SHARED
+from fitsbytes import cube_cards, empty_primary, extension, primary
+
+pytestmark = pytest.mark.once
+
+#: A hang is a defect; a slow machine is not.
+PATIENCE_SECONDS = 300
+
+
+def damage(how: str, paths: list[Path], least: int) -> None:
+    """Run the cases; at least so many, so that an empty run cannot pass."""
+    program = Path(__file__).with_name("damage.py")
+    command = [sys.executable, str(program), how, *map(str, paths)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, (done.returncode, done.stdout[-4000:], done.stderr[-4000:])
+    counted = re.search(r"(\d+) cases, 0 failures", done.stdout)
+    assert counted
+    assert int(counted[1]) >= least
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Files of every kind, made here: these tests need no folder beside the repository."""
+    folder = tmp_path_factory.mktemp("made")
+    cube = np.arange(4 * 5 * 6, dtype="i2").reshape(4, 5, 6)
+    contents = {
+        "cube": primary(cube, [*cube_cards(), ("BSCALE", 0.5), ("BZERO", 2.0), ("BLANK", 3)]),
+        "float": primary(cube.astype("f8"), cube_cards()),
+        "unsigned": primary(cube.astype("i4"), [("BZERO", 2147483648)]),
+        "several": empty_primary() + extension(cube) + extension(cube.astype("f4")),
+        "unknown": empty_primary() + extension(cube, kind="FOREIGN ") + extension(cube),
+    }
+    for name, content in contents.items():
+        (folder / f"{name}.fits").write_bytes(content)
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize(("how", "least"), [("cut", 300), ("flip", 5000)])
+def test_made_files(how: str, least: int, made: list[Path]) -> None:
+    damage(how, made, least)
+
+
+@pytest.mark.real_files
+@pytest.mark.parametrize(("how", "least"), [("cut", 3000), ("flip", 50_000)])
+def test_edge_cases(how: str, least: int) -> None:
+    damage(how, sorted((SHARED / "traps").glob("*.fits")), least)
+
+
+@pytest.mark.real_files
+def test_real_files_cut_short() -> None:
+    small = [p for p in (SHARED / "data").rglob("*.fits") if p.stat().st_size < 500_000]
+    damage("cut", sorted(small), 5000)
+
+
+@pytest.mark.real_files
+def test_real_headers_flipped() -> None:
+    names = ["cubes/manyaxes.fits", "images/blankset16.fits", "cubes/ngc6946.fits"]
+    damage("flip", [SHARED / "data" / name for name in names], 20_000)

@@ -1,0 +1,230 @@
+"""Real files: every value as astropy gives it in float64, every coordinate as astropy gives it."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from astropy.io import fits
+
+import tachyfits as tf
+from conftest import SHARED
+from fitsbytes import physical
+from tachyfits.cli import run
+
+pytestmark = pytest.mark.real_files
+
+CUBES = (
+    "NGC4047.co.smo7gain.fits.gz", "dec_pol_freq_ra.fits", "l1448_13co.fits", "manyaxes.fits",
+    "minicube.fits", "ngc6946.fits", "ra_pol_freq_dec.fits",
+)  # fmt: skip
+IMAGES = (
+    "HorseHead.fits", "M13_blue_0001.fits", "blankset16.fits", "blanksetmin32.fits",
+    "gc_2mass_h.fits", "m101HI.fits", "spitzer_example_image.fits",
+)  # fmt: skip
+TABLES = (
+    "hlsp_tess-data-alerts_tess_phot_00025155310-s01_tess_v1_lc.fits",
+    "kplr010666592-2009131110544_slc.fits",
+)
+FILES = [*(f"cubes/{name}" for name in CUBES), *(f"images/{name}" for name in IMAGES),
+         *(f"tables/{name}" for name in TABLES)]  # fmt: skip
+
+GOLDENS = Path(__file__).resolve().parents[1] / "goldens"
+
+
+def path_of(name: str) -> Path:
+    return SHARED / "data" / name
+
+
+@pytest.fixture(autouse=True)
+def _astropys_opinions() -> object:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def scaling(header: fits.Header) -> tuple[float, float, int | None]:
+    blank = header.get("BLANK") if header["BITPIX"] > 0 else None
+    return header.get("BSCALE", 1.0), header.get("BZERO", 0.0), blank
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", FILES)
+def test_every_value_is_astropys_in_float64(name: str) -> None:
+    with (
+        fits.open(path_of(name), do_not_scale_image_data=True) as theirs,
+        tf.open(path_of(name)) as ours,
+    ):
+        assert len(theirs) == len(ours)
+        images = 0
+        for hdu, mine in zip(theirs, ours, strict=True):
+            if not hdu.is_image or hdu.data is None:
+                continue
+            images += 1
+            stored = np.asarray(hdu.data)
+            native = stored.astype(stored.dtype.newbyteorder("="))
+            assert isinstance(mine, tf.Image)
+            assert mine.read(dtype="raw").tobytes() == native.tobytes()
+            expected = physical(native, *scaling(fits.getheader(path_of(name), mine.index)))
+            np.testing.assert_array_equal(mine.read(dtype="float64"), expected)
+            np.testing.assert_array_equal(mine[...], expected)
+            assert mine[...].dtype.isnative
+        if not name.startswith("tables/"):
+            assert images
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", FILES)
+def test_astropy_agrees_where_it_scales_in_float64(name: str) -> None:
+    with fits.open(path_of(name)) as theirs, tf.open(path_of(name)) as ours:
+        for hdu, mine in zip(theirs, ours, strict=True):
+            if not hdu.is_image or hdu.data is None:
+                continue
+            bscale, bzero, _ = scaling(fits.getheader(path_of(name), mine.index))
+            if mine.bitpix in (8, 16) and (bscale != 1.0 or bzero not in (0.0, 32768.0)):
+                continue  # see the next test
+            np.testing.assert_array_equal(
+                mine.read(dtype="float64"), np.asarray(hdu.data).astype(np.float64)
+            )
+
+
+#: Files with scaled 16-bit pixels: how many pixels, and by how much relative to the spread.
+IN_FLOAT32 = {"cubes/ngc6946.fits": 0.9, "images/gc_2mass_h.fits": 0.2}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", IN_FLOAT32)
+def test_astropy_scales_16_bit_pixels_in_float32_and_that_is_the_whole_difference(
+    name: str,
+) -> None:
+    with fits.open(path_of(name)) as theirs, tf.open(path_of(name)) as ours:
+        mine = ours[0].read(dtype="float32")
+        data = theirs[0].data
+        stored = ours[0].read(dtype="raw")
+        bscale, bzero, blank = ours[0].scaling
+    assert data.dtype == np.float32
+    # Their arithmetic: each operation is rounded to 24 bits.
+    single = stored.astype(np.float32) * np.float32(bscale) + np.float32(bzero)
+    if blank is not None:
+        single[stored == blank] = np.nan
+    np.testing.assert_array_equal(data, single)
+    # Ours is the Standard's formula rounded once: the nearest float32 of the true value.
+    np.testing.assert_array_equal(mine, physical(stored, bscale, bzero, blank).astype(np.float32))
+    good = np.isfinite(mine)
+    differing = (mine[good] != data[good]).mean()
+    print(f"{name}: astropy differs in {differing:.1%} of the pixels")
+    assert differing > IN_FLOAT32[name]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", FILES)
+def test_headers_are_astropys(name: str) -> None:
+    with fits.open(path_of(name)) as theirs, tf.open(path_of(name)) as ours:
+        for mine in ours:
+            header = fits.getheader(path_of(name), mine.index)
+            for keyword in set(header) - {"COMMENT", "HISTORY", ""}:
+                value = header[keyword]
+                if isinstance(value, fits.card.Undefined):
+                    value = None
+                found = mine.header[keyword]
+                if isinstance(value, str):
+                    # Trailing blanks of a string are not significant.
+                    assert (found or "").rstrip() == value.rstrip(), keyword
+                else:
+                    assert found == value, keyword
+            assert len(mine.header.to_astropy()) == len(header)
+        assert len(theirs) == len(ours)
+
+
+@pytest.mark.parametrize("name", [f for f in FILES if not f.startswith("tables/")])
+def test_statistics_are_numpys(name: str) -> None:
+    with tf.open(path_of(name)) as ours:
+        for mine in ours:
+            if not isinstance(mine, tf.Image) or not mine.size:
+                continue
+            values = mine.read(dtype="float64")
+            stats = mine.stats()
+            good = values[~np.isnan(values)]
+            assert (stats.count, stats.nan) == (good.size, values.size - good.size)
+            if not good.size:
+                assert np.isnan(stats.mean)
+                continue
+            long = good.astype(np.longdouble)
+            assert stats.sum == pytest.approx(
+                float(long.sum()), rel=1e-14, abs=1e-15 * float(np.abs(long).sum())
+            )
+            assert stats.mean == pytest.approx(float(long.mean()), rel=1e-12)
+            assert stats.rms == pytest.approx(float(np.sqrt((long**2).mean())), rel=1e-12)
+            spread = float(np.sqrt(((long - long.mean()) ** 2).mean()))
+            assert stats.std == pytest.approx(spread, rel=1e-12)
+            assert (stats.min, stats.max) == (good.min(), good.max())
+            assert stats.min_position == np.unravel_index(np.nanargmin(values), values.shape)
+            assert stats.max_position == np.unravel_index(np.nanargmax(values), values.shape)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", [f for f in FILES if not f.startswith("tables/")])
+def test_cutouts_keep_the_world(name: str, tmp_path: Path) -> None:
+    with tf.open(path_of(name)) as ours:
+        for mine in ours:
+            if not isinstance(mine, tf.Image) or not mine.size:
+                continue
+            index = tuple(slice(n // 3, None, 2 if n > 8 else 1) for n in mine.shape)
+            path = tmp_path / f"{mine.index}.fits"
+            mine.cutout(index, path)
+            with tf.open(path) as again:
+                cut = again[0]
+                np.testing.assert_array_equal(cut[...], mine[index])
+                here = np.zeros((2, mine.ndim)) + [[0], [1]]
+                here = np.minimum(here, np.array(cut.shape[::-1]) - 1)
+                there = [
+                    column * (index[mine.ndim - 1 - a].step or 1) + index[mine.ndim - 1 - a].start
+                    for a, column in enumerate(here.T)
+                ]
+                np.testing.assert_allclose(
+                    cut.wcs.pixel_to_world_values(*here.T),
+                    mine.wcs.pixel_to_world_values(*there),
+                    rtol=1e-11,
+                    atol=1e-9,
+                )
+
+
+@pytest.mark.parametrize("name", CUBES)
+def test_statistics_of_the_command_line_are_the_golden_ones(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TACHYFITS_BLESS=1 rewrites the tables; a person reads the difference."""
+    monkeypatch.chdir(SHARED / "data" / "cubes")
+    assert run(["stats", "--json", "--hdu", "all", name]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    golden = GOLDENS / f"{name}.json"
+    if os.environ.get("TACHYFITS_BLESS"):
+        golden.write_text(json.dumps(found, indent=1) + "\n")
+    assert found == json.loads(golden.read_text()), f"{golden} says otherwise"
+
+
+@pytest.mark.parametrize("name", ["ngc6946.fits", "l1448_13co.fits", "NGC4047.co.smo7gain.fits.gz"])
+def test_spectra_and_moments_of_real_cubes(name: str) -> None:
+    with tf.open(path_of(f"cubes/{name}")) as ours:
+        image = ours[0]
+        values = image.read(dtype="float64").reshape(-1, *image.shape[-2:])
+        spectrum = image.spectrum(tf.Circle(50, 52, 9.5))
+        mask = tf.Circle(50, 52, 9.5).mask(*image.shape[-2:])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            expected = np.nanmean(values[:, mask], axis=1)
+        np.testing.assert_allclose(spectrum.values, expected, rtol=1e-11, atol=1e-12)
+        world = image.wcs.sub(["spectral"]).pixel_to_world_values(np.arange(len(spectrum)))
+        np.testing.assert_allclose(spectrum.axis.values, world, rtol=1e-9)
+        total = np.nansum(values, axis=0)
+        total[np.isnan(values).all(axis=0)] = np.nan
+        width = abs(spectrum.axis.values[1] - spectrum.axis.values[0])
+        np.testing.assert_allclose(image.moment(0).values, total * width, rtol=1e-9, atol=1e-6)
+        with np.errstate(all="ignore"):
+            along = np.nansum(values * spectrum.axis.values[:, None, None], axis=0) / total
+        bright = total > np.nanpercentile(total, 90)
+        np.testing.assert_allclose(image.moment(1).values[bright], along[bright], rtol=1e-9)
