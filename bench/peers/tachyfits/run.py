@@ -60,7 +60,7 @@ def spectrum(request: Request) -> dict[str, Any]:
 
 
 def bits(request: Request) -> dict[str, Any]:
-    """Give every result as the text of its bits: whole image, per plane, per pixel, per row."""
+    """Give every result as the text of its bits: of the whole image, per plane, pixel, row."""
     try:
         tier = tf.build_info()["tier"]
     except tf.UsageError as error:
@@ -79,6 +79,22 @@ def bits(request: Request) -> dict[str, Any]:
         answer["pixels_sum"] = digest(image.sum(axis=0, threads=threads))
         answer["rows_rms"] = digest(image.rms(axis=2, threads=threads))
         answer["read"] = digest(image.read(threads=threads))
+        answer |= cube_bits(image, (whole.min, whole.max), threads)
+    return answer
+
+
+def cube_bits(image: Any, limits: tuple[float, float], threads: int) -> dict[str, str]:
+    """Do the same for a histogram, the spectrum of a circle, moments and a strided section."""
+    height, width = image.shape[-2:]
+    circle = tf.Circle(width / 2, height / 2, height / 3)
+    spectrum = image.spectrum(circle, statistic="mean", threads=threads)
+    answer = {
+        "histogram": digest(image.histogram(100, limits, threads=threads).counts),
+        "spectrum": digest(spectrum.values),
+        "section": digest(image.read(np.s_[::-2, 1:-1, ::3], threads=threads)),
+    }
+    for order in (0, 1, 2):
+        answer[f"moment_{order}"] = digest(image.moment(order, threads=threads).values)
     return answer
 
 
