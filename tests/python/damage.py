@@ -1,4 +1,4 @@
-"""Opens damaged copies of files and uses what opens; run by test_damaged.py in a process of its own.
+"""Opens damaged copies of files and uses what opens; test_damaged.py runs it as a process.
 
 Whatever happens must be a value, a warning or one `TachyfitsError`. Memory is limited, so that an
 allocation that believes a damaged header fails. The last line of output is a count of the cases.

@@ -1,4 +1,4 @@
-"""Every file cut at every 100th byte, every header byte flipped: no panic, no hang, no gigabytes."""
+"""Files cut at every 100th byte, every header byte flipped: no panic, hang or gigabytes."""
 
 from __future__ import annotations
 

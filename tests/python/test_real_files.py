@@ -179,7 +179,7 @@ def test_cutouts_keep_the_world(name: str, tmp_path: Path) -> None:
             with tf.open(path) as again:
                 cut = again[0]
                 np.testing.assert_array_equal(cut[...], mine[index])
-                here = np.zeros((2, mine.ndim)) + [[0], [1]]
+                here = np.tile([[0.0], [1.0]], mine.ndim)
                 here = np.minimum(here, np.array(cut.shape[::-1]) - 1)
                 there = [
                     column * (index[mine.ndim - 1 - a].step or 1) + index[mine.ndim - 1 - a].start

@@ -1,4 +1,4 @@
-"""Raw-byte edge cases: each rule of the Standard, and of files in the wild, on a file that has it."""
+"""Raw-byte edge cases: each rule of the Standard and of files in the wild, on a file of its own."""
 
 from __future__ import annotations
 

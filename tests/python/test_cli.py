@@ -1,0 +1,382 @@
+"""The command line: what it prints where, its exit statuses, its files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tachyfits as tf
+from fitsbytes import cube_cards, empty_primary, extension, primary
+from tachyfits.cli import COMMANDS, run
+
+STORED = np.random.default_rng(8).normal(1, 2, (6, 12, 14)).astype("f4")
+STORED[0, 0, :3] = np.nan
+
+
+class Said:
+    """What one command line printed, and its exit status."""
+
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+    @property
+    def json(self) -> Any:
+        def refuse(name: str) -> None:
+            raise AssertionError(f"{name} is no JSON")
+
+        return json.loads(self.out, parse_constant=refuse)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    content = primary(STORED, [*cube_cards(), ("CPLX", 5)])
+    (tmp_path / "cube.fits").write_bytes(content + extension(STORED[0], [("EXTNAME", "PIC")]))
+    (tmp_path / "none.fits").write_bytes(empty_primary())
+    (tmp_path / "junk.fits").write_bytes(primary(STORED[0]) + b"\x1a" * 50)
+    return tmp_path
+
+
+@pytest.fixture
+def cli(folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*words: str, status: int = 0) -> Said:
+        found = run(list(words))
+        said = Said(found, *capsys.readouterr())
+        assert found == status, (words, said.out, said.err)
+        return said
+
+    return call
+
+
+def script(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tachyfits", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+# The whole.
+
+
+def test_help_teaches_with_examples(cli: Any) -> None:
+    said = cli("--help")
+    assert all(name in said.out for name in COMMANDS)
+    assert "Examples:" in said.out
+    for name in COMMANDS:
+        said = cli(name, "--help")
+        assert "--json" in said.out
+        if name != "errors":
+            assert re.search(r"Examples:\n +tachyfits " + name, said.out)
+            for option in ("--threads", "--progress", "--hdu", "--strict"):
+                assert option in said.out
+
+
+def test_versions_and_the_vector_tier(cli: Any) -> None:
+    assert cli("--version").out == f"tachyfits {tf.__version__}\n"
+    said = cli("--version", "--verbose").out
+    info = tf.build_info()
+    assert re.search(rf"tier +{info['tier']}\n", said)
+    for word in ("cores", "numpy", "astropy", "python"):
+        assert word in said
+    cli("--verbose", status=2)
+
+
+def test_exit_statuses(cli: Any) -> None:
+    assert "hint" in cli("stats", "missing.fits", status=1).err
+    assert cli("stats", "none.fits", status=2).out == ""
+    cli(status=2)
+    cli("nonsense", status=2)
+    cli("stats", status=2)
+    cli("stats", "cube.fits", "--nonsense", status=2)
+    cli("stats", "cube.fits", "--region", "circle(1,2)", status=2)
+    cli("stats", "cube.fits", "--section", "1:99", status=2)
+    cli("stats", "cube.fits", "--hdu", "7", status=2)
+    cli("stats", "cube.fits", "--threads", "-1", status=2)
+    cli("header", "cube.fits", "-k", "NOPE", status=1)
+    said = cli("stats", "missing.fits", "cube.fits", "--json", status=1)
+    assert said.json["statistics"][0]["count"] == STORED.size - 3
+
+
+def test_a_process_of_its_own_says_the_same(folder: Path) -> None:
+    done = script("stats", "cube.fits", "--json")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["statistics"][0]["count"] == STORED.size - 3
+    assert script("stats", "missing.fits").returncode == 1
+    assert script("stats").returncode == 2
+
+
+def test_a_closed_pipe_is_success(folder: Path) -> None:
+    cards = [(f"KEY{n}", n) for n in range(20_000)]
+    (folder / "long.fits").write_bytes(primary(STORED[0], cards))
+    reading, writing = os.pipe()
+    command = [sys.executable, "-m", "tachyfits", "header", "long.fits"]
+    with subprocess.Popen(command, stdout=writing, stderr=subprocess.PIPE, text=True) as process:
+        os.close(writing)
+        assert os.read(reading, 10)
+        os.close(reading)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+
+
+def test_work_over_a_second_shows_progress_with_rate_and_end(
+    cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tachyfits.cli import _progress
+
+    assert cli("stats", "cube.fits", "--progress").err == ""
+    monkeypatch.setattr(_progress, "PATIENCE_SECONDS", -1.0)
+    shown = cli("stats", "cube.fits", "--progress")
+    assert "stats" in shown.err
+    assert "/s" in shown.err
+    assert shown.out == cli("stats", "cube.fits", "--no-progress").out
+    assert cli("stats", "cube.fits", "--no-progress").err == ""
+    assert cli("stats", "cube.fits").err == "", "no terminal, no bar"
+
+
+def test_warnings_are_words(cli: Any) -> None:
+    said = cli("stats", "junk.fits", "--json")
+    assert "warning" in said.err
+    assert said.json["statistics"][0]["count"] == STORED[0].size - 3
+    cli("stats", "junk.fits", "--strict", status=1)
+    assert "warning" in cli("info", "junk.fits").out
+
+
+def test_a_command_costs_one_file_and_one_line() -> None:
+    package = Path(tf.__file__).parent / "cli"
+    modules = {p.stem for p in package.glob("*.py") if not p.stem.startswith("_")}
+    assert modules == set(COMMANDS)
+
+
+# The commands.
+
+
+def test_info_lists_hdus(cli: Any) -> None:
+    text = cli("info", "cube.fits", "none.fits").out
+    assert "cube.fits: 2 HDUs" in text
+    assert "14 x 12 x 6" in text
+    assert "none.fits: 1 HDU" in text
+    answer = cli("info", "cube.fits", "--json").json
+    first = answer["hdus"][0]
+    assert (first["naxis"], first["bitpix"], first["unit"]) == ([14, 12, 6], -32, "Jy/beam")
+    assert (first["type"], first["data_bytes"]) == ("float32", STORED.nbytes)
+    assert answer["hdus"][1]["name"] == "PIC"
+    assert answer["warnings"] == []
+
+
+def test_headers_as_cards_keywords_and_json(cli: Any) -> None:
+    text = cli("header", "cube.fits").out
+    assert "CRVAL3  =               1000.0" in text
+    assert cli("header", "cube.fits", "-k", "crval3").out == "1000.0\n"
+    assert cli("header", "cube.fits", "-k", "BUNIT").out == "Jy/beam\n"
+    assert cli("header", "cube.fits", "-k", "BUNIT", "-k", "OBJECT").out.count("\n") == 2
+    answer = cli("header", "cube.fits", "--hdu", "PIC", "--json").json
+    assert {"keyword": "EXTNAME", "value": "PIC", "comment": ""} in answer["cards"]
+    lines = cli("header", "cube.fits", "--hdu", "all", "--json").out.splitlines()
+    assert [json.loads(line)["hdu"] for line in lines] == [0, 1]
+    raw = cli("header", "cube.fits", "--raw").out.splitlines()
+    assert raw[0] == "SIMPLE  =                    T"
+
+
+def expected(values: np.ndarray) -> dict[str, float]:
+    values = values.astype("f8")
+    return {"mean": np.nanmean(values), "std": np.nanstd(values), "min": np.nanmin(values),
+            "max": np.nanmax(values), "sum": np.nansum(values)}  # fmt: skip
+
+
+def test_stats_as_json(cli: Any) -> None:
+    answer = cli("stats", "cube.fits", "--json").json
+    (row,) = answer["statistics"]
+    assert answer["naxis"] == [14, 12, 6]
+    assert answer["unit"] == "Jy/beam"
+    assert (row["count"], row["nan"], row["region"]) == (STORED.size - 3, 3, None)
+    for name, value in expected(STORED).items():
+        assert row[name] == pytest.approx(value, rel=1e-12)
+    place = np.unravel_index(np.nanargmax(STORED), STORED.shape)
+    assert row["max_position"] == [int(p) + 1 for p in reversed(place)]
+    # Every digit is there.
+    assert row["mean"] == tf.open("cube.fits")[0].stats().mean
+
+
+def test_stats_of_nothing_are_null(cli: Any) -> None:
+    (row,) = cli("stats", "cube.fits", "--json", "--section", "1:3,1,1").json["statistics"]
+    assert (row["count"], row["nan"], row["mean"], row["max_position"]) == (0, 3, None, None)
+
+
+def test_stats_of_regions_sections_and_planes(cli: Any) -> None:
+    words = ["--region", "circle(7,6,3)", "--region", "box(2,2,3,3,0)", "--json"]
+    rows = cli("stats", "cube.fits", *words).json["statistics"]
+    masks = [tf.Circle(6, 5, 3).mask(12, 14), tf.Box(1, 1, 3, 3).mask(12, 14)]
+    assert [row["region"] for row in rows] == ["circle(7,6,3)", "box(2,2,3,3,0)"]
+    for row, mask in zip(rows, masks, strict=True):
+        assert row["mean"] == pytest.approx(expected(STORED[:, mask])["mean"], rel=1e-12)
+    planes = cli("stats", "cube.fits", *words, "--per-plane").json["statistics"]
+    assert len(planes) == 12
+    assert [row["plane"] for row in planes[:6]] == [[n] for n in range(1, 7)]
+    assert planes[8]["max"] == np.nanmax(STORED[2][masks[1]])
+    rows = cli("stats", "cube.fits", "--section", "[3:5,*,2:6:2]", "--per-plane", "--json").json
+    assert [row["plane"] for row in rows["statistics"]] == [[2], [4], [6]]
+    assert rows["statistics"][1]["min"] == STORED[3, :, 2:5].min()
+    assert rows["section"] == "[3:5,*,2:6:2]"
+
+
+def test_stats_as_text(cli: Any) -> None:
+    said = cli("stats", "cube.fits", "--report")
+    lines = dict(line.split(maxsplit=1) for line in said.out.splitlines()[1:])
+    assert lines["nan"].split() == ["3"]
+    assert float(lines["mean"].split()[0]) == tf.open("cube.fits")[0].stats().mean
+    assert "Jy/beam" in lines["max"]
+    assert "at " in lines["max"]
+    for word in ("io", "compute", "GB/s", "hidden"):
+        assert word in said.err
+    report = cli("stats", "cube.fits", "--report", "--json").json["report"]
+    assert report["bytes"] >= STORED.nbytes
+    assert report["wall_seconds"] > 0
+    table = cli("stats", "cube.fits", "--per-plane").out.splitlines()
+    assert len({len(line.split()) for line in table[2:]}) == 1
+    ddof = cli("stats", "cube.fits", "--ddof", "1", "--json").json["statistics"][0]["std"]
+    assert ddof == pytest.approx(np.nanstd(STORED.astype("f8"), ddof=1), rel=1e-12)
+
+
+def test_histograms(cli: Any, folder: Path) -> None:
+    good = STORED[np.isfinite(STORED)].astype("f8")
+    answer = cli("histogram", "cube.fits", "--bins", "9", "--range", "-2", "3", "--json").json
+    counts, edges = np.histogram(good, 9, (-2, 3))
+    assert answer["counts"] == counts.tolist()
+    assert answer["edges"] == pytest.approx(edges.tolist())
+    assert (answer["nan"], answer["below"]) == (3, int((good < -2).sum()))
+    rows = cli("histogram", "cube.fits", "--bins", "9", "--range", "-2", "3").out.splitlines()
+    assert len(rows) == 10
+    assert [int(row.split()[2]) for row in rows[1:]] == counts.tolist()
+    for suffix in ("csv", "json", "txt", "png", "svg"):
+        cli("histogram", "cube.fits", "-o", f"h.{suffix}", "--log")
+        assert (folder / f"h.{suffix}").stat().st_size > 100
+    cli("histogram", "cube.fits", "-o", "h.csv", status=2)
+    cli("histogram", "cube.fits", "-o", "h.csv", "--overwrite")
+    cli("histogram", "cube.fits", "-o", "h.doc", status=2)
+
+
+def test_spectra(cli: Any, folder: Path) -> None:
+    mask = tf.Circle(6, 5, 3).mask(12, 14)
+    wanted = STORED[1:4, mask].astype("f8").mean(axis=1)
+    words = ["spectrum", "cube.fits", "--region", "circle(7, 6, 3)", "--channels", "2:4"]
+    answer = cli(*words, "--json").json
+    assert answer["channels"] == [2, 3, 4]
+    assert answer["axis"] == {"name": "VRAD", "unit": "m/s", "values": [1250.0, 1500.0, 1750.0]}
+    assert answer["spectra"][0]["region"] == "circle(7,6,3)"
+    assert answer["spectra"][0]["values"] == pytest.approx(wanted.tolist(), rel=1e-12)
+    text = cli(*words).out.splitlines()
+    assert text[0].split() == ["#", "channel", "VRAD[m/s]", "mean[Jy/beam]:circle(7,6,3)"]
+    assert [float(row.split()[2]) for row in text[1:]] == answer["spectra"][0]["values"]
+    table = list(csv.reader(cli(*words, "--csv").out.splitlines()))
+    assert [float(row[2]) for row in table[1:]] == answer["spectra"][0]["values"]
+    for suffix in ("csv", "json", "txt", "png", "svg"):
+        cli(*words, "-o", f"s.{suffix}")
+        assert (folder / f"s.{suffix}").stat().st_size > 50
+    assert "velocity" in (folder / "s.svg").read_text()
+    two = cli("spectrum", "cube.fits", "--region", "circle(7,6,3)", "--region", "box(2,2,3,3)",
+              "--statistic", "max", "--json").json  # fmt: skip
+    assert len(two["spectra"]) == 2
+    cli("spectrum", "cube.fits", "--channels", "0:4", status=2)
+    cli("spectrum", "cube.fits", "--statistic", "best", status=2)
+    cli("spectrum", "cube.fits", "--hdu", "PIC", status=2)
+    cli(*words, "--json", "--csv", status=2)
+
+
+def test_images_as_fits(cli: Any) -> None:
+    values = STORED.astype("f8")
+    cli("image", "cube.fits", "--channels", "2:4", "--statistic", "max", "-o", "max.fits")
+    with tf.open("max.fits", strict=True) as file:
+        np.testing.assert_array_equal(file[0][...], values[1:4].max(axis=0))
+        assert file[0].unit == "Jy/beam"
+    cli("image", "cube.fits", "--statistic", "moment0", "-o", "m0.fits", "--section", "*,3:6")
+    with tf.open("m0.fits", strict=True) as file:
+        np.testing.assert_allclose(file[0][...], values[:, 2:6].sum(axis=0) * 250, rtol=1e-12)
+        assert file[0].unit == "Jy/beam m/s"
+    said = cli("image", "cube.fits", "-o", "mean.fits", "--json").json
+    assert said["statistic"] == "mean"
+    assert said["output_naxis"] == [14, 12]
+    cli("image", "cube.fits", "-o", "mean.fits", status=2)
+    cli("image", "cube.fits", "-o", "mean.fits", "--overwrite")
+    cli("image", "cube.fits", status=2)
+
+
+@pytest.mark.parametrize("stretch", ["linear", "log", "asinh", "sqrt"])
+def test_images_as_pictures(stretch: str, cli: Any, folder: Path) -> None:
+    words = ["image", "cube.fits", "--stretch", stretch, "--percentile", "99"]
+    cli(*words, "--cmap", "viridis", "-o", "p.png")
+    assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
+    cli(*words, "--bare", "-o", "bare.png")
+    from matplotlib.image import imread
+
+    pixels = imread(folder / "bare.png")
+    assert pixels.shape == (12, 14, 4)
+    brightest = np.unravel_index(np.nanargmax(STORED.mean(axis=0)), (12, 14))
+    # y goes upwards; the brightest pixel has the last colour of the map.
+    from matplotlib import colormaps
+
+    np.testing.assert_allclose(
+        pixels[11 - brightest[0], brightest[1]], colormaps["inferno"](255), atol=0.01
+    )
+    cli(*words, "--cmap", "nonsense", "-o", "q.png", status=2)
+    assert not (folder / "q.png").exists()
+    cli(*words, "--percentile", "30", "-o", "q.png", status=2)
+
+
+def test_pictures_are_drawn_as_they_are(cli: Any) -> None:
+    cli("image", "cube.fits", "--hdu", "PIC", "-o", "pic.fits")
+    np.testing.assert_array_equal(tf.open("pic.fits")[0][...], STORED[0])
+    cli("image", "cube.fits", "--hdu", "PIC", "--statistic", "max", "-o", "q.fits", status=2)
+    cli("image", "cube.fits", "--section", "*,*,3", "-o", "q.fits")
+
+
+def test_cutouts(cli: Any, folder: Path) -> None:
+    said = cli("cutout", "cube.fits", "--section", "[3:7:2,12:2,2:4]", "-o", "cut.fits")
+    assert "3 x 11 x 3" in said.err
+    with tf.open("cut.fits", strict=True) as file:
+        np.testing.assert_array_equal(file[0][...], STORED[1:4, 11:0:-1, 2:7:2])
+    before = (folder / "cut.fits").read_bytes()
+    refused = cli("cutout", "cube.fits", "--section", "1:2", "-o", "cut.fits", status=2)
+    assert "cut.fits" in refused.err
+    assert (folder / "cut.fits").read_bytes() == before
+    answer = cli("cutout", "cube.fits", "--channels", "2:3", "-o", "cut.fits", "--overwrite",
+                 "--json").json  # fmt: skip
+    assert answer["output_naxis"] == [14, 12, 2]
+    cli("cutout", "cube.fits", "--section", "*,*,4", "--drop-degenerate", "-o", "flat.fits")
+    np.testing.assert_array_equal(tf.open("flat.fits")[0][...], STORED[3])
+    cli("cutout", "cube.fits", "-o", "x.fits", status=2)
+    cli(
+        "cutout", "cube.fits", "--section", "*,*,1:2", "--channels", "1:2", "-o", "x.fits", status=2
+    )
+    cli("cutout", "cube.fits", "--section", "1:2", "-o", "no/where.fits", status=1)
+
+
+def test_bench_measures_and_compares_bits(cli: Any) -> None:
+    answer = cli("bench", "cube.fits", "--repeat", "2", "--threads", "2", "--json").json
+    assert {row["experiment"] for row in answer["rows"]} >= {"sum", "statistics", "read"}
+    assert {row["threads"] for row in answer["rows"]} == {1, 2}
+    assert all(len(row["seconds"]) == 2 for row in answer["rows"])
+    text = cli("bench", "cube.fits", "--repeat", "1", "--only", "sum").out
+    assert "GB/s" in text
+
+
+def test_bench_fails_when_the_bits_differ(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tachyfits.cli import bench
+
+    monkeypatch.setitem(bench.EXPERIMENTS, "sum", lambda image, threads: threads)
+    said = cli("bench", "cube.fits", "--only", "sum", "--threads", "2", status=1)
+    assert "depends on the number of threads" in said.err
+
+
+def test_errors_lists_the_codes(cli: Any) -> None:
+    rows = cli("errors", "--json").json
+    assert rows
+    assert {row["kind"] for row in rows} >= {"Io", "Format", "Usage", "Limit"}
+    assert cli("errors").out.count("\n") == len(rows) + 1

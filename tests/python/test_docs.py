@@ -1,0 +1,98 @@
+"""The examples of the README, the documentation and the help texts run as they stand."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tachyfits as tf
+from conftest import ROOT
+from fitsbytes import cube_cards, primary
+from tachyfits.cli import COMMANDS, EPILOG, group, run
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(path: Path, language: str) -> list[tuple[int, str]]:
+    """(line, text) of each fenced block of a language."""
+    text = path.read_text(encoding="utf-8")
+    found = re.finditer(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [(text.count("\n", 0, match.start()) + 1, match[1]) for match in found]
+
+
+def help_lines() -> list[str]:
+    import click
+
+    texts = [EPILOG]
+    for name in COMMANDS:
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        texts.append(command.help or "")
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return [line for line in lines if line.startswith("tachyfits ")]
+
+
+@pytest.fixture(scope="module")
+def content() -> bytes:
+    """A cube that has every pixel and channel that the examples speak of."""
+    planes = np.arange(92, dtype="u1")[:, None, None]
+    rows, columns = np.indices((500, 540))
+    return primary((planes + rows % 7 + columns % 5).astype("u1"), cube_cards())
+
+
+@pytest.fixture
+def folder(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cube.fits").write_bytes(content)
+    return tmp_path
+
+
+PYTHON = [(path, line, text) for path in PAGES for line, text in blocks(path, "python")]
+SHELL = [
+    (path, line, words.strip())
+    for path in PAGES
+    for line, text in blocks(path, "sh")
+    for words in text.splitlines()
+    if words.startswith("tachyfits ")
+]
+
+
+@pytest.mark.parametrize(("path", "line", "text"), PYTHON, ids=lambda v: str(v)[-30:])
+def test_python_examples(path: Path, line: int, text: str, folder: Path) -> None:
+    with tf.open("cube.fits") as file:
+        names = {"tf": tf, "np": np, "f": file, "file": file, "cube": file[0]}
+        exec(compile("\n" * line + text, str(path), "exec"), names)
+
+
+@pytest.mark.parametrize("words", sorted({words for _, _, words in SHELL} | set(help_lines())))
+def test_command_examples(words: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = shlex.split(words.split(" | ")[0], comments=True)[1:]
+    (folder / "cube.fits").replace(folder / "kept.fits")
+    content = (folder / "kept.fits").read_bytes()
+    # One HDU by every name that an example uses.
+    from fitsbytes import extension
+
+    beam = [("EXTNAME", "SCI"), ("BMAJ", 0.1), ("BMIN", 0.1), ("BPA", 0.0)]
+    (folder / "cube.fits").write_bytes(content + extension(np.zeros((2, 2), "f4"), beam))
+    (folder / "kept.fits").unlink()
+    arguments = [w for a in arguments for w in (["cube.fits"] if a == "*.fits" else [a])]
+    if "direct" in arguments or "bench" in arguments:
+        arguments += ["--repeat", "1"]
+    status = run(arguments)
+    assert status == 0, capfd.readouterr().err
+
+
+def test_there_are_examples() -> None:
+    assert len(PYTHON) >= 4
+    assert len(SHELL) >= 8
+    assert len(help_lines()) >= 20
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for path in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"

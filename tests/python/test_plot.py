@@ -1,0 +1,135 @@
+"""Pictures: what is on them, and that colours mean what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tachyfits as tf
+from fitsbytes import cube_cards, primary
+from tachyfits.plot import histogram_figure, plane_figure, save_figure, spectrum_figure
+from tachyfits.plot._plane import beam_outline, cuts, normalisation
+
+BEAM = [("BMAJ", 0.04), ("BMIN", 0.02), ("BPA", 90.0)]
+
+
+def plane(*more: tuple[str, object]) -> tf.Plane:
+    stored = np.random.default_rng(1).normal(0, 1, (3, 20, 30)).astype("f4")
+    stored[:, 4, 5] = np.nan
+    return tf.open(primary(stored, [*cube_cards(), *more]))[0].image("mean")
+
+
+def test_a_picture_has_coordinates_a_unit_a_title_and_the_beam() -> None:
+    figure = plane_figure(plane(*BEAM), stretch="asinh", percentile=99)
+    figure.canvas.draw()
+    axes, bar = figure.axes[:2]
+    assert bar.get_ylabel() == "mean [Jy/beam]"
+    assert axes.get_title() == "test: mean"
+    assert [c.get_axislabel() for c in axes.coords] == ["right ascension", "declination"]
+    assert len(axes.patches) == 1
+    assert not plane_figure(plane()).axes[0].patches
+
+
+def test_the_beam_points_from_north_to_east() -> None:
+    outline = beam_outline(plane(*BEAM).header)
+    assert outline is not None
+    # 0.01 degrees a pixel: BMAJ is 4 pixels, to the east (90 degrees), which is along x.
+    np.testing.assert_allclose(np.ptp(outline, axis=0), [4, 2], rtol=1e-2)
+    slanted = beam_outline(plane(("BMAJ", 0.04), ("BMIN", 0.001), ("BPA", 30.0)).header)
+    assert slanted is not None
+    tip = slanted[np.argmax(slanted[:, 1])]
+    # North is up and east is left: 30 degrees from north lies up and to the left.
+    np.testing.assert_allclose(np.rad2deg(np.arctan2(-tip[0], tip[1])), 30, atol=2)
+    for bad in ([], [("BMAJ", 0.0)], [("BMAJ", -1.0)], [("BMAJ", "x")], BEAM[1:]):
+        assert beam_outline(plane(*bad).header) is None
+
+
+def test_pictures_without_a_sky_have_pixels_counted_from_1() -> None:
+    flat = tf.open(primary(np.zeros((4, 5), "f4")))[0].plane()
+    axes = plane_figure(flat).axes[0]
+    assert axes.get_xlabel() == "x [pixel]"
+    assert axes.get_xlim() == (0.5, 5.5)
+
+
+@given(
+    stretch=st.sampled_from(["linear", "log", "asinh", "sqrt"]),
+    low=st.floats(-1e6, 1e6),
+    width=st.floats(1e-3, 1e6),
+)
+def test_stretches_go_from_0_to_1_and_back(stretch: str, low: float, width: float) -> None:
+    norm = normalisation(stretch, low, low + width)
+    values = np.linspace(low - width, low + 2 * width, 50)
+    colours = np.asarray(norm(values))
+    assert (np.diff(colours) >= 0).all()
+    assert (colours[0], colours[-1]) == (pytest.approx(0), pytest.approx(1))
+    inner = values[(values > low) & (values < low + width)]
+    back = np.asarray(norm.inverse(norm(inner)))
+    np.testing.assert_allclose(back, inner, atol=1e-6 * (width + abs(low)))
+
+
+def test_stretches_are_the_ones_that_are_documented() -> None:
+    t = 0.3
+    for stretch, value in (
+        ("linear", t),
+        ("log", np.log(1 + 1000 * t) / np.log(1001)),
+        ("asinh", np.arcsinh(10 * t) / np.arcsinh(10)),
+        ("sqrt", np.sqrt(t)),
+    ):
+        assert normalisation(stretch, 10.0, 20.0)(13.0) == pytest.approx(value, rel=1e-12)
+    with pytest.raises(tf.UsageError):
+        normalisation("cubic", 0.0, 1.0)
+
+
+def test_cuts_of_odd_values() -> None:
+    nothing = np.full((2, 2), np.nan)
+    assert cuts(nothing, None, None, None) == (0.0, 1.0)
+    assert cuts(np.full(3, 7.0), None, None, None) == (6.5, 7.5)
+    for percentile, low, high in ((20.0, None, None), (None, 2.0, 1.0), (None, np.nan, None)):
+        with pytest.raises(tf.UsageError):
+            cuts(np.arange(3.0), percentile, low, high)
+    plane_figure(tf.Plane(nothing, None, tf.Header([]), "empty"))
+
+
+def test_spectra_have_names_and_units() -> None:
+    stored = np.random.default_rng(1).normal(0, 1, (9, 20, 30)).astype("f4")
+    image = tf.open(primary(stored, cube_cards()))[0]
+    spectra = image.spectrum([tf.Circle(5, 5, 3), tf.Box(9, 9, 3, 3)])
+    axes = spectrum_figure(spectra).axes[0]
+    assert axes.get_xlabel() == "radio velocity [km/s]"
+    assert axes.get_ylabel() == "mean [Jy/beam]"
+    assert len(axes.get_legend().get_texts()) == 2
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), spectra[0].axis.values / 1000)
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), spectra[0].values)
+    with pytest.raises(tf.UsageError):
+        spectrum_figure([])
+
+
+def test_histograms_have_units_and_logarithmic_counts() -> None:
+    image = tf.open(primary(np.arange(100, dtype="i2"), [("BUNIT", "adu")]))[0]
+    axes = histogram_figure(image.histogram(10), unit=image.unit, log=True).axes[0]
+    assert (axes.get_xlabel(), axes.get_yscale()) == ("pixel value [adu]", "log")
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_the_same_picture_is_the_same_file(suffix: str, tmp_path: Path) -> None:
+    figures = [plane_figure(plane(*BEAM)) for _ in range(2)]
+    paths = [tmp_path / f"{number}.{suffix}" for number in range(2)]
+    for figure, path in zip(figures, paths, strict=True):
+        save_figure(figure, path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    with pytest.raises(tf.UsageError, match="exists"):
+        save_figure(figures[0], paths[0])
+    with pytest.raises(tf.UsageError, match="format"):
+        save_figure(figures[0], tmp_path / "x.bmp")
+
+
+def test_results_draw_themselves(tmp_path: Path) -> None:
+    plane().png(tmp_path / "a.png", stretch="log", low=0.1, colormap="gray", title="mine")
+    assert plane().plot(title="mine").axes[0].get_title() == "mine"
+    stored = np.ones((4, 3, 3), "f4")
+    tf.open(primary(stored))[0].spectrum().png(tmp_path / "b.svg")
+    assert "channel" in (tmp_path / "b.svg").read_text()

@@ -1,0 +1,92 @@
+"""Sections, channels and regions as people write them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tachyfits as tf
+from tachyfits.cli._output import json_text, plain
+from tachyfits.cli._syntax import numpy_index, parse_range, parse_region, parse_section
+
+
+@given(length=st.integers(1, 30), data=st.data())
+def test_ranges_are_cfitsios(length: int, data: st.DataObject) -> None:
+    first, last = data.draw(st.integers(1, length)), data.draw(st.integers(1, length))
+    step = data.draw(st.integers(1, 5))
+    # By hand: pixels counted from 1, both ends inside, downwards when the first is greater.
+    if first <= last:
+        wanted = [p for p in range(1, length + 1) if first <= p <= last][::step]
+    else:
+        wanted = [p for p in range(length, 0, -1) if last <= p <= first][::step]
+    pixels = np.arange(1, length + 1)
+    found = pixels[parse_range(f"{first}:{last}:{step}").to_slice(length, "NAXIS1")]
+    assert found.tolist() == wanted
+    every = pixels[parse_range(f"*:{step}").to_slice(length, "NAXIS1")]
+    assert every.tolist() == pixels[::step].tolist()
+    assert pixels[parse_range("-*").to_slice(length, "NAXIS1")].tolist() == pixels[::-1].tolist()
+    assert pixels[parse_range(str(first)).to_slice(length, "NAXIS1")].tolist() == [first]
+
+
+@pytest.mark.parametrize("text", ["", "a", "1:", ":5", "1:2:3:4", "1:5:0", "0x1", "1.5", "1:-2"])
+def test_ranges_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match="no range"):
+        parse_range(text)
+
+
+def test_sections_name_x_first_and_leave_the_rest_whole() -> None:
+    shape = (7, 50, 100)
+    index = numpy_index(parse_section(" [1:100, *, 2:7:2] "), shape)
+    assert [len(range(n)[s]) for n, s in zip(shape, index, strict=True)] == [3, 50, 100]
+    index = numpy_index(parse_section("11:20"), shape)
+    assert [len(range(n)[s]) for n, s in zip(shape, index, strict=True)] == [7, 50, 10]
+    for text, word in (("0:5", "NAXIS1"), ("*,51", "NAXIS2"), ("1,1,1,1", "4 ranges")):
+        with pytest.raises(tf.UsageError, match=word) as caught:
+            numpy_index(parse_section(text), shape)
+        assert "hint: " in str(caught.value)
+
+
+REGIONS = [
+    ("circle(512,480,12)", tf.Circle(511, 479, 12)),
+    ("CIRCLE ( 512  480 12 )", tf.Circle(511, 479, 12)),
+    ("image; circle(1,1,.5)", tf.Circle(0, 0, 0.5)),
+    ("box(10,20,4,2)", tf.Box(9, 19, 4, 2)),
+    ("box(10,20,4,2,0)", tf.Box(9, 19, 4, 2)),
+    ("ellipse(10,20,4,2,30)", tf.Ellipse(9, 19, 4, 2, 30)),
+    ("ellipse(10,20,4,2)", tf.Ellipse(9, 19, 4, 2)),
+    ("polygon(1,1,5,1,5,5)", tf.Polygon([(0, 0), (4, 0), (4, 4)])),
+    ("+circle(1e2,1,3)", tf.Circle(99, 0, 3)),
+]
+
+
+@pytest.mark.parametrize(("text", "region"), REGIONS, ids=[text for text, _ in REGIONS])
+def test_regions_are_ds9s_and_count_from_1(text: str, region: tf.Region) -> None:
+    assert parse_region(text) == region
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "circle", "circle()", "circle(1,2)", "circle(1,2,3,4)", "box(1,2,3,4,45)", "star(1,2,3)",
+     "polygon(1,2,3,4)", "polygon(1,2,3,4,5)", "circle(10:20:30,2,3)", "circle(1,2,3) # red",
+     'circle(1,2,3")', "-circle(1,2,3)"],
+)  # fmt: skip
+def test_regions_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_region(text)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.complex_numbers(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_any_value_becomes_json_that_every_parser_reads(value: object) -> None:
+    import json
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    assert json.loads(json_text(value), parse_constant=refuse) == plain(value)
