@@ -79,7 +79,7 @@ def numpy_index(section: Sequence[Range], shape: Sequence[int]) -> tuple[slice, 
     Axes that are not named are taken whole.
 
     >>> numpy_index(parse_section("[2:3,*]"), (7, 5, 4))
-    (slice(None, None, 1), slice(None, None, 1), slice(1, 3, 1))
+    (slice(None, None, None), slice(None, None, 1), slice(1, 3, 1))
     """
     if len(section) > len(shape):
         raise usage(

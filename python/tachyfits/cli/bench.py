@@ -45,7 +45,7 @@ EXPERIMENTS: dict[str, Callable[[Image, int], Any]] = {
     help="Only this experiment. May be repeated.",
 )
 def command(common: Common, repeat: int, only: tuple[str, ...]) -> int:
-    r"""Measure sums, statistics and reading of a file, on one thread and on all of them.
+    """Measure sums, statistics and reading of a file, on one thread and on all of them.
 
     Shows the median, the spread (slowest minus fastest, of the median) and GB/s of what the file
     holds. Rounds of one and of all threads take turns. Answers of different bits are a failure:

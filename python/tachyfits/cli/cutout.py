@@ -45,7 +45,7 @@ def command(
     drop_degenerate: bool,
     overwrite: bool,
 ) -> int:
-    r"""Write a part of an image; the pixels keep their type, the header its coordinates.
+    """Write a part of an image; the pixels keep their type, the header its coordinates.
 
     A range is a:b, a:b:step, a single pixel, or * for the whole axis; axes that are not named are
     taken whole. CRPIX, CDELT, CD or PC and LTV, LTM follow the section.

@@ -27,7 +27,7 @@ from tachyfits.cli._output import json_text
     "--raw", is_flag=True, help="The cards as they stand in the file, 80 characters each."
 )
 def command(common: Common, keywords: tuple[str, ...], raw: bool) -> int:
-    r"""Print headers, or single keywords; of the first HDU, unless --hdu names another.
+    """Print headers, or single keywords; of the first HDU, unless --hdu names another.
 
     A keyword that is not there is a failure (exit status 1). In JSON an undefined value is null
     and a complex one a pair.

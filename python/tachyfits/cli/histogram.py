@@ -67,7 +67,7 @@ def command(
     output: str | None,
     overwrite: bool,
 ) -> int:
-    r"""Count the pixels in bins of equal width; a pixel in several regions counts in each.
+    """Count the pixels in bins of equal width; a pixel in several regions counts in each.
 
     \b
     Examples:

@@ -80,7 +80,7 @@ def command(
     overwrite: bool,
     **drawing: Any,
 ) -> int:
-    r"""Collapse the spectral axis of a cube into a picture. A picture is drawn as it is.
+    """Collapse the spectral axis of a cube into a picture. A picture is drawn as it is.
 
     Axes have the sky's coordinates and the colour bar the unit; the beam (BMAJ, BMIN, BPA) is in
     the corner where the header gives one.

@@ -17,7 +17,7 @@ HEADING = ("HDU", "name", "ver", "kind", "type", "axes (NAXIS1 first)", "unit", 
 @click.command()
 @common_options()
 def command(common: Common) -> int:
-    r"""List the HDUs of files: shape, type, unit, size, and what departs from the Standard.
+    """List the HDUs of files: shape, type, unit, size, and what departs from the Standard.
 
     \b
     Examples:

@@ -63,7 +63,7 @@ def command(
     output: str | None,
     overwrite: bool,
 ) -> int:
-    r"""Reduce every channel of a cube, over regions or over every pixel.
+    """Reduce every channel of a cube, over regions or over every pixel.
 
     The spectral axis is the first of a spectral CTYPE, else NAXIS3; its values are in CUNIT where
     the header describes a linear axis, pixel numbers (from 1) otherwise. A fourth axis longer than

@@ -61,7 +61,7 @@ def command(
     ddof: int,
     report: bool,
 ) -> int:
-    r"""Count, sum, mean, rms, std, min and max of the pixels, in one pass.
+    """Count, sum, mean, rms, std, min and max of the pixels, in one pass.
 
     NaN and BLANK pixels are counted (nan) and otherwise ignored. rms is about zero, std about the
     mean. Positions are those of the first pixel with the value, x first, counted from 1. Numbers
