@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,8 @@ sys.path.insert(0, str(ROOT))
 from bench import BenchError, bars, cache, definitions, makers, measure, peers, report  # noqa: E402
 from bench.__main__ import exit_status  # noqa: E402
 from bench.setup import build  # noqa: E402
+
+pytestmark = pytest.mark.once  # the small run forces every tier itself
 
 #: A peer that answers what its contestant's parameters say, in the seconds that they say.
 FAKE_PEER = """
@@ -283,9 +284,6 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.skipif(
-    "TACHYFITS_TIER" in os.environ, reason="the small run forces every tier itself; once is enough"
-)
 def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> None:
     import tachyfits
 
