@@ -7,8 +7,12 @@
 mod axes;
 mod build;
 mod card_rules;
+mod codes;
 mod cutouts;
+mod hostile;
 mod image_rules;
+mod real_files;
 mod shared;
 mod structure_rules;
 mod worlds;
+mod written_cards;

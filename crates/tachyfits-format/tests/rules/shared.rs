@@ -38,3 +38,21 @@ pub fn on_both(name: &str, built: &[u8], rule: impl Fn(&[u8])) {
         rule(&bytes(&folder.join("traps").join(format!("{name}.fits"))));
     }
 }
+
+/// The files of a folder and its folders that end in `.fits`, in order.
+#[expect(clippy::disallowed_methods, reason = "the crate knows no files, only its tests read some")]
+pub fn fits_files(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.expect("an entry of a folder").path();
+        match path.extension() {
+            _ if path.is_dir() => found.extend(fits_files(&path)),
+            Some(extension) if extension == "fits" => found.push(path),
+            _ => {}
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,139 @@
+//! The table of codes: every row can be provoked, and says what to do.
+
+use std::collections::HashSet;
+
+use tachyfits_format::{
+    AxisSelection, Card, Code, FormatError, Hdu, Kind, Limits, ReadOptions, codes, cutout_header,
+};
+
+use crate::build::{
+    data, empty_primary, extension, first, hdu_of, header, primary, record, walk, walk_with,
+};
+
+const ONE: AxisSelection = AxisSelection { first: 0, count: 1, step: 1, keep: true };
+
+/// Warnings of cards, and of what an HDU is made of.
+fn warnings() -> Vec<Code> {
+    let cards = [
+        "OBJECT  = 'caf\u{e9}'",
+        "foo     =                    3",
+        "CRVAL1  =                  NaN",
+        "OPEN    = 'M 31",
+        "EXPTIME =                 30.0 seconds",
+        "LOWER   =              1.5e+03",
+        "CONTINUE  'text'",
+        "TWICE   =                    1",
+        "TWICE   =                    2",
+        "BZERO   =32768",
+        "EXTNAME =                    7",
+    ];
+    let mut found = walk(&primary(8, &[], &cards)).warnings;
+    let mut filled = primary::<&str>(8, &[], &[]);
+    filled[2879] = 0;
+    found.extend(walk(&filled).warnings);
+    found.extend(walk(&filled[..400]).warnings);
+    let mixed = header(&[
+        "SIMPLE  =                    F",
+        "NAXIS   =                    0",
+        "BITPIX  =                    8",
+    ]);
+    found.extend(walk(&mixed).warnings);
+    let counts = header(&[
+        "XTENSION= 'IMAGE   '",
+        "BITPIX  =                    8",
+        "NAXIS   =                    0",
+    ]);
+    found.extend(walk(&[empty_primary::<&str>(&[]), counts].concat()).warnings);
+    let image = [primary::<&str>(8, &[4], &[]), data(&[1, 2, 3, 4])].concat();
+    found.extend(walk(&image[..2882]).warnings);
+    found.extend(walk(&image[..2884]).warnings);
+    found.extend(walk(&[image, vec![0; 100]].concat()).warnings);
+    let blank = hdu_of(-32, &[1], &["BLANK   =                    1"]).image().unwrap();
+    found.extend(blank.warnings.iter().map(|warning| warning.code()));
+    found
+}
+
+/// Errors of the walk.
+fn structure() -> Vec<FormatError> {
+    let file = |records: &[&str]| walk(&header(records)).error();
+    let limited =
+        |bytes: &[u8], limits| walk_with(bytes, ReadOptions { strict: false, limits }).error();
+    let simple = "SIMPLE  =                    T";
+    let blocks = Limits { max_header_blocks: 1, ..Limits::default() };
+    let hdus = Limits { max_hdus: 1, ..Limits::default() };
+    let next = extension::<&str>("IMAGE", 8, &[], [0, 1], &[]);
+    let endless = [record(simple), vec![b' '; 2880 * 3]].concat();
+    let two = [empty_primary::<&str>(&[]), next].concat();
+    vec![
+        walk(b"\x1f\x8b and so on").error(),
+        walk(&simple.as_bytes().repeat(3)).error(),
+        file(&[simple]),
+        file(&[simple, "BITPIX  =                 16.5"]),
+        file(&[simple, "BITPIX  =                   12"]),
+        file(&[simple, "BITPIX  = '16      '"]),
+        walk(&primary::<&str>(8, &[1 << 40, 1 << 40], &[])).error(),
+        limited(&endless, blocks),
+        limited(&two, hdus),
+    ]
+}
+
+/// Errors of requests.
+fn requests() -> Vec<FormatError> {
+    let table = |counts| {
+        let table = extension("BINTABLE", 8, &[2, 2], counts, &[""]);
+        walk(&[empty_primary::<&str>(&[]), table].concat()).hdus.remove(1)
+    };
+    let image = extension("IMAGE", 8, &[2, 2], [4, 1], &[""]);
+    let image = walk(&[empty_primary::<&str>(&[]), image].concat()).hdus.remove(1);
+    let groups = first(&primary(
+        8,
+        &[0],
+        &[
+            "GROUPS  =                    T",
+            "PCOUNT  =                 1000",
+            "GCOUNT  =                    1",
+        ],
+    ));
+    let cut = |hdu: &Hdu, axes: &[AxisSelection]| cutout_header(hdu, axes).unwrap_err();
+    let left_out = AxisSelection { keep: false, ..ONE };
+    let sip = hdu_of(8, &[2, 2], &["A_ORDER =                    2"]);
+    vec![
+        image.image().unwrap_err(),
+        groups.random_groups().unwrap_err(),
+        table([0, 1]).image().unwrap_err(),
+        table([0, 1]).random_groups().unwrap_err(),
+        cut(&sip, &[ONE]),
+        sip.linear_axis(3).unwrap_err(),
+        cut(&sip, &[left_out; 2]),
+        cut(&sip, &[left_out, ONE]),
+        cut(&sip, &[ONE, AxisSelection { count: 2, first: 1, step: -1, ..ONE }]),
+        Card::new("object", 1, "").unwrap_err(),
+        Card::new(&format!("ESO {}", "A".repeat(75)), 1, "").unwrap_err(),
+    ]
+}
+
+#[test]
+fn every_code_can_be_provoked() {
+    let mut found: HashSet<Code> = warnings().into_iter().collect();
+    for error in structure().into_iter().chain(requests()) {
+        assert!(error.kind() != Kind::Warning);
+        let message = error.to_string();
+        assert!(message.contains("expected ") && message.contains(", found "), "{message}");
+        assert!(message.ends_with(&format!("\nhint: {}", error.hint())), "{message}");
+        found.insert(error.code());
+    }
+    let missing: Vec<&str> =
+        codes().iter().filter(|code| !found.contains(code)).map(|code| code.as_str()).collect();
+    assert!(missing.is_empty(), "nothing raises {missing:?}");
+}
+
+#[test]
+fn every_code_is_explained() {
+    let mut names = HashSet::new();
+    for code in codes() {
+        assert!(names.insert(code.as_str()), "{} stands twice", code.as_str());
+        assert!(code.meaning().ends_with('.') && !code.example().is_empty());
+        assert!(!code.hint().is_empty() && !code.hint().contains("  "), "{}", code.as_str());
+        assert!(!code.kind().as_str().is_empty());
+    }
+}
