@@ -1,1 +1,37 @@
-//! Stub.
+//! The extension module `tachyfits._core`: the engine in Python's terms. It only translates: axis orders, NumPy arrays,
+//! exceptions; whatever is computed is computed in the `tachyfits` crate, with the interpreter lock released.
+//!
+//! Axes are in NumPy order here (reversed FITS), indices 0-based. The contract is `python/tachyfits/_core.pyi`.
+
+use pyo3::prelude::*;
+
+mod axis;
+mod buffer;
+mod build_info;
+mod errors;
+mod file;
+mod hdu;
+mod header;
+mod histogram;
+mod image;
+mod progress;
+mod region;
+mod report;
+mod section;
+mod stats;
+
+/// Types and functions of the engine for the package `tachyfits`, which is the one to import.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    errors::add_to(module)?;
+    build_info::add_to(module)?;
+    module.add_class::<file::FitsFile>()?;
+    module.add_class::<hdu::Hdu>()?;
+    module.add_class::<header::Header>()?;
+    module.add_class::<image::Image>()?;
+    module.add_class::<axis::LinearAxis>()?;
+    module.add_class::<region::Region>()?;
+    module.add_class::<report::Report>()?;
+    stats::add_to(module)?;
+    histogram::add_to(module)
+}

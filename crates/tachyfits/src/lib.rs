@@ -57,7 +57,7 @@ pub use tachyfits_format::{
     Card, Hdu, HduKind, Header, ImageLayout, Integer, Limits, LinearAxis, Real, StoredType, Value,
     ValueType, Warning,
 };
-pub use tachyfits_io::{Buffering, OutputFile, Report, StorageKind};
+pub use tachyfits_io::{Buffering, IoError, OutputFile, Report, StorageKind};
 pub use tachyfits_kernels::{
     Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,
 };

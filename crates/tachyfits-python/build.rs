@@ -1,0 +1,21 @@
+//! Tells the module which compiler and profile it was built with, for `build_info()`.
+
+use std::env;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-env=TACHYFITS_RUSTC={}", compiler().unwrap_or("unknown".to_owned()));
+    println!("cargo::rustc-env=TACHYFITS_PROFILE={}", variable("PROFILE"));
+}
+
+/// What the compiler says of itself, in one line.
+fn compiler() -> Option<String> {
+    let output = Command::new(variable("RUSTC")).arg("--version").output().ok()?;
+    let words = String::from_utf8(output.stdout).ok()?;
+    words.lines().next().map(str::to_owned)
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_default()
+}

@@ -1,0 +1,232 @@
+//! NumPy arrays as memory that the engine writes into: new ones, and those that the caller brings (`out=`).
+//!
+//! The only file of the crate with `unsafe`: the bytes of an array of integers, which safe Rust has no view of.
+
+#![expect(unsafe_code, reason = "arrays of integers seen as bytes")]
+
+use numpy::{
+    Element, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn, PyUntypedArray,
+    PyUntypedArrayMethods, dtype,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyEllipsis, PyTuple};
+use tachyfits::{Error, OutputPixels, PixelType, Reason};
+
+use crate::errors::{exception, refused};
+
+/// Where a message is about: file and HDU.
+pub(crate) type Place<'a> = (&'a str, Option<usize>);
+
+/// NumPy's name of a type.
+pub(crate) fn name(pixel: PixelType) -> &'static str {
+    match pixel {
+        PixelType::U8 => "uint8",
+        PixelType::I8 => "int8",
+        PixelType::I16 => "int16",
+        PixelType::U16 => "uint16",
+        PixelType::I32 => "int32",
+        PixelType::U32 => "uint32",
+        PixelType::I64 => "int64",
+        PixelType::U64 => "uint64",
+        PixelType::F32 => "float32",
+        PixelType::F64 => "float64",
+    }
+}
+
+/// The same code for the Rust type of each pixel type.
+macro_rules! with_type {
+    ($pixel:expr, $function:ident($($argument:expr),*)) => {
+        match $pixel {
+            PixelType::U8 => $function::<u8>($($argument),*),
+            PixelType::I8 => $function::<i8>($($argument),*),
+            PixelType::I16 => $function::<i16>($($argument),*),
+            PixelType::U16 => $function::<u16>($($argument),*),
+            PixelType::I32 => $function::<i32>($($argument),*),
+            PixelType::U32 => $function::<u32>($($argument),*),
+            PixelType::I64 => $function::<i64>($($argument),*),
+            PixelType::U64 => $function::<u64>($($argument),*),
+            PixelType::F32 => $function::<f32>($($argument),*),
+            PixelType::F64 => $function::<f64>($($argument),*),
+        }
+    };
+}
+
+/// A type of pixels that the engine writes.
+trait Pixel: Element {
+    /// An array as the engine takes it.
+    fn output(pixels: &mut [Self]) -> OutputPixels<'_>;
+}
+
+impl Pixel for f32 {
+    fn output(pixels: &mut [f32]) -> OutputPixels<'_> {
+        OutputPixels::Float32(pixels)
+    }
+}
+
+impl Pixel for f64 {
+    fn output(pixels: &mut [f64]) -> OutputPixels<'_> {
+        OutputPixels::Float64(pixels)
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ty)+) => {$(
+        impl Pixel for $integer {
+            fn output(pixels: &mut [$integer]) -> OutputPixels<'_> {
+                let (data, length) = (pixels.as_mut_ptr().cast::<u8>(), size_of_val(pixels));
+                // SAFETY: the same memory, borrowed as long and as exclusively; a byte needs no alignment, and any
+                // bytes are an integer.
+                OutputPixels::Bytes(unsafe { std::slice::from_raw_parts_mut(data, length) })
+            }
+        }
+    )+};
+}
+integers!(u8 i8 i16 u16 i32 u32 i64 u64);
+
+/// A new array whose elements are not set yet. NumPy makes it, so that its allocator's large pages and its refusals
+/// (too large, too many axes) are those that people know.
+fn empty<'py, T: Element>(
+    py: Python<'py>,
+    shape: &[u64],
+    place: Place<'_>,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    make(py, "empty", shape, place)
+}
+
+/// A new array of zeros; memory that is not written to costs nothing.
+pub(crate) fn zeros<'py, T: Element>(
+    py: Python<'py>,
+    shape: &[u64],
+    place: Place<'_>,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    make(py, "zeros", shape, place)
+}
+
+fn make<'py, T: Element>(
+    py: Python<'py>,
+    maker: &str,
+    shape: &[u64],
+    place: Place<'_>,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let axes = PyTuple::new(py, shape)?;
+    let made = py.import("numpy")?.call_method1(maker, (axes, dtype::<T>(py)));
+    let array = made.map_err(|error| no_array(py, place, shape, &error))?;
+    Ok(array.cast_into()?)
+}
+
+/// The error for an array that NumPy cannot make.
+pub(crate) fn no_array(py: Python<'_>, place: Place<'_>, shape: &[u64], error: &PyErr) -> PyErr {
+    let expected = format!("an array of shape {}", tuple(shape));
+    let refusal =
+        refused(Reason::Memory, place, expected, format!("NumPy says: {}", error.value(py)));
+    exception(py, &refusal)
+}
+
+/// A shape as Python writes it.
+pub(crate) fn tuple(shape: &[u64]) -> String {
+    let lengths: Vec<_> = shape.iter().map(u64::to_string).collect();
+    match lengths.as_slice() {
+        [length] => format!("({length},)"),
+        lengths => format!("({})", lengths.join(", ")),
+    }
+}
+
+/// Makes an array and fills it.
+pub(crate) fn filled<'py>(
+    py: Python<'py>,
+    pixel: PixelType,
+    shape: &[u64],
+    place: Place<'_>,
+    fill: impl FnOnce(OutputPixels<'_>) -> PyResult<()>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    with_type!(pixel, filled_of(py, shape, place, fill))
+}
+
+fn filled_of<'py, T: Pixel>(
+    py: Python<'py>,
+    shape: &[u64],
+    place: Place<'_>,
+    fill: impl FnOnce(OutputPixels<'_>) -> PyResult<()>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let array = empty::<T>(py, shape, place)?;
+    let mut borrowed = borrow(py, &array, place)?;
+    fill(T::output(borrowed.as_slice_mut()?))?;
+    Ok(array.as_untyped().clone())
+}
+
+/// Fills the array that the caller brings. It must be of this very type and shape, native-endian and writable; where its
+/// memory is not one piece in C order, the pixels are read into such an array first and then copied.
+pub(crate) fn fill_out(
+    py: Python<'_>,
+    out: &Bound<'_, PyUntypedArray>,
+    pixel: PixelType,
+    shape: &[u64],
+    place: Place<'_>,
+    fill: impl FnOnce(OutputPixels<'_>) -> PyResult<()>,
+) -> PyResult<()> {
+    with_type!(pixel, fill_out_of(py, out, pixel, shape, place, fill))
+}
+
+fn fill_out_of<T: Pixel>(
+    py: Python<'_>,
+    out: &Bound<'_, PyUntypedArray>,
+    pixel: PixelType,
+    shape: &[u64],
+    place: Place<'_>,
+    fill: impl FnOnce(OutputPixels<'_>) -> PyResult<()>,
+) -> PyResult<()> {
+    let own: Vec<u64> = out.shape().iter().map(|&length| length as u64).collect();
+    let array = match out.cast::<PyArrayDyn<T>>() {
+        Ok(array) if own == shape => array,
+        _ => {
+            let expected = format!("an array of native {} and shape {}", name(pixel), tuple(shape));
+            let found = format!("one of {} and shape {}", out.dtype(), tuple(&own));
+            return Err(exception(py, &refused(Reason::Output, place, expected, found)));
+        }
+    };
+    let mut borrowed = borrow(py, array, place)?;
+    // The slice that NumPy's Rust side gives may also be in Fortran order.
+    if array.is_c_contiguous() && array.is_aligned() {
+        return fill(T::output(borrowed.as_slice_mut()?));
+    }
+    drop(borrowed);
+    let pieces = filled_of::<T>(py, shape, place, fill)?;
+    out.set_item(PyEllipsis::get(py), pieces)
+}
+
+/// Borrows an array for writing: refused when it is read-only, or memory of it is being written by another operation.
+fn borrow<'py, T: Element>(
+    py: Python<'py>,
+    array: &Bound<'py, PyArrayDyn<T>>,
+    place: Place<'_>,
+) -> PyResult<PyReadwriteArrayDyn<'py, T>> {
+    array.try_readwrite().map_err(|error| {
+        let found = error.to_string();
+        exception(py, &refused(Reason::Output, place, "an array that may be written to", found))
+    })
+}
+
+/// A computed vector as an array of this shape.
+pub(crate) fn shaped<'py, T: Element>(
+    py: Python<'py>,
+    values: Vec<T>,
+    shape: &[u64],
+    place: Place<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let flat = numpy::PyArray1::from_vec(py, values);
+    let axes = PyTuple::new(py, shape)?;
+    flat.call_method1("reshape", (axes,)).map_err(|error| no_array(py, place, shape, &error))
+}
+
+/// Memory for `count` elements, or the error that there is none.
+pub(crate) fn reserved<T>(count: u64, place: Place<'_>) -> Result<Vec<T>, Error> {
+    let mut values = Vec::new();
+    let length = usize::try_from(count).unwrap_or(usize::MAX);
+    match values.try_reserve_exact(length) {
+        Ok(()) => Ok(values),
+        Err(_) => {
+            let expected = format!("memory for {count} elements");
+            Err(refused(Reason::Memory, place, expected, "not so much"))
+        }
+    }
+}

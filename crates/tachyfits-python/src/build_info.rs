@@ -1,0 +1,60 @@
+//! What this build is, and what it can do: versions, vector tiers, the table of statistics.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tachyfits::{Statistic, Tier};
+
+use crate::errors::OrRaise;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", VERSION)?;
+    module.add_function(wrap_pyfunction!(build_info, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics, module)?)
+}
+
+/// Return what was built and what runs: a dictionary.
+///
+/// Returns
+/// -------
+/// dict
+///     version; tier, the vector tier in use; tiers, those of this machine, slowest first; cores, how many threads
+///     ``threads=0`` means; rustc and profile of the build.
+///
+/// Raises
+/// ------
+/// UsageError
+///     The environment variable TACHYFITS_TIER names no tier of this machine.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> _core.build_info()["tier"] in _core.build_info()["tiers"]
+/// True
+#[pyfunction]
+fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let tier = Tier::current().map_err(tachyfits::Error::from).or_raise(py)?;
+    let tiers: Vec<_> = Tier::available().into_iter().map(Tier::name).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let info = PyDict::new(py);
+    info.set_item("version", VERSION)?;
+    info.set_item("tier", tier.name())?;
+    info.set_item("tiers", tiers)?;
+    info.set_item("cores", cores)?;
+    info.set_item("rustc", env!("TACHYFITS_RUSTC"))?;
+    info.set_item("profile", env!("TACHYFITS_PROFILE"))?;
+    Ok(info)
+}
+
+/// Return the reductions that `Image.reduce` knows: a list of (name, meaning in one line).
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> dict(_core.statistics())["mean"]
+/// 'sum over count'
+#[pyfunction]
+fn statistics() -> Vec<(&'static str, &'static str)> {
+    Statistic::ALL.iter().map(|statistic| (statistic.name(), statistic.meaning())).collect()
+}

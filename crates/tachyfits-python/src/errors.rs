@@ -1,0 +1,223 @@
+//! Exceptions: one class for each kind of error, under one base, each also of the built-in kind that people catch.
+//!
+//! Two bases cannot be had from Rust, so the classes are made as Python makes them, by calling `type`.
+
+use std::path::Path;
+
+use pyo3::exceptions::{PyBaseException, PyException, PyOSError, PyUserWarning, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use tachyfits::{Error, ErrorKind, IoError, Reason, Refusal};
+
+/// The code of arguments that only the Python functions have: the engine has no words for them.
+const ARGUMENT: (&str, &str, &str) =
+    ("argument", "usage", "An argument of a Python function is none of those that it takes.");
+
+/// Where the exceptions are to be imported from: tracebacks and pickles say so.
+const MODULE: &str = "tachyfits";
+
+struct Classes {
+    io: Py<PyType>,
+    format: Py<PyType>,
+    usage: Py<PyType>,
+    limit: Py<PyType>,
+}
+
+static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let base = class(
+        module,
+        "TachyfitsError",
+        &[py.get_type::<PyException>()],
+        "Base of the errors of tachyfits; ``code`` is the stable code of the error.",
+    )?;
+    base.setattr("code", "")?;
+    let value = py.get_type::<PyValueError>();
+    let io = class(
+        module,
+        "FitsIoError",
+        &[base.clone(), py.get_type::<PyOSError>()],
+        "The bytes cannot be had or written; ``errno`` and ``filename`` are set where they are known.",
+    )?;
+    // OSError would say "[Errno 2] None: 'name'" in place of the message.
+    io.setattr("__str__", py.get_type::<PyBaseException>().getattr("__str__")?)?;
+    let bases = [base.clone(), value];
+    let format = class(
+        module,
+        "FitsFormatError",
+        &bases,
+        "The bytes are not what the FITS Standard asks for.",
+    )?;
+    let usage = class(module, "UsageError", &bases, "The request does not fit the data.")?;
+    let limit = class(
+        module,
+        "LimitError",
+        &bases,
+        "More was asked for than a limit or the memory allows.",
+    )?;
+    let warned = [py.get_type::<PyUserWarning>()];
+    class(
+        module,
+        "TachyfitsWarning",
+        &warned,
+        "A file departs from the FITS Standard and is read.",
+    )?;
+    CLASSES.get_or_init(py, || Classes {
+        io: io.unbind(),
+        format: format.unbind(),
+        usage: usage.unbind(),
+        limit: limit.unbind(),
+    });
+    module.add_function(wrap_pyfunction!(error_codes, module)?)
+}
+
+/// Makes a class and adds it to the module.
+fn class<'py>(
+    module: &Bound<'py, PyModule>,
+    name: &str,
+    bases: &[Bound<'py, PyType>],
+    doc: &str,
+) -> PyResult<Bound<'py, PyType>> {
+    let py = module.py();
+    let members = PyDict::new(py);
+    members.set_item("__module__", MODULE)?;
+    members.set_item("__doc__", doc)?;
+    let class = py.get_type::<PyType>().call1((name, PyTuple::new(py, bases)?, members))?;
+    let class = class.cast_into::<PyType>()?;
+    module.add(name, &class)?;
+    Ok(class)
+}
+
+/// Return every code that an error or a warning can have.
+///
+/// Returns
+/// -------
+/// list of (code, kind, what it means)
+///     The kind is "io", "format", "usage", "limit" or "warning".
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> [kind for code, kind, meaning in _core.error_codes() if code == "io-not-found"]
+/// ['io']
+#[pyfunction]
+fn error_codes() -> Vec<(&'static str, &'static str, String)> {
+    let engine = tachyfits::error_codes().into_iter().map(|row| (row.code, row.kind, row.meaning));
+    let (code, kind, meaning) = ARGUMENT;
+    engine.chain([(code, kind, meaning.to_owned())]).collect()
+}
+
+/// Results of the engine as Python raises them.
+pub(crate) trait OrRaise<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for Result<T, Error> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| exception(py, &error))
+    }
+}
+
+/// The exception for an error of the engine.
+pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    let message = match error {
+        Error::Io(io) => format!("{} [{}]\nhint: {}", io.message(), io.code(), io.hint()),
+        other => other.to_string(),
+    };
+    let raised = new(py, error.kind(), error.code(), &message);
+    if let (Error::Io(io), ErrorKind::Io) = (error, error.kind()) {
+        // Attributes of an OSError; that they cannot be set is no reason to hide the error itself.
+        let _ = describe(py, &raised, io);
+    }
+    raised
+}
+
+/// The error for a request that the engine would refuse for this reason, found before it is asked.
+pub(crate) fn refused(
+    reason: Reason,
+    place: (&str, Option<usize>),
+    expected: impl Into<String>,
+    found: impl Into<String>,
+) -> Error {
+    let (file, hdu) = (place.0.to_owned(), place.1);
+    Error::Refused(Box::new(Refusal {
+        reason,
+        file,
+        hdu,
+        expected: expected.into(),
+        found: found.into(),
+    }))
+}
+
+/// The exception for an argument that the engine has no words for.
+pub(crate) fn argument(py: Python<'_>, expected: &str, found: &str, hint: &str) -> PyErr {
+    let message = format!("expected {expected}, found {found} [{}]\nhint: {hint}", ARGUMENT.0);
+    new(py, ErrorKind::Usage, ARGUMENT.0, &message)
+}
+
+fn new(py: Python<'_>, kind: ErrorKind, code: &str, message: &str) -> PyErr {
+    let Some(classes) = CLASSES.get(py) else {
+        return PyException::new_err(message.to_owned());
+    };
+    let class = match kind {
+        ErrorKind::Io => &classes.io,
+        ErrorKind::Format => &classes.format,
+        ErrorKind::Usage => &classes.usage,
+        ErrorKind::Limit => &classes.limit,
+    };
+    let made = class.bind(py).call1((message,)).and_then(|value| {
+        value.setattr("code", code)?;
+        Ok(PyErr::from_value(value))
+    });
+    made.unwrap_or_else(|error| error)
+}
+
+/// Sets what an OSError has.
+fn describe(py: Python<'_>, raised: &PyErr, error: &IoError) -> PyResult<()> {
+    let value = raised.value(py);
+    if let Some(path) = path_of(error) {
+        value.setattr("filename", path.as_os_str())?;
+    }
+    let number = match (error.raw_os_error(), errno_name(error)) {
+        (Some(number), _) => number.into_pyobject(py)?.into_any(),
+        (None, Some(name)) => py.import("errno")?.getattr(name)?,
+        (None, None) => return Ok(()),
+    };
+    value.setattr("errno", &number)?;
+    let words: Bound<'_, PyString> =
+        py.import("os")?.call_method1("strerror", (number,))?.cast_into()?;
+    value.setattr("strerror", words)
+}
+
+fn path_of(error: &IoError) -> Option<&Path> {
+    Some(match error {
+        IoError::NotFound { path }
+        | IoError::NotAFile { path, .. }
+        | IoError::Open { path, .. }
+        | IoError::Map { path, .. }
+        | IoError::Direct { path, .. }
+        | IoError::Exists { path }
+        | IoError::Create { path, .. }
+        | IoError::Write { path, .. }
+        | IoError::Commit { path, .. } => path,
+        IoError::Temporary { directory, .. } => directory,
+        IoError::Read { name, .. } | IoError::Short { name, .. } | IoError::Gzip { name, .. } => {
+            Path::new(name)
+        }
+        _ => return None,
+    })
+}
+
+/// The name of the error number that the operating system would have given.
+fn errno_name(error: &IoError) -> Option<&'static str> {
+    match error {
+        IoError::NotFound { .. } => Some("ENOENT"),
+        IoError::NotAFile { found: "a directory", .. } => Some("EISDIR"),
+        IoError::Exists { .. } => Some("EEXIST"),
+        IoError::Cancelled => Some("ECANCELED"),
+        _ => None,
+    }
+}

@@ -1,0 +1,133 @@
+//! An open FITS file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use tachyfits::{OpenOptions, Reason, StorageKind};
+
+use crate::errors::{OrRaise, argument, exception, refused};
+use crate::hdu::Hdu;
+
+/// An open FITS file: its HDUs. Opening costs the headers.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> file = _core.FitsFile.open("cube.fits")
+/// >>> len(file), file.storage, file.hdu(0).kind
+/// (1, 'positioned', 'primary')
+#[pyclass(frozen, module = "tachyfits._core")]
+pub(crate) struct FitsFile(Arc<tachyfits::FitsFile>);
+
+#[pymethods]
+impl FitsFile {
+    /// Open a file by its path; gzip content is inflated.
+    ///
+    /// Parameters
+    /// ----------
+    /// path
+    ///     The file.
+    /// strict
+    ///     Refuse what the Standard does not allow, instead of reading it with a warning.
+    /// storage
+    ///     How bytes are read: "pread", positioned reads, the default; "mmap", a memory map (**the process is killed by
+    ///     SIGBUS when another one cuts the file short meanwhile**); "direct", past the page cache; "memory", the whole
+    ///     file at once.
+    ///
+    /// Raises
+    /// ------
+    /// FitsIoError
+    ///     The file cannot be read.
+    /// FitsFormatError
+    ///     It is no FITS file, or, with strict, departs from the Standard.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, strict=false, storage="pread"))]
+    fn open(py: Python<'_>, path: PathBuf, strict: bool, storage: &str) -> PyResult<FitsFile> {
+        let storage = storage_kind(py, storage)?;
+        let options = OpenOptions { strict, storage, ..OpenOptions::default() };
+        let file = py.detach(|| tachyfits::FitsFile::open(&path, &options)).or_raise(py)?;
+        Ok(FitsFile(Arc::new(file)))
+    }
+
+    /// Open the bytes of a file, which are kept and not copied; errors call them by the name.
+    #[staticmethod]
+    #[pyo3(signature = (data, *, name="<bytes>", strict=false))]
+    fn from_bytes(
+        py: Python<'_>,
+        data: Bound<'_, PyBytes>,
+        name: &str,
+        strict: bool,
+    ) -> PyResult<FitsFile> {
+        let data = PyBackedBytes::from(data);
+        let options = OpenOptions { strict, ..OpenOptions::default() };
+        let opened = py.detach(|| tachyfits::FitsFile::from_bytes(name, data, &options));
+        Ok(FitsFile(Arc::new(opened.or_raise(py)?)))
+    }
+
+    /// The path, or the name that the bytes were given.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// Size in bytes, inflated.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    /// How bytes are read: "positioned", "mapped", "direct" or "memory".
+    #[getter]
+    fn storage(&self) -> &'static str {
+        self.0.storage()
+    }
+
+    /// How the file departs from the Standard: one text each.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings().iter().map(ToString::to_string).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.hdus().len()
+    }
+
+    /// Return an HDU by its 0-based number; UsageError when there is none.
+    fn hdu(&self, py: Python<'_>, index: i64) -> PyResult<Hdu> {
+        let file = &self.0;
+        let number = usize::try_from(index).map_err(|_| {
+            let place = (file.name(), None);
+            let expected = format!("an HDU from 0 to {}", file.hdus().len().saturating_sub(1));
+            exception(py, &refused(Reason::NoSuchHdu, place, expected, index.to_string()))
+        })?;
+        let hdu = Arc::clone(file.hdu(number).or_raise(py)?);
+        Ok(Hdu::new(Arc::clone(file), hdu))
+    }
+
+    fn __repr__(&self) -> String {
+        let file = &self.0;
+        let (name, bytes, storage) = (file.name(), file.bytes(), file.storage());
+        format!("<FitsFile {name:?}: {} HDUs, {bytes} bytes, {storage}>", file.hdus().len())
+    }
+}
+
+fn storage_kind(py: Python<'_>, name: &str) -> PyResult<StorageKind> {
+    match name {
+        "pread" => Ok(StorageKind::Positioned),
+        "mmap" => Ok(StorageKind::Mapped),
+        "direct" => Ok(StorageKind::Direct),
+        "memory" => Ok(StorageKind::Memory),
+        other => {
+            let expected = "a storage of \"pread\", \"mmap\", \"direct\" or \"memory\"";
+            Err(argument(
+                py,
+                expected,
+                &format!("{other:?}"),
+                "leave storage out for positioned reads",
+            ))
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! One header and data unit.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tachyfits::HduKind;
+
+use crate::buffer::shaped;
+use crate::errors::OrRaise;
+use crate::header::Header;
+use crate::image::Image;
+
+/// One header and data unit of an open file.
+#[pyclass(frozen, module = "tachyfits._core")]
+pub(crate) struct Hdu {
+    file: Arc<tachyfits::FitsFile>,
+    hdu: Arc<tachyfits::Hdu>,
+}
+
+impl Hdu {
+    pub(crate) fn new(file: Arc<tachyfits::FitsFile>, hdu: Arc<tachyfits::Hdu>) -> Hdu {
+        Hdu { file, hdu }
+    }
+}
+
+#[pymethods]
+impl Hdu {
+    /// The 0-based number in the file.
+    #[getter]
+    fn index(&self) -> usize {
+        self.hdu.index
+    }
+
+    /// "primary", "image", "random groups", "binary table", "ascii table", or the XTENSION of another extension.
+    #[getter]
+    fn kind(&self) -> &str {
+        self.hdu.kind.as_str()
+    }
+
+    /// EXTNAME; None without one.
+    #[getter]
+    fn extname(&self) -> Option<&str> {
+        self.hdu.extname.as_deref()
+    }
+
+    /// EXTVER; 1 without one.
+    #[getter]
+    fn extver(&self) -> i64 {
+        self.hdu.extver
+    }
+
+    /// Where the header begins, bytes.
+    #[getter]
+    fn header_offset(&self) -> u64 {
+        self.hdu.header_offset
+    }
+
+    /// Where the data begin, bytes.
+    #[getter]
+    fn data_offset(&self) -> u64 {
+        self.hdu.data_offset
+    }
+
+    /// Bytes of data that the header promises, without fill.
+    #[getter]
+    fn data_bytes(&self) -> u64 {
+        self.hdu.data_bytes
+    }
+
+    /// Bytes of data that the file has: fewer when it is cut short.
+    #[getter]
+    fn data_bytes_present(&self) -> u64 {
+        self.hdu.data_bytes_present
+    }
+
+    /// NAXIS1, NAXIS2, ...: FITS order, as the header says.
+    #[getter]
+    fn axes(&self) -> Vec<u64> {
+        self.hdu.axes.clone()
+    }
+
+    /// Whether the data are an array of at least one axis. Its pixels may still be of no meaning: `image` says so.
+    #[getter]
+    fn has_image(&self) -> bool {
+        matches!(self.hdu.kind, HduKind::Primary | HduKind::Image) && !self.hdu.axes.is_empty()
+    }
+
+    /// Return the cards.
+    fn header(&self) -> Header {
+        Header::new(Arc::clone(&self.hdu))
+    }
+
+    /// Return the pixels.
+    ///
+    /// Raises
+    /// ------
+    /// UsageError
+    ///     The HDU holds no image.
+    /// FitsFormatError
+    ///     Its scaling keywords are no numbers: nobody knows what the pixels mean.
+    fn image(&self, py: Python<'_>) -> PyResult<Image> {
+        let image = py.detach(|| self.file.image(self.hdu.index)).or_raise(py)?;
+        Ok(Image::new(image))
+    }
+
+    /// Return the parameters of random groups: a dictionary by PTYPE of one float64 per group, scaled; those of one name
+    /// are added up.
+    ///
+    /// Raises
+    /// ------
+    /// UsageError
+    ///     The HDU holds no random groups.
+    fn group_parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let read = py.detach(|| self.file.group_parameters(self.hdu.index)).or_raise(py)?;
+        let parameters = PyDict::new(py);
+        let place = (self.file.name(), Some(self.hdu.index));
+        for (name, values) in read.names.iter().zip(read.values) {
+            let groups = [values.len() as u64];
+            parameters.set_item(name, shaped(py, values, &groups, place)?)?;
+        }
+        Ok(parameters)
+    }
+
+    fn __repr__(&self) -> String {
+        let hdu = &self.hdu;
+        let name = hdu.extname.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default();
+        let (index, kind, axes) = (hdu.index, hdu.kind.as_str(), &hdu.axes);
+        format!("<Hdu {index}{name} of {:?}: {kind}, axes {axes:?} (FITS order)>", self.file.name())
+    }
+}

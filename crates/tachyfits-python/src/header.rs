@@ -1,0 +1,107 @@
+//! The cards of a header, their values as Python's.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyComplex, PyInt};
+use tachyfits::{Card, Hdu, Integer, Value};
+
+/// The cards of one HDU, in order.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> header = _core.FitsFile.open("cube.fits").hdu(0).header()
+/// >>> header.get("NAXIS"), header.get("BUNIT"), "BLANK" in header
+/// (3, 'Jy/beam', False)
+#[pyclass(frozen, module = "tachyfits._core")]
+pub(crate) struct Header(Arc<Hdu>);
+
+impl Header {
+    pub(crate) fn new(hdu: Arc<Hdu>) -> Header {
+        Header(hdu)
+    }
+
+    /// The first card of a keyword: one with a value, or else a commentary card.
+    fn card(&self, keyword: &str) -> Option<&Card> {
+        let header = &self.0.header;
+        match header.position(keyword) {
+            Some(at) => header.cards().get(at),
+            None => header.cards().iter().find(|card| card.keyword().eq_ignore_ascii_case(keyword)),
+        }
+    }
+}
+
+#[pymethods]
+impl Header {
+    /// Return (keyword, value, comment) of every card but END.
+    ///
+    /// Values are int (of any size), float, bool, str or complex; None where the card leaves it undefined, and the text as
+    /// it stands where it is of no FITS type (opening warned of that). Commentary cards have their text as the value.
+    fn cards<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Vec<(&str, Option<Bound<'py, PyAny>>, &str)>> {
+        let cards = self.0.header.cards().iter();
+        cards.map(|card| Ok((card.keyword(), value_of(py, card)?, comment_of(card)))).collect()
+    }
+
+    /// Return the header's blocks as they stand in the file.
+    fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.header.to_bytes())
+    }
+
+    /// Return the value of a keyword, of the first card where it is given twice; KeyError when there is none.
+    fn get<'py>(&self, py: Python<'py>, keyword: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.card(keyword) {
+            Some(card) => value_of(py, card),
+            None => Err(PyKeyError::new_err(keyword.to_owned())),
+        }
+    }
+
+    fn __contains__(&self, keyword: &str) -> bool {
+        self.card(keyword).is_some()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.header.cards().len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Header of HDU {}: {} cards>", self.0.index, self.0.header.cards().len())
+    }
+}
+
+fn value_of<'py>(py: Python<'py>, card: &Card) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match card.value() {
+        Some(value) => python_value(py, value),
+        None => Ok(Some(card.comment().into_pyobject(py)?.into_any())),
+    }
+}
+
+/// A commentary card has its text in the place of a value.
+fn comment_of(card: &Card) -> &str {
+    if card.is_commentary() { "" } else { card.comment() }
+}
+
+fn python_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let complex = |re, im| PyComplex::from_doubles(py, re, im).into_any();
+    Ok(Some(match value {
+        Value::Logical(logical) => logical.into_pyobject(py)?.to_owned().into_any(),
+        Value::Integer(integer) => python_integer(py, integer)?,
+        Value::Real(real) => real.as_f64().into_pyobject(py)?.into_any(),
+        Value::ComplexInteger(re, im) => complex(re.as_f64(), im.as_f64()),
+        Value::Complex(re, im) => complex(re.as_f64(), im.as_f64()),
+        Value::Text(text) | Value::Invalid(text) => text.into_pyobject(py)?.into_any(),
+        Value::Undefined => return Ok(None),
+    }))
+}
+
+/// An integer of any length, exactly.
+fn python_integer<'py>(py: Python<'py>, integer: &Integer) -> PyResult<Bound<'py, PyAny>> {
+    match integer.as_i64() {
+        Some(small) => Ok(small.into_pyobject(py)?.into_any()),
+        None => py.get_type::<PyInt>().call1((integer.text(),)),
+    }
+}

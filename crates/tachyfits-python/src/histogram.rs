@@ -1,0 +1,108 @@
+//! Histograms: counts that merge and pickle.
+
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use tachyfits::{HistogramRange, Reason};
+
+use crate::errors::{OrRaise, refused};
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Histogram>()?;
+    module.add_function(wrap_pyfunction!(_histogram_from_state, module)?)
+}
+
+/// Counts in equal bins over [low, high], both ends inside. Mergeable. Pickles.
+///
+/// Bin i holds edges[i] <= x < edges[i + 1], the last one also its upper edge, as NumPy has it.
+#[pyclass(frozen, eq, module = "tachyfits")]
+#[derive(PartialEq)]
+pub(crate) struct Histogram(pub(crate) tachyfits::Histogram);
+
+/// What is pickled: the bits of low and high, the counts, and those below, above and undefined.
+type State<'py> = (u64, u64, Bound<'py, PyArray1<u64>>, [u64; 3]);
+
+/// Makes a Histogram of what was pickled.
+#[pyfunction]
+fn _histogram_from_state(
+    py: Python<'_>,
+    low: u64,
+    high: u64,
+    counts: PyReadonlyArray1<'_, u64>,
+    rest: [u64; 3],
+) -> PyResult<Histogram> {
+    let counts = counts.as_array().to_vec();
+    let (low, high) = (f64::from_bits(low), f64::from_bits(high));
+    let range = HistogramRange::new(low, high, counts.len());
+    let made = range.and_then(|range| tachyfits::Histogram::from_counts(range, &counts, rest));
+    let refusal = || {
+        let found = format!("{} bins from {low} to {high}", counts.len());
+        refused(Reason::HistogramRange, ("", None), "low < high, both finite, and bins", found)
+    };
+    Ok(Histogram(made.ok_or_else(refusal).or_raise(py)?))
+}
+
+#[pymethods]
+impl Histogram {
+    /// Pixels in each bin: uint64.
+    #[getter]
+    fn counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        PyArray1::from_vec(py, self.0.counts())
+    }
+
+    /// Edges of the bins, one more than there are bins, in the unit of the pixels: float64.
+    #[getter]
+    fn edges<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, self.0.range().edges())
+    }
+
+    /// Number of pixels below the first bin.
+    #[getter]
+    fn below(&self) -> u64 {
+        self.0.below()
+    }
+
+    /// Number of pixels above the last bin.
+    #[getter]
+    fn above(&self) -> u64 {
+        self.0.above()
+    }
+
+    /// Number of undefined pixels: NaN or BLANK.
+    #[getter]
+    fn nan(&self) -> u64 {
+        self.0.nan()
+    }
+
+    /// Return the sum of two histograms over the same bins; UsageError when the bins differ.
+    fn merge(&self, py: Python<'_>, later: &Histogram) -> PyResult<Histogram> {
+        let mut merged = self.0.clone();
+        if merged.merge(&later.0) {
+            return Ok(Histogram(merged));
+        }
+        let (expected, found) = (format!("a histogram of {}", self.words()), later.words());
+        let refusal = refused(Reason::HistogramRange, ("", None), expected, found);
+        Err(refusal).or_raise(py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, State<'py>)> {
+        let edges = self.0.range().edges();
+        let ends = [edges[0], edges[edges.len() - 1]].map(f64::to_bits);
+        let rest = [self.0.below(), self.0.above(), self.0.nan()];
+        let make = py.import("tachyfits._core")?.getattr("_histogram_from_state")?;
+        Ok((make, (ends[0], ends[1], self.counts(py), rest)))
+    }
+
+    fn __repr__(&self) -> String {
+        let inside: u64 = self.0.counts().iter().sum();
+        let (below, above, nan) = (self.0.below(), self.0.above(), self.0.nan());
+        let words = self.words();
+        format!("<Histogram {words}: {inside} inside, {below} below, {above} above, {nan} nan>")
+    }
+}
+
+impl Histogram {
+    fn words(&self) -> String {
+        let (range, edges) = (self.0.range(), self.0.range().edges());
+        format!("{} bins from {:?} to {:?}", range.bins(), edges[0], edges[range.bins()])
+    }
+}

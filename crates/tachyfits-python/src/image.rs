@@ -1,0 +1,421 @@
+//! The pixels of one HDU: reading and reducing them.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use numpy::{PyReadonlyArray1, PyUntypedArray};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use tachyfits::{
+    Coordinates, Error, OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values,
+};
+
+use crate::axis::LinearAxis;
+use crate::buffer::{self, shaped};
+use crate::errors::{OrRaise, exception, refused};
+use crate::histogram::Histogram;
+use crate::progress;
+use crate::region::{Region, engine_regions};
+use crate::report::Report;
+use crate::section::{Ranges, fits_axes, fits_axis, place, section, shape};
+use crate::stats::Stats;
+
+/// Pixels of one HDU, read when asked for.
+///
+/// Axes are in NumPy order (reversed FITS); a section is one (start, count, step) per axis, 0-based, None for everything.
+/// Every operation takes ``threads`` (0: one per core), which never changes a result, and ``progress``, a function that
+/// is called on this thread now and then with (bytes done, bytes in all), and a last time at the end: returning False
+/// stops the operation with a TachyfitsError of code "io-cancelled", an exception stops it and is raised. Ctrl-C works
+/// either way.
+#[pyclass(frozen, module = "tachyfits._core")]
+pub(crate) struct Image {
+    image: tachyfits::Image,
+    report: Mutex<Option<tachyfits::Report>>,
+}
+
+impl Image {
+    pub(crate) fn new(image: tachyfits::Image) -> Image {
+        Image { image, report: Mutex::new(None) }
+    }
+
+    /// Runs an operation and keeps its report.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+        operation: impl FnOnce(&RunOptions<'_>) -> Result<(T, tachyfits::Report), Error> + Send,
+    ) -> PyResult<T> {
+        let (value, report) = progress::run(py, threads, progress, operation)?;
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+        Ok(value)
+    }
+
+    fn section(&self, py: Python<'_>, ranges: Option<Ranges>) -> PyResult<Section> {
+        section(&self.image, ranges).or_raise(py)
+    }
+
+    /// What pixels are to be read as.
+    fn read_as(&self, py: Python<'_>, dtype: Option<&str>) -> PyResult<ReadAs> {
+        match dtype {
+            None => Ok(self.image.default_read()),
+            Some("float32") => Ok(ReadAs::Float32),
+            Some("float64") => Ok(ReadAs::Float64),
+            Some("exact") => Ok(ReadAs::Exact),
+            Some("raw") => Ok(ReadAs::Raw),
+            Some(other) => {
+                let expected = "a dtype of \"float32\", \"float64\", \"exact\", \"raw\" or None";
+                let place = place(&self.image);
+                let refusal = refused(Reason::PixelKind, place, expected, format!("{other:?}"));
+                Err(exception(py, &refusal))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Image {
+    /// Lengths of the axes in NumPy order.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, shape(&self.image.whole()))
+    }
+
+    /// BITPIX: 8, 16, 32, 64 for integers, -32 and -64 for floats.
+    #[getter]
+    fn bitpix(&self) -> i64 {
+        self.image.layout().stored.bitpix()
+    }
+
+    /// BSCALE; 1.0 without one.
+    #[getter]
+    fn bscale(&self) -> f64 {
+        self.image.layout().scale
+    }
+
+    /// BZERO; 0.0 without one.
+    #[getter]
+    fn bzero(&self) -> f64 {
+        self.image.layout().zero
+    }
+
+    /// BLANK: the stored value that means undefined; None without one.
+    #[getter]
+    fn blank(&self) -> Option<i64> {
+        self.image.layout().blank
+    }
+
+    /// BUNIT; None without one.
+    #[getter]
+    fn unit(&self) -> Option<&str> {
+        self.image.layout().unit.as_deref()
+    }
+
+    /// What `read` gives by default, as NumPy names it: float64 where the pixels are scaled or may be BLANK.
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> PyResult<&'static str> {
+        let pixel = self.image.read_type(self.image.default_read()).or_raise(py)?;
+        Ok(buffer::name(pixel))
+    }
+
+    /// The type in the file, as NumPy names it.
+    #[getter]
+    fn stored_dtype(&self) -> &'static str {
+        buffer::name(self.image.stored_type())
+    }
+
+    /// Cost of the latest operation that ended well; None before the first.
+    #[getter]
+    fn last_report(&self) -> Option<Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).map(Report)
+    }
+
+    /// Read pixels into a native-endian array in C order.
+    ///
+    /// Parameters
+    /// ----------
+    /// section
+    ///     One (start, count, step) per NumPy axis; the step may be negative.
+    /// dtype
+    ///     None: `dtype`. "float32", "float64": physical values, computed in float64 and rounded once, NaN where undefined.
+    ///     "exact": the pixels with the unsigned and signed-byte conventions applied, BLANK ones as they are. "raw": the
+    ///     stored numbers.
+    /// out
+    ///     Array to fill: of this very type and shape, writable. Where it is not contiguous in C order, pixels are read
+    ///     into a new array and copied. What it holds after an error is not defined.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     Of the section's shape; ``out`` where that is given.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from tachyfits import _core
+    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
+    /// >>> image.read([(2, 1, 1), (3, 1, 1), (4, 3, -2)])
+    /// array([[[59., 57., 55.]]], dtype=float32)
+    #[pyo3(signature = (section=None, *, dtype=None, out=None, threads=0, progress=None))]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        section: Option<Ranges>,
+        dtype: Option<&str>,
+        out: Option<Bound<'py, PyUntypedArray>>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyUntypedArray>> {
+        let section = self.section(py, section)?;
+        let read = self.read_as(py, dtype)?;
+        let pixel = self.image.read_type(read).or_raise(py)?;
+        if section.pixels() > self.image.layout().pixels_present {
+            // No array is made for more pixels than the file has: any operation says what is missing.
+            py.detach(|| self.image.total(&section, &RunOptions::default())).or_raise(py)?;
+        }
+        let (shape, place) = (shape(&section), place(&self.image));
+        let fill = |pixels: OutputPixels<'_>| {
+            self.run(py, threads, progress, |options| {
+                Ok(((), self.image.read(&section, read, pixels, options)?))
+            })
+        };
+        match out {
+            None => buffer::filled(py, pixel, &shape, place, fill),
+            Some(out) => {
+                buffer::fill_out(py, &out, pixel, &shape, place, fill)?;
+                Ok(out)
+            }
+        }
+    }
+
+    /// Return the full statistics of a section, or of each region in every plane of it: a list of `Stats`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from tachyfits import _core
+    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
+    /// >>> [stats.sum for stats in image.stats(regions=[_core.Region.box(1, 1, 2, 2)])]
+    /// [702.0]
+    #[pyo3(signature = (section=None, *, regions=None, threads=0, progress=None))]
+    fn stats(
+        &self,
+        py: Python<'_>,
+        section: Option<Ranges>,
+        regions: Option<Vec<Py<Region>>>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Stats>> {
+        let section = self.section(py, section)?;
+        let regions = engine_regions(regions);
+        let states = self.run(py, threads, progress, |options| {
+            self.image.stats(&section, regions.as_deref(), options)
+        })?;
+        Ok(states.into_iter().map(|state| Stats::new(state, shape(&section))).collect())
+    }
+
+    /// Return (count of good pixels, their sum): the cheapest pass over a section.
+    #[pyo3(signature = (section=None, *, threads=0, progress=None))]
+    fn total(
+        &self,
+        py: Python<'_>,
+        section: Option<Ranges>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(u64, f64)> {
+        let section = self.section(py, section)?;
+        let sum = self.run(py, threads, progress, |options| self.image.total(&section, options))?;
+        Ok((sum.count, sum.sum.value()))
+    }
+
+    /// Reduce axes by statistics.
+    ///
+    /// Parameters
+    /// ----------
+    /// statistics
+    ///     Names of `statistics()`.
+    /// axes
+    ///     NumPy numbers of the axes to reduce, each once.
+    /// section
+    ///     One (start, count, step) per NumPy axis.
+    /// regions
+    ///     Regions of the sky plane; the last two axes must then be among those reduced.
+    /// ddof
+    ///     The divisor of "std" is count - ddof.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     By name, an array of the shape of the axes kept; with regions, an axis for them comes first. float64 in the unit
+    ///     of the pixels; int64 for counts and positions, which are linear indices among the pixels reduced (-1: none).
+    ///
+    /// Examples
+    /// --------
+    /// >>> from tachyfits import _core
+    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
+    /// >>> image.reduce(["mean", "count"], [1, 2])
+    /// {'mean': array([ 9.5, 29.5, 49.5]), 'count': array([20, 20, 20])}
+    #[pyo3(signature = (statistics, axes, section=None, *, regions=None, ddof=0, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn reduce<'py>(
+        &self,
+        py: Python<'py>,
+        statistics: Vec<String>,
+        axes: Vec<i64>,
+        section: Option<Ranges>,
+        regions: Option<Vec<Py<Region>>>,
+        ddof: u64,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let asked: Result<Vec<Statistic>, _> = statistics.iter().map(|name| name.parse()).collect();
+        let asked = asked.or_raise(py)?;
+        let axes = fits_axes(&self.image, &axes).or_raise(py)?;
+        let section = self.section(py, section)?;
+        let regions = engine_regions(regions);
+        let mut reduced = self.run(py, threads, progress, |options| {
+            self.image.reduce(&asked, &axes, &section, regions.as_deref(), ddof, options)
+        })?;
+        reduced.axes.reverse();
+        let arrays = PyDict::new(py);
+        for (name, values) in statistics.iter().zip(reduced.values) {
+            let place = place(&self.image);
+            let array = match values {
+                Values::Integers(values) => shaped(py, values, &reduced.axes, place)?,
+                Values::Floats(values) => shaped(py, values, &reduced.axes, place)?,
+            };
+            arrays.set_item(name, array)?;
+        }
+        Ok(arrays)
+    }
+
+    /// Return moment 0, 1 or 2 along an axis: float64 of the shape of the other axes.
+    ///
+    /// Moment 0 is sum(I) * width; moment 1 the mean coordinate weighted with I; moment 2 the dispersion about it, its square
+    /// root taken. NaN where no pixel is good or the weights make no sense.
+    ///
+    /// Parameters
+    /// ----------
+    /// order
+    ///     0, 1 or 2.
+    /// axis
+    ///     NumPy number of the axis.
+    /// coordinates
+    ///     float64, one per pixel of the section along the axis, finite, in the axis' unit.
+    /// section
+    ///     One (start, count, step) per NumPy axis.
+    /// width
+    ///     Of a channel, for moment 0; None: the mean distance of neighbouring coordinates, 1.0 for a single one.
+    #[pyo3(signature = (order, axis, coordinates, section=None, *, width=None, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn moment<'py>(
+        &self,
+        py: Python<'py>,
+        order: i64,
+        axis: i64,
+        coordinates: PyReadonlyArray1<'py, f64>,
+        section: Option<Ranges>,
+        width: Option<f64>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let section = self.section(py, section)?;
+        let fits_axis = fits_axis(&self.image, axis).or_raise(py)?;
+        let order = usize::try_from(order).map_err(|_| {
+            let (expected, found) = ("order 0, 1 or 2", order.to_string());
+            exception(py, &refused(Reason::Moment, place(&self.image), expected, found))
+        })?;
+        let values = coordinates.as_array().to_vec();
+        let width = width.unwrap_or_else(|| mean_distance(&values));
+        let moments = self.run(py, threads, progress, |options| {
+            let coordinates = Coordinates { values: &values, width };
+            self.image.moment(order, fits_axis, coordinates, &section, options)
+        })?;
+        let mut kept = shape(&section);
+        kept.remove(kept.len() - 1 - fits_axis);
+        shaped(py, moments, &kept, place(&self.image))
+    }
+
+    /// Count the pixels of a section in equal bins over [low, high]; with regions, those that lie in any of them, each once.
+    #[pyo3(signature = (low, high, bins, section=None, *, regions=None, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn histogram(
+        &self,
+        py: Python<'_>,
+        low: f64,
+        high: f64,
+        bins: i64,
+        section: Option<Ranges>,
+        regions: Option<Vec<Py<Region>>>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Histogram> {
+        let section = self.section(py, section)?;
+        let regions = engine_regions(regions);
+        // A negative number of bins is refused as none is.
+        let bins = usize::try_from(bins).unwrap_or(0);
+        let histogram = self.run(py, threads, progress, |options| {
+            self.image.histogram((low, high), bins, &section, regions.as_deref(), options)
+        })?;
+        Ok(Histogram(histogram))
+    }
+
+    /// Write a section as a FITS file of its own, which appears when it is complete.
+    ///
+    /// Parameters
+    /// ----------
+    /// path
+    ///     The new file.
+    /// section
+    ///     One (start, count, step) per NumPy axis.
+    /// drop_axes
+    ///     NumPy numbers of axes of length 1 in the section that are left out.
+    /// overwrite
+    ///     Replace a file of that name.
+    #[pyo3(
+        signature = (path, section, *, drop_axes=Vec::new(), overwrite=false, threads=0, progress=None),
+        text_signature = "($self, path, section, *, drop_axes=(), overwrite=False, threads=0, progress=None)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn cutout(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        section: Ranges,
+        drop_axes: Vec<i64>,
+        overwrite: bool,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let section = self.section(py, Some(section))?;
+        let dropped = fits_axes(&self.image, &drop_axes).or_raise(py)?;
+        self.run(py, threads, progress, |options| {
+            Ok(((), self.image.cutout(&path, &section, &dropped, overwrite, options)?))
+        })
+    }
+
+    /// Return the world axis of a NumPy axis.
+    ///
+    /// Raises
+    /// ------
+    /// FitsFormatError
+    ///     Its keywords are no numbers.
+    fn linear_axis(&self, py: Python<'_>, axis: i64) -> PyResult<LinearAxis> {
+        let axis = fits_axis(&self.image, axis).or_raise(py)?;
+        Ok(LinearAxis(self.image.linear_axis(axis).or_raise(py)?))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (image, unit) = (&self.image, &self.image.layout().unit);
+        let unit = unit.as_ref().map(|unit| format!(" [{unit}]")).unwrap_or_default();
+        let (shape, dtype) = (buffer::tuple(&shape(&image.whole())), self.dtype(py)?);
+        let (file, hdu) = (image.file_name(), image.hdu().index);
+        Ok(format!("<Image {shape} {dtype}{unit}, HDU {hdu} of {file:?}>"))
+    }
+}
+
+/// The mean distance of neighbours; 1 where there are none.
+fn mean_distance(coordinates: &[f64]) -> f64 {
+    match coordinates {
+        [first, .., last] => ((last - first) / (coordinates.len() - 1) as f64).abs(),
+        _ => 1.0,
+    }
+}

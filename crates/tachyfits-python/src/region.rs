@@ -1,0 +1,109 @@
+//! Regions of the sky plane.
+
+use numpy::{PyArrayDyn, PyArrayMethods};
+use pyo3::prelude::*;
+
+use crate::buffer::zeros;
+use crate::errors::OrRaise;
+
+/// Pixels of the plane of the last two axes whose centres lie inside, borders included.
+///
+/// Coordinates (x, y) are 0-based pixel numbers of the image, integers are pixel centres; x is the last axis.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits._core import Region
+/// >>> Region.circle(1.0, 1.0, 1.0).mask(3, 4).astype(int)
+/// array([[0, 1, 0, 0],
+///        [1, 1, 1, 0],
+///        [0, 1, 0, 0]])
+#[pyclass(frozen, eq, module = "tachyfits._core")]
+#[derive(PartialEq)]
+pub(crate) struct Region {
+    region: tachyfits::Region,
+    words: String,
+}
+
+impl Region {
+    fn new(
+        py: Python<'_>,
+        region: Result<tachyfits::Region, tachyfits::Error>,
+        words: String,
+    ) -> PyResult<Region> {
+        Ok(Region { region: region.or_raise(py)?, words })
+    }
+}
+
+/// The engine's regions of those that Python brings.
+pub(crate) fn engine_regions(regions: Option<Vec<Py<Region>>>) -> Option<Vec<tachyfits::Region>> {
+    regions.map(|regions| regions.iter().map(|region| region.get().region.clone()).collect())
+}
+
+#[pymethods]
+impl Region {
+    /// Return a box by its centre and full size.
+    ///
+    /// Raises
+    /// ------
+    /// UsageError
+    ///     A number is not finite, or a size negative; so for the others.
+    #[staticmethod]
+    fn r#box(py: Python<'_>, x: f64, y: f64, width: f64, height: f64) -> PyResult<Region> {
+        let words = format!("Region.box({x:?}, {y:?}, {width:?}, {height:?})");
+        Region::new(py, tachyfits::Region::rectangle(x, y, width, height), words)
+    }
+
+    /// Return a circle.
+    #[staticmethod]
+    fn circle(py: Python<'_>, x: f64, y: f64, radius: f64) -> PyResult<Region> {
+        let words = format!("Region.circle({x:?}, {y:?}, {radius:?})");
+        Region::new(py, tachyfits::Region::circle(x, y, radius), words)
+    }
+
+    /// Return an ellipse by its semi-axes along x and y, turned counter-clockwise.
+    #[staticmethod]
+    #[pyo3(signature = (x, y, semi_x, semi_y, angle_degrees=0.0))]
+    fn ellipse(
+        py: Python<'_>,
+        x: f64,
+        y: f64,
+        semi_x: f64,
+        semi_y: f64,
+        angle_degrees: f64,
+    ) -> PyResult<Region> {
+        let words =
+            format!("Region.ellipse({x:?}, {y:?}, {semi_x:?}, {semi_y:?}, {angle_degrees:?})");
+        Region::new(py, tachyfits::Region::ellipse(x, y, semi_x, semi_y, angle_degrees), words)
+    }
+
+    /// Return a polygon by its corners (x, y); it is closed by itself, and where it overlaps itself the even-odd rule
+    /// says what is inside.
+    #[staticmethod]
+    fn polygon(py: Python<'_>, vertices: Vec<(f64, f64)>) -> PyResult<Region> {
+        let words = format!("Region.polygon({vertices:?})");
+        Region::new(py, tachyfits::Region::polygon(&vertices), words)
+    }
+
+    /// Return which pixels of an image of this size are inside: a bool array of shape (height, width).
+    fn mask<'py>(
+        &self,
+        py: Python<'py>,
+        height: u64,
+        width: u64,
+    ) -> PyResult<Bound<'py, PyArrayDyn<bool>>> {
+        let mask = zeros::<bool>(py, &[height, width], ("", None))?;
+        let mut borrowed = mask.readwrite();
+        let inside = borrowed.as_slice_mut()?;
+        py.detach(|| {
+            for span in self.region.spans(width, height) {
+                let row = (span.y * width) as usize;
+                inside[row + span.first as usize..=row + span.last as usize].fill(true);
+            }
+        });
+        Ok(mask.clone())
+    }
+
+    fn __repr__(&self) -> &str {
+        &self.words
+    }
+}

@@ -1,0 +1,76 @@
+//! What an operation cost.
+
+use pyo3::prelude::*;
+
+/// What an operation cost: bytes, and seconds of reading, of computing and from beginning to end.
+///
+/// Seconds of reading and computing are per lane: summed over the threads that did it, by their number.
+#[pyclass(frozen, module = "tachyfits")]
+pub(crate) struct Report(pub(crate) tachyfits::Report);
+
+#[pymethods]
+impl Report {
+    /// Bytes of pixels that the operation needed.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.0.bytes
+    }
+
+    /// Seconds of reading.
+    #[getter]
+    fn io_seconds(&self) -> f64 {
+        self.0.io_seconds
+    }
+
+    /// Seconds of decoding and computing.
+    #[getter]
+    fn compute_seconds(&self) -> f64 {
+        self.0.compute_seconds
+    }
+
+    /// Seconds from beginning to end.
+    #[getter]
+    fn wall_seconds(&self) -> f64 {
+        self.0.wall_seconds
+    }
+
+    /// Fraction of the reading that was hidden behind computing: (io + compute - wall) / io, within 0 and 1.
+    #[getter]
+    fn hidden_fraction(&self) -> f64 {
+        self.0.hidden_fraction()
+    }
+
+    /// Number of threads that computed.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.0.threads
+    }
+
+    /// How reading and computing were arranged: "inline", "ahead" or "borrowed"; "" when there was nothing to do.
+    #[getter]
+    fn buffering(&self) -> &'static str {
+        self.0.buffering
+    }
+
+    /// How bytes were read: "positioned", "mapped", "direct" or "memory"; "" when there was nothing to do.
+    #[getter]
+    fn storage(&self) -> &'static str {
+        self.0.storage
+    }
+
+    fn __repr__(&self) -> String {
+        let report = &self.0;
+        format!(
+            "Report(bytes={}, io_seconds={:.6}, compute_seconds={:.6}, wall_seconds={:.6}, hidden_fraction={:.3}, \
+             threads={}, buffering='{}', storage='{}')",
+            report.bytes,
+            report.io_seconds,
+            report.compute_seconds,
+            report.wall_seconds,
+            report.hidden_fraction(),
+            report.threads,
+            report.buffering,
+            report.storage,
+        )
+    }
+}

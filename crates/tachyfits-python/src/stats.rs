@@ -1,0 +1,198 @@
+//! The statistics of a set of pixels: a state that merges and pickles without losing a bit.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use tachyfits::{Compensated, Extremum};
+
+use crate::section::unravel;
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Stats>()?;
+    module.add_function(wrap_pyfunction!(_stats_from_state, module)?)
+}
+
+/// Statistics of a set of pixels: a state that merges and pickles, bit for bit.
+///
+/// NaN and BLANK pixels are counted in ``nan`` and otherwise ignored. Where no pixel is good, ``sum`` is 0, the positions
+/// are None and the other numbers NaN. Two are equal when every bit of their states is.
+///
+/// Examples
+/// --------
+/// >>> import pickle
+/// >>> from tachyfits import _core
+/// >>> stats = _core.FitsFile.open("cube.fits").hdu(0).image().stats()[0]
+/// >>> stats.count, stats.mean, stats.max_position
+/// (60, 29.5, (2, 3, 4))
+/// >>> pickle.loads(pickle.dumps(stats)) == stats
+/// True
+#[pyclass(frozen, module = "tachyfits")]
+pub(crate) struct Stats {
+    stats: tachyfits::Stats,
+    /// Of the section, in NumPy order: positions are indices in it. None once sections of several shapes are merged.
+    shape: Option<Vec<u64>>,
+}
+
+/// Every field; floats as their bits.
+#[derive(PartialEq, Eq, Hash, FromPyObject, IntoPyObject)]
+struct State {
+    count: u64,
+    nan: u64,
+    sum: (u64, u64),
+    center: (u64, u64),
+    squares: (u64, u64),
+    min: Option<(u64, u64)>,
+    max: Option<(u64, u64)>,
+    shape: Option<Vec<u64>>,
+}
+
+impl Stats {
+    pub(crate) fn new(stats: tachyfits::Stats, shape: Vec<u64>) -> Stats {
+        Stats { stats, shape: Some(shape) }
+    }
+
+    fn state(&self) -> State {
+        let bits = |sum: Compensated| (sum.high.to_bits(), sum.low.to_bits());
+        let extreme = |at: Extremum| (at.value.to_bits(), at.position);
+        let stats = &self.stats;
+        State {
+            count: stats.count,
+            nan: stats.nan,
+            sum: bits(stats.sum),
+            center: bits(stats.center),
+            squares: bits(stats.squares),
+            min: stats.min.map(extreme),
+            max: stats.max.map(extreme),
+            shape: self.shape.clone(),
+        }
+    }
+
+    fn position(&self, extreme: Option<Extremum>) -> Option<Vec<u64>> {
+        let shape = self.shape.as_ref()?;
+        extreme.map(|extreme| unravel(extreme.position, shape))
+    }
+}
+
+/// Makes a Stats of what was pickled.
+#[pyfunction]
+fn _stats_from_state(state: State) -> Stats {
+    let float = |(high, low)| Compensated { high: f64::from_bits(high), low: f64::from_bits(low) };
+    let extreme = |(value, position)| Extremum { value: f64::from_bits(value), position };
+    let stats = tachyfits::Stats {
+        count: state.count,
+        nan: state.nan,
+        sum: float(state.sum),
+        center: float(state.center),
+        squares: float(state.squares),
+        min: state.min.map(extreme),
+        max: state.max.map(extreme),
+    };
+    Stats { stats, shape: state.shape }
+}
+
+#[pymethods]
+impl Stats {
+    /// Number of good pixels.
+    #[getter]
+    fn count(&self) -> u64 {
+        self.stats.count
+    }
+
+    /// Number of undefined pixels: NaN or BLANK.
+    #[getter]
+    fn nan(&self) -> u64 {
+        self.stats.nan
+    }
+
+    /// Sum.
+    #[getter]
+    fn sum(&self) -> f64 {
+        self.stats.sum.value()
+    }
+
+    /// Sum over count.
+    #[getter]
+    fn mean(&self) -> f64 {
+        self.stats.mean()
+    }
+
+    /// Root mean square about zero.
+    #[getter]
+    fn rms(&self) -> f64 {
+        self.stats.rms()
+    }
+
+    /// Standard deviation about the mean, divisor count (ddof = 0).
+    #[getter]
+    fn std(&self) -> f64 {
+        self.stats.std(0)
+    }
+
+    /// The smallest.
+    #[getter]
+    fn min(&self) -> f64 {
+        self.stats.min.map_or(f64::NAN, |extreme| extreme.value)
+    }
+
+    /// The largest.
+    #[getter]
+    fn max(&self) -> f64 {
+        self.stats.max.map_or(f64::NAN, |extreme| extreme.value)
+    }
+
+    /// NumPy index of the first smallest, within the section; None without good pixels, or when sections of several
+    /// shapes were merged.
+    #[getter]
+    fn min_position<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.position(self.stats.min).map(|index| PyTuple::new(py, index)).transpose()
+    }
+
+    /// NumPy index of the first largest; as `min_position`.
+    #[getter]
+    fn max_position<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.position(self.stats.max).map(|index| PyTuple::new(py, index)).transpose()
+    }
+
+    /// Return the standard deviation about the mean with the divisor count - ddof; NaN when that is not positive.
+    #[pyo3(signature = (ddof=0))]
+    fn standard_deviation(&self, ddof: u64) -> f64 {
+        self.stats.std(ddof)
+    }
+
+    /// Return the state of these pixels followed by later ones.
+    ///
+    /// The order of merging is part of the last bits. Of equal extremes the earlier counts. A position is an index within
+    /// the section that its pixel came from: it stays when the sections have one shape, else there is none any more.
+    fn merge(&self, later: &Stats) -> Stats {
+        let mut stats = self.stats;
+        stats.merge(&later.stats);
+        let shape = self.shape.clone().filter(|_| self.shape == later.shape);
+        Stats { stats, shape }
+    }
+
+    fn __eq__(&self, other: &Stats) -> bool {
+        self.state() == other.state()
+    }
+
+    fn __hash__(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        self.state().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (State,))> {
+        Ok((py.import("tachyfits._core")?.getattr("_stats_from_state")?, (self.state(),)))
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let mut parts = Vec::new();
+        for name in ["count", "nan", "sum", "mean", "rms", "std", "min", "max"] {
+            let value: Bound<'_, PyString> = slf.getattr(name)?.repr()?;
+            parts.push(format!("{name}={value}"));
+        }
+        for name in ["min_position", "max_position"] {
+            parts.push(format!("{name}={}", slf.getattr(name)?.repr()?));
+        }
+        Ok(format!("Stats({})", parts.join(", ")))
+    }
+}
