@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +86,22 @@ def test_command_examples(words: str, folder: Path, capfd: pytest.CaptureFixture
         arguments += ["--repeat", "1"]
     status = run(arguments)
     assert status == 0, capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "program", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name
+)
+def test_programs_in_the_examples_folder(program: Path, folder: Path) -> None:
+    command = [sys.executable, str(program), "cube.fits"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    if program.name == "whole_from_parts.py":
+        parts, whole = (line.split(": ")[1] for line in done.stdout.splitlines())
+        numbers = [re.findall(r"[-0-9.e]+", text) for text in (parts, whole)]
+        assert [float(n) for n in numbers[0][:2]] == pytest.approx(
+            [float(n) for n in numbers[1][:2]], rel=1e-13
+        )
 
 
 def test_there_are_examples() -> None:
