@@ -57,7 +57,7 @@ fn name_field(keyword: &str) -> Result<String, FormatError> {
             |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'=' | b'\'' | b'/' | b'(');
         !word.is_empty() && word.bytes().all(legal)
     };
-    let hierarchical = explicit.is_some() || words.len() > KEYWORD_BYTES;
+    let hierarchical = explicit.is_some() || words.len() > KEYWORD_BYTES || words.contains(' ');
     if hierarchical && words.split(' ').all(printable) {
         return Ok(format!("HIERARCH {words} = "));
     }

@@ -40,6 +40,19 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
+/// Numbers and logicals that the fixed format has room for.
+fn short() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<bool>().prop_map(Value::Logical),
+        any::<i32>().prop_map(Value::from),
+        "-[0-9]{19}".prop_map(|text| Value::Integer(Integer::parse(&text).unwrap())),
+        any::<f32>().prop_map(|number| Value::from(f64::from(number.trunc() % 1e9))),
+        "[+-]?[0-9]\\.[0-9]{1,11}[ED][+-]?[0-9]{1,2}"
+            .prop_map(|text| Value::Real(Real::parse(&text).unwrap())),
+    ]
+    .prop_filter("FITS has no such number", |value| *value != Value::Undefined)
+}
+
 fn keyword() -> impl Strategy<Value = String> {
     let ordinary = "[A-Z0-9_-]{1,8}".prop_filter("it has no value", |keyword| {
         !["END", "CONTINUE", "COMMENT", "HISTORY"].contains(&keyword.as_str())
@@ -61,7 +74,7 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn what_is_written_is_read(keyword in keyword(), value in value(), comment in "[ -~]{0,90}") {
@@ -84,11 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn numbers_and_logicals_are_in_fixed_format(keyword in "[A-Z]{1,8}", value in value()) {
-        prop_assume!(!["END", "CONTINUE", "COMMENT", "HISTORY"].contains(&keyword.as_str()));
-        let short = value.to_string().len() <= 20;
-        let is_fixed = matches!(value, Value::Logical(_) | Value::Integer(_) | Value::Real(_));
-        prop_assume!(short && is_fixed);
+    fn numbers_and_logicals_are_in_fixed_format(keyword in "[A-Z]{1,4}[0-9]{1,3}", value in short()) {
         let card = Card::new(&keyword, value.clone(), "comment").unwrap();
         let expected = format!("{keyword:<8}= {:>20} / comment", value.to_string());
         prop_assert_eq!(card.raw().trim_ascii_end(), expected.as_bytes());
@@ -152,7 +161,8 @@ fn what_a_header_cannot_hold_is_refused() {
     assert_eq!(code("OBJECT", "a\nb".into(), ""), Err(Code::CardText));
     assert_eq!(code("OBJECT", "a".into(), "caf\u{e9}"), Err(Code::CardText));
     assert_eq!(code("OBJECT", Value::Invalid("NaN".into()), ""), Err(Code::CardText));
-    for keyword in ["", "object", "END", "CONTINUE", "COMMENT", "A B", "TOO_LONG_ONE=", "A\u{e9}"] {
+    for keyword in ["", "object", "END", "CONTINUE", "COMMENT", "A  B", "TOO_LONG_ONE=", "A\u{e9}"]
+    {
         assert_eq!(code(keyword, 1.into(), ""), Err(Code::CardText), "{keyword}");
     }
     assert_eq!(code("XTENSION", "x".repeat(69).into(), ""), Err(Code::CardTooLong));
