@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 __version__: str
 
 #: Section of an image: one (start, count, step) per NumPy axis; step may be negative.
-Section = Sequence[tuple[int, int, int]]
+_Section = Sequence[tuple[int, int, int]]
 #: Called now and then with (bytes done, bytes in all); returning False cancels.
-Progress = Callable[[int, int], bool | None]
+_Progress = Callable[[int, int], bool | None]
 
-class TachyfitsError(Exception): ...
+class TachyfitsError(Exception):
+    code: str  # stable, one of error_codes()
+
 class FitsIoError(TachyfitsError, OSError): ...
 class FitsFormatError(TachyfitsError, ValueError): ...
 class UsageError(TachyfitsError, ValueError): ...
@@ -85,7 +87,7 @@ class Header:
     def cards(self) -> list[tuple[str, Any, str]]: ...  # (keyword, value, comment); value None = undefined; commentary: text
     def raw(self) -> bytes: ...  # the header blocks as they stand in the file
     def get(self, keyword: str) -> Any: ...  # first of duplicates; KeyError
-    def __contains__(self, keyword: str) -> bool: ...
+    def __contains__(self, keyword: str, /) -> bool: ...
     def __len__(self) -> int: ...
 
 @final
@@ -113,66 +115,66 @@ class Image:
 
     def read(
         self,
-        section: Section | None = None,
+        section: _Section | None = None,
         *,
         dtype: str | None = None,  # None, "float32", "float64", "exact" (integers, conventions applied), "raw" (stored values)
         out: NDArray[Any] | None = None,
         threads: int = 0,
-        progress: Progress | None = None,
+        progress: _Progress | None = None,
     ) -> NDArray[Any]: ...
     def stats(
         self,
-        section: Section | None = None,
+        section: _Section | None = None,
         *,
         regions: Sequence[Region] | None = None,
         threads: int = 0,
-        progress: Progress | None = None,
+        progress: _Progress | None = None,
     ) -> list[Stats]: ...  # one state per region, or one for the whole section
     def total(
-        self, section: Section | None = None, *, threads: int = 0, progress: Progress | None = None
+        self, section: _Section | None = None, *, threads: int = 0, progress: _Progress | None = None
     ) -> tuple[int, float]: ...  # (count of good pixels, sum): the plain sum, the cheapest reduction
     def reduce(
         self,
         statistics: Sequence[str],  # names of statistics()
         axes: Sequence[int],  # NumPy axes to reduce
-        section: Section | None = None,
+        section: _Section | None = None,
         *,
         regions: Sequence[Region] | None = None,  # only when both sky axes (the last two) are reduced
         ddof: int = 0,
         threads: int = 0,
-        progress: Progress | None = None,
+        progress: _Progress | None = None,
     ) -> dict[str, NDArray[Any]]: ...  # each of the kept axes' shape; with regions a leading axis of len(regions)
     def moment(
         self,
         order: int,  # 0, 1, 2
         axis: int,
         coordinates: NDArray[np.float64],  # one per pixel along the axis (of the section), in the axis' unit
-        section: Section | None = None,
+        section: _Section | None = None,
         *,
-        width: float | None = None,  # of a channel, for moment 0; None: the mean spacing of the coordinates (1 for one)
+        width: float | None = None,  # of a channel, for moment 0; None: the mean distance of neighbouring coordinates (1 for one)
         threads: int = 0,
-        progress: Progress | None = None,
+        progress: _Progress | None = None,
     ) -> NDArray[np.float64]: ...
     def histogram(
         self,
         low: float,
         high: float,
         bins: int,
-        section: Section | None = None,
+        section: _Section | None = None,
         *,
         regions: Sequence[Region] | None = None,
         threads: int = 0,
-        progress: Progress | None = None,
+        progress: _Progress | None = None,
     ) -> Histogram: ...
     def cutout(
         self,
         path: str | os.PathLike[str],
-        section: Section,
+        section: _Section,
         *,
         drop_axes: Sequence[int] = (),  # degenerate NumPy axes to leave out
         overwrite: bool = False,
         threads: int = 0,
-        progress: Progress | None = None,
+        progress: _Progress | None = None,
     ) -> None: ...
     def linear_axis(self, axis: int) -> LinearAxis: ...
 

@@ -71,6 +71,8 @@ def open(  # noqa: A001 - tf.open is the name people expect
     ...     print(len(file), file[0].shape)
     1 (3, 4, 5)
     """
+    if storage not in STORAGES:
+        raise usage(f"storage={storage!r} is none", f"use one of {', '.join(STORAGES)}")
     if isinstance(source, (bytes, bytearray, memoryview)):
         file = File(bytes(source), strict=strict, storage=storage, threads=threads)
     else:

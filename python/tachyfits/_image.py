@@ -137,9 +137,9 @@ class Image(Pixels):
             A region of the sky plane, or a list of them, in every plane of the section.
             Coordinates are the image's own, whatever the section.
         axis
-            None: one `Stats`, with the positions of min and max (a list of them for a list of
-            regions). Axes to reduce, as numbers or letters: a dictionary of arrays by name, whose
-            shape is that of the axes kept.
+            None: one `Stats` (a list of them for a list of regions); its positions of min and max
+            are indices within the section. Axes to reduce, as numbers or letters: a dictionary of
+            arrays by name, whose shape is that of the axes kept.
 
         Examples
         --------
@@ -280,7 +280,7 @@ class Image(Pixels):
         range
             (low, high), both inside. None: from min to max, which costs a pass before.
         section, region
-            As in `stats`; a pixel inside several regions counts once in each.
+            As in `stats`; a pixel inside several regions counts once.
 
         Returns
         -------

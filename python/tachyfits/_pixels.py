@@ -116,7 +116,8 @@ class Pixels(Hdu):
     # Pixels.
 
     def __getitem__(self, index: Any) -> Any:
-        section = resolve(index, self.shape)
+        # None means everything elsewhere; as an index it is newaxis, which is refused.
+        section = resolve(index if isinstance(index, tuple) else (index,), self.shape)
         return self._read(section, None, None, None, None)[()]
 
     def __iter__(self) -> Iterator[Any]:
@@ -157,8 +158,10 @@ class Pixels(Hdu):
         ------
         UsageError
             The section or the type makes no sense (a ValueError; an IndexError out of bounds).
+        FitsFormatError
+            The file is too short; the parts that are whole stay readable.
         FitsIoError
-            The file is too short or cannot be read; whole parts of it stay readable.
+            The file cannot be read.
 
         Examples
         --------

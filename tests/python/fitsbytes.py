@@ -106,7 +106,6 @@ def stored_arrays(
         if kind < 0:
             limit = 2.0**60
             elements = {
-                "width": -kind,
                 "allow_nan": True,
                 "allow_infinity": not finite,
                 **({"min_value": -limit, "max_value": limit} if finite else {}),

@@ -122,10 +122,8 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     image = tf.open(primary(stored)[:-300_000])[0]
     path = tmp_path / "cut.fits"
     path.write_bytes(b"precious")
-    with pytest.raises(tf.FitsIoError):
+    with pytest.raises(tf.FitsFormatError):
         image.cutout(np.s_[:], path, overwrite=True)
-    with pytest.raises(tf.TachyfitsError):
-        image.cutout(np.s_[:10], path, overwrite=True, progress=lambda done, total: False)
     assert path.read_bytes() == b"precious"
     assert os.listdir(tmp_path) == ["cut.fits"]
     with pytest.raises(tf.FitsIoError, match="nowhere"):

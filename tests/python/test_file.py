@@ -62,9 +62,7 @@ def test_hdus_are_found_by_number_name_and_version(path: Path) -> None:
                 file[key]
 
 
-@pytest.mark.parametrize(
-    "wrap", [bytes, bytearray, memoryview, str, Path, os.fsencode, gzip.compress]
-)
+@pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview, str, Path, gzip.compress])
 def test_paths_bytes_and_gzip_open_alike(path: Path, wrap: type, tmp_path: Path) -> None:
     if wrap is gzip.compress:
         source = tmp_path / "several.fits.gz"

@@ -118,6 +118,7 @@ def test_reductions_use_the_mask(region: tf.Region) -> None:
     assert stats.sum == pytest.approx(np.nansum(chosen), rel=1e-13, abs=1e-13)
     if stats.count:
         assert stats.max == np.nanmax(chosen)
+        assert stats.max_position is not None
         assert stored[stats.max_position] == stats.max
         assert mask[stats.max_position[1:]]
         np.testing.assert_allclose(

@@ -67,7 +67,7 @@ def command(
     output: str | None,
     overwrite: bool,
 ) -> int:
-    """Count the pixels in bins of equal width; a pixel in several regions counts in each.
+    """Count the pixels in bins of equal width; a pixel in several regions counts once.
 
     \b
     Examples:

@@ -104,13 +104,14 @@ def _whole(
             else [image.stats(index_of(section, image), progress=progress)]
         )
     labels: list[str | None] = [text for text, _ in regions] or [None]
+    slices = index_of(section, image) or (slice(None),) * image.ndim
     return [
-        {"region": label, **_state(state, ddof)}
+        {"region": label, **_state(state, ddof, image, slices)}
         for label, state in zip(labels, states, strict=True)
     ]
 
 
-def _state(state: Stats, ddof: int) -> dict[str, Any]:
+def _state(state: Stats, ddof: int, image: Image, slices: tuple[slice, ...]) -> dict[str, Any]:
     return {
         "count": state.count,
         "nan": state.nan,
@@ -120,14 +121,19 @@ def _state(state: Stats, ddof: int) -> dict[str, Any]:
         "std": state.standard_deviation(ddof),
         "min": state.min,
         "max": state.max,
-        "min_position": _fits_position(state.min_position),
-        "max_position": _fits_position(state.max_position),
+        "min_position": _fits_position(state.min_position, image, slices),
+        "max_position": _fits_position(state.max_position, image, slices),
     }
 
 
-def _fits_position(position: tuple[int, ...] | None) -> list[int] | None:
-    """Turn a NumPy position around, and count from 1."""
-    return None if position is None else [pixel + 1 for pixel in reversed(position)]
+def _fits_position(
+    position: tuple[int, ...] | None, image: Image, slices: tuple[slice, ...]
+) -> list[int] | None:
+    """Turn a NumPy index within the section into the image's pixel: x first, counted from 1."""
+    if position is None:
+        return None
+    places = zip(position, slices, image.shape, strict=True)
+    return [range(length)[piece][index] + 1 for index, piece, length in places][::-1]
 
 
 def _planes(

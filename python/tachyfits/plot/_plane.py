@@ -215,12 +215,11 @@ def colormap_of(name: str | Colormap | None, plane: Plane) -> Colormap:
             return name
         chosen = name or ("RdBu_r" if plane.name == "moment 1" else "inferno")
         try:
-            colormap = colormaps[chosen].copy()
+            colormap = colormaps[chosen]
         except KeyError:
             some = "inferno, viridis, gray, cubehelix, RdBu_r"
             raise usage(f"matplotlib has no colour map {chosen!r}", f"try {some}") from None
-        colormap.set_bad(BLANK_COLOUR)
-        return colormap
+        return colormap.with_extremes(bad=BLANK_COLOUR)
 
 
 def save_pixels(
