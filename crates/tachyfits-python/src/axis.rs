@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use crate::buffer::{reserved, shaped};
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, not_negative};
 
 /// One world axis as the header describes it, when it is linear: crval + cdelt * (pixel - crpix).
 #[pyclass(frozen, module = "tachyfits._core")]
@@ -40,10 +40,11 @@ impl LinearAxis {
         &self,
         py: Python<'py>,
         start: i64,
-        count: u64,
+        count: i64,
         step: i64,
     ) -> PyResult<Bound<'py, PyAny>> {
         let place = ("", None);
+        let count: u64 = not_negative(py, "count", count)?;
         let mut values = reserved(count, place).or_raise(py)?;
         py.detach(|| {
             // In f64, as pixel coordinates are; integers of them are exact up to 2^53. FITS counts pixels from 1.

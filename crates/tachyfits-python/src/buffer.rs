@@ -154,8 +154,8 @@ fn filled_of<'py, T: Pixel>(
     Ok(array.as_untyped().clone())
 }
 
-/// Fills the array that the caller brings. It must be of this very type and shape, native-endian and writable; where its
-/// memory is not one piece in C order, the pixels are read into such an array first and then copied.
+/// Fills the array that the caller brings. It must be of this very type and shape, native-endian and writable; where
+/// its memory is not one piece in C order, the pixels are read into such an array first and then copied.
 pub(crate) fn fill_out(
     py: Python<'_>,
     out: &Bound<'_, PyUntypedArray>,

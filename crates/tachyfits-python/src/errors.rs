@@ -158,6 +158,18 @@ pub(crate) fn argument(py: Python<'_>, expected: &str, found: &str, hint: &str) 
     new(py, ErrorKind::Usage, ARGUMENT.0, &message)
 }
 
+/// A number that Python gives and that counts something.
+pub(crate) fn not_negative<T: TryFrom<i64>>(
+    py: Python<'_>,
+    name: &str,
+    number: i64,
+) -> PyResult<T> {
+    T::try_from(number).map_err(|_| {
+        let (expected, found) = (format!("{name} of 0 or more"), number.to_string());
+        argument(py, &expected, &found, &format!("leave {name} out for the usual one"))
+    })
+}
+
 fn new(py: Python<'_>, kind: ErrorKind, code: &str, message: &str) -> PyErr {
     let Some(classes) = CLASSES.get(py) else {
         return PyException::new_err(message.to_owned());

@@ -85,10 +85,13 @@ impl FitsFile {
         self.0.storage()
     }
 
-    /// How the file departs from the Standard: one text each.
+    /// How the file departs from the Standard: one text each, of its structure and then of what describes its pixels.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.0.warnings().iter().map(ToString::to_string).collect()
+        // An image that cannot be had has an error, which asking for it raises.
+        let images = self.0.hdus().iter().filter_map(|hdu| hdu.image().ok());
+        let pixels = images.flat_map(|layout| layout.warnings);
+        self.0.warnings().iter().cloned().chain(pixels).map(|warning| warning.to_string()).collect()
     }
 
     fn __len__(&self) -> usize {

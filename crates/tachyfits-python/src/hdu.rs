@@ -104,8 +104,8 @@ impl Hdu {
         Ok(Image::new(image))
     }
 
-    /// Return the parameters of random groups: a dictionary by PTYPE of one float64 per group, scaled; those of one name
-    /// are added up.
+    /// Return the parameters of random groups: a dictionary by PTYPE of one float64 per group, scaled; those of one
+    /// name are added up.
     ///
     /// Raises
     /// ------

@@ -7,6 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyComplex, PyInt};
 use tachyfits::{Card, Hdu, Integer, Value};
 
+/// (keyword, value, comment).
+type Row<'card, 'py> = (&'card str, Option<Bound<'py, PyAny>>, &'card str);
+
 /// The cards of one HDU, in order.
 ///
 /// Examples
@@ -37,12 +40,10 @@ impl Header {
 impl Header {
     /// Return (keyword, value, comment) of every card but END.
     ///
-    /// Values are int (of any size), float, bool, str or complex; None where the card leaves it undefined, and the text as
-    /// it stands where it is of no FITS type (opening warned of that). Commentary cards have their text as the value.
-    fn cards<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Vec<(&str, Option<Bound<'py, PyAny>>, &str)>> {
+    /// Values are int (of any size), float, bool, str or complex; None where the card leaves it undefined, and the text
+    /// as it stands where it is of no FITS type (opening warned of that). Commentary cards have their text as the
+    /// value.
+    fn cards<'py>(&self, py: Python<'py>) -> PyResult<Vec<Row<'_, 'py>>> {
         let cards = self.0.header.cards().iter();
         cards.map(|card| Ok((card.keyword(), value_of(py, card)?, comment_of(card)))).collect()
     }

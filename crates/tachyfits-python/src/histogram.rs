@@ -14,8 +14,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Counts in equal bins over [low, high], both ends inside. Mergeable. Pickles.
 ///
 /// Bin i holds edges[i] <= x < edges[i + 1], the last one also its upper edge, as NumPy has it.
-#[pyclass(frozen, eq, module = "tachyfits")]
-#[derive(PartialEq)]
+#[pyclass(frozen, module = "tachyfits")]
 pub(crate) struct Histogram(pub(crate) tachyfits::Histogram);
 
 /// What is pickled: the bits of low and high, the counts, and those below, above and undefined.
@@ -84,23 +83,32 @@ impl Histogram {
         Err(refusal).or_raise(py)
     }
 
+    fn __eq__(&self, other: &Histogram) -> bool {
+        let same_bins = self.0.range() == other.0.range();
+        same_bins && self.rest() == other.rest() && self.0.counts() == other.0.counts()
+    }
+
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, State<'py>)> {
         let edges = self.0.range().edges();
         let ends = [edges[0], edges[edges.len() - 1]].map(f64::to_bits);
-        let rest = [self.0.below(), self.0.above(), self.0.nan()];
         let make = py.import("tachyfits._core")?.getattr("_histogram_from_state")?;
-        Ok((make, (ends[0], ends[1], self.counts(py), rest)))
+        Ok((make, (ends[0], ends[1], self.counts(py), self.rest())))
     }
 
     fn __repr__(&self) -> String {
         let inside: u64 = self.0.counts().iter().sum();
-        let (below, above, nan) = (self.0.below(), self.0.above(), self.0.nan());
+        let [below, above, nan] = self.rest();
         let words = self.words();
         format!("<Histogram {words}: {inside} inside, {below} below, {above} above, {nan} nan>")
     }
 }
 
 impl Histogram {
+    /// How many are in no bin: below, above, undefined.
+    fn rest(&self) -> [u64; 3] {
+        [self.0.below(), self.0.above(), self.0.nan()]
+    }
+
     fn words(&self) -> String {
         let (range, edges) = (self.0.range(), self.0.range().edges());
         format!("{} bins from {:?} to {:?}", range.bins(), edges[0], edges[range.bins()])

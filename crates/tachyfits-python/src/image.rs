@@ -12,7 +12,7 @@ use tachyfits::{
 
 use crate::axis::LinearAxis;
 use crate::buffer::{self, shaped};
-use crate::errors::{OrRaise, exception, refused};
+use crate::errors::{OrRaise, exception, not_negative, refused};
 use crate::histogram::Histogram;
 use crate::progress;
 use crate::region::{Region, engine_regions};
@@ -22,11 +22,12 @@ use crate::stats::Stats;
 
 /// Pixels of one HDU, read when asked for.
 ///
-/// Axes are in NumPy order (reversed FITS); a section is one (start, count, step) per axis, 0-based, None for everything.
-/// Every operation takes ``threads`` (0: one per core), which never changes a result, and ``progress``, a function that
-/// is called on this thread now and then with (bytes done, bytes in all), and a last time at the end: returning False
-/// stops the operation with a TachyfitsError of code "io-cancelled", an exception stops it and is raised. Ctrl-C works
-/// either way.
+/// Axes are in NumPy order (reversed FITS); a section is one (start, count, step) per axis, 0-based, None for
+/// everything.
+/// Every operation takes ``threads`` (0: one per core), which never changes a result, and ``progress``, a function
+/// that is called on this thread now and then with (bytes done, bytes in all), and a last time at the end: returning
+/// False stops the operation with a TachyfitsError of code "io-cancelled", an exception stops it and is raised.
+/// Ctrl-C works either way.
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct Image {
     image: tachyfits::Image,
@@ -42,10 +43,11 @@ impl Image {
     fn run<T: Send>(
         &self,
         py: Python<'_>,
-        threads: usize,
+        threads: i64,
         progress: Option<Py<PyAny>>,
         operation: impl FnOnce(&RunOptions<'_>) -> Result<(T, tachyfits::Report), Error> + Send,
     ) -> PyResult<T> {
+        let threads = not_negative(py, "threads", threads)?;
         let (value, report) = progress::run(py, threads, progress, operation)?;
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
         Ok(value)
@@ -137,9 +139,9 @@ impl Image {
     /// section
     ///     One (start, count, step) per NumPy axis; the step may be negative.
     /// dtype
-    ///     None: `dtype`. "float32", "float64": physical values, computed in float64 and rounded once, NaN where undefined.
-    ///     "exact": the pixels with the unsigned and signed-byte conventions applied, BLANK ones as they are. "raw": the
-    ///     stored numbers.
+    ///     None: `dtype`. "float32", "float64": physical values, computed in float64 and rounded once, NaN where
+    ///     undefined. "exact": the pixels with the unsigned and signed-byte conventions applied, BLANK ones as they
+    ///     are. "raw": the stored numbers.
     /// out
     ///     Array to fill: of this very type and shape, writable. Where it is not contiguous in C order, pixels are read
     ///     into a new array and copied. What it holds after an error is not defined.
@@ -162,7 +164,7 @@ impl Image {
         section: Option<Ranges>,
         dtype: Option<&str>,
         out: Option<Bound<'py, PyUntypedArray>>,
-        threads: usize,
+        threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
         let section = self.section(py, section)?;
@@ -201,7 +203,7 @@ impl Image {
         py: Python<'_>,
         section: Option<Ranges>,
         regions: Option<Vec<Py<Region>>>,
-        threads: usize,
+        threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Stats>> {
         let section = self.section(py, section)?;
@@ -218,7 +220,7 @@ impl Image {
         &self,
         py: Python<'_>,
         section: Option<Ranges>,
-        threads: usize,
+        threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(u64, f64)> {
         let section = self.section(py, section)?;
@@ -244,8 +246,9 @@ impl Image {
     /// Returns
     /// -------
     /// dict
-    ///     By name, an array of the shape of the axes kept; with regions, an axis for them comes first. float64 in the unit
-    ///     of the pixels; int64 for counts and positions, which are linear indices among the pixels reduced (-1: none).
+    ///     By name, an array of the shape of the axes kept; with regions, an axis for them comes first. float64 in the
+    ///     unit of the pixels; int64 for counts and positions, which are linear indices among the pixels reduced (-1:
+    ///     none).
     ///
     /// Examples
     /// --------
@@ -262,15 +265,15 @@ impl Image {
         axes: Vec<i64>,
         section: Option<Ranges>,
         regions: Option<Vec<Py<Region>>>,
-        ddof: u64,
-        threads: usize,
+        ddof: i64,
+        threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let asked: Result<Vec<Statistic>, _> = statistics.iter().map(|name| name.parse()).collect();
         let asked = asked.or_raise(py)?;
         let axes = fits_axes(&self.image, &axes).or_raise(py)?;
         let section = self.section(py, section)?;
-        let regions = engine_regions(regions);
+        let (regions, ddof) = (engine_regions(regions), not_negative(py, "ddof", ddof)?);
         let mut reduced = self.run(py, threads, progress, |options| {
             self.image.reduce(&asked, &axes, &section, regions.as_deref(), ddof, options)
         })?;
@@ -289,8 +292,8 @@ impl Image {
 
     /// Return moment 0, 1 or 2 along an axis: float64 of the shape of the other axes.
     ///
-    /// Moment 0 is sum(I) * width; moment 1 the mean coordinate weighted with I; moment 2 the dispersion about it, its square
-    /// root taken. NaN where no pixel is good or the weights make no sense.
+    /// Moment 0 is sum(I) * width; moment 1 the mean coordinate weighted with I; moment 2 the dispersion about it, its
+    /// square root taken. NaN where no pixel is good or the weights make no sense.
     ///
     /// Parameters
     /// ----------
@@ -314,7 +317,7 @@ impl Image {
         coordinates: PyReadonlyArray1<'py, f64>,
         section: Option<Ranges>,
         width: Option<f64>,
-        threads: usize,
+        threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let section = self.section(py, section)?;
@@ -334,7 +337,8 @@ impl Image {
         shaped(py, moments, &kept, place(&self.image))
     }
 
-    /// Count the pixels of a section in equal bins over [low, high]; with regions, those that lie in any of them, each once.
+    /// Count the pixels of a section in equal bins over [low, high]; with regions, those that lie in any of them, each
+    /// once.
     #[pyo3(signature = (low, high, bins, section=None, *, regions=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn histogram(
@@ -345,7 +349,7 @@ impl Image {
         bins: i64,
         section: Option<Ranges>,
         regions: Option<Vec<Py<Region>>>,
-        threads: usize,
+        threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Histogram> {
         let section = self.section(py, section)?;
@@ -382,7 +386,7 @@ impl Image {
         section: Ranges,
         drop_axes: Vec<i64>,
         overwrite: bool,
-        threads: usize,
+        threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let section = self.section(py, Some(section))?;

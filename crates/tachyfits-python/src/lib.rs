@@ -33,5 +33,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<region::Region>()?;
     module.add_class::<report::Report>()?;
     stats::add_to(module)?;
-    histogram::add_to(module)
+    histogram::add_to(module)?;
+    // A list that PyO3 keeps, private functions included; the underscore says what is private.
+    module.delattr("__all__")
 }

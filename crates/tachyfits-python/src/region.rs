@@ -4,7 +4,7 @@ use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 
 use crate::buffer::zeros;
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, not_negative};
 
 /// Pixels of the plane of the last two axes whose centres lie inside, borders included.
 ///
@@ -88,9 +88,11 @@ impl Region {
     fn mask<'py>(
         &self,
         py: Python<'py>,
-        height: u64,
-        width: u64,
+        height: i64,
+        width: i64,
     ) -> PyResult<Bound<'py, PyArrayDyn<bool>>> {
+        let height: u64 = not_negative(py, "height", height)?;
+        let width: u64 = not_negative(py, "width", width)?;
         let mask = zeros::<bool>(py, &[height, width], ("", None))?;
         let mut borrowed = mask.readwrite();
         let inside = borrowed.as_slice_mut()?;

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use tachyfits::{Compensated, Extremum};
 
+use crate::errors::not_negative;
 use crate::section::unravel;
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -13,8 +14,8 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Statistics of a set of pixels: a state that merges and pickles, bit for bit.
 ///
-/// NaN and BLANK pixels are counted in ``nan`` and otherwise ignored. Where no pixel is good, ``sum`` is 0, the positions
-/// are None and the other numbers NaN. Two are equal when every bit of their states is.
+/// NaN and BLANK pixels are counted in ``nan`` and otherwise ignored. Where no pixel is good, ``sum`` is 0, the
+/// positions are None and the other numbers NaN. Two are equal when every bit of their states is.
 ///
 /// Examples
 /// --------
@@ -34,6 +35,7 @@ pub(crate) struct Stats {
 
 /// Every field; floats as their bits.
 #[derive(PartialEq, Eq, Hash, FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
 struct State {
     count: u64,
     nan: u64,
@@ -154,14 +156,15 @@ impl Stats {
 
     /// Return the standard deviation about the mean with the divisor count - ddof; NaN when that is not positive.
     #[pyo3(signature = (ddof=0))]
-    fn standard_deviation(&self, ddof: u64) -> f64 {
-        self.stats.std(ddof)
+    fn standard_deviation(&self, py: Python<'_>, ddof: i64) -> PyResult<f64> {
+        Ok(self.stats.std(not_negative(py, "ddof", ddof)?))
     }
 
     /// Return the state of these pixels followed by later ones.
     ///
-    /// The order of merging is part of the last bits. Of equal extremes the earlier counts. A position is an index within
-    /// the section that its pixel came from: it stays when the sections have one shape, else there is none any more.
+    /// The order of merging is part of the last bits. Of equal extremes the earlier counts. A position is an index
+    /// within the section that its pixel came from: it stays when the sections have one shape, else there is none any
+    /// more.
     fn merge(&self, later: &Stats) -> Stats {
         let mut stats = self.stats;
         stats.merge(&later.stats);
