@@ -1,0 +1,75 @@
+//! Any bytes as a file: the walk ends and reads nothing twice, and every HDU can be asked for its
+//! image, its groups, its axes and the header of a cutout, which means the same pixels.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tachyfits_format::{AxisSelection, Hdu, ReadOptions, Step, Walker, cutout_header};
+
+fuzz_target!(|bytes: &[u8]| {
+    for hdu in walk(bytes, false) {
+        ask(&hdu, bytes);
+    }
+    walk(bytes, true);
+});
+
+fn walk(bytes: &[u8], strict: bool) -> Vec<Hdu> {
+    let options = ReadOptions { strict, ..ReadOptions::default() };
+    let mut walker = Walker::new(options, bytes.len() as u64);
+    let mut hdus = Vec::new();
+    let mut read = 0;
+    loop {
+        match walker.step() {
+            Ok(Step::Read { offset, bytes: count }) => {
+                read += count;
+                assert!(count > 0 && read <= bytes.len(), "bytes are read twice");
+                walker.supply(&bytes[offset as usize..][..count]);
+            }
+            Ok(Step::Hdu(hdu)) => hdus.push(*hdu),
+            Ok(Step::Done) | Err(_) => return hdus,
+        }
+    }
+}
+
+fn ask(hdu: &Hdu, bytes: &[u8]) {
+    assert!(hdu.data_bytes_present <= hdu.data_bytes);
+    if let Ok(groups) = hdu.random_groups() {
+        assert!(groups.group_count_present <= groups.group_count);
+        let mut values = vec![0.0; groups.names().len()];
+        groups.parameter_values(bytes, &mut values);
+        let _ = groups.group_offset(groups.group_count_present);
+    }
+    for axis in 0..=hdu.axes.len().min(16) + 1 {
+        let _ = hdu.linear_axis(axis).map(|axis| axis.value(1.0));
+    }
+    // What is taken of each axis goes by the file's own bytes, which the fuzzer steers.
+    let choices = bytes.iter().rev().copied().chain(std::iter::repeat(0));
+    let axes: Vec<AxisSelection> =
+        hdu.axes.iter().zip(choices).map(|(&size, choice)| selection(size, choice)).collect();
+    cutout(hdu, &axes);
+}
+
+fn selection(size: u64, choice: u8) -> AxisSelection {
+    let step = i64::from(choice >> 5) + 1;
+    match choice % 4 {
+        0 => AxisSelection { first: 0, count: size, step: 1, keep: true },
+        1 => AxisSelection { first: size / 3, count: 1, step, keep: choice & 4 == 0 },
+        2 => AxisSelection { first: 0, count: size.div_ceil(step as u64), step, keep: true },
+        _ => AxisSelection {
+            first: size.saturating_sub(1),
+            count: size.div_ceil(step as u64),
+            step: -step,
+            keep: true,
+        },
+    }
+}
+
+fn cutout(hdu: &Hdu, axes: &[AxisSelection]) {
+    let Ok(header) = cutout_header(hdu, axes) else { return };
+    assert!(header.is_ascii());
+    let cut = walk(&header, false).pop().expect("a cutout's header begins a file");
+    let kept: Vec<u64> = axes.iter().filter(|axis| axis.keep).map(|axis| axis.count).collect();
+    assert_eq!(cut.axes, kept);
+    let (new, old) = (cut.image().expect("it is an image"), hdu.image().expect("it was one"));
+    assert_eq!((new.stored, new.value, new.blank), (old.stored, old.value, old.blank));
+    assert_eq!((new.scale, new.zero), (old.scale, old.zero));
+}
