@@ -126,63 +126,42 @@ fn read<T: Pixel, const BYTES: usize>(pixel: &[u8], read: impl Fn([u8; BYTES]) -
     read(bytes[0])
 }
 
+/// A match with one arm per type: each runs the block with `$P` standing for the Rust type.
+macro_rules! pixel_arms {
+    ($pixel:expr, $P:ident => $body:expr, $($name:ident $type:ty),+ $(; $rest:pat => $otherwise:expr)?) => {
+        match $pixel {
+            $($crate::PixelType::$name => {
+                type $P = $type;
+                $body
+            })+
+            $($rest => $otherwise,)?
+        }
+    };
+}
+pub(crate) use pixel_arms;
+
 /// Runs a block with `$P` standing for the Rust type of a [`PixelType`].
 macro_rules! with_pixel {
     ($pixel:expr, $P:ident => $body:expr) => {
-        $crate::pixel::pixel_table!(@match $pixel, $P => $body)
+        $crate::pixel::pixel_arms!(
+            $pixel, $P => $body,
+            U8 u8, I8 i8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F32 f32, F64 f64
+        )
     };
 }
 pub(crate) use with_pixel;
 
-/// The table of pixel types: name, Rust type, stored type, bytes, sign flip.
-macro_rules! pixel_table {
-    (@match $pixel:expr, $P:ident => $body:expr) => {{
-        use $crate::PixelType;
-        match $pixel {
-            PixelType::U8 => {
-                type $P = u8;
-                $body
-            }
-            PixelType::I8 => {
-                type $P = i8;
-                $body
-            }
-            PixelType::I16 => {
-                type $P = i16;
-                $body
-            }
-            PixelType::U16 => {
-                type $P = u16;
-                $body
-            }
-            PixelType::I32 => {
-                type $P = i32;
-                $body
-            }
-            PixelType::U32 => {
-                type $P = u32;
-                $body
-            }
-            PixelType::I64 => {
-                type $P = i64;
-                $body
-            }
-            PixelType::U64 => {
-                type $P = u64;
-                $body
-            }
-            PixelType::F32 => {
-                type $P = f32;
-                $body
-            }
-            PixelType::F64 => {
-                type $P = f64;
-                $body
-            }
-        }
-    }};
+/// The same for the types that [`PixelType::in_f64`] gives, which have sources of their own.
+macro_rules! with_source_pixel {
+    ($pixel:expr, $P:ident => $body:expr) => {
+        $crate::pixel::pixel_arms!(
+            $pixel, $P => $body,
+            U8 u8, I16 i16, I32 i32, I64 i64, U64 u64, F32 f32, F64 f64;
+            _ => unreachable!("PixelType::in_f64 gives none of the others")
+        )
+    };
 }
-pub(crate) use pixel_table;
+pub(crate) use with_source_pixel;
 
 integer_pixel!(u8, u8, 1, 0);
 integer_pixel!(i8, u8, 1, i8::MIN);
@@ -229,6 +208,17 @@ impl PixelType {
     /// Bytes of one pixel.
     pub fn bytes(self) -> usize {
         with_pixel!(self, P => P::BYTES)
+    }
+
+    /// The type whose values, with what is to be added to them in f64, are exactly those of this type; -0.0 added to
+    /// any number changes nothing, not even the sign of a zero.
+    pub(crate) fn in_f64(self) -> (PixelType, f64) {
+        match self {
+            PixelType::I8 => (PixelType::U8, -128.0),
+            PixelType::U16 => (PixelType::I16, 32_768.0),
+            PixelType::U32 => (PixelType::I32, 2_147_483_648.0),
+            other => (other, -0.0),
+        }
     }
 
     /// Whether it is a floating-point type.

@@ -4,7 +4,7 @@
 //! pixel, so that a reduction needs one rule for both NaN and BLANK.
 
 use crate::LANES;
-use crate::pixel::{Pixel, PixelType, with_pixel};
+use crate::pixel::{Pixel, PixelType, with_source_pixel};
 use std::marker::PhantomData;
 
 /// Order of the bytes within a pixel. FITS is always big-endian; native serves arrays that are in memory already.
@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 pub enum ByteOrder {
     /// Most significant byte first, as in every FITS file.
     BigEndian,
-    /// The machine's own.
+    /// The machine's own: arrays in memory. They are of signed integers, bytes or floats, and never scaled.
     Native,
 }
 
@@ -43,16 +43,29 @@ impl Encoding {
         self.pixel.bytes()
     }
 
+    /// Whether there is a source for it: native pixels are of signed integers, bytes or floats, and never scaled.
+    pub fn is_supported(&self) -> bool {
+        let stands_for_itself = self.pixel.in_f64() == (self.pixel, 0.0);
+        let scaled = self.scaling.is_some() || self.blank.is_some();
+        self.order == ByteOrder::BigEndian || (stands_for_itself && !scaled)
+    }
+
     /// Hands the source for this encoding to `visitor`: the one place where run-time types become compile-time ones.
+    ///
+    /// Every kernel is compiled once for each source that is named here, and that is most of a build. So types of which
+    /// f64 holds every value share the source of their stored type, and native pixels, which are arrays in memory
+    /// already, are never scaled.
+    ///
+    /// # Panics
+    /// Unless the encoding is supported.
     pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
-        // A float has no BLANK: NaN says undefined, and a pixel that nothing scales keeps its -0.0.
-        let has_blank = self.blank.is_some() && !self.pixel.is_float();
-        let scaled = self.scaling.is_some() || has_blank;
-        with_pixel!(self.pixel, P => match (self.order, scaled) {
+        let (stored, flip) = self.pixel.in_f64();
+        let scaled = self.scaling.is_some() || self.blank.is_some() || flip != 0.0;
+        assert!(self.is_supported(), "native pixels are not scaled: {self:?}");
+        with_source_pixel!(stored, P => match (self.order, scaled) {
             (ByteOrder::BigEndian, false) => visitor.visit(Plain::<P, BigEndian>(PhantomData)),
-            (ByteOrder::Native, false) => visitor.visit(Plain::<P, Native>(PhantomData)),
-            (ByteOrder::BigEndian, true) => visitor.visit(Scaled::<P, BigEndian>::new(self)),
-            (ByteOrder::Native, true) => visitor.visit(Scaled::<P, Native>::new(self)),
+            (ByteOrder::Native, _) => visitor.visit(Plain::<P, Native>(PhantomData)),
+            (ByteOrder::BigEndian, true) => visitor.visit(Scaled::<P>::new(self, flip)),
         })
     }
 }
@@ -153,34 +166,35 @@ impl<P: Pixel, O: Order> Source for Plain<P, O> {
 }
 
 #[derive(Clone, Copy)]
-struct Scaled<P, O> {
+struct Scaled<P> {
+    /// What the unsigned and signed-byte conventions add to a stored value; exact in f64.
+    flip: f64,
     scale: f64,
     zero: f64,
     blank: P,
     has_blank: bool,
     /// Whether there is a scaling; without, f32 is rounded from the pixel itself.
     scales: bool,
-    order: PhantomData<O>,
 }
 
-impl<P: Pixel, O: Order> Scaled<P, O> {
-    fn new(encoding: &Encoding) -> Self {
+impl<P: Pixel> Scaled<P> {
+    fn new(encoding: &Encoding, flip: f64) -> Self {
         let blank = encoding.blank.and_then(P::from_stored);
         // Without scaling, `0 + 1 * x` gives x back bit for bit: what comes here then is an integer, which has no -0.0.
         let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
         Scaled {
+            flip,
             scale,
             zero,
             blank: blank.unwrap_or(P::ZERO),
             has_blank: blank.is_some(),
-            scales: encoding.scaling.is_some(),
-            order: PhantomData,
+            scales: encoding.scaling.is_some() || flip != 0.0,
         }
     }
 
     #[inline(always)]
     fn value(&self, pixel: P) -> f64 {
-        let value = self.zero + self.scale * pixel.to_f64();
+        let value = self.zero + self.scale * (pixel.to_f64() + self.flip);
         if self.is_blank(pixel) { f64::NAN } else { value }
     }
 
@@ -190,11 +204,11 @@ impl<P: Pixel, O: Order> Scaled<P, O> {
     }
 }
 
-impl<P: Pixel, O: Order> Source for Scaled<P, O> {
+impl<P: Pixel> Source for Scaled<P> {
     const BYTES: usize = P::BYTES;
     #[inline(always)]
     fn lanes(&self, chunk: &[u8]) -> [f64; LANES] {
-        let pixels = O::load::<P>(chunk);
+        let pixels = P::load_big_endian(chunk);
         let mut lanes = [0.0; LANES];
         for lane in 0..LANES {
             lanes[lane] = self.value(pixels[lane]);
@@ -204,13 +218,13 @@ impl<P: Pixel, O: Order> Source for Scaled<P, O> {
     #[inline(always)]
     fn values(&self, bytes: &[u8], out: &mut [f64]) {
         for (out, pixel) in out.iter_mut().zip(bytes.chunks_exact(P::BYTES)) {
-            *out = self.value(O::read::<P>(pixel));
+            *out = self.value(P::read_big_endian(pixel));
         }
     }
 
     #[inline(always)]
     fn values_f32(&self, bytes: &[u8], out: &mut [f32]) {
-        let pixels = bytes.chunks_exact(P::BYTES).map(O::read::<P>);
+        let pixels = bytes.chunks_exact(P::BYTES).map(P::read_big_endian);
         if self.scales {
             for (out, pixel) in out.iter_mut().zip(pixels) {
                 *out = self.value(pixel) as f32;

@@ -33,6 +33,7 @@ pub fn encodings(scaling: usize) -> Vec<Encoding> {
             }
         }
     }
+    found.retain(Encoding::is_supported);
     found
 }
 
