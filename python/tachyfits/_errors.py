@@ -17,9 +17,9 @@ class NotFoundError(UsageError, IndexError, KeyError):
 
 def usage(problem: str, hint: str) -> UsageError:
     """Make a UsageError: what is wrong, and on a line of its own what to do."""
-    return UsageError(f"{problem}\n  hint: {hint}")
+    return UsageError(f"{problem}\nhint: {hint}")
 
 
 def not_found(problem: str, hint: str) -> NotFoundError:
     """Make a NotFoundError: what is missing, and on a line of its own what to do."""
-    return NotFoundError(f"{problem}\n  hint: {hint}")
+    return NotFoundError(f"{problem}\nhint: {hint}")

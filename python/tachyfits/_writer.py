@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._errors import usage
 from tachyfits._header import Header
 
 #: FITS files are made of blocks of this many bytes.
@@ -31,10 +30,8 @@ def write_atomically(
 
     Raises
     ------
-    UsageError
-        The file exists and ``overwrite`` is false.
     FitsIoError
-        It cannot be written.
+        The file exists and ``overwrite`` is false, or it cannot be written.
     """
     target = Path(path)
     if target.exists() and not overwrite:
@@ -69,15 +66,18 @@ def _rename_new(source: Path, target: Path) -> None:
         source.replace(target)
 
 
-def _exists(target: Path) -> _core.UsageError:
-    return usage(f"{target}: the file exists", "choose another name, or overwrite it on purpose")
+def _exists(target: Path) -> _core.FitsIoError:
+    return _core.FitsIoError(
+        f"{target}: the file exists already\n"
+        "hint: choose another name or ask for overwriting (overwrite=True, --overwrite)"
+    )
 
 
 def _io_error(target: Path, error: OSError) -> _core.FitsIoError:
     reason = error.strerror or str(error)
     return _core.FitsIoError(
         f"{target}: cannot be written: {reason}\n"
-        "  hint: check the folder, its permissions and the space on the disk"
+        "hint: check the folder, its permissions and the space on the disk"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -103,13 +104,9 @@ def stored_arrays(
 
     def of(kind: int) -> st.SearchStrategy[np.ndarray]:
         elements = None
-        if kind < 0:
+        if kind < 0 and finite:
             limit = 2.0**60
-            elements = {
-                "allow_nan": True,
-                "allow_infinity": not finite,
-                **({"min_value": -limit, "max_value": limit} if finite else {}),
-            }
+            elements = st.floats(-limit, limit, width=-kind) | st.just(math.nan)
         return hnp.arrays(np.dtype(STORED[kind]), shape, elements=elements)
 
     return bitpix.flatmap(of)

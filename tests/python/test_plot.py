@@ -121,7 +121,7 @@ def test_the_same_picture_is_the_same_file(suffix: str, tmp_path: Path) -> None:
     for figure, path in zip(figures, paths, strict=True):
         save_figure(figure, path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
-    with pytest.raises(tf.UsageError, match="exists"):
+    with pytest.raises(tf.FitsIoError, match="exists"):
         save_figure(figures[0], paths[0])
     with pytest.raises(tf.UsageError, match="format"):
         save_figure(figures[0], tmp_path / "x.bmp")

@@ -167,12 +167,14 @@ def test_closing_during_an_operation_is_safe(tmp_path: Path) -> None:
         image.stats()
         futures = [pool.submit(image.stats) for _ in range(16)]
         file.close()
-        for future in futures:
-            # Begun before the file was closed: the result; after: the error that says so.
-            try:
-                assert future.result(timeout=60).count == STORED[:2].size
-            except tf.UsageError as error:
-                assert "closed" in str(error)
+        errors = [future.exception(timeout=60) for future in futures]
+    # Begun before the file was closed: the result; after: the error that says so.
+    for future, error in zip(futures, errors, strict=True):
+        if error is None:
+            assert future.result().count == STORED[:2].size
+        else:
+            assert isinstance(error, tf.UsageError)
+            assert "closed" in str(error)
 
 
 def test_reports_say_what_an_operation_cost(image: tf.Image) -> None:

@@ -98,7 +98,7 @@ def _experiment(image: Image, name: str, counts: list[int], repeat: int) -> list
     if any(other != first for other in others):
         raise TachyfitsError(
             f"{image.file.name}: {name}: the answer depends on the number of threads: {answers}\n"
-            "  hint: this is a defect of tachyfits; please report it with the file"
+            "hint: this is a defect of tachyfits; please report it with the file"
         )
     return [_row(image, name, n, seconds[n], reports[n]) for n in counts]
 

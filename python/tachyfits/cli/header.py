@@ -67,7 +67,7 @@ def _chosen(hdu: Hdu, keywords: tuple[str, ...]) -> list[Card]:
         if not same:
             raise FitsFormatError(
                 f"{hdu.file.name}: HDU {hdu.index} (counted from 0): no keyword {name}\n"
-                f"  hint: see the cards: tachyfits header {hdu.file.name} --hdu {hdu.index}"
+                f"hint: see the cards: tachyfits header {hdu.file.name} --hdu {hdu.index}"
             )
         found += same if name in ("COMMENT", "HISTORY", "") else same[:1]
     return found

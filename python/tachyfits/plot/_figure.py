@@ -67,7 +67,9 @@ def save_figure(
     Raises
     ------
     UsageError
-        The name ends in none of them, or the file exists and ``overwrite`` is false.
+        The name ends in none of them.
+    FitsIoError
+        The file exists and ``overwrite`` is false.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:

@@ -317,6 +317,8 @@ def _pixels_per_degree(
         pixels = np.linalg.inv(world.pixel_scale_matrix)
     except Exception:  # no two celestial axes, or a singular matrix: no beam to draw
         return None
+    if pixels.shape != (2, 2):
+        return None
     east, north = (0, 1) if world.wcs.lng == 0 else (1, 0)
     return pixels[:, east], pixels[:, north]
 
