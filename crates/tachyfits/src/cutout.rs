@@ -28,6 +28,7 @@ impl Image {
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
         let drops = self.reduced_axes(dropped)?;
+        self.check_section(section)?;
         let axes: Vec<_> = section
             .ranges()
             .iter()

@@ -62,7 +62,8 @@ pub(crate) fn fold_lines<F: LineFold>(
     options: &RunOptions<'_>,
     mut finish: impl FnMut(&F::State) + Send,
 ) -> Result<Report, Error> {
-    let mut states = States::<F>::new(lines.is_sequential(), outputs)?;
+    let states = States::<F>::new(lines.is_sequential(), outputs);
+    let mut states = states.map_err(|error| image.place(error))?;
     let pixels = image.pixel_bytes();
     let report = image.run(
         &LineReads { lines, pixels },

@@ -54,27 +54,45 @@ impl Grid {
         reduced: &[bool],
     ) -> Grid {
         let mut grid = Grid { origin: 0, loops: Vec::new(), outputs: 1, reduced: 1 };
+        let empty = section.pixels() == 0;
+        // A reduction of planes goes plane by plane and row by row, as regions must: then a box has the same bits as a
+        // section and as a region. Rows that run on into each other are joined in both.
+        let plane = skipped == 0 && reduced.len() > 1 && reduced[0] && reduced[1];
+        let mut plane_loops = 0;
+        // Of an image with pixels the product fits, the walk over the headers has seen to that.
         let mut pixels_below = 1u64;
         for (axis, (range, &length)) in section.ranges().iter().zip(axes).enumerate() {
             let reduced = reduced[axis];
             let size = if reduced { &mut grid.reduced } else { &mut grid.outputs };
             let weight = *size;
-            *size *= range.count;
-            if axis >= skipped {
+            *size = size.saturating_mul(range.count);
+            if axis >= skipped && !empty {
                 grid.origin += range.first * pixels_below;
                 // The step of a single pixel goes nowhere, and may be any number.
                 let step = if range.count > 1 { range.step } else { 1 };
                 let stride = step * pixels_below as i64;
-                grid.push(Loop { count: range.count, stride, reduced, weight });
+                let next = Loop { count: range.count, stride, reduced, weight };
+                match axis {
+                    0 | 1 if plane && length > 1 => grid.join_or_push(next),
+                    _ if range.count == 1 => {}
+                    _ if grid.loops.len() == plane_loops => grid.loops.push(next),
+                    _ => grid.join_or_push(next),
+                }
+                if plane && axis == 1 {
+                    plane_loops = grid.loops.len();
+                }
             }
-            pixels_below *= length;
+            pixels_below = pixels_below.saturating_mul(length);
+        }
+        if empty {
+            grid.loops.push(Loop { count: 0, stride: 1, reduced: true, weight: 1 });
         }
         grid
     }
 
-    fn push(&mut self, next: Loop) {
+    /// Adds a loop; one that goes on where the last one ends becomes part of it.
+    fn join_or_push(&mut self, next: Loop) {
         match self.loops.last_mut() {
-            _ if next.count == 1 => {}
             Some(last)
                 if last.reduced == next.reduced
                     && last.stride * last.count as i64 == next.stride =>
@@ -98,15 +116,22 @@ impl Grid {
         }
     }
 
+    /// Neighbours in the file go to different outputs: the road of rows is the better one.
+    pub(crate) fn is_kept_innermost(&self) -> bool {
+        self.loops.first().is_some_and(|innermost| !innermost.reduced)
+    }
+
     /// The file pixel furthest from the beginning; `None` for no pixels.
     pub(crate) fn last_pixel(&self) -> Option<u64> {
-        if self.outputs == 0 || self.reduced == 0 {
-            return None;
-        }
-        let forward = self.loops.iter().filter(|level| level.stride > 0);
-        let steps: i64 = forward.map(|level| level.stride * (level.count - 1) as i64).sum();
-        Some(self.origin.saturating_add_signed(steps))
+        let empty = self.loops.iter().any(|level| level.count == 0);
+        (!empty).then(|| self.origin.saturating_add_signed(steps_forward(&self.loops)))
     }
+}
+
+/// How far loops go beyond where they begin.
+pub(crate) fn steps_forward(loops: &[Loop]) -> i64 {
+    let forward = loops.iter().filter(|level| level.stride > 0);
+    forward.map(|level| level.stride * (level.count - 1) as i64).sum()
 }
 
 /// Loops around an innermost one.
@@ -154,10 +179,36 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_cube_is_one_loop() {
-        let grid = grid(&[4, 3, 2], &[(0, 4, 1), (0, 3, 1), (0, 2, 1)], &[true; 3]);
-        assert_eq!(grid.loops, [Loop { count: 24, stride: 1, reduced: true, weight: 1 }]);
-        assert_eq!((grid.outputs, grid.reduced, grid.last_pixel()), (1, 24, Some(23)));
+    fn whole_planes_are_one_loop_and_stay_apart_when_reduced() {
+        let whole = [(0, 4, 1), (0, 3, 1), (0, 1, 1), (0, 2, 1)];
+        let one = |count, stride, reduced, weight| Loop { count, stride, reduced, weight };
+        let reduced = grid(&[4, 3, 1, 2], &whole, &[true; 4]);
+        assert_eq!(reduced.loops, [one(12, 1, true, 1), one(2, 12, true, 12)]);
+        assert_eq!((reduced.outputs, reduced.reduced, reduced.last_pixel()), (1, 24, Some(23)));
+        let kept = grid(&[4, 3, 1, 2], &whole, &[false; 4]);
+        assert_eq!(kept.loops, [one(24, 1, false, 1)]);
+        // A spectrum alone is one line.
+        let spectrum = grid(&[1, 1, 9], &[(0, 1, 1), (0, 1, 1), (0, 9, 1)], &[true; 3]);
+        assert_eq!(spectrum.loops, [one(9, 1, true, 1)]);
+    }
+
+    #[test]
+    fn a_column_of_a_plane_is_made_of_rows() {
+        let column = [(2, 1, 5), (0, 3, 1), (1, 1, 1)];
+        let one = |count, stride, weight| Loop { count, stride, reduced: true, weight };
+        assert_eq!(grid(&[4, 3, 2], &column, &[true; 3]).loops, [one(1, 1, 1), one(3, 4, 1)]);
+    }
+
+    #[test]
+    fn huge_axes_beside_an_empty_one_do_not_overflow() {
+        let axes = [1 << 40, 0, 1 << 40, i64::MAX as u64];
+        let whole = axes.map(|count| (0, count, 1));
+        for reduced in [[true; 4], [false; 4], [true, true, false, false]] {
+            let grid = grid(&axes, &whole, &reduced);
+            assert_eq!((grid.loops.len(), grid.last_pixel()), (1, None));
+            let empty = if reduced[1] { grid.reduced } else { grid.outputs };
+            assert_eq!(empty, 0);
+        }
     }
 
     #[test]

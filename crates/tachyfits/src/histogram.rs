@@ -2,20 +2,28 @@
 //! up at the end in any order.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use tachyfits_io::Report;
 use tachyfits_kernels::{Histogram, HistogramRange};
 
 use crate::error::{Error, Reason};
-use crate::image::{Image, tier};
+use crate::image::{Image, no_memory, tier};
 use crate::lines::LineReads;
 use crate::options::RunOptions;
 use crate::region::Region;
 use crate::section::Section;
 
+/// Bytes of a bin in the state of a histogram: counters, edges and limits.
+const BIN_BYTES: usize = 56;
+/// The most that the histograms of the workers take together, unless one alone takes more.
+const HISTOGRAMS_BYTES: usize = 128 << 20;
+
 impl Image {
-    /// Counts the pixels of a section in equal bins over `low..=high`; with regions, those of every plane that lie in
-    /// any of them, each once.
+    /// Counts the pixels of a section in equal bins over `low..=high` of the physical value; with regions, those of every
+    /// plane that lie in any of them, each once. Bin `i` holds `edges[i] <= value < edges[i + 1]`, the last one its upper
+    /// edge too. NaN and BLANK are counted apart, and so is what lies below and above, infinities among it.
+    ///
     ///
     /// # Errors
     /// [`Reason::HistogramRange`]; otherwise as [`Image::stats`].
@@ -29,13 +37,17 @@ impl Image {
     ) -> Result<(Histogram, Report), Error> {
         let range = HistogramRange::new(low, high, bins).ok_or_else(|| {
             let most = HistogramRange::MOST_BINS;
-            let expected = format!("low < high, both finite, and 1 to {most} bins");
+            let expected = format!(
+                "low < high, both finite, and 1 to {most} bins wide enough for f64 to tell them apart"
+            );
             let found = format!("{bins} bins from {low} to {high}");
             self.refused(Reason::HistogramRange, expected, found)
         })?;
         let reduced = vec![true; self.axes().len()];
         let lines = self.lines(section, &reduced, regions, true)?;
         let (encoding, tier, pixels) = (self.encoding(), tier()?, self.pixel_bytes());
+        let options = &RunOptions { threads: workers(options.threads, bins), ..*options };
+        self.check_memory(bins)?;
         let counted: Mutex<Vec<Arc<Mutex<Histogram>>>> = Mutex::new(Vec::new());
         let begin = || {
             let own = Arc::new(Mutex::new(Histogram::new(range.clone())));
@@ -64,6 +76,22 @@ impl Image {
             total.merge(&lock(own));
         }
         Ok((total, report))
+    }
+
+    /// Tries for the memory that the result and one worker need, while failing is harmless.
+    fn check_memory(&self, bins: usize) -> Result<(), Error> {
+        let bytes = 2 * bins * BIN_BYTES;
+        let tried = Vec::<u8>::new().try_reserve_exact(bytes);
+        tried.map_err(|_| self.place(no_memory("the histogram", bytes as u128)))
+    }
+}
+
+/// The number of threads whose histograms together stay small; never less than one.
+fn workers(threads: usize, bins: usize) -> usize {
+    let most = (HISTOGRAMS_BYTES / (bins * BIN_BYTES)).max(1);
+    match threads {
+        0 => thread::available_parallelism().map_or(1, usize::from).min(most),
+        threads => threads.min(most),
     }
 }
 

@@ -83,6 +83,11 @@ impl Image {
         Section::new(self.axes(), ranges).map_err(|error| self.place(error))
     }
 
+    /// Checks that a section, which may have been made for another image, lies within this one.
+    pub(crate) fn check_section(&self, section: &Section) -> Result<(), Error> {
+        self.section(section.ranges()).map(drop)
+    }
+
     pub(crate) fn check_axis(&self, axis: usize) -> Result<(), Error> {
         let count = self.axes().len();
         if axis < count {
@@ -101,7 +106,8 @@ impl Image {
         self.place(Error::refused(reason, expected, found))
     }
 
-    fn place(&self, error: Error) -> Error {
+    /// The same error, with the file and the HDU where it has none.
+    pub(crate) fn place(&self, error: Error) -> Error {
         error.at(self.file_name(), self.hdu.index)
     }
 

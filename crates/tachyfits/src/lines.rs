@@ -44,6 +44,11 @@ impl Stretch {
         self.stride.unsigned_abs() * size <= FAR_BYTES
     }
 
+    /// The pixel that would come next; `None` before the first of the file.
+    pub(crate) fn after(&self) -> Option<u64> {
+        self.first.checked_add_signed(self.stride * self.count as i64)
+    }
+
     /// Appends the byte ranges of the pixels.
     pub(crate) fn ranges(&self, pixels: PixelBytes, ranges: &mut Vec<Range<u64>>) {
         let bytes = |first: u64, count: u64| {
@@ -131,6 +136,17 @@ impl Tasks for LineReads<'_> {
     }
 }
 
+/// Pixels of the file that are read for one of a stretch.
+fn pixels_read(stride: i64, size: u64) -> u64 {
+    stride.unsigned_abs().min(FAR_BYTES / size)
+}
+
+/// The most pixels of a line: whole leaves, for which not much more than [`LINE_PIXELS`] are read.
+pub(crate) fn line_pixels(stride: i64, size: u64) -> u64 {
+    let leaf = LEAF_PIXELS as u64;
+    (LINE_PIXELS / pixels_read(stride, size) / leaf * leaf).max(leaf)
+}
+
 /// The lines of a section.
 #[derive(Clone, Debug)]
 pub(crate) struct GridLines {
@@ -149,12 +165,8 @@ impl GridLines {
     /// Lines along the innermost loop, whose kind is `reduced`.
     pub(crate) fn new(grid: &Grid, reduced: bool, size: u64) -> GridLines {
         let (inner, outer) = grid.split_innermost(reduced);
-        let stride = inner.stride.unsigned_abs();
-        let near = stride * size <= FAR_BYTES;
-        // Pixels of the file that are read for one of the line.
-        let cost = if near { stride } else { FAR_BYTES / size };
-        let leaf = LEAF_PIXELS as u64;
-        let length = (LINE_PIXELS / cost / leaf * leaf).max(leaf);
+        let cost = pixels_read(inner.stride, size);
+        let length = line_pixels(inner.stride, size);
         let lines_per_loop = inner.count.div_ceil(length);
         let lines_per_task = match lines_per_loop {
             0 | 1 => (LINE_PIXELS / (cost * inner.count.max(1))).clamp(1, LINES_PER_TASK),

@@ -15,9 +15,9 @@ use crate::section::Section;
 /// The coordinate of each pixel along the axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Coordinates<'a> {
-    /// One per pixel of the section.
+    /// One per pixel of the section along the axis, in the axis' unit and in the order of the section.
     pub values: &'a [f64],
-    /// Width of a channel.
+    /// Width of a channel, in the same unit: what moment 0 is multiplied by.
     pub width: f64,
 }
 
@@ -29,8 +29,8 @@ impl Image {
     /// 0, and where negative intensities make the mean square negative.
     ///
     /// # Errors
-    /// [`Reason::Moment`] for another order, or coordinates that are not finite or not as many as pixels; otherwise as
-    /// [`Image::stats`].
+    /// [`Reason::Moment`] for another order, or coordinates that are not finite or not as many as pixels;
+    /// [`Reason::Memory`] when the result does not fit; otherwise as [`Image::stats`].
     pub fn moment(
         &self,
         order: usize,
@@ -40,17 +40,17 @@ impl Image {
         options: &RunOptions<'_>,
     ) -> Result<(Vec<f64>, Report), Error> {
         let reduced = self.reduced_axes(&[axis])?;
+        self.check_section(section)?;
         self.check_moment(order, &coordinates, section.ranges()[axis].count)?;
         let grid = Grid::new(self.axes(), section, &reduced);
         if grid.outputs == 0 || grid.reduced == 0 {
-            let values = filled(grid.outputs, f64::NAN, "the result")?;
-            return Ok((values, Report::default()));
+            return Ok((self.filled(grid.outputs, f64::NAN)?, Report::default()));
         }
         self.check_present(grid.last_pixel())?;
         let moments = Moments::new(order, &coordinates, self.encoding(), tier()?);
-        let mut values = filled(grid.outputs, 0.0, "the result")?;
+        let mut values = self.filled(grid.outputs, 0.0)?;
         values.clear();
-        let report = if grid.loops.first().is_none_or(|level| level.reduced) {
+        let report = if !grid.is_kept_innermost() {
             let lines = GridLines::new(&grid, true, self.pixel_bytes().size);
             let push = |state: &SpectralSum| values.push(moments.value(state.count, state.sums));
             fold_lines(self, &lines, &moments, grid.outputs, options, push)?
@@ -66,6 +66,10 @@ impl Image {
         Ok((values, report))
     }
 
+    fn filled(&self, outputs: u64, value: f64) -> Result<Vec<f64>, Error> {
+        filled(outputs, value, "the result").map_err(|error| self.place(error))
+    }
+
     fn check_moment(
         &self,
         order: usize,
@@ -78,10 +82,13 @@ impl Image {
             format!("{} coordinates for {channels} pixels", coordinates.values.len())
         } else if let Some(value) = coordinates.values.iter().find(|value| !value.is_finite()) {
             format!("a coordinate of {value}")
+        } else if !coordinates.width.is_finite() {
+            format!("a width of {}", coordinates.width)
         } else {
             return Ok(());
         };
-        Err(self.refused(Reason::Moment, "order 0 to 2 and one finite coordinate per pixel", found))
+        let expected = "order 0 to 2, one finite coordinate per pixel, and a finite width";
+        Err(self.refused(Reason::Moment, expected, found))
     }
 }
 

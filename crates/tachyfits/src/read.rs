@@ -78,6 +78,7 @@ impl Image {
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
         let (pixel, tier) = (self.read_type(read)?, tier()?);
+        self.check_section(section)?;
         let encoding = match read {
             ReadAs::Float32 | ReadAs::Float64 => self.encoding(),
             ReadAs::Exact | ReadAs::Raw => Encoding::plain(pixel),

@@ -89,6 +89,7 @@ impl Image {
         regions: Option<&[Region]>,
         union: bool,
     ) -> Result<Box<dyn Lines>, Error> {
+        self.check_section(section)?;
         match regions {
             None => {
                 let grid = Grid::new(self.axes(), section, reduced);
@@ -120,35 +121,51 @@ impl Image {
         options: &RunOptions<'_>,
     ) -> Result<(Reduced, Report), Error> {
         let reduced = self.reduced_axes(axes)?;
+        self.check_section(section)?;
         let grid = Grid::new(self.axes(), section, &reduced);
         let regions_count = regions.map_or(1, |regions| regions.len() as u64);
         let outputs = grid.outputs.saturating_mul(regions_count);
-        let mut collected = Collected::new(statistics, ddof, outputs)?;
-        let by_rows = regions.is_none() && !grid.loops.first().is_none_or(|level| level.reduced);
-        let report = if outputs == 0 {
-            Report::default()
-        } else if by_rows && grid.reduced > 0 {
-            self.check_present(grid.last_pixel())?;
+        let by_rows = regions.is_none() && grid.reduced > 0 && grid.is_kept_innermost();
+        let lines = match outputs == 0 || by_rows {
+            true => None,
+            false => Some(self.lines(section, &reduced, regions, false)?),
+        };
+        self.check_present(if by_rows { grid.last_pixel() } else { None })?;
+        let collected = Collected::new(statistics, ddof, outputs);
+        let mut collected = collected.map_err(|error| self.place(error))?;
+        let report = if let Some(lines) = lines {
+            self.reduce_lines(&*lines, outputs, &mut collected, options)?
+        } else if by_rows && outputs > 0 {
             let plan = RowPlan::new(&grid, self.pixel_bytes());
             let fold = StatisticRows::new(statistics);
             fold_rows(self, &plan, &fold, options, |tile| tile.push_to(&mut collected))?
         } else {
-            let lines = self.lines(section, &reduced, regions, false)?;
-            if statistics.iter().all(|statistic| statistic.needs() == Needs::Sum) {
-                let push = |sum: &Sum| {
-                    let (count, nan, sum) = (sum.count, sum.nan, sum.sum);
-                    collected.push(&Stats { count, nan, sum, ..Stats::default() });
-                };
-                fold_lines(self, &*lines, &self.sum_fold()?, outputs, options, push)?
-            } else {
-                let push = |state: &Stats| collected.push(state);
-                fold_lines(self, &*lines, &self.stats_fold()?, outputs, options, push)?
-            }
+            Report::default()
         };
         let kept = section.ranges().iter().zip(&reduced).filter(|(_, reduced)| !**reduced);
         let mut axes: Vec<u64> = kept.map(|(range, _)| range.count).collect();
         axes.extend(regions.map(|regions| regions.len() as u64));
         Ok((Reduced { axes, values: collected.values }, report))
+    }
+
+    /// The statistics of each output, from lines.
+    fn reduce_lines(
+        &self,
+        lines: &dyn Lines,
+        outputs: u64,
+        collected: &mut Collected<'_>,
+        options: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        if collected.statistics.iter().all(|statistic| statistic.needs() == Needs::Sum) {
+            let push = |sum: &Sum| {
+                let (count, nan, sum) = (sum.count, sum.nan, sum.sum);
+                collected.push(&Stats { count, nan, sum, ..Stats::default() });
+            };
+            fold_lines(self, lines, &self.sum_fold()?, outputs, options, push)
+        } else {
+            let push = |state: &Stats| collected.push(state);
+            fold_lines(self, lines, &self.stats_fold()?, outputs, options, push)
+        }
     }
 
     /// Marks the axes named.

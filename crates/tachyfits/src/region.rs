@@ -34,12 +34,25 @@ pub struct RowSpan {
 }
 
 impl Region {
-    /// A box by its centre and full size.
+    /// The largest number that a region may be made of: far beyond any image, and small enough for f64 to tell pixels
+    /// apart.
+    pub const MOST: f64 = 1e12;
+
+    /// A box by its centre and full size, all in pixels. A box without width or height is a line or a point.
+    ///
+    /// ```
+    /// use tachyfits::Region;
+    /// let pixels = Region::rectangle(1.0, 1.0, 2.0, 0.0)?.spans(10, 10);
+    /// assert_eq!((pixels.len(), pixels[0].first, pixels[0].last), (1, 0, 2));
+    /// assert_eq!(Region::rectangle(f64::NAN, 0.0, 1.0, 1.0).unwrap_err().code(), "region");
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Reason::Region`] unless the numbers are finite and the sizes not negative; so for the others.
+    /// [`Reason::Region`] unless the numbers are finite, none beyond [`Region::MOST`], and the sizes not negative; so
+    /// for the others.
     pub fn rectangle(x: f64, y: f64, width: f64, height: f64) -> Result<Region, Error> {
-        check_finite(&[x, y, width, height])?;
+        check_numbers(&[x, y, width, height])?;
         check_sizes(&[width, height])?;
         let (half_width, half_height) = (width / 2.0, height / 2.0);
         Ok(Region(Shape::Box { x, y, half_width, half_height }))
@@ -53,12 +66,13 @@ impl Region {
         Region::ellipse(x, y, radius, radius, 0.0)
     }
 
-    /// An ellipse by its semi-axes along x and y, turned counter-clockwise by an angle in degrees.
+    /// An ellipse by its semi-axes along x and y, in pixels, turned counter-clockwise by an angle in degrees. One without
+    /// a semi-axis is a line, or a point.
     ///
     /// # Errors
     /// As [`Region::rectangle`].
     pub fn ellipse(x: f64, y: f64, semi_x: f64, semi_y: f64, angle: f64) -> Result<Region, Error> {
-        check_finite(&[x, y, semi_x, semi_y, angle])?;
+        check_numbers(&[x, y, semi_x, semi_y, angle])?;
         check_sizes(&[semi_x, semi_y])?;
         let (sin, cos) = sin_cos_degrees(angle);
         Ok(Region(Shape::Ellipse { x, y, semi_x, semi_y, cos, sin }))
@@ -67,9 +81,9 @@ impl Region {
     /// A polygon by its corners, closed by itself; where it overlaps itself, the even-odd rule says what is inside.
     ///
     /// # Errors
-    /// [`Reason::Region`] for fewer than three corners or numbers that are not finite.
+    /// [`Reason::Region`] for fewer than three corners, or numbers that are not finite or beyond [`Region::MOST`].
     pub fn polygon(corners: &[(f64, f64)]) -> Result<Region, Error> {
-        corners.iter().try_for_each(|&(x, y)| check_finite(&[x, y]))?;
+        corners.iter().try_for_each(|&(x, y)| check_numbers(&[x, y]))?;
         if corners.len() < 3 {
             let found = corners.len().to_string();
             return Err(Error::refused(Reason::Region, "a polygon of at least 3 corners", found));
@@ -85,17 +99,12 @@ impl Region {
             }
             Shape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
                 let (dx, dy) = (at_x - x, at_y - y);
-                let along = (dx * cos + dy * sin) * semi_y;
-                let across = (dy * cos - dx * sin) * semi_x;
-                let radius = semi_x * semi_y;
-                match radius > 0.0 {
-                    true => along * along + across * across <= radius * radius,
-                    // Flattened to a line or a point.
-                    false => {
-                        let (u, v) = (dx * cos + dy * sin, dy * cos - dx * sin);
-                        u.abs() <= *semi_x && v.abs() <= *semi_y
-                    }
+                let (u, v) = (dx * cos + dy * sin, dy * cos - dx * sin);
+                if is_flat(*semi_x, *semi_y) {
+                    return u.abs() <= *semi_x && v.abs() <= *semi_y;
                 }
+                let (along, across, radius) = (u * semi_y, v * semi_x, semi_x * semi_y);
+                along * along + across * across <= radius * radius
             }
             Shape::Polygon(corners) => polygon_contains(corners, at_x, at_y),
         }
@@ -104,22 +113,15 @@ impl Region {
     /// The row spans within an image of this size, by rows and from left to right.
     pub fn spans(&self, width: u64, height: u64) -> Vec<RowSpan> {
         let mut spans = Vec::new();
-        if width == 0 || height == 0 {
-            return spans;
-        }
-        let (low, high) = self.rows();
-        let Some((first_row, last_row)) = integers(low - 1.0, high + 1.0, height) else {
-            return spans;
-        };
-        for y in first_row..=last_row {
-            self.row(y, width, &mut spans);
+        if let Some((first, last)) = self.rows(height) {
+            (first..=last).for_each(|y| self.row(y, width, &mut spans));
         }
         spans
     }
 
-    /// The rows between which it lies.
-    fn rows(&self) -> (f64, f64) {
-        match &self.0 {
+    /// The first and last row of an image of this height that it may have pixels in.
+    pub(crate) fn rows(&self, height: u64) -> Option<(u64, u64)> {
+        let (low, high) = match &self.0 {
             Shape::Box { y, half_height, .. } => (y - half_height, y + half_height),
             Shape::Ellipse { y, semi_x, semi_y, .. } => {
                 let reach = semi_x.max(*semi_y);
@@ -131,71 +133,99 @@ impl Region {
                 };
                 (fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY))
             }
-        }
+        };
+        integers(low - 1.0, high + 1.0, height)
     }
 
-    /// Appends the spans of one row. The ends of each are guessed in closed form and then settled pixel by pixel by
-    /// [`Region::contains`], so that rounding never puts a pixel on the wrong side.
-    fn row(&self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
+    /// Appends the spans of row `y` of an image of this width, from left to right. Where they may be is worked out in
+    /// closed form; [`Region::contains`] has the last word, so that rounding puts no pixel on the wrong side.
+    pub(crate) fn row(&self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
         let at_y = y as f64;
-        let mut next = 0;
-        for (low, high) in self.crossings(at_y) {
-            // Guesses are good to a pixel; where they touch, the pixels between are asked as well.
-            let Some((low, high)) = integers(low - 1.0, high + 1.0, width) else { continue };
-            let mut x = low.max(next);
-            while x <= high {
-                while x <= high && !self.contains(x as f64, at_y) {
-                    x += 1;
-                }
-                let first = x;
-                if x > high {
-                    break;
-                }
-                x = self.end_of_run(x, low, high, at_y);
-                spans.push(RowSpan { y, first, last: x - 1 });
-            }
-            next = next.max(high + 1);
-        }
-        join_neighbours(spans, y);
-    }
-
-    /// The first pixel after `x` that is outside, at most `high + 1`. A guess was widened by a pixel at either end, and
-    /// is itself good to a pixel: what lies two pixels from its ends is inside, and need not be asked.
-    fn end_of_run(&self, x: u64, low: u64, high: u64, at_y: f64) -> u64 {
-        let mut end = x + 1;
-        if end > low + 2 && high > end + 2 && !self.is_flat() {
-            end = high - 2;
-        }
-        while end <= high && self.contains(end as f64, at_y) {
-            end += 1;
-        }
-        end
-    }
-
-    /// An ellipse without area: its guesses say nothing.
-    fn is_flat(&self) -> bool {
-        matches!(self.0, Shape::Ellipse { semi_x, semi_y, .. } if semi_x * semi_y == 0.0)
-    }
-
-    /// Intervals of x that hold the region's part of a row, to within a pixel.
-    fn crossings(&self, at_y: f64) -> Vec<(f64, f64)> {
-        match &self.0 {
-            Shape::Box { x, half_width, .. } => vec![(x - half_width, x + half_width)],
+        let middle = match &self.0 {
+            Shape::Box { x, .. } => *x,
             Shape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
-                ellipse_crossing(at_y - y, *semi_x, *semi_y, *cos, *sin)
-                    .map(|(low, high)| (x + low, x + high))
-                    .into_iter()
-                    .collect()
+                x + ellipse_middle(at_y - y, *semi_x, *semi_y, *cos, *sin)
             }
-            Shape::Polygon(corners) => polygon_crossings(corners, at_y),
+            Shape::Polygon(corners) => {
+                return self.polygon_row(&polygon_crossings(corners, at_y), y, width, spans);
+            }
+        };
+        self.convex_row(middle, y, width, spans);
+    }
+
+    /// The span of a shape without dents, the middle of whose part of the row is known to within a pixel: pixels of
+    /// the row lie inside from some first one to some last one, which are found by halving.
+    fn convex_row(&self, middle: f64, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
+        if width == 0 {
+            return;
+        }
+        let inside = |x: u64| self.contains(x as f64, y as f64);
+        let last = width - 1;
+        // The middle may lie beside the image, and the pixels of a narrow shape on either side of it.
+        let near = (middle.floor().max(1.0) as u64 - 1).min(last);
+        let Some(seed) = (near..=last.min(near + 3)).find(|&x| inside(x)) else { return };
+        let first = boundary(0, seed, |x| !inside(x));
+        let end = boundary(seed, width, inside);
+        spans.push(RowSpan { y, first, last: end - 1 });
+    }
+
+    /// The spans of a polygon between crossings of the row. Those are good to a pixel: nearer to them every pixel is
+    /// asked, and what lies between is inside.
+    fn polygon_row(&self, crossings: &[(f64, f64)], y: u64, width: u64, spans: &mut Vec<RowSpan>) {
+        let start = spans.len();
+        for &(low, high) in crossings {
+            let Some((low, high)) = integers(low - 1.0, high + 1.0, width) else { continue };
+            let near = |x: u64| x <= low + 2 || x + 2 >= high;
+            let mut x = spans[start..].last().map_or(low, |span| low.max(span.last + 1));
+            while x <= high {
+                let first = x;
+                while x <= high && self.is_inside(x, y, near) {
+                    x = if near(x) { x + 1 } else { high - 2 };
+                }
+                if x > first {
+                    push_joined(spans, start, RowSpan { y, first, last: x - 1 });
+                }
+                x += 1;
+            }
         }
     }
+
+    fn is_inside(&self, x: u64, y: u64, near: impl Fn(u64) -> bool) -> bool {
+        !near(x) || self.contains(x as f64, y as f64)
+    }
+}
+
+/// Appends a span of a row whose spans begin at `start`, or makes the last one longer.
+fn push_joined(spans: &mut Vec<RowSpan>, start: usize, span: RowSpan) {
+    match spans[start..].last_mut() {
+        Some(last) if span.first <= last.last + 1 => last.last = last.last.max(span.last),
+        _ => spans.push(span),
+    }
+}
+
+/// The first number of `low..high` for which `holds` is false, having been true up to there; `high` if there is none.
+fn boundary(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Whether an ellipse is so narrow that its square would be nothing in f64: it is taken as a line or a point.
+fn is_flat(semi_x: f64, semi_y: f64) -> bool {
+    semi_x.min(semi_y) < 1e-70
 }
 
 /// Sine and cosine of an angle in degrees, exact at multiples of 90.
 fn sin_cos_degrees(angle: f64) -> (f64, f64) {
     match angle.rem_euclid(360.0) {
-        0.0 => (0.0, 1.0),
+        // A negative angle next to nothing comes out as 360.
+        0.0 | 360.0 => (0.0, 1.0),
         90.0 => (1.0, 0.0),
         180.0 => (0.0, -1.0),
         270.0 => (-1.0, 0.0),
@@ -203,9 +233,13 @@ fn sin_cos_degrees(angle: f64) -> (f64, f64) {
     }
 }
 
-fn check_finite(numbers: &[f64]) -> Result<(), Error> {
-    match numbers.iter().find(|number| !number.is_finite()) {
-        Some(number) => Err(Error::refused(Reason::Region, "finite numbers", number.to_string())),
+fn check_numbers(numbers: &[f64]) -> Result<(), Error> {
+    // NaN is not within the limits either.
+    match numbers.iter().find(|number| !(-Region::MOST..=Region::MOST).contains(*number)) {
+        Some(number) => {
+            let expected = format!("finite numbers, none beyond {:e}", Region::MOST);
+            Err(Error::refused(Reason::Region, expected, number.to_string()))
+        }
         None => Ok(()),
     }
 }
@@ -222,25 +256,22 @@ fn check_sizes(sizes: &[f64]) -> Result<(), Error> {
 /// The integers of an interval within `0..count`.
 fn integers(low: f64, high: f64, count: u64) -> Option<(u64, u64)> {
     let low = low.ceil().max(0.0);
-    let high = high.floor().min((count - 1) as f64);
-    (low <= high).then_some((low as u64, high as u64))
+    let high = high.floor();
+    if count == 0 || low > high {
+        return None;
+    }
+    let (low, high) = (low as u64, (high as u64).min(count - 1));
+    (low <= high).then_some((low, high))
 }
 
-/// Where a row `dy` from the centre crosses an ellipse, relative to the centre.
-fn ellipse_crossing(dy: f64, a: f64, b: f64, cos: f64, sin: f64) -> Option<(f64, f64)> {
-    if a == 0.0 || b == 0.0 {
-        let reach = a.max(b);
-        return Some((-reach, reach));
-    }
-    // p x² + 2 q x + r = 0 from (x cos + dy sin)²/a² + (dy cos - x sin)²/b² = 1.
+/// The middle of the part of a row that an ellipse covers, relative to its centre; the row is `dy` from there.
+fn ellipse_middle(dy: f64, a: f64, b: f64, cos: f64, sin: f64) -> f64 {
+    // (x cos + dy sin)²/a² + (dy cos - x sin)²/b² = 1 is a quadratic equation p x² + 2 q x + r = 0; the middle is -q / p.
     let (a2, b2) = (a * a, b * b);
-    let p = cos * cos / a2 + sin * sin / b2;
-    let q = dy * sin * cos * (1.0 / a2 - 1.0 / b2);
-    let r = dy * dy * (sin * sin / a2 + cos * cos / b2) - 1.0;
-    let root = q * q - p * r;
-    // A row that touches may miss by rounding.
-    let root = if root < 0.0 && root > -1e-9 * p { 0.0 } else { root };
-    (root >= 0.0).then(|| ((-q - root.sqrt()) / p, (-q + root.sqrt()) / p))
+    let p = cos * cos * b2 + sin * sin * a2;
+    let q = dy * sin * cos * (b2 - a2);
+    // A point, or a line along the row: any of its pixels will do.
+    if p == 0.0 { 0.0 } else { -q / p }
 }
 
 /// The edges of a polygon.
@@ -288,21 +319,4 @@ fn polygon_crossings(corners: &[(f64, f64)], y: f64) -> Vec<(f64, f64)> {
     intervals.extend(crossings.chunks_exact(2).map(|pair| (pair[0], pair[1])));
     intervals.sort_by(|a, b| a.0.total_cmp(&b.0));
     intervals
-}
-
-/// Joins the spans of row `y`, which are in order, where they touch.
-fn join_neighbours(spans: &mut Vec<RowSpan>, y: u64) {
-    let start = spans.iter().rposition(|span| span.y != y).map_or(0, |last| last + 1);
-    let mut kept = start;
-    for index in start + 1..spans.len() {
-        if spans[index].first <= spans[kept].last + 1 {
-            spans[kept].last = spans[kept].last.max(spans[index].last);
-        } else {
-            kept += 1;
-            spans[kept] = spans[index];
-        }
-    }
-    if spans.len() > start {
-        spans.truncate(kept + 1);
-    }
 }

@@ -1,10 +1,12 @@
 //! The lines of regions: in every plane of a section, the rows of each region from bottom to top.
 
+use std::collections::BTreeMap;
+
 use crate::error::{Error, Reason};
-use crate::grid::{Grid, Outer};
+use crate::grid::{Grid, Outer, steps_forward};
 use crate::image::Image;
-use crate::lines::{LINE_PIXELS, Line, Lines, Stretch};
-use crate::region::Region;
+use crate::lines::{Line, Lines, Stretch, line_pixels};
+use crate::region::{Region, RowSpan};
 use crate::section::{AxisRange, Section};
 
 /// Pixels of a task, about: regions leave gaps, which are read too.
@@ -13,6 +15,9 @@ const TASK_PIXELS: u64 = 1 << 17;
 const TASK_LINES: usize = 1024;
 /// The most planes of a task.
 const TASK_PLANES: u64 = 64;
+/// The most rows, and the most lines, of the regions of a request: 4 million, far beyond real images, whose lines take
+/// some 200 MB.
+const MOST_LINES: usize = 1 << 22;
 
 /// One line of one region in the first plane.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +43,7 @@ pub(crate) struct RegionLines {
 }
 
 impl RegionLines {
-    /// The lines of `regions` within a section. With `union`, a pixel that lies in several is taken once, and all are one
+    /// The lines of `regions` within a section: rows, those that run on into each other joined. With `union`, a pixel that lies in several is taken once, and all are one
     /// region.
     pub(crate) fn new(
         image: &Image,
@@ -53,7 +58,7 @@ impl RegionLines {
             let found = format!("{} axes, of which these are not both reduced", axes.len());
             return Err(image.refused(Reason::Region, expected, found));
         }
-        let lines = plane_lines(axes, section, regions, union);
+        let lines = plane_lines(image, section, regions, union)?;
         let plane_pixels: u64 = lines.iter().map(|line| line.stretch.count).sum();
         let grid = Grid::beyond(2, axes, section, reduced);
         let planes = Outer { origin: grid.origin, loops: grid.loops.clone() };
@@ -88,82 +93,133 @@ impl RegionLines {
 
     /// The file pixel furthest from the beginning.
     pub(crate) fn last_pixel(&self) -> Option<u64> {
-        let forward = self.planes.loops.iter().filter(|level| level.stride > 0);
-        let steps: i64 = forward.map(|level| level.stride * (level.count - 1) as i64).sum();
         let ends = self.lines.iter().map(|PlaneLine { stretch, .. }| {
             let across = stretch.stride * (stretch.count - 1) as i64;
             stretch.first.max(stretch.first.wrapping_add_signed(across))
         });
-        ends.max().map(|end| (end + self.planes.origin).saturating_add_signed(steps))
+        let end = ends.max()? + self.planes.origin;
+        Some(end.saturating_add_signed(steps_forward(&self.planes.loops)))
     }
 }
 
-/// The lines of every region in the plane that begins at pixel 0, by rows.
-fn plane_lines(axes: &[u64], section: &Section, regions: &[Region], union: bool) -> Vec<PlaneLine> {
-    let (width, height) = (axes[0], axes[1]);
-    let (columns, rows) = (section.ranges()[0], section.ranges()[1]);
-    let mut spans: Vec<_> = regions
-        .iter()
-        .enumerate()
-        .flat_map(|(number, region)| {
-            region.spans(width, height).into_iter().map(move |span| (number as u64, span))
-        })
-        .filter_map(|(number, span)| Some((index_in(rows, span.y)?, number, span)))
-        .collect();
-    spans.sort_by_key(|&(row, number, span)| match union {
-        true => (row, 0, span.first),
-        false => (row, number, span.first),
-    });
+/// The lines of every region in the plane that begins at pixel 0, in the order of the section.
+fn plane_lines(
+    image: &Image,
+    section: &Section,
+    regions: &[Region],
+    union: bool,
+) -> Result<Vec<PlaneLine>, Error> {
+    let columns = section.ranges()[0];
     let mut lines = Vec::new();
-    let mut taken: Option<(u64, u64)> = None;
-    for (row, number, span) in spans {
-        let mut first = span.first;
-        if union {
-            // What an earlier span of this row has taken already.
-            if let Some((_, last)) = taken.filter(|&(y, last)| y == row && last >= first) {
-                first = last + 1;
+    let mut taken = BTreeMap::new();
+    for (number, region) in (0..).zip(regions) {
+        let mut whole = Vec::new();
+        for_each_span(image, section, region, |row, spans| {
+            let row_pixel = spans[0].y * image.axes()[0];
+            let mut push =
+                |spans: &[RowSpan]| push_spans(&mut whole, columns, row, row_pixel, spans);
+            if union {
+                let taken = taken.entry(row).or_insert_with(Vec::new);
+                push(&without(spans, taken));
+                taken.extend_from_slice(spans);
+            } else {
+                push(spans);
             }
-            let reach =
-                taken.filter(|&(y, _)| y == row).map_or(span.last, |(_, last)| last.max(span.last));
-            taken = Some((row, reach));
+            if whole.len() + lines.len() > MOST_LINES { Err(too_many(image)) } else { Ok(()) }
+        })?;
+        let region = if union { 0 } else { number };
+        let size = image.pixel_bytes().size;
+        whole.iter().for_each(|&(stretch, position)| {
+            split(stretch, size, |stretch, before| {
+                lines.push(PlaneLine { region, stretch, position: position + before });
+            });
+        });
+    }
+    lines.sort_by_key(|line| (line.position / columns.count.max(1), line.region, line.position));
+    Ok(lines)
+}
+
+/// Calls `each` with every row of the section, by its number within it, that a region has pixels in, and with their
+/// spans.
+fn for_each_span(
+    image: &Image,
+    section: &Section,
+    region: &Region,
+    mut each: impl FnMut(u64, &[RowSpan]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (width, rows) = (image.axes()[0], section.ranges()[1]);
+    let Some((first, last)) = region.rows(image.axes()[1]) else { return Ok(()) };
+    let Some((from, end)) = indices_in(rows, first, last) else { return Ok(()) };
+    if end - from > MOST_LINES as u64 {
+        return Err(too_many(image));
+    }
+    let mut spans = Vec::new();
+    for row in from..end {
+        spans.clear();
+        region.row(rows.first.wrapping_add_signed(rows.step * row as i64), width, &mut spans);
+        if !spans.is_empty() {
+            each(row, &spans)?;
         }
-        let number = if union { 0 } else { number };
-        push_lines(&mut lines, columns, number, row, first, span.last, span.y * width);
     }
-    if columns.step < 0 {
-        // Several spans of a row come in the order of the section.
-        lines
-            .sort_by_key(|line| (line.position / columns.count.max(1), line.region, line.position));
-    }
-    lines
+    Ok(())
 }
 
-/// Appends the lines of pixels `first..=last` of a row, as far as the section has them.
-fn push_lines(
-    lines: &mut Vec<PlaneLine>,
+fn too_many(image: &Image) -> Error {
+    let expected = format!("at most {MOST_LINES} rows and spans in a region");
+    image.refused(Reason::Memory, expected, "more")
+}
+
+/// Adds the part of some spans of a row that the section has to the stretches of a region, each with the position of
+/// its first pixel. What goes on where the last one ends becomes part of it, as in [`Grid`].
+fn push_spans(
+    stretches: &mut Vec<(Stretch, u64)>,
     columns: AxisRange,
-    region: u64,
     row: u64,
-    first: u64,
-    last: u64,
     row_pixel: u64,
+    spans: &[RowSpan],
 ) {
-    let Some((mut index, end)) = indices_in(columns, first, last) else { return };
-    while index < end {
-        let count = (end - index).min(LINE_PIXELS);
-        let stretch = Stretch {
-            first: row_pixel + columns.first.wrapping_add_signed(columns.step * index as i64),
-            count,
-            stride: if columns.count > 1 { columns.step } else { 1 },
-        };
-        lines.push(PlaneLine { region, stretch, position: row * columns.count + index });
-        index += count;
+    let stride = if columns.count > 1 { columns.step } else { 1 };
+    let parts = spans.iter().filter_map(|span| indices_in(columns, span.first, span.last));
+    let mut parts: Vec<_> = parts.collect();
+    parts.sort_unstable();
+    for (index, end) in parts {
+        let first = row_pixel + columns.first.wrapping_add_signed(columns.step * index as i64);
+        let position = row * columns.count + index;
+        match stretches.last_mut() {
+            Some((last, begun))
+                if last.after() == Some(first) && *begun + last.count == position =>
+            {
+                last.count += end - index;
+            }
+            _ => stretches.push((Stretch { first, count: end - index, stride }, position)),
+        }
     }
 }
 
-/// Which step of the range is this pixel.
-fn index_in(range: AxisRange, pixel: u64) -> Option<u64> {
-    indices_in(range, pixel, pixel).map(|(index, _)| index)
+/// Cuts a stretch into lines: each, and how many pixels come before it.
+fn split(stretch: Stretch, size: u64, mut line: impl FnMut(Stretch, u64)) {
+    let length = line_pixels(stretch.stride, size);
+    for before in (0..stretch.count).step_by(length as usize) {
+        let first = stretch.first.wrapping_add_signed(stretch.stride * before as i64);
+        let count = length.min(stretch.count - before);
+        line(Stretch { first, count, ..stretch }, before);
+    }
+}
+
+/// The spans of a row without the pixels of others of the same row.
+fn without(spans: &[RowSpan], others: &[RowSpan]) -> Vec<RowSpan> {
+    let mut rest = spans.to_vec();
+    for other in others {
+        let cut = |span: RowSpan| {
+            let before = (span.first < other.first)
+                .then(|| RowSpan { last: span.last.min(other.first - 1), ..span });
+            let after = (span.last > other.last)
+                .then(|| RowSpan { first: span.first.max(other.last + 1), ..span });
+            [before, after].into_iter().flatten()
+        };
+        rest = rest.into_iter().flat_map(cut).collect();
+    }
+    rest
 }
 
 /// The steps of the range, from and up to before, that lie in `first..=last`.
@@ -180,7 +236,7 @@ fn indices_in(range: AxisRange, first: u64, last: u64) -> Option<(u64, u64)> {
         false => ((start - high - step - 1).div_euclid(-step), (start - low).div_euclid(-step)),
     };
     let (from, to) = (from.max(0), to.min(i128::from(range.count) - 1));
-    (from <= to).then_some((from as u64, to as u64 + 1))
+    (from <= to).then(|| (from as u64, to as u64 + 1))
 }
 
 /// Cuts the lines of a plane into pieces of about a task each: where each begins, and the end.

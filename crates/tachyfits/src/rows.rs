@@ -24,6 +24,8 @@ const LEAST_ROWS: u64 = 16;
 const MOST_ROWS: u64 = 256;
 /// The most slabs of a task.
 const SLABS_PER_TASK: u64 = 64;
+/// Outputs of a task, but of a single slab: their states, some 70 bytes each, wait until they are merged.
+const TASK_OUTPUTS: u64 = 1 << 16;
 /// Pixels of a page, for those that are read one by one.
 const FAR_BYTES: u64 = 4096;
 
@@ -91,7 +93,9 @@ impl RowPlan {
         let slab_pixels = tile * cost * slab_rows.min(rows.max(1));
         RowPlan {
             slabs: kept.count() * tiles_per_loop * slabs_per_tile,
-            slabs_per_task: (SLAB_PIXELS / slab_pixels).clamp(1, SLABS_PER_TASK),
+            slabs_per_task: (SLAB_PIXELS / slab_pixels)
+                .min(TASK_OUTPUTS / tile)
+                .clamp(1, SLABS_PER_TASK),
             inner,
             kept,
             reduced,

@@ -48,8 +48,12 @@ impl Section {
         &self.ranges
     }
 
-    /// How many pixels.
+    /// How many pixels; none in an image without axes.
     pub fn pixels(&self) -> u64 {
+        // With an axis of length 0 the others may be of any length, and their product too large.
+        if self.ranges.is_empty() || self.ranges.iter().any(|range| range.count == 0) {
+            return 0;
+        }
         self.ranges.iter().map(|range| range.count).product()
     }
 }

@@ -97,7 +97,11 @@ mod value_of {
     }
 
     pub(super) fn rms(stats: &Stats, _: u64) -> f64 {
-        stats.rms()
+        // Rows come without extremes, which tell of infinite pixels: here the sum does, for lines and rows alike.
+        match stats.count > 0 && !stats.sum.value().is_finite() {
+            true => f64::INFINITY,
+            false => stats.rms(),
+        }
     }
 
     pub(super) fn std(stats: &Stats, ddof: u64) -> f64 {

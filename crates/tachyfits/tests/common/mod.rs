@@ -1,0 +1,86 @@
+//! What several tests need: files made card by card, a source of numbers, and the exact sum.
+
+#![allow(dead_code, reason = "each test takes what it needs")]
+
+use tachyfits::{FitsFile, Image, OpenOptions};
+
+/// Bytes of a FITS block.
+pub const BLOCK: usize = 2880;
+
+/// The header of a primary HDU, in whole blocks.
+pub fn header(bitpix: i64, axes: &[u64], cards: &[String]) -> Vec<u8> {
+    let mut all = vec![
+        format!("SIMPLE  = {:>20}", "T"),
+        format!("BITPIX  = {bitpix:>20}"),
+        format!("NAXIS   = {:>20}", axes.len()),
+    ];
+    all.extend((1..).zip(axes).map(|(n, axis)| format!("{:<8}= {axis:>20}", format!("NAXIS{n}"))));
+    all.extend_from_slice(cards);
+    all.push("END".to_owned());
+    let mut bytes: Vec<u8> =
+        all.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    bytes.resize(bytes.len().next_multiple_of(BLOCK), b' ');
+    bytes
+}
+
+/// A file of one image.
+pub fn fits(bitpix: i64, axes: &[u64], cards: &[String], data: &[u8]) -> Vec<u8> {
+    let mut bytes = header(bitpix, axes, cards);
+    bytes.extend_from_slice(data);
+    bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
+    bytes
+}
+
+/// The first image of a file in memory.
+pub fn image(bytes: Vec<u8>) -> Image {
+    let file = FitsFile::from_bytes("made.fits", bytes, &OpenOptions::default());
+    file.and_then(|file| file.image(0)).expect("the file is well made")
+}
+
+/// Numbers without pattern, the same in every run (Steele, Lea and Flood's SplitMix64).
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    /// One of `0..count`.
+    pub fn below(&mut self, count: u64) -> u64 {
+        self.next() % count
+    }
+
+    /// In about one case of `count`.
+    pub fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+}
+
+/// The exact sum of finite numbers, rounded once: partial sums that do not overlap (Shewchuk 1997), as Python's
+/// `math.fsum` keeps them.
+pub fn exact_sum(terms: impl IntoIterator<Item = f64>) -> f64 {
+    let mut partials: Vec<f64> = Vec::new();
+    for mut x in terms {
+        let mut kept = 0;
+        for index in 0..partials.len() {
+            let mut y = partials[index];
+            if x.abs() < y.abs() {
+                std::mem::swap(&mut x, &mut y);
+            }
+            let high = x + y;
+            let low = y - (high - x);
+            if low != 0.0 {
+                partials[kept] = low;
+                kept += 1;
+            }
+            x = high;
+        }
+        partials.truncate(kept);
+        partials.push(x);
+    }
+    // From the largest down the partials do not overlap: to a unit in the last place this is the sum.
+    partials.iter().rev().sum()
+}

@@ -1,0 +1,136 @@
+//! The twin of the statistics: from their definitions, in exact sums.
+
+use tachyfits::{Statistic, Stats, Values};
+
+use crate::common::exact_sum;
+
+/// A set of pixels: (linear index, value or undefined), in order.
+pub type Pixels = Vec<(u64, Option<f64>)>;
+
+/// What is to be found for a set of pixels.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    pub count: u64,
+    pub nan: u64,
+    pub sum: f64,
+    pub mean: f64,
+    pub rms: f64,
+    /// Sum of squared differences from the mean.
+    squares: f64,
+    pub min: Option<(f64, u64)>,
+    pub max: Option<(f64, u64)>,
+    /// Sum of magnitudes: what rounding errors of sums are measured by.
+    magnitude: f64,
+    largest: f64,
+}
+
+impl Expected {
+    pub fn of(pixels: &Pixels) -> Expected {
+        let good: Vec<f64> = pixels.iter().filter_map(|pixel| pixel.1).collect();
+        let n = good.len() as f64;
+        let finite = good.iter().all(|x| x.is_finite());
+        let sum = if finite { exact_sum(good.clone()) } else { good.iter().sum() };
+        let mean = sum / n;
+        // The mean to twice the precision: the differences are then good to the last bit.
+        let rest = exact_sum(good.iter().copied().chain([-mean; 1].repeat(good.len()))) / n;
+        let squares = exact_sum(good.iter().map(|x| ((x - mean) - rest).powi(2)));
+        let rms = (exact_sum(good.iter().map(|x| x * x)) / n).sqrt();
+        Expected {
+            count: good.len() as u64,
+            nan: (pixels.len() - good.len()) as u64,
+            sum,
+            mean,
+            rms: if finite { rms } else { f64::INFINITY },
+            squares: if finite { squares } else { f64::NAN },
+            min: first(pixels, |x, best| x < best),
+            max: first(pixels, |x, best| x > best),
+            magnitude: good.iter().map(|x| x.abs()).sum(),
+            largest: good.iter().fold(0.0, |a, x| a.max(x.abs())),
+        }
+    }
+
+    fn std(&self, ddof: u64) -> f64 {
+        if self.count <= ddof {
+            f64::NAN
+        } else {
+            (self.squares / (self.count - ddof) as f64).sqrt()
+        }
+    }
+
+    /// Checks a whole state.
+    pub fn check(&self, stats: &Stats) {
+        for statistic in Statistic::ALL {
+            for ddof in 0..3 {
+                let (min, max) = (stats.min, stats.max);
+                let value = match statistic {
+                    Statistic::Count => stats.count as f64,
+                    Statistic::Nan => stats.nan as f64,
+                    Statistic::Sum => stats.sum.value(),
+                    Statistic::Mean => stats.mean(),
+                    Statistic::Rms => stats.rms(),
+                    Statistic::Std => stats.std(ddof),
+                    Statistic::Min => min.map_or(f64::NAN, |extremum| extremum.value),
+                    Statistic::Max => max.map_or(f64::NAN, |extremum| extremum.value),
+                    Statistic::MinPosition => min.map_or(-1.0, |extremum| extremum.position as f64),
+                    Statistic::MaxPosition => max.map_or(-1.0, |extremum| extremum.position as f64),
+                };
+                self.check_value(*statistic, ddof, value);
+            }
+        }
+    }
+
+    /// Checks output number `output` of a reduction.
+    pub fn check_output(&self, statistic: Statistic, ddof: u64, values: &Values, output: usize) {
+        let value = match values {
+            Values::Integers(values) => values[output] as f64,
+            Values::Floats(values) => values[output],
+        };
+        self.check_value(statistic, ddof, value);
+    }
+
+    fn check_value(&self, statistic: Statistic, ddof: u64, value: f64) {
+        // Exact but for what rounding may take from sums in which terms cancel.
+        let (expected, slack) = match statistic {
+            Statistic::Count => (self.count as f64, 0.0),
+            Statistic::Nan => (self.nan as f64, 0.0),
+            Statistic::Sum => (self.sum, 1e-14 * self.magnitude),
+            Statistic::Mean => (self.mean, 1e-14 * self.magnitude / self.count as f64),
+            Statistic::Rms => (self.rms, 1e-14 * self.largest),
+            Statistic::Std => (self.std(ddof), 1e-14 * self.largest),
+            Statistic::Min => return check_bits(self.min, value),
+            Statistic::Max => return check_bits(self.max, value),
+            Statistic::MinPosition => (self.min.map_or(-1.0, |min| min.1 as f64), 0.0),
+            Statistic::MaxPosition => (self.max.map_or(-1.0, |max| max.1 as f64), 0.0),
+        };
+        let relative = if slack == 0.0 { 0.0 } else { 1e-12 };
+        let what = format!("{} of {self:?}", statistic.name());
+        check_close(value, expected, relative, slack, &what);
+    }
+}
+
+/// Checks that a number is within a relative error and an absolute one; NaN and infinities are what they are.
+pub fn check_close(value: f64, expected: f64, relative: f64, slack: f64, what: &str) {
+    let close = (value - expected).abs() <= relative * expected.abs() + slack;
+    let same = value == expected || (value.is_nan() && expected.is_nan());
+    assert!(same || close && expected.is_finite(), "{value:e} instead of {expected:e}: {what}");
+}
+
+/// An extreme is a pixel itself, the sign of zero included.
+fn check_bits(expected: Option<(f64, u64)>, value: f64) {
+    match expected {
+        Some((expected, _)) => assert_eq!(value.to_bits(), expected.to_bits()),
+        None => assert!(value.is_nan()),
+    }
+}
+
+fn first(pixels: &Pixels, beats: impl Fn(f64, f64) -> bool) -> Option<(f64, u64)> {
+    let mut best: Option<(f64, u64)> = None;
+    for &(position, value) in pixels {
+        if let Some(x) = value
+            && best.is_none_or(|best| beats(x, best.0))
+        {
+            best = Some((x, position));
+        }
+    }
+    best
+}

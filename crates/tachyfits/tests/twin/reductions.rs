@@ -1,0 +1,179 @@
+//! Statistics of a section and along any axes, and histograms.
+
+use proptest::prelude::*;
+use tachyfits::{Histogram, Image, RunOptions, Section, Statistic};
+
+use crate::common::Numbers;
+use crate::model::{Expected, Pixels};
+use crate::picture::{Picture, pictures, walk};
+
+/// One thread, so that small pictures do not spend their time in starting others.
+pub const ONE: RunOptions<'static> =
+    RunOptions { threads: 1, buffering: tachyfits::Buffering::Single, progress: None };
+
+/// The pixels of each output, with their linear index among those that are reduced; and the axes that are kept.
+pub fn outputs(
+    picture: &Picture,
+    section: &Section,
+    reduced: &[bool],
+    inside: impl Fn(u64) -> bool,
+) -> (Vec<u64>, Vec<Pixels>) {
+    let counts: Vec<u64> = section.ranges().iter().map(|range| range.count).collect();
+    let kept: Vec<u64> = counts
+        .iter()
+        .zip(reduced)
+        .filter(|(_, reduced)| !**reduced)
+        .map(|(&count, _)| count)
+        .collect();
+    let mut outputs = vec![Vec::new(); kept.iter().product::<u64>() as usize];
+    for (steps, pixel) in walk(&picture.axes, section) {
+        let (mut output, mut position, mut outputs_below, mut reduced_below) = (0, 0, 1, 1);
+        for ((step, count), &reduced) in steps.iter().zip(&counts).zip(reduced) {
+            let (total, below) = match reduced {
+                true => (&mut position, &mut reduced_below),
+                false => (&mut output, &mut outputs_below),
+            };
+            *total += step * *below;
+            *below *= count;
+        }
+        if inside(pixel) {
+            outputs[output as usize].push((position, picture.value(pixel)));
+        }
+    }
+    (kept, outputs)
+}
+
+/// Every combination of axes.
+pub fn combinations(rank: usize) -> impl Iterator<Item = Vec<usize>> {
+    (0..1usize << rank).map(move |mask| (0..rank).filter(|axis| mask >> axis & 1 == 1).collect())
+}
+
+pub fn marks(axes: &[usize], rank: usize) -> Vec<bool> {
+    (0..rank).map(|axis| axes.contains(&axis)).collect()
+}
+
+/// Statistics that ask for different states: all, sums alone, squares alone, extremes alone, squares and extremes.
+const CHOICES: [&[Statistic]; 5] = [
+    Statistic::ALL,
+    &[Statistic::Mean, Statistic::Count, Statistic::Nan, Statistic::Sum],
+    &[Statistic::Std, Statistic::Rms],
+    &[Statistic::MaxPosition, Statistic::Min, Statistic::Max, Statistic::MinPosition],
+    &[Statistic::Nan, Statistic::Rms, Statistic::Max],
+];
+
+fn check_reductions(picture: &Picture, image: &Image, section: &Section) {
+    let rank = picture.axes.len();
+    let ddof = picture.seed % 3;
+    for mut axes in combinations(rank) {
+        let (kept, expected) = outputs(picture, section, &marks(&axes, rank), |_| true);
+        let expected: Vec<_> = expected.iter().map(Expected::of).collect();
+        // The order in which axes are named is of no importance.
+        axes.reverse();
+        for statistics in CHOICES {
+            let (reduced, _) = image.reduce(statistics, &axes, section, None, ddof, &ONE).unwrap();
+            assert_eq!(reduced.axes, kept);
+            assert_eq!(reduced.values.len(), statistics.len());
+            for (statistic, values) in statistics.iter().zip(&reduced.values) {
+                for (output, expected) in expected.iter().enumerate() {
+                    expected.check_output(*statistic, ddof, values, output);
+                }
+                let length = match values {
+                    tachyfits::Values::Integers(values) => values.len(),
+                    tachyfits::Values::Floats(values) => values.len(),
+                };
+                assert_eq!(length, expected.len());
+            }
+        }
+    }
+}
+
+/// Counts from the edges, one comparison at a time.
+pub fn check_histogram(histogram: &Histogram, values: impl Iterator<Item = Option<f64>>) {
+    let edges = histogram.range().edges();
+    let bins = edges.len() - 1;
+    let (mut counts, mut below, mut above, mut nan) = (vec![0; bins], 0, 0, 0);
+    for value in values {
+        match value {
+            None => nan += 1,
+            Some(x) if x < edges[0] => below += 1,
+            Some(x) if x > edges[bins] => above += 1,
+            Some(x) => {
+                let bin = (0..bins).find(|&bin| edges[bin] <= x && x < edges[bin + 1]);
+                counts[bin.unwrap_or(bins - 1)] += 1;
+            }
+        }
+    }
+    assert_eq!(histogram.counts(), counts);
+    assert_eq!((histogram.below(), histogram.above(), histogram.nan()), (below, above, nan));
+}
+
+/// A range for a histogram: around the pixels or anywhere.
+pub fn any_histogram(picture: &Picture) -> ((f64, f64), usize) {
+    let mut numbers = Numbers(picture.seed ^ 1);
+    let ranges =
+        [(-3.0, 0.7), (-3.0, 4.0), (0.0, 4.0), (0.0, 0.7), (-2000.0, 4000.0), (-1e19, 3e19)];
+    let (low, width) = ranges[numbers.below(6) as usize];
+    let bins = 1 + numbers.below(9) as usize;
+    ((low, low + width), bins)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn statistics_of_a_section(picture in pictures(true)) {
+        let image = picture.image();
+        let section = picture.section(&image);
+        let (_, pixels) = outputs(&picture, &section, &vec![true; picture.axes.len()], |_| true);
+        let expected = Expected::of(&pixels[0]);
+        let (stats, _) = image.stats(&section, None, &ONE).unwrap();
+        assert_eq!(stats.len(), 1);
+        expected.check(&stats[0]);
+        let (total, report) = image.total(&section, &ONE).unwrap();
+        assert_eq!((total.count, total.nan), (expected.count, expected.nan));
+        assert_eq!(total.sum.value().to_bits(), stats[0].sum.value().to_bits());
+        prop_assert!(report.bytes >= section.pixels() * picture.bitpix.unsigned_abs() / 8);
+    }
+
+    #[test]
+    fn reductions_along_any_axes(picture in pictures(true)) {
+        let image = picture.image();
+        check_reductions(&picture, &image, &picture.section(&image));
+    }
+
+    #[test]
+    fn histograms_of_a_section(picture in pictures(true)) {
+        let image = picture.image();
+        let section = picture.section(&image);
+        let (range, bins) = any_histogram(&picture);
+        let (histogram, _) = image.histogram(range, bins, &section, None, &ONE).unwrap();
+        check_histogram(
+            &histogram,
+            walk(&picture.axes, &section).into_iter().map(|(_, pixel)| picture.value(pixel)),
+        );
+    }
+}
+
+#[test]
+fn an_image_without_pixels_has_none_to_reduce() {
+    for axes in [vec![], vec![0], vec![3, 0, 2], vec![1 << 40, 1 << 40, 0]] {
+        let image = crate::common::image(crate::common::fits(16, &axes, &[], &[]));
+        let whole = image.whole();
+        assert_eq!(whole.pixels(), 0);
+        let (stats, _) = image.stats(&whole, None, &ONE).unwrap();
+        Expected::of(&Vec::new()).check(&stats[0]);
+        let all: Vec<usize> = (0..axes.len()).collect();
+        let (reduced, _) = image.reduce(Statistic::ALL, &all, &whole, None, 0, &ONE).unwrap();
+        assert_eq!(reduced.axes, []);
+        for (statistic, values) in Statistic::ALL.iter().zip(&reduced.values) {
+            Expected::of(&Vec::new()).check_output(*statistic, 0, values, 0);
+        }
+    }
+    let image = crate::common::image(crate::common::fits(16, &[3, 0, 2], &[], &[]));
+    let (reduced, _) = image.reduce(Statistic::ALL, &[1], &image.whole(), None, 0, &ONE).unwrap();
+    assert_eq!(reduced.axes, [3, 2]);
+    let (mean, _) = image
+        .moment(1, 1, tachyfits::Coordinates { values: &[], width: 1.0 }, &image.whole(), &ONE)
+        .unwrap();
+    assert!(mean.len() == 6 && mean.iter().all(|x| x.is_nan()));
+}

@@ -1,0 +1,210 @@
+//! Regions: their spans against their definition, their definition against exact geometry, and what is computed in them.
+
+use proptest::prelude::*;
+use tachyfits::{Region, RowSpan, Statistic};
+
+use crate::common::Numbers;
+use crate::model::Expected;
+use crate::picture::{Picture, pictures, walk};
+use crate::reductions::{ONE, any_histogram, check_histogram, combinations, marks, outputs};
+
+/// A number near an image of this size: a pixel, a border between pixels, anything, seldom far away or next to nothing.
+fn coordinate(numbers: &mut Numbers, size: u64) -> f64 {
+    let near = numbers.below(2 * size + 4) as f64 / 2.0 - 1.0;
+    match numbers.below(16) {
+        0 => [1e12, -1e12, 3e5, -7e8][numbers.below(4) as usize],
+        1 => [1e-300, -1e-17, 1e-80, 0.1][numbers.below(4) as usize],
+        2..6 => near + numbers.below(1000) as f64 / 1000.0,
+        _ => near,
+    }
+}
+
+fn any_region(numbers: &mut Numbers, width: u64, height: u64) -> Region {
+    let (x, y) = (coordinate(numbers, width), coordinate(numbers, height));
+    let reach = width.max(height);
+    let mut size = || if numbers.one_in(6) { 0.0 } else { coordinate(numbers, reach).abs() };
+    let (a, b) = (size(), size());
+    match numbers.below(5) {
+        0 => Region::rectangle(x, y, a, b),
+        1 => Region::circle(x, y, a),
+        2 | 3 => {
+            let angle = [0.0, 90.0, -90.0, 30.0, 45.0, 1e-15, 123.4, 720.0, -1e-20];
+            Region::ellipse(x, y, a, b, angle[numbers.below(9) as usize])
+        }
+        _ => Region::polygon(&any_corners(numbers, width, height)),
+    }
+    .unwrap()
+}
+
+/// Corners anywhere, some of them twice, some in line: polygons that cross themselves and fold back.
+fn any_corners(numbers: &mut Numbers, width: u64, height: u64) -> Vec<(f64, f64)> {
+    let mut corners: Vec<(f64, f64)> = Vec::new();
+    for _ in 0..3 + numbers.below(6) {
+        let corner = (coordinate(numbers, width), coordinate(numbers, height));
+        let last = corners.last().copied().unwrap_or(corner);
+        corners.push(match numbers.below(5) {
+            0 => last,
+            1 => (corner.0, last.1),
+            2 => (last.0, corner.1),
+            _ => corner,
+        });
+    }
+    corners
+}
+
+fn check_spans(region: &Region, width: u64, height: u64) {
+    let mut expected: Vec<RowSpan> = Vec::new();
+    for y in 0..height {
+        for x in (0..width).filter(|&x| region.contains(x as f64, y as f64)) {
+            match expected.last_mut() {
+                Some(span) if span.y == y && span.last + 1 == x => span.last = x,
+                _ => expected.push(RowSpan { y, first: x, last: x }),
+            }
+        }
+    }
+    assert_eq!(region.spans(width, height), expected, "{region:?} in {width} x {height}");
+}
+
+/// The even-odd rule in integers, where nothing is rounded.
+fn inside_exactly(corners: &[(i64, i64)], x: i64, y: i64) -> bool {
+    let mut inside = false;
+    for (index, &(x0, y0)) in corners.iter().enumerate() {
+        let (x1, y1) = corners[(index + 1) % corners.len()];
+        let turn = (x1 - x0) * (y - y0) - (x - x0) * (y1 - y0);
+        let between = |a: i64, b: i64, at: i64| a.min(b) <= at && at <= a.max(b);
+        if turn == 0 && between(x0, x1, x) && between(y0, y1, y) {
+            return true;
+        }
+        // The ray to the right meets an edge that has one end above it and the other not.
+        if (y0 > y) != (y1 > y) && (turn < 0) == (y1 < y0) {
+            inside = !inside;
+        }
+    }
+    inside
+}
+
+fn some_regions(picture: &Picture) -> Vec<Region> {
+    let mut numbers = Numbers(picture.seed ^ 2);
+    let count = 1 + numbers.below(4);
+    (0..count).map(|_| any_region(&mut numbers, picture.axes[0], picture.axes[1])).collect()
+}
+
+fn holds(picture: &Picture, region: &Region, pixel: u64) -> bool {
+    let x = pixel % picture.axes[0];
+    let y = pixel / picture.axes[0] % picture.axes[1];
+    region.contains(x as f64, y as f64)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn spans_are_the_pixels_that_a_region_contains(
+        seed in any::<u64>(), width in 1u64..60, height in 1u64..40,
+    ) {
+        let mut numbers = Numbers(seed);
+        for _ in 0..20 {
+            check_spans(&any_region(&mut numbers, width, height), width, height);
+        }
+    }
+
+    #[test]
+    fn polygons_contain_what_exact_geometry_says(
+        corners in prop::collection::vec((-3i64..12, -3i64..12), 3..9),
+    ) {
+        let floats: Vec<_> = corners.iter().map(|&(x, y)| (x as f64, y as f64)).collect();
+        let region = Region::polygon(&floats).unwrap();
+        for (x, y) in (-4..13).flat_map(|y| (-4..13).map(move |x| (x, y))) {
+            let exact = inside_exactly(&corners, x, y);
+            prop_assert_eq!(region.contains(x as f64, y as f64), exact, "({}, {})", x, y);
+        }
+    }
+
+    #[test]
+    fn ellipses_contain_what_exact_geometry_says(
+        x in 0i64..9, y in 0i64..9, a in 1i64..9, b in 1i64..9,
+    ) {
+        let upright = Region::ellipse(x as f64, y as f64, a as f64, b as f64, 0.0).unwrap();
+        let turned = Region::ellipse(x as f64, y as f64, b as f64, a as f64, 90.0).unwrap();
+        for (i, j) in (0..9).flat_map(|j| (0..9).map(move |i| (i, j))) {
+            let exact = ((i - x) * b).pow(2) + ((j - y) * a).pow(2) <= (a * b).pow(2);
+            prop_assert_eq!(upright.contains(i as f64, j as f64), exact);
+            prop_assert_eq!(turned.contains(i as f64, j as f64), exact);
+        }
+    }
+
+    #[test]
+    fn statistics_of_regions(picture in pictures(true)) {
+        prop_assume!(picture.axes.len() >= 2);
+        let (image, regions) = (picture.image(), some_regions(&picture));
+        let section = picture.section(&image);
+        let all = vec![true; picture.axes.len()];
+        let (stats, _) = image.stats(&section, Some(&regions), &ONE).unwrap();
+        prop_assert_eq!(stats.len(), regions.len());
+        for (stats, region) in stats.iter().zip(&regions) {
+            let (_, pixels) =
+                outputs(&picture, &section, &all, |pixel| holds(&picture, region, pixel));
+            Expected::of(&pixels[0]).check(stats);
+            // A region alone has the same bits as among others.
+            let (alone, _) =
+                image.stats(&section, Some(std::slice::from_ref(region)), &ONE).unwrap();
+            prop_assert_eq!(format!("{:?}", alone[0]), format!("{stats:?}"));
+        }
+    }
+
+    #[test]
+    fn reductions_of_regions(picture in pictures(true)) {
+        prop_assume!(picture.axes.len() >= 2);
+        let (image, regions) = (picture.image(), some_regions(&picture));
+        let section = picture.section(&image);
+        for beyond in combinations(picture.axes.len() - 2) {
+            let axes: Vec<_> = beyond.iter().map(|axis| axis + 2).chain([1, 0]).collect();
+            let marks = marks(&axes, picture.axes.len());
+            for statistics in [Statistic::ALL, &[Statistic::Sum, Statistic::Mean]] {
+                let reduced = image.reduce(statistics, &axes, &section, Some(&regions), 1, &ONE);
+                let (reduced, _) = reduced.unwrap();
+                let mut first = 0;
+                for region in &regions {
+                    let (kept, pixels) =
+                        outputs(&picture, &section, &marks, |pixel| holds(&picture, region, pixel));
+                    prop_assert_eq!(&reduced.axes[..], [&kept[..], &[regions.len() as u64]].concat());
+                    for (output, pixels) in pixels.iter().enumerate() {
+                        let expected = Expected::of(pixels);
+                        for (statistic, values) in statistics.iter().zip(&reduced.values) {
+                            expected.check_output(*statistic, 1, values, first + output);
+                        }
+                    }
+                    first += pixels.len();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn histograms_take_a_pixel_of_several_regions_once(picture in pictures(true)) {
+        prop_assume!(picture.axes.len() >= 2);
+        let (image, regions) = (picture.image(), some_regions(&picture));
+        let section = picture.section(&image);
+        let (range, bins) = any_histogram(&picture);
+        let (histogram, _) =
+            image.histogram(range, bins, &section, Some(&regions), &ONE).unwrap();
+        let inside =
+            |pixel: &u64| regions.iter().any(|region| holds(&picture, region, *pixel));
+        let pixels = walk(&picture.axes, &section).into_iter().map(|(_, pixel)| pixel);
+        check_histogram(&histogram, pixels.filter(inside).map(|pixel| picture.value(pixel)));
+    }
+}
+
+#[test]
+fn large_regions_are_found_without_looking_at_every_pixel() {
+    // A row of 2^50 pixels: what was looked at pixel by pixel would not end.
+    let width = 1 << 50;
+    let spans = |region: Result<Region, _>| region.unwrap().spans(width, 1);
+    let whole = |last| [RowSpan { y: 0, first: 0, last }];
+    let most = Region::MOST;
+    assert_eq!(spans(Region::rectangle(0.0, 0.0, most, 1.0)), whole(500_000_000_000));
+    assert_eq!(spans(Region::circle(0.0, 0.0, most)), whole(1_000_000_000_000));
+    assert_eq!(spans(Region::ellipse(0.0, 0.0, most, 0.0, 0.0)), whole(1_000_000_000_000));
+    let corners = [(-most, -1.0), (most, -1.0), (most, 1.0), (-most, 1.0)];
+    assert_eq!(spans(Region::polygon(&corners)), whole(1_000_000_000_000));
+}

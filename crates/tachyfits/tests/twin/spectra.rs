@@ -1,0 +1,82 @@
+//! Moments along any axis: the road of rows, and that of lines where the axis is NAXIS1.
+
+use proptest::prelude::*;
+use tachyfits::Coordinates;
+
+use crate::common::{Numbers, exact_sum};
+use crate::model::{Pixels, check_close};
+use crate::picture::pictures;
+use crate::reductions::{ONE, marks, outputs};
+
+/// Checks a moment of the pixels of an output, whose coordinates are given by their linear index.
+fn check_moment(order: usize, moment: f64, pixels: &Pixels, coordinates: &Coordinates<'_>) {
+    let good: Vec<(f64, f64)> = pixels
+        .iter()
+        .filter_map(|&(position, value)| Some((value?, coordinates.values[position as usize])))
+        .collect();
+    if good.is_empty() {
+        assert!(moment.is_nan());
+        return;
+    }
+    let sum = exact_sum(good.iter().map(|good| good.0));
+    let magnitude: f64 = good.iter().map(|good| good.0.abs()).sum();
+    if order == 0 {
+        let (expected, slack) = (sum * coordinates.width, 1e-13 * magnitude * coordinates.width);
+        check_close(moment, expected, 1e-12, slack.abs(), "moment 0");
+        return;
+    }
+    // Where the intensities all but cancel, rounding decides what the others are.
+    if sum.abs() < 1e-6 * magnitude {
+        return;
+    }
+    if magnitude == 0.0 {
+        assert!(moment.is_nan());
+        return;
+    }
+    let middle = coordinates.values[0];
+    let reach = coordinates.values.iter().fold(0.0f64, |a, u| a.max((u - middle).abs()));
+    let condition = magnitude / sum.abs();
+    let mean = exact_sum(good.iter().map(|(i, u)| i * (u - middle))) / sum;
+    if order == 1 {
+        let slack = 1e-13 * reach * condition;
+        check_close(moment, middle + mean, 1e-13, slack, "moment 1");
+        return;
+    }
+    let square = exact_sum(good.iter().map(|(i, u)| i * (u - middle - mean).powi(2))) / sum;
+    let slack = 1e-12 * (reach * condition).powi(2);
+    if square > slack {
+        check_close(moment * moment, square, 1e-12, slack, "moment 2, squared");
+    } else if square < -slack {
+        assert!(moment.is_nan());
+    } else {
+        assert!(moment.is_nan() || moment * moment <= 2.0 * slack + square.abs());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn moments_along_any_axis(picture in pictures(false)) {
+        let image = picture.image();
+        let section = picture.section(&image);
+        let mut numbers = Numbers(picture.seed ^ 3);
+        for axis in 0..picture.axes.len() {
+            let count = section.ranges()[axis].count;
+            let (start, step) = [(1.42e9, -1.2e4), (-3.0, 0.25), (0.0, 0.0)][numbers.below(3) as usize];
+            // Not equally spaced: any coordinates will do.
+            let uneven = |i: u64| start + step * (i as f64 + (i % 3) as f64 * 0.1);
+            let values: Vec<f64> = (0..count).map(uneven).collect();
+            let coordinates = Coordinates { values: &values, width: step };
+            let reduced = marks(&[axis], picture.axes.len());
+            let (_, expected) = outputs(&picture, &section, &reduced, |_| true);
+            for order in 0..3 {
+                let (moments, _) = image.moment(order, axis, coordinates, &section, &ONE).unwrap();
+                prop_assert_eq!(moments.len(), expected.len());
+                for (&moment, pixels) in moments.iter().zip(&expected) {
+                    check_moment(order, moment, pixels, &coordinates);
+                }
+            }
+        }
+    }
+}
