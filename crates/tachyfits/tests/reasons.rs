@@ -1,0 +1,213 @@
+//! Every reason for which the engine itself refuses: provoked, and its text looked at.
+
+mod common;
+
+use std::process::Command;
+
+use common::{fits, image};
+use tachyfits::{
+    AxisRange, Coordinates, Error, ErrorKind, FitsFile, Image, OpenOptions, OutputPixels, ReadAs,
+    Reason, Refusal, Region, RunOptions, Statistic, error_codes,
+};
+
+/// The variable by which this program tells itself that it was started with an unknown tier.
+const CHILD: &str = "TACHYFITS_TEST_REASONS";
+
+fn options() -> RunOptions<'static> {
+    RunOptions::default()
+}
+
+/// A square of 16-bit pixels.
+fn square() -> Image {
+    image(fits(16, &[4, 4], &[], &[0; 32]))
+}
+
+fn at(first: u64, count: u64, step: i64) -> AxisRange {
+    AxisRange { first, count, step }
+}
+
+/// What provokes a reason, and words that its text must have: of what was expected and of what was found.
+fn provoke(reason: Reason) -> (Error, &'static str, &'static str) {
+    let image = square();
+    let whole = image.whole();
+    match reason {
+        Reason::DataMissing => {
+            let short = fits(16, &[4, 4], &[], &[0; 32])[..2880 + 9].to_vec();
+            let image = common::image(short);
+            let error = image.stats(&image.whole(), None, &options()).unwrap_err();
+            (error, "32 bytes of data", "9 bytes, 4 whole pixels")
+        }
+        Reason::NoSuchHdu => {
+            let bytes = fits(16, &[4], &[], &[0; 8]);
+            let file = FitsFile::from_bytes("made.fits", bytes, &OpenOptions::default()).unwrap();
+            (file.image(3).unwrap_err(), "an HDU from 0 to 0", "3")
+        }
+        Reason::NoSuchAxis => {
+            let reduced = image.reduce(&[Statistic::Sum], &[2], &whole, None, 0, &options());
+            (reduced.unwrap_err(), "an axis from 0 to 1 (0 is NAXIS1)", "2")
+        }
+        Reason::Section => {
+            let error = image.section(&[at(0, 4, 1), at(2, 3, 1)]).unwrap_err();
+            (error, "pixels 0 to 3 of NAXIS2", "3 pixels from 2 in steps of 1")
+        }
+        Reason::Region => {
+            let circle = [Region::circle(1.0, 1.0, 1.0).unwrap()];
+            let statistics = [Statistic::Sum];
+            let reduced = image.reduce(&statistics, &[0], &whole, Some(&circle), 0, &options());
+            (reduced.unwrap_err(), "NAXIS1 and NAXIS2, both reduced", "2 axes")
+        }
+        Reason::Statistic => {
+            ("median".parse::<Statistic>().unwrap_err(), "one of count, nan, sum", "\"median\"")
+        }
+        Reason::HistogramRange => {
+            let error = image.histogram((2.0, 1.0), 5, &whole, None, &options()).unwrap_err();
+            (error, "low < high", "5 bins from 2 to 1")
+        }
+        Reason::Moment => {
+            let coordinates = Coordinates { values: &[1.0, 2.0, 3.0, f64::NAN], width: 1.0 };
+            let error = image.moment(1, 0, coordinates, &whole, &options()).unwrap_err();
+            (error, "one finite coordinate per pixel", "a coordinate of NaN")
+        }
+        Reason::Output => {
+            let mut out = [0.0f32; 15];
+            let out = OutputPixels::Float32(&mut out);
+            let error = image.read(&whole, ReadAs::Float32, out, &options()).unwrap_err();
+            (error, "16 elements", "15 elements")
+        }
+        Reason::PixelKind => {
+            let cards = ["BSCALE  =                  0.5".to_owned()];
+            let scaled = common::image(fits(16, &[4], &cards, &[0; 8]));
+            let error = scaled.read_type(ReadAs::Exact).unwrap_err();
+            (error, "pixels that are not scaled", "BSCALE = 0.5 and BZERO = 0")
+        }
+        Reason::Memory => {
+            // The image is empty, and the mean along its last axis has 2^58 values.
+            let image = common::image(fits(8, &[1 << 30, 1 << 28, 0], &[], &[]));
+            let whole = image.whole();
+            let reduced = image.reduce(&[Statistic::Mean], &[2], &whole, None, 0, &options());
+            (reduced.unwrap_err(), "memory for the result", "2305843009213693952 bytes")
+        }
+        Reason::Tier => unreachable!("provoked in a process of its own"),
+        other => panic!("{other:?} is provoked by nothing"),
+    }
+}
+
+fn refusal(error: Error) -> Refusal {
+    match error {
+        Error::Refused(refusal) => *refusal,
+        other => panic!("another error: {other}"),
+    }
+}
+
+#[test]
+fn every_reason_says_where_what_was_expected_what_was_found_and_what_to_do() {
+    for &reason in Reason::ALL.iter().filter(|&&reason| reason != Reason::Tier) {
+        let (error, expected, found) = provoke(reason);
+        assert_eq!((error.code(), error.kind()), (reason.code(), reason.kind()));
+        let text = error.to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert_eq!(lines[1], format!("hint: {}", reason.hint()));
+        assert!(lines[0].ends_with(&format!("[{}]", reason.code())), "{text}");
+        let refusal = refusal(error);
+        assert!(refusal.expected.contains(expected), "{text}");
+        assert!(refusal.found.contains(found), "{text}");
+        let written = format!("expected {}, found {}", refusal.expected, refusal.found);
+        assert!(lines[0].contains(&written), "{text}");
+        // The name of a statistic is wrong wherever it is used.
+        if reason != Reason::Statistic {
+            let place = if reason == Reason::NoSuchHdu { 3 } else { 0 };
+            assert_eq!((&*refusal.file, refusal.hdu), ("made.fits", Some(place)), "{text}");
+            assert!(lines[0].starts_with(&format!("made.fits: HDU {place} (0-based): ")), "{text}");
+        }
+    }
+}
+
+#[test]
+fn codes_are_listed_once_each() {
+    let rows = error_codes();
+    for reason in Reason::ALL {
+        let row = rows.iter().filter(|row| row.code == reason.code()).collect::<Vec<_>>();
+        assert_eq!(row.len(), 1);
+        assert_eq!((row[0].kind, &*row[0].hint), (reason.kind().as_str(), reason.hint()));
+    }
+    for row in &rows {
+        assert_eq!(rows.iter().filter(|other| other.code == row.code).count(), 1, "{}", row.code);
+        assert!(!row.meaning.is_empty() && !row.hint.is_empty(), "{}", row.code);
+    }
+}
+
+/// Does nothing, unless this program was started with an unknown tier.
+#[test]
+fn an_unknown_tier_in_this_process() {
+    if std::env::var_os(CHILD).is_some() {
+        let image = square();
+        let error = image.stats(&image.whole(), None, &options()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        print!("BEGIN\n{error}\nEND\n");
+    }
+}
+
+#[test]
+fn an_unknown_tier_is_refused() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "an_unknown_tier_in_this_process", "--nocapture"])
+        .env("TACHYFITS_TIER", "sse9")
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let text = text.split_once("BEGIN\n").unwrap().1.split_once("\nEND").unwrap().0;
+    let (first, second) = text.split_once('\n').unwrap();
+    assert!(first.contains("expected one of: scalar"), "{text}");
+    assert!(first.ends_with("found TACHYFITS_TIER=\"sse9\" [tier]"), "{text}");
+    assert_eq!(second, format!("hint: {}", Reason::Tier.hint()));
+}
+
+#[test]
+fn other_requests_that_do_not_fit() {
+    let image = square();
+    let whole = image.whole();
+    let code = |result: Result<_, Error>| result.map(drop).unwrap_err().code();
+    let reduce = |axes: &[usize]| {
+        image.reduce(&[Statistic::Sum], axes, &whole, None, 0, &options()).map(drop)
+    };
+    assert_eq!(code(reduce(&[1, 1])), "no-such-axis");
+    // A section of another image, with more axes or longer ones.
+    let other = common::image(fits(16, &[9, 9], &[], &[0; 162]));
+    for section in [other.whole(), common::image(fits(8, &[2], &[], &[0; 2])).whole()] {
+        assert_eq!(code(image.stats(&section, None, &options()).map(drop)), "section");
+        let region = [Region::circle(0.0, 0.0, 1.0).unwrap()];
+        assert_eq!(code(image.stats(&section, Some(&region), &options()).map(drop)), "section");
+        assert_eq!(code(image.total(&section, &options()).map(drop)), "section");
+        let reduced = image.reduce(&[Statistic::Sum], &[0], &section, None, 0, &options());
+        assert_eq!(code(reduced.map(drop)), "section");
+        let coordinates = Coordinates { values: &[0.0; 9], width: 1.0 };
+        let moment = image.moment(0, 0, coordinates, &section, &options());
+        assert_eq!(code(moment.map(drop)), "section");
+        let mut out = vec![0.0; section.pixels() as usize];
+        let out = OutputPixels::Float64(&mut out);
+        assert_eq!(
+            code(image.read(&section, ReadAs::Float64, out, &options()).map(drop)),
+            "section"
+        );
+    }
+    for [x, y, a] in [[f64::NAN, 0.0, 1.0], [0.0, f64::INFINITY, 1.0], [1e300, 0.0, 1.0]] {
+        assert_eq!(code(Region::circle(x, y, a).map(drop)), "region");
+        assert_eq!(code(Region::rectangle(x, y, a, a).map(drop)), "region");
+        assert_eq!(code(Region::polygon(&[(x, y), (0.0, a), (a, 0.0)]).map(drop)), "region");
+    }
+    assert_eq!(code(Region::ellipse(0.0, 0.0, 1.0, -1.0, 0.0).map(drop)), "region");
+    assert_eq!(code(Region::ellipse(0.0, 0.0, 1.0, 1.0, f64::NAN).map(drop)), "region");
+    assert_eq!(code(Region::polygon(&[(0.0, 0.0), (1.0, 1.0)]).map(drop)), "region");
+    // More rows than a region may have.
+    let tall = common::image(fits(8, &[1, 1 << 50], &[], &[]));
+    let everything = [Region::rectangle(0.0, 0.0, 1e12, 1e12).unwrap()];
+    assert_eq!(code(tall.stats(&tall.whole(), Some(&everything), &options()).map(drop)), "memory");
+    for range in [at(4, 1, 1), at(0, 5, 1), at(3, 2, 1), at(0, 2, -1), at(0, 1, 0), at(5, 0, 1)] {
+        assert_eq!(code(image.section(&[range, at(0, 4, 1)]).map(drop)), "section");
+    }
+    let huge = at(u64::MAX, u64::MAX, i64::MIN);
+    assert_eq!(code(image.section(&[huge, huge]).map(drop)), "section");
+}
