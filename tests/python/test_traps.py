@@ -156,7 +156,7 @@ ERRORS = [
     ("overflow_axes", tf.TachyfitsError, "NAXIS"),
     ("neg_axis", tf.FitsFormatError, "NAXIS1"),
     ("naxis_1000", tf.FitsFormatError, "NAXIS"),
-    ("bzero_string", tf.FitsFormatError, "BZERO"),
+    ("bzero_string", tf.FitsFormatError, "BSCALE|BZERO"),
     ("no_end", tf.FitsFormatError, "END"),
 ]
 
