@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use tachyfits::HduKind;
 
 use crate::buffer::shaped;
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, argument};
 use crate::header::Header;
 use crate::image::Image;
 
@@ -100,6 +100,12 @@ impl Hdu {
     /// FitsFormatError
     ///     Its scaling keywords are no numbers: nobody knows what the pixels mean.
     fn image(&self, py: Python<'_>) -> PyResult<Image> {
+        if self.hdu.axes.is_empty() {
+            let (index, name) = (self.hdu.index, self.file.name());
+            let found = format!("NAXIS = 0 in HDU {index} (0-based) of {name:?}");
+            let hint = "has_image says which HDUs have pixels";
+            return Err(argument(py, "an HDU with pixels", &found, hint));
+        }
         let image = py.detach(|| self.file.image(self.hdu.index)).or_raise(py)?;
         Ok(Image::new(image))
     }

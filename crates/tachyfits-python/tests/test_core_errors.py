@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from astropy.io import fits
 
 from tachyfits import _core
 
@@ -41,6 +42,15 @@ def large(write: Write, tmp_path_factory: pytest.TempPathFactory) -> _core.Image
     return _core.FitsFile.open(path).hdu(0).image()
 
 
+def test_an_hdu_without_axes_has_no_image(tmp_path: Path) -> None:
+    fits.PrimaryHDU().writeto(tmp_path / "a.fits")
+    hdu = _core.FitsFile.open(tmp_path / "a.fits").hdu(0)
+    assert not hdu.has_image
+    with pytest.raises(_core.UsageError, match="NAXIS = 0"):
+        hdu.image()
+
+
+@pytest.mark.filterwarnings("ignore:Invalid 'BLANK' keyword")
 def test_what_describes_the_pixels_warns_too(write: Write, tmp_path: Path) -> None:
     path = write(tmp_path / "a.fits", np.zeros(3, np.float32), BLANK=7)
     (warning,) = _core.FitsFile.open(path).warnings
