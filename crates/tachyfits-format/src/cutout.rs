@@ -190,7 +190,7 @@ impl AxisSelection {
 /// SIMPLE, BITPIX, NAXIS and NAXISn, with the bytes they had where these are right.
 fn mandatory(hdu: &Hdu, section: &Section, source: &[Card]) -> Result<Vec<Card>, FormatError> {
     let make = |old: &str, new: &str, value: Value, comment: &str| -> Result<Card, FormatError> {
-        let found = source.iter().find(|card| card.keyword() == old && card.value().is_some());
+        let found = hdu.header.position(old).map(|at| &source[at]);
         let comment = found.map(Card::comment).filter(|text| !text.is_empty()).unwrap_or(comment);
         let card = Card::new(new, value, comment)?;
         // Keyword and value, up to the end of the fixed format.

@@ -210,12 +210,14 @@ impl Structure {
         } else {
             counted.iter().try_fold(1u128, |size, &axis| size.checked_mul(u128::from(axis)))
         };
-        let bytes = elements
+        let group = elements
             .and_then(|elements| elements.checked_add(u128::from(self.pcount)))
-            .and_then(|group| group.checked_mul(u128::from(self.gcount)))
             .and_then(|numbers| numbers.checked_mul(self.stored.bytes() as u128));
+        let bytes = group.and_then(|group| group.checked_mul(u128::from(self.gcount)));
+        // GCOUNT = 0 must not hide a group whose size would overflow.
+        let largest = bytes.max(group);
         match bytes {
-            Some(bytes) if bytes <= u128::from(limits.max_data_bytes) => Ok(bytes as u64),
+            Some(bytes) if largest <= Some(u128::from(limits.max_data_bytes)) => Ok(bytes as u64),
             _ => {
                 let axes: Vec<String> = self.axes.iter().map(u64::to_string).collect();
                 let bits = self.stored.bitpix();

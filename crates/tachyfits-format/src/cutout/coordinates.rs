@@ -13,7 +13,7 @@
 //! IRAF's l = LTM · p + LTV gives the pixel l of the file from that of its ancestor. Taking every
 //! step-th pixel divides row n of LTM by the step; LTV' = (LTV - first - 1) / step + 1.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Section;
 use crate::card::Card;
@@ -28,6 +28,8 @@ pub(super) struct Coordinates<'a> {
     header: &'a Header,
     section: &'a Section<'a>,
     descriptions: Vec<Description>,
+    /// The largest new number of an axis in each.
+    most_axes: HashMap<char, usize>,
     /// The keywords of axes that have a card.
     present: HashSet<AxisName>,
     /// The axis whose pixels ALTRPIX counts.
@@ -41,7 +43,13 @@ impl<'a> Coordinates<'a> {
         let present = valued.filter_map(|card| AxisName::parse(card.keyword())).collect();
         let descriptions = Description::all(header)?;
         let spectral = spectral_axis(header, section.axes.len());
-        let coordinates = Coordinates { header, section, descriptions, present, spectral };
+        let most = |one: &Description| {
+            let numbers = one.axes.iter().map(|&axis| section.number(axis));
+            (one.letter, numbers.max().unwrap_or(0))
+        };
+        let most_axes = descriptions.iter().map(most).collect();
+        let coordinates =
+            Coordinates { header, section, descriptions, most_axes, present, spectral };
         coordinates.refuse_coupled_ancestors()?;
         Ok(coordinates)
     }
@@ -51,7 +59,7 @@ impl<'a> Coordinates<'a> {
     pub fn numbers_of_axes(&self) -> Result<Vec<Card>, FormatError> {
         let mut cards = Vec::new();
         for description in self.descriptions.iter().filter(|one| one.wcsaxes.is_none()) {
-            let most = self.most_axes(description);
+            let most = self.most_axes[&description.letter];
             if !self.section.keeps_all() && most > self.section.kept {
                 let keyword = with_letter("WCSAXES", description.letter);
                 cards.push(Card::new(&keyword, most, "axes with coordinates")?);
@@ -202,16 +210,11 @@ impl<'a> Coordinates<'a> {
     /// WCSAXES is at least the largest number of an axis.
     fn wcsaxes(&self, card: &Card, letter: char) -> Result<Card, FormatError> {
         let declared = self.description(letter).and_then(|description| description.wcsaxes);
-        let most = self.description(letter).map_or(0, |description| self.most_axes(description));
+        let most = self.most_axes.get(&letter).copied().unwrap_or(0);
         if self.section.keeps_all() || declared.is_none_or(|declared| declared >= most) {
             return Ok(card.clone());
         }
         Card::new(&with_letter("WCSAXES", letter), most, card.comment())
-    }
-
-    fn most_axes(&self, description: &Description) -> usize {
-        let numbers = description.axes.iter().map(|&axis| self.section.number(axis));
-        numbers.max().unwrap_or(0)
     }
 
     fn description(&self, letter: char) -> Option<&Description> {

@@ -95,6 +95,14 @@ fn rule_02_products_of_many_axes_do_not_wrap() {
     let counts = extension("FOREIGN", 8, &[3], [largest, largest], &NONE);
     let file = [empty_primary(&NONE), counts].concat();
     assert_eq!(walk(&file).error().code(), Code::DataTooLarge);
+    // No groups, but of a size that would overflow.
+    let none = [
+        "GROUPS  =                    T",
+        "PCOUNT  =                    0",
+        "GCOUNT  =                    0",
+    ];
+    assert_eq!(walk(&primary(8, &[0, 1 << 40, 1 << 40], &none)).error().code(), Code::DataTooLarge);
+    assert_eq!(first(&primary(8, &[0, 1 << 40], &none)).random_groups().unwrap().group_count, 0);
 }
 
 #[test]
