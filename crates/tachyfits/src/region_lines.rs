@@ -15,9 +15,9 @@ const TASK_PIXELS: u64 = 1 << 17;
 const TASK_LINES: usize = 1024;
 /// The most planes of a task.
 const TASK_PLANES: u64 = 64;
-/// The most rows, and the most lines, of the regions of a request: 4 million, far beyond real images, whose lines take
-/// some 200 MB.
-const MOST_LINES: usize = 1 << 22;
+/// The most rows, and the most lines, of the regions of a request: a million, beyond real images, whose lines take some
+/// 40 MB.
+const MOST_LINES: usize = 1 << 20;
 
 /// One line of one region in the first plane.
 #[derive(Clone, Copy, Debug)]
@@ -129,11 +129,15 @@ fn plane_lines(
         })?;
         let region = if union { 0 } else { number };
         let size = image.pixel_bytes().size;
-        whole.iter().for_each(|&(stretch, position)| {
+        for (stretch, position) in whole {
+            let more = stretch.count.div_ceil(line_pixels(stretch.stride, size));
+            if lines.len() as u64 + more > MOST_LINES as u64 {
+                return Err(too_many(image));
+            }
             split(stretch, size, |stretch, before| {
                 lines.push(PlaneLine { region, stretch, position: position + before });
             });
-        });
+        }
     }
     lines.sort_by_key(|line| (line.position / columns.count.max(1), line.region, line.position));
     Ok(lines)
@@ -165,7 +169,7 @@ fn for_each_span(
 }
 
 fn too_many(image: &Image) -> Error {
-    let expected = format!("at most {MOST_LINES} rows and spans in a region");
+    let expected = format!("regions of at most {MOST_LINES} rows and spans");
     image.refused(Reason::Memory, expected, "more")
 }
 
