@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from astropy.io import fits
+from astropy.units import Unit
 
 import tachyfits as tf
 from conftest import SHARED
@@ -127,7 +128,10 @@ def test_headers_are_astropys(name: str) -> None:
         for mine in ours:
             header = fits.getheader(path_of(name), mine.index)
             for keyword in set(header) - {"COMMENT", "HISTORY", ""}:
-                value = header[keyword]
+                try:
+                    value = header[keyword]
+                except fits.VerifyError:
+                    continue  # a card that astropy cannot read
                 if isinstance(value, fits.card.Undefined):
                     value = None
                 found = mine.header[keyword]
@@ -154,13 +158,13 @@ def test_statistics_are_numpys(name: str) -> None:
                 assert np.isnan(stats.mean)
                 continue
             long = good.astype(np.longdouble)
-            assert stats.sum == pytest.approx(
-                float(long.sum()), rel=1e-14, abs=1e-15 * float(np.abs(long).sum())
-            )
-            assert stats.mean == pytest.approx(float(long.mean()), rel=1e-12)
-            assert stats.rms == pytest.approx(float(np.sqrt((long**2).mean())), rel=1e-12)
-            spread = float(np.sqrt(((long - long.mean()) ** 2).mean()))
-            assert stats.std == pytest.approx(spread, rel=1e-12)
+            size = float(np.abs(long[np.isfinite(long)]).sum())
+            np.testing.assert_allclose(stats.sum, float(long.sum()), rtol=1e-14, atol=1e-15 * size)
+            np.testing.assert_allclose(stats.mean, float(long.mean()), rtol=1e-12)
+            np.testing.assert_allclose(stats.rms, float(np.sqrt((long**2).mean())), rtol=1e-12)
+            with np.errstate(invalid="ignore"):
+                spread = float(np.sqrt(((long - long.mean()) ** 2).mean()))
+            np.testing.assert_allclose(stats.std, spread, rtol=1e-12)
             assert (stats.min, stats.max) == (good.min(), good.max())
             assert stats.min_position == np.unravel_index(np.nanargmin(values), values.shape)
             assert stats.max_position == np.unravel_index(np.nanargmax(values), values.shape)
@@ -179,6 +183,11 @@ def test_cutouts_keep_the_world(name: str, tmp_path: Path) -> None:
             with tf.open(path) as again:
                 cut = again[0]
                 np.testing.assert_array_equal(cut[...], mine[index])
+                if not any(k.startswith("CTYPE") for k in mine.header):
+                    continue  # no coordinates to keep
+                _compare_reference_pixels(mine, cut, index)
+                if "FREQ-OHEL" in mine.header.values():
+                    continue  # astropy refuses this old type
                 here = np.tile([[0.0], [1.0]], mine.ndim)
                 here = np.minimum(here, np.array(cut.shape[::-1]) - 1)
                 there = [
@@ -191,6 +200,13 @@ def test_cutouts_keep_the_world(name: str, tmp_path: Path) -> None:
                     rtol=1e-11,
                     atol=1e-9,
                 )
+
+
+def _compare_reference_pixels(image: tf.Image, cut: tf.Image, index: tuple[slice, ...]) -> None:
+    for axis, piece in enumerate(reversed(index), 1):
+        if f"CRPIX{axis}" in image.header:
+            expected = (image.header[f"CRPIX{axis}"] - 1 - piece.start) / piece.step + 1
+            assert cut.header[f"CRPIX{axis}"] == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("name", CUBES)
@@ -219,7 +235,9 @@ def test_spectra_and_moments_of_real_cubes(name: str) -> None:
             expected = np.nanmean(values[:, mask], axis=1)
         np.testing.assert_allclose(spectrum.values, expected, rtol=1e-11, atol=1e-12)
         world = image.wcs.sub(["spectral"]).pixel_to_world_values(np.arange(len(spectrum)))
-        np.testing.assert_allclose(spectrum.axis.values, world, rtol=1e-9)
+        # astropy gives SI units, the axis is in the header's own.
+        si = Unit(spectrum.axis.unit).to("m/s")
+        np.testing.assert_allclose(spectrum.axis.values * si, world, rtol=1e-9)
         total = np.nansum(values, axis=0)
         total[np.isnan(values).all(axis=0)] = np.nan
         width = abs(spectrum.axis.values[1] - spectrum.axis.values[0])
