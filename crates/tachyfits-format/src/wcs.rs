@@ -311,7 +311,7 @@ pub(crate) fn coordinate_type(ctype: &str) -> &str {
     ctype.trim().split('-').next().unwrap_or_default()
 }
 
-/// A longitude or latitude (Sect. 8.3, Table 23 of it, and `HPLN` and `HPLT` of the Sun).
+/// A longitude or latitude (Sect. 8.3; `HPLN` and `HPLT` are those of the Sun).
 pub(crate) fn is_celestial(ctype: &str) -> bool {
     let name = coordinate_type(ctype);
     matches!(name, "RA" | "DEC")
