@@ -122,7 +122,7 @@ reasons! {
         hint "give one start, count and step per axis that stay within the axis; the step is not 0";
     Region = "region", Usage,
         "A region is no region, or cannot be used here.",
-        hint "sizes are positive and numbers finite; regions need both sky axes, the first two, among those reduced";
+        hint "sizes are 0 or more, numbers finite and at most 1e12; regions need NAXIS1 and NAXIS2 among the axes reduced";
     Statistic = "statistic", Usage,
         "There is no statistic of this name.",
         hint "use one of: count, nan, sum, mean, rms, std, min, max, min_position, max_position";
@@ -131,7 +131,7 @@ reasons! {
         hint "give low < high, both finite, and between 1 and 16777216 bins";
     Moment = "moment", Usage,
         "A moment cannot be computed with these coordinates.",
-        hint "the order is 0, 1 or 2; give one finite coordinate per pixel along the axis";
+        hint "the order is 0, 1 or 2; give one finite coordinate per pixel along the axis, and a finite width";
     Output = "output", Usage,
         "The array to read into has another size than the section.",
         hint "make the array as large as the section, of the type that is read";
@@ -142,8 +142,8 @@ reasons! {
         "TACHYFITS_TIER names no vector tier of this machine.",
         hint "unset TACHYFITS_TIER to let tachyfits choose";
     Memory = "memory", Limit,
-        "The result does not fit in memory.",
-        hint "reduce more axes, or ask for a smaller section";
+        "The result, or the regions, do not fit in memory.",
+        hint "reduce more axes, or ask for a smaller section or smaller regions";
 }
 
 impl Error {

@@ -75,7 +75,25 @@ impl Image {
         Section::whole(self.axes())
     }
 
-    /// A section: one range per axis, in FITS order.
+    /// A section: one range per axis, in FITS order, of 0-based pixels.
+    ///
+    /// ```
+    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
+    /// #     "NAXIS   =                    1", "NAXIS1  =                    5", "END"];
+    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// # bytes.resize(2880, b' ');
+    /// # bytes.extend([0, 10, 20, 30, 40]);
+    /// # bytes.resize(5760, 0);
+    /// use tachyfits::{AxisRange, FitsFile, OpenOptions, OutputPixels, ReadAs, RunOptions};
+    /// // Five pixels: 0 10 20 30 40.
+    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let backwards = image.section(&[AxisRange { first: 4, count: 3, step: -2 }])?;
+    /// let mut pixels = [0.0; 3];
+    /// let out = OutputPixels::Float64(&mut pixels);
+    /// image.read(&backwards, ReadAs::Float64, out, &RunOptions::default())?;
+    /// assert_eq!(pixels, [40.0, 20.0, 0.0]);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Reason::Section`] unless every pixel is within the image.

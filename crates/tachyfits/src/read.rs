@@ -64,7 +64,8 @@ impl Image {
         }
     }
 
-    /// Reads a section.
+    /// Reads a section into `out`: one element per pixel, the section's first axis the fastest, in the machine's byte
+    /// order.
     ///
     /// NaN payloads and -0.0 arrive bit for bit where nothing is scaled and the type stays the same.
     ///

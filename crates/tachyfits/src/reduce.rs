@@ -29,11 +29,33 @@ pub struct Reduced {
 }
 
 impl Image {
-    /// The full statistics of a section, or of each region in every plane of it. Positions are linear indices within the
-    /// section.
+    /// The full statistics of the physical values of a section, or of each region: one state, or one per region. A region
+    /// takes its pixels in every plane of NAXIS1 and NAXIS2 that the section has, those of the section only. NaN and
+    /// BLANK are counted in `nan` and otherwise ignored. Positions are linear indices within the section, whose first
+    /// axis is the fastest, whether there are regions or not.
+    ///
+    /// ```
+    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
+    /// #     "NAXIS   =                    2", "NAXIS1  =                    3", "NAXIS2  =                    2",
+    /// #     "BLANK   =                    9", "END"];
+    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// # bytes.resize(2880, b' ');
+    /// # bytes.extend([1, 9, 3, 4, 5, 9]);
+    /// # bytes.resize(5760, 0);
+    /// use tachyfits::{FitsFile, OpenOptions, Region, RunOptions};
+    /// // 3 by 2 pixels: 1 BLANK 3 and 4 5 BLANK.
+    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let right = Region::rectangle(2.0, 0.5, 0.0, 1.0)?;
+    /// let (stats, _) = image.stats(&image.whole(), Some(&[right]), &RunOptions::default())?;
+    /// assert_eq!((stats[0].count, stats[0].nan, stats[0].mean()), (1, 1, 3.0));
+    /// assert_eq!(stats[0].max.unwrap().position, 2);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// If the file is too short or cannot be read, or a region is asked for where there is no plane.
+    /// [`Reason::DataMissing`] if the file is too short, an [`Error::Io`] if it cannot be read or the run is cancelled,
+    /// [`Reason::Region`] where there is no plane for a region, [`Reason::Section`] for a section that does not lie
+    /// within this image, [`Reason::Memory`] for regions of too many rows, [`Reason::Tier`].
     pub fn stats(
         &self,
         section: &Section,
@@ -48,7 +70,8 @@ impl Image {
         Ok((states, report))
     }
 
-    /// Count and sum of a section: the cheapest pass over the pixels.
+    /// Count and sum of the physical values of a section, NaN and BLANK left out: the cheapest pass over the pixels. The
+    /// sum has the bits of that of [`Image::stats`].
     ///
     /// # Errors
     /// As [`Image::stats`].
@@ -104,10 +127,31 @@ impl Image {
         }
     }
 
-    /// Reduces axes (0 is NAXIS1) by statistics. With regions, both axes of the plane must be among those reduced, and
-    /// the result has an axis more. Positions are linear indices among the pixels that are reduced.
+    /// Reduces axes (0 is NAXIS1) by statistics of the physical values, NaN and BLANK ignored. With regions, both axes of
+    /// the plane must be among those reduced, and the result has an axis more, the last one. `ddof` is for
+    /// [`Statistic::Std`]. Positions are linear indices among the pixels of the section that are reduced, the first
+    /// reduced axis the fastest.
     ///
-    /// Where nothing is good, counts and sums are 0 and the others NaN.
+    /// Where nothing is good, counts and sums are 0, positions -1 and the others NaN.
+    ///
+    /// ```
+    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
+    /// #     "NAXIS   =                    2", "NAXIS1  =                    3", "NAXIS2  =                    2", "END"];
+    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// # bytes.resize(2880, b' ');
+    /// # bytes.extend([1, 2, 3, 4, 5, 60]);
+    /// # bytes.resize(5760, 0);
+    /// use tachyfits::{FitsFile, OpenOptions, RunOptions, Statistic, Values};
+    /// // 3 by 2 pixels: 1 2 3 and 4 5 60.
+    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let statistics = [Statistic::Mean, Statistic::MaxPosition];
+    /// let (reduced, _) =
+    ///     image.reduce(&statistics, &[0], &image.whole(), None, 0, &RunOptions::default())?;
+    /// assert_eq!(reduced.axes, [2]);
+    /// assert_eq!(reduced.values[0], Values::Floats(vec![2.0, 23.0]));
+    /// assert_eq!(reduced.values[1], Values::Integers(vec![2, 2]));
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Image::stats`]; [`Reason::NoSuchAxis`]; [`Reason::Memory`] when the result does not fit.

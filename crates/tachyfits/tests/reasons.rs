@@ -59,6 +59,15 @@ fn provoke(reason: Reason) -> (Error, &'static str, &'static str) {
         Reason::Statistic => {
             ("median".parse::<Statistic>().unwrap_err(), "one of count, nan, sum", "\"median\"")
         }
+        other => provoke_with_pixels(other),
+    }
+}
+
+/// The reasons to refuse what is to be done with the pixels.
+fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
+    let image = square();
+    let whole = image.whole();
+    match reason {
         Reason::HistogramRange => {
             let error = image.histogram((2.0, 1.0), 5, &whole, None, &options()).unwrap_err();
             (error, "low < high", "5 bins from 2 to 1")
@@ -87,7 +96,6 @@ fn provoke(reason: Reason) -> (Error, &'static str, &'static str) {
             let reduced = image.reduce(&[Statistic::Mean], &[2], &whole, None, 0, &options());
             (reduced.unwrap_err(), "memory for the result", "2305843009213693952 bytes")
         }
-        Reason::Tier => unreachable!("provoked in a process of its own"),
         other => panic!("{other:?} is provoked by nothing"),
     }
 }

@@ -44,7 +44,7 @@ impl Picture {
     pub fn new(kind: usize, axes: &[u64], scaled: bool, infinite: bool, seed: u64) -> Picture {
         let (bitpix, offset, _) = KINDS[kind];
         let mut numbers = Numbers(seed);
-        let blank = (bitpix > 0 && numbers.one_in(2)).then(|| match bitpix {
+        let blank = (bitpix > 0 && numbers.one_in(2)).then_some(match bitpix {
             8 => 200,
             16 => -32768,
             32 => 7,
@@ -187,7 +187,7 @@ pub fn pictures(infinite: bool) -> impl Strategy<Value = Picture> {
         // Long axes in small company only.
         while axes.iter().product::<u64>() > 3000 {
             let longest = axes.iter().position(|axis| Some(axis) == axes.iter().max()).unwrap();
-            axes[longest] = axes[longest] / 2;
+            axes[longest] /= 2;
         }
         axes
     });

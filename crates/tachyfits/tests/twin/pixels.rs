@@ -145,7 +145,7 @@ proptest! {
         let (_, data) = bytes.split_at(file.hdus()[0].data_offset as usize);
         prop_assert_eq!(&data[..expected.len()], &expected[..]);
         prop_assert!(data[expected.len()..].iter().all(|&byte| byte == 0));
-        prop_assert!(bytes.len() % BLOCK == 0 && data.len() - expected.len() < BLOCK);
+        prop_assert!(bytes.len().is_multiple_of(BLOCK) && data.len() - expected.len() < BLOCK);
         let kept: Vec<u64> = (0..counts.len())
             .filter(|axis| !dropped.contains(axis))
             .map(|axis| counts[axis])
