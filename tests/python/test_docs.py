@@ -98,7 +98,7 @@ def test_programs_in_the_examples_folder(program: Path, folder: Path) -> None:
     assert done.stdout
     if program.name == "whole_from_parts.py":
         parts, whole = (line.split(": ")[1] for line in done.stdout.splitlines())
-        numbers = [re.findall(r"[-0-9.e]+", text) for text in (parts, whole)]
+        numbers = [re.findall(r"-?\d[-+0-9.e]*", text) for text in (parts, whole)]
         assert [float(n) for n in numbers[0][:2]] == pytest.approx(
             [float(n) for n in numbers[1][:2]], rel=1e-13
         )

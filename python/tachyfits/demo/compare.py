@@ -53,8 +53,6 @@ HEADING = ("result", "truth", "found", "difference", "allowed", "unit", "", "cos
 
 #: Where the rotation is measured: radius in kpc of a circle on the receding major axis.
 PLACE_KPC = 5.0
-#: Channels without emission, for the noise.
-FREE = slice(0, 20)
 
 
 def galaxy_plan(galaxy: Galaxy) -> Plan:
@@ -77,7 +75,7 @@ def compare(image: tf.Image, truth: Truth, plan: Plan, found: Measured, folder: 
     """Return every result beside the truth."""
     return [
         *_pixels(truth, found),
-        _noise(image, truth.galaxy, found),
+        _noise(image, truth.galaxy, plan, found),
         *_disc(truth.galaxy, found),
         _picture(truth, plan, found),
         _rotation(truth.galaxy, plan, found),
@@ -99,9 +97,10 @@ def _pixels(truth: Truth, found: Measured) -> list[Line]:
     ]
 
 
-def _noise(image: tf.Image, galaxy: Galaxy, found: Measured) -> Line:
+def _noise(image: tf.Image, galaxy: Galaxy, plan: Plan, found: Measured) -> Line:
     """Compare the scatter of channels without emission. Noise of a beam has one value per beam."""
-    free = found.run("noise", image, lambda: image.stats(np.s_[FREE]))
+    quiet = slice(0, plan.channels.start // 2)
+    free = found.run("noise", image, lambda: image.stats(np.s_[quiet]))
     independent = free.count / galaxy.beam_pixels
     allowed = SIGMAS * galaxy.noise / np.sqrt(2 * independent)
     return Line("noise", galaxy.noise, free.std, allowed, "Jy/beam", found.cost("noise"))

@@ -115,7 +115,8 @@ class Galaxy:
     def on_major_axis(self, radius: float) -> tuple[float, float]:
         """Return the pixel (x, y), 0-based, on the receding side of the major axis."""
         turn, pixels = np.deg2rad(self.position_angle), radius / self.kpc_per_pixel
-        return self.centre - pixels * np.sin(turn), self.centre + pixels * np.cos(turn)
+        x, y = self.centre - pixels * np.sin(turn), self.centre + pixels * np.cos(turn)
+        return float(x), float(y)
 
     def header(self) -> Header:
         """Return the header of the cube, in SI units and degrees."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tachyfits._errors import usage
+from tachyfits._regions import Polygon
 from tachyfits._results import Spectrum
 from tachyfits.plot._figure import LINE_COLOURS, new_figure, style, with_unit
 
@@ -89,4 +90,11 @@ def _shown_as(spectrum: Spectrum) -> tuple[str, float]:
 
 
 def _region_text(spectrum: Spectrum) -> str:
-    return "" if spectrum.region is None else repr(spectrum.region)
+    """Return a region in a few characters; its places need no more digits than a plot shows."""
+    region = spectrum.region
+    if region is None:
+        return ""
+    if isinstance(region, Polygon):
+        return f"polygon of {len(region.vertices)} vertices"
+    numbers = ", ".join(f"{value:.4g}" for value in vars(region).values())
+    return f"{type(region).__name__.lower()} {numbers}"
