@@ -38,7 +38,7 @@ pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, out: &mut [u8]) {
 }
 
 /// A float type that values can be decoded to.
-trait Float: Copy {
+pub(crate) trait Float: Copy {
     fn values<S: Source>(source: &S, bytes: &[u8], out: &mut [Self]);
 }
 
@@ -69,7 +69,7 @@ impl<F: Float> Visitor for ToFloats<'_, F> {
     }
 }
 
-struct FloatKernel<'a, S, F> {
+pub(crate) struct FloatKernel<'a, S, F> {
     bytes: &'a [u8],
     source: S,
     out: &'a mut [F],
@@ -84,7 +84,7 @@ impl<S: Source, F: Float> Kernel for FloatKernel<'_, S, F> {
     }
 }
 
-struct NativeKernel<'a, P> {
+pub(crate) struct NativeKernel<'a, P> {
     bytes: &'a [u8],
     out: &'a mut [u8],
     pixel: PhantomData<P>,
@@ -95,9 +95,10 @@ impl<P: Pixel> Kernel for NativeKernel<'_, P> {
 
     #[inline(always)]
     fn run(self) {
-        let pixels = self.bytes.chunks_exact(P::BYTES);
-        for (pixel, out) in pixels.zip(self.out.chunks_exact_mut(P::BYTES)) {
-            P::read_big_endian(pixel).store_native(out);
+        let bytes = &self.bytes[..self.out.len()];
+        for at in 0..self.out.len() / P::BYTES {
+            let pixel = at * P::BYTES..(at + 1) * P::BYTES;
+            P::read_big_endian(&bytes[pixel.clone()]).store_native(&mut self.out[pixel]);
         }
     }
 }

@@ -10,9 +10,9 @@ use crate::source::{Encoding, Source, Visitor};
 
 /// Accumulators of [`LANES`] lanes.
 pub(crate) trait Accumulator: Copy {
-    /// Takes sixteen pixels, NaN where undefined. Must be `#[inline(always)]`, with one loop per statistic:
+    /// Takes up to sixteen pixels, the first into lane 0. Must be `#[inline(always)]`, with one loop per statistic:
     /// interleaved per pixel, the compiler gives up on vectors for some tiers.
-    fn step(&mut self, x: &[f64; LANES]);
+    fn step(&mut self, x: &[f64]);
 }
 
 /// Folds the pixels of `bytes` into `accumulator`.
@@ -39,11 +39,15 @@ impl<A: Accumulator> Visitor for Fold<'_, A> {
         let bytes = &self.bytes[..self.bytes.len() - rest.len()];
         let kernel = FoldKernel { bytes, source, accumulator: self.accumulator };
         let accumulator = isa::dispatch(self.tier, kernel);
-        if rest.is_empty() { accumulator } else { fold_tail(source, rest, accumulator) }
+        if rest.is_empty() {
+            return accumulator;
+        }
+        fold_tail(&source.tail(rest)[..rest.len() / S::BYTES], accumulator)
     }
 }
 
-struct FoldKernel<'a, S, A> {
+/// The loop over bytes.
+pub(crate) struct FoldKernel<'a, S, A> {
     bytes: &'a [u8],
     source: S,
     accumulator: A,
@@ -62,9 +66,36 @@ impl<S: Source, A: Accumulator> Kernel for FoldKernel<'_, S, A> {
     }
 }
 
+/// Folds pixels that are decoded already: the same order, the same bits.
+pub(crate) fn fold_decoded<A: Accumulator>(values: &[f64], tier: Tier, accumulator: A) -> A {
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    let accumulator = isa::dispatch(tier, DecodedKernel { chunks, accumulator });
+    if rest.is_empty() { accumulator } else { fold_tail(rest, accumulator) }
+}
+
+/// The loop over decoded pixels.
+pub(crate) struct DecodedKernel<'a, A> {
+    chunks: &'a [[f64; LANES]],
+    accumulator: A,
+}
+
+impl<A: Accumulator> Kernel for DecodedKernel<'_, A> {
+    type Output = A;
+
+    #[inline(always)]
+    fn run(self) -> A {
+        let mut accumulator = self.accumulator;
+        for chunk in self.chunks {
+            accumulator.step(chunk);
+        }
+        accumulator
+    }
+}
+
+/// Takes the last pixels, fewer than a chunk.
 #[inline(never)]
-fn fold_tail<S: Source, A: Accumulator>(source: S, rest: &[u8], mut accumulator: A) -> A {
-    accumulator.step(&source.tail(rest));
+pub(crate) fn fold_tail<A: Accumulator>(rest: &[f64], mut accumulator: A) -> A {
+    accumulator.step(rest);
     accumulator
 }
 

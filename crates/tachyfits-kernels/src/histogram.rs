@@ -18,6 +18,8 @@ pub struct HistogramRange {
     density: f64,
     /// For each slot the smallest pixel that belongs to it and the smallest that belongs to the next.
     limits: Vec<[f64; 2]>,
+    /// How near to an edge, in bins, the bin that multiplication gives may be the neighbour of the right one.
+    unsure: f64,
 }
 
 impl HistogramRange {
@@ -32,9 +34,11 @@ impl HistogramRange {
         let step = width / bins as f64;
         let mut edges: Vec<f64> = (0..=bins).map(|bin| low + bin as f64 * step).collect();
         edges[bins] = high;
-        let mut range = HistogramRange { edges, density: bins as f64 / width, limits: Vec::new() };
+        let density = bins as f64 / width;
+        let mut range = HistogramRange { edges, density, limits: Vec::new(), unsure: 0.0 };
         range.set_limits();
-        range.is_guessed_well().then_some(range)
+        range.unsure = range.largest_error()? + 1e-9;
+        (range.unsure < 0.25).then_some(range)
     }
 
     /// Slots are: below, the bins, above, NaN. The last bin has its upper edge, so what is above begins one step of f64
@@ -48,28 +52,32 @@ impl HistogramRange {
         self.limits = begins.windows(2).map(|pair| [pair[0], pair[1]]).collect();
     }
 
-    /// Whether the edges increase and every pixel is guessed to within one slot. Guesses do not decrease from pixel to
-    /// larger pixel, so it is enough to look at the first and last pixel of each slot.
-    fn is_guessed_well(&self) -> bool {
-        let mut slots = self.limits[..self.bins() + 2].iter().enumerate();
-        slots.all(|(slot, &[begin, next])| {
+    /// By how much, in bins, the place of a pixel may lie outside its slot; `None` where edges do not increase. Places do
+    /// not decrease from pixel to larger pixel, so it is enough to look at the first and last pixel of each slot.
+    fn largest_error(&self) -> Option<f64> {
+        let mut largest = 0.0;
+        for (slot, &[begin, next]) in self.limits[..=self.bins() + 1].iter().enumerate() {
             let last = if next.is_nan() { f64::INFINITY } else { next.next_down() };
-            let near = |x| (self.guess(x) as usize).abs_diff(slot) <= 1;
-            begin <= last && near(begin) && near(last)
-        })
+            let increases = begin <= last;
+            if !increases {
+                return None;
+            }
+            let (from, to) = (slot as f64, (slot + 1) as f64);
+            for error in [from - self.place(begin), self.place(last) - to] {
+                largest = if error > largest || error.is_nan() { error } else { largest };
+            }
+        }
+        Some(largest)
     }
 
-    /// The slot of a pixel that is not NaN, by multiplication: right to within one.
+    /// Where a pixel lies, counted in slots: 3.25 is a quarter into slot 3. Pixels outside the range are put into the
+    /// middle of the slots for them. NaN gives anything.
     #[inline(always)]
-    fn guess(&self, x: f64) -> u32 {
-        // Rounding half a bin less is rounding down. Adding 2^52 leaves the integer in the low bits of the number: one
-        // addition, where a conversion that saturates takes five operations.
-        const MAGIC: f64 = (1u64 << 52) as f64;
-        let slot = (x - self.edges[0]) * self.density + 0.5;
-        let slot = if slot > 0.0 { slot } else { 0.0 };
-        let above = (self.edges.len()) as f64;
-        let slot = if slot < above { slot } else { above };
-        (slot + MAGIC).to_bits() as u32
+    fn place(&self, x: f64) -> f64 {
+        let place = (x - self.edges[0]) * self.density + 1.0;
+        let place = if place > 0.5 { place } else { 0.5 };
+        let above = self.edges.len() as f64 + 0.5;
+        if place < above { place } else { above }
     }
 
     /// The most bins that a histogram may have.
@@ -183,7 +191,7 @@ impl Visitor for OnBytes<'_> {
     }
 }
 
-struct HistogramKernel<'a, S> {
+pub(crate) struct HistogramKernel<'a, S> {
     bytes: &'a [u8],
     source: S,
     histogram: &'a mut Histogram,
@@ -201,21 +209,41 @@ impl<S: Source> Kernel for HistogramKernel<'_, S> {
             let pixels = piece.len() / S::BYTES;
             let (decoded, guesses) = (&mut decoded[..pixels], &mut guesses[..pixels]);
             self.source.values(piece, decoded);
-            let nan_slot = range.bins() as u32 + 2;
-            for (guess, &x) in guesses.iter_mut().zip(&*decoded) {
-                *guess = if x.is_nan() { nan_slot } else { range.guess(x) };
+            if guess(range, decoded, guesses) {
+                correct(range, decoded, guesses);
             }
-            count(range, slots, decoded, guesses);
+            for (index, &slot) in guesses.iter().enumerate() {
+                slots[slot as usize][index % COLUMNS] += 1;
+            }
         }
     }
 }
 
-/// Corrects each guess against the edges and counts it.
+/// The slot of each pixel, by multiplication: right to within one. Gives whether a pixel lies so near to an edge that its
+/// slot may be wrong.
 #[inline(always)]
-fn count(range: &HistogramRange, slots: &mut [[u64; COLUMNS]], x: &[f64], guesses: &[u32]) {
-    for (index, (&x, &guess)) in x.iter().zip(guesses).enumerate() {
-        let [begin, next] = range.limits[guess as usize];
-        let slot = guess as usize + usize::from(x >= next) - usize::from(x < begin);
-        slots[slot][index % COLUMNS] += 1;
+fn guess(range: &HistogramRange, x: &[f64], slots: &mut [u32]) -> bool {
+    // Adding 2^52 rounds to an integer and leaves it in the low bits of the number: one addition, where a conversion
+    // that saturates takes five operations. Half a slot less makes it round down.
+    const MAGIC: f64 = (1u64 << 52) as f64;
+    let nan = range.bins() as u32 + 2;
+    let mut unsure = false;
+    let slots = &mut slots[..x.len()];
+    for at in 0..x.len() {
+        let x = x[at];
+        let place = range.place(x);
+        let moved = place - 0.5 + MAGIC;
+        let into = place - (moved - MAGIC);
+        unsure |= (into <= range.unsure) | (into >= 1.0 - range.unsure);
+        slots[at] = if x.is_nan() { nan } else { moved.to_bits() as u32 };
+    }
+    unsure
+}
+
+/// Corrects the slots against the edges.
+fn correct(range: &HistogramRange, x: &[f64], slots: &mut [u32]) {
+    for (&x, slot) in x.iter().zip(slots) {
+        let [begin, next] = range.limits[*slot as usize];
+        *slot = *slot + u32::from(x >= next) - u32::from(x < begin);
     }
 }

@@ -140,6 +140,18 @@ pub fn dispatch<K: Kernel>(tier: Tier, kernel: K) -> K::Output {
     }
 }
 
+/// Where the code of a kernel for `tier` begins; `None` for the scalar tier, which has no function of its own.
+#[cfg(all(test, not(debug_assertions), target_arch = "x86_64", target_os = "linux"))]
+pub(crate) fn address<K: Kernel>(tier: Tier) -> Option<usize> {
+    let function: unsafe fn(K) -> K::Output = match tier.0 {
+        Level::Scalar => return None,
+        Level::V2 => stamped::v2,
+        Level::V3 => stamped::v3,
+        Level::V4 => stamped::v4,
+    };
+    Some(function as usize)
+}
+
 /// One line per tier: its name here, its level, its features. Makes the stamped functions and the detection.
 macro_rules! tiers {
     ($arch:literal, $detected:ident, $($function:ident $level:ident [$($feature:tt),+])+) => {

@@ -23,6 +23,8 @@ mod source;
 mod spectral;
 mod stats;
 mod sum;
+#[cfg(all(test, not(debug_assertions), target_arch = "x86_64", target_os = "linux"))]
+mod vectorised;
 
 pub use compensated::Compensated;
 pub use decode::{decode_f32, decode_f64, decode_native, gather};

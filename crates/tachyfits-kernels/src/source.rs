@@ -60,7 +60,9 @@ impl Encoding {
     /// Unless the encoding is supported.
     pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
         let (stored, flip) = self.pixel.in_f64();
-        let scaled = self.scaling.is_some() || self.blank.is_some() || flip != 0.0;
+        // A float has no BLANK: NaN says undefined, and a pixel that nothing scales keeps its -0.0.
+        let has_blank = self.blank.is_some() && !self.pixel.is_float();
+        let scaled = self.scaling.is_some() || has_blank || flip != 0.0;
         assert!(self.is_supported(), "native pixels are not scaled: {self:?}");
         with_source_pixel!(stored, P => match (self.order, scaled) {
             (ByteOrder::BigEndian, false) => visitor.visit(Plain::<P, BigEndian>(PhantomData)),
@@ -152,15 +154,17 @@ impl<P: Pixel, O: Order> Source for Plain<P, O> {
 
     #[inline(always)]
     fn values(&self, bytes: &[u8], out: &mut [f64]) {
-        for (out, pixel) in out.iter_mut().zip(bytes.chunks_exact(P::BYTES)) {
-            *out = O::read::<P>(pixel).to_f64();
+        let bytes = &bytes[..out.len() * P::BYTES];
+        for at in 0..out.len() {
+            out[at] = O::read::<P>(&bytes[at * P::BYTES..(at + 1) * P::BYTES]).to_f64();
         }
     }
 
     #[inline(always)]
     fn values_f32(&self, bytes: &[u8], out: &mut [f32]) {
-        for (out, pixel) in out.iter_mut().zip(bytes.chunks_exact(P::BYTES)) {
-            *out = O::read::<P>(pixel).to_f32();
+        let bytes = &bytes[..out.len() * P::BYTES];
+        for at in 0..out.len() {
+            out[at] = O::read::<P>(&bytes[at * P::BYTES..(at + 1) * P::BYTES]).to_f32();
         }
     }
 }
@@ -217,22 +221,26 @@ impl<P: Pixel> Source for Scaled<P> {
     }
     #[inline(always)]
     fn values(&self, bytes: &[u8], out: &mut [f64]) {
-        for (out, pixel) in out.iter_mut().zip(bytes.chunks_exact(P::BYTES)) {
-            *out = self.value(P::read_big_endian(pixel));
+        let bytes = &bytes[..out.len() * P::BYTES];
+        for at in 0..out.len() {
+            let pixel = P::read_big_endian(&bytes[at * P::BYTES..(at + 1) * P::BYTES]);
+            out[at] = self.value(pixel);
         }
     }
 
     #[inline(always)]
     fn values_f32(&self, bytes: &[u8], out: &mut [f32]) {
-        let pixels = bytes.chunks_exact(P::BYTES).map(P::read_big_endian);
+        let bytes = &bytes[..out.len() * P::BYTES];
         if self.scales {
-            for (out, pixel) in out.iter_mut().zip(pixels) {
-                *out = self.value(pixel) as f32;
+            for at in 0..out.len() {
+                let pixel = P::read_big_endian(&bytes[at * P::BYTES..(at + 1) * P::BYTES]);
+                out[at] = self.value(pixel) as f32;
             }
         } else {
             // Through f64 a 64-bit integer would be rounded twice.
-            for (out, pixel) in out.iter_mut().zip(pixels) {
-                *out = if self.is_blank(pixel) { f32::NAN } else { pixel.to_f32() };
+            for at in 0..out.len() {
+                let pixel = P::read_big_endian(&bytes[at * P::BYTES..(at + 1) * P::BYTES]);
+                out[at] = if self.is_blank(pixel) { f32::NAN } else { pixel.to_f32() };
             }
         }
     }

@@ -57,7 +57,7 @@ impl SpectralSum {
 }
 
 #[derive(Clone, Copy)]
-struct Lanes {
+pub(crate) struct Lanes {
     count: [u64; LANES],
     sums: [[f64; LANES]; 3],
 }
@@ -95,7 +95,7 @@ impl Visitor for OnLine<'_> {
     }
 }
 
-struct LineKernel<'a, S> {
+pub(crate) struct LineKernel<'a, S> {
     line: OnLine<'a>,
     source: S,
 }

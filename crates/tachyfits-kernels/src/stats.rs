@@ -1,19 +1,21 @@
 //! Full statistics in one read of the bytes: count, NaN, sum, mean, second moment, minimum and maximum with positions.
 //!
-//! A leaf is decoded twice while it is in the first-level cache: once for count, sum and extremes, once for the squares
-//! about the leaf's own mean. Leaves are merged by Chan, Golub and LeVeque's formula (1983). The centre of a state is
+//! A leaf is passed over twice: once for sum and extremes, which leaves it decoded in the first-level cache, and from
+//! there once for the squares about the leaf's own mean. Leaves are merged by Chan, Golub and LeVeque's formula (1983). The centre of a state is
 //! carried as high + low parts, because the difference of two centres must be good to the spread of the data, not to
 //! its offset.
 
 #![expect(
     clippy::needless_range_loop,
-    reason = "loops over lanes index several arrays of LANES alike: the form that becomes vector code on every tier"
+    reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
 )]
 
 use crate::compensated::Compensated;
-use crate::fold::{Accumulator, add_lanes, fold};
+use crate::decode::decode_f64;
+use crate::fold::{Accumulator, add_lanes, fold, fold_decoded, fold_tail};
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
+use crate::sum::{AllLanes, DefinedLanes, Holes};
 use crate::{LANES, LEAF_PIXELS};
 
 /// A minimum or maximum and the index of the first pixel that has it.
@@ -47,23 +49,24 @@ pub struct Stats {
 impl Stats {
     /// Adds the pixels of `bytes`, the first of which has the index `position`.
     pub fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier, position: u64) {
+        let mut holes = Holes::default();
+        let pixels = bytes.len() / encoding.pixel_bytes();
+        let mut decoded = vec![0.0; pixels.min(LEAF_PIXELS)];
         let mut position = position;
         for bytes in bytes.chunks(LEAF_PIXELS * encoding.pixel_bytes()) {
-            let leaf = Leaf::new(bytes, encoding, tier);
-            let pixels = (bytes.len() / encoding.pixel_bytes()) as u64;
-            self.add_leaf(&leaf, pixels, |value| {
-                let (index, value) = encoding.visit(Locate { bytes, tier, value });
-                Extremum { value, position: position + index as u64 }
-            });
-            position += pixels;
+            let values = &mut decoded[..bytes.len() / encoding.pixel_bytes()];
+            let mut pixels = LeafPixels { bytes, encoding, tier, values };
+            let leaf = Leaf::new(&mut pixels, &mut holes);
+            self.add_leaf(&leaf, pixels, position);
+            position += values.len() as u64;
         }
     }
 
-    /// Merges one leaf; `locate` finds the first pixel of a value, and is asked only when the leaf sets a new extreme.
-    fn add_leaf(&mut self, leaf: &Leaf, pixels: u64, locate: impl Fn(f64) -> Extremum) {
+    /// Merges one leaf. Its extremes are looked for only when they improve.
+    fn add_leaf(&mut self, leaf: &Leaf, mut pixels: LeafPixels<'_>, position: u64) {
         let mut state = Stats {
             count: leaf.count,
-            nan: pixels - leaf.count,
+            nan: pixels.values.len() as u64 - leaf.count,
             sum: Compensated { high: leaf.sum, low: 0.0 },
             ..Stats::default()
         };
@@ -74,10 +77,10 @@ impl Stats {
             let squares = leaf.squares - leaf.differences * leaf.differences / n;
             state.squares = Compensated { high: squares, low: 0.0 };
             if self.min.is_none_or(|min| leaf.min < min.value) {
-                state.min = Some(locate(leaf.min));
+                state.min = Some(pixels.first_that_equals(leaf.min, position));
             }
             if self.max.is_none_or(|max| leaf.max > max.value) {
-                state.max = Some(locate(leaf.max));
+                state.max = Some(pixels.first_that_equals(leaf.max, position));
             }
         }
         self.merge(&state);
@@ -158,6 +161,51 @@ fn better(
     }
 }
 
+/// The pixels of a leaf as bytes and, unless they are as wide as f64, decoded by the first pass. Bytes and values of
+/// wide pixels together would not fit the first-level cache; those are decoded again.
+struct LeafPixels<'a> {
+    bytes: &'a [u8],
+    encoding: &'a Encoding,
+    tier: Tier,
+    values: &'a mut [f64],
+}
+
+impl LeafPixels<'_> {
+    fn keeps_values(&self) -> bool {
+        self.encoding.pixel_bytes() < size_of::<f64>()
+    }
+
+    fn first_pass<A: Accumulator>(&mut self, sums: A) -> FirstPass<A> {
+        let first = FirstPass::new(sums);
+        if self.keeps_values() {
+            let LeafPixels { bytes, encoding, tier, values } = self;
+            encoding.visit(Decode { bytes, tier: *tier, values, first })
+        } else {
+            fold(self.bytes, self.encoding, self.tier, first)
+        }
+    }
+
+    fn pass<A: Accumulator>(&self, accumulator: A) -> A {
+        if self.keeps_values() {
+            fold_decoded(self.values, self.tier, accumulator)
+        } else {
+            fold(self.bytes, self.encoding, self.tier, accumulator)
+        }
+    }
+
+    /// The first pixel that equals a value, the pixels beginning at index `position`. The value is the pixel's own:
+    /// lanes do not remember which of 0.0 and -0.0, which are equal, came first.
+    fn first_that_equals(&mut self, value: f64, position: u64) -> Extremum {
+        if !self.keeps_values() {
+            decode_f64(self.bytes, self.encoding, self.tier, self.values);
+        }
+        let (chunks, _) = self.values.as_chunks::<LANES>();
+        let before = isa::dispatch(self.tier, LocateKernel { chunks, value }) * LANES;
+        let index = before + self.values[before..].iter().position(|&x| x == value).unwrap_or(0);
+        Extremum { value: self.values[index], position: position + index as u64 }
+    }
+}
+
 /// What the two passes over a leaf give.
 struct Leaf {
     count: u64,
@@ -170,129 +218,181 @@ struct Leaf {
 }
 
 impl Leaf {
-    fn new(bytes: &[u8], encoding: &Encoding, tier: Tier) -> Leaf {
-        let first = fold(bytes, encoding, tier, FirstPass::new());
-        let count = first.count.iter().sum();
-        let sum = add_lanes(&first.sum);
+    fn new(pixels: &mut LeafPixels<'_>, holes: &mut Holes) -> Leaf {
+        let all = pixels.values.len() as u64;
+        let (count, sum, min, max);
+        if holes.expected() {
+            let first = pixels.first_pass(DefinedLanes::default());
+            (min, max) = first.extremes();
+            (count, sum) = holes.count_and_sum(all, || f64::NAN, || first.sums.count_and_sum());
+        } else {
+            let first = pixels.first_pass(AllLanes::default());
+            (min, max) = first.extremes();
+            let defined = || pixels.pass(DefinedLanes::default()).count_and_sum();
+            (count, sum) = holes.count_and_sum(all, || add_lanes(&first.sums.sum), defined);
+        }
         let mean = if count > 0 { sum / count as f64 } else { 0.0 };
         let second = SecondPass { mean, differences: [0.0; LANES], squares: [0.0; LANES] };
-        let second = fold(bytes, encoding, tier, second);
-        Leaf {
-            count,
-            sum,
-            mean,
-            differences: add_lanes(&second.differences),
-            squares: add_lanes(&second.squares),
-            min: first.min.iter().fold(f64::INFINITY, |a, &b| if b < a { b } else { a }),
-            max: first.max.iter().fold(f64::NEG_INFINITY, |a, &b| if b > a { b } else { a }),
-        }
+        let second = if count == all {
+            pixels.pass(second)
+        } else {
+            pixels.pass(DefinedSecondPass(second)).0
+        };
+        let (differences, squares) = (add_lanes(&second.differences), add_lanes(&second.squares));
+        Leaf { count, sum, mean, differences, squares, min, max }
     }
 }
 
+/// Sums of either kind, and the extremes, for which NaN never wins.
 #[derive(Clone, Copy)]
-struct FirstPass {
-    count: [u64; LANES],
-    sum: [f64; LANES],
+pub(crate) struct FirstPass<A> {
+    sums: A,
     min: [f64; LANES],
     max: [f64; LANES],
 }
 
-impl FirstPass {
-    fn new() -> Self {
-        FirstPass {
-            count: [0; LANES],
-            sum: [0.0; LANES],
-            min: [f64::INFINITY; LANES],
-            max: [f64::NEG_INFINITY; LANES],
-        }
+impl<A> FirstPass<A> {
+    fn new(sums: A) -> Self {
+        FirstPass { sums, min: [f64::INFINITY; LANES], max: [f64::NEG_INFINITY; LANES] }
+    }
+
+    fn extremes(&self) -> (f64, f64) {
+        (
+            self.min.iter().fold(f64::INFINITY, |a, &b| if b < a { b } else { a }),
+            self.max.iter().fold(f64::NEG_INFINITY, |a, &b| if b > a { b } else { a }),
+        )
     }
 }
 
-impl Accumulator for FirstPass {
+impl<A: Accumulator> Accumulator for FirstPass<A> {
     #[inline(always)]
-    fn step(&mut self, x: &[f64; LANES]) {
-        for lane in 0..LANES {
-            self.count[lane] += u64::from(!x[lane].is_nan());
-        }
-        for lane in 0..LANES {
-            let sum = self.sum[lane] + x[lane];
-            self.sum[lane] = if x[lane].is_nan() { self.sum[lane] } else { sum };
-        }
-        for lane in 0..LANES {
+    fn step(&mut self, x: &[f64]) {
+        self.sums.step(x);
+        for lane in 0..x.len() {
             self.min[lane] = if x[lane] < self.min[lane] { x[lane] } else { self.min[lane] };
         }
-        for lane in 0..LANES {
+        for lane in 0..x.len() {
             self.max[lane] = if x[lane] > self.max[lane] { x[lane] } else { self.max[lane] };
         }
     }
 }
 
+/// The first pass over a leaf whose values are kept.
+struct Decode<'a, A> {
+    bytes: &'a [u8],
+    tier: Tier,
+    values: &'a mut [f64],
+    first: FirstPass<A>,
+}
+
+impl<A: Accumulator> Visitor for Decode<'_, A> {
+    type Output = FirstPass<A>;
+    fn visit<S: Source>(self, source: S) -> FirstPass<A> {
+        let (values, last_values) = self.values.as_chunks_mut::<LANES>();
+        let (bytes, last_bytes) = self.bytes.split_at(values.len() * S::CHUNK);
+        let kernel = DecodeKernel { bytes, source, values, first: self.first };
+        let first = isa::dispatch(self.tier, kernel);
+        if last_bytes.is_empty() {
+            return first;
+        }
+        last_values.copy_from_slice(&source.tail(last_bytes)[..last_values.len()]);
+        fold_tail(last_values, first)
+    }
+}
+
+/// The loop over whole chunks.
+pub(crate) struct DecodeKernel<'a, S, A> {
+    bytes: &'a [u8],
+    source: S,
+    values: &'a mut [[f64; LANES]],
+    first: FirstPass<A>,
+}
+
+impl<S: Source, A: Accumulator> Kernel for DecodeKernel<'_, S, A> {
+    type Output = FirstPass<A>;
+
+    #[inline(always)]
+    fn run(self) -> FirstPass<A> {
+        let mut first = self.first;
+        let DecodeKernel { bytes, source, values, .. } = self;
+        let bytes = &bytes[..values.len() * S::CHUNK];
+        for chunk in 0..values.len() {
+            let x = source.lanes(&bytes[chunk * S::CHUNK..(chunk + 1) * S::CHUNK]);
+            first.step(&x);
+            values[chunk] = x;
+        }
+        first
+    }
+}
+
+/// Differences from the mean of the first pass, and their squares, where every pixel is defined.
 #[derive(Clone, Copy)]
-struct SecondPass {
+pub(crate) struct SecondPass {
     mean: f64,
     differences: [f64; LANES],
     squares: [f64; LANES],
 }
 
-impl Accumulator for SecondPass {
+impl SecondPass {
+    /// Adds up to sixteen differences.
     #[inline(always)]
-    fn step(&mut self, x: &[f64; LANES]) {
-        let mut difference = [0.0; LANES];
-        for lane in 0..LANES {
-            difference[lane] = if x[lane].is_nan() { 0.0 } else { x[lane] - self.mean };
-        }
-        for lane in 0..LANES {
+    fn add(&mut self, difference: &[f64]) {
+        for lane in 0..difference.len() {
             self.differences[lane] += difference[lane];
         }
-        for lane in 0..LANES {
+        for lane in 0..difference.len() {
             self.squares[lane] += difference[lane] * difference[lane];
         }
     }
 }
 
-/// Finds the first pixel that equals a value. It gives the pixel's own value too: lanes do not remember which of 0.0
-/// and -0.0, which are equal, came first.
-struct Locate<'a> {
-    bytes: &'a [u8],
-    tier: Tier,
-    value: f64,
-}
-
-impl Visitor for Locate<'_> {
-    type Output = (usize, f64);
-    fn visit<S: Source>(self, source: S) -> (usize, f64) {
-        let kernel = LocateKernel { bytes: self.bytes, source, value: self.value };
-        let before = isa::dispatch(self.tier, kernel);
-        let chunk = &self.bytes[before * S::BYTES..];
-        let lanes = source.tail(&chunk[..chunk.len().min(S::CHUNK)]);
-        let lane = lanes.iter().position(|&x| x == self.value).unwrap_or(0);
-        (before + lane, lanes[lane])
+impl Accumulator for SecondPass {
+    #[inline(always)]
+    fn step(&mut self, x: &[f64]) {
+        let mut differences = [0.0; LANES];
+        for lane in 0..x.len() {
+            differences[lane] = x[lane] - self.mean;
+        }
+        self.add(&differences[..x.len()]);
     }
 }
 
-/// Gives the number of pixels before the chunk that has the value.
-struct LocateKernel<'a, S> {
-    bytes: &'a [u8],
-    source: S,
+/// The same where some are not: they differ by nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct DefinedSecondPass(SecondPass);
+
+impl Accumulator for DefinedSecondPass {
+    #[inline(always)]
+    fn step(&mut self, x: &[f64]) {
+        let mut differences = [0.0; LANES];
+        for lane in 0..x.len() {
+            differences[lane] = if x[lane].is_nan() { 0.0 } else { x[lane] - self.0.mean };
+        }
+        self.0.add(&differences[..x.len()]);
+    }
+}
+
+/// Gives the number of chunks before the first that has the value.
+struct LocateKernel<'a> {
+    chunks: &'a [[f64; LANES]],
     value: f64,
 }
 
-impl<S: Source> Kernel for LocateKernel<'_, S> {
+impl Kernel for LocateKernel<'_> {
     type Output = usize;
 
     #[inline(always)]
     fn run(self) -> usize {
         let mut before = 0;
-        for chunk in self.bytes.chunks_exact(S::CHUNK) {
-            let x = self.source.lanes(chunk);
+        for chunk in self.chunks {
             let mut any = false;
-            for lane in 0..LANES {
-                any |= x[lane] == self.value;
+            for &x in chunk {
+                any |= x == self.value;
             }
             if any {
                 break;
             }
-            before += LANES;
+            before += 1;
         }
         before
     }

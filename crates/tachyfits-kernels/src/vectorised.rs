@@ -1,0 +1,312 @@
+//! Proves that the kernels are vector code, by reading the machine code of this test program.
+//!
+//! The kernels are plain loops that the compiler turns into vector code, and a small change of shape can silently lose
+//! that, on one tier or for one pixel type. So each kernel, for each encoding and each x86-64 tier that this machine
+//! has, is found in the program file by its address, disassembled, and its loops are counted: floating-point arithmetic
+//! on vectors of at least the tier's width, and on single numbers. The scalar tier is the compiler's own affair. It is part
+//! of the release build of the tests (see `tests/vectorised.rs`): with the checks of a debug build no code is vector code.
+
+use crate::PixelType;
+use crate::decode::FloatKernel;
+use crate::fold::{DecodedKernel, FoldKernel};
+use crate::histogram::HistogramKernel;
+use crate::isa::{self, Tier};
+use crate::rows::{self, RowKernel, moments};
+use crate::source::{ByteOrder, Encoding, Source, Visitor};
+use crate::spectral::LineKernel;
+use crate::stats;
+use crate::sum::{AllLanes, DefinedLanes};
+
+/// What the arithmetic of a kernel's loops must look like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shape {
+    /// Accumulators in lanes: no loop has floating-point arithmetic on single numbers.
+    Lanes,
+    /// A flat loop over elements: beside the vector loop the compiler leaves one for the last few elements.
+    Flat,
+}
+
+/// A kernel to be looked at: its name, its shape, and where its code for an encoding and a tier begins.
+struct Subject {
+    name: &'static str,
+    shape: Shape,
+    address: fn(&Encoding, Tier) -> Option<usize>,
+}
+
+impl Subject {
+    /// Whether it moves the bytes as they are.
+    fn has_no_arithmetic(&self, encoding: &Encoding) -> bool {
+        let to = match self.name {
+            "decoding to f64" => PixelType::F64,
+            "decoding to f32" => PixelType::F32,
+            _ => return false,
+        };
+        let scales = encoding.scaling.is_some();
+        encoding.pixel == to && encoding.order == ByteOrder::Native && !scales
+    }
+}
+
+/// Makes the table of subjects: a line names a kernel and its type for the source `S`.
+macro_rules! subjects {
+    ($($name:literal $shape:ident $Kernel:ty;)+) => {
+        &[$(Subject {
+            name: $name,
+            shape: Shape::$shape,
+            address: |encoding, tier| {
+                struct Address(Tier);
+                impl Visitor for Address {
+                    type Output = Option<usize>;
+                    fn visit<S: Source>(self, _: S) -> Option<usize> {
+                        isa::address::<$Kernel>(self.0)
+                    }
+                }
+                encoding.visit(Address(tier))
+            },
+        }),+]
+    };
+}
+
+const SUBJECTS: &[Subject] = subjects! {
+    "sum, all defined" Lanes FoldKernel<'static, S, AllLanes>;
+    "sum" Lanes FoldKernel<'static, S, DefinedLanes>;
+    "stats, first pass, all defined" Lanes stats::DecodeKernel<'static, S, AllLanes>;
+    "stats, first pass" Lanes stats::DecodeKernel<'static, S, DefinedLanes>;
+    "stats, second pass, all defined" Lanes DecodedKernel<'static, stats::SecondPass>;
+    "stats, second pass" Lanes DecodedKernel<'static, stats::DefinedSecondPass>;
+    "moments of rows, first pass" Lanes moments::ColumnKernel<'static, S, AllLanes>;
+    "moments of rows, second pass" Lanes moments::ColumnKernel<'static, S, moments::SecondPass>;
+    "sums of rows" Flat RowKernel<'static, S, rows::SumStep<'static>>;
+    "extrema of rows" Flat RowKernel<'static, S, rows::extrema::ExtremaStep<'static>>;
+    "spectral sums of rows" Flat RowKernel<'static, S, rows::spectral::SpectralStep<'static>>;
+    "spectral sum of a line" Flat LineKernel<'static, S>;
+    "histogram" Flat HistogramKernel<'static, S>;
+    "decoding to f64" Flat FloatKernel<'static, S, f64>;
+    "decoding to f32" Flat FloatKernel<'static, S, f32>;
+};
+
+/// The kernel that a reviewer must not let pass: one accumulator, which fixes an order that no vector can keep.
+struct OneByOne<S> {
+    bytes: &'static [u8],
+    source: S,
+}
+
+impl<S: Source> isa::Kernel for OneByOne<S> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let mut sum = 0.0;
+        for chunk in self.bytes.chunks_exact(S::CHUNK) {
+            for x in self.source.lanes(chunk) {
+                sum += x;
+            }
+        }
+        sum
+    }
+}
+
+const CONTROL: &[Subject] = subjects! { "one accumulator" Lanes OneByOne<S>; };
+
+/// Encodings to look at: every pixel type in both byte orders, plain and scaled with BLANK.
+fn encodings() -> Vec<Encoding> {
+    let mut found = Vec::new();
+    for pixel in PixelType::ALL {
+        for order in [ByteOrder::BigEndian, ByteOrder::Native] {
+            found.push(Encoding { order, ..Encoding::plain(pixel) });
+            found.push(Encoding { pixel, order, scaling: Some((0.5, 1.0)), blank: Some(1) });
+        }
+    }
+    found.retain(Encoding::is_supported);
+    found
+}
+
+#[cfg(test)]
+mod x86 {
+    use super::*;
+    use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Register};
+    use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+    use std::collections::HashMap;
+
+    /// The code of this program: functions by where they begin in memory.
+    struct Program {
+        functions: HashMap<usize, Vec<u8>>,
+    }
+
+    /// A function whose place in the file and in memory are both known: the difference moves all others.
+    #[inline(never)]
+    fn landmark() -> &'static str {
+        "tachyfits_kernels::vectorised::x86::landmark"
+    }
+
+    impl Program {
+        #[expect(clippy::disallowed_methods, reason = "the program reads itself, not FITS")]
+        fn of_this_test() -> Program {
+            let path = std::env::current_exe().expect("a program has a path");
+            let bytes = std::fs::read(path).expect("a running program can be read");
+            let file = object::File::parse(&*bytes).expect("a program file");
+            let symbols: Vec<_> =
+                file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text).collect();
+            let named = |symbol: &object::Symbol<'_, '_>| {
+                let name = symbol.name().unwrap_or_default();
+                landmark().split("::").all(|part| name.contains(part))
+            };
+            let here = symbols.iter().find(|symbol| named(symbol)).expect("symbols of functions");
+            let moved =
+                (landmark as fn() -> &'static str as usize).wrapping_sub(here.address() as usize);
+            let mut functions = HashMap::new();
+            for symbol in symbols {
+                let section = symbol.section_index().and_then(|at| file.section_by_index(at).ok());
+                let code = section.and_then(|section| {
+                    section.data_range(symbol.address(), symbol.size()).ok().flatten()
+                });
+                let address = (symbol.address() as usize).wrapping_add(moved);
+                functions.insert(address, code.unwrap_or_default().to_vec());
+            }
+            Program { functions }
+        }
+
+        fn loops(&self, address: usize) -> Vec<Loop> {
+            let code =
+                self.functions.get(&address).expect("the kernel is a function of this program");
+            let decoder = Decoder::with_ip(64, code, 0, DecoderOptions::NONE);
+            let instructions: Vec<Instruction> = decoder.into_iter().collect();
+            innermost_loops(&instructions).into_iter().map(Loop::new).collect()
+        }
+    }
+
+    /// Floating-point arithmetic in the body of a loop.
+    #[derive(Clone, Copy, Debug, Default)]
+    struct Loop {
+        /// On vectors, and the narrowest of them in bytes.
+        packed: usize,
+        width: usize,
+        /// On single numbers.
+        single: usize,
+    }
+
+    impl Loop {
+        fn new(body: &[Instruction]) -> Loop {
+            let mut found = Loop { width: usize::MAX, ..Loop::default() };
+            let mut factory = InstructionInfoFactory::new();
+            for instruction in body {
+                match arithmetic(instruction) {
+                    Some(true) => {
+                        found.packed += 1;
+                        found.width = found.width.min(widest(&mut factory, instruction));
+                    }
+                    Some(false) => found.single += 1,
+                    None => {}
+                }
+            }
+            found
+        }
+    }
+
+    /// Bodies of loops that contain no other loop: from the target of a jump back to the jump.
+    fn innermost_loops(code: &[Instruction]) -> Vec<&[Instruction]> {
+        let mut loops = Vec::new();
+        for (end, jump) in code.iter().enumerate() {
+            if !(jump.is_jcc_short_or_near() || jump.is_jmp_short_or_near()) {
+                continue;
+            }
+            let target = jump.near_branch_target();
+            let begin = code[..=end].iter().position(|other| other.ip() == target);
+            loops.extend(begin.map(|begin| (begin, end)));
+        }
+        let holds_another = |&(begin, end): &(usize, usize)| {
+            loops.iter().any(|&(b, e)| begin <= b && e <= end && (b, e) != (begin, end))
+        };
+        let inner = loops.iter().filter(|place| !holds_another(place));
+        inner.map(|&(begin, end)| &code[begin..=end]).collect()
+    }
+
+    /// Whether it is floating-point arithmetic on a vector (true) or on a single number (false).
+    fn arithmetic(instruction: &Instruction) -> Option<bool> {
+        let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
+        let name = name.strip_prefix('v').unwrap_or(&name);
+        // Turning the bytes of a float is all that some decoding does.
+        if name == "pshufb" {
+            return Some(true);
+        }
+        let stems = [
+            "add", "sub", "mul", "min", "max", "cvtpd2", "cvtdq2", "cvtudq2", "cvtqq2", "cvtuqq2",
+            "cvtps2", "cmp", "cvtsi2", "cvtusi2", "ucomi", "cvtss2",
+        ];
+        if !stems.iter().any(|stem| name.starts_with(stem)) {
+            return None;
+        }
+        match &name[name.len() - 2..] {
+            "pd" | "ps" => Some(true),
+            "sd" | "ss" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the widest vector register that an instruction uses.
+    fn widest(factory: &mut InstructionInfoFactory, instruction: &Instruction) -> usize {
+        let used = factory.info(instruction).used_registers().iter().map(|used| used.register());
+        used.filter(|register: &Register| register.is_vector_register())
+            .map(|register| register.size())
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Bytes of a vector that a tier must work on at least. AVX-512 may choose 32: some code is faster so.
+    fn least_width(tier: Tier) -> usize {
+        if tier.name() == "x86-64-v2" { 16 } else { 32 }
+    }
+
+    /// What is wrong with the code of a kernel, in words; `None` when it is vector code.
+    fn complaint(subject: &Subject, loops: &[Loop], tier: Tier) -> Option<String> {
+        let is_vector =
+            |body: &&Loop| body.packed >= 2 && body.single == 0 && body.width >= least_width(tier);
+        if !loops.iter().any(|body| is_vector(&body)) {
+            return Some(format!("no loop is vector code: {loops:?}"));
+        }
+        let single: usize = loops.iter().map(|body| body.single).sum();
+        (subject.shape == Shape::Lanes && single > 0)
+            .then(|| format!("a loop works on single numbers: {loops:?}"))
+    }
+
+    /// Before AVX-512 there is no instruction that converts a vector of 64-bit integers.
+    fn lacks_conversion(encoding: &Encoding, tier: Tier) -> bool {
+        matches!(encoding.pixel, PixelType::I64 | PixelType::U64) && tier.name() != "x86-64-v4"
+    }
+
+    fn complaints(subjects: &[Subject], program: &Program) -> Vec<String> {
+        let mut found = Vec::new();
+        for subject in subjects {
+            for encoding in encodings() {
+                for tier in Tier::available() {
+                    if subject.has_no_arithmetic(&encoding) || lacks_conversion(&encoding, tier) {
+                        continue;
+                    }
+                    let Some(address) = (subject.address)(&encoding, tier) else { continue };
+                    if let Some(words) = complaint(subject, &program.loops(address), tier) {
+                        found.push(format!("{} {encoding:?} {tier:?}: {words}", subject.name));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_kernel_is_vector_code_on_every_tier() {
+        let found = complaints(SUBJECTS, &Program::of_this_test());
+        assert!(found.is_empty(), "{} are not:\n{}", found.len(), found.join("\n"));
+    }
+
+    #[test]
+    fn a_kernel_that_is_not_vector_code_is_found_out() {
+        let program = Program::of_this_test();
+        let found = complaints(CONTROL, &program);
+        for tier in Tier::available().iter().skip(1) {
+            let of_tier = format!("{tier:?}:");
+            assert!(
+                found.iter().filter(|words| words.contains(&of_tier)).count() >= 10,
+                "{tier:?}"
+            );
+        }
+    }
+}
