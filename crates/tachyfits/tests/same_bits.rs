@@ -1,0 +1,250 @@
+//! The same bits whatever the threads, the storage, the way of reading and the vector tier, on images large enough for
+//! several tasks, several lines per row, several slabs and tiles.
+//!
+//! The tier is read once per process, so the digests of every tier come from this program, started anew for each.
+
+#![allow(clippy::disallowed_methods, reason = "the test makes files of its own")]
+
+mod common;
+
+use std::fmt::{Debug, Write as _};
+use std::path::Path;
+use std::process::Command;
+
+use common::{Numbers, fits};
+use tachyfits::{
+    AxisRange, Buffering, Coordinates, FitsFile, Image, OpenOptions, OutputPixels, ReadAs, Reduced,
+    Region, RunOptions, Section, Statistic, StorageKind, Tier, Values,
+};
+
+/// The variable by which this program tells itself that it is one of those started for a tier: the file to measure.
+const CHILD: &str = "TACHYFITS_TEST_SAME_BITS";
+
+const STORAGES: [StorageKind; 3] =
+    [StorageKind::Positioned, StorageKind::Mapped, StorageKind::Memory];
+
+/// (BITPIX, axes, more cards). The first has rows longer than a line, the second planes of several tiles and enough of
+/// them for several slabs.
+fn pictures() -> [(i64, [u64; 3], Vec<String>); 3] {
+    let scaled = ["BSCALE  =                  0.1", "BZERO   =                 -7.5"];
+    let scaled = [&scaled[..], &["BLANK   =                   77"]].concat();
+    [
+        (-32, [150_001, 1, 2], Vec::new()),
+        (16, [67, 43, 70], scaled.iter().map(|&card| card.to_owned()).collect()),
+        (-64, [17_000, 1, 18], Vec::new()),
+    ]
+}
+
+fn data(bitpix: i64, count: u64) -> Vec<u8> {
+    let mut numbers = Numbers(bitpix as u64);
+    let mut data = Vec::new();
+    for _ in 0..count {
+        let random = numbers.next();
+        let float = (random >> 32) as i32 as f64 / 65536.0;
+        let float = if random.is_multiple_of(31) { f64::NAN } else { float };
+        match bitpix {
+            16 => data.extend(((random % 20_000) as i16 - 10_000).to_be_bytes()),
+            -32 => data.extend((float as f32).to_be_bytes()),
+            _ => data.extend((float * 1e-3 + 1e6).to_be_bytes()),
+        }
+    }
+    data
+}
+
+/// FNV-1a over numbers: a few digits that differ when any bit of any of them does.
+fn digest(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().flat_map(u64::to_le_bytes).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// The bits of a number; NaN has one face, since its sign and payload say nothing.
+fn bits(number: f64) -> u64 {
+    if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
+}
+
+/// The bits of a reduction.
+fn bits_of(reduced: &Reduced) -> Vec<u64> {
+    let values = reduced.values.iter().flat_map(|values| match values {
+        Values::Integers(values) => values.iter().map(|&x| x as u64).collect::<Vec<u64>>(),
+        Values::Floats(values) => values.iter().map(|&x| bits(x)).collect(),
+    });
+    reduced.axes.iter().copied().chain(values).collect()
+}
+
+/// The bits of everything in the states, as text: Debug output tells apart all numbers but NaN.
+fn bits_of_text(states: &dyn Debug) -> Vec<u64> {
+    format!("{states:?}").bytes().map(u64::from).collect()
+}
+
+/// Every kind of result, each as a line: a name and a digest of its bits.
+fn results(image: &Image, options: &RunOptions<'_>) -> String {
+    let mut lines = String::new();
+    let mut line = |name: &str, bits: Vec<u64>| {
+        writeln!(lines, "{name} {:016x}", digest(bits)).unwrap();
+    };
+    let axes = image.axes().to_vec();
+    let part: Vec<_> = axes.iter().map(|&length| part_of(length)).collect();
+    let sections = [("whole", image.whole()), ("part", image.section(&part).unwrap())];
+    let (x, y) = (axes[0] as f64, axes[1] as f64);
+    let regions = [
+        Region::ellipse(x / 2.0, y / 2.0, x / 3.0, y / 4.0, 20.0).unwrap(),
+        Region::rectangle(x / 2.0, y / 2.0, 2.0 * x, 2.0 * y).unwrap(),
+        Region::polygon(&[(0.0, 0.0), (x, y / 3.0), (x / 4.0, y)]).unwrap(),
+    ];
+    for (name, section) in &sections {
+        let stats = image.stats(section, None, options).unwrap().0;
+        line(&format!("stats {name}"), bits_of_text(&stats));
+        let stats = image.stats(section, Some(&regions), options).unwrap().0;
+        line(&format!("regions {name}"), bits_of_text(&stats));
+        let total = image.total(section, options).unwrap().0;
+        line(&format!("total {name}"), bits_of_text(&total));
+        for reduced in [&[0][..], &[1], &[2], &[0, 1], &[1, 2], &[0, 2]] {
+            let result = image.reduce(Statistic::ALL, reduced, section, None, 1, options);
+            line(&format!("reduce {reduced:?} {name}"), bits_of(&result.unwrap().0));
+        }
+        let spectra = image.reduce(Statistic::ALL, &[0, 1], section, Some(&regions), 0, options);
+        line(&format!("spectra {name}"), bits_of(&spectra.unwrap().0));
+        for axis in [0, 2] {
+            let count = section.ranges()[axis].count;
+            let values: Vec<f64> = (0..count).map(|i| 1.42e9 - 1e4 * i as f64).collect();
+            let coordinates = Coordinates { values: &values, width: 1e4 };
+            let moment = image.moment(2, axis, coordinates, section, options).unwrap().0;
+            line(&format!("moment {axis} {name}"), moment.into_iter().map(bits).collect());
+        }
+        let histogram = image.histogram((-1e4, 1e4), 50, section, Some(&regions), options);
+        line(&format!("histogram {name}"), histogram.unwrap().0.counts());
+        let mut pixels = vec![0.0f32; section.pixels() as usize];
+        image.read(section, ReadAs::Float32, OutputPixels::Float32(&mut pixels), options).unwrap();
+        line(&format!("pixels {name}"), pixels.into_iter().map(|x| bits(x.into())).collect());
+    }
+    lines
+}
+
+/// Every second pixel or so, backwards where the axis is short.
+fn part_of(length: u64) -> AxisRange {
+    match length {
+        1 => AxisRange { first: 0, count: 1, step: 1 },
+        2..100 => AxisRange { first: length - 1, count: length / 2, step: -2 },
+        _ => AxisRange { first: 1, count: (length - 1) / 2, step: 2 },
+    }
+}
+
+fn open(path: &Path, storage: StorageKind) -> Image {
+    let options = OpenOptions { storage, ..OpenOptions::default() };
+    FitsFile::open(path, &options).unwrap().image(0).unwrap()
+}
+
+fn with_threads(threads: usize, buffering: Buffering) -> RunOptions<'static> {
+    RunOptions { threads, buffering, progress: None }
+}
+
+/// Does nothing, unless this program was started for a tier: then it prints what it finds.
+#[test]
+fn results_for_the_tier_of_this_process() {
+    let Some(path) = std::env::var_os(CHILD) else { return };
+    let image = open(path.as_ref(), StorageKind::Positioned);
+    print!("BEGIN\n{}END\n", results(&image, &with_threads(2, Buffering::Single)));
+}
+
+/// What this program finds under a tier.
+fn results_of_tier(path: &Path, tier: Tier) -> String {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "results_for_the_tier_of_this_process", "--nocapture"])
+        .env("TACHYFITS_TIER", tier.name())
+        .env(CHILD, path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{tier:?}: {text}");
+    let begin = text.find("BEGIN\n").expect("the results begin") + "BEGIN\n".len();
+    text[begin..text.find("END\n").expect("the results end")].to_owned()
+}
+
+fn same(results: &str, expected: &str, what: &str) {
+    for (line, expected) in results.lines().zip(expected.lines()) {
+        assert_eq!(line, expected, "{what}");
+    }
+    assert_eq!(results.lines().count(), expected.lines().count());
+}
+
+#[test]
+fn bits_do_not_depend_on_how_they_were_computed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("picture.fits");
+    for (bitpix, axes, cards) in pictures() {
+        let data = data(bitpix, axes.iter().product());
+        std::fs::write(&path, fits(bitpix, &axes, &cards, &data)).unwrap();
+        let image = open(&path, StorageKind::Positioned);
+        let expected = results(&image, &with_threads(1, Buffering::Single));
+        assert!(expected.lines().count() >= 28);
+        for storage in STORAGES {
+            let image = open(&path, storage);
+            // What lies in memory is lent, not read: how it would be read is of no importance there.
+            let bufferings = match storage {
+                StorageKind::Positioned => &[Buffering::Single, Buffering::Double][..],
+                _ => &[Buffering::Auto],
+            };
+            for threads in [1, 2, 3, 8] {
+                for &buffering in bufferings {
+                    let what = format!("{axes:?} {storage:?} {threads} threads {buffering:?}");
+                    same(&results(&image, &with_threads(threads, buffering)), &expected, &what);
+                }
+            }
+        }
+        for tier in Tier::available() {
+            same(&results_of_tier(&path, tier), &expected, &format!("{axes:?} {tier:?}"));
+        }
+    }
+}
+
+/// The section and the region of the same box; pixels are given as first and last.
+fn box_of(image: &Image, x: (u64, u64), y: (u64, u64)) -> (Section, Region) {
+    let range = |(first, last): (u64, u64)| AxisRange { first, count: last + 1 - first, step: 1 };
+    let mut ranges: Vec<_> = vec![range(x), range(y)];
+    ranges.extend(image.axes()[2..].iter().map(|&length| range((0, length - 1))));
+    let middle = |(first, last): (u64, u64)| (first + last) as f64 / 2.0;
+    let size = |(first, last): (u64, u64)| (last - first) as f64;
+    let region = Region::rectangle(middle(x), middle(y), size(x), size(y)).unwrap();
+    (image.section(&ranges).unwrap(), region)
+}
+
+#[test]
+fn a_box_has_the_same_bits_as_a_section_and_as_a_region() {
+    let options = with_threads(2, Buffering::Single);
+    for (bitpix, axes, cards) in pictures() {
+        let data = data(bitpix, axes.iter().product());
+        let image = common::image(fits(bitpix, &axes, &cards, &data));
+        let (right, top) = (axes[0] - 1, axes[1] - 1);
+        // A part, the whole, whole rows, a row, a column, a pixel.
+        for (x, y) in [
+            ((3, right - 5), (top / 3, top)),
+            ((0, right), (0, top)),
+            ((0, right), (top / 2, top)),
+            ((1, right), (top, top)),
+            ((7, 7), (0, top)),
+            ((9, 9), (top, top)),
+        ] {
+            let (section, region) = box_of(&image, x, y);
+            let region = std::slice::from_ref(&region);
+            let whole = image.whole();
+            let as_section = image.stats(&section, None, &options).unwrap().0[0];
+            let as_region = image.stats(&whole, Some(region), &options).unwrap().0[0];
+            let numbers = |stats: tachyfits::Stats| {
+                let extremes = [stats.min, stats.max].map(|found| found.map(|found| found.value));
+                let (sum, center, squares) = (stats.sum, stats.center, stats.squares);
+                format!("{:?}", (stats.count, stats.nan, sum, center, squares, extremes))
+            };
+            assert_eq!(numbers(as_section), numbers(as_region), "{axes:?} {x:?} {y:?}");
+            let statistics = [Statistic::Sum, Statistic::Std, Statistic::Mean, Statistic::Rms];
+            for statistics in [&statistics[..], &statistics[..1]] {
+                let spectrum = |section, regions| {
+                    let axes = [0, 1];
+                    image.reduce(statistics, &axes, section, regions, 0, &options).unwrap().0.values
+                };
+                let (a, b) = (spectrum(&section, None), spectrum(&whole, Some(region)));
+                assert_eq!(format!("{a:?}"), format!("{b:?}"), "{axes:?} {x:?} {y:?}");
+            }
+        }
+    }
+}
