@@ -16,7 +16,7 @@ use std::path::PathBuf;
 ///
 /// let error = open(Path::new("no/such/cube.fits"), StorageKind::Positioned).unwrap_err();
 /// assert_eq!(error.code(), "io-not-found");
-/// assert!(error.to_string().starts_with("no/such/cube.fits: no such file\n"));
+/// assert!(error.to_string().starts_with("no/such/cube.fits: no such file"));
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
@@ -328,7 +328,7 @@ impl IoError {
 
 impl fmt::Display for IoError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}\n{}", self.message(), self.hint())
+        write!(formatter, "{} [{}]\nhint: {}", self.message(), self.code(), self.hint())
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! - [`open`] makes a [`Storage`] of a name; [`MemoryStorage`] and [`spool`] make one of bytes and of a stream.
 //! - [`run`] reads the ranges of many [`Tasks`], computes on them on several threads and merges in order.
+//! - [`fill`] reads one range straight into its destination.
 //! - [`OutputFile`] writes under a temporary name and renames at the end.
 //!
 //! Every error is an [`IoError`] and names the file.
@@ -15,6 +16,7 @@ mod direct;
 mod error;
 mod fetch;
 mod file;
+mod fill;
 mod memory;
 mod mmap;
 mod output;
@@ -28,6 +30,7 @@ pub use direct::DirectStorage;
 pub use error::IoError;
 pub use fetch::Fetched;
 pub use file::FileStorage;
+pub use fill::fill;
 pub use memory::MemoryStorage;
 pub use mmap::MappedStorage;
 pub use output::OutputFile;

@@ -9,7 +9,7 @@
 use std::ops::{ControlFlow, Range};
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -178,10 +178,7 @@ struct Arrangement {
 impl Arrangement {
     fn choose(storage: &dyn Storage, tasks: &dyn Tasks, options: &RunOptions<'_>) -> Arrangement {
         let length = usize::try_from(tasks.len()).unwrap_or(usize::MAX);
-        let threads = match options.threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
+        let threads = threads_or_all(options.threads);
         let (borrowed, resident) = sample(storage, tasks);
         let ahead = match options.buffering {
             Buffering::Auto => !resident,
@@ -218,6 +215,16 @@ impl Arrangement {
             Arrangement { readers: 0, .. } => "inline",
             _ => "ahead",
         }
+    }
+}
+
+/// The number of workers that was asked for; all processors for 0.
+pub(crate) fn threads_or_all(threads: usize) -> usize {
+    // Asking the system reads files of control groups, which takes longer than a small run.
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    match threads {
+        0 => *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from)),
+        threads => threads,
     }
 }
 

@@ -1,0 +1,181 @@
+//! Reading a range straight into its destination: no block between, so that a copy in memory costs one trip less than
+//! through [`crate::run`]. For pixels that only need their bytes turned where they are.
+
+use std::ops::ControlFlow;
+use std::panic;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::IoError;
+use crate::pipeline::{RunOptions, threads_or_all};
+use crate::report::Report;
+use crate::storage::{Storage, check_within};
+
+/// Fills `out` with the bytes from `offset` on, in blocks of `block_bytes`; each is handed to `work` by the thread that
+/// read it, while it is in that core's cache.
+///
+/// ```
+/// use tachyfits_io::{MemoryStorage, RunOptions, fill};
+/// let storage = MemoryStorage::new("example", vec![1, 2, 3, 4, 5, 6, 7, 8]);
+/// let mut out = [0; 6];
+/// fill(&storage, 2, &mut out, 2, &RunOptions::default(), |pair| pair.reverse())?;
+/// assert_eq!(out, [4, 3, 6, 5, 8, 7]);
+/// # Ok::<(), tachyfits_io::IoError>(())
+/// ```
+///
+/// # Errors
+/// If the storage ends before, reading fails, or the watch stops it; what is in `out` is then of no use.
+pub fn fill(
+    storage: &dyn Storage,
+    offset: u64,
+    out: &mut [u8],
+    block_bytes: usize,
+    options: &RunOptions<'_>,
+    work: impl Fn(&mut [u8]) + Sync,
+) -> Result<Report, IoError> {
+    let begun = Instant::now();
+    let bytes = out.len() as u64;
+    check_within(storage, offset, bytes)?;
+    let blocks = out.len().div_ceil(block_bytes.max(1));
+    let threads = threads_or_all(options.threads).clamp(1, blocks.max(1));
+    let shared = Shared {
+        storage,
+        blocks: Mutex::new((offset, out.chunks_mut(block_bytes.max(1)))),
+        work,
+        options,
+        failed: AtomicBool::new(false),
+        done: Mutex::new(0),
+        io: AtomicU64::new(0),
+        compute: AtomicU64::new(0),
+    };
+    thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads)
+            .map(|_| {
+                let name = "tachyfits-work".to_owned();
+                thread::Builder::new().name(name).spawn_scoped(scope, || shared.run())
+            })
+            .collect();
+        let mut result = shared.run();
+        for helper in helpers {
+            let helper = helper.map_err(|source| IoError::Threads { source });
+            let ended = helper.and_then(|helper| match helper.join() {
+                Ok(ended) => ended,
+                Err(payload) => panic::resume_unwind(payload),
+            });
+            result = result.and(ended);
+        }
+        result
+    })?;
+    let per_lane = |nanoseconds: &AtomicU64| {
+        Duration::from_nanos(nanoseconds.load(Ordering::Relaxed)).as_secs_f64() / threads as f64
+    };
+    Ok(Report {
+        bytes,
+        read_bytes: bytes,
+        io_seconds: per_lane(&shared.io),
+        compute_seconds: per_lane(&shared.compute),
+        wall_seconds: begun.elapsed().as_secs_f64(),
+        threads,
+        buffering: "inline",
+        storage: storage.kind(),
+    })
+}
+
+/// What the threads share.
+struct Shared<'a, 'b, W> {
+    storage: &'a dyn Storage,
+    /// The offset of the next block, and the blocks that are left.
+    blocks: Mutex<(u64, std::slice::ChunksMut<'b, u8>)>,
+    work: W,
+    options: &'a RunOptions<'a>,
+    /// Another thread has met an error.
+    failed: AtomicBool,
+    done: Mutex<u64>,
+    io: AtomicU64,
+    compute: AtomicU64,
+}
+
+impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
+    fn run(&self) -> Result<(), IoError> {
+        while !self.failed.load(Ordering::Relaxed)
+            && let Some((offset, block)) = self.next()
+        {
+            if let Err(error) = self.block(offset, block) {
+                self.failed.store(true, Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn next(&self) -> Option<(u64, &'b mut [u8])> {
+        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let block = blocks.1.next()?;
+        let offset = blocks.0;
+        blocks.0 += block.len() as u64;
+        Some((offset, block))
+    }
+
+    fn block(&self, offset: u64, block: &mut [u8]) -> Result<(), IoError> {
+        let begun = Instant::now();
+        self.storage.read_exact_at(offset, block)?;
+        let read = begun.elapsed();
+        (self.work)(block);
+        let worked = begun.elapsed() - read;
+        self.io.fetch_add(read.as_nanos() as u64, Ordering::Relaxed);
+        self.compute.fetch_add(worked.as_nanos() as u64, Ordering::Relaxed);
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += block.len() as u64;
+        match self.options.watch.map(|watch| watch.progress(*done)) {
+            Some(ControlFlow::Break(())) => Err(IoError::Cancelled),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryStorage;
+    use crate::pipeline::Watch;
+
+    #[test]
+    fn every_block_is_read_and_worked_on_once_for_any_threads() {
+        let content: Vec<u8> = (0..100_003u32).map(|index| (index % 251) as u8).collect();
+        let storage = MemoryStorage::new("content", content.clone());
+        for threads in [1, 2, 3, 8] {
+            for block in [1000, 4096, 1 << 20] {
+                let options = RunOptions { threads, ..RunOptions::default() };
+                let mut out = vec![0; 99_000];
+                let flip = |bytes: &mut [u8]| bytes.iter_mut().for_each(|byte| *byte = !*byte);
+                let report = fill(&storage, 1003, &mut out, block, &options, flip).unwrap();
+                let expected: Vec<u8> = content[1003..100_003].iter().map(|byte| !byte).collect();
+                assert!(out == expected);
+                assert_eq!(report.bytes, 99_000);
+            }
+        }
+    }
+
+    #[test]
+    fn a_range_beyond_the_end_is_refused() {
+        let storage = MemoryStorage::new("short", vec![0; 10]);
+        let error = fill(&storage, 5, &mut [0; 6], 2, &RunOptions::default(), |_| ()).unwrap_err();
+        assert_eq!(error.code(), "io-short");
+    }
+
+    #[test]
+    fn a_watch_stops_it() {
+        struct Stop;
+        impl Watch for Stop {
+            fn progress(&self, _bytes_done: u64) -> ControlFlow<()> {
+                ControlFlow::Break(())
+            }
+        }
+        let storage = MemoryStorage::new("content", vec![0; 100]);
+        let options = RunOptions { watch: Some(&Stop), ..RunOptions::default() };
+        let error = fill(&storage, 0, &mut [0; 100], 2, &options, |_| ()).unwrap_err();
+        assert_eq!(error.code(), "io-cancelled");
+    }
+}
