@@ -25,6 +25,23 @@ pub fn decode_native(bytes: &[u8], pixel: PixelType, tier: Tier, out: &mut [u8])
     });
 }
 
+/// The same where the pixels are.
+///
+/// ```
+/// use tachyfits_kernels::{PixelType, Tier, native_in_place};
+/// let mut bytes = 258i16.to_be_bytes();
+/// native_in_place(&mut bytes, PixelType::I16, Tier::SCALAR);
+/// assert_eq!(i16::from_ne_bytes(bytes), 258);
+/// ```
+pub fn native_in_place(bytes: &mut [u8], pixel: PixelType, tier: Tier) {
+    // Bytes have no order.
+    if pixel != PixelType::U8 {
+        with_pixel!(pixel, P => {
+            isa::dispatch(tier, InPlaceKernel { bytes, pixel: PhantomData::<P> });
+        });
+    }
+}
+
 /// Copies every `step`-th pixel of `bytes`, from the first on (from the last backwards when `step` is negative), to
 /// `out`, which says how many. Bytes keep their order: a strided section becomes a contiguous one.
 pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, out: &mut [u8]) {
@@ -99,6 +116,22 @@ impl<P: Pixel> Kernel for NativeKernel<'_, P> {
         for at in 0..self.out.len() / P::BYTES {
             let pixel = at * P::BYTES..(at + 1) * P::BYTES;
             P::read_big_endian(&bytes[pixel.clone()]).store_native(&mut self.out[pixel]);
+        }
+    }
+}
+
+struct InPlaceKernel<'a, P> {
+    bytes: &'a mut [u8],
+    pixel: PhantomData<P>,
+}
+
+impl<P: Pixel> Kernel for InPlaceKernel<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for pixel in self.bytes.chunks_exact_mut(P::BYTES) {
+            P::read_big_endian(pixel).store_native(pixel);
         }
     }
 }

@@ -27,7 +27,7 @@ mod sum;
 mod vectorised;
 
 pub use compensated::Compensated;
-pub use decode::{decode_f32, decode_f64, decode_native, gather};
+pub use decode::{decode_f32, decode_f64, decode_native, gather, native_in_place};
 pub use histogram::{Histogram, HistogramRange};
 pub use isa::{Tier, UnknownTier};
 pub use pixel::{Pixel, PixelType};

@@ -2,7 +2,7 @@
 
 use crate::content::{all_bits, any_scaling, contents, encodings, tiers};
 use proptest::prelude::*;
-use tachyfits_kernels::{PixelType, decode_f32, decode_f64, decode_native, gather, naive};
+use tachyfits_kernels::{PixelType, decode_f32, decode_f64, decode_native, gather, naive, native_in_place};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
@@ -45,6 +45,9 @@ proptest! {
                 let mut out = vec![1; bytes.len()];
                 decode_native(&bytes, encoding.pixel, tier, &mut out);
                 prop_assert_eq!(&out, &expected, "{:?} {:?}", encoding.pixel, tier);
+                out.copy_from_slice(&bytes);
+                native_in_place(&mut out, encoding.pixel, tier);
+                prop_assert_eq!(&out, &expected, "in place: {:?} {:?}", encoding.pixel, tier);
             }
         }
     }
