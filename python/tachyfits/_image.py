@@ -8,7 +8,7 @@ spectra, planes and moments are in `_spectral`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -18,34 +18,10 @@ from tachyfits import _core, _spectral
 from tachyfits._axes import Axis, axis_numbers
 from tachyfits._errors import usage
 from tachyfits._pixels import Pixels, Progress
+from tachyfits._reductions import STANDARD_STATISTICS, reduction_method
 from tachyfits._regions import Region, Regions, as_list, to_core
 from tachyfits._results import Plane, Spectrum, table_html
 from tachyfits._section import Section, resolve
-
-#: The statistics that `Image.stats` gives per plane when it is asked for an axis.
-STANDARD_STATISTICS = ("count", "nan", "sum", "mean", "rms", "std", "min", "max")
-
-
-def _reduction(statistic: str, meaning: str) -> Callable[..., Any]:
-    """Make the method of one statistic, so that eight of them share one signature."""
-
-    def method(
-        self: Image,
-        axis: Axis | None = None,
-        *,
-        section: Any = None,
-        region: Regions = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> Any:
-        return self.reduce(
-            statistic, axis, section=section, region=region, threads=threads, progress=progress
-        )
-
-    method.__name__ = statistic
-    method.__qualname__ = f"Image.{statistic}"
-    method.__doc__ = f"Return {meaning} of the good pixels; parameters as of `Image.reduce`."
-    return method
 
 
 class Image(Pixels):
@@ -232,13 +208,13 @@ class Image(Pixels):
             shape = (len(regions or ()), *shape)
         return {name: np.asarray(array).reshape(shape) for name, array in arrays.items()}
 
-    sum = _reduction("sum", "the sum")
-    mean = _reduction("mean", "the mean")
-    rms = _reduction("rms", "the root mean square about zero")
-    min = _reduction("min", "the least value")
-    max = _reduction("max", "the greatest value")
-    count = _reduction("count", "the number")
-    nan = _reduction("nan", "the number of undefined (NaN or BLANK) instead")
+    sum = reduction_method("sum", "the sum")
+    mean = reduction_method("mean", "the mean")
+    rms = reduction_method("rms", "the root mean square about zero")
+    min = reduction_method("min", "the least value")
+    max = reduction_method("max", "the greatest value")
+    count = reduction_method("count", "the number")
+    nan = reduction_method("nan", "the number of undefined (NaN or BLANK) instead")
 
     def std(
         self,

@@ -232,6 +232,12 @@ def test_stats_of_regions_sections_and_planes(cli: Any) -> None:
     assert [row["plane"] for row in rows["statistics"]] == [[2], [4], [6]]
     assert rows["statistics"][1]["min"] == STORED[3, :, 2:5].min()
     assert rows["section"] == "[3:5,*,2:6:2]"
+    # Positions are the image's, whatever the section.
+    (row,) = cli("stats", "cube.fits", "--section", "[5:3,2:9,2:6:2]", "--json").json["statistics"]
+    for name in ("min", "max"):
+        x, y, z = (pixel - 1 for pixel in row[f"{name}_position"])
+        assert STORED[z, y, x] == row[name]
+        assert row[name] == getattr(np, name)(STORED[1:6:2, 1:9, 2:5])
 
 
 def test_stats_as_text(cli: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tachyfits import File, Image, Stats
 from tachyfits._errors import usage
-from tachyfits._image import STANDARD_STATISTICS
+from tachyfits._reductions import STANDARD_STATISTICS
 from tachyfits.cli._common import (
     Common,
     RegionOptions,
