@@ -9,6 +9,14 @@ use crate::source::{Encoding, Source, Visitor};
 use std::marker::PhantomData;
 
 /// Decodes to physical values in f64; `bytes` and `out` hold the same number of pixels.
+///
+/// ```
+/// use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64};
+/// let encoding = Encoding { scaling: Some((0.5, 10.0)), ..Encoding::plain(PixelType::I16) };
+/// let mut out = [0.0; 2];
+/// decode_f64(&[0, 2, 255, 254], &encoding, Tier::SCALAR, &mut out);
+/// assert_eq!(out, [11.0, 9.0]);
+/// ```
 pub fn decode_f64(bytes: &[u8], encoding: &Encoding, tier: Tier, out: &mut [f64]) {
     encoding.visit(ToFloats { bytes, tier, out });
 }

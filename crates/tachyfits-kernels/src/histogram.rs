@@ -102,6 +102,13 @@ impl PartialEq for HistogramRange {
 }
 
 /// Mergeable state of a histogram.
+///
+/// ```
+/// use tachyfits_kernels::{Encoding, Histogram, HistogramRange, PixelType, Tier};
+/// let mut histogram = Histogram::new(HistogramRange::new(0.0, 4.0, 2).unwrap());
+/// histogram.accumulate(&[0, 1, 2, 4, 5], &Encoding::plain(PixelType::U8), Tier::SCALAR);
+/// assert_eq!((histogram.counts(), histogram.above()), (vec![2, 2], 1));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     range: HistogramRange,

@@ -68,6 +68,15 @@ impl<S: Source, T: RowStep> Kernel for RowKernel<'_, S, T> {
 }
 
 /// Count and sum per output.
+///
+/// ```
+/// use tachyfits_kernels::{Encoding, PixelType, SumRows, Tier};
+/// let mut image = SumRows::new(3);
+/// for row in [[1, 2, 3], [10, 20, 30]] {
+///     image.accumulate(0, &row, &Encoding::plain(PixelType::U8), Tier::SCALAR);
+/// }
+/// assert_eq!((image.count(), image.sum()), (&[2, 2, 2][..], &[11.0, 22.0, 33.0][..]));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SumRows {
     count: Vec<u64>,

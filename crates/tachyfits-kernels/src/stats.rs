@@ -28,6 +28,17 @@ pub struct Extremum {
 }
 
 /// Mergeable state of the full statistics. NaN and BLANK are counted and otherwise ignored.
+///
+/// ```
+/// use tachyfits_kernels::{Encoding, PixelType, Stats, Tier};
+/// let encoding = Encoding { blank: Some(-1), ..Encoding::plain(PixelType::I16) };
+/// let bytes: Vec<u8> = [2i16, -1, 4, 9].iter().flat_map(|x| x.to_be_bytes()).collect();
+/// let mut stats = Stats::default();
+/// stats.accumulate(&bytes, &encoding, Tier::SCALAR, 0);
+/// assert_eq!((stats.count, stats.nan, stats.mean()), (3, 1, 5.0));
+/// assert_eq!(stats.std(1), 13f64.sqrt());
+/// assert_eq!(stats.max.map(|max| (max.value, max.position)), Some((9.0, 3)));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stats {
     /// Pixels that are defined.

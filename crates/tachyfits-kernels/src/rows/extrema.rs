@@ -5,6 +5,15 @@ use crate::isa::Tier;
 use crate::source::Encoding;
 
 /// Minimum and maximum per output, and the number of the row that has each first.
+///
+/// ```
+/// use tachyfits_kernels::{Encoding, ExtremaRows, PixelType, Tier};
+/// let mut extrema = ExtremaRows::new(2);
+/// for (number, row) in [[7, 1], [3, 9]].iter().enumerate() {
+///     extrema.accumulate(0, row, &Encoding::plain(PixelType::U8), Tier::SCALAR, number as u64);
+/// }
+/// assert_eq!((extrema.min(), extrema.min_row()), (&[3.0, 1.0][..], &[1, 0][..]));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExtremaRows {
     min: Vec<f64>,

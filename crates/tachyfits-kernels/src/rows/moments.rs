@@ -14,6 +14,15 @@ use crate::source::{Encoding, Source, Visitor};
 use crate::sum::{AllLanes, DefinedLanes};
 
 /// Count, sum and second moment per output: rows come in slabs, each read twice while in cache.
+///
+/// ```
+/// use tachyfits_kernels::{Encoding, MomentRows, PixelType, Tier};
+/// let encoding = Encoding::plain(PixelType::U8);
+/// let mut moments = MomentRows::slab(2, &[&[1, 5], &[3, 5]], &encoding, Tier::SCALAR);
+/// moments.merge(&MomentRows::slab(2, &[&[5, 5]], &encoding, Tier::SCALAR));
+/// assert_eq!(moments.center(), [3.0, 5.0]);
+/// assert_eq!(moments.squares().collect::<Vec<_>>(), [8.0, 0.0]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MomentRows {
     sums: SumRows,

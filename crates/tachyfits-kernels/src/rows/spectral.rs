@@ -5,6 +5,15 @@ use crate::isa::Tier;
 use crate::source::Encoding;
 
 /// Sums weighted with powers of a coordinate, per output: what spectral moments are made of.
+///
+/// ```
+/// use tachyfits_kernels::{Encoding, PixelType, SpectralRows, Tier};
+/// let mut moments = SpectralRows::new(1);
+/// for (pixel, velocity) in [(1, 10.0), (3, 20.0)] {
+///     moments.accumulate(0, &[pixel], &Encoding::plain(PixelType::U8), Tier::SCALAR, velocity);
+/// }
+/// assert_eq!(moments.sum(1)[0] / moments.sum(0)[0], 17.5);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpectralRows {
     count: Vec<u64>,

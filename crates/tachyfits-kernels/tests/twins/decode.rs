@@ -2,7 +2,9 @@
 
 use crate::content::{all_bits, any_scaling, contents, encodings, tiers};
 use proptest::prelude::*;
-use tachyfits_kernels::{PixelType, decode_f32, decode_f64, decode_native, gather, naive, native_in_place};
+use tachyfits_kernels::{
+    PixelType, decode_f32, decode_f64, decode_native, gather, naive, native_in_place,
+};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
