@@ -37,12 +37,10 @@ ARROWS = {
     "tachyfits-python": {"tachyfits"},
 }
 
-#: The only files with unsafe code: vector tiers, memory maps, direct I/O, NumPy's buffers.
+#: The only files with unsafe code: vector tiers and memory maps.
 UNSAFE_FILES = {
     "tachyfits-kernels/src/isa.rs",
     "tachyfits-io/src/mmap.rs",
-    "tachyfits-io/src/file.rs",
-    "tachyfits-python/src/buffer.rs",
 }
 
 #: Modules of the standard library with which a crate's own code (tests aside) has no business.

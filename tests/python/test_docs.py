@@ -16,6 +16,8 @@ from conftest import ROOT
 from fitsbytes import cube_cards, primary
 from tachyfits.cli import COMMANDS, EPILOG, group, run
 
+pytestmark = pytest.mark.once
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 

@@ -14,6 +14,8 @@ from fitsbytes import cube_cards, primary
 from tachyfits.plot import histogram_figure, plane_figure, save_figure, spectrum_figure
 from tachyfits.plot._plane import beam_outline, cuts, normalisation
 
+pytestmark = pytest.mark.once
+
 BEAM = [("BMAJ", 0.04), ("BMIN", 0.02), ("BPA", 90.0)]
 
 

@@ -11,6 +11,8 @@ import tachyfits as tf
 from tachyfits.cli._output import json_text, plain
 from tachyfits.cli._syntax import numpy_index, parse_range, parse_region, parse_section
 
+pytestmark = pytest.mark.once
+
 
 @given(length=st.integers(1, 30), data=st.data())
 def test_ranges_are_cfitsios(length: int, data: st.DataObject) -> None:
