@@ -13,8 +13,12 @@ use crate::pipeline::{RunOptions, threads_or_all};
 use crate::report::Report;
 use crate::storage::{Storage, check_within};
 
-/// Fills `out` with the bytes from `offset` on, in blocks of `block_bytes`; each is handed to `work` by the thread that
-/// read it, while it is in that core's cache.
+/// The size of a large page of memory. A thread takes what lies in one such page: were two to touch a new page first,
+/// both would make one and clear it, and one of them in vain.
+const PAGE_BYTES: usize = 2 << 20;
+
+/// Fills `out` with the bytes from `offset` on, in blocks of at most `block_bytes`, a multiple of every element's size;
+/// each is handed to `work` by the thread that read it, while it is in that core's cache.
 ///
 /// ```
 /// use tachyfits_io::{MemoryStorage, RunOptions, fill};
@@ -38,11 +42,13 @@ pub fn fill(
     let begun = Instant::now();
     let bytes = out.len() as u64;
     check_within(storage, offset, bytes)?;
-    let blocks = out.len().div_ceil(block_bytes.max(1));
-    let threads = threads_or_all(options.threads).clamp(1, blocks.max(1));
+    let block_bytes = block_bytes.max(1);
+    let pages = out.len().div_ceil(PAGE_BYTES.min(block_bytes));
+    let threads = threads_or_all(options.threads).clamp(1, pages.max(1));
     let shared = Shared {
         storage,
-        blocks: Mutex::new((offset, out.chunks_mut(block_bytes.max(1)))),
+        block_bytes,
+        rest: Mutex::new((offset, out)),
         work,
         options,
         failed: AtomicBool::new(false),
@@ -86,8 +92,9 @@ pub fn fill(
 /// What the threads share.
 struct Shared<'a, 'b, W> {
     storage: &'a dyn Storage,
-    /// The offset of the next block, and the blocks that are left.
-    blocks: Mutex<(u64, std::slice::ChunksMut<'b, u8>)>,
+    block_bytes: usize,
+    /// What no thread has taken yet, and its offset in the storage.
+    rest: Mutex<(u64, &'b mut [u8])>,
     work: W,
     options: &'a RunOptions<'a>,
     /// Another thread has met an error.
@@ -99,23 +106,33 @@ struct Shared<'a, 'b, W> {
 
 impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
     fn run(&self) -> Result<(), IoError> {
-        while !self.failed.load(Ordering::Relaxed)
-            && let Some((offset, block)) = self.next()
-        {
-            if let Err(error) = self.block(offset, block) {
-                self.failed.store(true, Ordering::Relaxed);
-                return Err(error);
+        while let Some((mut offset, page)) = self.take() {
+            for block in page.chunks_mut(self.block_bytes) {
+                if self.failed.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                if let Err(error) = self.block(offset, block) {
+                    self.failed.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+                offset += block.len() as u64;
             }
         }
         Ok(())
     }
 
-    fn next(&self) -> Option<(u64, &'b mut [u8])> {
-        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        let block = blocks.1.next()?;
-        let offset = blocks.0;
-        blocks.0 += block.len() as u64;
-        Some((offset, block))
+    /// The next bytes up to the end of a page, in whole blocks: a block must not end within an element.
+    fn take(&self) -> Option<(u64, &'b mut [u8])> {
+        let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let (offset, out) = std::mem::take(&mut *rest);
+        if out.is_empty() {
+            return None;
+        }
+        let to_page_end = PAGE_BYTES - out.as_ptr().addr() % PAGE_BYTES;
+        let blocks = to_page_end.div_ceil(self.block_bytes);
+        let (page, later) = out.split_at_mut((blocks * self.block_bytes).min(out.len()));
+        *rest = (offset + page.len() as u64, later);
+        Some((offset, page))
     }
 
     fn block(&self, offset: u64, block: &mut [u8]) -> Result<(), IoError> {

@@ -1,8 +1,4 @@
 //! NumPy arrays as memory that the engine writes into: new ones, and those that the caller brings (`out=`).
-//!
-//! The only file of the crate with `unsafe`: the bytes of an array of integers, which safe Rust has no view of.
-
-#![expect(unsafe_code, reason = "arrays of integers seen as bytes")]
 
 use numpy::{
     Element, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn, PyUntypedArray,
@@ -73,10 +69,7 @@ macro_rules! integers {
     ($($integer:ty)+) => {$(
         impl Pixel for $integer {
             fn output(pixels: &mut [$integer]) -> OutputPixels<'_> {
-                let (data, length) = (pixels.as_mut_ptr().cast::<u8>(), size_of_val(pixels));
-                // SAFETY: the same memory, borrowed as long and as exclusively; a byte needs no alignment, and any
-                // bytes are an integer.
-                OutputPixels::Bytes(unsafe { std::slice::from_raw_parts_mut(data, length) })
+                OutputPixels::Bytes(bytemuck::cast_slice_mut(pixels))
             }
         }
     )+};

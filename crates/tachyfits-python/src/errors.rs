@@ -123,11 +123,7 @@ impl<T> OrRaise<T> for Result<T, Error> {
 
 /// The exception for an error of the engine.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    let message = match error {
-        Error::Io(io) => format!("{} [{}]\nhint: {}", io.message(), io.code(), io.hint()),
-        other => other.to_string(),
-    };
-    let raised = new(py, error.kind(), error.code(), &message);
+    let raised = new(py, error.kind(), error.code(), &error.to_string());
     if let (Error::Io(io), ErrorKind::Io) = (error, error.kind()) {
         // Attributes of an OSError; that they cannot be set is no reason to hide the error itself.
         let _ = describe(py, &raised, io);

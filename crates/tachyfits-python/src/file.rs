@@ -88,10 +88,7 @@ impl FitsFile {
     /// How the file departs from the Standard: one text each, of its structure and then of what describes its pixels.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        // An image that cannot be had has an error, which asking for it raises.
-        let images = self.0.hdus().iter().filter_map(|hdu| hdu.image().ok());
-        let pixels = images.flat_map(|layout| layout.warnings);
-        self.0.warnings().iter().cloned().chain(pixels).map(|warning| warning.to_string()).collect()
+        self.0.warnings().iter().map(ToString::to_string).collect()
     }
 
     fn __len__(&self) -> usize {

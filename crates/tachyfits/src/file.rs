@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tachyfits_format::{Hdu, Limits, ReadOptions, Step, Walker, Warning};
+use tachyfits_format::{FormatError, Hdu, Limits, ReadOptions, Step, Walker, Warning};
 use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
 
 use crate::error::{Error, Reason};
@@ -77,6 +77,14 @@ impl FitsFile {
             }
         }
         warnings.splice(0..0, walker.warnings().iter().cloned());
+        // What is odd about the meaning of pixels; an image that cannot be had says so when it is asked for.
+        let pixels: Vec<_> =
+            hdus.iter().flat_map(|hdu| hdu.image()).flat_map(|layout| layout.warnings).collect();
+        if let Some(first) = pixels.first().filter(|_| options.strict) {
+            let (file, error) = (storage.name().to_owned(), FormatError::from(first.clone()));
+            return Err(Error::Format { file, error });
+        }
+        warnings.extend(pixels);
         Ok(FitsFile { storage, hdus, warnings })
     }
 

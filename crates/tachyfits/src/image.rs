@@ -165,6 +165,28 @@ impl Image {
         }
     }
 
+    /// Whether the bytes of the pixels are in memory already and need no reading.
+    pub(crate) fn lends_bytes(&self) -> bool {
+        let PixelBytes { offset, size } = self.pixel_bytes();
+        self.storage.slice(offset..offset + size).is_some()
+    }
+
+    /// Reads pixels from `first` on into `out`, and has each block worked on where it is.
+    pub(crate) fn fill(
+        &self,
+        first: u64,
+        out: &mut [u8],
+        block_bytes: usize,
+        options: &RunOptions<'_>,
+        work: impl Fn(&mut [u8]) + Sync,
+    ) -> Result<Report, Error> {
+        let PixelBytes { offset, size } = self.pixel_bytes();
+        let progress = Progress { options: *options, total: out.len() as u64 };
+        let run = progress.run_options();
+        let offset = offset + first * size;
+        Ok(tachyfits_io::fill(&*self.storage, offset, out, block_bytes, &run, work)?)
+    }
+
     /// Runs the tasks of a plan over `pixels` pixels.
     pub(crate) fn run<W, R: Send>(
         &self,
@@ -177,12 +199,7 @@ impl Image {
     ) -> Result<Report, Error> {
         let total = pixels.saturating_mul(self.pixel_bytes().size);
         let progress = Progress { options: *options, total };
-        let run = tachyfits_io::RunOptions {
-            threads: options.threads,
-            buffering: options.buffering,
-            readers: 0,
-            watch: options.progress.is_some().then_some(&progress),
-        };
+        let run = progress.run_options();
         tachyfits_io::run(&*self.storage, tasks, &run, scratch, work, merge)
     }
 }

@@ -21,6 +21,15 @@ pub(crate) struct Progress<'a> {
     pub(crate) total: u64,
 }
 
+impl Progress<'_> {
+    /// The options as the pipeline takes them.
+    pub(crate) fn run_options(&self) -> tachyfits_io::RunOptions<'_> {
+        let RunOptions { threads, buffering, progress } = self.options;
+        let watch: Option<&dyn Watch> = if progress.is_some() { Some(self) } else { None };
+        tachyfits_io::RunOptions { threads, buffering, readers: 0, watch }
+    }
+}
+
 impl Watch for Progress<'_> {
     fn progress(&self, bytes_done: u64) -> ControlFlow<()> {
         match self.options.progress {

@@ -3,7 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_io::Report;
-use tachyfits_kernels::{Encoding, PixelType, decode_f32, decode_f64, decode_native};
+use tachyfits_kernels::{
+    Encoding, PixelType, Tier, decode_f32, decode_f64, decode_native, native_in_place,
+};
 
 use crate::error::{Error, Reason};
 use crate::grid::Grid;
@@ -11,6 +13,9 @@ use crate::image::{Image, tier};
 use crate::lines::{GridLines, LineReads, Lines};
 use crate::options::RunOptions;
 use crate::section::Section;
+
+/// A block that is read and turned in place: it stays in the second-level cache meanwhile.
+const IN_PLACE_BYTES: usize = 256 << 10;
 
 /// What pixels are read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +39,26 @@ pub enum OutputPixels<'a> {
     Float64(&'a mut [f64]),
     /// Integers of the type of [`Image::read_type`], as bytes.
     Bytes(&'a mut [u8]),
+}
+
+impl OutputPixels<'_> {
+    /// Whether its elements are of this type, as far as that is said.
+    fn holds(&self, pixel: PixelType) -> bool {
+        match self {
+            OutputPixels::Float32(_) => pixel == PixelType::F32,
+            OutputPixels::Float64(_) => pixel == PixelType::F64,
+            OutputPixels::Bytes(_) => !pixel.is_float(),
+        }
+    }
+
+    /// The same memory as bytes.
+    fn bytes(&mut self) -> &mut [u8] {
+        match self {
+            OutputPixels::Float32(out) => bytemuck::cast_slice_mut(out),
+            OutputPixels::Float64(out) => bytemuck::cast_slice_mut(out),
+            OutputPixels::Bytes(out) => out,
+        }
+    }
 }
 
 impl Image {
@@ -84,20 +109,29 @@ impl Image {
             ReadAs::Float32 | ReadAs::Float64 => self.encoding(),
             ReadAs::Exact | ReadAs::Raw => Encoding::plain(pixel),
         };
+        let mut out = out;
+        if encoding == Encoding::plain(pixel)
+            && out.holds(pixel)
+            && let Some(first) = self.run_of_pixels(section)
+        {
+            let bytes = out.bytes();
+            self.check_length(bytes.len(), section, pixel.bytes())?;
+            return self.read_in_place(first, bytes, pixel, tier, options);
+        }
         match (out, pixel) {
             (OutputPixels::Float32(out), PixelType::F32) => {
                 let decode =
                     |bytes: &[u8], out: &mut [f32]| decode_f32(bytes, &encoding, tier, out);
-                self.fill(section, out, 1, options, decode)
+                self.read_lines(section, out, 1, options, decode)
             }
             (OutputPixels::Float64(out), PixelType::F64) => {
                 let decode =
                     |bytes: &[u8], out: &mut [f64]| decode_f64(bytes, &encoding, tier, out);
-                self.fill(section, out, 1, options, decode)
+                self.read_lines(section, out, 1, options, decode)
             }
             (OutputPixels::Bytes(out), pixel) if !pixel.is_float() => {
                 let decode = |bytes: &[u8], out: &mut [u8]| decode_native(bytes, pixel, tier, out);
-                self.fill(section, out, pixel.bytes(), options, decode)
+                self.read_lines(section, out, pixel.bytes(), options, decode)
             }
             (_, pixel) => {
                 let expected = format!("an array of {pixel:?}");
@@ -106,8 +140,45 @@ impl Image {
         }
     }
 
+    /// The first pixel of a section that is one run of pixels in the file, where they have to be read from it: what is in
+    /// memory is decoded from there.
+    fn run_of_pixels(&self, section: &Section) -> Option<u64> {
+        let grid = Grid::new(self.axes(), section, &vec![false; self.axes().len()]);
+        let is_run = match grid.loops.as_slice() {
+            [] => true,
+            [level] => level.stride == 1,
+            _ => false,
+        };
+        (is_run && section.pixels() > 0 && !self.lends_bytes()).then_some(grid.origin)
+    }
+
+    /// Reads a run of pixels into the place where they are wanted and turns their bytes there. Through a block they would
+    /// cross memory once more: the processor reads what it is going to overwrite.
+    fn read_in_place(
+        &self,
+        first: u64,
+        out: &mut [u8],
+        pixel: PixelType,
+        tier: Tier,
+        options: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let count = (out.len() / pixel.bytes()) as u64;
+        self.check_present(Some(first + count - 1))?;
+        self.fill(first, out, IN_PLACE_BYTES, options, |bytes| native_in_place(bytes, pixel, tier))
+    }
+
+    /// Checks the length of the output: `width` elements per pixel.
+    fn check_length(&self, length: usize, section: &Section, width: usize) -> Result<(), Error> {
+        let wanted = u128::from(section.pixels()) * width as u128;
+        if length as u128 == wanted {
+            return Ok(());
+        }
+        let found = format!("{length} elements");
+        Err(self.refused(Reason::Output, format!("{wanted} elements"), found))
+    }
+
     /// Fills `out`, which has `width` elements per pixel, by decoding line by line.
-    fn fill<T: Send>(
+    fn read_lines<T: Send>(
         &self,
         section: &Section,
         out: &mut [T],
@@ -115,11 +186,7 @@ impl Image {
         options: &RunOptions<'_>,
         decode: impl Fn(&[u8], &mut [T]) + Sync,
     ) -> Result<Report, Error> {
-        let wanted = u128::from(section.pixels()) * width as u128;
-        if out.len() as u128 != wanted {
-            let found = format!("{} elements", out.len());
-            return Err(self.refused(Reason::Output, format!("{wanted} elements"), found));
-        }
+        self.check_length(out.len(), section, width)?;
         let grid = Grid::new(self.axes(), section, &vec![false; self.axes().len()]);
         self.check_present(grid.last_pixel())?;
         let pixels = self.pixel_bytes();
