@@ -25,8 +25,8 @@ impl Image {
     /// Moment 0, 1 or 2 along `axis` (0 is NAXIS1), one number per output in the order of the axes that are kept.
     ///
     /// Moment 0 is sum(I) · width, moment 1 the mean coordinate weighted with I, moment 2 the dispersion about it: the
-    /// square root of the weighted mean of squared differences. NaN where no pixel is good, where the weights add up to
-    /// 0, and where negative intensities make the mean square negative.
+    /// square root of the weighted mean of squared differences, 0 where that cannot be told from rounding. NaN where no
+    /// pixel is good, where the weights add up to 0, and where negative intensities make the mean square negative.
     ///
     /// # Errors
     /// [`Reason::Moment`] for another order, or coordinates that are not finite or not as many as pixels;
@@ -125,10 +125,22 @@ impl Moments {
         let mean = first / sum;
         match self.order {
             1 => self.middle + mean,
-            // The square root of a negative number is NaN.
-            _ => (second / sum - mean * mean).sqrt(),
+            _ => dispersion(second / sum, mean),
         }
     }
+}
+
+/// The square root of `square - mean²`: NaN where that is negative, 0 where it is nothing but rounding.
+///
+/// With all the flux at one coordinate u, `square` is u² but for three roundings (two products, a quotient) and the
+/// square of `mean` is u² but for five (a product and a quotient, each twice in the square, and the square itself). A
+/// rounding is at most EPSILON / 2, so the difference is at most 4 · EPSILON · u² = 2 · EPSILON · (square + mean²), has no
+/// digit that means anything, and its sign is chance. Twice that is allowed, for terms of second order and fluxes that
+/// were rounded when added up. The comparison is strict so that an overflow to infinity is not taken for rounding.
+fn dispersion(square: f64, mean: f64) -> f64 {
+    let variance = square - mean * mean;
+    let rounding = 4.0 * f64::EPSILON * (square.abs() + mean * mean);
+    if variance.abs() < rounding { 0.0 } else { variance.sqrt() }
 }
 
 impl RowFold for Moments {

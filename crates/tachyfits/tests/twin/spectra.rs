@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tachyfits::Coordinates;
 
-use crate::common::{Numbers, exact_sum};
+use crate::common::{Numbers, exact_sum, fits, image};
 use crate::model::{Pixels, check_close};
 use crate::picture::pictures;
 use crate::reductions::{ONE, marks, outputs};
@@ -77,6 +77,34 @@ proptest! {
                     check_moment(order, moment, pixels, &coordinates);
                 }
             }
+        }
+    }
+}
+
+/// On both roads, whatever rounding does to the squares: all the flux is at one coordinate.
+#[test]
+fn the_dispersion_of_one_channel_is_zero() {
+    let mut numbers = Numbers(5);
+    let mut random = |scale: f64| scale * (numbers.next() >> 11) as f64 / (1u64 << 53) as f64;
+    let channels = 40;
+    for (axis, axes) in [(0, [channels, 300]), (1, [300, channels])] {
+        for elsewhere in [f64::NAN, 0.0] {
+            let mut pixels = vec![elsewhere; 300 * channels as usize];
+            for line in 0..300 {
+                let channel = random(channels as f64) as usize;
+                let at = if axis == 0 {
+                    line * channels as usize + channel
+                } else {
+                    channel * 300 + line
+                };
+                pixels[at] = 1e-3 + random(50.0);
+            }
+            let data: Vec<u8> = pixels.iter().flat_map(|pixel| pixel.to_be_bytes()).collect();
+            let image = image(fits(-64, &axes, &[], &data));
+            let values: Vec<f64> = (0..channels).map(|_| 1.42e9 + random(3e6)).collect();
+            let coordinates = Coordinates { values: &values, width: 1.0 };
+            let (moments, _) = image.moment(2, axis, coordinates, &image.whole(), &ONE).unwrap();
+            assert_eq!(moments, [0.0; 300]);
         }
     }
 }
