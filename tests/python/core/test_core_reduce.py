@@ -172,20 +172,6 @@ def test_merging_keeps_positions_of_sections_of_one_shape(
     assert other.merge(other).max_position is None
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 8])
-def test_the_number_of_threads_changes_no_bit(write: Write, tmp_path: Path, threads: int) -> None:
-    noise = np.random.default_rng(1).normal(1e9, 1.0, (7, 300, 1000)).astype(np.float32)
-    image = _core.FitsFile.open(write(tmp_path / "a.fits", noise)).hdu(0).image()
-    assert image.stats(threads=threads)[0] == image.stats(threads=1)[0]
-    regions = [_core.Region.circle(500.0, 150.0, 120.0)]
-    for axes in ([0], [1, 2], [2], [0, 1, 2]):
-        one = image.reduce(["mean", "std"], axes, threads=1)
-        many = image.reduce(["mean", "std"], axes, threads=threads)
-        assert all(one[name].tobytes() == many[name].tobytes() for name in one)
-    one = image.stats(regions=regions, threads=1)
-    assert image.stats(regions=regions, threads=threads) == one
-
-
 def test_cutouts_are_sections(image: _core.Image, pixels: np.ndarray, tmp_path: Path) -> None:
     path = tmp_path / "part.fits"
     section = [(2, 1, 1), (1, 2, 1), (0, 3, 2)]

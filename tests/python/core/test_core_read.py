@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,66 +14,11 @@ from tachyfits import _core
 #: write(path, pixels, **keywords)
 Write = Callable[..., Path]
 
-ROOT = Path(__file__).resolve().parents[3]
-SHARED = Path(os.environ.get("TACHYFITS_SHARED", ROOT.parent / "shared"))
 STORAGES = ("pread", "mmap", "memory")
 
 
 def image_of(path: Path, hdu: int = 0, storage: str = "pread") -> _core.Image:
     return _core.FitsFile.open(path, storage=storage).hdu(hdu).image()
-
-
-def real_files() -> list[Path]:
-    """List the real images and cubes; none, with a loud warning, where they are not at hand."""
-    found = sorted(SHARED.glob("data/cubes/*")) + sorted(SHARED.glob("data/images/*"))
-    if not found:
-        said = f"REAL FILES LEFT OUT: there are none in {SHARED}/data; set TACHYFITS_SHARED"
-        warnings.warn(said, stacklevel=1)
-    return found
-
-
-def expected_float64(path: Path, index: int) -> np.ndarray:
-    """Values by astropy's own reading of the bytes, scaled here in float64."""
-    with fits.open(path, do_not_scale_image_data=True) as file:
-        header, raw = file[index].header, np.asarray(file[index].data)
-        values = raw.astype(np.float64) * header.get("BSCALE", 1.0) + header.get("BZERO", 0.0)
-        if header["BITPIX"] > 0 and "BLANK" in header:
-            values[raw == header["BLANK"]] = np.nan
-        return values
-
-
-@pytest.mark.parametrize("path", real_files(), ids=lambda path: path.name)
-def test_real_files_read_as_astropy_gives_them(path: Path) -> None:
-    seen = 0
-    file = _core.FitsFile.open(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for index in range(len(file)):
-            hdu = file.hdu(index)
-            if hdu.has_image:
-                values = expected_float64(path, index)
-                image = hdu.image()
-                assert image.shape == values.shape
-                np.testing.assert_array_equal(image.read(dtype="float64"), values)
-                seen += 1
-    assert seen
-
-
-@pytest.mark.parametrize("path", real_files(), ids=lambda path: path.name)
-def test_headers_of_real_files_are_those_of_astropy(path: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with fits.open(path) as opened:
-            theirs = opened[0].header
-            header = _core.FitsFile.open(path).hdu(0).header()
-            assert len(header) == len(header.cards())
-            assert header.raw().startswith(b"SIMPLE")
-            assert len(header.raw()) % 2880 == 0
-            for keyword in ("BITPIX", "NAXIS", "NAXIS1", "CRVAL1", "CTYPE1", "BUNIT"):
-                assert (keyword in header) == (keyword in theirs)
-                if keyword in theirs:
-                    assert header.get(keyword) == theirs[keyword]
-                    assert type(header.get(keyword)) is type(theirs[keyword])
 
 
 @pytest.mark.parametrize(
