@@ -187,6 +187,8 @@ class LinearAxis:
     @property
     def cunit(self) -> str: ...
     @property
+    def cdelt(self) -> float: ...  # per pixel, in the axis' unit; PC or CD taken into account
+    @property
     def restfrq(self) -> float | None: ...
     @property
     def coupled(self) -> bool: ...  # a CD or PC term mixes it with another axis

@@ -427,9 +427,10 @@ class Image(Pixels):
     ) -> Plane:
         """Return a moment map along the spectral axis.
 
-        Moment 0 is the integral, sum(I) times the channel width, in the pixels' unit times the
-        axis'; moment 1 the intensity-weighted mean coordinate, in the axis' unit; moment 2 the
-        intensity-weighted dispersion about it (its square root taken), in the axis' unit.
+        Moment 0 is the integral, sum(I) times the distance of neighbouring channels (that of the
+        axis, times the step of ``channels``), in the pixels' unit times the axis'; moment 1 the
+        intensity-weighted mean coordinate, in the axis' unit; moment 2 the intensity-weighted
+        dispersion about it (its square root taken), in the axis' unit.
 
         Parameters
         ----------

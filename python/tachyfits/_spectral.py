@@ -71,17 +71,35 @@ def world_axis(image: Pixels, axis: int, channels: slice | None) -> WorldAxis:
 def _world_axis(image: Pixels, axis: int, pieces: tuple[int, int, int]) -> WorldAxis:
     """Return linear spectral values in CUNIT, and honest pixel numbers for any other axis."""
     start, count, step = pieces
+    linear = _linear_spectral(image, axis)
+    if linear is None:
+        return WorldAxis("pixel", "pixel", np.arange(count, dtype=np.float64) * step + start)
+    ctype = linear.ctype.strip()
+    values = np.asarray(linear.values(start, count, step))
+    return WorldAxis(ctype, linear.cunit.strip() or default_unit(ctype), values)
+
+
+def _channel_width(image: Pixels, axis: int, pieces: tuple[int, int, int]) -> float:
+    """Return the distance of neighbouring channels of a section, which a single one has as well.
+
+    It is the header's increment: differences of values far from zero have lost digits.
+    """
+    _, _, step = pieces
+    linear = _linear_spectral(image, axis)
+    return abs(step * (1.0 if linear is None else linear.cdelt))
+
+
+def _linear_spectral(image: Pixels, axis: int) -> _core.LinearAxis | None:
+    """Return the description of an axis that is spectral and linear; None for another."""
     try:
         linear = image._core_image().linear_axis(axis)
-        ctype = linear.ctype.strip()
-        # A code behind the type (VOPT-F2W) says that the axis is not linear in it.
-        if is_spectral(ctype) and not linear.coupled and not _is_nonlinear(ctype):
-            values = np.asarray(linear.values(start, count, step))
-            return WorldAxis(ctype, linear.cunit.strip() or default_unit(ctype), values)
     except _core.TachyfitsError:
         # The header describes no linear axis: that is an answer here, not a failure.
-        pass
-    return WorldAxis("pixel", "pixel", np.arange(count, dtype=np.float64) * step + start)
+        return None
+    ctype = linear.ctype.strip()
+    # A code behind the type (VOPT-F2W) says that the axis is not linear in it.
+    is_linear = is_spectral(ctype) and not linear.coupled and not _is_nonlinear(ctype)
+    return linear if is_linear else None
 
 
 def _is_nonlinear(ctype: str) -> bool:
@@ -230,6 +248,7 @@ def moment(
         axis,
         np.ascontiguousarray(world.values),
         image._ranges(where),
+        width=_channel_width(image, axis, where.ranges[axis]),
         threads=image._threads(threads),
         progress=progress,
     )

@@ -129,6 +129,18 @@ def test_a_descending_axis_integrates_to_a_positive_flux() -> None:
     np.testing.assert_allclose(plane.values, 6 * 250.0)
 
 
+@pytest.mark.parametrize(
+    ("channels", "width"),
+    [(slice(2, 3), 250.0), (slice(5, 2, -2), 500.0), (slice(2, 3, 3), 750.0)],
+)
+def test_channels_have_a_width_even_a_single_one(channels: slice, width: float) -> None:
+    stored = np.arange(120.0).reshape(CUBE)
+    plane = cube(stored).moment(0, channels=channels)
+    np.testing.assert_array_equal(plane.values, stored[channels].sum(0) * width)
+    without = tf.open(primary(stored))[0].moment(0, channels=channels)
+    np.testing.assert_array_equal(without.values, stored[channels].sum(0) * width / 250.0)
+
+
 def test_degenerate_axes_are_dropped_and_longer_ones_must_be_cut() -> None:
     stored = noise((2, *CUBE))
     cards = [*cube_cards(), ("CTYPE4", "STOKES")]

@@ -23,6 +23,12 @@ impl LinearAxis {
         &self.0.cunit
     }
 
+    /// Increment per pixel, in the axis' unit: CDELTn, the diagonal of a PC or CD matrix taken into account.
+    #[getter]
+    fn cdelt(&self) -> f64 {
+        self.0.cdelt
+    }
+
     /// Rest frequency in Hz; None when the header gives none.
     #[getter]
     fn restfrq(&self) -> Option<f64> {

@@ -191,6 +191,7 @@ def test_cutouts_are_sections(image: _core.Image, pixels: np.ndarray, tmp_path: 
 def test_linear_axes(image: _core.Image) -> None:
     axis = image.linear_axis(0)
     assert (axis.ctype, axis.cunit, axis.restfrq, axis.coupled) == ("VRAD", "", None, False)
+    assert axis.cdelt == 500.0
     np.testing.assert_array_equal(axis.values(2, 3, -1), [1500.0, 1000.0, 500.0])
     assert axis.values(0, 0, 1).shape == (0,)
     with pytest.raises(_core.LimitError):
