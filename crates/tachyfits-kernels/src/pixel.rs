@@ -5,6 +5,7 @@
 //! for bytes, with BSCALE 1) are pixel types of their own here, decoded by flipping the sign bit.
 
 use crate::LANES;
+use std::ops::AddAssign;
 
 /// A pixel as it lies in the file, loaded sixteen at a time.
 pub trait Pixel: Copy + PartialEq + Send + Sync + 'static {
@@ -12,6 +13,13 @@ pub trait Pixel: Copy + PartialEq + Send + Sync + 'static {
     const BYTES: usize;
     /// The zero pixel, to start buffers with.
     const ZERO: Self;
+    /// Whether a leaf of pixels adds up in [`Pixel::Wide`] without overflow and in f64 without rounding: then every order
+    /// of addition gives the same bits, and integers are added faster.
+    const ADDS_EXACTLY: bool;
+    /// An integer that a leaf of pixels adds up in.
+    type Wide: Copy + Default + AddAssign + Into<i64>;
+    /// The pixel as such an integer; of use only if pixels add exactly.
+    fn widen(self) -> Self::Wide;
     /// Loads [`LANES`] big-endian pixels; `chunk` has exactly `LANES * BYTES` bytes.
     fn load_big_endian(chunk: &[u8]) -> [Self; LANES];
     /// Loads [`LANES`] pixels in the machine's own byte order.
@@ -54,10 +62,16 @@ macro_rules! pixel_loads {
 }
 
 macro_rules! integer_pixel {
-    ($value:ty, $stored:ty, $bytes:literal, $flip:expr) => {
+    ($value:ty, $stored:ty, $bytes:literal, $flip:expr, $wide:ty) => {
         impl Pixel for $value {
             const BYTES: usize = $bytes;
             const ZERO: Self = 0;
+            const ADDS_EXACTLY: bool = $bytes < 8;
+            type Wide = $wide;
+            #[inline(always)]
+            fn widen(self) -> $wide {
+                self as $wide
+            }
             pixel_loads!(
                 $bytes,
                 |bytes| <$stored>::from_be_bytes(bytes) as $value ^ $flip,
@@ -87,6 +101,12 @@ macro_rules! float_pixel {
         impl Pixel for $value {
             const BYTES: usize = $bytes;
             const ZERO: Self = 0.0;
+            const ADDS_EXACTLY: bool = false;
+            type Wide = i64;
+            #[inline(always)]
+            fn widen(self) -> i64 {
+                self as i64
+            }
             pixel_loads!($bytes, <$value>::from_be_bytes, <$value>::from_ne_bytes);
             #[inline(always)]
             fn to_f64(self) -> f64 {
@@ -163,14 +183,14 @@ macro_rules! with_source_pixel {
 }
 pub(crate) use with_source_pixel;
 
-integer_pixel!(u8, u8, 1, 0);
-integer_pixel!(i8, u8, 1, i8::MIN);
-integer_pixel!(i16, i16, 2, 0);
-integer_pixel!(u16, i16, 2, 1 << 15);
-integer_pixel!(i32, i32, 4, 0);
-integer_pixel!(u32, i32, 4, 1 << 31);
-integer_pixel!(i64, i64, 8, 0);
-integer_pixel!(u64, i64, 8, 1 << 63);
+integer_pixel!(u8, u8, 1, 0, i32);
+integer_pixel!(i8, u8, 1, i8::MIN, i32);
+integer_pixel!(i16, i16, 2, 0, i32);
+integer_pixel!(u16, i16, 2, 1 << 15, i32);
+integer_pixel!(i32, i32, 4, 0, i64);
+integer_pixel!(u32, i32, 4, 1 << 31, i64);
+integer_pixel!(i64, i64, 8, 0, i64);
+integer_pixel!(u64, i64, 8, 1 << 63, i64);
 float_pixel!(f32, u32, 4);
 float_pixel!(f64, u64, 8);
 

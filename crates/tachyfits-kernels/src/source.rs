@@ -91,6 +91,13 @@ pub trait Source: Copy {
     /// The same, rounded to f32: from the pixel itself where nothing scales, else once from the f64 value.
     fn values_f32(&self, bytes: &[u8], out: &mut [f32]);
 
+    /// The sum of a leaf, where its pixels add up exactly in any order; all of them are defined then.
+    #[inline(always)]
+    fn exact_sum(&self, bytes: &[u8]) -> Option<f64> {
+        let _ = bytes;
+        None
+    }
+
     /// Decodes the last pixels of an array, fewer than [`LANES`]; lanes beyond them are NaN.
     #[inline(always)]
     fn tail(&self, bytes: &[u8]) -> [f64; LANES] {
@@ -150,6 +157,27 @@ impl<P: Pixel, O: Order> Source for Plain<P, O> {
             lanes[lane] = pixels[lane].to_f64();
         }
         lanes
+    }
+
+    #[inline(always)]
+    fn exact_sum(&self, bytes: &[u8]) -> Option<f64> {
+        if !P::ADDS_EXACTLY {
+            return None;
+        }
+        let mut lanes = [P::Wide::default(); LANES];
+        let chunks = bytes.chunks_exact(Self::CHUNK);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            let pixels = O::load::<P>(chunk);
+            for lane in 0..LANES {
+                lanes[lane] += pixels[lane].widen();
+            }
+        }
+        for pixel in rest.chunks_exact(P::BYTES) {
+            lanes[0] += O::read::<P>(pixel).widen();
+        }
+        let sum: i64 = lanes.into_iter().map(Into::into).sum();
+        Some(sum as f64)
     }
 
     #[inline(always)]

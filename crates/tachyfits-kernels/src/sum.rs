@@ -7,8 +7,8 @@
 
 use crate::compensated::Compensated;
 use crate::fold::{Accumulator, add_lanes, fold};
-use crate::isa::Tier;
-use crate::source::Encoding;
+use crate::isa::{self, Kernel, Tier};
+use crate::source::{Encoding, Source, Visitor};
 use crate::{LANES, LEAF_PIXELS};
 
 /// Mergeable state of a plain sum.
@@ -36,6 +36,11 @@ impl Sum {
         let mut holes = Holes::default();
         for leaf in bytes.chunks(LEAF_PIXELS * encoding.pixel_bytes()) {
             let pixels = (leaf.len() / encoding.pixel_bytes()) as u64;
+            if let Some(sum) = encoding.visit(ExactSum { leaf, tier }) {
+                self.count += pixels;
+                self.sum.add(sum);
+                continue;
+            }
             let all = || add_lanes(&fold(leaf, encoding, tier, AllLanes::default()).sum);
             let defined = || fold(leaf, encoding, tier, DefinedLanes::default()).count_and_sum();
             let (count, sum) = holes.count_and_sum(pixels, all, defined);
@@ -50,6 +55,33 @@ impl Sum {
         self.count += later.count;
         self.nan += later.nan;
         self.sum.merge(later.sum);
+    }
+}
+
+/// Sums a leaf of integers as integers, where that is exact.
+struct ExactSum<'a> {
+    leaf: &'a [u8],
+    tier: Tier,
+}
+
+impl Visitor for ExactSum<'_> {
+    type Output = Option<f64>;
+    fn visit<S: Source>(self, source: S) -> Option<f64> {
+        isa::dispatch(self.tier, ExactKernel { leaf: self.leaf, source })
+    }
+}
+
+pub(crate) struct ExactKernel<'a, S> {
+    leaf: &'a [u8],
+    source: S,
+}
+
+impl<S: Source> Kernel for ExactKernel<'_, S> {
+    type Output = Option<f64>;
+
+    #[inline(always)]
+    fn run(self) -> Option<f64> {
+        self.source.exact_sum(self.leaf)
     }
 }
 

@@ -15,13 +15,15 @@ use crate::rows::{self, RowKernel, moments};
 use crate::source::{ByteOrder, Encoding, Source, Visitor};
 use crate::spectral::LineKernel;
 use crate::stats;
-use crate::sum::{AllLanes, DefinedLanes};
+use crate::sum::{AllLanes, DefinedLanes, ExactKernel};
 
 /// What the arithmetic of a kernel's loops must look like.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shape {
     /// Accumulators in lanes: no loop has floating-point arithmetic on single numbers.
     Lanes,
+    /// Accumulators of integers in lanes, for the types that add up exactly.
+    Integers,
     /// A flat loop over elements: beside the vector loop the compiler leaves one for the last few elements.
     Flat,
 }
@@ -34,6 +36,14 @@ struct Subject {
 }
 
 impl Subject {
+    /// Whether there is such a kernel for an encoding.
+    fn concerns(&self, encoding: &Encoding) -> bool {
+        let adds_exactly =
+            matches!(encoding.pixel, PixelType::U8 | PixelType::I16 | PixelType::I32);
+        let plain = encoding.scaling.is_none() && encoding.blank.is_none();
+        self.shape != Shape::Integers || (adds_exactly && plain)
+    }
+
     /// Whether it moves the bytes as they are.
     fn has_no_arithmetic(&self, encoding: &Encoding) -> bool {
         let to = match self.name {
@@ -67,6 +77,7 @@ macro_rules! subjects {
 }
 
 const SUBJECTS: &[Subject] = subjects! {
+    "sum of integers" Integers ExactKernel<'static, S>;
     "sum, all defined" Lanes FoldKernel<'static, S, AllLanes>;
     "sum" Lanes FoldKernel<'static, S, DefinedLanes>;
     "stats, first pass, all defined" Lanes stats::DecodeKernel<'static, S, AllLanes>;
@@ -182,13 +193,22 @@ mod x86 {
         width: usize,
         /// On single numbers.
         single: usize,
+        /// Additions of vectors of integers, and the narrowest of them in bytes.
+        integers: usize,
+        integer_width: usize,
     }
 
     impl Loop {
         fn new(body: &[Instruction]) -> Loop {
-            let mut found = Loop { width: usize::MAX, ..Loop::default() };
+            let mut found =
+                Loop { width: usize::MAX, integer_width: usize::MAX, ..Loop::default() };
             let mut factory = InstructionInfoFactory::new();
             for instruction in body {
+                if matches!(plain_name(instruction).as_str(), "paddd" | "paddq") {
+                    found.integers += 1;
+                    found.integer_width =
+                        found.integer_width.min(widest(&mut factory, instruction));
+                }
                 match arithmetic(instruction) {
                     Some(true) => {
                         found.packed += 1;
@@ -220,10 +240,15 @@ mod x86 {
         inner.map(|&(begin, end)| &code[begin..=end]).collect()
     }
 
+    /// The name of an instruction, of which the form for wider vectors begins with a v.
+    fn plain_name(instruction: &Instruction) -> String {
+        let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
+        name.strip_prefix('v').unwrap_or(&name).to_owned()
+    }
+
     /// Whether it is floating-point arithmetic on a vector (true) or on a single number (false).
     fn arithmetic(instruction: &Instruction) -> Option<bool> {
-        let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
-        let name = name.strip_prefix('v').unwrap_or(&name);
+        let name = plain_name(instruction);
         // Turning the bytes of a float is all that some decoding does.
         if name == "pshufb" {
             return Some(true);
@@ -258,8 +283,11 @@ mod x86 {
 
     /// What is wrong with the code of a kernel, in words; `None` when it is vector code.
     fn complaint(subject: &Subject, loops: &[Loop], tier: Tier) -> Option<String> {
-        let is_vector =
-            |body: &&Loop| body.packed >= 2 && body.single == 0 && body.width >= least_width(tier);
+        let least = least_width(tier);
+        let is_vector = |body: &&Loop| match subject.shape {
+            Shape::Integers => body.integers >= 1 && body.integer_width >= least,
+            _ => body.packed >= 2 && body.single == 0 && body.width >= least,
+        };
         if !loops.iter().any(|body| is_vector(&body)) {
             return Some(format!("no loop is vector code: {loops:?}"));
         }
@@ -278,7 +306,11 @@ mod x86 {
         for subject in subjects {
             for encoding in encodings() {
                 for tier in Tier::available() {
-                    if subject.has_no_arithmetic(&encoding) || lacks_conversion(&encoding, tier) {
+                    let concerned = subject.concerns(&encoding);
+                    if !concerned
+                        || subject.has_no_arithmetic(&encoding)
+                        || lacks_conversion(&encoding, tier)
+                    {
                         continue;
                     }
                     let Some(address) = (subject.address)(&encoding, tier) else { continue };
