@@ -141,7 +141,7 @@ pub fn dispatch<K: Kernel>(tier: Tier, kernel: K) -> K::Output {
 }
 
 /// Where the code of a kernel for `tier` begins; `None` for the scalar tier, which has no function of its own.
-#[cfg(all(test, not(debug_assertions), target_arch = "x86_64", target_os = "linux"))]
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn address<K: Kernel>(tier: Tier) -> Option<usize> {
     let function: unsafe fn(K) -> K::Output = match tier.0 {
         Level::Scalar => return None,
@@ -191,34 +191,4 @@ tiers! { "aarch64", is_aarch64_feature_detected, neon Neon ["neon"] }
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn detect() -> Vec<Tier> {
     Vec::new()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Answer;
-    impl Kernel for Answer {
-        type Output = i32;
-        #[inline(always)]
-        fn run(self) -> i32 {
-            42
-        }
-    }
-
-    #[test]
-    fn every_available_tier_runs_and_is_found_by_its_name() {
-        for tier in Tier::available() {
-            assert_eq!(dispatch(tier, Answer), 42);
-            assert_eq!(Tier::by_name(tier.name()), Ok(tier));
-        }
-    }
-
-    #[test]
-    fn an_unknown_name_is_refused_with_the_names_that_exist() {
-        let error = Tier::by_name("x86-64-v9").unwrap_err();
-        let words = error.to_string();
-        assert!(words.contains("x86-64-v9") && words.contains("scalar"), "{words}");
-        assert!(words.contains("unset TACHYFITS_TIER"), "{words}");
-    }
 }

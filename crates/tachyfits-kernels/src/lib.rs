@@ -16,6 +16,9 @@ mod decode;
 mod fold;
 mod histogram;
 pub mod isa;
+#[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
+pub mod machine_code;
 pub mod naive;
 mod pixel;
 mod rows;
@@ -23,8 +26,6 @@ mod source;
 mod spectral;
 mod stats;
 mod sum;
-#[cfg(all(test, not(debug_assertions), target_arch = "x86_64", target_os = "linux"))]
-mod vectorised;
 
 pub use compensated::Compensated;
 pub use decode::{decode_f32, decode_f64, decode_native, gather, native_in_place};

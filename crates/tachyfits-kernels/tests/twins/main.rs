@@ -6,4 +6,5 @@ mod content;
 mod decode;
 mod merge;
 mod rows;
+mod tiers;
 mod whole;

@@ -1,0 +1,205 @@
+//! The machine code of the kernels: found, disassembled, judged.
+
+use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Register};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use std::collections::HashMap;
+use tachyfits_kernels::machine_code::{CONTROL, SUBJECTS, Shape, Subject, encodings};
+use tachyfits_kernels::{Encoding, PixelType, Tier};
+
+/// The code of this program: functions by where they begin in memory.
+struct Program {
+    functions: HashMap<usize, Vec<u8>>,
+}
+
+/// A function whose place in the file and in memory are both known: the difference moves all others.
+#[inline(never)]
+fn landmark() -> &'static str {
+    "vectorised::x86::landmark"
+}
+
+impl Program {
+    #[expect(clippy::disallowed_methods, reason = "the program reads itself, not FITS")]
+    fn of_this_test() -> Program {
+        let path = std::env::current_exe().expect("a program has a path");
+        let bytes = std::fs::read(path).expect("a running program can be read");
+        let file = object::File::parse(&*bytes).expect("a program file");
+        let symbols: Vec<_> =
+            file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text).collect();
+        let named = |symbol: &object::Symbol<'_, '_>| {
+            let name = symbol.name().unwrap_or_default();
+            landmark().split("::").all(|part| name.contains(part))
+        };
+        let here = symbols.iter().find(|symbol| named(symbol)).expect("symbols of functions");
+        let moved =
+            (landmark as fn() -> &'static str as usize).wrapping_sub(here.address() as usize);
+        let mut functions = HashMap::new();
+        for symbol in symbols {
+            let section = symbol.section_index().and_then(|at| file.section_by_index(at).ok());
+            let code = section.and_then(|section| {
+                section.data_range(symbol.address(), symbol.size()).ok().flatten()
+            });
+            let address = (symbol.address() as usize).wrapping_add(moved);
+            functions.insert(address, code.unwrap_or_default().to_vec());
+        }
+        Program { functions }
+    }
+
+    fn loops(&self, address: usize) -> Vec<Loop> {
+        let code = self.functions.get(&address).expect("the kernel is a function of this program");
+        let decoder = Decoder::with_ip(64, code, 0, DecoderOptions::NONE);
+        let instructions: Vec<Instruction> = decoder.into_iter().collect();
+        innermost_loops(&instructions).into_iter().map(Loop::new).collect()
+    }
+}
+
+/// Floating-point arithmetic in the body of a loop.
+#[derive(Clone, Copy, Debug, Default)]
+struct Loop {
+    /// On vectors, and the narrowest of them in bytes.
+    packed: usize,
+    width: usize,
+    /// On single numbers.
+    single: usize,
+    /// Additions of vectors of integers, and the narrowest of them in bytes.
+    integers: usize,
+    integer_width: usize,
+}
+
+impl Loop {
+    fn new(body: &[Instruction]) -> Loop {
+        let mut found = Loop { width: usize::MAX, integer_width: usize::MAX, ..Loop::default() };
+        let mut factory = InstructionInfoFactory::new();
+        for instruction in body {
+            if matches!(plain_name(instruction).as_str(), "paddd" | "paddq") {
+                found.integers += 1;
+                found.integer_width = found.integer_width.min(widest(&mut factory, instruction));
+            }
+            match arithmetic(instruction) {
+                Some(true) => {
+                    found.packed += 1;
+                    found.width = found.width.min(widest(&mut factory, instruction));
+                }
+                Some(false) => found.single += 1,
+                None => {}
+            }
+        }
+        found
+    }
+}
+
+/// Bodies of loops that contain no other loop: from the target of a jump back to the jump.
+fn innermost_loops(code: &[Instruction]) -> Vec<&[Instruction]> {
+    let mut loops = Vec::new();
+    for (end, jump) in code.iter().enumerate() {
+        if !(jump.is_jcc_short_or_near() || jump.is_jmp_short_or_near()) {
+            continue;
+        }
+        let target = jump.near_branch_target();
+        let begin = code[..=end].iter().position(|other| other.ip() == target);
+        loops.extend(begin.map(|begin| (begin, end)));
+    }
+    let holds_another = |&(begin, end): &(usize, usize)| {
+        loops.iter().any(|&(b, e)| begin <= b && e <= end && (b, e) != (begin, end))
+    };
+    let inner = loops.iter().filter(|place| !holds_another(place));
+    inner.map(|&(begin, end)| &code[begin..=end]).collect()
+}
+
+/// The name of an instruction, of which the form for wider vectors begins with a v.
+fn plain_name(instruction: &Instruction) -> String {
+    let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
+    name.strip_prefix('v').unwrap_or(&name).to_owned()
+}
+
+/// Whether it is floating-point arithmetic on a vector (true) or on a single number (false).
+fn arithmetic(instruction: &Instruction) -> Option<bool> {
+    let name = plain_name(instruction);
+    // Turning the bytes of a float is all that some decoding does.
+    if name == "pshufb" {
+        return Some(true);
+    }
+    let stems = [
+        "add", "sub", "mul", "min", "max", "cvtpd2", "cvtdq2", "cvtudq2", "cvtqq2", "cvtuqq2",
+        "cvtps2", "cmp", "cvtsi2", "cvtusi2", "ucomi", "cvtss2",
+    ];
+    if !stems.iter().any(|stem| name.starts_with(stem)) {
+        return None;
+    }
+    match &name[name.len() - 2..] {
+        "pd" | "ps" => Some(true),
+        "sd" | "ss" => Some(false),
+        _ => None,
+    }
+}
+
+/// Bytes of the widest vector register that an instruction uses.
+fn widest(factory: &mut InstructionInfoFactory, instruction: &Instruction) -> usize {
+    let used = factory.info(instruction).used_registers().iter().map(|used| used.register());
+    used.filter(|register: &Register| register.is_vector_register())
+        .map(|register| register.size())
+        .max()
+        .unwrap_or(0)
+}
+
+/// Bytes of a vector that a tier must work on at least. AVX-512 may choose 32: some code is faster so.
+fn least_width(tier: Tier) -> usize {
+    if tier.name() == "x86-64-v2" { 16 } else { 32 }
+}
+
+/// What is wrong with the code of a kernel, in words; `None` when it is vector code.
+fn complaint(subject: &Subject, loops: &[Loop], tier: Tier) -> Option<String> {
+    let least = least_width(tier);
+    let is_vector = |body: &&Loop| match subject.shape {
+        Shape::Integers => body.integers >= 1 && body.integer_width >= least,
+        _ => body.packed >= 2 && body.single == 0 && body.width >= least,
+    };
+    if !loops.iter().any(|body| is_vector(&body)) {
+        return Some(format!("no loop is vector code: {loops:?}"));
+    }
+    let single: usize = loops.iter().map(|body| body.single).sum();
+    (subject.shape == Shape::Lanes && single > 0)
+        .then(|| format!("a loop works on single numbers: {loops:?}"))
+}
+
+/// Before AVX-512 there is no instruction that converts a vector of 64-bit integers.
+fn lacks_conversion(encoding: &Encoding, tier: Tier) -> bool {
+    matches!(encoding.pixel, PixelType::I64 | PixelType::U64) && tier.name() != "x86-64-v4"
+}
+
+fn complaints(subjects: &[Subject], program: &Program) -> Vec<String> {
+    let mut found = Vec::new();
+    for subject in subjects {
+        for encoding in encodings() {
+            for tier in Tier::available() {
+                let concerned = subject.concerns(&encoding);
+                if !concerned
+                    || subject.has_no_arithmetic(&encoding)
+                    || lacks_conversion(&encoding, tier)
+                {
+                    continue;
+                }
+                let Some(address) = (subject.address)(&encoding, tier) else { continue };
+                if let Some(words) = complaint(subject, &program.loops(address), tier) {
+                    found.push(format!("{} {encoding:?} {tier:?}: {words}", subject.name));
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_kernel_is_vector_code_on_every_tier() {
+    let found = complaints(SUBJECTS, &Program::of_this_test());
+    assert!(found.is_empty(), "{} are not:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn a_kernel_that_is_not_vector_code_is_found_out() {
+    let program = Program::of_this_test();
+    let found = complaints(CONTROL, &program);
+    for tier in Tier::available().iter().skip(1) {
+        let of_tier = format!("{tier:?}:");
+        assert!(found.iter().filter(|words| words.contains(&of_tier)).count() >= 10, "{tier:?}");
+    }
+}
