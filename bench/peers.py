@@ -37,7 +37,7 @@ class Need:
 
 @dataclass(frozen=True)
 class Peer:
-    """One peer folder; the commands have `{python}`, `{build}` and `{here}` filled in."""
+    """One peer folder; the commands have `{python}`, `{build}`, `{here}` and `{root}` filled in."""
 
     name: str
     title: str
@@ -117,6 +117,7 @@ def _peer(path: Path) -> Peer:
         "python": sys.executable if project else python_of_peers(),
         "build": str(BUILD / path.parent.name),
         "here": str(path.parent),
+        "root": str(ROOT),
     }
 
     def filled(words: list[str]) -> tuple[str, ...]:
