@@ -14,7 +14,8 @@ pub trait Pixel: Copy + PartialEq + Send + Sync + 'static {
     /// The zero pixel, to start buffers with.
     const ZERO: Self;
     /// Whether a leaf of pixels adds up in [`Pixel::Wide`] without overflow and in f64 without rounding: then every order
-    /// of addition gives the same bits, and integers are added faster.
+    /// of addition gives the same bits, and integers are added as such. So would narrower integers, but the compiler
+    /// makes slower code of turning and widening 2 bytes than of their way through f64 (4.2 against 5.9 GB/s).
     const ADDS_EXACTLY: bool;
     /// An integer that a leaf of pixels adds up in.
     type Wide: Copy + Default + AddAssign + Into<i64>;
@@ -66,7 +67,7 @@ macro_rules! integer_pixel {
         impl Pixel for $value {
             const BYTES: usize = $bytes;
             const ZERO: Self = 0;
-            const ADDS_EXACTLY: bool = $bytes < 8;
+            const ADDS_EXACTLY: bool = $bytes == 4;
             type Wide = $wide;
             #[inline(always)]
             fn widen(self) -> $wide {
