@@ -36,6 +36,30 @@ impl Fetched<'_> {
     }
 }
 
+/// Fetches some ranges here and now, and hands them to `use_them`: for the few bytes that are not worth a [`crate::run`].
+///
+/// ```
+/// use tachyfits_io::{MemoryStorage, fetch};
+/// let storage = MemoryStorage::new("example", b"SIMPLE  =".to_vec());
+/// let ask = |ranges: &mut Vec<std::ops::Range<u64>>| ranges.extend([3..6, 0..3]);
+/// let joined = fetch(&storage, ask, |fetched| [fetched.piece(0), fetched.piece(1)].concat())?;
+/// assert_eq!(joined, b"PLESIM");
+/// # Ok::<(), tachyfits_io::IoError>(())
+/// ```
+///
+/// # Errors
+/// If the storage ends before, reading fails or memory is short.
+pub fn fetch<R>(
+    storage: &dyn Storage,
+    ask: impl FnOnce(&mut Vec<Range<u64>>),
+    use_them: impl FnOnce(&Fetched<'_>) -> R,
+) -> Result<R, IoError> {
+    let mut block = Block::default();
+    ask(&mut block.ranges);
+    block.fetch(storage)?;
+    Ok(use_them(&block.fetched()))
+}
+
 /// Where the bytes of a range are.
 #[derive(Clone, Debug)]
 enum Place<'s> {

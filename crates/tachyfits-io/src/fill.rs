@@ -82,6 +82,7 @@ pub fn fill(
         read_bytes: bytes,
         io_seconds: per_lane(&shared.io),
         compute_seconds: per_lane(&shared.compute),
+        write_seconds: 0.0,
         wall_seconds: begun.elapsed().as_secs_f64(),
         threads,
         buffering: "inline",

@@ -156,6 +156,7 @@ where
         read_bytes,
         io_seconds: spent.io.as_secs_f64() / io_lanes as f64,
         compute_seconds: spent.compute.as_secs_f64() / arrangement.threads as f64,
+        write_seconds: 0.0,
         wall_seconds: begun.elapsed().as_secs_f64(),
         threads: arrangement.threads,
         buffering: arrangement.name(),

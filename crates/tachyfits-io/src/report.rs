@@ -11,6 +11,8 @@ pub struct Report {
     pub io_seconds: f64,
     /// Seconds spent computing and merging, per lane: the sum over the workers by their number.
     pub compute_seconds: f64,
+    /// Seconds spent writing, per worker, where the operation writes a file.
+    pub write_seconds: f64,
     /// Seconds from beginning to end.
     pub wall_seconds: f64,
     /// The number of workers.
@@ -23,7 +25,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// The fraction of the reading that was hidden behind computing: `(io + compute - wall) / io`, within 0 and 1.
+    /// The fraction of the reading and writing that was hidden behind computing: `(io + compute - wall) / io` within 0
+    /// and 1, where io is both.
     ///
     /// ```
     /// let report = tachyfits_io::Report {
@@ -31,6 +34,7 @@ impl Report {
     ///     read_bytes: 1 << 30,
     ///     io_seconds: 2.0,
     ///     compute_seconds: 3.0,
+    ///     write_seconds: 0.0,
     ///     wall_seconds: 3.5,
     ///     threads: 2,
     ///     buffering: "ahead",
@@ -39,11 +43,12 @@ impl Report {
     /// assert_eq!(report.hidden_fraction(), 0.75);
     /// ```
     pub fn hidden_fraction(&self) -> f64 {
-        if self.io_seconds <= 0.0 {
+        let io_seconds = self.io_seconds + self.write_seconds;
+        if io_seconds <= 0.0 {
             return 0.0;
         }
-        let hidden = self.io_seconds + self.compute_seconds - self.wall_seconds;
-        (hidden / self.io_seconds).clamp(0.0, 1.0)
+        let hidden = io_seconds + self.compute_seconds - self.wall_seconds;
+        (hidden / io_seconds).clamp(0.0, 1.0)
     }
 }
 
@@ -58,6 +63,7 @@ mod tests {
             read_bytes: 0,
             io_seconds,
             compute_seconds,
+            write_seconds: 0.0,
             wall_seconds,
             threads: 1,
             buffering: "inline",

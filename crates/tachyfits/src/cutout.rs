@@ -43,8 +43,7 @@ impl Image {
         if section.pixels() == 0 {
             return Err(self.refused(Reason::Section, "at least one pixel", "an empty section"));
         }
-        let header = cutout_header(self.hdu(), &axes)
-            .map_err(|error| Error::Format { file: self.file_name().to_owned(), error })?;
+        let header = self.format_error(cutout_header(self.hdu(), &axes))?;
         let grid = Grid::new(self.axes(), section, &vec![false; self.axes().len()]);
         self.check_present(grid.last_pixel())?;
         let mut output = OutputFile::create(path, overwrite)?;

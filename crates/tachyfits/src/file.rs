@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tachyfits_format::{FormatError, Hdu, Limits, ReadOptions, Step, Walker, Warning};
 use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
 
+use crate::computed::Computed;
 use crate::error::{Error, Reason};
 use crate::image::Image;
 
@@ -28,6 +29,8 @@ pub struct FitsFile {
     storage: Arc<dyn Storage>,
     hdus: Vec<Arc<Hdu>>,
     warnings: Vec<Warning>,
+    /// How the pixels of the one HDU are computed, where they are.
+    computed: Option<Arc<Computed>>,
 }
 
 impl FitsFile {
@@ -50,6 +53,16 @@ impl FitsFile {
         options: &OpenOptions,
     ) -> Result<FitsFile, Error> {
         FitsFile::from_storage(Arc::new(MemoryStorage::new(name, bytes)), options)
+    }
+
+    /// The file that a computed image would be.
+    pub(crate) fn computed(
+        storage: Arc<dyn Storage>,
+        image: Arc<Computed>,
+        options: &OpenOptions,
+    ) -> Result<FitsFile, Error> {
+        let file = FitsFile::from_storage(storage, options)?;
+        Ok(FitsFile { computed: Some(image), ..file })
     }
 
     fn from_storage(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<FitsFile, Error> {
@@ -85,7 +98,7 @@ impl FitsFile {
             return Err(Error::Format { file, error });
         }
         warnings.extend(pixels);
-        Ok(FitsFile { storage, hdus, warnings })
+        Ok(FitsFile { storage, hdus, warnings, computed: None })
     }
 
     /// The name: a path, or what [`FitsFile::from_bytes`] was given.
@@ -133,7 +146,7 @@ impl FitsFile {
         let hdu = self.hdu(index)?;
         let layout =
             hdu.image().map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
-        Ok(Image::new(Arc::clone(&self.storage), Arc::clone(hdu), layout))
+        Ok(Image::new(Arc::clone(&self.storage), Arc::clone(hdu), layout, self.computed.clone()))
     }
 
     /// The header blocks of an HDU as they stand in the file.

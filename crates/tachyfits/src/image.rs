@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use tachyfits_format::{Hdu, ImageLayout, LinearAxis, ValueType};
+use tachyfits_format::{FormatError, Hdu, Header, ImageLayout, LinearAxis, StoredType, ValueType};
 use tachyfits_io::{Fetched, Report, Storage, Tasks};
 use tachyfits_kernels::{ByteOrder, Encoding, PixelType, Tier};
 
+use crate::computed::{Computed, Leaf, Node};
 use crate::error::{Error, Reason};
 use crate::lines::PixelBytes;
 use crate::options::{Progress, RunOptions};
@@ -17,11 +18,50 @@ pub struct Image {
     storage: Arc<dyn Storage>,
     hdu: Arc<Hdu>,
     layout: ImageLayout,
+    /// How it is computed, where it is.
+    computed: Option<Arc<Computed>>,
 }
 
 impl Image {
-    pub(crate) fn new(storage: Arc<dyn Storage>, hdu: Arc<Hdu>, layout: ImageLayout) -> Image {
-        Image { storage, hdu, layout }
+    pub(crate) fn new(
+        storage: Arc<dyn Storage>,
+        hdu: Arc<Hdu>,
+        layout: ImageLayout,
+        computed: Option<Arc<Computed>>,
+    ) -> Image {
+        Image { storage, hdu, layout, computed }
+    }
+
+    /// How the pixels are computed, where they are.
+    pub(crate) fn computed(&self) -> Option<Arc<Computed>> {
+        self.computed.clone()
+    }
+
+    /// The same result, with the name of the file in the error.
+    pub(crate) fn format_error<T>(&self, result: Result<T, FormatError>) -> Result<T, Error> {
+        result.map_err(|error| Error::Format { file: self.file_name().to_owned(), error })
+    }
+
+    /// The image as an input of computed ones.
+    pub(crate) fn node(&self) -> Result<Arc<dyn Node>, Error> {
+        if let Some(computed) = &self.computed {
+            return Ok(Arc::clone(computed.node()));
+        }
+        self.check_present(self.layout.pixels.checked_sub(1))?;
+        Ok(Arc::new(Leaf {
+            storage: Arc::clone(&self.storage),
+            axes: self.axes().to_vec(),
+            pixels: self.pixel_bytes(),
+            encoding: self.encoding(),
+        }))
+    }
+
+    /// The cards that stay true of other pixels on the same grid.
+    pub(crate) fn carried_header(&self) -> Header {
+        match &self.computed {
+            Some(computed) => computed.carried().clone(),
+            None => self.hdu.carried_header(),
+        }
     }
 
     /// Lengths of the axes in FITS order; empty without data.
@@ -66,8 +106,7 @@ impl Image {
     /// If there is no such axis or its keywords are no numbers. `axis` is 0 for NAXIS1.
     pub fn linear_axis(&self, axis: usize) -> Result<LinearAxis, Error> {
         self.check_axis(axis)?;
-        let named = |error| Error::Format { file: self.file_name().to_owned(), error };
-        self.hdu.linear_axis(axis + 1).map_err(named)
+        self.format_error(self.hdu.linear_axis(axis + 1))
     }
 
     /// The section of every pixel.
@@ -224,6 +263,24 @@ pub(crate) fn filled<T: Clone>(count: u64, value: T, what: &str) -> Result<Vec<T
     Ok(values)
 }
 
+/// How pixels of a type are stored, and the scaling that says so of the unsigned and signed-byte conventions (Standard 4.0,
+/// table 11).
+pub(crate) fn stored_type_of(pixel: PixelType) -> (StoredType, Option<(f64, f64)>) {
+    let with_zero = |stored, zero: f64| (stored, Some((1.0, zero)));
+    match pixel {
+        PixelType::U8 => (StoredType::U8, None),
+        PixelType::I8 => with_zero(StoredType::U8, -128.0),
+        PixelType::I16 => (StoredType::I16, None),
+        PixelType::U16 => with_zero(StoredType::I16, 32_768.0),
+        PixelType::I32 => (StoredType::I32, None),
+        PixelType::U32 => with_zero(StoredType::I32, 2_147_483_648.0),
+        PixelType::I64 => (StoredType::I64, None),
+        PixelType::U64 => with_zero(StoredType::I64, 9_223_372_036_854_775_808.0),
+        PixelType::F32 => (StoredType::F32, None),
+        PixelType::F64 => (StoredType::F64, None),
+    }
+}
+
 fn pixel_type(value: ValueType) -> PixelType {
     match value {
         ValueType::U8 => PixelType::U8,
@@ -240,7 +297,6 @@ fn pixel_type(value: ValueType) -> PixelType {
 }
 
 fn stored_type(layout: &ImageLayout) -> PixelType {
-    use tachyfits_format::StoredType;
     match layout.stored {
         StoredType::U8 => PixelType::U8,
         StoredType::I16 => PixelType::I16,

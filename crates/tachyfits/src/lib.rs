@@ -22,6 +22,7 @@
 //! # Ok::<(), tachyfits::Error>(())
 //! ```
 
+mod computed;
 mod cutout;
 mod error;
 mod file;

@@ -1,0 +1,104 @@
+//! The header of an image that is about to be written: what its pixels are, and the cards that it takes over.
+
+use crate::card::Card;
+use crate::error::FormatError;
+use crate::hdu::{Hdu, StoredType};
+use crate::header::Header;
+use crate::value::{Real, Value};
+
+/// What the pixels of a new primary image will be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewImage {
+    /// Sizes of the axes in FITS order, NAXIS1 first.
+    pub axes: Vec<u64>,
+    /// The type in the file.
+    pub stored: StoredType,
+    /// BSCALE and BZERO, where pixels do not stand for themselves; also the BZERO of the unsigned conventions.
+    pub scaling: Option<(f64, f64)>,
+    /// BLANK; of integers only.
+    pub blank: Option<i64>,
+    /// Whether DATASUM and CHECKSUM are kept a place, as for no data; see [`Header::set`].
+    pub checksum: bool,
+}
+
+/// The value of CHECKSUM while the sum is taken (Sect. 4.4.2.7).
+pub const NO_CHECKSUM: &str = "0000000000000000";
+
+impl NewImage {
+    /// The header: mandatory cards, scaling, then those of `carried` that do not speak of structure or scaling.
+    ///
+    /// # Errors
+    /// If a value cannot be written on a card: BSCALE or BZERO is not finite.
+    ///
+    /// ```
+    /// use tachyfits_format::{Header, NewImage, StoredType};
+    /// let mut carried = Header::new();
+    /// carried.set("OBJECT", "M 31", "")?;
+    /// let axes = vec![3, 2];
+    /// let new = NewImage { axes, stored: StoredType::F32, scaling: None, blank: None, checksum: false };
+    /// let header = new.header(&carried)?;
+    /// assert_eq!((header.get_i64("NAXIS2")?, header.get_text("OBJECT")?), (Some(2), Some("M 31")));
+    /// assert_eq!(header.to_bytes().len(), 2880);
+    /// # Ok::<(), tachyfits_format::FormatError>(())
+    /// ```
+    pub fn header(&self, carried: &Header) -> Result<Header, FormatError> {
+        let mut cards = vec![
+            Card::new("SIMPLE", true, "conforms to the FITS Standard")?,
+            Card::new("BITPIX", self.stored.bitpix(), "bits per pixel; negative: floating point")?,
+            Card::new("NAXIS", self.axes.len(), "number of axes")?,
+        ];
+        for (number, &length) in (1..).zip(&self.axes) {
+            cards.push(Card::new(&format!("NAXIS{number}"), length, "")?);
+        }
+        if let Some((scale, zero)) = self.scaling {
+            cards.push(Card::new(
+                "BSCALE",
+                Value::Real(real("BSCALE", scale)?),
+                "value = BZERO + BSCALE * pixel",
+            )?);
+            cards.push(Card::new("BZERO", Value::Real(real("BZERO", zero)?), "")?);
+        }
+        if let Some(blank) = self.blank.filter(|_| !self.stored.is_float()) {
+            cards.push(Card::new("BLANK", blank, "pixel that is undefined")?);
+        }
+        let restricted = |card: &Card| card.restricted().unwrap_or_else(|| card.clone());
+        cards.extend(carried.cards().iter().filter(|card| is_of_any_pixels(card)).map(restricted));
+        let mut header = Header::from_cards(cards);
+        if self.checksum {
+            header.set("DATASUM", "0", "sum of the data")?;
+            header.set("CHECKSUM", NO_CHECKSUM, "sum of the HDU")?;
+        }
+        Ok(header)
+    }
+}
+
+fn real(keyword: &str, value: f64) -> Result<Real, FormatError> {
+    let refused = || Header::new().out_of_range(keyword, "a finite number");
+    Real::from_f64(value).ok_or_else(refused)
+}
+
+impl Hdu {
+    /// The cards that stay true when the pixels get other values on the same grid.
+    ///
+    /// What speaks of structure, scaling, the old file or all of the old pixels is left out.
+    #[must_use]
+    pub fn carried_header(&self) -> Header {
+        let cards = self.header.cards().iter().filter(|card| is_of_any_pixels(card));
+        Header::from_cards(cards.cloned().collect())
+    }
+}
+
+/// The card speaks neither of structure and scaling nor of the old file and its pixels.
+fn is_of_any_pixels(card: &Card) -> bool {
+    const STRUCTURE: [&str; 10] = [
+        "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "GROUPS", "BSCALE", "BZERO",
+        "BLANK",
+    ];
+    const FILE: [&str; 8] =
+        ["INHERIT", "NEXTEND", "BLOCKED", "CHECKSUM", "DATASUM", "DATAMIN", "DATAMAX", "ZBLANK"];
+    let keyword = card.keyword().to_ascii_uppercase();
+    let size = keyword
+        .strip_prefix("NAXIS")
+        .is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()));
+    !(size || STRUCTURE.contains(&&*keyword) || FILE.contains(&&*keyword))
+}

@@ -1,0 +1,160 @@
+//! Several storages behind each other as one: an operation on many inputs runs through the same pipeline as one on a
+//! single file.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::error::IoError;
+use crate::storage::{Storage, check_within};
+
+/// Storages one after the other, each beginning at a multiple of the greatest alignment among them; the gaps read as
+/// zeros.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tachyfits_io::{JoinedStorage, MemoryStorage, Storage};
+///
+/// let part = |name: &str, bytes: &[u8]| -> Arc<dyn Storage> {
+///     Arc::new(MemoryStorage::new(name, bytes.to_vec()))
+/// };
+/// let joined = JoinedStorage::new(vec![part("first", b"FI"), part("second", b"TS")]);
+/// assert_eq!((joined.base(1), joined.bytes(), joined.name()), (2, 4, "first, second"));
+/// let mut bytes = [0; 4];
+/// joined.read_exact_at(0, &mut bytes)?;
+/// assert_eq!(&bytes, b"FITS");
+/// # Ok::<(), tachyfits_io::IoError>(())
+/// ```
+#[derive(Debug)]
+pub struct JoinedStorage {
+    name: String,
+    alignment: usize,
+    members: Vec<(u64, Arc<dyn Storage>)>,
+    bytes: u64,
+}
+
+impl JoinedStorage {
+    /// Joins storages in their order.
+    pub fn new(members: Vec<Arc<dyn Storage>>) -> JoinedStorage {
+        let names: Vec<&str> = members.iter().map(|member| member.name()).collect();
+        let name = names.join(", ");
+        let alignment = members.iter().map(|member| member.alignment()).max().unwrap_or(1);
+        let mut bytes = 0u64;
+        let place = |member: Arc<dyn Storage>| {
+            let base = bytes.next_multiple_of(alignment as u64);
+            bytes = base + member.bytes();
+            (base, member)
+        };
+        let members = members.into_iter().map(place).collect();
+        JoinedStorage { name, alignment, members, bytes }
+    }
+
+    /// Where a member begins.
+    ///
+    /// # Panics
+    /// If there is no such member.
+    pub fn base(&self, member: usize) -> u64 {
+        self.members[member].0
+    }
+
+    /// The parts of a range that lie in members: which, and the range within it.
+    fn parts(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &dyn Storage, Range<u64>)> {
+        self.members.iter().filter_map(move |(base, member)| {
+            let start = range.start.max(*base);
+            let end = range.end.min(base + member.bytes());
+            (start < end).then(|| (start, &**member, start - base..end - base))
+        })
+    }
+}
+
+impl Storage for JoinedStorage {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let length = buffer.len() as u64;
+        check_within(self, offset, length)?;
+        let mut filled = 0;
+        for (start, member, range) in self.parts(offset..offset + length) {
+            let (from, count) = ((start - offset) as usize, (range.end - range.start) as usize);
+            buffer[filled..from].fill(0);
+            member.read_exact_at(range.start, &mut buffer[from..from + count])?;
+            filled = from + count;
+        }
+        buffer[filled..].fill(0);
+        Ok(())
+    }
+
+    fn kind(&self) -> &'static str {
+        let mut kinds = self.members.iter().map(|(_, member)| member.kind());
+        let first = kinds.next().unwrap_or("memory");
+        if kinds.all(|kind| kind == first) { first } else { "mixed" }
+    }
+
+    fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
+        let (_, base_and_member) = self
+            .members
+            .iter()
+            .enumerate()
+            .find(|(_, (base, member))| (*base..=base + member.bytes()).contains(&range.end))?;
+        let (base, member) = base_and_member;
+        member.slice(range.start.checked_sub(*base)?..range.end - base)
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        self.parts(range).all(|(_, member, range)| member.is_resident(range))
+    }
+
+    fn will_need(&self, range: Range<u64>) {
+        self.parts(range).for_each(|(_, member, range)| member.will_need(range));
+    }
+
+    fn alignment(&self) -> usize {
+        self.alignment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::{storage_suite, temporary_file};
+    use crate::{DirectStorage, FileStorage, MemoryStorage};
+
+    fn halves(content: &[u8], at: usize) -> [Vec<u8>; 2] {
+        [content[..at].to_vec(), content[at..].to_vec()]
+    }
+
+    #[test]
+    fn joined_storages_are_a_storage() {
+        for divisor in [1, 2, 3] {
+            storage_suite(|content| {
+                let [first, second] = halves(content, content.len() / divisor);
+                let first: Arc<dyn Storage> = Arc::new(MemoryStorage::new("first", first));
+                let second: Arc<dyn Storage> = Arc::new(MemoryStorage::new("second", second));
+                Arc::new(JoinedStorage::new(vec![first, second]))
+            });
+        }
+    }
+
+    #[test]
+    fn a_member_begins_at_the_alignment_of_all() {
+        let (_directory, path) = temporary_file(&[7; 10_000]);
+        let Ok(direct) = DirectStorage::open(&path) else {
+            eprintln!("DIRECT I/O NOT TESTED: this file system has none");
+            return;
+        };
+        let file = FileStorage::open(&path).unwrap();
+        let members: Vec<Arc<dyn Storage>> = vec![Arc::new(file), Arc::new(direct)];
+        let alignment = members[1].alignment() as u64;
+        let joined = JoinedStorage::new(members);
+        assert_eq!(joined.base(1), 10_000u64.next_multiple_of(alignment));
+        let mut across = vec![1; (joined.base(1) + 5 - 9_995) as usize];
+        joined.read_exact_at(9_995, &mut across).unwrap();
+        assert!(across[..5].iter().chain(&across[across.len() - 5..]).all(|&byte| byte == 7));
+        assert!(across[5..across.len() - 5].iter().all(|&byte| byte == 0));
+    }
+}

@@ -1,0 +1,128 @@
+//! Computed images: what an operation gives for an image, made box by box when it is asked for.
+//!
+//! A [`Computed`] is a tree of nodes over the storages that it reads, and the header that it has as a file. It is a
+//! storage itself ([`ComputedStorage`]): its bytes are those of the FITS file that it would be, so everything that can be
+//! done with an image in a file can be done with it. It is written by making its boxes in parallel, each once.
+
+mod leaf;
+mod node;
+mod storage;
+mod tiles;
+mod window;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use tachyfits_format::{Header, NewImage};
+use tachyfits_io::{JoinedStorage, Report};
+use tachyfits_kernels::Tier;
+
+use crate::error::Error;
+use crate::file::{FitsFile, OpenOptions};
+use crate::image::{stored_type_of, tier};
+use crate::options::{Progress, RunOptions};
+
+pub(crate) use leaf::Leaf;
+pub(crate) use node::{Feed, Node, Reads, Scratch, Sources};
+use storage::ComputedStorage;
+use tiles::{TileReads, Tiles};
+pub(crate) use window::Window;
+
+/// An image that is computed when its pixels are asked for.
+#[derive(Debug)]
+pub(crate) struct Computed {
+    name: String,
+    node: Arc<dyn Node>,
+    sources: Sources,
+    joined: JoinedStorage,
+    carried: Header,
+    tier: Tier,
+}
+
+impl Computed {
+    /// The image that `node` gives, with the cards of `carried`; `name` stands for it in messages.
+    pub(crate) fn new(
+        name: String,
+        node: Arc<dyn Node>,
+        carried: Header,
+    ) -> Result<Arc<Computed>, Error> {
+        let mut sources = Sources::default();
+        node.sources(&mut sources);
+        let joined = sources.joined();
+        Ok(Arc::new(Computed { name, node, sources, joined, carried, tier: tier()? }))
+    }
+
+    pub(crate) fn node(&self) -> &Arc<dyn Node> {
+        &self.node
+    }
+
+    pub(crate) fn carried(&self) -> &Header {
+        &self.carried
+    }
+
+    /// The image as a file that is computed when it is read.
+    pub(crate) fn file(self: &Arc<Self>) -> Result<FitsFile, Error> {
+        let header = self.format_error(self.new_image().header(&self.carried))?;
+        let storage = Arc::new(ComputedStorage::new(Arc::clone(self), header.to_bytes()));
+        FitsFile::computed(storage, Arc::clone(self), &OpenOptions::default())
+    }
+
+    /// What its pixels are as a file.
+    pub(crate) fn new_image(&self) -> NewImage {
+        let encoding = self.node.encoding();
+        let (stored, flip) = stored_type_of(encoding.pixel);
+        NewImage {
+            axes: self.node.axes().to_vec(),
+            stored,
+            scaling: encoding.scaling.or(flip),
+            blank: encoding.blank,
+            checksum: false,
+        }
+    }
+
+    pub(crate) fn format_error<T>(
+        &self,
+        result: Result<T, tachyfits_format::FormatError>,
+    ) -> Result<T, Error> {
+        result.map_err(|error| Error::Format { file: self.name.clone(), error })
+    }
+
+    /// Makes every box and hands it to `place` on several threads, which says how it is written: the returned report has
+    /// the time that `place` took apart.
+    pub(crate) fn make(
+        &self,
+        options: &RunOptions<'_>,
+        make: impl Fn(&Window, &mut Feed<'_>, &mut Vec<u8>) -> Result<(), Error> + Sync,
+        place: impl Fn(&Window, &[u8]) -> Result<(), Error> + Sync,
+    ) -> Result<Report, Error> {
+        let tiles = Tiles::new(self.node.axes(), &self.node.halo());
+        let reads = TileReads {
+            tiles: &tiles,
+            node: &*self.node,
+            sources: &self.sources,
+            joined: &self.joined,
+        };
+        let progress = Progress { options: *options, total: reads.bytes() };
+        let written = AtomicU64::new(0);
+        let mut report = tachyfits_io::run(
+            &self.joined,
+            &reads,
+            &progress.run_options(),
+            || (Scratch::default(), Vec::new()),
+            |(scratch, out), index, fetched| {
+                let window = tiles.window(index);
+                let mut feed = Feed { fetched, next: 0, scratch, tier: self.tier };
+                make(&window, &mut feed, out)?;
+                let begun = Instant::now();
+                place(&window, out)?;
+                written.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+                Ok(())
+            },
+            |_index, ()| Ok::<(), Error>(()),
+        )?;
+        report.write_seconds = written.into_inner() as f64 * 1e-9 / report.threads as f64;
+        report.compute_seconds = (report.compute_seconds - report.write_seconds).max(0.0);
+        Ok(report)
+    }
+}

@@ -1,0 +1,71 @@
+//! The leaves of a tree: the pixels of an image in a storage.
+
+use std::sync::Arc;
+
+use tachyfits_io::Storage;
+use tachyfits_kernels::{Encoding, decode_f32, decode_f64};
+
+use super::node::{Feed, Node, Reads, Sources};
+use super::window::Window;
+use crate::lines::PixelBytes;
+
+/// The pixels of an image as they are stored.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaf {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) axes: Vec<u64>,
+    pub(crate) pixels: PixelBytes,
+    pub(crate) encoding: Encoding,
+}
+
+impl Node for Leaf {
+    fn axes(&self) -> &[u64] {
+        &self.axes
+    }
+
+    fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    fn sources(&self, sources: &mut Sources) {
+        sources.add(&self.storage);
+    }
+
+    fn reads(&self, window: &Window, reads: &mut Reads<'_>) {
+        let PixelBytes { offset, size } = self.pixels;
+        for (first, count) in window.runs(&self.axes) {
+            reads.push(&self.storage, offset + first * size..offset + (first + count) * size);
+        }
+    }
+
+    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+        let mut filled = 0;
+        for _ in window.runs(&self.axes) {
+            let piece = feed.take();
+            out[filled..filled + piece.len()].copy_from_slice(piece);
+            filled += piece.len();
+        }
+    }
+
+    fn values_f64(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f64]) {
+        let mut rest = out;
+        for (_, count) in window.runs(&self.axes) {
+            let (values, later) = rest.split_at_mut(count as usize);
+            decode_f64(feed.take(), &self.encoding, feed.tier, values);
+            rest = later;
+        }
+    }
+
+    fn values_f32(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f32]) {
+        let mut rest = out;
+        for (_, count) in window.runs(&self.axes) {
+            let (values, later) = rest.split_at_mut(count as usize);
+            decode_f32(feed.take(), &self.encoding, feed.tier, values);
+            rest = later;
+        }
+    }
+
+    fn halo(&self) -> Vec<u64> {
+        vec![0; self.axes.len()]
+    }
+}

@@ -1,0 +1,139 @@
+//! What computed images are made of: nodes, which give the pixels of any box of themselves from those of their inputs.
+//!
+//! A node knows nothing of files, threads and blocks. It says which bytes it needs for a box, and makes the pixels of the
+//! box from them, as big-endian bytes or as native numbers; a tree of nodes is one image, of which no part exists longer
+//! than a box is worked on.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tachyfits_io::{Fetched, JoinedStorage, Storage};
+use tachyfits_kernels::{Encoding, Tier, decode_f32, decode_f64};
+
+use super::window::Window;
+
+/// An image that can give any box of itself.
+pub(crate) trait Node: Send + Sync + std::fmt::Debug {
+    /// Lengths of the axes in FITS order.
+    fn axes(&self) -> &[u64];
+
+    /// What the bytes of a pixel mean; big-endian.
+    fn encoding(&self) -> Encoding;
+
+    /// Names the storages that the tree reads.
+    fn sources(&self, sources: &mut Sources);
+
+    /// Says which bytes a box needs. [`Node::bytes`] and the others take them in the same order.
+    fn reads(&self, window: &Window, reads: &mut Reads<'_>);
+
+    /// Gives the pixels of a box as the bytes that [`Node::encoding`] describes.
+    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]);
+
+    /// Gives the physical values of a box, NaN where undefined.
+    fn values_f64(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f64]) {
+        let mut bytes = feed.scratch.bytes(out.len() * self.encoding().pixel_bytes());
+        self.bytes(window, feed, &mut bytes);
+        decode_f64(&bytes, &self.encoding(), feed.tier, out);
+        feed.scratch.give_back_bytes(bytes);
+    }
+
+    /// The same in f32, rounded once.
+    fn values_f32(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f32]) {
+        let mut bytes = feed.scratch.bytes(out.len() * self.encoding().pixel_bytes());
+        self.bytes(window, feed, &mut bytes);
+        decode_f32(&bytes, &self.encoding(), feed.tier, out);
+        feed.scratch.give_back_bytes(bytes);
+    }
+
+    /// How many pixels beyond a box are needed on each side along each axis, at the most: boxes are made long enough that
+    /// these are few beside their own.
+    fn halo(&self) -> Vec<u64>;
+}
+
+/// The storages of a tree, each once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sources(Vec<Arc<dyn Storage>>);
+
+impl Sources {
+    pub(crate) fn add(&mut self, storage: &Arc<dyn Storage>) {
+        if self.position(storage).is_none() {
+            self.0.push(Arc::clone(storage));
+        }
+    }
+
+    fn position(&self, storage: &Arc<dyn Storage>) -> Option<usize> {
+        self.0.iter().position(|known| Arc::ptr_eq(known, storage))
+    }
+
+    /// The storages as one.
+    pub(crate) fn joined(&self) -> JoinedStorage {
+        JoinedStorage::new(self.0.clone())
+    }
+}
+
+/// The ranges that a box needs, in the joined storage.
+pub(crate) struct Reads<'a> {
+    pub(crate) sources: &'a Sources,
+    pub(crate) joined: &'a JoinedStorage,
+    pub(crate) ranges: &'a mut Vec<Range<u64>>,
+}
+
+impl Reads<'_> {
+    /// Asks for bytes of one of the storages.
+    pub(crate) fn push(&mut self, storage: &Arc<dyn Storage>, range: Range<u64>) {
+        let member =
+            self.sources.position(storage).expect("a node names its storages in `sources`");
+        let base = self.joined.base(member);
+        self.ranges.push(base + range.start..base + range.end);
+    }
+}
+
+/// The bytes that were asked for, one range after the other, and what a worker keeps from box to box.
+pub(crate) struct Feed<'a> {
+    pub(crate) fetched: &'a Fetched<'a>,
+    pub(crate) next: usize,
+    pub(crate) scratch: &'a mut Scratch,
+    pub(crate) tier: Tier,
+}
+
+impl<'a> Feed<'a> {
+    /// The bytes of the next range.
+    pub(crate) fn take(&mut self) -> &'a [u8] {
+        let fetched: &'a Fetched<'a> = self.fetched;
+        self.next += 1;
+        fetched.piece(self.next - 1)
+    }
+}
+
+/// Buffers that are used again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    bytes: Vec<Vec<u8>>,
+    f32s: Vec<Vec<f32>>,
+    f64s: Vec<Vec<f64>>,
+}
+
+macro_rules! buffers {
+    ($($take:ident $give_back:ident $field:ident $type:ty;)+) => {
+        impl Scratch {
+            $(
+                /// A buffer of this length with any content.
+                pub(crate) fn $take(&mut self, length: usize) -> Vec<$type> {
+                    let mut buffer = self.$field.pop().unwrap_or_default();
+                    buffer.resize(length, <$type>::default());
+                    buffer
+                }
+
+                pub(crate) fn $give_back(&mut self, buffer: Vec<$type>) {
+                    self.$field.push(buffer);
+                }
+            )+
+        }
+    };
+}
+
+buffers! {
+    bytes give_back_bytes bytes u8;
+    f32s give_back_f32s f32s f32;
+    f64s give_back_f64s f64s f64;
+}

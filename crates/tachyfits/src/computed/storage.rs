@@ -1,0 +1,138 @@
+//! A computed image as a storage: the bytes of the file that it would be, computed when they are read.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tachyfits_io::{IoError, Storage, fetch};
+
+use super::node::{Feed, Reads, Scratch};
+use super::window::{Window, windows_of_stretch};
+use super::{Computed, tiles};
+
+/// See the module.
+pub(crate) struct ComputedStorage {
+    image: Arc<Computed>,
+    header: Vec<u8>,
+    /// Bytes of a pixel.
+    size: u64,
+    data_bytes: u64,
+    bytes: u64,
+    /// What readers leave to the next ones; one per thread that reads at a time.
+    scratch: Mutex<Vec<Scratch>>,
+}
+
+impl fmt::Debug for ComputedStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ComputedStorage({:?})", self.image.name)
+    }
+}
+
+impl ComputedStorage {
+    pub(crate) fn new(image: Arc<Computed>, header: Vec<u8>) -> ComputedStorage {
+        let size = image.node.encoding().pixel_bytes() as u64;
+        let data_bytes = image.node.axes().iter().product::<u64>() * size;
+        let bytes = header.len() as u64 + tachyfits_format::padded(data_bytes);
+        let scratch = Mutex::default();
+        ComputedStorage { image, header, size, data_bytes, bytes, scratch }
+    }
+
+    /// Computes the pixels from linear index `first` on; `out` holds whole pixels.
+    fn pixels(&self, first: u64, out: &mut [u8]) -> Result<(), IoError> {
+        let mut scratch = self.take_scratch();
+        let node = &self.image.node;
+        let count = out.len() as u64 / self.size;
+        let mut rest = out;
+        for whole in windows_of_stretch(node.axes(), first, count) {
+            for window in tiles::pieces(&whole) {
+                let (part, later) = rest.split_at_mut((window.pixels() * self.size) as usize);
+                self.window(&window, &mut scratch, part)?;
+                rest = later;
+            }
+        }
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        Ok(())
+    }
+
+    fn window(
+        &self,
+        window: &Window,
+        scratch: &mut Scratch,
+        out: &mut [u8],
+    ) -> Result<(), IoError> {
+        let Computed { node, sources, joined, tier, .. } = &*self.image;
+        let ask = |ranges: &mut Vec<Range<u64>>| {
+            node.reads(window, &mut Reads { sources, joined, ranges });
+        };
+        fetch(joined, ask, |fetched| {
+            node.bytes(window, &mut Feed { fetched, next: 0, scratch, tier: *tier }, out);
+        })
+    }
+
+    fn take_scratch(&self) -> Scratch {
+        let mut kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.pop().unwrap_or_default()
+    }
+
+    /// Bytes of the data from `offset` on, which may begin and end within pixels.
+    fn data(&self, offset: u64, out: &mut [u8]) -> Result<(), IoError> {
+        let end = offset + out.len() as u64;
+        let (first, last) = (offset / self.size, end.div_ceil(self.size));
+        if offset == first * self.size && end == last * self.size {
+            return self.pixels(first, out);
+        }
+        let mut whole = vec![0; ((last - first) * self.size) as usize];
+        self.pixels(first, &mut whole)?;
+        let from = (offset - first * self.size) as usize;
+        out.copy_from_slice(&whole[from..from + out.len()]);
+        Ok(())
+    }
+}
+
+impl Storage for ComputedStorage {
+    fn name(&self) -> &str {
+        &self.image.name
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let expected = buffer.len() as u64;
+        let end =
+            offset.checked_add(expected).filter(|&end| end <= self.bytes).ok_or_else(|| {
+                IoError::Short { name: self.name().to_owned(), offset, expected, size: self.bytes }
+            })?;
+        let data_begin = self.header.len() as u64;
+        let data_end = data_begin + self.data_bytes;
+        let within = |range: Range<u64>| {
+            let (start, stop) = (range.start.max(offset), range.end.min(end));
+            (start < stop)
+                .then(|| (start - range.start, (start - offset) as usize..(stop - offset) as usize))
+        };
+        if let Some((from, part)) = within(0..data_begin) {
+            let from = from as usize;
+            buffer[part.clone()].copy_from_slice(&self.header[from..from + part.len()]);
+        }
+        if let Some((from, part)) = within(data_begin..data_end) {
+            self.data(from, &mut buffer[part])?;
+        }
+        if let Some((_, part)) = within(data_end..self.bytes) {
+            buffer[part].fill(0);
+        }
+        Ok(())
+    }
+
+    fn kind(&self) -> &'static str {
+        "computed"
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        // The inputs are what may not be there; where they are needed is close to the same share of the way through.
+        let joined = &self.image.joined;
+        let share = range.start as f64 / self.bytes.max(1) as f64;
+        let at = ((joined.bytes() as f64 * share) as u64).min(joined.bytes().saturating_sub(1));
+        joined.is_resident(at..at + 1)
+    }
+}
