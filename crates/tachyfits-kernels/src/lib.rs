@@ -1,4 +1,5 @@
-//! Bytes to numbers: the loops that decode big-endian pixels in a register and consume them there.
+//! Bytes to numbers and back: the loops that decode big-endian pixels in a register and consume them there, and those that
+//! encode results.
 //!
 //! This crate knows pixel types, byte orders and vector tiers. It knows nothing of FITS headers, files or threads.
 //! Everything it offers is built from three ideas:
@@ -13,6 +14,7 @@
 
 mod compensated;
 mod decode;
+mod encode;
 mod fold;
 mod histogram;
 pub mod isa;
@@ -29,6 +31,7 @@ mod sum;
 
 pub use compensated::Compensated;
 pub use decode::{decode_f32, decode_f64, decode_native, gather, native_in_place};
+pub use encode::{encode_f32, encode_f64, encode_native};
 pub use histogram::{Histogram, HistogramRange};
 pub use isa::{Tier, UnknownTier};
 pub use pixel::{Pixel, PixelType};

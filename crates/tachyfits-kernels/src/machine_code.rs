@@ -5,6 +5,7 @@
 
 use crate::PixelType;
 use crate::decode::FloatKernel;
+use crate::encode;
 use crate::fold::{DecodedKernel, FoldKernel};
 use crate::histogram::HistogramKernel;
 use crate::isa::{self, Tier};
@@ -25,12 +26,25 @@ pub enum Shape {
     Flat,
 }
 
+/// What a kernel works on, and so how many copies of its code there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Takes {
+    /// Pixels of any encoding, decoded.
+    Source,
+    /// Numbers to be stored as pixels of more than a byte: one copy per stored type.
+    Stored,
+    /// Native numbers: one copy.
+    Numbers,
+}
+
 /// A kernel to be looked at: its name, its shape, and where its code for an encoding and a tier begins.
 pub struct Subject {
     /// What it computes.
     pub name: &'static str,
     /// What its loops must look like.
     pub shape: Shape,
+    /// For which encodings there is code of its own.
+    pub takes: Takes,
     /// The first byte of its code; `None` where there is none, as on the scalar tier.
     pub address: fn(&Encoding, Tier) -> Option<usize>,
 }
@@ -40,7 +54,15 @@ impl Subject {
     pub fn concerns(&self, encoding: &Encoding) -> bool {
         let adds_exactly = encoding.pixel == PixelType::I32;
         let plain = encoding.scaling.is_none() && encoding.blank.is_none();
-        self.shape != Shape::Integers || (adds_exactly && plain)
+        match self.takes {
+            Takes::Source => self.shape != Shape::Integers || (adds_exactly && plain),
+            // The conversion to 64-bit integers that saturates is of single numbers on every tier.
+            Takes::Stored => {
+                let wide = matches!(encoding.pixel, PixelType::I64 | PixelType::U64);
+                *encoding == Encoding::plain(encoding.pixel) && encoding.pixel_bytes() > 1 && !wide
+            }
+            Takes::Numbers => *encoding == Encoding::plain(PixelType::F64),
+        }
     }
 
     /// Whether it moves the bytes as they are.
@@ -61,6 +83,7 @@ macro_rules! subjects {
         &[$(Subject {
             name: $name,
             shape: Shape::$shape,
+            takes: Takes::Source,
             address: |encoding, tier| {
                 struct Address(Tier);
                 impl Visitor for Address {
@@ -93,6 +116,27 @@ pub const SUBJECTS: &[Subject] = subjects! {
     "histogram" Flat HistogramKernel<'static, S>;
     "decoding to f64" Flat FloatKernel<'static, S, f64>;
     "decoding to f32" Flat FloatKernel<'static, S, f32>;
+};
+
+/// Makes the table of kernels that no source feeds: a line names a kernel and its type, or one type for each stored one.
+macro_rules! unsourced {
+    ($($name:literal $shape:ident $takes:ident $address:expr;)+) => {
+        &[$(Subject {
+            name: $name,
+            shape: Shape::$shape,
+            takes: Takes::$takes,
+            address: $address,
+        }),+]
+    };
+}
+
+/// Every kernel that works on native numbers or makes pixels of them.
+pub const UNSOURCED: &[Subject] = unsourced! {
+    "encoding" Flat Stored |encoding, tier| encode::address(encoding.pixel, tier);
+    "encoding of native pixels" Flat Stored |encoding, tier| encode::native_address(encoding.pixel, tier);
+    "encoding, division" Flat Numbers |_, tier| isa::address::<encode::Unscale<'static>>(tier);
+    "encoding, widening" Flat Numbers |_, tier| isa::address::<encode::Widen<'static>>(tier);
+    "encoding of f32 as they are" Flat Numbers |_, tier| isa::address::<encode::TurnSingles<'static>>(tier);
 };
 
 /// The kernel that a reviewer must not let pass: one accumulator, which fixes an order that no vector can keep.

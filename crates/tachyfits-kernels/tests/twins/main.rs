@@ -4,7 +4,9 @@
 mod accuracy;
 mod content;
 mod decode;
+mod encode;
 mod merge;
 mod rows;
 mod tiers;
+mod values;
 mod whole;
