@@ -149,14 +149,14 @@ codes! {
         example "leaving out an axis of 100 pixels",
         hint "only axes of one pixel can be left out, and one axis must be kept";
     AxisCoupled = "axis-coupled", Usage,
-        "An axis cannot be left out because other axes need it at its place.",
+        "An axis cannot be left out or moved because other axes need it at its place.",
         example "leaving out the first axis of an image with SIP distortion",
-        hint "keep the axis with its one pixel";
+        hint "keep the axis, with one pixel if need be, at its place";
     PixelDistortion = "pixel-distortion", Usage,
         "The coordinates depend on polynomials or tables that would no longer fit the pixels.",
         example "every second pixel of an image with A_ORDER = 3, or CPDIS1 = 'LOOKUP'",
         hint "take every pixel (step 1) of an image with SIP distortion; apply or remove \
-            CPDIS, CQDIS, D2IMDIS and -TAB before cutting out";
+            CPDIS, CQDIS, D2IMDIS and -TAB before cutting out, reordering or rebinning";
     CardText = "card-text", Usage,
         "A card cannot hold this keyword, value or comment.",
         example "a comment with a letter outside ASCII",

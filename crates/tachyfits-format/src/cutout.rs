@@ -1,12 +1,15 @@
-//! The header of a part of an image: its cards in order, byte for byte where they stay true, and
-//! with the coordinates of the pixels that are taken. Not the pixels, whose stored bytes are copied
-//! as they are, so that BSCALE, BZERO and BLANK stay true.
+//! The header of a part of an image, or of the whole with its axes in another order or its pixels in
+//! blocks: its cards in order, byte for byte where they stay true, and with the coordinates of the
+//! pixels that are taken. Not the pixels: those of a part are copied as they are stored, so that
+//! BSCALE, BZERO and BLANK stay true.
 //!
 //! An axis that is left out keeps its coordinate: the Standard lets a description have more axes
 //! than the array (WCSAXES, Sect. 8.2), which stand at pixel 1. So the axes that are left out get
 //! the numbers after the kept ones, and no description is lost.
 
 mod coordinates;
+mod path;
+mod reshaped;
 
 use crate::card::Card;
 use crate::code::Code;
@@ -15,6 +18,9 @@ use crate::hdu::Hdu;
 use crate::header::Header;
 use crate::value::Value;
 use coordinates::Coordinates;
+
+pub use path::{OffsetAxis, path_header};
+pub use reshaped::{AxisBlocks, rebinned_header, reordered_header};
 
 /// The pixels that are taken along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,12 +73,16 @@ pub struct AxisSelection {
 /// # Ok::<(), tachyfits_format::FormatError>(())
 /// ```
 pub fn cutout_header(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Vec<u8>, FormatError> {
-    hdu.image()?;
     let section = Section::new(hdu, axes)?;
-    let coordinates = Coordinates::new(&hdu.header, &section)?;
+    Ok(section_header(hdu, &section, &history(hdu, &section))?.to_bytes())
+}
+
+/// The header of a section as [`cutout_header`] gives it, with what was done as HISTORY.
+fn section_header(hdu: &Hdu, section: &Section, history: &str) -> Result<Header, FormatError> {
+    let coordinates = Coordinates::new(&hdu.header, section)?;
     let restricted = |card: &Card| card.restricted().unwrap_or_else(|| card.clone());
     let source: Vec<Card> = hdu.header.cards().iter().map(restricted).collect();
-    let mut cards = mandatory(hdu, &section, &source)?;
+    let mut cards = mandatory(hdu, section, &source)?;
     cards.extend(coordinates.numbers_of_axes()?);
     for card in source.iter().filter(|card| is_carried(hdu, card)) {
         cards.extend(coordinates.card(card)?);
@@ -80,23 +90,27 @@ pub fn cutout_header(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Vec<u8>, Forma
     // Before the blank cards that keep space for more.
     let blanks = cards.iter().rev().take_while(|card| card.is_blank()).count();
     let mut new = coordinates.absent()?;
-    new.extend(Card::commentary("HISTORY", &history(hdu, &section))?);
+    new.extend(Card::commentary("HISTORY", history)?);
     let end = cards.len() - blanks;
     cards.splice(end..end, new);
-    Ok(Header::from_cards(cards).to_bytes())
+    Ok(Header::from_cards(cards))
 }
 
 /// A section that lies within its image.
 #[derive(Debug)]
-struct Section<'a> {
-    axes: &'a [AxisSelection],
-    /// The new number of each axis, from 1: kept ones first, each group in its order.
+struct Section {
+    axes: Vec<AxisSelection>,
+    /// How many pixels of the image side by side a pixel stands for, along each axis.
+    widths: Vec<u64>,
+    /// The new number of each axis, from 1. Kept axes come before those left out.
     numbers: Vec<usize>,
     kept: usize,
 }
 
-impl<'a> Section<'a> {
-    fn new(hdu: &Hdu, axes: &'a [AxisSelection]) -> Result<Self, FormatError> {
+impl Section {
+    /// Pixels that stand for themselves; each group of axes, kept and left out, stays in its order.
+    fn new(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Self, FormatError> {
+        hdu.image()?;
         let outside = |place: Place, expected: String, found: String| {
             Err(FormatError::new(Code::SectionRange, place, expected, found))
         };
@@ -130,7 +144,8 @@ impl<'a> Section<'a> {
             *next += 1;
             *next
         };
-        Ok(Section { axes, numbers: axes.iter().map(number).collect(), kept })
+        let numbers = axes.iter().map(number).collect();
+        Ok(Section { axes: axes.to_vec(), widths: vec![1; axes.len()], numbers, kept })
     }
 
     /// The new number of an axis; coordinate axes beyond those of the array keep theirs.
@@ -147,27 +162,39 @@ impl<'a> Section<'a> {
         self.kept == self.axes.len()
     }
 
-    fn first(&self, axis: usize) -> u64 {
-        self.axes.get(axis - 1).map_or(0, |axis| axis.first)
+    /// The axis is there under its old number.
+    fn keeps_in_place(&self, axis: usize) -> bool {
+        self.keeps(axis) && self.number(axis) == axis
     }
 
-    /// The step; that of a single pixel is 1, there being no next.
+    fn width(&self, axis: usize) -> u64 {
+        self.widths.get(axis - 1).copied().unwrap_or(1)
+    }
+
+    /// Where the centre of the first pixel is in the image, 1 being the centre of its first.
+    fn centre(&self, axis: usize) -> f64 {
+        let first = self.axes.get(axis - 1).map_or(0, |axis| axis.first);
+        first as f64 + (self.width(axis) as f64 + 1.0) / 2.0
+    }
+
+    /// The step; that of a single pixel is its width, there being no next.
     fn step(&self, axis: usize) -> i64 {
-        self.axes.get(axis - 1).filter(|axis| axis.count > 1).map_or(1, |axis| axis.step)
+        let single = self.width(axis) as i64;
+        self.axes.get(axis - 1).filter(|axis| axis.count > 1).map_or(single, |axis| axis.step)
     }
 
     /// Pixels of the axis have other numbers than before.
     fn moves(&self, axis: usize) -> bool {
-        (self.first(axis), self.step(axis)) != (0, 1)
+        (self.centre(axis), self.step(axis)) != (1.0, 1)
     }
 
     /// The number of a pixel of the image, 1 being its first, in the section: pixel p' of the
-    /// section is pixel p = first + 1 + (p' - 1) · step of the image.
+    /// section is pixel p = centre + (p' - 1) · step of the image.
     fn pixel(&self, axis: usize, pixel: f64) -> f64 {
-        let first = self.first(axis) as f64;
+        let centre = self.centre(axis);
         match self.step(axis) {
-            1 => pixel - first,
-            step => (pixel - (first + 1.0)) / step as f64 + 1.0,
+            1 => pixel - (centre - 1.0),
+            step => (pixel - centre) / step as f64 + 1.0,
         }
     }
 }
@@ -202,9 +229,11 @@ fn mandatory(hdu: &Hdu, section: &Section, source: &[Card]) -> Result<Vec<Card>,
         make("BITPIX", "BITPIX", hdu.stored.bitpix().into(), "")?,
         make("NAXIS", "NAXIS", section.kept.into(), "")?,
     ];
-    for (n, axis) in (1..).zip(section.axes).filter(|(_, axis)| axis.keep) {
-        let (old, new) = (format!("NAXIS{n}"), format!("NAXIS{}", section.number(n)));
-        cards.push(make(&old, &new, axis.count.into(), "")?);
+    for number in 1..=section.kept {
+        // Each number is given once.
+        let Some(axis) = section.numbers.iter().position(|&new| new == number) else { continue };
+        let (old, new) = (format!("NAXIS{}", axis + 1), format!("NAXIS{number}"));
+        cards.push(make(&old, &new, section.axes[axis].count.into(), "")?);
     }
     Ok(cards)
 }

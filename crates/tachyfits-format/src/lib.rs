@@ -6,7 +6,7 @@
 //! - [`Walker`]: from one HDU to the next, giving an [`Hdu`] for each.
 //! - [`ImageLayout`] and [`RandomGroups`]: where the numbers are and how they are meant.
 //! - [`LinearAxis`] and [`cutout_header`]: the coordinates of an axis, and those of a part of an
-//!   image.
+//!   image; [`reordered_header`], [`rebinned_header`] and [`path_header`] those of other shapes.
 //!
 //! Files are hostile: sizes are computed in 128 bits and checked against [`Limits`] before anything
 //! is allocated. Section numbers are those of the FITS Standard 4.0.
@@ -32,7 +32,10 @@ mod writer;
 pub use axis::LinearAxis;
 pub use card::Card;
 pub use code::{Code, Kind, codes};
-pub use cutout::{AxisSelection, cutout_header};
+pub use cutout::{
+    AxisBlocks, AxisSelection, OffsetAxis, cutout_header, path_header, rebinned_header,
+    reordered_header,
+};
 pub use error::{FormatError, Place, Problem, Warning};
 pub use groups::{GroupParameter, RandomGroups};
 pub use hdu::{Hdu, HduKind, StoredType};

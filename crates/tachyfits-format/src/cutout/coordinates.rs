@@ -1,17 +1,19 @@
 //! The cards of coordinates in a cutout: which follow the pixels, which get another axis number,
 //! which must be added because a default no longer holds.
 //!
-//! With pixel p = first + 1 + (p' - 1) · step of the image being pixel p' of the cutout, a
+//! With pixel p = centre + (p' - 1) · step of the image being pixel p' of the cutout, where the
+//! centre of the first pixel is first + 1, or first + (n + 1) / 2 for blocks of n pixels, a
 //! coordinate c = M · (p - CRPIX) stays what it was when
 //!
-//! - CRPIX' = (CRPIX - first - 1) / step + 1, and
+//! - CRPIX' = (CRPIX - centre) / step + 1, and
 //! - the column of the matrix M that belongs to the pixel axis is multiplied by the step. M is CD,
 //!   or row i of PC times CDELTi: then CDELT of that axis takes the step if neither row nor column
 //!   of PC has another element, else the column of PC does. With CROTA, CDELT of a celestial axis
 //!   is a column's factor (AIPS Memo 27: the axes are scaled, then turned), so CDELT is right too.
 //!
 //! IRAF's l = LTM · p + LTV gives the pixel l of the file from that of its ancestor. Taking every
-//! step-th pixel divides row n of LTM by the step; LTV' = (LTV - first - 1) / step + 1.
+//! step-th pixel divides row n of LTM by the step; LTV' = (LTV - centre) / step + 1. Where axes get
+//! other numbers, those of the ancestor get the same.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,7 +28,7 @@ use crate::wcs::{AxisName, Description, PRIMARY, Part, card_number, is_spectral,
 /// The coordinates of a header, and the section that is taken.
 pub(super) struct Coordinates<'a> {
     header: &'a Header,
-    section: &'a Section<'a>,
+    section: &'a Section,
     descriptions: Vec<Description>,
     /// The largest new number of an axis in each.
     most_axes: HashMap<char, usize>,
@@ -37,7 +39,7 @@ pub(super) struct Coordinates<'a> {
 }
 
 impl<'a> Coordinates<'a> {
-    pub fn new(header: &'a Header, section: &'a Section<'a>) -> Result<Self, FormatError> {
+    pub fn new(header: &'a Header, section: &'a Section) -> Result<Self, FormatError> {
         refuse_distortions(header, section)?;
         let valued = header.cards().iter().filter(|card| card.value().is_some());
         let present = valued.filter_map(|card| AxisName::parse(card.keyword())).collect();
@@ -80,6 +82,9 @@ impl<'a> Coordinates<'a> {
             return self.wcsaxes(card, letter).map(Some);
         }
         let number = || Ok::<_, FormatError>(card_number(self.header, card)?.unwrap_or(0.0));
+        if plate_axis(card.keyword()).is_some_and(|axis| !self.section.keeps_in_place(axis)) {
+            return Ok(None);
+        }
         let (axis, value) = match (card.keyword(), self.spectral) {
             ("ALTRPIX", Some(axis)) => (axis, self.section.pixel(axis, number()?)),
             ("CNPIX1", _) => (1, self.plate_pixel(1, number()?)),
@@ -211,10 +216,15 @@ impl<'a> Coordinates<'a> {
     fn wcsaxes(&self, card: &Card, letter: char) -> Result<Card, FormatError> {
         let declared = self.description(letter).and_then(|description| description.wcsaxes);
         let most = self.most_axes.get(&letter).copied().unwrap_or(0);
-        if self.section.keeps_all() || declared.is_none_or(|declared| declared >= most) {
+        if declared.is_none_or(|declared| declared >= most || self.in_order()) {
             return Ok(card.clone());
         }
         Card::new(&with_letter("WCSAXES", letter), most, card.comment())
+    }
+
+    /// Every axis is kept, and has the number it had.
+    fn in_order(&self) -> bool {
+        (1..=self.section.axes.len()).all(|axis| self.section.keeps_in_place(axis))
     }
 
     fn description(&self, letter: char) -> Option<&Description> {
@@ -224,10 +234,10 @@ impl<'a> Coordinates<'a> {
     /// CNPIXn of the Digitized Sky Survey: pixel p is pixel p + CNPIXn - 0.5 of the plate, which is
     /// measured in units of XPIXELSZ and YPIXELSZ; these take the step.
     fn plate_pixel(&self, axis: usize, corner: f64) -> f64 {
-        let first = self.section.first(axis) as f64;
+        let centre = self.section.centre(axis);
         match self.section.step(axis) {
-            1 => corner + first,
-            step => (corner - 0.5 + first + 1.0 - step as f64) / step as f64 + 0.5,
+            1 => corner + (centre - 1.0),
+            step => (corner - 0.5 + centre - step as f64) / step as f64 + 0.5,
         }
     }
 
@@ -281,6 +291,15 @@ impl<'a> Coordinates<'a> {
     }
 }
 
+/// The axis, 1 or 2, that a keyword of the Digitized Sky Survey is about.
+fn plate_axis(keyword: &str) -> Option<usize> {
+    match keyword {
+        "CNPIX1" | "XPIXELSZ" => Some(1),
+        "CNPIX2" | "YPIXELSZ" => Some(2),
+        _ => None,
+    }
+}
+
 fn with_letter(keyword: &str, letter: char) -> String {
     format!("{keyword}{letter}").trim_end().to_owned()
 }
@@ -325,10 +344,14 @@ fn refuse_distortions(header: &Header, section: &Section) -> Result<(), FormatEr
         let found = format!("step {} along axis {axis}", section.step(axis));
         return refused(Code::PixelDistortion, keyword, "step 1 with a SIP distortion", &found);
     }
-    let in_place = (1..=2).all(|axis| section.number(axis) == axis && section.keeps(axis));
-    if let (Some(keyword), false) = (polynomial.or(plate), in_place) {
-        let expected = "axes 1 and 2 kept, as the distortion belongs to them";
-        return refused(Code::AxisCoupled, keyword, expected, "one of them left out");
+    let moved = (1..=2).find(|&axis| !section.keeps_in_place(axis));
+    if let (Some(keyword), Some(axis)) = (polynomial.or(plate), moved) {
+        let expected = "axes 1 and 2 kept at their places, as the distortion belongs to them";
+        let found = match section.keeps(axis) {
+            true => format!("axis {axis} as axis {}", section.number(axis)),
+            false => format!("axis {axis} left out"),
+        };
+        return refused(Code::AxisCoupled, keyword, expected, &found);
     }
     Ok(())
 }

@@ -101,13 +101,19 @@ fn selection(size: u64) -> impl Strategy<Value = AxisSelection> {
 
 type Case = (Vec<u64>, Vec<String>, Vec<AxisSelection>);
 
-fn case() -> impl Strategy<Value = Case> {
+/// The sizes of an image, and cards that describe its coordinates in every way.
+pub fn described_image() -> impl Strategy<Value = (Vec<u64>, Vec<String>)> {
     prop::collection::vec(1..9u64, 1..=4).prop_flat_map(|sizes| {
         let axes = sizes.len();
         let cards = (description("", axes), description("B", axes), transformation(axes));
-        let cards = cards.prop_map(|(a, b, ltm)| [a, b, ltm].concat());
+        (Just(sizes), cards.prop_map(|(a, b, ltm)| [a, b, ltm].concat()))
+    })
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    described_image().prop_flat_map(|(sizes, cards)| {
         let selections: Vec<_> = sizes.iter().map(|&size| selection(size)).collect();
-        (Just(sizes), cards, selections)
+        (Just(sizes), Just(cards), selections)
     })
 }
 
@@ -117,7 +123,7 @@ fn new_order(axes: &[AxisSelection]) -> Vec<usize> {
     group(true).chain(group(false)).collect()
 }
 
-fn close(a: f64, b: f64) -> bool {
+pub fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
 }
 

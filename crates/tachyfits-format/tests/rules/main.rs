@@ -12,6 +12,7 @@ mod cutouts;
 mod hostile;
 mod image_rules;
 mod real_files;
+mod shapes;
 mod shared;
 mod structure_rules;
 mod worlds;
