@@ -12,6 +12,7 @@
 //! The lane count fixes the bits of a sum, the tier does not: every tier runs the same operations in the same order,
 //! without fused multiply-add, so every tier gives the same bits. [`naive`] holds the slow twin of each kernel.
 
+mod checksum;
 mod compensated;
 mod decode;
 mod encode;
@@ -27,8 +28,10 @@ mod rows;
 mod source;
 mod spectral;
 mod stats;
+mod stencil;
 mod sum;
 
+pub use checksum::{OnesComplement, add_words, encode_checksum};
 pub use compensated::Compensated;
 pub use decode::{decode_f32, decode_f64, decode_native, gather, native_in_place};
 pub use encode::{encode_f32, encode_f64, encode_native};
@@ -39,6 +42,7 @@ pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS};
 pub use source::{ByteOrder, Encoding, Source};
 pub use spectral::SpectralSum;
 pub use stats::{Extremum, Stats};
+pub use stencil::{Blanks, Stencil, smooth_rows_f32, smooth_rows_f64};
 pub use sum::Sum;
 
 /// Pixels that a kernel decodes at a time. It fixes the order of every floating-point sum.

@@ -4,6 +4,7 @@
 //! not contain it.
 
 use crate::PixelType;
+use crate::checksum;
 use crate::decode::FloatKernel;
 use crate::encode;
 use crate::fold::{DecodedKernel, FoldKernel};
@@ -13,6 +14,7 @@ use crate::rows::{self, RowKernel, moments};
 use crate::source::{ByteOrder, Encoding, Source, Visitor};
 use crate::spectral::LineKernel;
 use crate::stats;
+use crate::stencil;
 use crate::sum::{AllLanes, DefinedLanes, ExactKernel};
 
 /// What the arithmetic of a kernel's loops must look like.
@@ -137,6 +139,13 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "encoding, division" Flat Numbers |_, tier| isa::address::<encode::Unscale<'static>>(tier);
     "encoding, widening" Flat Numbers |_, tier| isa::address::<encode::Widen<'static>>(tier);
     "encoding of f32 as they are" Flat Numbers |_, tier| isa::address::<encode::TurnSingles<'static>>(tier);
+    "checksum" Integers Numbers |_, tier| isa::address::<checksum::AddWords<'static>>(tier);
+    "3 rows of f32" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f32, 3>>(tier);
+    "3 rows of f64" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f64, 3>>(tier);
+    "5 rows of f32" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f32, 5>>(tier);
+    "5 rows of f64" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f64, 5>>(tier);
+    "many rows of f32" Flat Numbers |_, tier| isa::address::<stencil::ManyRows<'static, f32>>(tier);
+    "many rows of f64" Flat Numbers |_, tier| isa::address::<stencil::ManyRows<'static, f64>>(tier);
 };
 
 /// The kernel that a reviewer must not let pass: one accumulator, which fixes an order that no vector can keep.

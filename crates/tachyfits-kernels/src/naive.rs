@@ -5,11 +5,15 @@
 //! leaves are added with compensation. So a kernel must give the bits that its twin gives, on every tier. Of the
 //! kernels' own code they use only what is scalar anyway: [`Compensated`] and [`Stats::merge`].
 
+mod checksum;
 mod encode;
 mod rows;
+mod stencil;
 
+pub use checksum::ones_complement;
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use rows::{Extrema, Moments, extrema_rows, moment_slab, spectral_rows, sum_rows};
+pub use stencil::smooth_rows;
 
 use crate::{
     ByteOrder, Compensated, Encoding, Extremum, HistogramRange, LANES, LEAF_PIXELS, PixelType,

@@ -2,11 +2,13 @@
 //! machine: the same bits. And what the twins cannot say about themselves: accuracy against exact arithmetic, merging.
 
 mod accuracy;
+mod checksum;
 mod content;
 mod decode;
 mod encode;
 mod merge;
 mod rows;
+mod stencil;
 mod tiers;
 mod values;
 mod whole;

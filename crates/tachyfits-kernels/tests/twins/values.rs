@@ -75,3 +75,8 @@ pub fn values(count: impl Into<prop::collection::SizeRange>) -> impl Strategy<Va
     let count = count.into();
     kinds().prop_flat_map(move |kind| prop::collection::vec(value(kind), count.clone()))
 }
+
+/// The bits of f32, with one pattern for all NaN.
+pub fn single_bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
+}

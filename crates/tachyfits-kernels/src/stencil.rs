@@ -1,0 +1,331 @@
+//! Weighted sums of rows side by side: the core of smoothing along any axis.
+//!
+//! Each output is the sum of its pixels in the rows, one per row, times the weights. Along z or y the rows are those of
+//! neighbouring planes or lines; along x they are one line, shifted by a pixel each. The rows are native numbers, NaN
+//! where undefined; what a sum does about those is its policy for blanks.
+//!
+//! Outputs are summed as if every pixel were defined. A NaN among the pixels makes the sum NaN, so sixteen sums at a time
+//! are looked at, and only where one is NaN the policy is asked, by a careful sum of all sixteen; those that are no NaN
+//! stay as they are.
+
+#![expect(
+    clippy::needless_range_loop,
+    reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
+)]
+
+use crate::LANES;
+use crate::isa::{self, Kernel, Tier};
+
+/// What a weighted sum does about undefined pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blanks {
+    /// They are left out, and the sum grows by (sum of all weights) / (sum of the weights of the defined pixels);
+    /// undefined where no pixel is defined, or where the weights of those that are add up to 0.
+    Renormalise,
+    /// One makes the sum undefined.
+    Propagate,
+    /// They count as 0.
+    Zero,
+}
+
+/// What to do with the rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Stencil<'a> {
+    /// The weight of each row; an odd number of them.
+    pub weights: &'a [f64],
+    /// The policy for undefined pixels.
+    pub blanks: Blanks,
+    /// Whether an output whose own pixel, that of the middle row, is undefined gets a value like any other. Otherwise it
+    /// stays undefined.
+    pub fill: bool,
+}
+
+/// Sums rows of f32: `out[i]` is the sum of `weights[j] * rows[j][i]` over j, in f64, in the order of j, rounded once.
+///
+/// Rows may be longer than `out`, and may overlap.
+///
+/// ```
+/// use tachyfits_kernels::{Blanks, Stencil, Tier, smooth_rows_f32};
+/// let hanning = Stencil { weights: &[0.25, 0.5, 0.25], blanks: Blanks::Renormalise, fill: false };
+/// let line = [1.0, 3.0, 1.0, f32::NAN];
+/// let mut out = [0.0; 2];
+/// smooth_rows_f32(&[&line, &line[1..], &line[2..]], &hanning, Tier::SCALAR, &mut out);
+/// assert_eq!(out, [2.0, (0.5 + 0.75) / 0.75]);
+/// ```
+///
+/// # Panics
+/// If there are not as many rows as weights, and an odd number, or if a row is shorter than `out`.
+pub fn smooth_rows_f32(rows: &[&[f32]], stencil: &Stencil<'_>, tier: Tier, out: &mut [f32]) {
+    smooth_rows(rows, stencil, tier, out);
+}
+
+/// Sums rows of f64, as [`smooth_rows_f32`] does.
+pub fn smooth_rows_f64(rows: &[&[f64]], stencil: &Stencil<'_>, tier: Tier, out: &mut [f64]) {
+    smooth_rows(rows, stencil, tier, out);
+}
+
+fn smooth_rows<T: Number>(rows: &[&[T]], stencil: &Stencil<'_>, tier: Tier, out: &mut [T]) {
+    assert_eq!(rows.len(), stencil.weights.len(), "a weight for each row");
+    assert!(rows.len() % 2 == 1, "an odd number of rows, so that one is in the middle");
+    let task = Task { rows, stencil, out };
+    if task.out.len() < LANES {
+        isa::dispatch(tier, FewOutputs(task));
+        return;
+    }
+    match rows.len() {
+        3 => isa::dispatch(tier, FewRows::<T, 3>(task)),
+        5 => isa::dispatch(tier, FewRows::<T, 5>(task)),
+        _ => isa::dispatch(tier, ManyRows(task)),
+    }
+}
+
+/// A type of pixels: native, NaN where undefined.
+pub(crate) trait Number: Copy {
+    fn to_f64(self) -> f64;
+    fn from_f64(x: f64) -> Self;
+}
+
+impl Number for f32 {
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self.into()
+    }
+    #[inline(always)]
+    fn from_f64(x: f64) -> f32 {
+        x as f32
+    }
+}
+
+impl Number for f64 {
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn from_f64(x: f64) -> f64 {
+        x
+    }
+}
+
+/// What is to be done.
+pub(crate) struct Task<'a, T> {
+    rows: &'a [&'a [T]],
+    stencil: &'a Stencil<'a>,
+    out: &'a mut [T],
+}
+
+/// A number of rows that the compiler knows: rows and weights stay in registers, sixteen outputs are done at a time. At
+/// least sixteen outputs.
+pub(crate) struct FewRows<'a, T, const N: usize>(Task<'a, T>);
+
+impl<T: Number, const N: usize> Kernel for FewRows<'_, T, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Task { rows, stencil, out } = self.0;
+        let near: [&[T]; N] = std::array::from_fn(|row| &rows[row][..out.len()]);
+        let weights: [f64; N] = std::array::from_fn(|row| stencil.weights[row]);
+        for at in starts(out.len()) {
+            let mut sum = [START; LANES];
+            for row in 0..N {
+                add(&mut sum, weights[row], &load(near[row], at));
+            }
+            if any_nan(&sum) {
+                careful_sum(&mut sum, rows, stencil, |row| load(row, at));
+            }
+            store(&sum, &mut out[at..at + LANES]);
+        }
+    }
+}
+
+/// Outputs whose sums are in the first-level cache while the rows pass over them.
+const PIECE: usize = 512;
+
+/// Any number of rows, four of them in a pass over the sums of a piece. A loop over sixteen outputs that goes from row to
+/// row does one addition after another and waits for each. At least sixteen outputs.
+pub(crate) struct ManyRows<'a, T>(Task<'a, T>);
+
+impl<T: Number> Kernel for ManyRows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Task { rows, stencil, out } = self.0;
+        // The last piece may overlap the one before, so that it has sixteen outputs.
+        let mut at = 0;
+        while at < out.len() {
+            let begin = at.min(out.len() - LANES);
+            let end = out.len().min(begin + PIECE);
+            let mut sums = [START; PIECE];
+            let sums = &mut sums[..end - begin];
+            let (fours, rest) = rows.as_chunks::<4>();
+            let (four_weights, rest_weights) = stencil.weights.as_chunks::<4>();
+            for group in 0..fours.len() {
+                add_rows(sums, &fours[group], &four_weights[group], begin);
+            }
+            for row in 0..rest.len() {
+                add_rows(sums, &[rest[row]], &[rest_weights[row]], begin);
+            }
+            for start in starts(sums.len()) {
+                let mut sum = [START; LANES];
+                sum.copy_from_slice(&sums[start..start + LANES]);
+                let at = begin + start;
+                if any_nan(&sum) {
+                    careful_sum(&mut sum, rows, stencil, |row| load(row, at));
+                }
+                store(&sum, &mut out[at..at + LANES]);
+            }
+            at = end;
+        }
+    }
+}
+
+/// Adds the terms of some rows from `at` on.
+#[inline(always)]
+fn add_rows<T: Number, const N: usize>(
+    sums: &mut [f64],
+    rows: &[&[T]; N],
+    weights: &[f64; N],
+    at: usize,
+) {
+    let rows: [&[T]; N] = std::array::from_fn(|row| &rows[row][at..at + sums.len()]);
+    for output in 0..sums.len() {
+        let mut sum = sums[output];
+        for row in 0..N {
+            sum += weights[row] * rows[row][output].to_f64();
+        }
+        sums[output] = sum;
+    }
+}
+
+/// Fewer than sixteen outputs: the other lanes are of no use.
+pub(crate) struct FewOutputs<'a, T>(Task<'a, T>);
+
+impl<T: Number> Kernel for FewOutputs<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Task { rows, stencil, out } = self.0;
+        let padded = |row: &[T]| {
+            let mut lanes = [0.0; LANES];
+            for lane in 0..out.len() {
+                lanes[lane] = row[lane].to_f64();
+            }
+            lanes
+        };
+        let mut sum = [START; LANES];
+        for row in 0..rows.len() {
+            add(&mut sum, stencil.weights[row], &padded(rows[row]));
+        }
+        careful_sum(&mut sum, rows, stencil, padded);
+        store(&sum, out);
+    }
+}
+
+/// Where a sum starts: -0.0, which changes nothing that is added to it.
+const START: f64 = -0.0;
+
+/// Where each sixteen of so many outputs begin; the last ones may be done for the second time.
+#[inline(always)]
+fn starts(outputs: usize) -> impl Iterator<Item = usize> {
+    let last = outputs - LANES;
+    (0..outputs.div_ceil(LANES)).map(move |block| last.min(block * LANES))
+}
+
+#[inline(always)]
+fn load<T: Number>(row: &[T], at: usize) -> [f64; LANES] {
+    let row = &row[at..at + LANES];
+    let mut lanes = [0.0; LANES];
+    for lane in 0..LANES {
+        lanes[lane] = row[lane].to_f64();
+    }
+    lanes
+}
+
+#[inline(always)]
+fn store<T: Number>(lanes: &[f64; LANES], out: &mut [T]) {
+    for lane in 0..out.len().min(LANES) {
+        out[lane] = T::from_f64(lanes[lane]);
+    }
+}
+
+/// Adds the terms of a row.
+#[inline(always)]
+fn add(sum: &mut [f64; LANES], weight: f64, x: &[f64; LANES]) {
+    for lane in 0..LANES {
+        sum[lane] += weight * x[lane];
+    }
+}
+
+#[inline(always)]
+fn any_nan(lanes: &[f64; LANES]) -> bool {
+    let mut nan = false;
+    for lane in 0..LANES {
+        nan |= lanes[lane].is_nan();
+    }
+    nan
+}
+
+/// Puts what the policy says where `sum` is NaN.
+#[inline(always)]
+fn careful_sum<T: Number>(
+    sum: &mut [f64; LANES],
+    rows: &[&[T]],
+    stencil: &Stencil<'_>,
+    load: impl Fn(&[T]) -> [f64; LANES],
+) {
+    let mut careful = Careful::new();
+    for row in 0..rows.len() {
+        careful.add(stencil.weights[row], &load(rows[row]), stencil.blanks);
+    }
+    careful.finish(sum, &load(rows[rows.len() / 2]), stencil);
+}
+
+/// Sums that look at each pixel.
+struct Careful {
+    /// Of the terms of defined pixels; the other terms are as the policy has them.
+    sum: [f64; LANES],
+    /// Of the weights of defined pixels.
+    weight: [f64; LANES],
+    /// Of all weights.
+    total: f64,
+}
+
+impl Careful {
+    #[inline(always)]
+    fn new() -> Careful {
+        Careful { sum: [START; LANES], weight: [START; LANES], total: START }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, weight: f64, x: &[f64; LANES], blanks: Blanks) {
+        let undefined = match blanks {
+            Blanks::Zero => weight * 0.0,
+            Blanks::Renormalise => START,
+            Blanks::Propagate => f64::NAN,
+        };
+        for lane in 0..LANES {
+            self.sum[lane] += if x[lane].is_nan() { undefined } else { weight * x[lane] };
+        }
+        for lane in 0..LANES {
+            self.weight[lane] += if x[lane].is_nan() { START } else { weight };
+        }
+        self.total += weight;
+    }
+
+    /// Puts the policy's sums where `sum` is NaN; `middle` are the pixels of the middle row.
+    #[inline(always)]
+    fn finish(self, sum: &mut [f64; LANES], middle: &[f64; LANES], stencil: &Stencil<'_>) {
+        let renormalise = stencil.blanks == Blanks::Renormalise;
+        for lane in 0..LANES {
+            let ratio = self.total / self.weight[lane];
+            let grown = if self.weight[lane] == 0.0 { f64::NAN } else { self.sum[lane] * ratio };
+            let careful = if renormalise { grown } else { self.sum[lane] };
+            let stays_undefined = middle[lane].is_nan() & !stencil.fill;
+            let careful = if stays_undefined { f64::NAN } else { careful };
+            sum[lane] = if sum[lane].is_nan() { careful } else { sum[lane] };
+        }
+    }
+}
