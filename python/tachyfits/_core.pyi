@@ -33,6 +33,23 @@ def build_info() -> dict[str, Any]: ...  # version, tier, tiers (available), cor
 def error_codes() -> list[tuple[str, str, str]]: ...  # (code, kind, what it means)
 def statistics() -> list[tuple[str, str]]: ...  # the reductions: (name, one line)
 
+def smoothing_weights(kernel: str, width: float | None = None) -> NDArray[np.float64]: ...  # hanning, boxcar, gaussian
+def write_array(
+    path: str | os.PathLike[str],
+    array: NDArray[Any],  # native-endian, C order
+    cards: Sequence[tuple[str, Any, str]],
+    *,
+    pixel: str | None = None,
+    scaling: tuple[float, float] | None = None,
+    blank: int | None = None,
+    overwrite: bool = False,
+    checksum: bool = False,
+    sync: bool = False,
+    threads: int = 0,
+    progress: _Progress | None = None,
+) -> None: ...
+def array_file(array: NDArray[Any], cards: Sequence[tuple[str, Any, str]], *, name: str = "<array>") -> FitsFile: ...
+
 @final
 class FitsFile:
     """An open FITS file: its HDUs. Costs the headers."""
@@ -176,6 +193,30 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> None: ...
+    def smooth(
+        self,
+        axis: int,
+        weights: NDArray[np.float64],  # odd in number
+        *,
+        edge: str = "repeat",  # "pair" "zero" "blank" "keep"
+        blanks: str = "renormalise",  # "propagate" "zero"
+        fill: bool = False,
+        every: int = 1,
+    ) -> FitsFile: ...  # computed when read
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        pixel: str | None = None,  # a NumPy name; None: as they are
+        scaling: tuple[float, float] | None = None,  # BSCALE, BZERO
+        blank: int | None = None,
+        overwrite: bool = False,
+        checksum: bool = False,
+        sync: bool = False,
+        buffering: str = "auto",  # "single" "double"
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> None: ...
     def linear_axis(self, axis: int) -> LinearAxis: ...
 
 @final
@@ -261,6 +302,8 @@ class Report:
     def io_seconds(self) -> float: ...
     @property
     def compute_seconds(self) -> float: ...
+    @property
+    def write_seconds(self) -> float: ...
     @property
     def wall_seconds(self) -> float: ...
     @property

@@ -8,16 +8,19 @@ from __future__ import annotations
 import html
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import overload
+from typing import Any, overload
 
 from tachyfits import _core
 from tachyfits._errors import not_found, usage
 from tachyfits._hdu import Hdu
 from tachyfits._image import Image
 from tachyfits._threads import check_threads
+
+#: How an object is made again when it is unpickled: a function and its arguments.
+Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
 
 #: Ways of reading a file; see `open`.
 STORAGES = ("pread", "mmap", "direct")
@@ -95,18 +98,27 @@ class File:
     def __init__(
         self, source: str | bytes, *, strict: bool = False, storage: str = "pread", threads: int = 0
     ) -> None:
-        self._source = source
-        self._strict = strict
-        self._storage = storage
+        if isinstance(source, bytes):
+            core = _core.FitsFile.from_bytes(source, strict=strict)
+        else:
+            core = _core.FitsFile.open(source, strict=strict, storage=storage)
+            source = str(Path(source).absolute())
+        self._begin(core, (_reopen, (source, strict, storage, threads)), threads)
+
+    @classmethod
+    def computed(cls, core: _core.FitsFile, recipe: Recipe, *, threads: int = 0) -> File:
+        """Return the file that the engine computes; ``recipe`` makes it again for unpickling."""
+        file = cls.__new__(cls)
+        file._begin(core, recipe, threads)
+        return file
+
+    def _begin(self, core: _core.FitsFile, recipe: Recipe, threads: int) -> None:
+        self._core: _core.FitsFile | None = core
+        self._recipe = recipe
         self._threads = check_threads(threads)
         self._hdus: dict[int, Hdu] = {}
-        self._core: _core.FitsFile | None
-        if isinstance(source, bytes):
-            self._core = _core.FitsFile.from_bytes(source, strict=strict)
-        else:
-            self._core = _core.FitsFile.open(source, strict=strict, storage=storage)
-        self._name = self._core.name
-        self._warnings = tuple(self._core.warnings)
+        self._name = core.name
+        self._warnings = tuple(core.warnings)
 
     def _open_core(self) -> _core.FitsFile:
         if self._core is None:
@@ -263,11 +275,8 @@ class File:
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        source = self._source
-        if isinstance(source, str):
-            source = str(Path(source).absolute())
-        return _reopen, (source, self._strict, self._storage, self._threads)
+    def __reduce__(self) -> Recipe:
+        return self._recipe
 
 
 def _reopen(source: str | bytes, strict: bool, storage: str, threads: int) -> File:

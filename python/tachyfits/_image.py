@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from tachyfits import _core, _spectral
 from tachyfits._axes import Axis, axis_numbers
 from tachyfits._errors import usage
-from tachyfits._pixels import Pixels, Progress
+from tachyfits._operations import Operations
+from tachyfits._pixels import Progress
 from tachyfits._reductions import STANDARD_STATISTICS, reduction_method
 from tachyfits._regions import Region, Regions, as_list, to_core
 from tachyfits._results import Plane, Spectrum, table_html
 from tachyfits._section import Section, resolve
 
 
-class Image(Pixels):
+class Image(Operations):
     """Pixels of one HDU: lazy until indexed, reduced or written.
 
     Axes are in NumPy order, indices 0-based; a section is a NumPy index expression (``np.s_``).

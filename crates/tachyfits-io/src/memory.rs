@@ -14,17 +14,17 @@ use crate::storage::{Storage, check_within};
 /// let storage = MemoryStorage::new("example", b"SIMPLE  =".to_vec());
 /// assert_eq!(storage.slice(0..6), Some(&b"SIMPLE"[..]));
 /// ```
-pub struct MemoryStorage {
+pub struct MemoryStorage<'a> {
     name: String,
-    content: Box<dyn AsRef<[u8]> + Send + Sync>,
+    content: Box<dyn AsRef<[u8]> + Send + Sync + 'a>,
 }
 
-impl MemoryStorage {
-    /// Takes the content: a vector, an `Arc<[u8]>`, a `&'static [u8]`, or any buffer that is shared by its owner.
+impl<'a> MemoryStorage<'a> {
+    /// Takes the content: a vector, an `Arc<[u8]>`, a slice, or any buffer that is shared by its owner.
     pub fn new(
         name: impl Into<String>,
-        content: impl AsRef<[u8]> + Send + Sync + 'static,
-    ) -> MemoryStorage {
+        content: impl AsRef<[u8]> + Send + Sync + 'a,
+    ) -> MemoryStorage<'a> {
         MemoryStorage { name: name.into(), content: Box::new(content) }
     }
 
@@ -32,7 +32,7 @@ impl MemoryStorage {
     ///
     /// # Errors
     /// If there is not enough memory, or reading fails.
-    pub fn read(storage: &dyn Storage) -> Result<MemoryStorage, IoError> {
+    pub fn read(storage: &dyn Storage) -> Result<MemoryStorage<'static>, IoError> {
         let bytes = storage.bytes();
         let mut content = Vec::new();
         let no_memory = || IoError::Memory { name: storage.name().to_owned(), bytes };
@@ -48,7 +48,7 @@ impl MemoryStorage {
     }
 }
 
-impl Storage for MemoryStorage {
+impl Storage for MemoryStorage<'_> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -81,7 +81,7 @@ pub(crate) fn slice_of(content: &[u8], range: Range<u64>) -> Option<&[u8]> {
     content.get(start..end)
 }
 
-impl fmt::Debug for MemoryStorage {
+impl fmt::Debug for MemoryStorage<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("MemoryStorage");
         shown.field("name", &self.name).field("bytes", &self.bytes()).finish()

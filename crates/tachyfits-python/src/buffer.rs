@@ -47,34 +47,39 @@ macro_rules! with_type {
     };
 }
 
-/// A type of pixels that the engine writes.
-trait Pixel: Element {
+/// A type of pixels that the engine reads and writes.
+trait Pixel: Element + bytemuck::NoUninit {
+    /// The engine's name of it.
+    const TYPE: PixelType;
     /// An array as the engine takes it.
     fn output(pixels: &mut [Self]) -> OutputPixels<'_>;
 }
 
 impl Pixel for f32 {
+    const TYPE: PixelType = PixelType::F32;
     fn output(pixels: &mut [f32]) -> OutputPixels<'_> {
         OutputPixels::Float32(pixels)
     }
 }
 
 impl Pixel for f64 {
+    const TYPE: PixelType = PixelType::F64;
     fn output(pixels: &mut [f64]) -> OutputPixels<'_> {
         OutputPixels::Float64(pixels)
     }
 }
 
 macro_rules! integers {
-    ($($integer:ty)+) => {$(
+    ($($integer:ty: $pixel:ident)+) => {$(
         impl Pixel for $integer {
+            const TYPE: PixelType = PixelType::$pixel;
             fn output(pixels: &mut [$integer]) -> OutputPixels<'_> {
                 OutputPixels::Bytes(bytemuck::cast_slice_mut(pixels))
             }
         }
     )+};
 }
-integers!(u8 i8 i16 u16 i32 u32 i64 u64);
+integers!(u8: U8 i8: I8 i16: I16 u16: U16 i32: I32 u32: U32 i64: I64 u64: U64);
 
 /// A new array whose elements are not set yet. NumPy makes it, so that its allocator's large pages and its refusals
 /// (too large, too many axes) are those that people know.
@@ -185,6 +190,42 @@ fn fill_out_of<T: Pixel>(
     drop(borrowed);
     let pieces = filled_of::<T>(py, shape, place, fill)?;
     out.set_item(PyEllipsis::get(py), pieces)
+}
+
+/// Hands the bytes of an array that the caller brings to `take`: native-endian, contiguous in C order, of one of the
+/// types of pixels.
+pub(crate) fn with_bytes(
+    py: Python<'_>,
+    array: &Bound<'_, PyUntypedArray>,
+    place: Place<'_>,
+    take: impl FnOnce(&[u8], PixelType) -> PyResult<()>,
+) -> PyResult<()> {
+    for pixel in PixelType::ALL {
+        if name(pixel) == array.dtype().to_string() {
+            return with_type!(pixel, with_bytes_of(py, array, place, take));
+        }
+    }
+    let names: Vec<&str> = PixelType::ALL.into_iter().map(name).collect();
+    let expected = format!("an array of native {}", names.join(", "));
+    Err(exception(py, &refused(Reason::Output, place, expected, array.dtype().to_string())))
+}
+
+fn with_bytes_of<T: Pixel>(
+    py: Python<'_>,
+    array: &Bound<'_, PyUntypedArray>,
+    place: Place<'_>,
+    take: impl FnOnce(&[u8], PixelType) -> PyResult<()>,
+) -> PyResult<()> {
+    let refusal = |found: String| {
+        let expected = "an aligned array, contiguous in C order, that nobody writes to";
+        exception(py, &refused(Reason::Output, place, expected, found))
+    };
+    let array = array.cast::<PyArrayDyn<T>>()?;
+    if !array.is_c_contiguous() || !array.is_aligned() {
+        return Err(refusal("another layout".to_owned()));
+    }
+    let borrowed = array.try_readonly().map_err(|error| refusal(error.to_string()))?;
+    take(bytemuck::cast_slice(borrowed.as_slice()?), T::TYPE)
 }
 
 /// Borrows an array for writing: refused when it is read-only, or memory of it is being written by another operation.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use tachyfits::{OpenOptions, Reason, StorageKind};
+use tachyfits::{OpenOptions, Reason};
 
-use crate::errors::{OrRaise, argument, exception, refused};
+use crate::errors::{OrRaise, exception, refused};
 use crate::hdu::Hdu;
+use crate::options;
 
 /// An open FITS file: its HDUs. Opening costs the headers.
 ///
@@ -21,6 +22,12 @@ use crate::hdu::Hdu;
 /// (1, 'positioned', 'primary')
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct FitsFile(Arc<tachyfits::FitsFile>);
+
+impl FitsFile {
+    pub(crate) fn new(file: tachyfits::FitsFile) -> FitsFile {
+        FitsFile(Arc::new(file))
+    }
+}
 
 #[pymethods]
 impl FitsFile {
@@ -46,7 +53,7 @@ impl FitsFile {
     #[staticmethod]
     #[pyo3(signature = (path, *, strict=false, storage="pread"))]
     fn open(py: Python<'_>, path: PathBuf, strict: bool, storage: &str) -> PyResult<FitsFile> {
-        let storage = storage_kind(py, storage)?;
+        let storage = options::storage(py, storage)?;
         let options = OpenOptions { strict, storage, ..OpenOptions::default() };
         let file = py.detach(|| tachyfits::FitsFile::open(&path, &options)).or_raise(py)?;
         Ok(FitsFile(Arc::new(file)))
@@ -111,23 +118,5 @@ impl FitsFile {
         let file = &self.0;
         let (name, bytes, storage) = (file.name(), file.bytes(), file.storage());
         format!("<FitsFile {name:?}: {} HDUs, {bytes} bytes, {storage}>", file.hdus().len())
-    }
-}
-
-fn storage_kind(py: Python<'_>, name: &str) -> PyResult<StorageKind> {
-    match name {
-        "pread" => Ok(StorageKind::Positioned),
-        "mmap" => Ok(StorageKind::Mapped),
-        "direct" => Ok(StorageKind::Direct),
-        "memory" => Ok(StorageKind::Memory),
-        other => {
-            let expected = "a storage of \"pread\", \"mmap\", \"direct\" or \"memory\"";
-            Err(argument(
-                py,
-                expected,
-                &format!("{other:?}"),
-                "leave storage out for positioned reads",
-            ))
-        }
     }
 }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyComplex, PyInt};
-use tachyfits::{Card, Hdu, Integer, Value};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString};
+use tachyfits::{Card, Error, Hdu, Integer, Real, Value};
+
+use crate::errors::{OrRaise, argument};
 
 /// (keyword, value, comment).
 type Row<'card, 'py> = (&'card str, Option<Bound<'py, PyAny>>, &'card str);
@@ -105,4 +107,52 @@ fn python_integer<'py>(py: Python<'py>, integer: &Integer) -> PyResult<Bound<'py
         Some(small) => Ok(small.into_pyobject(py)?.into_any()),
         None => py.get_type::<PyInt>().call1((integer.text(),)),
     }
+}
+
+/// Cards as Python gives them: (keyword, value, comment), the values as [`Header`] gives them.
+pub(crate) type Cards<'py> = Vec<(String, Option<Bound<'py, PyAny>>, String)>;
+
+/// A header of such cards.
+pub(crate) fn engine_header(py: Python<'_>, cards: Cards<'_>) -> PyResult<tachyfits::Header> {
+    let mut made = Vec::new();
+    for (keyword, value, comment) in cards {
+        let named = |error| Error::Format { file: "a new header".to_owned(), error };
+        if matches!(keyword.as_str(), "" | "COMMENT" | "HISTORY") {
+            let text = value.map_or(Ok(String::new()), |value| value.str().map(|t| t.to_string()))?;
+            made.extend(Card::commentary(&keyword, &text).map_err(named).or_raise(py)?);
+        } else {
+            let value = engine_value(py, &keyword, value)?;
+            made.push(Card::new(&keyword, value, &comment).map_err(named).or_raise(py)?);
+        }
+    }
+    Ok(tachyfits::Header::from_cards(made))
+}
+
+fn engine_value(
+    py: Python<'_>,
+    keyword: &str,
+    value: Option<Bound<'_, PyAny>>,
+) -> PyResult<Value> {
+    let Some(value) = value else { return Ok(Value::Undefined) };
+    let unfit = || {
+        let hint = "header values are bool, int, float (finite), str, complex or None";
+        argument(py, &format!("a value for {keyword}"), &value.to_string(), hint)
+    };
+    let real = |number: f64| Real::from_f64(number).ok_or_else(unfit);
+    if value.is_instance_of::<PyBool>() {
+        return Ok(Value::Logical(value.extract()?));
+    }
+    if value.is_instance_of::<PyInt>() {
+        return Integer::parse(&value.to_string()).map(Value::Integer).ok_or_else(unfit);
+    }
+    if value.is_instance_of::<PyFloat>() {
+        return Ok(Value::Real(real(value.extract()?)?));
+    }
+    if let Ok(complex) = value.cast::<PyComplex>() {
+        return Ok(Value::Complex(real(complex.real())?, real(complex.imag())?));
+    }
+    if value.is_instance_of::<PyString>() {
+        return Ok(Value::from(value.extract::<String>()?));
+    }
+    Err(unfit())
 }

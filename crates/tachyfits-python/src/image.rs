@@ -39,8 +39,12 @@ impl Image {
         Image { image, report: Mutex::new(None) }
     }
 
+    pub(crate) fn engine(&self) -> &tachyfits::Image {
+        &self.image
+    }
+
     /// Runs an operation and keeps its report.
-    fn run<T: Send>(
+    pub(crate) fn run<T: Send>(
         &self,
         py: Python<'_>,
         threads: i64,

@@ -8,12 +8,14 @@ use pyo3::prelude::*;
 mod axis;
 mod buffer;
 mod build_info;
+mod computed;
 mod errors;
 mod file;
 mod hdu;
 mod header;
 mod histogram;
 mod image;
+mod options;
 mod progress;
 mod region;
 mod report;
@@ -32,6 +34,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<axis::LinearAxis>()?;
     module.add_class::<region::Region>()?;
     module.add_class::<report::Report>()?;
+    module.add_function(wrap_pyfunction!(computed::smoothing_weights, module)?)?;
+    module.add_function(wrap_pyfunction!(computed::write_array, module)?)?;
+    module.add_function(wrap_pyfunction!(computed::array_file, module)?)?;
     stats::add_to(module)?;
     histogram::add_to(module)?;
     // A list that PyO3 keeps, private functions included; the underscore says what is private.

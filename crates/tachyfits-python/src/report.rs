@@ -28,13 +28,20 @@ impl Report {
         self.0.compute_seconds
     }
 
+    /// Seconds of writing, where a file is written.
+    #[getter]
+    fn write_seconds(&self) -> f64 {
+        self.0.write_seconds
+    }
+
     /// Seconds from beginning to end.
     #[getter]
     fn wall_seconds(&self) -> f64 {
         self.0.wall_seconds
     }
 
-    /// Fraction of the reading that was hidden behind computing: (io + compute - wall) / io, within 0 and 1.
+    /// Fraction of the reading and writing that was hidden behind computing: (io + compute - wall) / io, within 0
+    /// and 1, where io is both.
     #[getter]
     fn hidden_fraction(&self) -> f64 {
         self.0.hidden_fraction()
@@ -61,11 +68,13 @@ impl Report {
     fn __repr__(&self) -> String {
         let report = &self.0;
         format!(
-            "Report(bytes={}, io_seconds={:.6}, compute_seconds={:.6}, wall_seconds={:.6}, hidden_fraction={:.3}, \
+            "Report(bytes={}, io_seconds={:.6}, compute_seconds={:.6}, write_seconds={:.6}, \
+             wall_seconds={:.6}, hidden_fraction={:.3}, \
              threads={}, buffering='{}', storage='{}')",
             report.bytes,
             report.io_seconds,
             report.compute_seconds,
+            report.write_seconds,
             report.wall_seconds,
             report.hidden_fraction(),
             report.threads,

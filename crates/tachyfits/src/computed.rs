@@ -20,8 +20,9 @@ use tachyfits_kernels::Tier;
 
 use crate::error::Error;
 use crate::file::{FitsFile, OpenOptions};
-use crate::image::{stored_type_of, tier};
+use crate::image::tier;
 use crate::options::{Progress, RunOptions};
+use crate::write::new_image;
 
 pub(crate) use leaf::Leaf;
 pub(crate) use node::{Feed, Node, Reads, Scratch, Sources};
@@ -63,22 +64,13 @@ impl Computed {
 
     /// The image as a file that is computed when it is read.
     pub(crate) fn file(self: &Arc<Self>) -> Result<FitsFile, Error> {
-        let header = self.format_error(self.new_image().header(&self.carried))?;
+        let header = self.format_error(self.as_new().header(&self.carried))?;
         let storage = Arc::new(ComputedStorage::new(Arc::clone(self), header.to_bytes()));
         FitsFile::computed(storage, Arc::clone(self), &OpenOptions::default())
     }
 
-    /// What its pixels are as a file.
-    pub(crate) fn new_image(&self) -> NewImage {
-        let encoding = self.node.encoding();
-        let (stored, flip) = stored_type_of(encoding.pixel);
-        NewImage {
-            axes: self.node.axes().to_vec(),
-            stored,
-            scaling: encoding.scaling.or(flip),
-            blank: encoding.blank,
-            checksum: false,
-        }
+    fn as_new(&self) -> NewImage {
+        new_image(self.node.axes(), &self.node.encoding(), false)
     }
 
     pub(crate) fn format_error<T>(

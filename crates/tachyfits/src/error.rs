@@ -132,6 +132,15 @@ reasons! {
     Moment = "moment", Usage,
         "A moment cannot be computed with these coordinates.",
         hint "the order is 0, 1 or 2; give one finite coordinate per pixel along the axis, and a finite width";
+    Smoothing = "smoothing", Usage,
+        "A smoothing has weights that cannot be used.",
+        hint "give an odd number of finite weights, the middle one for the pixel itself, and keep every 1st, 2nd, ... result";
+    NewPixels = "new-pixels", Usage,
+        "Pixels cannot be written as this type, or with this scaling or BLANK.",
+        hint "BSCALE is finite and not 0; scaling and BLANK are for BITPIX 8, 16, 32 and 64, and BLANK is a number of the type";
+    ValueRange = "value-range", Usage,
+        "A value cannot be represented by the pixels to be written.",
+        hint "choose BSCALE and BZERO that cover the values, a wider type, or a BLANK for undefined pixels that no value becomes";
     Output = "output", Usage,
         "The array to read into has another size than the section.",
         hint "make the array as large as the section, of the type that is read";

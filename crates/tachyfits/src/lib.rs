@@ -22,6 +22,7 @@
 //! # Ok::<(), tachyfits::Error>(())
 //! ```
 
+mod array;
 mod computed;
 mod cutout;
 mod error;
@@ -33,6 +34,7 @@ mod histogram;
 mod image;
 mod lines;
 mod moment;
+mod number;
 mod options;
 mod read;
 mod reduce;
@@ -40,8 +42,12 @@ mod region;
 mod region_lines;
 mod rows;
 mod section;
+mod smooth;
 mod statistic;
+mod write;
+mod writer;
 
+pub use array::Array;
 pub use error::{Error, ErrorCode, ErrorKind, Reason, Refusal, error_codes};
 pub use file::{FitsFile, OpenOptions};
 pub use groups::GroupParameters;
@@ -52,7 +58,9 @@ pub use read::{OutputPixels, ReadAs};
 pub use reduce::Reduced;
 pub use region::{Region, RowSpan};
 pub use section::{AxisRange, Section};
+pub use smooth::{Edge, Smoothing, SmoothingKernel};
 pub use statistic::{Statistic, Values};
+pub use writer::{NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
     Card, Hdu, HduKind, Header, ImageLayout, Integer, Limits, LinearAxis, Real, StoredType, Value,
@@ -60,5 +68,5 @@ pub use tachyfits_format::{
 };
 pub use tachyfits_io::{Buffering, IoError, OutputFile, Report, StorageKind};
 pub use tachyfits_kernels::{
-    Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,
+    Blanks, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,
 };

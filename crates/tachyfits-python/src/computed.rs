@@ -1,0 +1,221 @@
+//! Images that are computed when they are read, and writing of images and arrays.
+
+use std::path::PathBuf;
+
+use numpy::{PyArray1, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use tachyfits::{Array, NewPixels, PixelType, Reason, RunOptions, Smoothing, SmoothingKernel, WriteOptions};
+
+use crate::buffer::{self, Place};
+use crate::errors::{OrRaise, argument, exception, not_negative, refused};
+use crate::file::FitsFile;
+use crate::header::{Cards, engine_header};
+use crate::image::Image;
+use crate::section::{fits_axis, place};
+use crate::{options, progress};
+
+#[pymethods]
+impl Image {
+    /// Return the image smoothed along an axis, as the file that it would be; nothing is computed yet.
+    ///
+    /// Parameters
+    /// ----------
+    /// axis
+    ///     NumPy number of the axis.
+    /// weights
+    ///     float64, odd in number, from the lowest index to the highest.
+    /// edge
+    ///     "repeat", "pair", "zero", "blank" or "keep".
+    /// blanks
+    ///     "renormalise", "propagate" or "zero".
+    /// fill
+    ///     Give undefined pixels values too.
+    /// every
+    ///     Keep the results for the first pixel and every so many further.
+    #[pyo3(signature = (axis, weights, *, edge="repeat", blanks="renormalise", fill=false, every=1))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn smooth(
+        &self,
+        py: Python<'_>,
+        axis: i64,
+        weights: PyReadonlyArray1<'_, f64>,
+        edge: &str,
+        blanks: &str,
+        fill: bool,
+        every: u64,
+    ) -> PyResult<FitsFile> {
+        let image = self.engine();
+        let (edge, blanks) = (options::edge(py, edge)?, options::blanks(py, blanks)?);
+        let axis = fits_axis(image, axis).or_raise(py)?;
+        let weights = weights.as_array().to_vec();
+        let smoothing = Smoothing { axis, weights, edge, blanks, fill, every };
+        Ok(FitsFile::new(image.smooth(&smoothing).or_raise(py)?))
+    }
+
+    /// Write the image as the primary array of a new file, which appears when it is complete.
+    ///
+    /// Parameters
+    /// ----------
+    /// path
+    ///     The new file.
+    /// pixel
+    ///     Type of the pixels as NumPy names it ("float32", "int16", "uint16", ...); None: what they are.
+    /// scaling
+    ///     (BSCALE, BZERO), for "uint8", "int16", "int32" and "int64".
+    /// blank
+    ///     BLANK, for integers.
+    /// overwrite
+    ///     Replace a file of that name.
+    /// checksum
+    ///     Write DATASUM and CHECKSUM.
+    /// sync
+    ///     Return only when the file survives a loss of power.
+    /// buffering
+    ///     "auto", "single" or "double".
+    #[pyo3(signature = (
+        path, *, pixel=None, scaling=None, blank=None, overwrite=false, checksum=false, sync=false,
+        buffering="auto", threads=0, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        pixel: Option<&str>,
+        scaling: Option<(f64, f64)>,
+        blank: Option<i64>,
+        overwrite: bool,
+        checksum: bool,
+        sync: bool,
+        buffering: &str,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let image = self.engine();
+        let pixels = new_pixels(py, pixel, scaling, blank, image.stored_type(), place(image))?;
+        let options = WriteOptions { overwrite, checksum, sync, pixels };
+        let buffering = options::buffering(py, buffering)?;
+        self.run(py, threads, progress, |run| {
+            let run = RunOptions { buffering, ..*run };
+            Ok(((), image.write(&path, &options, &run)?))
+        })
+    }
+}
+
+/// Return the weights of "hanning" (of no width), "boxcar" (width in pixels, odd) or "gaussian" (full width at half
+/// maximum in pixels): float64, adding up to 1.
+#[pyfunction]
+#[pyo3(signature = (kernel, width=None))]
+pub(crate) fn smoothing_weights<'py>(
+    py: Python<'py>,
+    kernel: &str,
+    width: Option<f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let kernel = match (kernel, width) {
+        ("hanning", None) => SmoothingKernel::Hanning,
+        ("boxcar", Some(width)) if width.fract() == 0.0 => SmoothingKernel::Boxcar(width as usize),
+        ("gaussian", Some(width)) => SmoothingKernel::Gaussian(width),
+        _ => {
+            let found = format!("{kernel:?} of width {width:?}");
+            let expected = "\"hanning\" without a width, \"boxcar\" with a whole one, or \"gaussian\" with one";
+            let hint = "the width of a boxcar is its pixels, that of a Gaussian its full width at half maximum";
+            return Err(argument(py, expected, &found, hint));
+        }
+    };
+    Ok(PyArray1::from_vec(py, kernel.weights().or_raise(py)?))
+}
+
+/// What pixels are to become; without a type the one that they have.
+fn new_pixels(
+    py: Python<'_>,
+    pixel: Option<&str>,
+    scaling: Option<(f64, f64)>,
+    blank: Option<i64>,
+    own: PixelType,
+    place: Place<'_>,
+) -> PyResult<Option<NewPixels>> {
+    if pixel.is_none() && scaling.is_none() && blank.is_none() {
+        return Ok(None);
+    }
+    let pixel = pixel.map_or(Ok(own), |asked| {
+        let found = PixelType::ALL.into_iter().find(|&pixel| buffer::name(pixel) == asked);
+        found.ok_or_else(|| {
+            let names: Vec<_> = PixelType::ALL.into_iter().map(buffer::name).collect();
+            let expected = format!("pixels of {}", names.join(", "));
+            exception(py, &refused(Reason::NewPixels, place, expected, format!("{asked:?}")))
+        })
+    })?;
+    Ok(Some(NewPixels { pixel, scaling, blank }))
+}
+
+/// Write an array as the primary array of a new FITS file, which appears when it is complete.
+///
+/// Parameters
+/// ----------
+/// path
+///     The new file.
+/// array
+///     Native-endian, contiguous in C order.
+/// cards
+///     (keyword, value, comment) of the header; those of structure and scaling are made anew.
+/// pixel, scaling, blank, overwrite, checksum, sync
+///     As in `Image.write`.
+#[pyfunction]
+#[pyo3(signature = (
+    path, array, cards, *, pixel=None, scaling=None, blank=None, overwrite=false, checksum=false,
+    sync=false, threads=0, progress=None
+))]
+#[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+pub(crate) fn write_array(
+    py: Python<'_>,
+    path: PathBuf,
+    array: &Bound<'_, PyUntypedArray>,
+    cards: Cards<'_>,
+    pixel: Option<&str>,
+    scaling: Option<(f64, f64)>,
+    blank: Option<i64>,
+    overwrite: bool,
+    checksum: bool,
+    sync: bool,
+    threads: i64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    let header = engine_header(py, cards)?;
+    let axes = fits_lengths(array);
+    let threads = not_negative(py, "threads", threads)?;
+    let name = path.display().to_string();
+    let place = (name.as_str(), None);
+    buffer::with_bytes(py, array, place, |bytes, own| {
+        let pixels = new_pixels(py, pixel, scaling, blank, own, place)?;
+        let options = WriteOptions { overwrite, checksum, sync, pixels };
+        let array = Array { bytes, pixel: own, axes: &axes };
+        progress::run(py, threads, progress, |run| {
+            array.write(&path, &header, &options, run).map(drop)
+        })
+    })
+}
+
+/// Return an array as a FITS file in memory: a copy, big-endian.
+#[pyfunction]
+#[pyo3(signature = (array, cards, *, name="<array>"))]
+pub(crate) fn array_file(
+    py: Python<'_>,
+    array: &Bound<'_, PyUntypedArray>,
+    cards: Cards<'_>,
+    name: &str,
+) -> PyResult<FitsFile> {
+    let header = engine_header(py, cards)?;
+    let axes = fits_lengths(array);
+    let mut file = None;
+    buffer::with_bytes(py, array, (name, None), |bytes, pixel| {
+        let array = Array { bytes, pixel, axes: &axes };
+        file = Some(py.detach(|| array.to_file(name, &header)).or_raise(py)?);
+        Ok(())
+    })?;
+    Ok(FitsFile::new(file.expect("the bytes of an array are handed over once")))
+}
+
+/// The lengths of the axes in FITS order.
+fn fits_lengths(array: &Bound<'_, PyUntypedArray>) -> Vec<u64> {
+    array.shape().iter().rev().map(|&length| length as u64).collect()
+}

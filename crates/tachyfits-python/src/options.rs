@@ -1,0 +1,62 @@
+//! Options that are one of a few names.
+
+use pyo3::prelude::*;
+use tachyfits::{Blanks, Buffering, Edge, StorageKind};
+
+use crate::errors::argument;
+
+/// What a name stands for, of those in the table.
+fn chosen<T: Copy>(
+    py: Python<'_>,
+    option: &str,
+    name: &str,
+    table: &[(&'static str, T)],
+) -> PyResult<T> {
+    let found = table.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<String> = table.iter().map(|(name, _)| format!("{name:?}")).collect();
+        let expected = format!("{option} to be one of {}", names.join(", "));
+        let hint = format!("leave {option} out for the usual one");
+        argument(py, &expected, &format!("{name:?}"), &hint)
+    })
+}
+
+/// How bytes are read.
+pub(crate) fn storage(py: Python<'_>, name: &str) -> PyResult<StorageKind> {
+    let table = [
+        ("pread", StorageKind::Positioned),
+        ("mmap", StorageKind::Mapped),
+        ("direct", StorageKind::Direct),
+        ("memory", StorageKind::Memory),
+    ];
+    chosen(py, "storage", name, &table)
+}
+
+/// How reading and computing are arranged.
+pub(crate) fn buffering(py: Python<'_>, name: &str) -> PyResult<Buffering> {
+    let table =
+        [("auto", Buffering::Auto), ("single", Buffering::Single), ("double", Buffering::Double)];
+    chosen(py, "buffering", name, &table)
+}
+
+/// What stands for the pixels beyond the ends of an axis.
+pub(crate) fn edge(py: Python<'_>, name: &str) -> PyResult<Edge> {
+    let table = [
+        ("repeat", Edge::Repeat),
+        ("pair", Edge::Pair),
+        ("zero", Edge::Zero),
+        ("blank", Edge::Blank),
+        ("keep", Edge::Keep),
+    ];
+    chosen(py, "edge", name, &table)
+}
+
+/// What undefined pixels count for in a weighted sum.
+pub(crate) fn blanks(py: Python<'_>, name: &str) -> PyResult<Blanks> {
+    let table = [
+        ("renormalise", Blanks::Renormalise),
+        ("propagate", Blanks::Propagate),
+        ("zero", Blanks::Zero),
+    ];
+    chosen(py, "blanks", name, &table)
+}

@@ -1,0 +1,168 @@
+//! Arrays in memory as FITS images: written to a file, or kept as one in memory.
+
+use std::ops::Range;
+use std::path::Path;
+
+use tachyfits_format::{Header, padded};
+use tachyfits_io::{MemoryStorage, Report, Tasks};
+use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, encode_f64, encode_native};
+
+use crate::error::{Error, Reason};
+use crate::file::{FitsFile, OpenOptions};
+use crate::image::{no_memory, tier};
+use crate::options::{Progress, RunOptions};
+use crate::write::{check_new_pixels, new_image, value_range};
+use crate::writer::{ImageWriter, WriteOptions};
+
+/// Pixels of a piece that is encoded and written at a time.
+const PIECE_PIXELS: u64 = 1 << 16;
+
+/// Pixels in memory, in the machine's byte order, contiguous, NAXIS1 fastest.
+#[derive(Clone, Copy, Debug)]
+pub struct Array<'a> {
+    /// The bytes of all pixels.
+    pub bytes: &'a [u8],
+    /// The type of a pixel.
+    pub pixel: PixelType,
+    /// Lengths of the axes in FITS order.
+    pub axes: &'a [u64],
+}
+
+impl Array<'_> {
+    /// Writes the array as the primary array of a new file, which appears when it is complete, with the cards of `header`
+    /// that do not speak of structure or scaling. NaN becomes BLANK where integers are asked for.
+    ///
+    /// ```
+    /// use tachyfits::{Array, FitsFile, Header, OpenOptions, PixelType, RunOptions, WriteOptions};
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("new.fits");
+    /// let pixels: Vec<u8> = [1.0f32, 2.0, 6.0].iter().flat_map(|x| x.to_ne_bytes()).collect();
+    /// let array = Array { bytes: &pixels, pixel: PixelType::F32, axes: &[3] };
+    /// array.write(&path, &Header::new(), &WriteOptions::default(), &RunOptions::default())?;
+    /// let image = FitsFile::open(&path, &OpenOptions::default())?.image(0)?;
+    /// let (sum, _report) = image.total(&image.whole(), &RunOptions::default())?;
+    /// assert_eq!(sum.sum.value(), 9.0);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Reason::Output`] unless the bytes are those of the axes; otherwise as [`crate::Image::write`].
+    pub fn write(
+        &self,
+        path: &Path,
+        header: &Header,
+        options: &WriteOptions,
+        run: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let name = path.display().to_string();
+        self.check()?;
+        let from = Encoding::plain(self.pixel);
+        let to = match options.pixels {
+            Some(pixels) => check_new_pixels(pixels, &from)?,
+            None => from,
+        };
+        let tier = tier()?;
+        let new = new_image(self.axes, &to, options.checksum);
+        let header = new.header(header).map_err(|error| Error::Format { file: name, error })?;
+        let writer = ImageWriter::create(path, &new, header, options, tier)?;
+        let pieces = Pieces { pixels: self.pixels(), size: from.pixel_bytes() as u64 };
+        let progress = Progress { options: *run, total: self.bytes.len() as u64 };
+        let report = tachyfits_io::run(
+            &MemoryStorage::new("an array", self.bytes),
+            &pieces,
+            &progress.run_options(),
+            Buffers::default,
+            |buffers, index, fetched| {
+                let out = encode(fetched.piece(0), &from, &to, tier, buffers)?;
+                writer.write(index * PIECE_PIXELS, out)
+            },
+            |_index, ()| Ok::<(), Error>(()),
+        )?;
+        writer.finish()?;
+        Ok(report)
+    }
+
+    /// The array as a FITS file in memory, under a name for messages.
+    ///
+    /// # Errors
+    /// As [`Array::write`], and if there is not enough memory.
+    pub fn to_file(&self, name: &str, header: &Header) -> Result<FitsFile, Error> {
+        self.check()?;
+        let new = new_image(self.axes, &Encoding::plain(self.pixel), false);
+        let file = name.to_owned();
+        let header = new.header(header).map_err(|error| Error::Format { file, error })?;
+        let mut content = header.to_bytes();
+        let data_bytes = self.bytes.len() as u64;
+        let refused = |_| no_memory("a copy of the array", u128::from(data_bytes));
+        content.try_reserve_exact(padded(data_bytes) as usize).map_err(refused)?;
+        let begin = content.len();
+        content.resize(begin + padded(data_bytes) as usize, 0);
+        let pixels = &mut content[begin..begin + self.bytes.len()];
+        encode_native(self.bytes, self.pixel, tier()?, pixels);
+        FitsFile::from_bytes(name, content, &OpenOptions::default())
+    }
+
+    fn pixels(&self) -> u64 {
+        self.axes.iter().product()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let size = self.pixel.bytes() as u128;
+        let expected = self.axes.iter().try_fold(size, |all, &axis| all.checked_mul(axis.into()));
+        if expected == Some(self.bytes.len() as u128) && !self.axes.is_empty() {
+            return Ok(());
+        }
+        let expected = format!("the bytes of {:?} pixels of axes {:?}", self.pixel, self.axes);
+        Err(Error::refused(Reason::Output, expected, format!("{} bytes", self.bytes.len())))
+    }
+}
+
+/// What a worker keeps from piece to piece.
+#[derive(Default)]
+struct Buffers {
+    big_endian: Vec<u8>,
+    values: Vec<f64>,
+    out: Vec<u8>,
+}
+
+/// Encodes native pixels: bit for bit where the types are the same.
+fn encode<'b>(
+    bytes: &[u8],
+    from: &Encoding,
+    to: &Encoding,
+    tier: Tier,
+    buffers: &'b mut Buffers,
+) -> Result<&'b [u8], Error> {
+    let Buffers { big_endian, values, out } = buffers;
+    big_endian.resize(bytes.len(), 0);
+    encode_native(bytes, from.pixel, tier, big_endian);
+    if to == from {
+        return Ok(big_endian);
+    }
+    let pixels = bytes.len() / from.pixel_bytes();
+    values.resize(pixels, 0.0);
+    decode_f64(big_endian, from, tier, values);
+    out.resize(pixels * to.pixel_bytes(), 0);
+    match encode_f64(values, to, tier, out) {
+        0 => Ok(out),
+        refused => Err(value_range(to, refused, &format!("{pixels} pixels of the array"))),
+    }
+}
+
+/// The pixels of an array, piece by piece.
+struct Pieces {
+    pixels: u64,
+    size: u64,
+}
+
+impl Tasks for Pieces {
+    fn len(&self) -> u64 {
+        self.pixels.div_ceil(PIECE_PIXELS)
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        let first = index * PIECE_PIXELS;
+        let end = self.pixels.min(first + PIECE_PIXELS);
+        ranges.push(first * self.size..end * self.size);
+    }
+}

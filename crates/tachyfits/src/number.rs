@@ -1,0 +1,51 @@
+//! The two types of native numbers that nodes compute with, so that each is written once for both.
+
+use tachyfits_kernels::{
+    Encoding, Stencil, Tier, encode_f32, encode_f64, smooth_rows_f32, smooth_rows_f64,
+};
+
+use crate::computed::{Feed, Node, Scratch, Window};
+
+/// f32 or f64.
+pub(crate) trait Number: Copy + Send + Sync + 'static {
+    const ZERO: Self;
+    const NAN: Self;
+    /// A buffer of this length with any content.
+    fn take(scratch: &mut Scratch, length: usize) -> Vec<Self>;
+    fn give_back(scratch: &mut Scratch, buffer: Vec<Self>);
+    /// The values of a box.
+    fn values(node: &dyn Node, window: &Window, feed: &mut Feed<'_>, out: &mut [Self]);
+    /// Weighted sums of rows.
+    fn smooth(rows: &[&[Self]], stencil: &Stencil<'_>, tier: Tier, out: &mut [Self]);
+    /// Big-endian bytes of the values, in an encoding of floats.
+    fn encode(values: &[Self], encoding: &Encoding, tier: Tier, out: &mut [u8]);
+}
+
+macro_rules! number {
+    ($type:ty, $take:ident $give_back:ident $values:ident $smooth:ident $encode:ident) => {
+        impl Number for $type {
+            const ZERO: $type = 0.0;
+            const NAN: $type = <$type>::NAN;
+            fn take(scratch: &mut Scratch, length: usize) -> Vec<$type> {
+                scratch.$take(length)
+            }
+            fn give_back(scratch: &mut Scratch, buffer: Vec<$type>) {
+                scratch.$give_back(buffer);
+            }
+            fn values(node: &dyn Node, window: &Window, feed: &mut Feed<'_>, out: &mut [$type]) {
+                node.$values(window, feed, out);
+            }
+            fn smooth(rows: &[&[$type]], stencil: &Stencil<'_>, tier: Tier, out: &mut [$type]) {
+                $smooth(rows, stencil, tier, out);
+            }
+            fn encode(values: &[$type], encoding: &Encoding, tier: Tier, out: &mut [u8]) {
+                // Every number has a floating-point encoding.
+                let refused = $encode(values, encoding, tier, out);
+                debug_assert_eq!(refused, 0);
+            }
+        }
+    };
+}
+
+number!(f32, f32s give_back_f32s values_f32 smooth_rows_f32 encode_f32);
+number!(f64, f64s give_back_f64s values_f64 smooth_rows_f64 encode_f64);

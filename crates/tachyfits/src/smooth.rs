@@ -1,0 +1,397 @@
+//! Smoothing along one axis: weighted sums of neighbouring pixels.
+
+use std::sync::Arc;
+
+use tachyfits_format::{AxisSelection, Context, Header, cutout_header};
+use tachyfits_kernels::{Blanks, Encoding, PixelType, Stencil};
+
+use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
+use crate::error::{Error, Reason};
+use crate::file::FitsFile;
+use crate::image::Image;
+use crate::number::Number;
+
+/// What stands for the pixels beyond the ends of an axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Edge {
+    /// The pixel at the end again and again, as MIRIAD's hanning and SciPy's "nearest".
+    #[default]
+    Repeat,
+    /// The mirror images about the centre of the pixel at the end, which Hanning makes the mean of the last pair, as
+    /// CASA's ia.hanning.
+    Pair,
+    /// Zeros, as NEMO's ccdsmooth.
+    Zero,
+    /// Undefined pixels, treated as those within the image.
+    Blank,
+    /// Nothing: pixels whose neighbours would lie beyond stay as they are.
+    Keep,
+}
+
+/// A smoothing along one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Smoothing {
+    /// The axis, 0 for NAXIS1.
+    pub axis: usize,
+    /// Weights of the neighbours from the lowest index to the highest, odd in number, the middle one for the pixel itself.
+    /// They are used as they are: weights that add up to 1 keep the scale.
+    pub weights: Vec<f64>,
+    /// What stands for the pixels beyond the ends.
+    pub edge: Edge,
+    /// What undefined pixels count for.
+    pub blanks: Blanks,
+    /// Whether undefined pixels get values where their neighbours give one; otherwise they stay undefined.
+    pub fill: bool,
+    /// The results for the first pixel and every so many further are kept; 1 for all.
+    pub every: u64,
+}
+
+/// The most weights; more than any axis needs, few enough that a box and its neighbours stay in memory.
+const MOST_WEIGHTS: usize = 10_001;
+
+/// The kernels that have a name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SmoothingKernel {
+    /// ¼, ½, ¼.
+    Hanning,
+    /// The mean of this many pixels, an odd number.
+    Boxcar(usize),
+    /// A Gaussian of this full width at half maximum in pixels, cut at 4 standard deviations.
+    Gaussian(f64),
+}
+
+impl SmoothingKernel {
+    /// Its weights, which add up to 1 but for rounding.
+    ///
+    /// ```
+    /// use tachyfits::SmoothingKernel;
+    /// assert_eq!(SmoothingKernel::Hanning.weights()?, [0.25, 0.5, 0.25]);
+    /// assert_eq!(SmoothingKernel::Gaussian(2.0).weights()?.len(), 9);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Reason::Smoothing`] for a width that is not odd or too large.
+    pub fn weights(self) -> Result<Vec<f64>, Error> {
+        let most = MOST_WEIGHTS;
+        match self {
+            SmoothingKernel::Hanning => Ok(vec![0.25, 0.5, 0.25]),
+            SmoothingKernel::Boxcar(width) if width % 2 == 1 && width <= most => {
+                Ok(vec![1.0 / width as f64; width])
+            }
+            SmoothingKernel::Gaussian(width) if width > 0.0 && width < most as f64 / 4.0 => {
+                Ok(gaussian(width))
+            }
+            SmoothingKernel::Boxcar(width) => {
+                let expected = format!("an odd width of 1 to {most} pixels");
+                Err(Error::refused(Reason::Smoothing, expected, width.to_string()))
+            }
+            SmoothingKernel::Gaussian(width) => {
+                let expected = format!("a width above 0 and below {} pixels", most / 4);
+                Err(Error::refused(Reason::Smoothing, expected, width.to_string()))
+            }
+        }
+    }
+}
+
+fn gaussian(width: f64) -> Vec<f64> {
+    let sigma = width / (8.0 * std::f64::consts::LN_2).sqrt();
+    let half = (4.0 * sigma).ceil() as i64;
+    let weight = |offset: i64| (-0.5 * (offset as f64 / sigma).powi(2)).exp();
+    let mut weights: Vec<f64> = (-half..=half).map(weight).collect();
+    let sum: f64 = weights.iter().sum();
+    weights.iter_mut().for_each(|weight| *weight /= sum);
+    weights
+}
+
+impl Smoothing {
+    /// These weights along an axis, with the default edges and blanks.
+    pub fn new(axis: usize, weights: Vec<f64>) -> Smoothing {
+        let blanks = Blanks::Renormalise;
+        Smoothing { axis, weights, edge: Edge::default(), blanks, fill: false, every: 1 }
+    }
+
+    fn half(&self) -> u64 {
+        self.weights.len() as u64 / 2
+    }
+
+    fn stencil(&self) -> Stencil<'_> {
+        Stencil { weights: &self.weights, blanks: self.blanks, fill: self.fill }
+    }
+}
+
+impl Image {
+    /// The image smoothed along one axis, computed when it is read or written: float32 for pixels of up to 16 bits and
+    /// float32, float64 for the others. Sums are taken in f64 in the order of the weights and rounded once.
+    ///
+    /// # Errors
+    /// [`Reason::Smoothing`] unless there is an odd number of finite weights and `every` is at least 1,
+    /// [`Reason::NoSuchAxis`].
+    pub fn smooth(&self, smoothing: &Smoothing) -> Result<FitsFile, Error> {
+        self.check_axis(smoothing.axis)?;
+        let Smoothing { weights, every, axis, .. } = smoothing;
+        let odd = weights.len() % 2 == 1 && weights.len() <= MOST_WEIGHTS;
+        if !odd || !weights.iter().all(|weight| weight.is_finite()) || *every == 0 {
+            let expected = format!(
+                "an odd number of finite weights, at most {MOST_WEIGHTS}, and every 1st, 2nd, ... result kept"
+            );
+            let found = format!("{} weights, every {every}", weights.len());
+            return Err(self.refused(Reason::Smoothing, expected, found));
+        }
+        let input = self.node()?;
+        let mut axes = input.axes().to_vec();
+        axes[*axis] = axes[*axis].div_ceil(*every);
+        let mut header = self.every_nth_header(*axis, *every)?;
+        let history = format!(
+            "tachyfits: smoothed along axis {} with {} weights, edge {:?}, blanks {:?}",
+            axis + 1,
+            weights.len(),
+            smoothing.edge,
+            smoothing.blanks
+        );
+        self.format_error(header.push_commentary("HISTORY", &history))?;
+        let name = format!("{} (smoothed)", self.file_name());
+        let node = Arc::new(Smooth::new(input, axes, smoothing.clone()));
+        Computed::new(name, node, header)?.file()
+    }
+
+    /// The header of every n-th pixel along an axis.
+    fn every_nth_header(&self, axis: usize, every: u64) -> Result<Header, Error> {
+        if every == 1 {
+            return Ok(self.carried_header());
+        }
+        let selection = |(number, &length): (usize, &u64)| match number == axis {
+            true => AxisSelection {
+                first: 0,
+                count: length.div_ceil(every),
+                step: every as i64,
+                keep: true,
+            },
+            false => AxisSelection { first: 0, count: length, step: 1, keep: true },
+        };
+        let selections: Vec<_> = self.axes().iter().enumerate().map(selection).collect();
+        let blocks = self.format_error(cutout_header(self.hdu(), &selections))?;
+        Ok(self.format_error(Header::parse(&blocks, Context::default()))?.0)
+    }
+}
+
+/// The node of a smoothing.
+#[derive(Debug)]
+struct Smooth {
+    input: Arc<dyn Node>,
+    axes: Vec<u64>,
+    smoothing: Smoothing,
+    encoding: Encoding,
+    /// The values of the input are exact in f32.
+    narrow: bool,
+}
+
+/// What a weight of a result is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Neighbour {
+    Pixel(u64),
+    Zero,
+    Blank,
+}
+
+impl Smooth {
+    fn new(input: Arc<dyn Node>, axes: Vec<u64>, smoothing: Smoothing) -> Smooth {
+        let from = input.encoding();
+        let short = from.pixel == PixelType::F32 || from.pixel_bytes() <= 2;
+        let pixel = if short { PixelType::F32 } else { PixelType::F64 };
+        let narrow = short && from.scaling.is_none();
+        Smooth { input, axes, smoothing, encoding: Encoding::plain(pixel), narrow }
+    }
+
+    /// Length of the axis before smoothing.
+    fn length(&self) -> u64 {
+        self.input.axes()[self.smoothing.axis]
+    }
+
+    /// The box of the input that a box needs.
+    fn needed(&self, window: &Window) -> Window {
+        let Smoothing { axis, every, .. } = self.smoothing;
+        let (first, count) = (window.first[axis], window.count[axis]);
+        let half = self.smoothing.half();
+        let begin = (first * every).saturating_sub(half);
+        let end = ((first + count - 1) * every + half + 1).min(self.length());
+        window.along(axis, begin, end - begin)
+    }
+
+    /// What stands at an index along the axis, which may lie beyond its ends.
+    fn neighbour(&self, index: i64) -> Neighbour {
+        let last = self.length() as i64 - 1;
+        if (0..=last).contains(&index) {
+            return Neighbour::Pixel(index as u64);
+        }
+        match self.smoothing.edge {
+            Edge::Repeat | Edge::Keep => Neighbour::Pixel(index.clamp(0, last) as u64),
+            Edge::Zero => Neighbour::Zero,
+            Edge::Blank => Neighbour::Blank,
+            Edge::Pair => {
+                let period = (2 * last).max(1);
+                let within = index.rem_euclid(period);
+                Neighbour::Pixel(within.min(period - within).min(last) as u64)
+            }
+        }
+    }
+
+    /// The result for this index of the input is the pixel itself.
+    fn keeps(&self, index: u64) -> bool {
+        let half = self.smoothing.half();
+        self.smoothing.edge == Edge::Keep && (index < half || index + half >= self.length())
+    }
+
+    fn smooth<T: Number>(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+        let needed = self.needed(window);
+        let mut values = T::take(feed.scratch, needed.pixels() as usize);
+        T::values(&*self.input, &needed, feed, &mut values);
+        let axis = self.smoothing.axis;
+        let begin = needed.first[axis];
+        let (inner, length, outer) = needed.around(axis);
+        let results = window.count[axis] as usize;
+        let first = window.first[axis];
+        let lines = Lines { begin, inner, length };
+        for part in 0..outer {
+            let values = &values[part * inner * length..(part + 1) * inner * length];
+            let bytes = inner * results * self.encoding.pixel_bytes();
+            let out = &mut out[part * bytes..(part + 1) * bytes];
+            match inner {
+                1 => self.along_line(values, begin, first..first + results as u64, feed, out),
+                _ => self.across_rows(values, &lines, first, feed, out),
+            }
+        }
+        T::give_back(feed.scratch, values);
+    }
+
+    /// Results of which each is a row of pixels side by side.
+    fn across_rows<T: Number>(
+        &self,
+        values: &[T],
+        lines: &Lines,
+        first: u64,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) {
+        let inner = lines.inner;
+        let beyond = vec![T::ZERO; inner];
+        let blank = vec![T::NAN; inner];
+        let mut result = T::take(feed.scratch, inner);
+        let half = self.smoothing.half() as i64;
+        let rows = out.chunks_exact_mut(inner * self.encoding.pixel_bytes());
+        for (index, out) in (first..).map(|index| index * self.smoothing.every).zip(rows) {
+            if self.keeps(index) {
+                T::encode(lines.row(values, index), &self.encoding, feed.tier, out);
+                continue;
+            }
+            let row = |offset| match self.neighbour(index as i64 + offset) {
+                Neighbour::Pixel(index) => lines.row(values, index),
+                Neighbour::Zero => &beyond,
+                Neighbour::Blank => &blank,
+            };
+            let rows: Vec<&[T]> = (-half..=half).map(row).collect();
+            T::smooth(&rows, &self.smoothing.stencil(), feed.tier, &mut result);
+            T::encode(&result, &self.encoding, feed.tier, out);
+        }
+        T::give_back(feed.scratch, result);
+    }
+
+    /// Results that lie side by side along the axis itself: the line, shifted by a pixel, serves as the rows.
+    fn along_line<T: Number>(
+        &self,
+        values: &[T],
+        begin: u64,
+        results: std::ops::Range<u64>,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) {
+        let Smoothing { every, .. } = self.smoothing;
+        let half = self.smoothing.half() as usize;
+        let (from, to) = (results.start * every, (results.end - 1) * every + 1);
+        let count = (to - from) as usize;
+        let mut padded = T::take(feed.scratch, count + 2 * half);
+        let lead = (from as usize - begin as usize).min(half);
+        let inside = values.len().min(count + half + lead);
+        padded[half - lead..half - lead + inside].copy_from_slice(&values[..inside]);
+        let ends = (0..half - lead).chain(half - lead + inside..count + 2 * half);
+        for at in ends {
+            padded[at] = match self.neighbour(from as i64 + at as i64 - half as i64) {
+                Neighbour::Pixel(index) => values[(index - begin) as usize],
+                Neighbour::Zero => T::ZERO,
+                Neighbour::Blank => T::NAN,
+            };
+        }
+        let rows: Vec<&[T]> = (0..=2 * half).map(|shift| &padded[shift..shift + count]).collect();
+        let mut result = T::take(feed.scratch, count);
+        T::smooth(&rows, &self.smoothing.stencil(), feed.tier, &mut result);
+        self.keep_ends(&padded[half..], from, &mut result);
+        if every > 1 {
+            for at in 0..(results.end - results.start) as usize {
+                result[at] = result[at * every as usize];
+            }
+        }
+        let kept = (results.end - results.start) as usize;
+        T::encode(&result[..kept], &self.encoding, feed.tier, out);
+        T::give_back(feed.scratch, result);
+        T::give_back(feed.scratch, padded);
+    }
+
+    /// Puts the pixels back that stay as they are.
+    fn keep_ends<T: Number>(&self, pixels: &[T], first: u64, result: &mut [T]) {
+        if self.smoothing.edge != Edge::Keep {
+            return;
+        }
+        for (index, (result, pixel)) in (first..).zip(result.iter_mut().zip(pixels)) {
+            if self.keeps(index) {
+                *result = *pixel;
+            }
+        }
+    }
+}
+
+/// How the rows of a part of the input lie: `length` rows of `inner` pixels, the first being row `begin` of the image.
+struct Lines {
+    begin: u64,
+    inner: usize,
+    length: usize,
+}
+
+impl Lines {
+    fn row<'a, T>(&self, values: &'a [T], index: u64) -> &'a [T] {
+        let row = (index - self.begin) as usize;
+        debug_assert!(row < self.length, "the box of the input has every row that is needed");
+        &values[row * self.inner..(row + 1) * self.inner]
+    }
+}
+
+impl Node for Smooth {
+    fn axes(&self) -> &[u64] {
+        &self.axes
+    }
+
+    fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    fn sources(&self, sources: &mut Sources) {
+        self.input.sources(sources);
+    }
+
+    fn reads(&self, window: &Window, reads: &mut Reads<'_>) {
+        self.input.reads(&self.needed(window), reads);
+    }
+
+    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+        match self.narrow {
+            true => self.smooth::<f32>(window, feed, out),
+            false => self.smooth::<f64>(window, feed, out),
+        }
+    }
+
+    fn halo(&self) -> Vec<u64> {
+        let mut halo = self.input.halo();
+        let Smoothing { axis, every, .. } = self.smoothing;
+        halo[axis] = (halo[axis] + self.smoothing.half()).div_ceil(every);
+        halo
+    }
+}

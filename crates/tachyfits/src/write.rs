@@ -1,0 +1,146 @@
+//! Writing an image, stored or computed, as a file of its own: box by box, encoded on the way.
+
+use std::path::Path;
+
+use tachyfits_format::{NewImage, StoredType};
+use tachyfits_io::Report;
+use tachyfits_kernels::{ByteOrder, Encoding, PixelType, encode_f64};
+
+use crate::computed::{Computed, Feed, Window};
+use crate::error::{Error, Reason};
+use crate::image::{Image, stored_type_of, tier};
+use crate::options::RunOptions;
+use crate::writer::{ImageWriter, NewPixels, WriteOptions};
+
+impl Image {
+    /// Writes the image as the primary array of a new file, which appears when it is complete. Pixels are written as they
+    /// are, bit for bit, unless `options` ask for another type; then values are scaled, rounded to the nearest (ties to
+    /// even) and must fit.
+    ///
+    /// # Errors
+    /// If the file exists and overwriting is not asked for, it cannot be read or written, or
+    /// [`Reason::ValueRange`] if a value cannot be represented. A file of that name is then as it was.
+    pub fn write(
+        &self,
+        path: &Path,
+        options: &WriteOptions,
+        run: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let image = match self.computed() {
+            Some(computed) => computed,
+            None => {
+                Computed::new(self.file_name().to_owned(), self.node()?, self.carried_header())?
+            }
+        };
+        let from = image.node().encoding();
+        let to = match options.pixels {
+            Some(pixels) => check_new_pixels(pixels, &from).map_err(|error| self.place(error))?,
+            None => from,
+        };
+        let new = new_image(image.node().axes(), &to, options.checksum);
+        let header = image.format_error(new.header(image.carried()))?;
+        let writer = ImageWriter::create(path, &new, header, options, tier()?)?;
+        let axes = image.node().axes();
+        let report = image.make(
+            run,
+            |window, feed, out| {
+                out.resize(window.pixels() as usize * to.pixel_bytes(), 0);
+                if to == from {
+                    image.node().bytes(window, feed, out);
+                    return Ok(());
+                }
+                self.encode(&image, window, feed, &to, out)
+            },
+            |window, out| {
+                let mut rest = out;
+                for (first, count) in window.runs(axes) {
+                    let (run, later) = rest.split_at(count as usize * to.pixel_bytes());
+                    writer.write(first, run)?;
+                    rest = later;
+                }
+                Ok(())
+            },
+        )?;
+        writer.finish()?;
+        Ok(report)
+    }
+
+    /// Makes the values of a box and encodes them.
+    fn encode(
+        &self,
+        image: &Computed,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        to: &Encoding,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        let mut values = feed.scratch.f64s(window.pixels() as usize);
+        image.node().values_f64(window, feed, &mut values);
+        let refused = encode_f64(&values, to, feed.tier, out);
+        feed.scratch.give_back_f64s(values);
+        if refused == 0 {
+            return Ok(());
+        }
+        let first: Vec<String> = window.first.iter().map(|first| (first + 1).to_string()).collect();
+        let among = format!("{} pixels from pixel ({}) on", window.pixels(), first.join(", "));
+        Err(self.place(value_range(to, refused, &among)))
+    }
+}
+
+/// What pixels of an encoding are as a new image.
+pub(crate) fn new_image(axes: &[u64], encoding: &Encoding, checksum: bool) -> NewImage {
+    let (stored, flip) = stored_type_of(encoding.pixel);
+    let scaling = encoding.scaling.or(flip);
+    NewImage { axes: axes.to_vec(), stored, scaling, blank: encoding.blank, checksum }
+}
+
+/// The error for values that an encoding cannot represent.
+pub(crate) fn value_range(to: &Encoding, refused: u64, among: &str) -> Error {
+    let (stored, _) = stored_type_of(to.pixel);
+    let blank = if to.blank.is_some() { "" } else { ", there being no BLANK for NaN" };
+    let expected = format!("values that BITPIX = {} can hold{blank}", stored.bitpix());
+    Error::refused(Reason::ValueRange, expected, format!("{refused} others among {among}"))
+}
+
+/// The encoding of new pixels, if it makes sense for values of the encoding `from`.
+pub(crate) fn check_new_pixels(pixels: NewPixels, from: &Encoding) -> Result<Encoding, Error> {
+    let NewPixels { pixel, scaling, blank } = pixels;
+    let to = Encoding { pixel, order: ByteOrder::BigEndian, scaling, blank };
+    let refused = |expected: &str, found: String| {
+        Err(Error::refused(Reason::NewPixels, expected, found))
+    };
+    let (stored, flip) = stored_type_of(pixel);
+    if let Some((scale, zero)) = scaling {
+        if !scale.is_finite() || !zero.is_finite() || scale == 0.0 {
+            let found = format!("BSCALE = {scale}, BZERO = {zero}");
+            return refused("a finite BSCALE that is not 0, and a finite BZERO", found);
+        }
+        if flip.is_some() || pixel.is_float() {
+            return refused("scaling of BITPIX 8, 16, 32 or 64", format!("scaled {pixel:?}"));
+        }
+    }
+    if blank.is_some() && pixel.is_float() {
+        return refused("BLANK for integers only (NaN serves floats)", format!("{pixel:?}"));
+    }
+    if let Some(blank) = blank.filter(|&blank| !holds(stored, blank)) {
+        return refused("BLANK within the range of the stored integers", blank.to_string());
+    }
+    let wide = |pixel| matches!(pixel, PixelType::I64 | PixelType::U64);
+    if wide(from.pixel) && wide(pixel) && to != *from {
+        // Through f64 they would lose digits.
+        let found = format!("{:?} as {pixel:?}, scaled or with another BLANK", from.pixel);
+        return refused("64-bit integers written as they are, or as another type", found);
+    }
+    Ok(to)
+}
+
+/// Whether an integer is within the range of the stored ones.
+fn holds(stored: StoredType, integer: i64) -> bool {
+    match stored {
+        StoredType::U8 => u8::try_from(integer).is_ok(),
+        StoredType::I16 => i16::try_from(integer).is_ok(),
+        StoredType::I32 => i32::try_from(integer).is_ok(),
+        StoredType::I64 => true,
+        StoredType::F32 | StoredType::F64 => false,
+    }
+}

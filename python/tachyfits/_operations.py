@@ -1,0 +1,169 @@
+"""Operations: what makes an image of an image, computed when it is read or written.
+
+Nothing here touches pixels: each method asks the engine for an image that knows how to compute
+itself, and gives it back as an `Image` of a `File` that is not on any disk. It can be indexed,
+reduced, operated on again, and written, box by box, in one pass over the bytes of its inputs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._axes import axis_number
+from tachyfits._pixels import Pixels, Progress
+
+if TYPE_CHECKING:
+    from tachyfits._image import Image
+
+
+class Operations(Pixels):
+    """Operations on the pixels of one HDU that give an image again."""
+
+    def smooth(
+        self,
+        kernel: str | Sequence[float] | NDArray[Any] = "hanning",
+        width: float | None = None,
+        *,
+        axis: int | str = "z",
+        edge: str = "repeat",
+        blanks: str = "renormalise",
+        fill: bool = False,
+        every: int = 1,
+    ) -> Image:
+        """Smooth along one axis; computed when the result is read, reduced or written.
+
+        Parameters
+        ----------
+        kernel
+            "hanning" (weights 1/4, 1/2, 1/4), "boxcar", "gaussian" (cut at 4 standard deviations),
+            or weights, odd in number, from the lowest index to the highest; used as they are.
+        width
+            Pixels of a boxcar, an odd number; full width at half maximum of a Gaussian in pixels.
+        axis
+            A NumPy number or a FITS letter: "x", "y", "z".
+        edge
+            What stands for pixels beyond the ends: "repeat", the last one (MIRIAD, SciPy's
+            "nearest"); "pair", mirror images about its centre, which Hanning makes the mean of the
+            last pair (CASA); "zero" (NEMO); "blank", undefined pixels; "keep": pixels whose
+            neighbours would lie beyond stay as they are.
+        blanks
+            What NaN and BLANK count for: "renormalise", the weights of the good pixels alone
+            (spectral-cube, astropy); "propagate", the result is NaN (SciPy); "zero" (CASA, MIRIAD).
+        fill
+            Give undefined pixels values as well, where their neighbours give one; otherwise they
+            stay undefined.
+        every
+            Keep the results of the first pixel and every so many further (decimation).
+
+        Returns
+        -------
+        Image
+            Of the same axes (but for ``every``) and unit. float32 for pixels of up to 16 bits and
+            float32, float64 for others; each is a sum in float64 in the order of the weights,
+            rounded once.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.smooth("hanning", axis="z")[:, 0, 0]
+        array([ 5., 20., 35.], dtype=float32)
+        >>> cube.smooth("hanning", axis="x", edge="pair").write("smooth.fits", overwrite=True)
+        """
+        number = axis_number(axis, self.ndim)
+        if isinstance(kernel, str):
+            weights = _core.smoothing_weights(kernel, None if width is None else float(width))
+        else:
+            weights = np.ascontiguousarray(kernel, dtype=np.float64).reshape(-1)
+        core = self._core_image().smooth(
+            number, weights, edge=edge, blanks=blanks, fill=fill, every=every
+        )
+        options = {"edge": edge, "blanks": blanks, "fill": fill, "every": every}
+        return self._computed(core, "smooth", weights, axis=number, **options)
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        dtype: Any = None,
+        scaling: tuple[float, float] | None = None,
+        blank: int | None = None,
+        overwrite: bool = False,
+        checksum: bool = False,
+        sync: bool = False,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write the image as the primary array of a new FITS file.
+
+        The file appears under its name when it is complete; after an error, a full disk or a kill
+        an older file of that name is as it was. Memory stays bounded for an image of any size.
+
+        Parameters
+        ----------
+        path
+            The new file.
+        dtype
+            Type of the pixels ("int16", "uint16", "float64", ...); None: what they are, bit for
+            bit. Values are rounded to the nearest integer (ties to even), and refused when they
+            do not fit.
+        scaling
+            (BSCALE, BZERO) for integer types: stored = (value - BZERO) / BSCALE.
+        blank
+            BLANK for integer types: what NaN becomes.
+        overwrite
+            Replace an older file.
+        checksum
+            Write DATASUM and CHECKSUM, computed on the way.
+        sync
+            Return only when the file survives a loss of power.
+        buffering
+            "single": each thread reads, computes and writes in turn; "double": readers fetch ahead;
+            "auto" chooses by whether the page cache has the input.
+
+        Raises
+        ------
+        FitsIoError
+            The file exists and ``overwrite`` is false, or reading or writing fails.
+        UsageError
+            A value does not fit the pixels.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.write("short.fits", dtype="int16", scaling=(0.5, 0.0), blank=-1, overwrite=True)
+        >>> tf.open("short.fits")[0].max()
+        59.0
+        """
+        self._core_image().write(
+            os.fspath(path),
+            pixel=None if dtype is None else np.dtype(dtype).name,
+            scaling=scaling,
+            blank=blank,
+            overwrite=overwrite,
+            checksum=checksum,
+            sync=sync,
+            buffering=buffering,
+            threads=self._threads(threads),
+            progress=progress,
+        )
+
+    def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
+        """Return the image that the engine computes; it pickles as the call that made it."""
+        from tachyfits._file import File
+
+        recipe = (_recomputed, (self, method, args, kwargs))
+        return File.computed(core, recipe, threads=self._file.threads)[0]
+
+
+def _recomputed(image: Operations, method: str, args: Any, kwargs: Any) -> Any:
+    """Unpickle the file of a computed image: call the method again."""
+    return getattr(image, method)(*args, **kwargs).file
