@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use numpy::{PyArray1, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use tachyfits::{Array, NewPixels, PixelType, Reason, RunOptions, Smoothing, SmoothingKernel, WriteOptions};
+use tachyfits::{
+    Array, NewPixels, PixelType, Reason, RunOptions, Smoothing, SmoothingKernel, WriteOptions,
+};
 
 use crate::buffer::{self, Place};
 use crate::errors::{OrRaise, argument, exception, not_negative, refused};

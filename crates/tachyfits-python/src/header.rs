@@ -118,7 +118,8 @@ pub(crate) fn engine_header(py: Python<'_>, cards: Cards<'_>) -> PyResult<tachyf
     for (keyword, value, comment) in cards {
         let named = |error| Error::Format { file: "a new header".to_owned(), error };
         if matches!(keyword.as_str(), "" | "COMMENT" | "HISTORY") {
-            let text = value.map_or(Ok(String::new()), |value| value.str().map(|t| t.to_string()))?;
+            let text =
+                value.map_or(Ok(String::new()), |value| value.str().map(|t| t.to_string()))?;
             made.extend(Card::commentary(&keyword, &text).map_err(named).or_raise(py)?);
         } else {
             let value = engine_value(py, &keyword, value)?;
@@ -128,11 +129,7 @@ pub(crate) fn engine_header(py: Python<'_>, cards: Cards<'_>) -> PyResult<tachyf
     Ok(tachyfits::Header::from_cards(made))
 }
 
-fn engine_value(
-    py: Python<'_>,
-    keyword: &str,
-    value: Option<Bound<'_, PyAny>>,
-) -> PyResult<Value> {
+fn engine_value(py: Python<'_>, keyword: &str, value: Option<Bound<'_, PyAny>>) -> PyResult<Value> {
     let Some(value) = value else { return Ok(Value::Undefined) };
     let unfit = || {
         let hint = "header values are bool, int, float (finite), str, complex or None";

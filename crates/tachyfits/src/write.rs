@@ -106,9 +106,8 @@ pub(crate) fn value_range(to: &Encoding, refused: u64, among: &str) -> Error {
 pub(crate) fn check_new_pixels(pixels: NewPixels, from: &Encoding) -> Result<Encoding, Error> {
     let NewPixels { pixel, scaling, blank } = pixels;
     let to = Encoding { pixel, order: ByteOrder::BigEndian, scaling, blank };
-    let refused = |expected: &str, found: String| {
-        Err(Error::refused(Reason::NewPixels, expected, found))
-    };
+    let refused =
+        |expected: &str, found: String| Err(Error::refused(Reason::NewPixels, expected, found));
     let (stored, flip) = stored_type_of(pixel);
     if let Some((scale, zero)) = scaling {
         if !scale.is_finite() || !zero.is_finite() || scale == 0.0 {
