@@ -6,8 +6,9 @@ use std::process::Command;
 
 use common::{fits, image};
 use tachyfits::{
-    AxisRange, Coordinates, Error, ErrorKind, FitsFile, Image, OpenOptions, OutputPixels, ReadAs,
-    Reason, Refusal, Region, RunOptions, Statistic, error_codes,
+    AxisRange, Coordinates, Error, ErrorKind, FitsFile, Image, NewPixels, OpenOptions, OutputPixels,
+    PixelType, ReadAs, Reason, Refusal, Region, RunOptions, Smoothing, Statistic, WriteOptions,
+    error_codes,
 };
 
 /// The variable by which this program tells itself that it was started with an unknown tier.
@@ -24,6 +25,14 @@ fn square() -> Image {
 
 fn at(first: u64, count: u64, step: i64) -> AxisRange {
     AxisRange { first, count, step }
+}
+
+/// The error of writing the square as other pixels.
+fn write_as(pixels: NewPixels) -> Error {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.fits");
+    let options = WriteOptions { pixels: Some(pixels), ..WriteOptions::default() };
+    square().write(&path, &options, &RunOptions::default()).unwrap_err()
 }
 
 /// What provokes a reason, and words that its text must have: of what was expected and of what was found.
@@ -76,6 +85,20 @@ fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
             let coordinates = Coordinates { values: &[1.0, 2.0, 3.0, f64::NAN], width: 1.0 };
             let error = image.moment(1, 0, coordinates, &whole, &options()).unwrap_err();
             (error, "one finite coordinate per pixel", "a coordinate of NaN")
+        }
+        Reason::Smoothing => {
+            let error = image.smooth(&Smoothing::new(0, vec![0.5, 0.5])).unwrap_err();
+            (error, "an odd number of finite weights", "2 weights")
+        }
+        Reason::NewPixels => {
+            let pixel = PixelType::F32;
+            let error = write_as(NewPixels { pixel, scaling: Some((2.0, 0.0)), blank: None });
+            (error, "scaling of BITPIX 8, 16, 32 or 64", "scaled F32")
+        }
+        Reason::ValueRange => {
+            let pixel = PixelType::U8;
+            let error = write_as(NewPixels { pixel, scaling: Some((1.0, 9.0)), blank: None });
+            (error, "values that BITPIX = 8 can hold", "16 others among 16 pixels")
         }
         Reason::Output => {
             let mut out = [0.0f32; 15];

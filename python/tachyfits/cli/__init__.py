@@ -23,6 +23,7 @@ COMMANDS = {
     "histogram": "count the pixels in bins of equal width, or plot them",
     "spectrum": "reduce every channel of a cube to a number, or plot the spectrum",
     "image": "collapse channels into a picture: sum, mean, max, moments; FITS or PNG",
+    "smooth": "smooth along an axis: Hanning, boxcar, Gaussian, any weights",
     "cutout": "write a part of an image as a FITS file with right coordinates",
     "bench": "measure this machine on a file: GB/s of sums, statistics, reading",
     "errors": "list the codes of errors and warnings",

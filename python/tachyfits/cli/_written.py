@@ -1,0 +1,145 @@
+"""What the commands share that write a computed image: options of the output, writing, reporting."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tachyfits import Image
+from tachyfits._core import Report
+from tachyfits.cli._common import Common, described
+from tachyfits.cli._output import json_text, say, size_text
+
+#: BITPIX as people give it on the command line, by NumPy's name of the type.
+_TYPES = {
+    "8": "uint8",
+    "16": "int16",
+    "32": "int32",
+    "64": "int64",
+    "-32": "float32",
+    "-64": "float64",
+}
+
+
+@dataclass(frozen=True)
+class Output:
+    """The options of a command that writes an image."""
+
+    output: str
+    overwrite: bool
+    bitpix: str | None
+    bscale: float | None
+    bzero: float | None
+    blank: int | None
+    checksum: bool
+    sync: bool
+    buffering: str
+    report: bool
+
+    def write(self, common: Common, image: Image, label: str, **answer: Any) -> None:
+        """Write an image with progress, and say what was written; ``answer`` goes into the JSON."""
+        scaled = self.bscale is not None or self.bzero is not None
+        scaling = (
+            (1.0 if self.bscale is None else self.bscale, self.bzero or 0.0) if scaled else None
+        )
+        with common.meter(label) as progress:
+            image.write(
+                self.output,
+                dtype=None if self.bitpix is None else _TYPES[self.bitpix],
+                scaling=scaling,
+                blank=self.blank,
+                overwrite=self.overwrite,
+                checksum=self.checksum,
+                sync=self.sync,
+                buffering=self.buffering,
+                threads=common.threads,
+                progress=progress,
+            )
+        self.tell(common, image, **answer)
+
+    def tell(self, common: Common, image: Image, **answer: Any) -> None:
+        """Say what was written: words on stderr, or JSON on stdout."""
+        size = Path(self.output).stat().st_size
+        report = image.last_report if self.report else None
+        if common.json:
+            costs = {} if report is None else {"report": report_fields(report)}
+            click.echo(
+                json_text(
+                    described(image, output=self.output, output_bytes=size, **answer, **costs)
+                )
+            )
+            return
+        axes = " x ".join(map(str, reversed(image.shape)))
+        say(f"{self.output}: {axes} pixels, {size_text(size)}")
+        if report is not None:
+            say(report_text(report))
+
+
+def report_fields(report: Report) -> dict[str, Any]:
+    """Return what an operation cost, by name."""
+    return {
+        "bytes": report.bytes,
+        "read_seconds": report.io_seconds,
+        "compute_seconds": report.compute_seconds,
+        "write_seconds": report.write_seconds,
+        "wall_seconds": report.wall_seconds,
+        "hidden_fraction": report.hidden_fraction,
+        "threads": report.threads,
+        "buffering": report.buffering,
+    }
+
+
+def report_text(report: Report) -> str:
+    """Return what an operation cost, in a line."""
+    rate = report.bytes / report.wall_seconds / 1e9 if report.wall_seconds else 0.0
+    return (
+        f"read {report.io_seconds:.3f} s, compute {report.compute_seconds:.3f} s, "
+        f"write {report.write_seconds:.3f} s a thread; wall {report.wall_seconds:.3f} s "
+        f"({rate:.2f} GB/s); {100 * report.hidden_fraction:.0f} % of reading and writing hidden "
+        f"({report.threads} threads, {report.buffering})"
+    )
+
+
+report_option = click.option(
+    "--report", is_flag=True,
+    help="Say what it cost: seconds of reading, computing and writing, and how much of reading "
+         "and writing was hidden behind computing.",
+)  # fmt: skip
+buffering_option = click.option(
+    "--buffering", type=click.Choice(["auto", "single", "double"]), default="auto",
+    show_default=True,
+    help="single: a thread reads, computes, writes in turn; double: readers fetch ahead.",
+)  # fmt: skip
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of the output; the command gets them as ``output: Output``."""
+    options = [
+        click.option("-o", "--output", type=click.Path(), required=True, metavar="OUT",
+                     help="The new file. It appears when it is complete."),
+        click.option("--overwrite", is_flag=True, help="Replace an older output file."),
+        click.option("--bitpix", type=click.Choice(list(_TYPES)),
+                     help="Type of the pixels. Default: as computed."),
+        click.option("--bscale", type=float, help="BSCALE for integer pixels."),
+        click.option("--bzero", type=float, help="BZERO for integer pixels."),
+        click.option("--blank", type=int, help="BLANK for integer pixels: what NaN becomes."),
+        click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM."),
+        click.option("--sync", is_flag=True,
+                     help="End only when the file survives a loss of power."),
+        buffering_option,
+        report_option,
+    ]  # fmt: skip
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **given: Any) -> Any:
+        values = {name: given.pop(name) for name in Output.__dataclass_fields__}
+        return command(*args, output=Output(**values), **given)
+
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return wrapped
