@@ -8,8 +8,12 @@ machine that cannot run this, the project not being built among the reasons.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +35,19 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--strict-bars", action="store_true", help="a missed bar is a failure")
     parser.add_argument("--repeat", type=int, metavar="N", help="measured rounds (default 5)")
     parser.add_argument("--threads", type=int, metavar="N", help='what "all" means here')
+    parser.add_argument(
+        "--drop-inputs",
+        action="store_true",
+        help="delete an input of a GB or more after the last definition that reads it",
+    )
+    parser.add_argument(
+        "--with",
+        metavar="PEER",
+        dest="also",
+        action="append",
+        default=[],
+        help="setup: a peer that is set up only on request, as it is large (casa: 1.9 GB)",
+    )
     parser.add_argument("--data", metavar="DIR", help="folder of the input files")
     parser.add_argument("--output", metavar="DIR", help="folder of the results")
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -59,7 +76,7 @@ def show(selected: list[Definition], inputs: dict[str, data.Input], known: dict[
         for bar in definition.bars:
             print(f"    row {bar.row}: {bar.claim} ({bar.kind}, limit {bar.limit})")
     lines = [["input", "there", "GB", "path"]]
-    for name in sorted({d.input for d in selected if d.input}):
+    for name in sorted({name for d in selected for name in d.inputs}):
         wanted = inputs[name]
         there = "yes" if data.is_right(wanted) else "no"
         lines.append([name, there, str(wanted.recipe.get("gigabytes", "?")), str(wanted.path)])
@@ -89,33 +106,89 @@ def measure_one(
     options: argparse.Namespace,
     say: Any,
 ) -> tuple[dict[str, Result], int]:
-    """Make the input, run one definition; give its results and the size of its input."""
-    source, size = Source(None, definition.expected), 0
-    for name, other in inputs.items():
-        if name != definition.input and other.path.exists():
+    """Make the inputs, run one definition; give its results and the size of its first input."""
+    wanted = [inputs[name] for name in definition.inputs]
+    for other in inputs.values():
+        if other not in wanted and other.path.exists():
             drop(other.path)
-    if definition.input is not None:
-        wanted = inputs[definition.input]
-        data.ensure(wanted, say)
-        size = wanted.path.stat().st_size
-        known_of = data.record(wanted)
-        answers = definition.expected | known_of["expected"]
-        source = Source(wanted.path, answers, known_of["pixels"])
-    available = host.memory("MemAvailable")
-    if not options.small and available < definition.memory_gb:
-        reason = f"needs {definition.memory_gb:g} GB of memory, {available:.1f} GB are available"
+    for one in wanted:
+        data.ensure(one, say)
+    size = wanted[0].path.stat().st_size if wanted else 0
+    if reason := None if options.small else too_big(definition, inputs):
         say(f"  NOT MEASURED: {reason}")
         return {c.name: Result(c, missing=reason) for c in definition.contestants}, size
-    results = measure.run(
-        definition,
-        known,
-        source,
-        repeat=rounds(definition, options),
-        all_threads=options.threads or host.cores(),
-        small=options.small,
-        say=say,
-    )
+    with scratch_folder(wanted) as scratch:
+        results = measure.run(
+            definition,
+            known,
+            source_of(definition, wanted, known, scratch, say),
+            repeat=rounds(definition, options),
+            all_threads=options.threads or host.cores(),
+            small=options.small,
+            say=say,
+        )
     return results, size
+
+
+def too_big(definition: Definition, inputs: dict[str, data.Input]) -> str | None:
+    """Say what this machine has too little of for a definition; None when it has enough."""
+    available = host.memory("MemAvailable")
+    if available < definition.memory_gb:
+        return f"needs {definition.memory_gb:g} GB of memory, {available:.1f} GB are available"
+    free = min((data.free_bytes(inputs[n].path) for n in definition.inputs), default=0) / 1e9
+    if definition.disk_gb and free < definition.disk_gb + data.RESERVE / 1e9:
+        reserve = f"and {data.RESERVE / 1e9:.1f} GB to spare"
+        return f"needs {definition.disk_gb:g} GB of disk {reserve}, {free:.1f} GB are free"
+    return None
+
+
+def source_of(
+    definition: Definition,
+    wanted: list[data.Input],
+    known: dict[str, Any],
+    scratch: Path | None,
+    say: Any,
+) -> Source:
+    """Say what a definition reads and which answers are right, those of operations included."""
+    answers = dict(definition.expected)
+    if not wanted:
+        return Source(None, answers)
+    record = data.record(wanted[0])
+    answers |= record["expected"]
+    written = {c.output for c in definition.contestants if not known[c.peer].missing()} - {""}
+    for name in sorted(written | set(definition.operations)):
+        answers |= data.operation(wanted, name, say)
+    second = wanted[1].path if len(wanted) > 1 else None
+
+    def check_output(path: Path, operation: str) -> dict[str, Any]:
+        return data.check_output(path, wanted[0], operation)
+
+    return Source(wanted[0].path, answers, record["pixels"], second, scratch, check_output)
+
+
+@contextlib.contextmanager
+def scratch_folder(wanted: list[data.Input]) -> Iterator[Path | None]:
+    """Have a folder for what is written, on the file system of the inputs, and clear it away."""
+    if not wanted:
+        yield None
+        return
+    where = wanted[0].path.parent
+    for left in where.glob("scratch-*-*"):  # by a run that was killed
+        if not Path("/proc", left.name.split("-")[1]).exists():
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"scratch-{os.getpid()}-", dir=where) as name:
+        yield Path(name)
+
+
+def drop_inputs(
+    done: Definition, later: list[Definition], inputs: dict[str, data.Input], say: Any
+) -> None:
+    """Delete the large inputs of a definition that none after it reads."""
+    needed = {name for definition in later for name in definition.inputs}
+    for name in set(done.inputs) - needed:
+        if inputs[name].recipe.get("gigabytes", 0) >= 1:
+            say(f"  deleting {inputs[name].path}")
+            data.remove(inputs[name])
 
 
 def rounds(definition: Definition, options: argparse.Namespace) -> int:
@@ -144,10 +217,13 @@ def run(options: argparse.Namespace) -> int:
     for warning in machine["warnings"]:
         print(f"WARNING: {warning}", file=sys.stderr)
     measured: Measured = []
-    for definition in selected:
+    for number, definition in enumerate(selected, 1):
         say(f"{definition.name}: {definition.title}")
         measured.append((definition, *measure_one(definition, known, inputs, options, say)))
-    verdicts = [v for d, results, _ in measured for v in bars.judge(d, results)]
+        if options.drop_inputs:
+            drop_inputs(definition, selected[number:], inputs, say)
+    everything = {d.name: results for d, results, _ in measured}
+    verdicts = [v for d, results, _ in measured for v in bars.judge(d, results, everything)]
     verdicts.sort(key=lambda verdict: report.row_order(verdict.bar.row))
     problems = account(measured, known, machine)
     folder = destination(options, machine)
@@ -202,7 +278,7 @@ def main() -> int:
     options = arguments(sys.argv[1:])
     try:
         if options.command == "setup":
-            return 0 if setup() else 2
+            return 0 if setup(also=options.also) else 2
         return run(options)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)

@@ -3,7 +3,8 @@
 A ratio is the median of the ratios round by round: two times of one round were taken within
 seconds of each other, so what slows the machine for a while falls on both. MISS means that the
 number is on the wrong side of its bar; WRONG that an answer behind it is not the expected one, or
-never came. Of "the fastest of" several, those that are missing are left out, and named.
+never came. Of "the fastest of" several, those that are missing are left out, and named. Beside one
+that took part in fewer rounds stands the ratio of the medians.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from statistics import median
 
-from bench.definitions import BAR_KINDS, Bar, Definition
+from bench.definitions import BAR_KINDS, Bar, Definition, across
 from bench.measure import Result
 
 PASS, MISS, WRONG, INFO, NOT_MEASURED = "PASS", "MISS", "WRONG", "info", "NOT MEASURED"
@@ -41,27 +42,47 @@ class Verdict:
         return BAR_KINDS[self.bar.kind][1]
 
 
-def judge(definition: Definition, results: dict[str, Result]) -> list[Verdict]:
-    """Give one verdict per bar."""
-    return [_judge_one(definition.name, bar, results) for bar in definition.bars]
+def judge(
+    definition: Definition,
+    results: dict[str, Result],
+    everything: dict[str, dict[str, Result]] | None = None,
+) -> list[Verdict]:
+    """Give one verdict per bar; `everything` has the results of all definitions, by name."""
+    return [_judge_one(definition.name, bar, results, everything or {}) for bar in definition.bars]
 
 
-def _judge_one(name: str, bar: Bar, results: dict[str, Result]) -> Verdict:
+def _judge_one(
+    name: str, bar: Bar, results: dict[str, Result], everything: dict[str, dict[str, Result]]
+) -> Verdict:
     ours, others = _matching(results, (bar.of,)), _matching(results, bar.against)
+    if bar.across:
+        named = across(bar, {d: list(found) for d, found in everything.items()})
+        ours = [everything[d][contestant] for d, contestant in named]
     wrong = [f"{r.contestant.name} is wrong: {r.wrong}" for r in (*ours, *others) if r.wrong]
     if wrong:
         return Verdict(name, bar, WRONG, remark="; ".join(wrong))
     absent = _absent([r for r in (*ours, *others) if not r.measured])
     ours = [r for r in ours if r.measured]
     present = [r for r in others if r.measured]
-    if bar.kind == "identical" and len(ours) < 2:
-        absent, ours = f"fewer than two variants to compare: {absent}", []
-    if not ours or (others and not present):
+    if bar.kind in ("identical", "spread") and len(ours) < 2:
+        absent, ours = f"fewer than two to compare: {absent or 'their definitions did not run'}", []
+    if bar.kind == "hidden" and any(not r.hidden for r in ours):
+        absent, ours = "the run reports no share", []
+    if not ours or (others and not present) or (bar.kind == "overlap" and len(present) < 2):
         return Verdict(name, bar, NOT_MEASURED, remark=absent, ours_missing=not ours)
     value, low, high, remark = _value(bar, ours, present)
-    if absent:
-        remark = "; ".join(part for part in (remark, f"WITHOUT {absent}") if part)
+    remarks = [remark, f"WITHOUT {absent}" if absent else "", *map(_doubt, (*ours, *present))]
+    remark = "; ".join(part for part in remarks if part)
     return Verdict(name, bar, _outcome(bar, value), value, low, high, remark)
+
+
+def _doubt(r: Result) -> str:
+    """Say where a run did not find what it should have; nothing where it did."""
+    name, runs = r.contestant.name, r.runs
+    cold = f"{name}: {r.lukewarm_rounds} of {runs} not from a cold cache"
+    busy = f"{name}: {r.unsettled_rounds} of {runs} with the disk still busy"
+    doubts = [cold if r.lukewarm_rounds else "", busy if r.unsettled_rounds else ""]
+    return "; ".join(filter(None, doubts))
 
 
 def _absent(results: list[Result]) -> str:
@@ -95,9 +116,14 @@ def _value(
 ) -> tuple[float, float | None, float | None, str]:
     if bar.kind in ("slowdown", "speedup"):
         fastest = min(others, key=lambda r: r.median)
-        pairs = zip(ours[0].samples, fastest.samples, strict=True)
-        ratios = [a / b if bar.kind == "slowdown" else b / a for a, b in pairs]
-        return median(ratios), min(ratios), max(ratios), _versus(others, fastest)
+        return *_ratio(bar.kind, ours[0], fastest), _versus(others, fastest)
+    if bar.kind == "spread":
+        return _spread(ours)
+    if bar.kind == "overlap":
+        return _overlap(ours[0], *others)
+    if bar.kind == "hidden":
+        shares = [share for r in ours for share in r.hidden]
+        return median(shares), min(shares), max(shares), ""
     if bar.kind == "seconds":
         slowest = max(ours, key=lambda r: r.median)
         return slowest.median, min(slowest.samples), max(slowest.samples), ""
@@ -109,6 +135,33 @@ def _value(
     if bar.kind == "relative_error":
         return max(r.worst_error or 0.0 for r in ours), None, None, ""
     return _identical(ours)
+
+
+def _ratio(kind: str, ours: Result, other: Result) -> tuple[float, float, float]:
+    """Divide the times; also give the least and greatest ratio round by round."""
+    above, below = (ours, other) if kind == "slowdown" else (other, ours)
+    if len(above.samples) == len(below.samples):
+        ratios = [a / b for a, b in zip(above.samples, below.samples, strict=True)]
+        return median(ratios), min(ratios), max(ratios)
+    if len(above.samples) < len(below.samples):  # one sat out rounds: against the other's median
+        ratios = [a / below.median for a in above.samples]
+    else:
+        ratios = [above.median / b for b in below.samples]
+    return above.median / below.median, min(ratios), max(ratios)
+
+
+def _spread(ours: list[Result]) -> tuple[float, None, None, str]:
+    """Divide the greatest median by the least, and name both."""
+    slowest, fastest = max(ours, key=lambda r: r.median), min(ours, key=lambda r: r.median)
+    ends = (f"{r.contestant.name} {r.median:.2f} s" for r in (slowest, fastest))
+    return slowest.median / fastest.median, None, None, f"of {len(ours)}: {' / '.join(ends)}"
+
+
+def _overlap(both: Result, io: Result, compute: Result) -> tuple[float, float, float, str]:
+    """Find the share of the I/O's time that went by while computing, round by round."""
+    rounds = zip(io.samples, compute.samples, both.samples, strict=True)
+    shares = [(i + c - t) / i for i, c, t in rounds]
+    return median(shares), min(shares), max(shares), ""
 
 
 def _versus(others: list[Result], fastest: Result) -> str:

@@ -1,7 +1,8 @@
-"""The page cache: is a file in it, and putting it there.
+"""The page cache: is a file in it, putting it there, taking it out, and waiting for the disk.
 
-Every row is measured with a warm page cache, and that is made sure of before every run rather than
-assumed: a peer that needs much memory can push the input out, and the next one would pay for it.
+Rows are measured with a warm page cache, but for those that say "cold", and that is made sure of
+before every run rather than assumed: a peer that needs much memory can push the input out, and the
+next one would pay for it. Nor may one pay for what another wrote.
 """
 
 from __future__ import annotations
@@ -9,10 +10,16 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import time
 from pathlib import Path
 
 #: A file counts as warm with this share of its pages in the cache.
 WARM = 0.999
+
+#: A file counts as cold with this share of its pages in the cache.
+COLD = 0.01
+#: Written pages that may wait for the disk when a run starts, kB; the system always has a few.
+SETTLED_KB = 32 << 10
 
 _MAP_FAILED = ctypes.c_void_p(-1).value
 #: mincore(2) defines only the lowest bit of each byte.
@@ -65,3 +72,25 @@ def make_warm(path: Path) -> bool:
         while stream.readinto(block):
             pass
     return False
+
+
+def make_cold(path: Path) -> bool:
+    """Take the file out of the page cache; tell whether that was to be had."""
+    drop(path)
+    return resident_share(path) <= COLD
+
+
+def settle(patience: float = 20.0) -> bool:
+    """Write out what waits for the disk, of everybody; tell whether nearly nothing was left."""
+    os.sync()
+    deadline = time.monotonic() + patience
+    while _unwritten_kb() > SETTLED_KB:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def _unwritten_kb() -> int:
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith(("Dirty:", "Writeback:")))

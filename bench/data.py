@@ -3,6 +3,7 @@
 `inputs.toml` says how each file is made. makers.py makes it, in a process of its own, so that
 neither NumPy nor its memory is part of the harness. Beside each file lies `NAME.json`: the recipe,
 the expected answers, and the checksum; a file is made again when its recipe or its bytes changed.
+`NAME.operations.json` keeps what operations on it must give, once that was worked out.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def ensure(wanted: Input, say: Any = print) -> None:
         return
     wanted.path.parent.mkdir(parents=True, exist_ok=True)
     needed = wanted.recipe.get("gigabytes", 0) * 10**9
-    free = shutil.disk_usage(wanted.path.parent).free
+    free = free_bytes(wanted.path)
     if free < needed + RESERVE:
         raise BenchError(
             f"{wanted.path.parent}: {free / 1e9:.1f} GB are free, {wanted.name} needs "
@@ -107,23 +108,76 @@ def ensure(wanted: Input, say: Any = print) -> None:
             "choose another folder with --data"
         )
     say(f"making {wanted.path} ...")
-    done = subprocess.run(
-        [python_of_peers(), "-m", "bench.makers", str(wanted.path), json.dumps(wanted.recipe)],
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode != 0:
-        hint = "making the inputs needs NumPy; run: python -m bench setup"
-        raise BenchError(f"{wanted.name} could not be made:\n{done.stderr.strip()}\n{hint}")
-    written = json.loads(done.stdout)
+    written = in_peers_python("bench.makers", str(wanted.path), json.dumps(wanted.recipe))
     status = wanted.path.stat()
     written |= {"recipe": wanted.recipe, "bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
     written["sha256"] = checksum(wanted.path)
     wanted.record.write_text(json.dumps(written, indent=1))
     # The page cache then has what reading puts there, in this run as in those that find the file.
     drop(wanted.path)
+
+
+def remove(wanted: Input) -> None:
+    """Delete an input, for want of room on the disk, but keep what is known of it."""
+    wanted.path.unlink(missing_ok=True)
+
+
+def operation(inputs: list[Input], name: str, say: Any = print) -> dict[str, Any]:
+    """Give what an operation of operations.py on these inputs must answer.
+
+    It is worked out when it is asked for the first time, and again when an input or the code that
+    works it out changed. Maps to compare with lie beside the first input.
+    """
+    kept = inputs[0].path.with_suffix(".operations.json")
+    code = (HERE / "operations.py").read_bytes() + (HERE / "outputs.py").read_bytes()
+    source = [record(wanted)["sha256"] for wanted in inputs] + [hashlib.sha256(code).hexdigest()]
+    known: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
+    arrays = arrays_of(inputs[0], name)
+    found = known.get(name)
+    if found and found["source"] == source and (not found["arrays"] or arrays.exists()):
+        return dict(found["answers"])
+    say(f"  working out what {name} must give ...")
+    arrays.unlink(missing_ok=True)
+    cubes = [
+        {"path": str(i.path), "pixels": record(i)["pixels"], "recipe": i.recipe} for i in inputs
+    ]
+    request = {"name": name, "cubes": cubes, "arrays": str(arrays)}
+    answers = in_peers_python("bench.operations", json.dumps(request))
+    known[name] = {"source": source, "answers": answers, "arrays": arrays.exists()}
+    kept.write_text(json.dumps(known, indent=1))
+    return answers
+
+
+def check_output(path: Path, wanted: Input, name: str) -> dict[str, Any]:
+    """Describe a file that should be the result of an operation: its `answer`, or the `error`."""
+    arrays = arrays_of(wanted, name)
+    return in_peers_python("bench.outputs", str(path), *([str(arrays)] if arrays.exists() else []))
+
+
+def free_bytes(path: Path) -> int:
+    """Say how much the file system of a path, of which the parent exists, has free."""
+    return shutil.disk_usage(path.parent).free
+
+
+def arrays_of(wanted: Input, name: str) -> Path:
+    """Name the file for the maps of an operation."""
+    return wanted.path.with_name(f"{wanted.path.stem}.{name}.npy")
+
+
+def in_peers_python(module: str, *words: str) -> dict[str, Any]:
+    """Run a module of this package, which needs NumPy, in the peers' Python; its JSON answer."""
+    done = subprocess.run(
+        [python_of_peers(), "-m", module, *words],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        hint = "the benchmark's own work needs NumPy; run: python -m bench setup"
+        raise BenchError(f"{module} failed:\n{done.stderr.strip()}\n{hint}")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 def file_system(path: Path) -> str:

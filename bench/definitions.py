@@ -2,8 +2,8 @@
 
 A definition (definitions/*.toml) is one group of contestants that run interleaved on one input, and
 the bars over their medians. A `[matrix]` repeats a definition for every combination of its lists,
-and an `each` table repeats one contestant; `{key}` in any string is replaced by the value. Nothing
-here runs anything.
+and an `each` table repeats one contestant or one bar; `{key}` in any string is replaced by the
+value. Nothing here runs anything.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ BAR_KINDS = {
     "speedup": ("time of the fastest other / time of ours", False),
     "seconds": ("time", True),
     "process_seconds": ("time from the start of the process to its answer", True),
+    "spread": ("time of the slowest / time of the fastest", True),
+    "hidden": ("share of the I/O hidden behind computing, as the run itself reports", False),
+    "overlap": ("share of the I/O hidden, (I/O alone + computing alone - both) / I/O", False),
     "peak_rss_mb": ("peak resident memory, MB", True),
     "relative_error": ("relative error of the answer", True),
     "identical": ("different answers", True),
@@ -40,6 +43,10 @@ class Contestant:
     tolerance: float = 1e-12
     fresh: bool = False  # a new process for every run
     share: bool = False  # one process for all sharing contestants with this peer and environment
+    output: str = ""  # the operation (operations.py) whose result the file that it writes must be
+    rounds: int | None = None  # it takes part in this many of the measured rounds; 1: no warm-up
+    cache: str = ""  # "cold": the inputs are dropped from the page cache before each of its runs
+    memory_gb: float = 0  # that it needs to run at all, beside what the definition needs
     parameters: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     note: str = ""
@@ -55,6 +62,7 @@ class Bar:
     of: str
     against: tuple[str, ...] = ()
     limit: float | None = None
+    across: str = ""  # `of` among the contestants of the definitions so named, not of this one
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,19 @@ class Definition:
     contestants: tuple[Contestant, ...]
     bars: tuple[Bar, ...]
     expected: dict[str, Any] = field(default_factory=dict)  # beside those of the input
+    second: str | None = None  # another input, for what takes two
+    operations: tuple[str, ...] = ()  # whose answers are expected, beside those of outputs
+    disk_gb: float = 0  # for what its contestants write, at most at one time
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs, none to two."""
+        return tuple(name for name in (self.input, self.second) if name is not None)
+
+    @property
+    def writes(self) -> bool:
+        """Whether files are written, so that the disk has to be idle before each run."""
+        return any(contestant.output for contestant in self.contestants)
 
 
 def substitute(value: Any, names: dict[str, Any]) -> Any:
@@ -94,12 +115,23 @@ def combinations(lists: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
 
 
-def _contestants(tables: list[dict[str, Any]], where: str) -> tuple[Contestant, ...]:
-    made: list[Contestant] = []
+def _each(kind: type, tables: list[dict[str, Any]], where: str) -> list[Any]:
+    """Build every table, once per combination of its `each`."""
+    made = []
     for table in tables:
         for names in combinations(table.get("each", {})):
             entry = substitute({k: v for k, v in table.items() if k != "each"}, names)
-            made.append(_build(Contestant, entry, where))
+            made.append(_build(kind, entry, where))
+    return made
+
+
+def _contestants(tables: list[dict[str, Any]], where: str) -> tuple[Contestant, ...]:
+    made: list[Contestant] = _each(Contestant, tables, where)
+    for contestant in made:
+        if contestant.cache not in ("", "cold"):
+            raise BenchError(f'{where}: {contestant.name}: cache is "cold" or not given')
+        if contestant.rounds is not None and contestant.rounds < 1:
+            raise BenchError(f"{where}: {contestant.name}: rounds must be at least 1")
     repeated = {c.name for c in made if sum(other.name == c.name for other in made) > 1}
     if repeated:
         raise BenchError(f"{where}: contestants share a name: {', '.join(sorted(repeated))}")
@@ -117,7 +149,7 @@ def _build(kind: type, entry: dict[str, Any], where: str) -> Any:
 def _bars(
     tables: list[dict[str, Any]], contestants: tuple[Contestant, ...], where: str
 ) -> tuple[Bar, ...]:
-    bars = tuple(_build(Bar, table, where) for table in tables)
+    bars: tuple[Bar, ...] = tuple(_each(Bar, tables, where))
     names = [c.name for c in contestants]
     for bar in bars:
         if bar.kind not in BAR_KINDS:
@@ -125,6 +157,12 @@ def _bars(
             raise BenchError(f"{where}: bar {bar.row}: kind {bar.kind!r} is none of {known}")
         if bar.kind in ("slowdown", "speedup") and not bar.against:
             raise BenchError(f"{where}: bar {bar.row}: a {bar.kind} needs `against`")
+        if bar.kind == "overlap" and len(bar.against) != 2:
+            raise BenchError(
+                f"{where}: bar {bar.row}: an overlap needs two `against`: I/O, computing"
+            )
+        if bar.across:  # seen to when all definitions are there
+            continue
         for pattern in (bar.of, *bar.against):
             if not any(fnmatchcase(name, pattern) for name in names):
                 raise BenchError(f"{where}: bar {bar.row}: no contestant is named {pattern!r}")
@@ -151,6 +189,9 @@ def parse(document: dict[str, Any], name: str, where: str) -> list[Definition]:
                 contestants=contestants,
                 bars=_bars(table.get("bar", []), contestants, where),
                 expected=table.get("expected", {}),
+                second=table.get("second"),
+                operations=tuple(table.get("operations", [])),
+                disk_gb=float(table.get("disk_gb", 0)),
             )
         )
     return made
@@ -161,4 +202,18 @@ def load(folder: Path = HERE / "definitions") -> list[Definition]:
     found: list[Definition] = []
     for path in sorted(folder.glob("*.toml")):
         found += parse(toml.load(path), path.stem, str(path))
+    for bar in (bar for definition in found for bar in definition.bars if bar.across):
+        if not across(bar, {d.name: [c.name for c in d.contestants] for d in found}):
+            raise BenchError(f"{folder}: bar {bar.row}: nobody is {bar.of!r} in {bar.across!r}")
     return found
+
+
+def across(bar: Bar, contestants: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """List (definition, contestant) that a bar with `across` is about."""
+    return [
+        (definition, name)
+        for definition, names in contestants.items()
+        if fnmatchcase(definition, bar.across)
+        for name in names
+        if fnmatchcase(name, bar.of)
+    ]

@@ -25,6 +25,8 @@ import numpy as np
 BLOCK = 2880
 #: Pixels per written block.
 PIXELS = 1 << 22
+#: Frequency of the first channel, and from one to the next, Hz.
+SPECTRAL = (1.0e11, 1.0e6)
 BITPIX = {"i2": 16, "i4": 32, "f4": -32, "f8": -64}
 
 
@@ -50,10 +52,10 @@ def cards(recipe: dict[str, Any]) -> list[tuple[str, Any]]:
     made += [(f"NAXIS{n}", size) for n, size in enumerate(reversed(shape), 1)]
     if "blank" in recipe:
         made += [("BSCALE", recipe["scale"]), ("BZERO", recipe["zero"]), ("BLANK", recipe["blank"])]
-    kinds = [("RA---TAN", "deg", 1e-4), ("DEC--TAN", "deg", 1e-4), ("FREQ", "Hz", 1e6)]
+    kinds = [("RA---TAN", "deg", 1e-4), ("DEC--TAN", "deg", 1e-4), ("FREQ", "Hz", SPECTRAL[1])]
     for n, (kind, unit, step) in enumerate(kinds[: len(shape)], 1):
         made += [(f"CTYPE{n}", kind), (f"CUNIT{n}", unit), (f"CRPIX{n}", 1.0), (f"CDELT{n}", step)]
-        made += [(f"CRVAL{n}", 1.0e11 if kind == "FREQ" else 30.0)]
+        made += [(f"CRVAL{n}", SPECTRAL[0] if kind == "FREQ" else 30.0)]
     return [*made, ("BUNIT", "Jy/beam")]
 
 

@@ -2,7 +2,8 @@
 
 So a slow minute of the machine falls on all of them alike; every other round runs backwards, so
 that nobody always comes after the same neighbour. The first round is warm-up and is dropped. Every
-answer, warm-up included, is checked. The numbers that come out are raw; bars.py judges them.
+answer, warm-up included, is checked, and every file that was written, pixel for pixel; then it is
+deleted. The numbers that come out are raw; bars.py judges them.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench import BenchError
-from bench.cache import make_warm
+from bench import BenchError, host
+from bench.cache import make_cold, make_warm, settle
 from bench.definitions import Contestant, Definition
 from bench.peers import Peer, Runner, RunnerError
+
+#: The file that a contestant is asked to write, in the scratch folder.
+OUTPUT = "output.fits"
 
 #: Longest one run may take, seconds.
 TIMEOUT = 900.0
@@ -32,12 +36,16 @@ class Result:
     samples: list[float] = field(default_factory=list)
     process_seconds: list[float] = field(default_factory=list)  # fresh processes: start to answer
     answers: list[dict[str, Any]] = field(default_factory=list)
+    hidden: list[float] = field(default_factory=list)  # share of the I/O, where a run reports it
     peak_rss_mb: float | None = None
     worst_error: float | None = None
     wrong: str | None = None  # an answer that is not the expected one, or a failure to answer
     failed: bool = False  # it gave no answer
     missing: str | None = None  # not there, or cannot do this: nobody's fault
-    cold_rounds: int = 0
+    cold_rounds: int = 0  # that found an input out of the page cache, and read it in first
+    runs: int = 0  # the warm-up among them
+    lukewarm_rounds: int = 0  # that should have been cold
+    unsettled_rounds: int = 0  # that began with the disk still writing
     data_bytes: int = 0  # that a run goes over, as the runner says
 
     def ended(self) -> bool:
@@ -77,7 +85,7 @@ def check(
 ) -> tuple[float, str | None]:
     """Find the worst relative error of the fields that must agree, and what is wrong, if any."""
     worst = 0.0
-    for name in contestant.answer:
+    for name in filter(None, (*contestant.answer, contestant.output)):
         if name not in answer:
             return math.inf, f"{name} is missing from the answer"
         if name not in expected:
@@ -105,8 +113,7 @@ class _Session:
         self, contestant: Contestant, request: dict[str, Any], result: Result
     ) -> dict[str, Any]:
         """Have one request answered by the contestant's process, started first where needed."""
-        environment = tuple(sorted(contestant.environment.items()))
-        key = (contestant.peer, environment, None if contestant.share else contestant.name)
+        key = self._key(contestant)
         runner = self._runners.get(key)
         if runner is None:
             peer = self._peers[contestant.peer]
@@ -121,6 +128,16 @@ class _Session:
             self._runners.pop(key).close()
         return reply
 
+    @staticmethod
+    def _key(contestant: Contestant) -> tuple[Any, ...]:
+        environment = tuple(sorted(contestant.environment.items()))
+        return (contestant.peer, environment, None if contestant.share else contestant.name)
+
+    def end(self, contestant: Contestant) -> None:
+        """End the process of a contestant that has no more rounds, for the memory that it holds."""
+        if not contestant.share and (runner := self._runners.pop(self._key(contestant), None)):
+            runner.close()
+
     def close(self) -> None:
         """End all processes."""
         for runner in self._runners.values():
@@ -134,6 +151,14 @@ class Source:
     path: Path | None
     expected: dict[str, Any]
     pixels: dict[str, Any] = field(default_factory=dict)
+    second: Path | None = None
+    scratch: Path | None = None  # a folder for what is written
+    check_output: Callable[[Path, str], dict[str, Any]] | None = None  # a file, an operation
+
+    @property
+    def paths(self) -> list[Path]:
+        """The input files, none to two."""
+        return [path for path in (self.path, self.second) if path is not None]
 
 
 def run(
@@ -148,19 +173,21 @@ def run(
 ) -> dict[str, Result]:
     """Measure a definition; one Result per contestant, in the definition's order."""
     results = {c.name: Result(c) for c in definition.contestants}
-    _note_missing(results, peers, say)
+    _note_missing(results, peers, small, say)
     session = _Session(peers)
-    rounds = definition.warmup + repeat
+    rounds = definition.warmup + repeat if definition.contestants else 0
     try:
         for number in range(rounds):
             for contestant in definition.contestants[:: -1 if number % 2 else 1]:
                 result = results[contestant.name]
                 if result.ended():
                     continue
-                if definition.warm_cache and source.path and not make_warm(source.path):
-                    result.cold_rounds += 1
+                if sits_out(contestant, number - definition.warmup):
+                    session.end(contestant)
+                    continue
+                _ready(definition, result, source)
                 request = _request(contestant, source, all_threads, small)
-                _one(session, request, result, source.expected, number < definition.warmup)
+                _one(session, request, result, source, number < definition.warmup)
                 if result.ended():
                     say(f"  {contestant.name}: NOT MEASURED: {result.missing or result.wrong}")
             say(f"  round {number + 1} of {rounds} done")
@@ -169,9 +196,32 @@ def run(
     return results
 
 
+def sits_out(contestant: Contestant, number: int) -> bool:
+    """Tell whether a contestant takes no part in a round; they count from 0, warm-up from -1."""
+    if contestant.rounds is None:
+        return False
+    return number >= contestant.rounds or (contestant.rounds == 1 and number < 0)
+
+
+def _ready(definition: Definition, result: Result, source: Source) -> None:
+    """Have the inputs in the page cache or out of it, and the disk idle."""
+    result.runs += 1
+    if definition.writes or result.contestant.cache:
+        result.unsettled_rounds += not settle()
+    for path in source.paths:
+        if result.contestant.cache == "cold":
+            result.lukewarm_rounds += not make_cold(path)
+        elif definition.warm_cache:
+            result.cold_rounds += not make_warm(path)
+
+
 def _note_missing(
-    results: dict[str, Result], peers: dict[str, Peer], say: Callable[[str], None]
+    results: dict[str, Result],
+    peers: dict[str, Peer],
+    small: bool,
+    say: Callable[[str], None],
 ) -> None:
+    available = host.memory("MemAvailable")
     reasons: dict[str, str | None] = {}
     for result in results.values():
         name = result.contestant.peer
@@ -182,6 +232,9 @@ def _note_missing(
             if reasons[name] is not None:
                 say(f"  MISSING PEER {name}: {reasons[name]}")
         result.missing = reasons[name]
+        needed = 0.0 if small else result.contestant.memory_gb
+        if result.missing is None and available < needed:
+            result.missing = f"needs {needed:g} GB of memory, {available:.1f} GB are available"
 
 
 def _request(
@@ -191,6 +244,9 @@ def _request(
     return {
         "model": contestant.model,
         "path": str(source.path or ""),
+        "second": str(source.second or ""),
+        "scratch": str(source.scratch or ""),
+        "output": str(source.scratch / OUTPUT) if source.scratch else "",
         "pixels": source.pixels,
         "threads": threads,
         "small": small,
@@ -199,18 +255,19 @@ def _request(
 
 
 def _one(
-    session: _Session,
-    request: dict[str, Any],
-    result: Result,
-    expected: dict[str, Any],
-    dropped: bool,
+    session: _Session, request: dict[str, Any], result: Result, source: Source, dropped: bool
 ) -> None:
     contestant = result.contestant
     try:
         reply = session.run(contestant, request, result)
+        if "answer" in reply and contestant.output:
+            reply["answer"] |= _written(Path(request["output"]), contestant.output, source)
     except RunnerError as failure:
         result.wrong, result.failed = str(failure), True
         return
+    finally:
+        if contestant.output:
+            Path(request["output"]).unlink(missing_ok=True)
     if "unsupported" in reply:
         result.missing = str(reply["unsupported"])
         return
@@ -218,7 +275,7 @@ def _one(
         result.wrong, result.failed = str(reply.get("error", f"odd reply {reply!r}")), True
         return
     result.data_bytes = int(reply.get("bytes", 0))
-    error, wrong = check(reply["answer"], expected, contestant)
+    error, wrong = check(reply["answer"], source.expected, contestant)
     result.worst_error = max(result.worst_error or 0.0, error)
     result.wrong = result.wrong or wrong
     if dropped:
@@ -226,3 +283,15 @@ def _one(
     else:
         result.samples.append(float(reply["seconds"]))
         result.answers.append(reply["answer"])
+        if "hidden_fraction" in reply:
+            result.hidden.append(float(reply["hidden_fraction"]))
+
+
+def _written(path: Path, operation: str, source: Source) -> dict[str, Any]:
+    """Describe the file that was written, as the answer of the operation that it should be."""
+    if source.check_output is None or not path.exists():
+        raise RunnerError(f"{path.name} was not written")
+    found = source.check_output(path, operation)
+    if "answer" not in found:
+        raise RunnerError(f"{path.name} is no result of {operation}: {found.get('error')}")
+    return {operation: found["answer"]}

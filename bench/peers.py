@@ -48,6 +48,8 @@ class Peer:
     build: tuple[tuple[str, ...], ...]
     needs: tuple[Need, ...]
     requirements: tuple[str, ...]
+    venv: Path  # of the Python peers: one for all, but for those that say `venv`
+    on_request: bool  # set up only when asked for by name
 
     def missing(self) -> str | None:
         """Say why this peer cannot run here; None when it can."""
@@ -64,7 +66,8 @@ class Peer:
         """Say what to do when the peer is not there."""
         if self.ours and not self.build:
             return "build the project into this Python first"
-        return "run: python -m bench setup"
+        also = f" --with {self.name}" if self.on_request else ""
+        return f"run: python -m bench setup{also}"
 
     def version_text(self) -> str:
         """Give the first line of what the version command says."""
@@ -112,9 +115,14 @@ def load(folder: Path = HERE / "peers") -> dict[str, Peer]:
 
 def _peer(path: Path) -> Peer:
     table = toml.load(path)
-    project = table.get("python") == "project"
+    own = table.get("venv")
+    venv = BUILD / f"venv-{own}" if own else VENV
+    if table.get("python") == "project":
+        python = sys.executable
+    else:
+        python = str(venv / "bin" / "python") if own else python_of_peers()
     names = {
-        "python": sys.executable if project else python_of_peers(),
+        "python": python,
         "build": str(BUILD / path.parent.name),
         "here": str(path.parent),
         "root": str(ROOT),
@@ -134,6 +142,8 @@ def _peer(path: Path) -> Peer:
             build=tuple(filled(words) for words in table.get("build", [])),
             needs=tuple(Need(filled(n["command"]), n["hint"]) for n in table.get("need", [])),
             requirements=tuple(table.get("requirements", [])),
+            venv=venv,
+            on_request=table.get("on_request", False),
         )
     except KeyError as error:
         raise BenchError(f"{path}: the key {error} is missing") from error

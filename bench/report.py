@@ -15,7 +15,7 @@ from bench.bars import INFO, MISS, NOT_MEASURED, PASS, WRONG, Verdict
 from bench.definitions import Definition
 from bench.measure import Result
 
-UNITS = {"slowdown": "", "speedup": " x"}
+UNITS = {"slowdown": "", "speedup": " x", "spread": "", "hidden": "", "overlap": ""}
 Lines = Sequence[Sequence[str]]
 #: Each definition with its results and the size of its input, bytes.
 Measured = list[tuple[Definition, dict[str, Result], int]]
@@ -126,9 +126,12 @@ def as_json(definition: Definition, results: dict[str, Result]) -> dict[str, Any
                 "seconds": r.samples,
                 "process_seconds": r.process_seconds,
                 "answer": r.answers[-1] if r.answers else None,
+                "hidden_fraction": r.hidden,
                 "worst_relative_error": r.worst_error,
                 "peak_rss_mb": r.peak_rss_mb,
                 "cold_rounds": r.cold_rounds,
+                "lukewarm_rounds": r.lukewarm_rounds,
+                "unsettled_rounds": r.unsettled_rounds,
                 "wrong": r.wrong,
                 "missing": r.missing,
             }
@@ -158,6 +161,7 @@ def on_screen(measured: Measured, verdicts: Sequence[Verdict], *, small: bool) -
     parts = [
         f"{definition.name}: {definition.title}\n" + aligned(details(definition, results, size))
         for definition, results, size in measured
+        if results
     ]
     return "\n\n".join([*parts, aligned(table(verdicts, small=small)), summary(verdicts)])
 
@@ -183,6 +187,8 @@ def write(
     parts += [markdown([["", ""], *([key, str(value)] for key, value in about.items())])]
     parts += [f"WARNING: {warning}" for warning in host.get("warnings", [])]
     for definition, results, size in measured:
+        if not results:
+            continue
         parts += [f"## {definition.name}: {definition.title}"]
         parts += [markdown(details(definition, results, size))]
     folder.mkdir(parents=True, exist_ok=True)

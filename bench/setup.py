@@ -1,26 +1,36 @@
 """Setting up the peers: a virtual environment for the Python ones, compilers for the others.
 
-Everything lands in bench/build, which git ignores. What cannot be set up is said with its remedy;
-the rest is set up all the same.
+A peer that would change the versions of the others has an environment of its own; one that takes
+much room besides is set up only when it is asked for. Everything lands in bench/build, which git
+ignores. What cannot be set up is said with its remedy; the rest is set up all the same.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from bench.peers import BUILD, VENV, Peer, load
+from bench import BenchError
+from bench.peers import BUILD, Peer, load
 
 
-def setup(say: Callable[[str], None] = print) -> int:
-    """Prepare every peer; give the number of those that can run."""
+def setup(say: Callable[[str], None] = print, also: Sequence[str] = ()) -> int:
+    """Prepare every peer, those on request if they are in `also`; give how many can run."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    _python_peers(sorted({name for peer in load().values() for name in peer.requirements}), say)
+    known = load()
+    if strange := sorted(set(also) - set(known)):
+        raise BenchError(f"--with {strange[0]!r} names no peer; there are {', '.join(known)}")
+    wanted = [p for p in known.values() if not p.on_request or p.name in also]
+    for venv in sorted({peer.venv for peer in wanted if peer.requirements}):
+        names = sorted({name for p in wanted if p.venv == venv for name in p.requirements})
+        _python_peers(venv, names, say)
     peers = load()  # again: the commands name the environment that is there now
     ready = 0
     for peer in peers.values():
-        build(peer, say)
+        if peer.name in {p.name for p in wanted}:
+            build(peer, say)
         reason = peer.missing()
         ready += reason is None
         say(f"{peer.name}: MISSING: {reason}" if reason else f"{peer.name}: {peer.version_text()}")
@@ -35,12 +45,12 @@ def build(peer: Peer, say: Callable[[str], None] = print) -> bool:
     return all(_done(command, peer.folder, say) for command in peer.build)
 
 
-def _python_peers(requirements: list[str], say: Callable[[str], None]) -> None:
-    """Make the virtual environment; install one by one what cannot be installed together."""
-    python = VENV / "bin" / "python"
+def _python_peers(venv: Path, requirements: list[str], say: Callable[[str], None]) -> None:
+    """Make a virtual environment; install one by one what cannot be installed together."""
+    python = venv / "bin" / "python"
     if not python.exists():
-        say(f"making {VENV}")
-        if not _done((sys.executable, "-m", "venv", str(VENV)), BUILD, say):
+        say(f"making {venv}")
+        if not _done((sys.executable, "-m", "venv", str(venv)), BUILD, say):
             return
     install = (str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     if requirements and not _done((*install, *requirements), BUILD, lambda line: None):

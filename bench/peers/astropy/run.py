@@ -30,6 +30,12 @@ def nanmean(request: Request) -> dict[str, Any]:
         return {"mean": float(np.nanmean(hdus[0].data))}
 
 
+def nanmedian(request: Request) -> dict[str, Any]:
+    """Median without NaN."""
+    with fits.open(request["path"]) as hdus:
+        return {"median": float(np.nanmedian(hdus[0].data))}
+
+
 def nan_statistics(request: Request) -> dict[str, Any]:
     """Count, mean, standard deviation and extremes by NumPy's nan-functions over the whole."""
     with fits.open(request["path"]) as hdus:
@@ -107,6 +113,7 @@ def spectrum(request: Request) -> dict[str, Any]:
 MODELS = {
     "sum": Model(total),
     "nanmean": Model(nanmean),
+    "nanmedian": Model(nanmedian),
     "nan-statistics": Model(nan_statistics),
     "planes-nan": Model(planes_nan),
     "planes-lean": Model(planes_lean),

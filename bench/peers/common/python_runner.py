@@ -1,7 +1,8 @@
 """The loop that every peer written in Python shares: a request in, one timed run, a reply out.
 
 Only `Model.run` is timed. What comes before it (`prepare`: an array that must already be in memory)
-and after it (`answer`: the fields that the harness checks) is not.
+and after it (`answer`: the fields that the harness checks, or a file in the form that it can read)
+is not.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ class Model:
     run: Callable[[Request], Any]
     answer: Callable[[Any, Request], dict[str, Any]] = lambda result, request: result
     prepare: Callable[[Request], None] = lambda request: None
+    clock: Callable[[Any], float] | None = None  # the seconds, from a program that times itself
+    hidden: Callable[[Any], float] | None = None  # the share of the I/O hidden behind computing
 
 
 class Unsupported(Exception):
@@ -50,7 +53,12 @@ def one(models: dict[str, Model], request: Request) -> dict[str, Any]:
         start = time.perf_counter()
         result = model.run(request)
         seconds = time.perf_counter() - start
-        return {"seconds": seconds, "answer": plain(model.answer(result, request))}
+        if model.clock is not None:
+            seconds = model.clock(result)
+        reply = {"seconds": seconds, "answer": plain(model.answer(result, request))}
+        if model.hidden is not None:
+            reply["hidden_fraction"] = model.hidden(result)
+        return reply
     except Unsupported as error:
         return {"unsupported": str(error)}
     except Exception as error:  # whatever a peer raises belongs in the report, not in a traceback

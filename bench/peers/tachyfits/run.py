@@ -9,21 +9,15 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
+import cubes
 import numpy as np
+from opened import opened
 from python_runner import Model, Request, Unsupported, checksum, serve
 
 import tachyfits as tf
 
 STATISTICS = ("count", "nan", "sum", "mean", "rms", "std", "min", "max")
 POSITIONS = ("min_position", "max_position")
-
-
-def opened(request: Request) -> Any:
-    """Open the file by the storage asked for: positioned reads, a memory map, bytes in memory."""
-    storage = request.get("storage", "pread")
-    if storage == "memory":
-        return tf.open(Path(request["path"]).read_bytes())
-    return tf.open(request["path"], storage=storage)
 
 
 def total(request: Request) -> dict[str, Any]:
@@ -122,6 +116,7 @@ MODELS = {
     "read": Model(read, checksum),
     "spectrum": Model(spectrum),
     "bits": Model(bits),
+    **cubes.MODELS,
 }
 
 if __name__ == "__main__":

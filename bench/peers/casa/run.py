@@ -1,0 +1,102 @@
+"""CASA, through its Python packages, on images of its own kind.
+
+The inputs become such images before the clock starts, and stay for the next request of a
+definition; results become FITS files, to be looked at, after it stopped. CASA wants its measures
+and a configuration in the home folder: this process gets a home folder of its own, and the tables
+of the package casadata, so that nothing is asked of the network.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from importlib.metadata import version as version_of
+from importlib.util import find_spec
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
+
+from python_runner import Model, Request, serve
+
+CONFIGURATION = """
+measurespath = {data!r}
+datapath = [{data!r}]
+measures_auto_update = False
+data_auto_update = False
+nologger = True
+nologfile = True
+logfile = "/dev/null"
+log2term = False
+telemetry_enabled = False
+crashreporter_enabled = False
+"""
+
+
+def configure(build: Path) -> None:
+    """Make the home folder and its configuration; to be called before CASA is imported."""
+    found = find_spec("casadata")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("the package casadata is missing")
+    home = build / "home"
+    (home / ".casa").mkdir(parents=True, exist_ok=True)
+    text = CONFIGURATION.format(data=str(Path(found.origin).parent / "__data__"))
+    (home / ".casa" / "config.py").write_text(text)
+    os.environ["HOME"] = str(home)
+    os.chdir(home)  # logs and other leavings
+
+
+def image_of(path: str, request: Request) -> str:
+    """Name the CASA image of an input."""
+    return str(Path(request["scratch"]) / f"{Path(path).stem}.image")
+
+
+def result_of(request: Request) -> str:
+    """Name the CASA image of the result."""
+    return str(Path(request["scratch"]) / "result.image")
+
+
+def prepare(request: Request) -> None:
+    """Have the inputs as CASA images, and no result."""
+    for path in filter(None, (request["path"], request["second"])):
+        image = image_of(path, request)
+        if not Path(image).exists():
+            importfits(fitsimage=path, imagename=image)
+    shutil.rmtree(result_of(request), ignore_errors=True)
+
+
+def hanning(request: Request) -> None:
+    """Smooth along one axis; `drop` would leave every other sample out."""
+    tool = image()
+    tool.open(image_of(request["path"], request))
+    axis = "xyz".index(request["axis"])
+    smooth = tool.hanning(outfile=result_of(request), axis=axis, drop=False, overwrite=True)
+    smooth.done()
+    tool.done()
+
+
+def add(request: Request) -> None:
+    """Add two images."""
+    both = [image_of(request[name], request) for name in ("path", "second")]
+    immath(imagename=both, expr="IM0+IM1", outfile=result_of(request))
+
+
+def export(result: None, request: Request) -> dict[str, object]:
+    """Write the result as FITS for the harness to check, and let the image go."""
+    exportfits(imagename=result_of(request), fitsimage=request["output"], overwrite=True)
+    shutil.rmtree(result_of(request))
+    return {}
+
+
+if __name__ == "__main__":
+    configure(Path(sys.argv[1]))
+    from casatasks import exportfits, immath, importfits
+    from casatools import image
+
+    serve(
+        {
+            "hanning": Model(hanning, export, prepare),
+            "add": Model(add, export, prepare),
+        },
+        lambda: f"casatools {version_of('casatools')}, casatasks {version_of('casatasks')}",
+    )

@@ -1,0 +1,41 @@
+"""The Fortran program, run anew for every request; it times itself, from open to close."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
+
+from python_runner import Model, Request, serve
+
+PROGRAM = sys.argv[1]
+
+
+def run(request: Request) -> float:
+    """Have one file written; the seconds that the program says."""
+    pixels = request["pixels"]
+    if pixels["type"] != "f4":
+        raise ValueError(f"the program knows 32-bit floats, not {pixels['type']}")
+    depth, height, width = pixels["shape"]
+    operation = request["axis"] if request["model"] == "hanning" else request["model"]
+    words = [operation, request["output"], pixels["offset"], width, height, depth, request["path"]]
+    if operation == "add":
+        words.append(request["second"])
+    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not done.stdout.strip():
+        raise RuntimeError((done.stderr or done.stdout).strip() or f"status {done.returncode}")
+    return float(done.stdout)
+
+
+def version() -> str:
+    """Give what the compiler called itself."""
+    said = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
+    return f"{said.stdout.strip()} -O3 -march=native"
+
+
+MODEL = Model(run, answer=lambda seconds, request: {}, clock=lambda seconds: seconds)
+
+if __name__ == "__main__":
+    serve({"hanning": MODEL, "add": MODEL}, version)

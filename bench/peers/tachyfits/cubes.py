@@ -1,0 +1,92 @@
+"""Cubes in, cubes out, and what reduces a cube to images or numbers: what a user types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from opened import opened
+from python_runner import Model, Request
+
+import tachyfits as tf
+
+
+def hanning(request: Request) -> dict[str, Any]:
+    """Smooth along one axis; the sample at the edge is repeated."""
+    with opened(request) as file:
+        smooth = file[0].smooth("hanning", axis=request["axis"])
+        smooth.write(request["output"], threads=request["threads"])
+    return {}
+
+
+def add(request: Request) -> dict[str, Any]:
+    """Add two cubes."""
+    with opened(request) as first, tf.open(request["second"]) as second:
+        both = tf.evaluate("a + b", a=first[0], b=second[0])
+        both.write(request["output"], threads=request["threads"])
+    return {}
+
+
+def reorder(request: Request) -> dict[str, Any]:
+    """Write the cube with its axes in another order."""
+    with opened(request) as file:
+        file[0].reorder(request["order"]).write(request["output"], threads=request["threads"])
+    return {}
+
+
+def moments(request: Request) -> list[Any]:
+    """Make the maps of moments 0, 1 and 2 in one pass."""
+    with opened(request) as file:
+        return list(file[0].moments((0, 1, 2), threads=request["threads"]))
+
+
+def save(maps: list[Any], request: Request) -> dict[str, Any]:
+    """Put maps where the harness can compare them."""
+    with open(request["output"], "wb") as stream:
+        np.save(stream, np.stack([plane.values for plane in maps]))
+    return {}
+
+
+def median(request: Request) -> dict[str, Any]:
+    """Find the exact median of the whole cube."""
+    with opened(request) as file:
+        return {"median": float(file[0].median(threads=request["threads"]))}
+
+
+#: What `keep` read last: its path and its bytes.
+KEPT: dict[str, bytes] = {}
+
+
+def keep(request: Request) -> None:
+    """Have the file's bytes in memory where there shall be no reading."""
+    if request.get("storage") == "memory" and request["path"] not in KEPT:
+        KEPT.clear()
+        KEPT[request["path"]] = Path(request["path"]).read_bytes()
+
+
+def robust_rms(request: Request) -> tuple[Any, Any]:
+    """Find the robust rms of every plane, `repeat` times over; what that cost."""
+    with tf.open(KEPT[request["path"]]) if KEPT else opened(request) as file:
+        found = file[0].robust_rms(
+            per_plane=True,
+            repeat=request["repeat"],
+            buffering=request["buffering"],
+            threads=request["threads"],
+        )
+        return found, file[0].last_report
+
+
+MODELS = {
+    "hanning": Model(hanning),
+    "add": Model(add),
+    "reorder": Model(reorder),
+    "moments": Model(moments, save),
+    "median": Model(median),
+    "robust-rms": Model(
+        robust_rms,
+        answer=lambda result, request: {"robust-rms": result[0].tolist()},
+        prepare=keep,
+        hidden=lambda result: result[1].hidden_fraction,
+    ),
+}

@@ -1,0 +1,433 @@
+"""The benchmark of what is written: a wrong pixel is caught, and what is expected is right.
+
+What the harness takes to be right is worked out here once more, pixel by pixel in fractions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from astropy.io import fits
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bench import BenchError, bars, cache, data, definitions, measure, operations, peers  # noqa: E402
+from bench.__main__ import drop_inputs, scratch_folder, source_of  # noqa: E402
+from bench.outputs import fingerprint, fingerprint_of_blocks, worst_difference  # noqa: E402
+from bench.setup import setup  # noqa: E402
+
+pytestmark = pytest.mark.once
+
+#: A peer that puts a copy of a file where the output should be, or nothing.
+WRITING_PEER = """
+import json, shutil, sys
+if "--version" in sys.argv:
+    print("writer 1")
+    raise SystemExit
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["writes"]:
+        shutil.copy(request["writes"], request["output"])
+    reply = {"seconds": 1.0, "answer": {}, "hidden_fraction": 0.95}
+    print(json.dumps(reply), flush=True)
+"""
+
+
+@pytest.fixture
+def writers(tmp_path: Path) -> dict[str, peers.Peer]:
+    folder = tmp_path / "peers" / "writer"
+    folder.mkdir(parents=True)
+    (folder / "run.py").write_text(WRITING_PEER)
+    command = json.dumps([sys.executable, "run.py"])
+    version = json.dumps([sys.executable, "run.py", "--version"])
+    (folder / "peer.toml").write_text(f'title = "w"\nrun = {command}\nversion = {version}\n')
+    return peers.load(tmp_path / "peers")
+
+
+@pytest.fixture
+def cubes(tmp_path: Path) -> list[data.Input]:
+    """Two small cubes as the harness makes its own, the second one with NaN."""
+    made = []
+    for name in ("cube-f32", "cube-f32-nan"):
+        recipe = data.load(tmp_path, small=True)[name].recipe | {"shape": [5, 4, 60]}
+        made.append(data.Input(name, recipe, tmp_path / f"{name}.fits"))
+        data.ensure(made[-1], say=lambda line: None)
+    return made
+
+
+def values_of(wanted: data.Input) -> np.ndarray:
+    values = fits.getdata(wanted.path)
+    return np.asarray(values, "f8")
+
+
+def written(tmp_path: Path, values: np.ndarray) -> Path:
+    path = tmp_path / "written.fits"
+    fits.writeto(path, values.astype("f4"), overwrite=True)
+    return path
+
+
+def smoothed(values: np.ndarray, axis: int, edge: tuple[int, int]) -> np.ndarray:
+    """Smooth sample by sample, in fractions; `edge` in quarters of (first, second)."""
+    lines = np.moveaxis(values, axis, -1)
+    result = np.empty(lines.shape)
+    for at in np.ndindex(lines.shape[:-1]):
+        line = [Fraction(float(v)) for v in lines[at]]
+        last = len(line) - 1
+        for n, middle in enumerate(line):
+            if 0 < n < last:
+                quarters = line[n - 1] + 2 * middle + line[n + 1]
+            else:
+                neighbour = line[1] if n == 0 else line[last - 1]
+                quarters = edge[0] * middle + edge[1] * neighbour
+            result[(*at, n)] = float(quarters / 4)
+    return np.moveaxis(result, -1, axis)
+
+
+@pytest.mark.parametrize("slab", [1, 2, 5])
+@pytest.mark.parametrize("axis", ["x", "y", "z"])
+@pytest.mark.parametrize(
+    ("edges", "quarters"), [("repeat", (3, 1)), ("pair", (2, 2)), ("zero", (2, 1))]
+)
+def test_the_expected_smoothing_is_that_of_fractions(
+    cubes: list[data.Input],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    slab: int,
+    axis: str,
+    edges: str,
+    quarters: tuple[int, int],
+) -> None:
+    monkeypatch.setattr(operations, "PIXELS", slab * 240)  # of 240 pixels per plane
+    source = [operations.Cube(str(i.path), data.record(i)["pixels"], i.recipe) for i in cubes]
+    name = f"hanning-{axis}-{edges}"
+    right = smoothed(values_of(cubes[0]), operations.AXES[axis], quarters)
+    expected = operations.answers(name, source, tmp_path / "none.npy")[name]
+    assert expected == fingerprint(written(tmp_path, right))
+
+
+def test_expected_sums_orders_and_copies_are_those_of_numpy(
+    cubes: list[data.Input], tmp_path: Path
+) -> None:
+    first, second = map(values_of, cubes)
+    assert np.isnan(second).any()
+    right = {
+        "sum-of-inputs": first + second,
+        "reorder-zxy": first.transpose(1, 2, 0),
+        "reorder-yzx": first.transpose(2, 0, 1),
+        "copy": first,
+    }
+    for name, values in right.items():
+        answer = data.operation(cubes, name, say=lambda line: None)
+        assert answer == {name: fingerprint(written(tmp_path, values))}
+
+
+def test_the_expected_median_and_moments_are_those_of_numpy(
+    cubes: list[data.Input], tmp_path: Path
+) -> None:
+    for wanted in cubes:
+        answer = data.operation([wanted], "median", say=lambda line: None)
+        assert answer == {"median": float(np.nanmedian(values_of(wanted)))}
+    recipe = cubes[0].recipe | {"zero": 0.5}  # no negative weights
+    wanted = data.Input("positive", recipe, tmp_path / "positive.fits")
+    data.ensure(wanted, say=lambda line: None)
+    assert data.operation([wanted], "moments", say=lambda line: None) == {"moments": 0.0}
+    cube, header = values_of(wanted), fits.getheader(wanted.path)
+    frequency = header["CRVAL3"] + header["CDELT3"] * np.arange(5)[:, None, None]
+    total = cube.sum(axis=0)
+    mean = (cube * frequency).sum(axis=0) / total
+    width = np.sqrt((cube * (frequency - mean) ** 2).sum(axis=0) / total)
+    maps = tmp_path / "maps.npy"
+    np.save(maps, np.stack([total * header["CDELT3"], mean, width]))
+    expected = data.arrays_of(wanted, "moments")
+    assert worst_difference(maps, expected) < 1e-9
+    np.save(maps, np.stack([total * header["CDELT3"], mean + 1e3, width]))
+    assert worst_difference(maps, expected) > 1e-5
+    np.save(maps, np.stack([total * header["CDELT3"], mean * np.nan, width]))
+    assert worst_difference(maps, expected) == math.inf
+
+
+def test_what_is_expected_is_worked_out_again_when_the_input_changed(
+    cubes: list[data.Input], tmp_path: Path
+) -> None:
+    said: list[str] = []
+    before = data.operation(cubes, "median", say=said.append)
+    assert data.operation(cubes, "median", say=said.append) == before
+    assert len(said) == 1
+    other = data.Input("cube-f32", cubes[0].recipe | {"seed": 1}, cubes[0].path)
+    data.ensure(other, say=lambda line: None)
+    assert data.operation([other, cubes[1]], "median", say=said.append) != before
+    assert len(said) == 2
+
+
+def test_a_fingerprint_knows_every_pixel_its_type_and_its_shape(tmp_path: Path) -> None:
+    values = np.arange(2 * 3 * 4, dtype="f4").reshape(2, 3, 4)
+    right = fingerprint(written(tmp_path, values))
+    assert right == fingerprint_of_blocks("f4", (2, 3, 4), iter(values))
+    swapped = values.copy()
+    swapped[0, 0, 0], swapped[1, 2, 3] = values[1, 2, 3], values[0, 0, 0]
+    flipped = values.copy()
+    flipped.view("u4")[1, 1, 1] ^= 1
+    for other in (swapped, flipped, values.reshape(3, 2, 4)):
+        assert fingerprint(written(tmp_path, other)) != right
+    fits.writeto(tmp_path / "f8.fits", values.astype("f8"))
+    assert fingerprint(tmp_path / "f8.fits") != right
+    one_more_axis = fingerprint(written(tmp_path, values[None]))
+    assert one_more_axis == right, "an axis of one pixel more is the same cube"
+
+
+def test_nan_is_nan_whatever_its_bits(tmp_path: Path) -> None:
+    values = np.ones((2, 2, 2), "f4")
+    prints = set()
+    for pattern in (0x7FC00000, 0xFFC00001, 0x7F800001):
+        values.view("u4")[0, 0, 0] = pattern
+        prints.add(fingerprint(written(tmp_path, values)))
+    assert len(prints) == 1
+
+
+def test_what_is_no_plain_whole_image_is_no_result(tmp_path: Path) -> None:
+    path = written(tmp_path, np.ones((2, 30, 40)))
+    whole = path.read_bytes()
+    for part, words in ((whole[:-1], "asks for"), (whole[:1000], "in its header")):
+        path.write_bytes(part)
+        with pytest.raises(BenchError, match=words):
+            fingerprint(path)
+    card = next(
+        whole[at : at + 80] for at in range(0, 2880, 80) if whole[at:].startswith(b"EXTEND")
+    )
+    path.write_bytes(whole.replace(card, f"BSCALE  = {'2.0':>20}".ljust(80).encode()))
+    with pytest.raises(BenchError, match="scaled"):
+        fingerprint(path)
+
+
+def outcome(
+    writers: dict[str, peers.Peer], cube: data.Input, writes: Path | None
+) -> tuple[measure.Result, list[Path]]:
+    """Run one contestant that should copy the cube: its result, and what is left behind."""
+    document = {
+        "contestant": [
+            {
+                "name": "copier",
+                "peer": "writer",
+                "model": "copy",
+                "output": "copy",
+                "parameters": {"writes": str(writes or "")},
+            }
+        ]
+    }
+    (definition,) = definitions.parse(document, "test", "test.toml")
+    with scratch_folder([cube]) as scratch:
+        source = source_of(definition, [cube], writers, scratch, lambda line: None)
+        results = measure.run(definition, writers, source, repeat=1, all_threads=1)
+        left = list(scratch.iterdir()) if scratch else []
+    assert not list(cube.path.parent.glob("scratch-*"))
+    return results["copier"], left
+
+
+def test_a_wrong_pixel_in_a_file_that_was_written_is_wrong(
+    writers: dict[str, peers.Peer], cubes: list[data.Input], tmp_path: Path
+) -> None:
+    right, left = outcome(writers, cubes[0], cubes[0].path)
+    assert (right.wrong, right.measured, left) == (None, True, [])
+    damaged = tmp_path / "damaged.fits"
+    content = bytearray(cubes[0].path.read_bytes())
+    content[2880 + 4 * 77 + 3] ^= 1  # the last bit of one pixel
+    damaged.write_bytes(content)
+    wrong, left = outcome(writers, cubes[0], damaged)
+    assert wrong.wrong is not None
+    assert "copy = 'f4 5 x 4 x 60 " in wrong.wrong
+    assert left == []
+
+
+def test_a_file_that_is_missing_or_cut_off_is_a_failure(
+    writers: dict[str, peers.Peer], cubes: list[data.Input], tmp_path: Path
+) -> None:
+    nothing, _ = outcome(writers, cubes[0], None)
+    assert nothing.failed
+    assert "was not written" in str(nothing.wrong)
+    cut = tmp_path / "cut.fits"
+    cut.write_bytes(cubes[0].path.read_bytes()[:-2880])
+    short, left = outcome(writers, cubes[0], cut)
+    assert short.failed
+    assert "asks for" in str(short.wrong)
+    assert left == []
+
+
+def test_who_sits_out_rounds_is_compared_by_the_medians(writers: dict[str, peers.Peer]) -> None:
+    common = {"peer": "writer", "model": "m", "parameters": {"writes": ""}}
+    document = {
+        "contestant": [
+            {"name": "ours", **common},
+            {"name": "few", "rounds": 2, **common},
+            {"name": "once", "rounds": 1, **common},
+        ],
+        "bar": [
+            {"row": "1", "claim": "c", "kind": "speedup", "of": "ours", "against": ["{who}"]}
+            | {"each": {"who": ["few", "once"]}}
+        ],
+    }
+    (definition,) = definitions.parse(document, "test", "test.toml")
+    results = measure.run(definition, writers, measure.Source(None, {}), repeat=3, all_threads=1)
+    taken = {name: (len(r.samples), r.runs) for name, r in results.items()}
+    assert taken == {"ours": (3, 4), "few": (2, 3), "once": (1, 1)}
+    results["ours"].samples = [1.0, 2.0, 4.0]
+    results["few"].samples = [10.0, 30.0]
+    results["once"].samples = [50.0]
+    few, once = bars.judge(definition, results)
+    assert (few.value, few.low, few.high) == (10.0, 5.0, 15.0)
+    assert (once.value, once.low, once.high) == (25.0, 25.0, 25.0)
+
+
+def results_of(times: dict[str, list[float]], **bar: Any) -> tuple[Any, dict[str, measure.Result]]:
+    document = {
+        "contestant": [{"name": n, "peer": "writer", "model": "m"} for n in times],
+        "bar": [{"row": "1", "claim": "c", **bar}],
+    }
+    (definition,) = definitions.parse(document, "test", "test.toml")
+    results = {c.name: measure.Result(c, samples=times[c.name]) for c in definition.contestants}
+    return definition, results
+
+
+def test_a_spread_is_the_slowest_over_the_fastest_of_all_that_it_names() -> None:
+    bar = {"kind": "spread", "of": "ours, ?", "across": "shape/*", "limit": 1.5}
+    definition, _ = results_of({}, **bar)
+    _, cube = results_of(
+        {"ours, x": [1.0, 1.0], "ours, z": [1.2, 1.2], "cp": [9.0, 9.0]}, kind="seconds", of="*"
+    )
+    _, stick = results_of({"ours, x": [1.6, 1.6]}, kind="seconds", of="*")
+    everything = {"shape/cube": cube, "shape/stick": stick, "other/cube": stick}
+    (verdict,) = bars.judge(definition, {}, everything)
+    assert (verdict.outcome, verdict.value) == (bars.MISS, 1.6)
+    assert "of 3" in verdict.remark
+    stick["ours, x"].samples = [1.3, 1.3]
+    assert bars.judge(definition, {}, everything)[0].outcome == bars.PASS
+    assert bars.judge(definition, {}, {})[0].outcome == bars.NOT_MEASURED
+    stick["ours, x"].wrong = "a pixel"
+    assert bars.judge(definition, {}, everything)[0].outcome == bars.WRONG
+
+
+def test_the_share_of_hidden_io_is_that_of_three_runs_or_as_reported() -> None:
+    bar = {"kind": "overlap", "of": "both", "against": ["io", "compute"], "limit": 0.9}
+    times = {"both": [5.0, 5.1, 6.0], "io": [2.0, 2.0, 2.0], "compute": [5.0, 5.0, 5.0]}
+    definition, results = results_of(times, **bar)
+    (verdict,) = bars.judge(definition, results)
+    assert (verdict.outcome, verdict.low, verdict.high) == (bars.PASS, 0.5, 1.0)
+    assert verdict.value == pytest.approx(0.95)
+    results["io"].missing = "no"
+    assert bars.judge(definition, results)[0].outcome == bars.NOT_MEASURED
+    definition, results = results_of({"both": [1.0, 1.0]}, kind="hidden", of="both", limit=0.9)
+    assert bars.judge(definition, results)[0].outcome == bars.NOT_MEASURED
+    results["both"].hidden = [0.8, 0.85]
+    results["both"].lukewarm_rounds = 1
+    (verdict,) = bars.judge(definition, results)
+    assert (verdict.outcome, verdict.value) == (bars.MISS, pytest.approx(0.825))
+    assert "not from a cold cache" in verdict.remark
+
+
+@pytest.mark.parametrize(
+    ("contestant", "bar", "words"),
+    [
+        ({"rounds": 0}, {}, "at least 1"),
+        ({"cache": "frozen"}, {}, "cold"),
+        ({}, {"kind": "overlap", "of": "ours", "against": ["ours"]}, "two `against`"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    contestant: dict[str, Any], bar: dict[str, Any], words: str
+) -> None:
+    document = {
+        "contestant": [{"name": "ours", "peer": "p", "model": "m", **contestant}],
+        "bar": [{"row": "1", "claim": "c", "kind": "seconds", "of": "ours", **bar}],
+    }
+    with pytest.raises(BenchError, match=words):
+        definitions.parse(document, "test", "test.toml")
+
+
+def test_a_bar_across_definitions_that_are_not_there_is_refused(tmp_path: Path) -> None:
+    text = '[[bar]]\nrow = "1"\nclaim = "c"\nkind = "spread"\nof = "ours"\nacross = "nothing/*"\n'
+    (tmp_path / "alone.toml").write_text(text)
+    with pytest.raises(BenchError, match="nobody is 'ours' in 'nothing/"):
+        definitions.load(tmp_path)
+
+
+def test_a_file_can_be_put_out_of_the_page_cache() -> None:
+    build = ROOT / "bench" / "build"
+    build.mkdir(parents=True, exist_ok=True)
+    path = build / "cold-test"
+    try:
+        path.write_bytes(bytes(1 << 20))
+        cache.settle()
+        cold = cache.make_cold(path)
+        assert cold == (cache.resident_share(path) <= cache.COLD)
+        assert cold or data.file_system(build) in ("tmpfs", "overlay")
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def test_inputs_are_deleted_only_when_large_and_no_longer_needed(tmp_path: Path) -> None:
+    inputs = {}
+    for name, size in (("a", 4.3), ("b", 4.3), ("c", 0.1)):
+        inputs[name] = data.Input(name, {"gigabytes": size}, tmp_path / f"{name}.fits")
+        inputs[name].path.write_text(name)
+    done = definitions.parse({"input": "a", "second": "b"}, "one", "")[0]
+    last = definitions.parse({"input": "b"}, "two", "")[0]
+    drop_inputs(done, [last], inputs, lambda line: None)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["b.fits", "c.fits"]
+    drop_inputs(last, [], inputs, lambda line: None)
+    assert [p.name for p in tmp_path.iterdir()] == ["c.fits"]
+
+
+def test_what_a_killed_run_left_is_cleared_away(cubes: list[data.Input]) -> None:
+    left = cubes[0].path.parent / "scratch-999999999-abc"
+    left.mkdir()
+    (left / "output.fits").write_bytes(bytes(10))
+    with scratch_folder(cubes) as scratch:
+        assert scratch is not None
+        assert scratch.is_dir()
+        assert not left.exists()
+    assert not scratch.exists()
+
+
+def test_a_peer_on_request_says_how_to_have_it() -> None:
+    casa = peers.load()["casa"]
+    assert casa.on_request
+    assert casa.remedy() == "run: python -m bench setup --with casa"
+    with pytest.raises(BenchError, match="'nobody' names no peer"):
+        setup(also=["nobody"])
+
+
+def test_the_plain_loops_and_copies_of_the_peers_give_the_expected_bits(
+    cubes: list[data.Input], tmp_path: Path
+) -> None:
+    """cp, and where it is installed gfortran, write what NumPy works out."""
+    from bench.setup import build
+
+    known = peers.load()
+    said: list[str] = []
+    here = ["cp"]
+    if shutil.which("gfortran"):
+        assert build(known["gfortran"], said.append), "\n".join(said)
+        here.append("gfortran")
+    contestants = [{"name": "cp", "peer": "cp", "model": "copy", "output": "copy"}]
+    for axis in "xyz":
+        contestants.append(
+            {"name": axis, "peer": "gfortran", "model": "hanning"}
+            | {"output": f"hanning-{axis}-repeat", "parameters": {"axis": axis}}
+        )
+    contestants.append(
+        {"name": "add", "peer": "gfortran", "model": "add", "output": "sum-of-inputs"}
+    )
+    chosen = [c for c in contestants if c["peer"] in here]
+    (definition,) = definitions.parse({"contestant": chosen}, "test", "test.toml")
+    with scratch_folder(cubes) as scratch:
+        source = source_of(definition, cubes, known, scratch, lambda line: None)
+        results = measure.run(definition, known, source, repeat=1, all_threads=1)
+    assert {name: r.wrong or r.missing for name, r in results.items()} == dict.fromkeys(results)
