@@ -15,6 +15,7 @@
 mod checksum;
 mod compensated;
 mod decode;
+mod elementwise;
 mod encode;
 mod fold;
 mod histogram;
@@ -34,6 +35,9 @@ mod sum;
 pub use checksum::{OnesComplement, add_words, encode_checksum};
 pub use compensated::Compensated;
 pub use decode::{decode_f32, decode_f64, decode_native, gather, native_in_place};
+pub use elementwise::{
+    Binary, Operand, Unary, binary, binary_reversed, round_to_f32, select, unary,
+};
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use histogram::{Histogram, HistogramRange};
 pub use isa::{Tier, UnknownTier};

@@ -6,6 +6,8 @@
 use crate::PixelType;
 use crate::checksum;
 use crate::decode::FloatKernel;
+use crate::elementwise::functions::{self, Reversed};
+use crate::elementwise::{self, Map, Zip};
 use crate::encode;
 use crate::fold::{DecodedKernel, FoldKernel};
 use crate::histogram::HistogramKernel;
@@ -146,6 +148,20 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "5 rows of f64" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f64, 5>>(tier);
     "many rows of f32" Flat Numbers |_, tier| isa::address::<stencil::ManyRows<'static, f32>>(tier);
     "many rows of f64" Flat Numbers |_, tier| isa::address::<stencil::ManyRows<'static, f64>>(tier);
+    "Add" Flat Numbers |_, tier| isa::address::<Zip<'static, functions::Add>>(tier);
+    "Subtract" Flat Numbers |_, tier| isa::address::<Zip<'static, functions::Subtract>>(tier);
+    "Multiply" Flat Numbers |_, tier| isa::address::<Zip<'static, functions::Multiply>>(tier);
+    "Divide" Flat Numbers |_, tier| isa::address::<Zip<'static, functions::Divide>>(tier);
+    "Minimum" Flat Numbers |_, tier| isa::address::<Zip<'static, functions::Minimum>>(tier);
+    "Maximum" Flat Numbers |_, tier| isa::address::<Zip<'static, functions::Maximum>>(tier);
+    "Less" Flat Numbers |_, tier| isa::address::<Zip<'static, functions::Less>>(tier);
+    "NotEqual" Flat Numbers |_, tier| isa::address::<Zip<'static, functions::NotEqual>>(tier);
+    "And" Flat Numbers |_, tier| isa::address::<Zip<'static, functions::And>>(tier);
+    "Divide, reversed" Flat Numbers |_, tier| isa::address::<Zip<'static, Reversed<functions::Divide>>>(tier);
+    "Sqrt" Flat Numbers |_, tier| isa::address::<Map<'static, functions::Sqrt>>(tier);
+    "IsNan" Flat Numbers |_, tier| isa::address::<Map<'static, functions::IsNan>>(tier);
+    "select" Flat Numbers |_, tier| isa::address::<elementwise::Select<'static>>(tier);
+    "rounding to f32" Flat Numbers |_, tier| isa::address::<elementwise::Round<'static>>(tier);
 };
 
 /// The kernel that a reviewer must not let pass: one accumulator, which fixes an order that no vector can keep.

@@ -6,11 +6,13 @@
 //! kernels' own code they use only what is scalar anyway: [`Compensated`] and [`Stats::merge`].
 
 mod checksum;
+mod elementwise;
 mod encode;
 mod rows;
 mod stencil;
 
 pub use checksum::ones_complement;
+pub use elementwise::{binary, select, unary};
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use rows::{Extrema, Moments, extrema_rows, moment_slab, spectral_rows, sum_rows};
 pub use stencil::smooth_rows;

@@ -67,7 +67,8 @@ pub fn smooth_rows_f64(rows: &[&[f64]], stencil: &Stencil<'_>, tier: Tier, out: 
 fn smooth_rows<T: Number>(rows: &[&[T]], stencil: &Stencil<'_>, tier: Tier, out: &mut [T]) {
     assert_eq!(rows.len(), stencil.weights.len(), "a weight for each row");
     assert!(rows.len() % 2 == 1, "an odd number of rows, so that one is in the middle");
-    let task = Task { rows, stencil, out };
+    let total = stencil.weights.iter().fold(START, |total, weight| total + weight);
+    let task = Task { rows, stencil, total, out };
     if task.out.len() < LANES {
         isa::dispatch(tier, FewOutputs(task));
         return;
@@ -111,6 +112,8 @@ impl Number for f64 {
 pub(crate) struct Task<'a, T> {
     rows: &'a [&'a [T]],
     stencil: &'a Stencil<'a>,
+    /// The sum of all weights.
+    total: f64,
     out: &'a mut [T],
 }
 
@@ -123,7 +126,7 @@ impl<T: Number, const N: usize> Kernel for FewRows<'_, T, N> {
 
     #[inline(always)]
     fn run(self) {
-        let Task { rows, stencil, out } = self.0;
+        let Task { rows, stencil, total, out } = self.0;
         let near: [&[T]; N] = std::array::from_fn(|row| &rows[row][..out.len()]);
         let weights: [f64; N] = std::array::from_fn(|row| stencil.weights[row]);
         for at in starts(out.len()) {
@@ -132,7 +135,7 @@ impl<T: Number, const N: usize> Kernel for FewRows<'_, T, N> {
                 add(&mut sum, weights[row], &load(near[row], at));
             }
             if any_nan(&sum) {
-                careful_sum(&mut sum, rows, stencil, |row| load(row, at));
+                careful_sum(&mut sum, rows, stencil, total, |row| load(row, at));
             }
             store(&sum, &mut out[at..at + LANES]);
         }
@@ -151,7 +154,7 @@ impl<T: Number> Kernel for ManyRows<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Task { rows, stencil, out } = self.0;
+        let Task { rows, stencil, total, out } = self.0;
         // The last piece may overlap the one before, so that it has sixteen outputs.
         let mut at = 0;
         while at < out.len() {
@@ -172,7 +175,7 @@ impl<T: Number> Kernel for ManyRows<'_, T> {
                 sum.copy_from_slice(&sums[start..start + LANES]);
                 let at = begin + start;
                 if any_nan(&sum) {
-                    careful_sum(&mut sum, rows, stencil, |row| load(row, at));
+                    careful_sum(&mut sum, rows, stencil, total, |row| load(row, at));
                 }
                 store(&sum, &mut out[at..at + LANES]);
             }
@@ -207,7 +210,7 @@ impl<T: Number> Kernel for FewOutputs<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Task { rows, stencil, out } = self.0;
+        let Task { rows, stencil, total, out } = self.0;
         let padded = |row: &[T]| {
             let mut lanes = [0.0; LANES];
             for lane in 0..out.len() {
@@ -219,7 +222,7 @@ impl<T: Number> Kernel for FewOutputs<'_, T> {
         for row in 0..rows.len() {
             add(&mut sum, stencil.weights[row], &padded(rows[row]));
         }
-        careful_sum(&mut sum, rows, stencil, padded);
+        careful_sum(&mut sum, rows, stencil, total, padded);
         store(&sum, out);
     }
 }
@@ -274,55 +277,56 @@ fn careful_sum<T: Number>(
     sum: &mut [f64; LANES],
     rows: &[&[T]],
     stencil: &Stencil<'_>,
+    total: f64,
     load: impl Fn(&[T]) -> [f64; LANES],
 ) {
     let mut careful = Careful::new();
     for row in 0..rows.len() {
         careful.add(stencil.weights[row], &load(rows[row]), stencil.blanks);
     }
-    careful.finish(sum, &load(rows[rows.len() / 2]), stencil);
+    careful.finish(sum, &load(rows[rows.len() / 2]), stencil, total);
 }
 
 /// Sums that look at each pixel.
 struct Careful {
-    /// Of the terms of defined pixels; the other terms are as the policy has them.
+    /// Of the terms of defined pixels; NaN if the policy is to propagate one that is not.
     sum: [f64; LANES],
     /// Of the weights of defined pixels.
     weight: [f64; LANES],
-    /// Of all weights.
-    total: f64,
 }
 
 impl Careful {
     #[inline(always)]
     fn new() -> Careful {
-        Careful { sum: [START; LANES], weight: [START; LANES], total: START }
+        Careful { sum: [START; LANES], weight: [START; LANES] }
     }
 
     #[inline(always)]
     fn add(&mut self, weight: f64, x: &[f64; LANES], blanks: Blanks) {
-        let undefined = match blanks {
-            Blanks::Zero => weight * 0.0,
-            Blanks::Renormalise => START,
-            Blanks::Propagate => f64::NAN,
-        };
+        let undefined = if blanks == Blanks::Propagate { f64::NAN } else { START };
         for lane in 0..LANES {
             self.sum[lane] += if x[lane].is_nan() { undefined } else { weight * x[lane] };
         }
         for lane in 0..LANES {
             self.weight[lane] += if x[lane].is_nan() { START } else { weight };
         }
-        self.total += weight;
     }
 
     /// Puts the policy's sums where `sum` is NaN; `middle` are the pixels of the middle row.
     #[inline(always)]
-    fn finish(self, sum: &mut [f64; LANES], middle: &[f64; LANES], stencil: &Stencil<'_>) {
+    fn finish(
+        self,
+        sum: &mut [f64; LANES],
+        middle: &[f64; LANES],
+        stencil: &Stencil<'_>,
+        total: f64,
+    ) {
         let renormalise = stencil.blanks == Blanks::Renormalise;
         for lane in 0..LANES {
-            let ratio = self.total / self.weight[lane];
+            let ratio = total / self.weight[lane];
             let grown = if self.weight[lane] == 0.0 { f64::NAN } else { self.sum[lane] * ratio };
-            let careful = if renormalise { grown } else { self.sum[lane] };
+            // A sum in which nothing counts is 0 and not what it starts with.
+            let careful = if renormalise { grown } else { self.sum[lane] + 0.0 };
             let stays_undefined = middle[lane].is_nan() & !stencil.fill;
             let careful = if stays_undefined { f64::NAN } else { careful };
             sum[lane] = if sum[lane].is_nan() { careful } else { sum[lane] };

@@ -20,7 +20,7 @@ fn smooth(pixels: &[f64], stencil: &Stencil<'_>) -> f64 {
     }
     match stencil.blanks {
         Blanks::Propagate => f64::NAN,
-        Blanks::Zero => add(terms.map(|(x, weight)| weight * if x.is_nan() { 0.0 } else { *x })),
+        Blanks::Zero => add(terms.filter(|(x, _)| !x.is_nan()).map(|(x, weight)| weight * x)) + 0.0,
         Blanks::Renormalise => {
             let defined = terms.filter(|(x, _)| !x.is_nan());
             let weight = add(defined.clone().map(|(_, &weight)| weight));

@@ -5,6 +5,7 @@ mod accuracy;
 mod checksum;
 mod content;
 mod decode;
+mod elementwise;
 mod encode;
 mod merge;
 mod rows;

@@ -1,0 +1,88 @@
+//! The functions that are vector code, each a type, so that a loop is compiled for each and can be named to be looked at;
+//! and two that are not.
+
+/// A function of one number.
+pub(crate) trait Function {
+    /// Its value; must be `#[inline(always)]`.
+    fn of(x: f64) -> f64;
+}
+
+/// A function of two numbers.
+pub(crate) trait FunctionOfTwo {
+    /// Its value; must be `#[inline(always)]`.
+    fn of(x: f64, y: f64) -> f64;
+}
+
+/// A line names a function and states its value.
+macro_rules! functions {
+    ($Trait:ident: $($Name:ident($($x:ident),+) = $value:expr;)+) => {
+        $(pub(crate) struct $Name;
+        impl $Trait for $Name {
+            #[inline(always)]
+            fn of($($x: f64),+) -> f64 {
+                $value
+            }
+        })+
+    };
+}
+
+functions! { Function:
+    Negate(x) = -x;
+    Not(x) = truth(x == 0.0);
+    Abs(x) = x.abs();
+    Sqrt(x) = x.sqrt();
+    Floor(x) = x.floor();
+    Ceil(x) = x.ceil();
+    Round(x) = x.round_ties_even();
+    IsNan(x) = truth(x.is_nan());
+}
+
+// The smaller or larger of two is the left one of equals, and NaN if either is.
+functions! { FunctionOfTwo:
+    Add(x, y) = x + y;
+    Subtract(x, y) = x - y;
+    Multiply(x, y) = x * y;
+    Divide(x, y) = x / y;
+    Minimum(x, y) = if (x <= y) | x.is_nan() { x } else { y };
+    Maximum(x, y) = if (x >= y) | x.is_nan() { x } else { y };
+    Less(x, y) = truth(x < y);
+    LessEqual(x, y) = truth(x <= y);
+    Greater(x, y) = truth(x > y);
+    GreaterEqual(x, y) = truth(x >= y);
+    Equal(x, y) = truth(x == y);
+    NotEqual(x, y) = truth(x != y);
+    And(x, y) = truth((x != 0.0) & (y != 0.0));
+    Or(x, y) = truth((x != 0.0) | (y != 0.0));
+}
+
+/// A function with its numbers exchanged.
+pub(crate) struct Reversed<F>(F);
+
+impl<F: FunctionOfTwo> FunctionOfTwo for Reversed<F> {
+    #[inline(always)]
+    fn of(x: f64, y: f64) -> f64 {
+        F::of(y, x)
+    }
+}
+
+#[inline(always)]
+fn truth(x: bool) -> f64 {
+    if x { 1.0 } else { 0.0 }
+}
+
+/// A power. The square, the usual one, is rounded rightly and needs no call.
+pub(crate) fn power(x: f64, y: f64) -> f64 {
+    if y == 2.0 { x * x } else { x.powf(y) }
+}
+
+/// The remainder of the sign of `y`: as Python and NumPy define it, also for infinities and zeros.
+pub(crate) fn remainder(x: f64, y: f64) -> f64 {
+    let rest = x % y;
+    if rest == 0.0 {
+        0.0f64.copysign(y)
+    } else if (rest < 0.0) != (y < 0.0) {
+        rest + y
+    } else {
+        rest
+    }
+}

@@ -1,0 +1,134 @@
+//! Arithmetic on elements against its twins, and against what Python and NumPy say.
+
+use crate::content::{all_bits, bits, tiers};
+use crate::values::{single_bits, values};
+use proptest::prelude::*;
+use tachyfits_kernels::{
+    Binary, Operand, Tier, Unary, binary, binary_reversed, naive, round_to_f32, select, unary,
+};
+
+/// Two or three arrays of the same length.
+fn arrays(count: usize) -> impl Strategy<Value = Vec<Vec<f64>>> {
+    prop_oneof![0..40usize, 250..260usize, 0..700usize]
+        .prop_flat_map(move |length| prop::collection::vec(values(length), count))
+}
+
+/// The twin on pairs.
+fn pairs(function: Binary, left: &[f64], right: &[f64]) -> Vec<u64> {
+    left.iter().zip(right).map(|(&x, &y)| bits(naive::binary(function, x, y))).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn functions_of_one_number_are_those_of_the_twin(values in values(0..600), shift in 0..5usize) {
+        let values = &values[shift.min(values.len())..];
+        for function in Unary::ALL {
+            let expected: Vec<u64> =
+                values.iter().map(|&x| bits(naive::unary(function, x))).collect();
+            for tier in tiers() {
+                let mut found = values.to_vec();
+                unary(function, &mut found, tier);
+                prop_assert_eq!(&all_bits(&found), &expected, "{:?} {:?}", function, tier);
+            }
+        }
+    }
+
+    #[test]
+    fn functions_of_two_numbers_are_those_of_the_twin(arrays in arrays(2), number in values(1)) {
+        let (left, right) = (&arrays[0], &arrays[1]);
+        let number = number[0];
+        let repeated = vec![number; left.len()];
+        for function in Binary::ALL {
+            let both = pairs(function, left, right);
+            let number_right = pairs(function, left, &repeated);
+            let number_left = pairs(function, &repeated, left);
+            for tier in tiers() {
+                let mut found = left.clone();
+                binary(function, &mut found, Operand::Slice(right), tier);
+                prop_assert_eq!(&all_bits(&found), &both, "{:?} {:?}", function, tier);
+                let mut found = right.clone();
+                binary_reversed(function, Operand::Slice(left), &mut found, tier);
+                prop_assert_eq!(&all_bits(&found), &both, "{:?} reversed {:?}", function, tier);
+                let mut found = left.clone();
+                binary(function, &mut found, Operand::Scalar(number), tier);
+                prop_assert_eq!(&all_bits(&found), &number_right, "{:?} {} {:?}", function, number, tier);
+                let mut found = left.clone();
+                binary_reversed(function, Operand::Scalar(number), &mut found, tier);
+                prop_assert_eq!(&all_bits(&found), &number_left, "{} {:?} {:?}", number, function, tier);
+            }
+        }
+    }
+
+    #[test]
+    fn selections_are_those_of_the_twin(arrays in arrays(3), numbers in values(2)) {
+        let length = arrays[0].len();
+        let operand = |which: usize, scalar: bool| {
+            if scalar { Operand::Scalar(numbers[which - 1]) } else { Operand::Slice(&arrays[which]) }
+        };
+        let at = |operand: Operand<'_>, index: usize| match operand {
+            Operand::Scalar(number) => number,
+            Operand::Slice(slice) => slice[index],
+        };
+        for scalars in 0..4 {
+            let (then, otherwise) = (operand(1, scalars & 1 == 1), operand(2, scalars & 2 == 2));
+            let expected: Vec<f64> = (0..length)
+                .map(|index| {
+                    naive::select(arrays[0][index], at(then, index), at(otherwise, index))
+                })
+                .collect();
+            for tier in tiers() {
+                let mut found = arrays[0].clone();
+                select(&mut found, then, otherwise, tier);
+                prop_assert_eq!(all_bits(&found), all_bits(&expected), "{:?}", tier);
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_to_f32_is_that_of_the_language(values in values(0..600)) {
+        let expected: Vec<f32> = values.iter().map(|&x| x as f32).collect();
+        for tier in tiers() {
+            let mut found = vec![1.0; values.len()];
+            round_to_f32(&values, tier, &mut found);
+            prop_assert_eq!(single_bits(&found), single_bits(&expected), "{:?}", tier);
+        }
+    }
+}
+
+/// What `numpy.remainder`, `numpy.minimum` and so on give for pairs that others treat otherwise.
+#[test]
+fn what_numpy_says() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let cases = [
+        (Binary::Remainder, -7.0, 3.0, 2.0),
+        (Binary::Remainder, 7.0, -3.0, -2.0),
+        (Binary::Remainder, -6.0, 3.0, 0.0),
+        (Binary::Remainder, 6.0, -3.0, -0.0),
+        (Binary::Remainder, -1.0, inf, inf),
+        (Binary::Remainder, 1.0, 0.0, nan),
+        (Binary::Minimum, nan, 1.0, nan),
+        (Binary::Maximum, 1.0, nan, nan),
+        (Binary::NotEqual, nan, nan, 1.0),
+        (Binary::Equal, nan, nan, 0.0),
+        (Binary::Less, nan, 1.0, 0.0),
+        (Binary::And, nan, 1.0, 1.0),
+        (Binary::Or, -0.0, nan, 1.0),
+        (Binary::Power, -8.0, 2.0, 64.0),
+        (Binary::Power, -8.0, 0.5, nan),
+        (Binary::Power, nan, 0.0, 1.0),
+        (Binary::Atan2, 1.0, -0.0, std::f64::consts::FRAC_PI_2),
+    ];
+    for (function, x, y, expected) in cases {
+        let mut found = [x];
+        binary(function, &mut found, Operand::Scalar(y), Tier::SCALAR);
+        assert_eq!(bits(found[0]), bits(expected), "{function:?} {x} {y}");
+    }
+    let ones = [(Unary::Not, nan, 0.0), (Unary::Not, -0.0, 1.0), (Unary::Round, 2.5, 2.0)];
+    for (function, x, expected) in ones {
+        let mut found = [x];
+        unary(function, &mut found, Tier::SCALAR);
+        assert_eq!(bits(found[0]), bits(expected), "{function:?} {x}");
+    }
+}
