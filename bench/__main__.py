@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--drop-inputs",
         action="store_true",
-        help="delete an input of a GB or more after the last definition that reads it",
+        help="delete an input of a GB or more when the next definition does not read it",
     )
     parser.add_argument(
         "--with",
@@ -47,6 +48,13 @@ def arguments(words: list[str]) -> argparse.Namespace:
         action="append",
         default=[],
         help="setup: a peer that is set up only on request, as it is large (casa: 1.9 GB)",
+    )
+    parser.add_argument(
+        "--without",
+        metavar="PEER",
+        action="append",
+        default=[],
+        help="leave this peer out; may be given several times",
     )
     parser.add_argument("--data", metavar="DIR", help="folder of the input files")
     parser.add_argument("--output", metavar="DIR", help="folder of the results")
@@ -183,9 +191,9 @@ def scratch_folder(wanted: list[data.Input]) -> Iterator[Path | None]:
 def drop_inputs(
     done: Definition, later: list[Definition], inputs: dict[str, data.Input], say: Any
 ) -> None:
-    """Delete the large inputs of a definition that none after it reads."""
-    needed = {name for definition in later for name in definition.inputs}
-    for name in set(done.inputs) - needed:
+    """Delete the large inputs of a definition that the next one does not read."""
+    following = next((definition.inputs for definition in later if definition.inputs), ())
+    for name in set(done.inputs) - set(following):
         if inputs[name].recipe.get("gigabytes", 0) >= 1:
             say(f"  deleting {inputs[name].path}")
             data.remove(inputs[name])
@@ -202,6 +210,10 @@ def run(options: argparse.Namespace) -> int:
     """Measure, keep, show; the exit status."""
     selected = chosen(options.only)
     known = peers.load()
+    for name in options.without:
+        if name not in known:
+            raise BenchError(f"--without {name!r} names no peer; there are {', '.join(known)}")
+        known[name] = replace(known[name], left_out=True)
     where = data.folder(options.data)
     inputs = data.load(where, small=options.small)
     if options.list:

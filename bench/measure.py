@@ -80,6 +80,18 @@ def relative_error(got: float, expected: float) -> float:
     return abs(got - expected) / (abs(expected) or 1.0)
 
 
+def difference(got: Any, wanted: Any) -> float:
+    """Compare an answer with what it should be: numbers with a point by their relative error.
+
+    Of two lists of one length the worst counts. Anything else is the same, or infinitely wrong.
+    """
+    if isinstance(wanted, list) and isinstance(got, list) and len(got) == len(wanted):
+        return max(map(difference, got, wanted), default=0.0)
+    if isinstance(wanted, float) and isinstance(got, (int, float)):
+        return relative_error(float(got), wanted)
+    return 0.0 if got == wanted else math.inf
+
+
 def check(
     answer: dict[str, Any], expected: dict[str, Any], contestant: Contestant
 ) -> tuple[float, str | None]:
@@ -91,14 +103,11 @@ def check(
         if name not in expected:
             return math.inf, f"{name} has no expected value"
         got, wanted = answer[name], expected[name]
-        if isinstance(wanted, float) and isinstance(got, (int, float)):
-            error = relative_error(float(got), wanted)
-            worst = max(worst, error)
-            if not error <= contestant.tolerance:
-                within = f"within {contestant.tolerance:g}"
-                return worst, f"{name} = {got!r}, expected {wanted!r} {within}"
-        elif got != wanted:
-            return math.inf, f"{name} = {got!r}, expected {wanted!r}"
+        error = difference(got, wanted)
+        worst = max(worst, error)
+        if not error <= contestant.tolerance:
+            within = f" within {contestant.tolerance:g}" if error < math.inf else ""
+            return worst, f"{name} = {got!r}, expected {wanted!r}{within}"
     return worst, None
 
 

@@ -50,9 +50,12 @@ class Peer:
     requirements: tuple[str, ...]
     venv: Path  # of the Python peers: one for all, but for those that say `venv`
     on_request: bool  # set up only when asked for by name
+    left_out: bool = False  # of this run, by the one who started it
 
     def missing(self) -> str | None:
         """Say why this peer cannot run here; None when it can."""
+        if self.left_out:
+            return "left out by --without"
         try:
             answer = _version(self)
         except OSError as error:

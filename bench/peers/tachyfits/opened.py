@@ -1,13 +1,13 @@
-"""Opening the input of a request as it says, once for all models of this peer."""
+"""What the models of this peer share: opening the input as the request says, and the right tier."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import tachyfits as tf
+from python_runner import Request, Unsupported
 
-Request = dict[str, Any]
+import tachyfits as tf
 
 
 def opened(request: Request) -> Any:
@@ -16,3 +16,14 @@ def opened(request: Request) -> Any:
     if storage == "memory":
         return tf.open(Path(request["path"]).read_bytes())
     return tf.open(request["path"], storage=storage)
+
+
+def right_tier(request: Request) -> None:
+    """Make sure that this process runs on the vector tier that is asked for, if one is."""
+    try:
+        tier = tf.build_info()["tier"]
+    except tf.UsageError as error:
+        raise Unsupported(str(error).splitlines()[0]) from error
+    wanted = request.get("tier", tier)
+    if tier != wanted:
+        raise RuntimeError(f"asked for tier {wanted}, runs on {tier}")

@@ -9,10 +9,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
+import bits_of_cubes
 import cubes
 import numpy as np
-from opened import opened
-from python_runner import Model, Request, Unsupported, checksum, serve
+from opened import opened, right_tier
+from python_runner import Model, Request, checksum, serve
 
 import tachyfits as tf
 
@@ -55,13 +56,7 @@ def spectrum(request: Request) -> dict[str, Any]:
 
 def bits(request: Request) -> dict[str, Any]:
     """Give every result as the text of its bits: of the whole image, per plane, pixel, row."""
-    try:
-        tier = tf.build_info()["tier"]
-    except tf.UsageError as error:
-        raise Unsupported(str(error).splitlines()[0]) from error
-    wanted = request.get("tier", tier)
-    if tier != wanted:
-        raise RuntimeError(f"asked for tier {wanted}, runs on {tier}")
+    right_tier(request)
     threads = request["threads"]
     with opened(request) as file:
         image = file[0]
@@ -117,6 +112,7 @@ MODELS = {
     "spectrum": Model(spectrum),
     "bits": Model(bits),
     **cubes.MODELS,
+    **bits_of_cubes.MODELS,
 }
 
 if __name__ == "__main__":

@@ -1,0 +1,41 @@
+"""The bits of what is written and computed from a cube: a hash of every file and every answer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from opened import opened, right_tier
+from python_runner import Model, Request
+
+#: How an image is computed, to be written.
+IMAGES: dict[str, Callable[[Any], Any]] = {
+    "copy": lambda cube: cube,
+    "hanning_x": lambda cube: cube.smooth("hanning", axis="x"),
+    "hanning_y": lambda cube: cube.smooth("hanning", axis="y", edge="pair", blanks="zero"),
+    "hanning_z": lambda cube: cube.smooth("hanning", axis="z", edge="keep", blanks="propagate"),
+    "gaussian_z": lambda cube: cube.smooth("gaussian", 5.5, axis="z", edge="zero", fill=True),
+    "boxcar_x": lambda cube: cube.smooth("boxcar", 7, axis="x", edge="blank", every=3),
+}
+
+
+def files(cube: Any, request: Request) -> Iterator[tuple[str, str]]:
+    """Write every image; name it, and hash the whole file."""
+    path = Path(request["output"])
+    options = {name: request[name] for name in ("threads", "buffering")}
+    for name, image in IMAGES.items():
+        image(cube).write(path, overwrite=True, checksum=True, **options)
+        yield name, hashlib.sha256(path.read_bytes()).hexdigest()
+    path.unlink()
+
+
+def bits(request: Request) -> dict[str, str]:
+    """Do all of it."""
+    right_tier(request)
+    with opened(request) as file:
+        return dict(files(file[0], request))
+
+
+MODELS = {"cube-bits": Model(bits)}
