@@ -31,6 +31,7 @@ mod spectral;
 mod stats;
 mod stencil;
 mod sum;
+mod transpose;
 
 pub use checksum::{OnesComplement, add_words, encode_checksum};
 pub use compensated::Compensated;
@@ -48,6 +49,7 @@ pub use spectral::SpectralSum;
 pub use stats::{Extremum, Stats};
 pub use stencil::{Blanks, Stencil, smooth_rows_f32, smooth_rows_f64};
 pub use sum::Sum;
+pub use transpose::transpose;
 
 /// Pixels that a kernel decodes at a time. It fixes the order of every floating-point sum.
 pub const LANES: usize = 16;

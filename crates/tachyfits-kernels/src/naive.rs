@@ -10,12 +10,14 @@ mod elementwise;
 mod encode;
 mod rows;
 mod stencil;
+mod transpose;
 
 pub use checksum::ones_complement;
 pub use elementwise::{binary, select, unary};
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use rows::{Extrema, Moments, extrema_rows, moment_slab, spectral_rows, sum_rows};
 pub use stencil::smooth_rows;
+pub use transpose::transpose;
 
 use crate::{
     ByteOrder, Compensated, Encoding, Extremum, HistogramRange, LANES, LEAF_PIXELS, PixelType,

@@ -11,5 +11,6 @@ mod merge;
 mod rows;
 mod stencil;
 mod tiers;
+mod transpose;
 mod values;
 mod whole;
