@@ -24,6 +24,7 @@ pub mod isa;
 #[doc(hidden)]
 pub mod machine_code;
 pub mod naive;
+mod order;
 mod pixel;
 mod rows;
 mod source;
@@ -42,6 +43,7 @@ pub use elementwise::{
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use histogram::{Histogram, HistogramRange};
 pub use isa::{Tier, UnknownTier};
+pub use order::{CellCounts, Cells, KeyBins, Split, deviate, key_of, split, value_of_key};
 pub use pixel::{Pixel, PixelType};
 pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS};
 pub use source::{ByteOrder, Encoding, Source};

@@ -12,6 +12,7 @@ use crate::encode;
 use crate::fold::{DecodedKernel, FoldKernel};
 use crate::histogram::HistogramKernel;
 use crate::isa::{self, Tier};
+use crate::order::{CellKernel, DeviateKernel, SplitKernel};
 use crate::rows::{self, RowKernel, moments};
 use crate::source::{ByteOrder, Encoding, Source, Visitor};
 use crate::spectral::LineKernel;
@@ -118,6 +119,9 @@ pub const SUBJECTS: &[Subject] = subjects! {
     "spectral sums of rows" Flat RowKernel<'static, S, rows::spectral::SpectralStep<'static>>;
     "spectral sum of a line" Flat LineKernel<'static, S>;
     "histogram" Flat HistogramKernel<'static, S>;
+    "counting about a range" Flat SplitKernel<'static>;
+    "deviations" Flat DeviateKernel<'static>;
+    "counting in cells" Flat CellKernel<'static>;
     "decoding to f64" Flat FloatKernel<'static, S, f64>;
     "decoding to f32" Flat FloatKernel<'static, S, f32>;
 };

@@ -8,6 +8,7 @@
 mod checksum;
 mod elementwise;
 mod encode;
+mod order;
 mod rows;
 mod stencil;
 mod transpose;
@@ -15,6 +16,7 @@ mod transpose;
 pub use checksum::ones_complement;
 pub use elementwise::{binary, select, unary};
 pub use encode::{encode_f32, encode_f64, encode_native};
+pub use order::{cell_counts, deviations, key_counts, split};
 pub use rows::{Extrema, Moments, extrema_rows, moment_slab, spectral_rows, sum_rows};
 pub use stencil::smooth_rows;
 pub use transpose::transpose;

@@ -129,6 +129,9 @@ reasons! {
     HistogramRange = "histogram-range", Usage,
         "The range of a histogram is empty or not finite, or the number of bins is out of range.",
         hint "give low < high, both finite, and between 1 and 16777216 bins";
+    Percentile = "percentile", Usage,
+        "A percentile is not between 0 and 100.",
+        hint "give percentiles from 0 to 100: 50 is the median";
     Moment = "moment", Usage,
         "A moment cannot be computed with these coordinates.",
         hint "the order is 0, 1 or 2; give one finite coordinate per pixel along the axis, and a finite width";

@@ -1,7 +1,6 @@
 //! Histograms of a section or of regions. Counts are integers, so workers keep histograms of their own, which are added
 //! up at the end in any order.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use tachyfits_io::Report;
@@ -13,6 +12,7 @@ use crate::lines::LineReads;
 use crate::options::RunOptions;
 use crate::region::Region;
 use crate::section::Section;
+use crate::workers::Workers;
 
 /// Bytes of a bin in the state of a histogram: counters, edges and limits.
 const BIN_BYTES: usize = 56;
@@ -48,19 +48,15 @@ impl Image {
         let (encoding, tier, pixels) = (self.encoding(), tier()?, self.pixel_bytes());
         let options = &RunOptions { threads: workers(options.threads, bins), ..*options };
         self.check_memory(bins)?;
-        let counted: Mutex<Vec<Arc<Mutex<Histogram>>>> = Mutex::new(Vec::new());
-        let begin = || {
-            let own = Arc::new(Mutex::new(Histogram::new(range.clone())));
-            lock(&counted).push(Arc::clone(&own));
-            (own, Vec::new())
-        };
+        let counted = Workers::new();
+        let begin = || (counted.begin(Histogram::new(range.clone())), Vec::new());
         let report = self.run(
             &LineReads { lines: &*lines, pixels },
             lines.pixels(),
             options,
             begin,
             |(histogram, gathered), task, fetched| {
-                let mut histogram = lock(histogram);
+                let mut histogram = histogram.get();
                 let mut piece = 0;
                 lines.visit(task, &mut |line| {
                     let bytes = line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
@@ -71,10 +67,10 @@ impl Image {
             |_task, ()| Ok(()),
         )?;
         let mut total = Histogram::new(range.clone());
-        for own in lock(&counted).iter() {
+        counted.for_each(|own| {
             // The ranges are equal, so it is always added.
-            total.merge(&lock(own));
-        }
+            total.merge(own);
+        });
         Ok((total, report))
     }
 
@@ -93,8 +89,4 @@ fn workers(threads: usize, bins: usize) -> usize {
         0 => thread::available_parallelism().map_or(1, usize::from).min(most),
         threads => threads.min(most),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

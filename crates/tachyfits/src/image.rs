@@ -236,9 +236,24 @@ impl Image {
         work: impl Fn(&mut W, u64, &Fetched<'_>) -> Result<R, Error> + Sync,
         merge: impl FnMut(u64, R) -> Result<(), Error> + Send,
     ) -> Result<Report, Error> {
+        self.run_reading(0, tasks, pixels, options, scratch, work, merge)
+    }
+
+    /// The same with a number of reader threads where there are any; 0 is the pipeline's own choice.
+    #[expect(clippy::too_many_arguments, reason = "those of `run`, and one")]
+    pub(crate) fn run_reading<W, R: Send>(
+        &self,
+        readers: usize,
+        tasks: &dyn Tasks,
+        pixels: u64,
+        options: &RunOptions<'_>,
+        scratch: impl Fn() -> W + Sync,
+        work: impl Fn(&mut W, u64, &Fetched<'_>) -> Result<R, Error> + Sync,
+        merge: impl FnMut(u64, R) -> Result<(), Error> + Send,
+    ) -> Result<Report, Error> {
         let total = pixels.saturating_mul(self.pixel_bytes().size);
         let progress = Progress { options: *options, total };
-        let run = progress.run_options();
+        let run = tachyfits_io::RunOptions { readers, ..progress.run_options() };
         tachyfits_io::run(&*self.storage, tasks, &run, scratch, work, merge)
     }
 }

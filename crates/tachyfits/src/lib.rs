@@ -36,14 +36,17 @@ mod lines;
 mod moment;
 mod number;
 mod options;
+mod order;
 mod read;
 mod reduce;
 mod region;
 mod region_lines;
+mod robust;
 mod rows;
 mod section;
 mod smooth;
 mod statistic;
+mod workers;
 mod write;
 mod writer;
 
@@ -54,6 +57,9 @@ pub use groups::GroupParameters;
 pub use image::Image;
 pub use moment::Coordinates;
 pub use options::RunOptions;
+#[doc(hidden)]
+pub use order::OrderLimits;
+pub use order::OrderStatistic;
 pub use read::{OutputPixels, ReadAs};
 pub use reduce::Reduced;
 pub use region::{Region, RowSpan};

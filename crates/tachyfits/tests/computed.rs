@@ -30,7 +30,13 @@ fn beyond(line: &[f64], index: i64, edge: Edge) -> f64 {
             let mut at = index;
             // Mirrored at one end and the other until it is within.
             while !(0..=last).contains(&at) {
-                at = if last == 0 { 0 } else if at < 0 { -at } else { 2 * last - at };
+                at = if last == 0 {
+                    0
+                } else if at < 0 {
+                    -at
+                } else {
+                    2 * last - at
+                };
             }
             line[at as usize]
         }
@@ -138,7 +144,12 @@ fn any_smoothing(axes: usize) -> impl Strategy<Value = Smoothing> {
     let blanks = prop::sample::select(BLANKS.to_vec());
     (0..axes, weights, edge, blanks, any::<bool>(), 1u64..4).prop_map(
         |(axis, weights, edge, blanks, fill, every)| Smoothing {
-            axis, weights, edge, blanks, fill, every,
+            axis,
+            weights,
+            edge,
+            blanks,
+            fill,
+            every,
         },
     )
 }
@@ -257,9 +268,12 @@ fn a_larger_image_has_the_same_bits_for_any_threads_and_buffering() {
         let smooth = image.smooth(&smoothing).unwrap().image(0).unwrap();
         let expected = twin(&values(&image), image.axes(), &smoothing);
         let mut first: Option<Vec<u8>> = None;
-        for (threads, buffering) in
-            [(1, Buffering::Single), (2, Buffering::Single), (3, Buffering::Double), (7, Buffering::Auto)]
-        {
+        for (threads, buffering) in [
+            (1, Buffering::Single),
+            (2, Buffering::Single),
+            (3, Buffering::Double),
+            (7, Buffering::Auto),
+        ] {
             let path = directory.path().join(format!("{axis}-{threads}.fits"));
             let run = RunOptions { threads, buffering, ..RunOptions::default() };
             let options = WriteOptions { checksum: true, ..WriteOptions::default() };

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use common::{fits, image};
 use tachyfits::{
-    AxisRange, Coordinates, Error, ErrorKind, FitsFile, Image, NewPixels, OpenOptions, OutputPixels,
-    PixelType, ReadAs, Reason, Refusal, Region, RunOptions, Smoothing, Statistic, WriteOptions,
-    error_codes,
+    AxisRange, Coordinates, Error, ErrorKind, FitsFile, Image, NewPixels, OpenOptions,
+    OrderStatistic, OutputPixels, PixelType, ReadAs, Reason, Refusal, Region, RunOptions,
+    Smoothing, Statistic, WriteOptions, error_codes,
 };
 
 /// The variable by which this program tells itself that it was started with an unknown tier.
@@ -80,6 +80,11 @@ fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
         Reason::HistogramRange => {
             let error = image.histogram((2.0, 1.0), 5, &whole, None, &options()).unwrap_err();
             (error, "low < high", "5 bins from 2 to 1")
+        }
+        Reason::Percentile => {
+            let statistics = [OrderStatistic::Percentile(101.0)];
+            let error = image.order(&statistics, &[0], &whole, None, &options()).unwrap_err();
+            (error, "from 0 to 100", "101")
         }
         Reason::Moment => {
             let coordinates = Coordinates { values: &[1.0, 2.0, 3.0, f64::NAN], width: 1.0 };

@@ -8,6 +8,7 @@ mod decode;
 mod elementwise;
 mod encode;
 mod merge;
+mod order;
 mod rows;
 mod stencil;
 mod tiers;

@@ -4,8 +4,10 @@
 mod common;
 mod large;
 mod model;
+mod order;
 mod picture;
 mod pixels;
 mod reductions;
 mod regions;
+mod robust;
 mod spectra;

@@ -1,0 +1,352 @@
+//! Order statistics: the loops that say how many values lie below, within and above a range, that keep those within it,
+//! and that count values in bins of their order.
+//!
+//! All of them take values that are decoded already, a leaf of them at a time, so that each is compiled once per tier
+//! and not once for every source. NaN says undefined everywhere. Zeros are one value: -0.0 counts as 0.0, which makes
+//! the order of values and the order of keys the same.
+
+use std::ops::AddAssign;
+
+use crate::isa::{self, Kernel, Tier};
+
+/// Values that are compared before it is asked whether one of them is to be kept: few enough that where one in a
+/// thousand is kept most blocks have none.
+const BLOCK: usize = 64;
+
+/// Values whose slots are computed at a time, before they are counted.
+const SLOTS: usize = 256;
+
+/// How many values lie where about a range `low..=high`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Below `low`.
+    pub below: u64,
+    /// Equal to `low`.
+    pub at_low: u64,
+    /// Between the two.
+    pub between: u64,
+    /// Equal to `high`; none where that is `low`.
+    pub at_high: u64,
+    /// Above `high`.
+    pub above: u64,
+}
+
+impl Split {
+    /// Values that are defined.
+    pub fn count(&self) -> u64 {
+        self.below + self.at_low + self.between + self.at_high + self.above
+    }
+}
+
+impl AddAssign for Split {
+    fn add_assign(&mut self, other: Split) {
+        self.below += other.below;
+        self.at_low += other.at_low;
+        self.between += other.between;
+        self.at_high += other.at_high;
+        self.above += other.above;
+    }
+}
+
+/// Counts the values about a range, and appends those between its ends to `kept` where there is one. `low <= high`.
+///
+/// ```
+/// use tachyfits_kernels::{Split, Tier, split};
+/// let mut kept = Vec::new();
+/// let counts = split(&[3.0, 1.0, f64::NAN, 2.0, 5.0], (1.0, 4.0), Tier::SCALAR, Some(&mut kept));
+/// assert_eq!(counts, Split { at_low: 1, between: 2, above: 1, ..Split::default() });
+/// assert_eq!(kept, [3.0, 2.0]);
+/// ```
+pub fn split(
+    values: &[f64],
+    (low, high): (f64, f64),
+    tier: Tier,
+    kept: Option<&mut Vec<f64>>,
+) -> Split {
+    isa::dispatch(tier, SplitKernel { values, low, high, kept })
+}
+
+pub(crate) struct SplitKernel<'a> {
+    values: &'a [f64],
+    low: f64,
+    high: f64,
+    kept: Option<&'a mut Vec<f64>>,
+}
+
+/// How many of a block are below, up to, ... : each comparison is counted for itself, which vectors do best.
+#[derive(Clone, Copy, Default)]
+struct Compared {
+    below_low: u64,
+    to_low: u64,
+    below_high: u64,
+    to_high: u64,
+    defined: u64,
+}
+
+impl Compared {
+    #[inline(always)]
+    fn new(block: &[f64], low: f64, high: f64) -> Compared {
+        let mut found = Compared::default();
+        for &x in block {
+            found.below_low += u64::from(x < low);
+            found.to_low += u64::from(x <= low);
+            found.below_high += u64::from(x < high);
+            found.to_high += u64::from(x <= high);
+            found.defined += u64::from(!x.is_nan());
+        }
+        found
+    }
+
+    /// Of values strictly between the ends; `to_low` is more than `below_high` where these are one.
+    #[inline(always)]
+    fn between(&self) -> u64 {
+        self.below_high.saturating_sub(self.to_low)
+    }
+
+    #[inline(always)]
+    fn split(&self) -> Split {
+        Split {
+            below: self.below_low,
+            at_low: self.to_low - self.below_low,
+            between: self.between(),
+            at_high: self.to_high - self.below_high.max(self.to_low),
+            above: self.defined - self.to_high,
+        }
+    }
+}
+
+impl Kernel for SplitKernel<'_> {
+    type Output = Split;
+
+    #[inline(always)]
+    fn run(self) -> Split {
+        let SplitKernel { values, low, high, mut kept } = self;
+        let mut total = Split::default();
+        for block in values.chunks(BLOCK) {
+            let compared = Compared::new(block, low, high);
+            total += compared.split();
+            if let Some(kept) = &mut kept
+                && compared.between() > 0
+            {
+                keep(block, low, high, kept);
+            }
+        }
+        total
+    }
+}
+
+/// Appends the values of a block that lie between the ends, without a branch for each.
+#[inline(always)]
+fn keep(block: &[f64], low: f64, high: f64, kept: &mut Vec<f64>) {
+    let mut found = [0.0; BLOCK];
+    let mut count = 0;
+    for &x in block {
+        found[count % BLOCK] = x + 0.0;
+        count += usize::from((x > low) & (x < high));
+    }
+    kept.extend_from_slice(&found[..count]);
+}
+
+/// Puts |value - center| in the place of each value; NaN stays.
+pub fn deviate(values: &mut [f64], center: f64, tier: Tier) {
+    isa::dispatch(tier, DeviateKernel { values, center });
+}
+
+pub(crate) struct DeviateKernel<'a> {
+    values: &'a mut [f64],
+    center: f64,
+}
+
+impl Kernel for DeviateKernel<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for at in 0..self.values.len() {
+            self.values[at] = (self.values[at] - self.center).abs();
+        }
+    }
+}
+
+const SIGN: u64 = 1 << 63;
+
+/// The place of a value in the order of all: keys compare as the values do. Those of NaN lie outside those of the
+/// infinities.
+///
+/// ```
+/// use tachyfits_kernels::{key_of, value_of_key};
+/// assert!(key_of(-2.0) < key_of(-1.0) && key_of(-0.0) == key_of(0.0));
+/// assert_eq!(value_of_key(key_of(-2.5)), -2.5);
+/// ```
+#[inline(always)]
+pub fn key_of(value: f64) -> u64 {
+    // Bits of positive numbers ascend, those of negative ones descend. Adding 0.0 makes one zero of both.
+    let bits = (value + 0.0).to_bits();
+    let negative = ((bits as i64) >> 63) as u64;
+    bits ^ (negative | SIGN)
+}
+
+/// The value that has a key.
+pub fn value_of_key(key: u64) -> f64 {
+    f64::from_bits(if key & SIGN != 0 { key ^ SIGN } else { !key })
+}
+
+/// Bins of equal numbers of keys: a bin is `2^shift` keys wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyBins {
+    /// The first key.
+    pub first: u64,
+    /// Width of a bin, as a power of two; at most 63.
+    pub shift: u32,
+    /// How many; below 2^32 - 2.
+    pub bins: usize,
+}
+
+impl KeyBins {
+    /// At most `most` bins, at least 2, that cover the keys `first..=last`.
+    pub fn covering(first: u64, last: u64, most: usize) -> KeyBins {
+        let shift = (0..64).find(|&shift| (last - first) >> shift < most as u64).unwrap_or(63);
+        KeyBins { first, shift, bins: ((last - first) >> shift) as usize + 1 }
+    }
+
+    /// The slot of a key: 0 below the bins, from 1 on in them, `bins + 1` above.
+    #[inline(always)]
+    fn slot(&self, key: u64) -> u64 {
+        let place = (key.wrapping_sub(self.first) >> self.shift).min(self.bins as u64) + 1;
+        if key < self.first { 0 } else { place }
+    }
+
+    /// Counts values: `counts` has a slot for those below, one for each bin, one for those above, and one for NaN.
+    ///
+    /// ```
+    /// use tachyfits_kernels::{KeyBins, Tier, key_of};
+    /// let bins = KeyBins::covering(key_of(1.0), key_of(2.0), 2);
+    /// let mut counts = [0; 5];
+    /// bins.count(&[0.5, 1.0, 1.2, 2.0, 9.0, f64::NAN], Tier::SCALAR, &mut counts);
+    /// assert_eq!((bins.bins, counts), (2, [1, 2, 1, 1, 1]));
+    /// ```
+    pub fn count(&self, values: &[f64], tier: Tier, counts: &mut [u64]) {
+        assert_eq!(counts.len(), self.bins + 3, "a slot per bin, and three");
+        isa::dispatch(tier, KeyKernel { values, bins: *self, counts });
+    }
+}
+
+struct KeyKernel<'a> {
+    values: &'a [f64],
+    bins: KeyBins,
+    counts: &'a mut [u64],
+}
+
+impl Kernel for KeyKernel<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let nan = self.bins.bins as u64 + 2;
+        let mut slots = [0u32; SLOTS];
+        for piece in self.values.chunks(SLOTS) {
+            let slots = &mut slots[..piece.len()];
+            for at in 0..piece.len() {
+                let x = piece[at];
+                let slot = self.bins.slot(key_of(x));
+                slots[at] = if x.is_nan() { nan } else { slot } as u32;
+            }
+            for &slot in &*slots {
+                self.counts[slot as usize] += 1;
+            }
+        }
+    }
+}
+
+/// Cells of equal width whose middles are `low`, `low + 1 / density`, ...: what lies beyond the ends is counted in the
+/// first and the last cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cells {
+    /// The middle of the first cell.
+    pub low: f64,
+    /// Cells per unit of value.
+    pub density: f64,
+    /// How many; at least 1, at most 2^24.
+    pub cells: usize,
+}
+
+/// Counters of a cell, so that neighbouring pixels of one cell do not wait for each other's store.
+const COLUMNS: usize = 2;
+
+/// The counts of [`Cells`].
+#[derive(Clone, Debug, Default)]
+pub struct CellCounts {
+    /// One more than there are cells: that of NaN.
+    slots: Vec<[u64; COLUMNS]>,
+}
+
+impl CellCounts {
+    /// Empties the counters and makes as many as there are cells.
+    pub fn reset(&mut self, cells: usize) {
+        self.slots.clear();
+        self.slots.resize(cells + 1, [0; COLUMNS]);
+    }
+
+    /// Counts values; `reset` has made counters for the cells.
+    ///
+    /// ```
+    /// use tachyfits_kernels::{CellCounts, Cells, Tier};
+    /// let mut counts = CellCounts::default();
+    /// counts.reset(3);
+    /// let cells = Cells { low: 0.0, density: 1.0, cells: 3 };
+    /// counts.count(&[-7.0, 0.4, 0.6, 1.0, f64::NAN], &cells, Tier::SCALAR);
+    /// assert_eq!(counts.cells().collect::<Vec<_>>(), [2, 2, 0]);
+    /// ```
+    pub fn count(&mut self, values: &[f64], cells: &Cells, tier: Tier) {
+        assert_eq!(self.slots.len(), cells.cells + 1, "a counter per cell, and one");
+        isa::dispatch(tier, CellKernel { values, cells: *cells, slots: &mut self.slots });
+    }
+
+    /// Adds the counts of another over the same cells.
+    pub fn merge(&mut self, other: &CellCounts) {
+        assert_eq!(self.slots.len(), other.slots.len(), "the same cells");
+        for (slot, more) in self.slots.iter_mut().zip(&other.slots) {
+            slot[0] += more.iter().sum::<u64>();
+        }
+    }
+
+    /// The count of each cell.
+    pub fn cells(&self) -> impl DoubleEndedIterator<Item = u64> + ExactSizeIterator {
+        let cells = self.slots.len().saturating_sub(1);
+        self.slots[..cells].iter().map(|slot| slot.iter().sum())
+    }
+}
+
+pub(crate) struct CellKernel<'a> {
+    values: &'a [f64],
+    cells: Cells,
+    slots: &'a mut [[u64; COLUMNS]],
+}
+
+impl Kernel for CellKernel<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        // Adding 2^52 rounds to the nearest integer, ties to even, and leaves it in the low bits of the number.
+        const MAGIC: f64 = (1u64 << 52) as f64;
+        let Cells { low, density, cells } = self.cells;
+        let last = (cells - 1) as f64;
+        let mut slots = [0u32; SLOTS];
+        for piece in self.values.chunks(SLOTS) {
+            let slots = &mut slots[..piece.len()];
+            for at in 0..piece.len() {
+                let x = piece[at];
+                let place = (x - low) * density;
+                // Comparisons with NaN are false: infinity times 0 goes to the first cell.
+                let place = if place > 0.0 { place } else { 0.0 };
+                let place = if place < last { place } else { last };
+                let slot = (place + MAGIC).to_bits() as u32;
+                slots[at] = if x.is_nan() { cells as u32 } else { slot };
+            }
+            for (index, &slot) in slots.iter().enumerate() {
+                self.slots[slot as usize][index % COLUMNS] += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Order statistics against their twins, and keys against the order of values.
+
+use crate::content::{all_bits, contents, tiers};
+use proptest::prelude::*;
+use tachyfits_kernels::{
+    CellCounts, Cells, Encoding, KeyBins, PixelType, deviate, key_of, naive, split, value_of_key,
+};
+
+/// A bound that is a value, or lies among them, or is an infinity.
+fn bound(values: &[f64], choice: u64) -> f64 {
+    let any = values.get(choice as usize % values.len().max(1)).copied();
+    let among = any.filter(|x| !x.is_nan()).unwrap_or(0.0);
+    match choice >> 32 & 7 {
+        0 => f64::NEG_INFINITY,
+        1 => f64::INFINITY,
+        2 => among * 1.001,
+        _ => among,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn order_loops_give_what_their_twins_give(
+        content in contents(1),
+        choices in any::<[u64; 2]>(),
+        most in 2..5000usize,
+    ) {
+        for pixel in [PixelType::F64, PixelType::F32, PixelType::I16] {
+            let encoding = Encoding::plain(pixel);
+            let values = naive::decode_f64(&content.bytes(&encoding), &encoding);
+            let ends = choices.map(|choice| bound(&values, choice));
+            let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+            let (counts, kept) = naive::split(&values, (low, high));
+            let bins = KeyBins::covering(key_of(low), key_of(high), most);
+            prop_assert!(bins.bins <= most);
+            let in_bins = naive::key_counts(&values, &bins);
+            let density = if high > low { most as f64 / (high - low) } else { 1.0 };
+            let cells = Cells { low, density, cells: most };
+            let in_cells = naive::cell_counts(&values, &cells);
+            for tier in tiers() {
+                let mut found = vec![-1.0];
+                prop_assert_eq!(split(&values, (low, high), tier, Some(&mut found)), counts);
+                prop_assert_eq!(all_bits(&found[1..]), all_bits(&kept));
+                prop_assert_eq!(split(&values, (low, high), tier, None), counts);
+                let mut counted = vec![0; bins.bins + 3];
+                bins.count(&values, tier, &mut counted);
+                prop_assert_eq!(&counted, &in_bins);
+                let mut counter = CellCounts::default();
+                counter.reset(most);
+                counter.count(&values, &cells, tier);
+                prop_assert_eq!(counter.cells().collect::<Vec<_>>(), in_cells.clone());
+                let mut away = values.clone();
+                deviate(&mut away, low, tier);
+                prop_assert_eq!(all_bits(&away), all_bits(&naive::deviations(&values, low)));
+            }
+        }
+    }
+
+    #[test]
+    fn keys_have_the_order_of_values(bits in any::<[u64; 2]>()) {
+        let [a, b] = bits.map(f64::from_bits);
+        if a.is_nan() || b.is_nan() {
+            return Ok(());
+        }
+        prop_assert_eq!(a.partial_cmp(&b), Some(key_of(a).cmp(&key_of(b))));
+        prop_assert_eq!(value_of_key(key_of(a)).to_bits(), (a + 0.0).to_bits());
+    }
+}
+
+#[test]
+fn keys_of_nan_lie_beyond_those_of_the_infinities() {
+    assert_eq!(key_of(-0.0), key_of(0.0));
+    assert!(key_of(f64::NAN.copysign(1.0)) > key_of(f64::INFINITY));
+    assert!(key_of(f64::NAN.copysign(-1.0)) < key_of(f64::NEG_INFINITY));
+}
+
+#[test]
+fn merged_cells_are_those_of_all_values() {
+    let cells = Cells { low: 0.0, density: 1.0, cells: 4 };
+    let count = |values: &[f64]| {
+        let mut counts = CellCounts::default();
+        counts.reset(4);
+        counts.count(values, &cells, tiers()[0]);
+        counts
+    };
+    let mut both = count(&[0.0, 1.0, 1.0]);
+    both.merge(&count(&[1.0, 3.0]));
+    assert_eq!(both.cells().collect::<Vec<_>>(), [1, 3, 0, 1]);
+}

@@ -1,0 +1,222 @@
+//! Order statistics: exact medians, median absolute deviations and percentiles, of everything, of regions, and along any
+//! axes, in bounded memory.
+//!
+//! Two roads: where an output has few pixels they are gathered in memory (`tiles`); where it has many they are gone over
+//! again and again until the value is found (`stream`), which after a sample is usually once. Zeros are one value, 0.0.
+
+mod passes;
+mod rank;
+mod sample;
+mod stream;
+mod tiles;
+
+use tachyfits_io::Report;
+
+pub(crate) use passes::Passes;
+pub use rank::OrderStatistic;
+use stream::Population;
+
+use crate::error::{Error, Reason};
+use crate::grid::Grid;
+use crate::image::{Image, filled, tier};
+use crate::options::RunOptions;
+use crate::reduce::Reduced;
+use crate::region::Region;
+use crate::section::{AxisRange, Section};
+use crate::statistic::Values;
+
+/// Pixels that one thread goes over faster than others are started.
+const ALONE_PIXELS: u64 = 1 << 16;
+
+/// How much order statistics keep in memory. Nothing here changes a result; tests make it small.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderLimits {
+    /// The most pixels of an output that are gathered in memory: a thread needs 8 bytes for each.
+    pub gathered: u64,
+    /// Bytes of the pixels of outputs that are in memory together.
+    pub tile_bytes: u64,
+    /// The most values that a pass keeps (64 MiB); with fewer pixels there is no sample.
+    pub kept: u64,
+    /// Pixels of a sample.
+    pub sample: u64,
+    /// The most bins that a pass counts in, at least 2.
+    pub bins: usize,
+    /// The most ranges that a pass looks at, at least 1.
+    pub ranges: usize,
+}
+
+impl Default for OrderLimits {
+    fn default() -> OrderLimits {
+        OrderLimits {
+            gathered: 1 << 20,
+            tile_bytes: 128 << 20,
+            kept: 8 << 20,
+            sample: 1 << 20,
+            bins: 1 << 14,
+            ranges: 8,
+        }
+    }
+}
+
+impl Image {
+    /// Reduces axes (0 is NAXIS1) by order statistics of the physical values, NaN and BLANK ignored; exact, in bounded
+    /// memory. Axes, sections, regions and the shape of the result are as of [`Image::reduce`]. Where nothing is good, all
+    /// are NaN.
+    ///
+    /// ```
+    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
+    /// #     "NAXIS   =                    2", "NAXIS1  =                    3", "NAXIS2  =                    2", "END"];
+    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// # bytes.resize(2880, b' ');
+    /// # bytes.extend([1, 2, 3, 4, 5, 60]);
+    /// # bytes.resize(5760, 0);
+    /// use tachyfits::{FitsFile, OpenOptions, OrderStatistic, RunOptions, Values};
+    /// // 3 by 2 pixels: 1 2 3 and 4 5 60.
+    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let statistics = [OrderStatistic::Median, OrderStatistic::Percentile(75.0)];
+    /// let (reduced, _) =
+    ///     image.order(&statistics, &[0], &image.whole(), None, &RunOptions::default())?;
+    /// assert_eq!(reduced.axes, [2]);
+    /// assert_eq!(reduced.values[0], Values::Floats(vec![2.0, 5.0]));
+    /// assert_eq!(reduced.values[1], Values::Floats(vec![2.5, 32.5]));
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Reason::Percentile`]; otherwise as [`Image::reduce`].
+    pub fn order(
+        &self,
+        statistics: &[OrderStatistic],
+        axes: &[usize],
+        section: &Section,
+        regions: Option<&[Region]>,
+        options: &RunOptions<'_>,
+    ) -> Result<(Reduced, Report), Error> {
+        self.order_within(statistics, axes, section, regions, &OrderLimits::default(), options)
+    }
+
+    /// The same with other limits.
+    ///
+    /// # Errors
+    /// As [`Image::order`].
+    #[doc(hidden)]
+    pub fn order_within(
+        &self,
+        statistics: &[OrderStatistic],
+        axes: &[usize],
+        section: &Section,
+        regions: Option<&[Region]>,
+        limits: &OrderLimits,
+        options: &RunOptions<'_>,
+    ) -> Result<(Reduced, Report), Error> {
+        self.check_statistics(statistics)?;
+        let reduced = self.reduced_axes(axes)?;
+        self.check_section(section)?;
+        let grid = Grid::new(self.axes(), section, &reduced);
+        let plan = Plan { image: self, section, reduced: &reduced, regions, limits: *limits };
+        let outputs = grid.outputs.saturating_mul(regions.map_or(1, |all| all.len() as u64));
+        let mut results = plan.room(statistics.len(), outputs)?;
+        let total = section.pixels().saturating_mul(self.pixel_bytes().size);
+        let mut passes = Passes::new(options, total);
+        if regions.is_none() {
+            self.check_present(grid.last_pixel())?;
+        }
+        if grid.reduced == 0 && regions.is_none() {
+            let nothing = outputs as usize;
+            results.iter_mut().for_each(|values| values.resize(nothing, f64::NAN));
+        } else if outputs > 0 && regions.is_none() && grid.reduced <= limits.gathered {
+            let all = &mut results[..];
+            tiles::push_outputs(self, &grid, tier()?, limits, statistics, &mut passes, all)?;
+        } else if outputs > 0 {
+            plan.stream(statistics, &mut passes, &mut results)?;
+        }
+        let mut axes: Vec<u64> = plan.kept().map(|range| range.count).collect();
+        axes.extend(regions.map(|regions| regions.len() as u64));
+        let values = results.into_iter().map(Values::Floats).collect();
+        Ok((Reduced { axes, values }, passes.finish()))
+    }
+
+    fn check_statistics(&self, statistics: &[OrderStatistic]) -> Result<(), Error> {
+        for statistic in statistics {
+            if let OrderStatistic::Percentile(percent) = statistic
+                && !(0.0..=100.0).contains(percent)
+            {
+                let found = percent.to_string();
+                return Err(self.refused(Reason::Percentile, "a percentile from 0 to 100", found));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Order statistics that are asked for.
+struct Plan<'a> {
+    image: &'a Image,
+    section: &'a Section,
+    reduced: &'a [bool],
+    regions: Option<&'a [Region]>,
+    limits: OrderLimits,
+}
+
+impl Plan<'_> {
+    /// Empty results with room for all outputs.
+    fn room(&self, statistics: usize, outputs: u64) -> Result<Vec<Vec<f64>>, Error> {
+        let empty = || {
+            let mut values = filled(outputs, f64::NAN, "the result")?;
+            values.clear();
+            Ok(values)
+        };
+        let results: Result<_, Error> = (0..statistics).map(|_| empty()).collect();
+        results.map_err(|error| self.image.place(error))
+    }
+
+    /// The ranges of the axes that are kept.
+    fn kept(&self) -> impl Iterator<Item = AxisRange> {
+        let ranges = self.section.ranges().iter().zip(self.reduced);
+        ranges.filter(|(_, reduced)| !**reduced).map(|(range, _)| *range)
+    }
+
+    /// Output by output, region by region, each on its own.
+    fn stream(
+        &self,
+        statistics: &[OrderStatistic],
+        passes: &mut Passes<'_>,
+        results: &mut [Vec<f64>],
+    ) -> Result<(), Error> {
+        let regions = match self.regions {
+            None => vec![None],
+            Some(regions) => regions.chunks(1).map(Some).collect(),
+        };
+        let tier = tier()?;
+        let outputs: u64 = self.kept().map(|range| range.count).product();
+        let all = vec![true; self.reduced.len()];
+        let mut values = Vec::new();
+        for region in regions {
+            // Refused where regions need axes that are kept.
+            self.image.lines(self.section, self.reduced, region, false)?;
+            for output in 0..outputs {
+                let section = self.image.section(&part(self.section, self.reduced, output))?;
+                let lines = self.image.lines(&section, &all, region, false)?;
+                let alone = lines.pixels() <= ALONE_PIXELS;
+                passes.alone(alone);
+                let mut population = Population::new(self.image, &*lines, tier, self.limits);
+                values.clear();
+                population.push(statistics, passes, &mut values)?;
+                results.iter_mut().zip(&values).for_each(|(all, &value)| all.push(value));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ranges of one output of a section of which some axes are reduced.
+pub(crate) fn part(section: &Section, reduced: &[bool], mut output: u64) -> Vec<AxisRange> {
+    let mut ranges = section.ranges().to_vec();
+    for (range, _) in ranges.iter_mut().zip(reduced).filter(|(_, reduced)| !**reduced) {
+        let step = (output % range.count) as i64;
+        output /= range.count;
+        let first = range.first.wrapping_add_signed(range.step * step);
+        *range = AxisRange { first, count: 1, step: 1 };
+    }
+    ranges
+}

@@ -1,0 +1,194 @@
+//! Order statistics as ranks: which of the sorted values they are made of, and what is made of these. And the selection
+//! of ranks among values in memory.
+
+use tachyfits_kernels::{Tier, deviate, key_of, split, value_of_key};
+
+/// A statistic of the sorted values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OrderStatistic {
+    /// The middle value, or the mean of the two in the middle.
+    Median,
+    /// The median of the distances to the median, not scaled; NaN where the median is infinite.
+    Mad,
+    /// Between the smallest (0) and the largest value (100), linearly interpolated between neighbours: NumPy's default.
+    Percentile(f64),
+}
+
+impl OrderStatistic {
+    /// The ranks, from 0, of the two neighbours that it is made of, among `count` values, at least one.
+    pub(crate) fn ranks(self, count: u64) -> [u64; 2] {
+        match self {
+            OrderStatistic::Median | OrderStatistic::Mad => [(count - 1) / 2, count / 2],
+            OrderStatistic::Percentile(_) => {
+                let before = self.place(count).floor() as u64;
+                [before.min(count - 1), (before + 1).min(count - 1)]
+            }
+        }
+    }
+
+    /// About which fraction of the values lie below it.
+    pub(crate) fn fraction(self) -> f64 {
+        match self {
+            OrderStatistic::Percentile(percent) => percent / 100.0,
+            OrderStatistic::Median | OrderStatistic::Mad => 0.5,
+        }
+    }
+
+    /// A rank with a fraction.
+    fn place(self, count: u64) -> f64 {
+        (count - 1) as f64 * self.fraction()
+    }
+
+    /// What is made of the two neighbours.
+    pub(crate) fn value(self, count: u64, [low, high]: [f64; 2]) -> f64 {
+        match self {
+            OrderStatistic::Median | OrderStatistic::Mad => mean(low, high),
+            OrderStatistic::Percentile(_) => {
+                let place = self.place(count);
+                interpolate(low, high, place - place.floor())
+            }
+        }
+    }
+}
+
+/// The mean of two numbers, also where their sum overflows.
+fn mean(low: f64, high: f64) -> f64 {
+    let sum = low + high;
+    if sum.is_infinite() { low / 2.0 + high / 2.0 } else { sum / 2.0 }
+}
+
+/// Linear interpolation from the nearer end, as NumPy does it, so that both give the same bits; but between equal
+/// infinities, and from an infinity to a number, it gives the infinity.
+fn interpolate(low: f64, high: f64, fraction: f64) -> f64 {
+    let step = high - low;
+    if fraction == 0.0 || low == high {
+        low
+    } else if !step.is_finite() {
+        low * (1.0 - fraction) + high * fraction
+    } else if fraction < 0.5 {
+        low + step * fraction
+    } else {
+        high - step * (1.0 - fraction)
+    }
+}
+
+/// Values that are fewer are selected among right away: a sample does not pay.
+const LEAST_SAMPLED: usize = 512;
+
+/// Buffers of [`Selection::push`], kept from one set of values to the next.
+#[derive(Default)]
+pub(crate) struct Selection {
+    kept: Vec<f64>,
+    keys: Vec<u64>,
+}
+
+impl Selection {
+    /// Appends the value of each statistic to `results`, NaN where no value is defined. Changes the values.
+    pub(crate) fn push(
+        &mut self,
+        values: &mut [f64],
+        statistics: &[OrderStatistic],
+        tier: Tier,
+        results: &mut Vec<f64>,
+    ) {
+        let count = values.iter().filter(|x| !x.is_nan()).count() as u64;
+        let first = results.len();
+        let mut deviations = false;
+        for &statistic in statistics {
+            let found = match statistic {
+                OrderStatistic::Mad if count > 0 => {
+                    deviations = true;
+                    f64::NAN
+                }
+                statistic if count > 0 => self.statistic(values, count, statistic, tier),
+                _ => f64::NAN,
+            };
+            results.push(found);
+        }
+        if deviations {
+            let median = self.statistic(values, count, OrderStatistic::Median, tier);
+            let mut found = f64::NAN;
+            if median.is_finite() {
+                deviate(values, median, tier);
+                found = self.statistic(values, count, OrderStatistic::Mad, tier);
+            }
+            for (statistic, result) in statistics.iter().zip(&mut results[first..]) {
+                if *statistic == OrderStatistic::Mad {
+                    *result = found;
+                }
+            }
+        }
+    }
+
+    fn statistic(
+        &mut self,
+        values: &[f64],
+        count: u64,
+        statistic: OrderStatistic,
+        tier: Tier,
+    ) -> f64 {
+        let ranks = statistic.ranks(count).map(|rank| rank as usize);
+        if values.len() >= LEAST_SAMPLED
+            && let Some(ends) = self.near(values, statistic.fraction(), ranks, tier)
+        {
+            return statistic.value(count, ends);
+        }
+        self.kept.clear();
+        self.kept.extend(values.iter().filter(|x| !x.is_nan()));
+        statistic.value(count, self.select(ranks))
+    }
+
+    /// The values of two neighbouring ranks by looking only at those near to where a sample says that they are; `None`
+    /// where it misled. What the sample is does not change the result.
+    fn near(
+        &mut self,
+        values: &[f64],
+        fraction: f64,
+        ranks: [usize; 2],
+        tier: Tier,
+    ) -> Option<[f64; 2]> {
+        // Twice the power 2/3 of their number: as much work for the sample as for what it leaves.
+        let step = ((values.len() as f64).cbrt() / 2.0).max(1.0) as usize;
+        self.keys.clear();
+        let sample = values.iter().step_by(step).filter(|x| !x.is_nan());
+        self.keys.extend(sample.map(|&x| key_of(x)));
+        let most = self.keys.len().checked_sub(1)? as f64;
+        let width = 2.5 * (fraction * (1.0 - fraction) * most).sqrt() + 1.5;
+        let middle = fraction * most;
+        let (from, to) = ((middle - width).max(0.0) as usize, (middle + width).min(most) as usize);
+        let (_, &mut high, _) = self.keys.select_nth_unstable(to);
+        let (_, &mut low, _) = self.keys[..=to].select_nth_unstable(from);
+        let low = if from == 0 { f64::NEG_INFINITY } else { value_of_key(low) };
+        let high = if to as f64 == most { f64::INFINITY } else { value_of_key(high) };
+        self.kept.clear();
+        let counts = split(values, (low, high), tier, Some(&mut self.kept));
+        let begin = counts.below as usize;
+        let between = begin + counts.at_low as usize;
+        let end = between + counts.between as usize;
+        let last = end + counts.at_high as usize;
+        if ranks[0] < begin || ranks[1] >= last {
+            return None;
+        }
+        let inside =
+            ranks.map(|rank| rank.clamp(between, end.saturating_sub(1).max(between)) - between);
+        let found = if end > between { self.select(inside) } else { [low; 2] };
+        let mut ends = [0.0; 2];
+        for (at, rank) in ranks.into_iter().enumerate() {
+            ends[at] = match rank {
+                _ if rank < between => low,
+                _ if rank < end => found[at],
+                _ => high,
+            };
+        }
+        Some(ends.map(|x| x + 0.0))
+    }
+
+    /// The values of two neighbouring ranks, or of one twice, among those kept.
+    fn select(&mut self, [low, high]: [usize; 2]) -> [f64; 2] {
+        self.keys.clear();
+        self.keys.extend(self.kept.iter().map(|&x| key_of(x)));
+        let (below, &mut upper, _) = self.keys.select_nth_unstable(high);
+        let lower = if low < high { below.iter().copied().max().unwrap_or(upper) } else { upper };
+        [lower, upper].map(value_of_key)
+    }
+}

@@ -1,0 +1,133 @@
+//! A sample of a population, which tells where to look for a rank. It decides what is read how often, and never what is
+//! found.
+
+use tachyfits_kernels::{LEAF_PIXELS, Tier, deviate};
+
+use crate::lines::{Line, Lines, Stretch};
+
+/// Standard errors that a range goes to each side: it misses one time in 10 000, and then there is another pass.
+const ERRORS: f64 = 4.0;
+
+/// A few runs of pixels out of lines: some of each of a number of tasks.
+pub(crate) struct SampledLines<'a> {
+    lines: &'a dyn Lines,
+    tasks: u64,
+    /// Pixels of a task, about.
+    pixels: u64,
+}
+
+impl<'a> SampledLines<'a> {
+    /// About so many pixels, from as many places as there are tasks, or leaves in the sample.
+    pub(crate) fn new(lines: &'a dyn Lines, pixels: u64) -> SampledLines<'a> {
+        let places = (pixels * 4 / LEAF_PIXELS as u64).max(1);
+        let tasks = lines.tasks().min(places).max(1);
+        SampledLines { lines, tasks, pixels: pixels.div_ceil(tasks) }
+    }
+}
+
+/// A number without pattern that depends on `index` alone (the finishing step of SplitMix64).
+fn scattered(index: u64) -> u64 {
+    let x = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^ (x >> 31)
+}
+
+impl Lines for SampledLines<'_> {
+    fn tasks(&self) -> u64 {
+        self.tasks
+    }
+
+    fn visit(&self, task: u64, line: &mut dyn FnMut(Line)) {
+        // In u128, because the product may exceed u64.
+        let spread = u128::from(task) * u128::from(self.lines.tasks()) / u128::from(self.tasks);
+        let of = spread as u64;
+        let mut all = 0;
+        self.lines.visit(of, &mut |whole| all += whole.stretch.count);
+        let mut index = 0;
+        self.lines.visit(of, &mut |whole| {
+            let Stretch { first, count, stride } = whole.stretch;
+            index += 1;
+            if count == 0 {
+                return;
+            }
+            let share = u128::from(count) * u128::from(self.pixels) / u128::from(all.max(1));
+            let taken = (share as u64).clamp(1, count);
+            let before = scattered(task << 20 ^ index) % (count - taken + 1);
+            let first = first.wrapping_add_signed(stride * before as i64);
+            let stretch = Stretch { first, count: taken, stride };
+            line(Line { stretch, position: whole.position + before, ..whole });
+        });
+    }
+
+    fn is_sequential(&self) -> bool {
+        self.lines.is_sequential()
+    }
+
+    fn pixels(&self) -> u64 {
+        self.pixels * self.tasks
+    }
+}
+
+/// Defined values from several places, each of which is a cluster: neighbours are alike.
+#[derive(Default)]
+pub(crate) struct Sample {
+    values: Vec<f64>,
+    /// Where each cluster ends.
+    ends: Vec<usize>,
+}
+
+impl Sample {
+    /// Adds the values of a place.
+    pub(crate) fn push(&mut self, values: &[f64]) {
+        self.values.extend(values.iter().filter(|x| !x.is_nan()));
+        self.ends.push(self.values.len());
+    }
+
+    /// The same places with distances to a value.
+    pub(crate) fn deviations(&self, center: f64, tier: Tier) -> Sample {
+        let mut values = self.values.clone();
+        deviate(&mut values, center, tier);
+        Sample { values, ends: self.ends.clone() }
+    }
+
+    /// For each fraction the range that probably holds the value of which this fraction is below, and which part of all
+    /// values that range probably holds.
+    pub(crate) fn ranges(&self, fractions: &[f64]) -> Vec<((f64, f64), f64)> {
+        let mut sorted = self.values.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        fractions.iter().map(|&fraction| self.range(&sorted, fraction)).collect()
+    }
+
+    fn range(&self, sorted: &[f64], fraction: f64) -> ((f64, f64), f64) {
+        let count = sorted.len() as f64;
+        let place = (fraction * count).clamp(0.0, count - 1.0);
+        let error = ERRORS * self.error(sorted[place as usize]) * count + 2.0;
+        let (from, to) = (place - error, place + error);
+        let low = if from < 0.0 { f64::NEG_INFINITY } else { sorted[from as usize] };
+        let high = if to >= count { f64::INFINITY } else { sorted[to as usize] };
+        let part = (to.min(count) - from.max(0.0)) / count;
+        ((low + 0.0, high + 0.0), part)
+    }
+
+    /// The standard error of the fraction below a value, from how the clusters differ in it.
+    fn error(&self, value: f64) -> f64 {
+        let count = self.values.len() as f64;
+        let half = |x: &f64| f64::from(u8::from(*x < value)) + f64::from(u8::from(*x <= value));
+        let clusters = || {
+            let begins = std::iter::once(0).chain(self.ends.iter().copied());
+            begins.zip(&self.ends).map(|(begin, &end)| {
+                let cluster = &self.values[begin..end];
+                (cluster.len() as f64, cluster.iter().map(half).sum::<f64>() / 2.0)
+            })
+        };
+        let below: f64 = clusters().map(|(_, below)| below).sum();
+        let mean = below / count;
+        let squares: f64 = clusters().map(|(size, below)| (below - mean * size).powi(2)).sum();
+        squares.sqrt() / count
+    }
+
+    /// Whether there is nothing in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}

@@ -1,0 +1,419 @@
+//! Selection among any number of pixels in bounded memory.
+//!
+//! A pass counts, for a few ranges, how many pixels lie below, in and above them, and keeps those within while they are
+//! few, or else counts them in bins of their order. Each pass narrows the interval in which a rank is known to lie, so
+//! the result is exact whatever the ranges of the first pass were; a sample of the pixels makes them so good that
+//! usually one pass is enough.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tachyfits_kernels::{
+    Encoding, KeyBins, LEAF_PIXELS, Split, Tier, decode_f64, deviate, key_of, split, value_of_key,
+};
+
+use super::OrderLimits;
+use super::passes::Passes;
+use super::rank::OrderStatistic;
+use super::sample::{Sample, SampledLines};
+use crate::error::Error;
+use crate::image::Image;
+use crate::lines::{LineReads, Lines};
+use crate::workers::{Own, Workers};
+
+/// What a pass does for one range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Task {
+    /// Counts about `low..=high` and keeps what lies between.
+    Keep { low: f64, high: f64 },
+    /// Counts in bins.
+    Count(KeyBins),
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+enum Found {
+    Kept { low: f64, high: f64, counts: Split, values: Vec<f64> },
+    Counted { bins: KeyBins, counts: Vec<u64> },
+}
+
+impl Found {
+    fn new(task: Task) -> Found {
+        match task {
+            Task::Keep { low, high } => {
+                Found::Kept { low, high, counts: Split::default(), values: Vec::new() }
+            }
+            Task::Count(bins) => Found::Counted { bins, counts: vec![0; bins.bins + 3] },
+        }
+    }
+
+    /// Adds values; `kept` counts those that all workers keep, beyond `most` of which none is kept any more.
+    fn take(&mut self, pixels: &[f64], tier: Tier, kept: &AtomicU64, most: u64) {
+        match self {
+            Found::Kept { low, high, counts, values } => {
+                let room = kept.load(Ordering::Relaxed) <= most;
+                let before = values.len();
+                *counts += split(pixels, (*low, *high), tier, room.then_some(&mut *values));
+                kept.fetch_add((values.len() - before) as u64, Ordering::Relaxed);
+            }
+            Found::Counted { bins, counts } => bins.count(pixels, tier, counts),
+        }
+    }
+
+    fn merge(&mut self, other: Found) {
+        match (self, other) {
+            (Found::Kept { counts, values, .. }, Found::Kept { counts: more, values: new, .. }) => {
+                *counts += more;
+                // The first worker's values need not be copied.
+                if values.is_empty() { *values = new } else { values.extend_from_slice(&new) }
+            }
+            (Found::Counted { counts, .. }, Found::Counted { counts: more, .. }) => {
+                counts.iter_mut().zip(&more).for_each(|(count, more)| *count += more);
+            }
+            _ => unreachable!("workers do the same tasks"),
+        }
+    }
+
+    /// Defined pixels in all.
+    fn count(&self) -> u64 {
+        match self {
+            Found::Kept { counts, .. } => counts.count(),
+            Found::Counted { counts, .. } => counts[..counts.len() - 1].iter().sum(),
+        }
+    }
+
+    /// The order of all keys in pieces, each with the number of its pixels, up to the piece that has a rank.
+    fn piece(&self, rank: u64) -> Piece {
+        let mut pieces = Pieces { first: 0, below: 0, rank };
+        match self {
+            Found::Kept { low, high, counts, .. } => {
+                let (low, high) = (key_of(*low), key_of(*high));
+                pieces
+                    .next(low - 1, counts.below)
+                    .or_else(|| pieces.next(low, counts.at_low))
+                    .or_else(|| pieces.next(high.max(low + 1) - 1, counts.between))
+                    .or_else(|| pieces.next(high.max(low), counts.at_high))
+                    .unwrap_or_else(|| pieces.rest(counts.above))
+            }
+            Found::Counted { bins, counts } => {
+                // In u128, because the end of the last bin may lie beyond the last key.
+                let last = |bin: usize| {
+                    let end = u128::from(bins.first) + ((bin as u128 + 1) << bins.shift);
+                    u64::try_from(end - 1).unwrap_or(u64::MAX)
+                };
+                pieces
+                    .next(bins.first - 1, counts[0])
+                    .or_else(|| {
+                        let mut inside = (0..bins.bins).map(|bin| (last(bin), counts[bin + 1]));
+                        inside.find_map(|(last, count)| pieces.next(last, count))
+                    })
+                    .unwrap_or_else(|| pieces.rest(counts[bins.bins + 1]))
+            }
+        }
+    }
+}
+
+/// Keys `first..=last`, with the number of pixels below them and up to their end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Piece {
+    first: u64,
+    last: u64,
+    below: u64,
+    end: u64,
+}
+
+/// Goes along the pieces of an order.
+struct Pieces {
+    first: u64,
+    below: u64,
+    rank: u64,
+}
+
+impl Pieces {
+    /// The next piece, if it has the rank.
+    fn next(&mut self, last: u64, count: u64) -> Option<Piece> {
+        let piece = Piece { first: self.first, last, below: self.below, end: self.below + count };
+        (self.first, self.below) = (last.saturating_add(1), piece.end);
+        (self.rank < piece.end).then_some(piece)
+    }
+
+    fn rest(&self, count: u64) -> Piece {
+        Piece { first: self.first, last: u64::MAX, below: self.below, end: self.below + count }
+    }
+}
+
+/// What is known of a rank: that it lies within these keys.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    rank: u64,
+    within: Piece,
+}
+
+impl Open {
+    fn new(rank: u64, count: u64) -> Open {
+        let (first, last) = (key_of(f64::NEG_INFINITY), key_of(f64::INFINITY));
+        Open { rank, within: Piece { first, last, below: 0, end: count } }
+    }
+
+    /// Narrows it by what a pass found; the value, where that is known now. `whole`: nothing that was to be kept was
+    /// left out.
+    fn narrow(&mut self, found: &mut Found, whole: bool) -> Option<f64> {
+        let piece = found.piece(self.rank);
+        if let Found::Kept { low, high, counts, values } = found
+            && whole
+            && piece.first > key_of(*low)
+            && piece.last < key_of(*high)
+            && counts.between > 0
+        {
+            let place = (self.rank - piece.below) as usize;
+            return Some(*values.select_nth_unstable_by(place, f64::total_cmp).1);
+        }
+        let within = &mut self.within;
+        if piece.first > within.first {
+            (within.first, within.below) = (piece.first, piece.below);
+        }
+        if piece.last < within.last {
+            (within.last, within.end) = (piece.last, piece.end);
+        }
+        (within.first == within.last).then(|| value_of_key(within.first))
+    }
+}
+
+/// Pixels that can be gone over again and again.
+pub(crate) struct Population<'a> {
+    image: &'a Image,
+    lines: &'a dyn Lines,
+    encoding: Encoding,
+    tier: Tier,
+    limits: OrderLimits,
+    sample: Option<Sample>,
+}
+
+impl<'a> Population<'a> {
+    pub(crate) fn new(
+        image: &'a Image,
+        lines: &'a dyn Lines,
+        tier: Tier,
+        limits: OrderLimits,
+    ) -> Population<'a> {
+        Population { image, lines, encoding: image.encoding(), tier, limits, sample: None }
+    }
+
+    /// Appends the value of each statistic, NaN where no pixel is defined.
+    pub(crate) fn push(
+        &mut self,
+        statistics: &[OrderStatistic],
+        passes: &mut Passes<'_>,
+        results: &mut Vec<f64>,
+    ) -> Result<(), Error> {
+        if self.lines.pixels() > self.limits.kept {
+            self.sample = Some(self.take_sample(passes)?);
+        }
+        let has_mad = statistics.contains(&OrderStatistic::Mad);
+        let mut direct: Vec<OrderStatistic> =
+            statistics.iter().copied().filter(|other| *other != OrderStatistic::Mad).collect();
+        if has_mad {
+            direct.push(OrderStatistic::Median);
+        }
+        let values = self.select(&direct, None, passes)?;
+        let mut mad = f64::NAN;
+        if has_mad && let Some(median) = values.last().filter(|median| median.is_finite()) {
+            mad = self.select(&[OrderStatistic::Mad], Some(*median), passes)?[0];
+        }
+        let mut direct = values.into_iter();
+        results.extend(statistics.iter().map(|statistic| match statistic {
+            OrderStatistic::Mad => mad,
+            _ => direct.next().unwrap_or(f64::NAN),
+        }));
+        Ok(())
+    }
+
+    /// The values of statistics of the pixels, or of their distances to a centre.
+    fn select(
+        &self,
+        statistics: &[OrderStatistic],
+        center: Option<f64>,
+        passes: &mut Passes<'_>,
+    ) -> Result<Vec<f64>, Error> {
+        let mut opens: Vec<Open> = Vec::new();
+        let mut known: Vec<(u64, f64)> = Vec::new();
+        let mut count = None;
+        for tasks in self.first_tasks(statistics, center).chunks(self.limits.ranges) {
+            let (mut found, whole) = self.pass(tasks, center, passes)?;
+            let count = *count.get_or_insert_with(|| found[0].count());
+            if count == 0 {
+                return Ok(vec![f64::NAN; statistics.len()]);
+            }
+            if opens.is_empty() && known.is_empty() {
+                opens = open_ranks(statistics, count);
+            }
+            narrow(&mut opens, &mut known, &mut found, whole);
+        }
+        while !opens.is_empty() {
+            let tasks = self.next_tasks(&opens);
+            let (mut found, whole) = self.pass(&tasks, center, passes)?;
+            narrow(&mut opens, &mut known, &mut found, whole);
+        }
+        let count = count.unwrap_or(0);
+        let value = |rank: u64| {
+            known.iter().find(|(other, _)| *other == rank).map_or(f64::NAN, |(_, value)| *value)
+        };
+        let values = statistics.iter();
+        Ok(values.map(|of| of.value(count, of.ranks(count).map(value))).collect())
+    }
+
+    /// The ranges of the first pass: everything where it is little, else what a sample says.
+    fn first_tasks(&self, statistics: &[OrderStatistic], center: Option<f64>) -> Vec<Task> {
+        let all = Task::Keep { low: f64::NEG_INFINITY, high: f64::INFINITY };
+        let Some(sample) = self.sample.as_ref().filter(|sample| !sample.is_empty()) else {
+            return vec![all];
+        };
+        let fractions: Vec<f64> = statistics.iter().map(|of| of.fraction()).collect();
+        let mut ranges = match center {
+            None => sample.ranges(&fractions),
+            Some(center) => sample.deviations(center, self.tier).ranges(&fractions),
+        };
+        ranges.sort_by(|((a, _), _), ((b, _), _)| a.total_cmp(b));
+        let mut joined: Vec<((f64, f64), f64)> = Vec::new();
+        for ((low, high), part) in ranges {
+            match joined.last_mut() {
+                Some(((_, end), sum)) if low <= *end => {
+                    (*end, *sum) = (end.max(high), *sum + part);
+                }
+                _ => joined.push(((low, high), part)),
+            }
+        }
+        let mut room = self.limits.kept as f64;
+        let pixels = self.lines.pixels() as f64;
+        let task = |((low, high), part): ((f64, f64), f64)| {
+            // What is equal to an end is only counted: a range of one value keeps nothing.
+            let kept = if low < high { part * pixels } else { 0.0 };
+            if kept > 0.9 * room {
+                return Task::Count(self.bins(key_of(low), key_of(high)));
+            }
+            room -= kept;
+            Task::Keep { low, high }
+        };
+        joined.into_iter().map(task).collect()
+    }
+
+    /// The ranges that are still to be looked into, as many as a pass may have.
+    fn next_tasks(&self, opens: &[Open]) -> Vec<Task> {
+        let mut within: Vec<Piece> = opens.iter().map(|open| open.within).collect();
+        within.sort_unstable_by_key(|piece| piece.first);
+        within.dedup();
+        within.truncate(self.limits.ranges);
+        let mut room = self.limits.kept;
+        let task = |piece: Piece| {
+            let count = piece.end - piece.below;
+            if count > room {
+                return Task::Count(self.bins(piece.first, piece.last));
+            }
+            room -= count;
+            Task::Keep { low: value_of_key(piece.first), high: value_of_key(piece.last) }
+        };
+        within.into_iter().map(task).collect()
+    }
+
+    fn bins(&self, first: u64, last: u64) -> KeyBins {
+        KeyBins::covering(first, last, self.limits.bins)
+    }
+
+    /// Goes over all pixels: what was found, and whether all was kept that was to be kept.
+    fn pass(
+        &self,
+        tasks: &[Task],
+        center: Option<f64>,
+        passes: &mut Passes<'_>,
+    ) -> Result<(Vec<Found>, bool), Error> {
+        let (tier, most) = (self.tier, self.limits.kept);
+        let kept = AtomicU64::new(0);
+        let workers = Workers::new();
+        let begin = || workers.begin(tasks.iter().copied().map(Found::new).collect::<Vec<_>>());
+        self.visit(
+            self.lines,
+            passes,
+            begin,
+            |own: &mut Own<Vec<Found>>, values| {
+                if let Some(center) = center {
+                    deviate(values, center, tier);
+                }
+                own.get().iter_mut().for_each(|found| found.take(values, tier, &kept, most));
+            },
+            |_| (),
+            |()| (),
+        )?;
+        let mut found: Vec<Found> = tasks.iter().copied().map(Found::new).collect();
+        workers.for_each(|own| {
+            let own = std::mem::take(own);
+            found.iter_mut().zip(own).for_each(|(found, more)| found.merge(more));
+        });
+        Ok((found, kept.into_inner() <= most))
+    }
+
+    fn take_sample(&self, passes: &mut Passes<'_>) -> Result<Sample, Error> {
+        let lines = SampledLines::new(self.lines, self.limits.sample);
+        let mut sample = Sample::default();
+        let take = |own: &mut Vec<f64>, values: &mut [f64]| own.extend_from_slice(values);
+        let push = |values: Vec<f64>| sample.push(&values);
+        self.visit(&lines, passes, Vec::new, take, std::mem::take, push)?;
+        Ok(sample)
+    }
+
+    /// Decodes the pixels of lines, a leaf at a time, for `take`; `finish` ends a task.
+    fn visit<W, R: Send>(
+        &self,
+        lines: &dyn Lines,
+        passes: &mut Passes<'_>,
+        begin: impl Fn() -> W + Sync,
+        take: impl Fn(&mut W, &mut [f64]) + Sync,
+        finish: impl Fn(&mut W) -> R + Sync,
+        mut merge: impl FnMut(R) + Send,
+    ) -> Result<(), Error> {
+        let (pixels, encoding, tier) = (self.image.pixel_bytes(), &self.encoding, self.tier);
+        let size = pixels.size as usize;
+        let scratch = || (begin(), Vec::new(), vec![0.0; LEAF_PIXELS]);
+        passes.run(lines.pixels().saturating_mul(pixels.size), |options| {
+            let report = self.image.run(
+                &LineReads { lines, pixels },
+                lines.pixels(),
+                options,
+                scratch,
+                |(worker, gathered, decoded), task, fetched| {
+                    let mut piece = 0;
+                    lines.visit(task, &mut |line| {
+                        let bytes =
+                            line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
+                        for leaf in bytes.chunks(LEAF_PIXELS * size) {
+                            let values = &mut decoded[..leaf.len() / size];
+                            decode_f64(leaf, encoding, tier, values);
+                            take(worker, values);
+                        }
+                    });
+                    Ok(finish(worker))
+                },
+                |_task, result| {
+                    merge(result);
+                    Ok(())
+                },
+            )?;
+            Ok(((), report))
+        })
+    }
+}
+
+/// The ranks of statistics, each once.
+fn open_ranks(statistics: &[OrderStatistic], count: u64) -> Vec<Open> {
+    let mut ranks: Vec<u64> = statistics.iter().flat_map(|of| of.ranks(count)).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks.into_iter().map(|rank| Open::new(rank, count)).collect()
+}
+
+/// Narrows every rank by what a pass found; those whose value is known go from one list to the other.
+fn narrow(opens: &mut Vec<Open>, known: &mut Vec<(u64, f64)>, found: &mut [Found], whole: bool) {
+    opens.retain_mut(|open| {
+        let value = found.iter_mut().find_map(|found| open.narrow(found, whole));
+        known.extend(value.map(|value| (open.rank, value)));
+        value.is_none()
+    });
+}

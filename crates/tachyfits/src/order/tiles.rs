@@ -1,0 +1,325 @@
+//! Order statistics of many outputs, each of few pixels: the outputs are taken a tile at a time, the pixels of which are
+//! read into memory as they are, in runs as long as the tile allows; then each output is gathered and selected in.
+//!
+//! The tile is one for all threads, so that its runs are long: along the axis of 65536 channels a tile per thread would
+//! have rows of a few hundred bytes.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use tachyfits_io::Tasks;
+use tachyfits_kernels::{Encoding, Tier, decode_f64};
+
+use super::OrderLimits;
+use super::passes::Passes;
+use super::rank::{OrderStatistic, Selection};
+use crate::error::Error;
+use crate::grid::{Grid, Outer};
+use crate::image::{Image, filled};
+use crate::lines::{LINE_PIXELS, PixelBytes, Stretch};
+
+/// The most runs of a task.
+const TASK_RUNS: u64 = 1024;
+/// Pixels of the outputs that a thread gathers at a time, about: 4 MiB of f64.
+const GATHERED_PIXELS: u64 = 1 << 19;
+/// The most outputs that are gathered at a time: four cache lines of f32 in each row.
+const GATHERED_OUTPUTS: u64 = 64;
+/// Places between gathered outputs that are left free: at a distance of a power of two all would share a few cache sets.
+const PADDING: usize = 8;
+
+/// Blocks of outputs, one after the other. Where the innermost loop is kept, a block is some of its outputs, and its
+/// runs are rows of these; where it is reduced, a block is one output, and its runs follow each other.
+struct Blocks {
+    kept: Outer,
+    reduced: Outer,
+    stride: i64,
+    /// Steps of the innermost loop, those of a run, and runs that make it up.
+    inner: u64,
+    run: u64,
+    parts: u64,
+    /// Whether the pixels of a run go to outputs of their own.
+    side_by_side: bool,
+    /// Runs of a block.
+    rows: u64,
+    pixels: PixelBytes,
+}
+
+/// Blocks that are in memory together.
+struct Tile {
+    blocks: Range<u64>,
+    /// Pixels of a run.
+    run: u64,
+}
+
+impl Blocks {
+    fn new(grid: &Grid, pixels: PixelBytes, tile_bytes: u64) -> Blocks {
+        let side_by_side = grid.is_kept_innermost();
+        let (inner, outer) = grid.split_innermost(!side_by_side);
+        let (kept, reduced) = (outer.only(false, grid.origin), outer.only(true, 0));
+        let rows = reduced.count();
+        let most = (tile_bytes / (pixels.size * rows)).max(1);
+        let run = if side_by_side { most.min(inner.count) } else { inner.count };
+        let (stride, inner) = (inner.stride, inner.count);
+        let parts = inner.div_ceil(run);
+        Blocks { kept, reduced, stride, inner, run, parts, side_by_side, rows, pixels }
+    }
+
+    fn count(&self) -> u64 {
+        self.kept.count() * self.parts
+    }
+
+    /// The tile that begins with a block.
+    fn tile(&self, first: u64, tile_bytes: u64) -> Tile {
+        let run = self.run.min(self.inner - first % self.parts * self.run);
+        let block_bytes = self.rows * run * self.pixels.size;
+        // Blocks of a tile are of one size: with several parts the last one is not.
+        let blocks = if self.parts > 1 { 1 } else { (tile_bytes / block_bytes).max(1) };
+        Tile { blocks: first..self.count().min(first + blocks), run }
+    }
+
+    /// Run number `index` of a tile.
+    fn stretch(&self, tile: &Tile, index: u64) -> Stretch {
+        let block = tile.blocks.start + index / self.rows;
+        let place = self.kept.place(block / self.parts);
+        let row = self.reduced.place(index % self.rows);
+        let before = (block % self.parts * self.run) as i64;
+        let first = place.pixel.wrapping_add(row.pixel);
+        let first = first.wrapping_add_signed(self.stride * before);
+        Stretch { first, count: tile.run, stride: self.stride }
+    }
+
+    fn runs(&self, tile: &Tile) -> u64 {
+        (tile.blocks.end - tile.blocks.start) * self.rows
+    }
+
+    fn pixels(&self, tile: &Tile) -> u64 {
+        self.runs(tile) * tile.run
+    }
+
+    /// Outputs of a block.
+    fn width(&self, tile: &Tile) -> u64 {
+        if self.side_by_side { tile.run } else { 1 }
+    }
+}
+
+/// The reads of a tile: runs, or parts of long ones.
+struct TileReads<'a> {
+    blocks: &'a Blocks,
+    tile: &'a Tile,
+    parts: u64,
+    runs_per_task: u64,
+}
+
+impl<'a> TileReads<'a> {
+    fn new(blocks: &'a Blocks, tile: &'a Tile) -> TileReads<'a> {
+        let parts = tile.run.div_ceil(LINE_PIXELS);
+        let runs_per_task = match parts {
+            1 => (LINE_PIXELS / tile.run).clamp(1, TASK_RUNS),
+            _ => 1,
+        };
+        TileReads { blocks, tile, parts, runs_per_task }
+    }
+
+    /// The stretches of a task.
+    fn stretches(&self, task: u64) -> impl Iterator<Item = Stretch> {
+        let runs = self.blocks.runs(self.tile);
+        let (first, part) = (task / self.parts * self.runs_per_task, task % self.parts);
+        let before = part * LINE_PIXELS;
+        (first..runs.min(first + self.runs_per_task)).map(move |run| {
+            let whole = self.blocks.stretch(self.tile, run);
+            let first = whole.first.wrapping_add_signed(whole.stride * before as i64);
+            let count = LINE_PIXELS.min(whole.count - before);
+            Stretch { first, count, ..whole }
+        })
+    }
+
+    /// Cuts the bytes of the tile into those of the tasks.
+    fn cut<'b>(&self, mut bytes: &'b mut [u8]) -> Vec<Mutex<&'b mut [u8]>> {
+        let size = self.blocks.pixels.size;
+        let mut parts = Vec::new();
+        for task in 0..self.len() {
+            let pixels: u64 = self.stretches(task).map(|stretch| stretch.count).sum();
+            let (part, rest) = bytes.split_at_mut((pixels * size) as usize);
+            parts.push(Mutex::new(part));
+            bytes = rest;
+        }
+        parts
+    }
+}
+
+impl Tasks for TileReads<'_> {
+    fn len(&self) -> u64 {
+        self.blocks.runs(self.tile).div_ceil(self.runs_per_task) * self.parts
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        self.stretches(index).for_each(|stretch| stretch.ranges(self.blocks.pixels, ranges));
+    }
+}
+
+/// Work on what is in memory.
+struct NoReads(u64);
+
+impl Tasks for NoReads {
+    fn len(&self) -> u64 {
+        self.0
+    }
+
+    fn ranges(&self, _index: u64, _ranges: &mut Vec<Range<u64>>) {}
+}
+
+/// Appends, for each statistic, the values of all outputs, in their order. There are outputs, and each has pixels.
+pub(crate) fn push_outputs(
+    image: &Image,
+    grid: &Grid,
+    tier: Tier,
+    limits: &OrderLimits,
+    statistics: &[OrderStatistic],
+    passes: &mut Passes<'_>,
+    results: &mut [Vec<f64>],
+) -> Result<(), Error> {
+    let blocks = Blocks::new(grid, image.pixel_bytes(), limits.tile_bytes);
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut first = 0;
+    while first < blocks.count() {
+        let tile = blocks.tile(first, limits.tile_bytes);
+        let needed = blocks.pixels(&tile) * blocks.pixels.size;
+        if bytes.is_empty() {
+            let what = "a part of the pixels";
+            bytes = filled(needed, 0, what).map_err(|error| image.place(error))?;
+        }
+        let bytes = &mut bytes[..needed as usize];
+        read(image, &blocks, &tile, passes, bytes)?;
+        let columns = Columns { blocks: &blocks, tile: &tile, bytes, image, tier };
+        columns.push(statistics, passes, results)?;
+        first = tile.blocks.end;
+    }
+    Ok(())
+}
+
+/// Reads a tile.
+fn read(
+    image: &Image,
+    blocks: &Blocks,
+    tile: &Tile,
+    passes: &mut Passes<'_>,
+    bytes: &mut [u8],
+) -> Result<(), Error> {
+    let size = blocks.pixels.size;
+    let reads = TileReads::new(blocks, tile);
+    let total = bytes.len() as u64;
+    let parts = reads.cut(bytes);
+    passes.run(total, |options| {
+        let report = image.run(
+            &reads,
+            blocks.pixels(tile),
+            options,
+            Vec::new,
+            |gathered, task, fetched| {
+                let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
+                let (mut piece, mut at) = (0, 0);
+                for stretch in reads.stretches(task) {
+                    let pixels = stretch.collect(fetched, &mut piece, size, gathered);
+                    part[at..at + pixels.len()].copy_from_slice(pixels);
+                    at += pixels.len();
+                }
+                Ok(())
+            },
+            |_task, ()| Ok(()),
+        )?;
+        Ok(((), report))
+    })
+}
+
+/// The outputs of a tile that is in memory.
+struct Columns<'a> {
+    blocks: &'a Blocks,
+    tile: &'a Tile,
+    bytes: &'a [u8],
+    image: &'a Image,
+    tier: Tier,
+}
+
+/// What a thread gathers in.
+#[derive(Default)]
+struct Gathered {
+    row: Vec<f64>,
+    columns: Vec<f64>,
+    selection: Selection,
+}
+
+impl Columns<'_> {
+    fn push(
+        &self,
+        statistics: &[OrderStatistic],
+        passes: &mut Passes<'_>,
+        results: &mut [Vec<f64>],
+    ) -> Result<(), Error> {
+        let width = self.blocks.width(self.tile);
+        let pixels = self.blocks.rows * self.tile.run / width;
+        let together = (GATHERED_PIXELS / pixels).clamp(1, GATHERED_OUTPUTS).min(width);
+        let groups = width.div_ceil(together);
+        let blocks = self.tile.blocks.end - self.tile.blocks.start;
+        let encoding = self.image.encoding();
+        passes.run(0, |options| {
+            let report = self.image.run(
+                &NoReads(blocks * groups),
+                0,
+                options,
+                Gathered::default,
+                |gathered, task, _| {
+                    let first = task % groups * together;
+                    let outputs = first..width.min(first + together);
+                    let block = (task / groups) as usize;
+                    Ok(self.select(block, outputs, statistics, &encoding, gathered))
+                },
+                |_task, values: Vec<f64>| {
+                    for values in values.chunks_exact(statistics.len()) {
+                        results.iter_mut().zip(values).for_each(|(all, x)| all.push(*x));
+                    }
+                    Ok(())
+                },
+            )?;
+            Ok(((), report))
+        })
+    }
+
+    /// The statistics of some outputs of a block, output by output.
+    fn select(
+        &self,
+        block: usize,
+        outputs: Range<u64>,
+        statistics: &[OrderStatistic],
+        encoding: &Encoding,
+        gathered: &mut Gathered,
+    ) -> Vec<f64> {
+        let size = encoding.pixel_bytes();
+        let pixels = (self.blocks.rows * self.tile.run) as usize;
+        let bytes = &self.bytes[block * pixels * size..(block + 1) * pixels * size];
+        let count = (outputs.end - outputs.start) as usize;
+        let Gathered { row, columns, selection } = gathered;
+        let mut values = Vec::with_capacity(count * statistics.len());
+        if !self.blocks.side_by_side {
+            columns.resize(pixels, 0.0);
+            decode_f64(bytes, encoding, self.tier, columns);
+            selection.push(columns, statistics, self.tier, &mut values);
+            return values;
+        }
+        let rows = self.blocks.rows as usize;
+        let pitch = rows + PADDING;
+        let (first, width) = (outputs.start as usize, self.tile.run as usize);
+        row.resize(count, 0.0);
+        columns.resize(count * pitch, 0.0);
+        for (index, bytes) in bytes.chunks_exact(width * size).enumerate() {
+            let bytes = &bytes[first * size..(first + count) * size];
+            decode_f64(bytes, encoding, self.tier, row);
+            for (column, &value) in row.iter().enumerate() {
+                columns[column * pitch + index] = value;
+            }
+        }
+        for column in columns.chunks_exact_mut(pitch) {
+            selection.push(&mut column[..rows], statistics, self.tier, &mut values);
+        }
+        values
+    }
+}

@@ -1,0 +1,427 @@
+//! The robust rms: the width of the peak that the noise makes in the histogram of the pixels, of each plane or of
+//! everything.
+//!
+//! It does what `ObitFArrayRMS` of Obit (W. D. Cotton, PASP 120, 439, 2008) does, the load of his experiment on reading
+//! and computing at the same time ("Efficacy of Double Buffered I/O", 2018), and differs in being computed in f64, in
+//! taking the middle of the fullest cell for the mode, and in leaving out the first and the last cell, which hold
+//! whatever lies beyond, of the last sum too.
+
+use std::ops::Range;
+
+use tachyfits_io::{Buffering, Fetched, Report, Tasks};
+use tachyfits_kernels::{CellCounts, Cells, Encoding, LEAF_PIXELS, Stats, Tier, decode_f64};
+
+use crate::error::Error;
+use crate::fold::{LineFold, StatsFold, fold_lines};
+use crate::grid::Grid;
+use crate::image::{Image, filled, tier};
+use crate::lines::{GridLines, LineReads, Lines, PixelBytes};
+use crate::options::RunOptions;
+use crate::order::{Passes, part};
+use crate::section::Section;
+use crate::workers::Workers;
+
+/// Planes of more bytes are not held in memory: each step goes over them in pieces. That of 4096 by 4096 f32 is.
+const PLANE_BYTES: u64 = 64 << 20;
+/// Bytes of the planes that are in memory together.
+const PLANES_BYTES: u64 = 256 << 20;
+/// Planes of more bytes are read by one thread ahead.
+const LARGE_BYTES: u64 = 16 << 20;
+
+/// Fewer pixels have no noise to speak of.
+const LEAST_PIXELS: u64 = 5;
+/// Noise that is a smaller part of the largest value is not told from rounding.
+const LEAST_NOISE: f64 = 1e-5;
+const PIXELS_PER_CELL: u64 = 30;
+const LEAST_CELLS: u64 = 100;
+const MOST_CELLS: u64 = 1 << 24;
+/// Widths of the peak at half its height, in cells, that are good enough, and the one that is aimed at.
+const WIDTHS: std::ops::RangeInclusive<usize> = 10..=50;
+const WIDTH: f64 = 25.0;
+/// Histograms that are tried.
+const TRIES: usize = 20;
+/// Half widths to each side of the mode that the second moment is taken over.
+const HALF_WIDTHS: usize = 3;
+
+/// Pixels that can be gone over again and again.
+trait Pixels {
+    fn stats(&mut self) -> Result<Stats, Error>;
+    /// Adds the pixels to counters that were made for the cells.
+    fn count(&mut self, cells: &Cells, counts: &mut CellCounts) -> Result<(), Error>;
+}
+
+/// The robust rms; NaN for fewer than five good pixels, an infinite one among them, or a peak of a cell or two.
+fn robust_rms(pixels: &mut dyn Pixels, counts: &mut CellCounts) -> Result<f64, Error> {
+    let stats = pixels.stats()?;
+    let (Some(min), Some(max)) = (stats.min, stats.max) else { return Ok(f64::NAN) };
+    let (mut low, mut high) = (min.value, max.value);
+    if stats.count < LEAST_PIXELS || !(low.is_finite() && high.is_finite()) {
+        return Ok(f64::NAN);
+    }
+    let raw = stats.std(0);
+    if raw <= LEAST_NOISE * low.abs().max(high.abs()) {
+        return Ok(raw);
+    }
+    let cells = (stats.count / PIXELS_PER_CELL).clamp(LEAST_CELLS, MOST_CELLS) as usize;
+    for _ in 0..TRIES {
+        let density = cells as f64 / (high - low);
+        if !(density.is_finite() && density > 0.0) {
+            break;
+        }
+        counts.reset(cells);
+        pixels.count(&Cells { low, density, cells }, counts)?;
+        let peak = Peak::of(counts);
+        if WIDTHS.contains(&peak.width()) {
+            return Ok(peak.deviation(counts) / density)
+                .map(|rms| if rms > raw { raw } else { rms });
+        }
+        // A peak within one cell is taken to be a cell wide.
+        let half = 0.5 * peak.width().max(1) as f64 / density * cells as f64 / WIDTH;
+        let middle = low + peak.mode as f64 / density;
+        (low, high) = (middle - half, middle + half);
+    }
+    Ok(raw)
+}
+
+/// The fullest cell, and the outermost ones that are more than half as full; the first and the last do not count.
+#[derive(Clone, Copy, Debug)]
+struct Peak {
+    mode: usize,
+    left: usize,
+    right: usize,
+}
+
+impl Peak {
+    fn of(counts: &CellCounts) -> Peak {
+        let last = counts.cells().len() - 1;
+        let inner = || counts.cells().enumerate().take(last).skip(1);
+        let mut peak = (1, 0);
+        for (cell, count) in inner() {
+            if count > peak.1 {
+                peak = (cell, count);
+            }
+        }
+        let mode = peak.0;
+        let mut high = inner().filter(|(_, count)| 2 * count > peak.1).map(|(cell, _)| cell);
+        let left = high.next().unwrap_or(mode);
+        Peak { mode, left, right: high.last().unwrap_or(left).max(mode) }
+    }
+
+    fn width(&self) -> usize {
+        self.right - self.left
+    }
+
+    /// The standard deviation, in cells, of the pixels about the peak; NaN where they fill no more than two cells.
+    fn deviation(&self, counts: &CellCounts) -> f64 {
+        let last = counts.cells().len() - 2;
+        let from = self.mode.saturating_sub(HALF_WIDTHS * (self.mode - self.left)).max(1);
+        let to = (self.mode + HALF_WIDTHS * (self.right - self.mode)).min(last);
+        let (mut filled, mut count, mut sum, mut squares) = (0, 0.0, 0.0, 0.0);
+        for (cell, pixels) in counts.cells().enumerate().take(to + 1).skip(from) {
+            let (pixels, x) = (pixels as f64, cell as f64 - self.mode as f64);
+            filled += u32::from(pixels > 0.0);
+            count += pixels;
+            sum += pixels * x;
+            squares += pixels * x * x;
+        }
+        let mean = sum / count;
+        let variance = squares / count - mean * mean;
+        if filled > 2 && variance > 0.0 { variance.sqrt() } else { f64::NAN }
+    }
+}
+
+impl Image {
+    /// The robust rms of the pixels of a section, one for each plane of NAXIS1 and NAXIS2 or one of all: the width of the
+    /// noise in the histogram, which sources hardly change. NaN and BLANK are ignored; NaN where there are fewer than five
+    /// good pixels, an infinite one, or no peak. It is computed `repeat` times, for experiments; 0 only reads, and
+    /// gives NaN.
+    ///
+    /// Planes of up to 64 MiB are read once and worked on in memory, each by one thread, while later ones are read (with
+    /// [`Buffering::Double`], or when the bytes are not in the page cache). Of larger ones, and of a single one, every
+    /// step is a pass of all threads.
+    ///
+    /// # Errors
+    /// As [`Image::stats`].
+    pub fn robust_rms(
+        &self,
+        per_plane: bool,
+        section: &Section,
+        repeat: u64,
+        options: &RunOptions<'_>,
+    ) -> Result<(Vec<f64>, Report), Error> {
+        self.robust_rms_within(PLANE_BYTES, per_plane, section, repeat, options)
+    }
+
+    /// The same with another limit for the planes that are held in memory; tests make it small.
+    ///
+    /// # Errors
+    /// As [`Image::robust_rms`].
+    #[doc(hidden)]
+    pub fn robust_rms_within(
+        &self,
+        plane_bytes: u64,
+        per_plane: bool,
+        section: &Section,
+        repeat: u64,
+        options: &RunOptions<'_>,
+    ) -> Result<(Vec<f64>, Report), Error> {
+        self.check_section(section)?;
+        let reduced: Vec<bool> =
+            (0..self.axes().len()).map(|axis| !per_plane || axis < 2).collect();
+        let grid = Grid::new(self.axes(), section, &reduced);
+        self.check_present(grid.last_pixel())?;
+        let results = filled(grid.outputs, f64::NAN, "the result");
+        let mut results = results.map_err(|error| self.place(error))?;
+        let planes = Planes {
+            image: self,
+            section,
+            reduced,
+            count: grid.outputs,
+            pixels: grid.reduced,
+            tier: tier()?,
+        };
+        let bytes = grid.reduced.saturating_mul(self.pixel_bytes().size);
+        let report = match planes.count > 1 && bytes <= plane_bytes {
+            true => planes.in_memory(repeat, options, &mut results)?,
+            false => planes.in_passes(repeat, options, &mut results)?,
+        };
+        Ok((results, report))
+    }
+}
+
+/// The planes of a section.
+struct Planes<'a> {
+    image: &'a Image,
+    section: &'a Section,
+    reduced: Vec<bool>,
+    count: u64,
+    /// Of each.
+    pixels: u64,
+    tier: Tier,
+}
+
+impl Planes<'_> {
+    /// The lines of a plane, which lies within the image.
+    fn lines(&self, plane: u64) -> Result<GridLines, Error> {
+        let section = self.image.section(&part(self.section, &self.reduced, plane))?;
+        let grid = Grid::new(self.image.axes(), &section, &vec![true; self.reduced.len()]);
+        Ok(GridLines::new(&grid, true, self.image.pixel_bytes().size))
+    }
+
+    /// A plane for each task.
+    fn in_memory(
+        &self,
+        repeat: u64,
+        options: &RunOptions<'_>,
+        results: &mut [f64],
+    ) -> Result<Report, Error> {
+        let plane_bytes = (self.pixels * self.image.pixel_bytes().size).max(1);
+        let readers = if plane_bytes > LARGE_BYTES { 1 } else { 2 };
+        let most = (PLANES_BYTES / plane_bytes) as usize;
+        let ahead = if options.buffering == Buffering::Single { 0 } else { 2 * readers };
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let threads = threads.min(most.saturating_sub(ahead)).max(1);
+        let encoding = self.image.encoding();
+        self.image.run_reading(
+            readers,
+            self,
+            self.pixels.saturating_mul(self.count),
+            &RunOptions { threads, ..*options },
+            CellCounts::default,
+            |counts, plane, fetched| {
+                let lines = self.lines(plane)?;
+                let pixels = self.image.pixel_bytes();
+                let mut plane = Plane { lines: &lines, fetched, pixels, encoding, tier: self.tier };
+                repeated(&mut plane, repeat, counts)
+            },
+            |plane, rms| {
+                results[plane as usize] = rms;
+                Ok(())
+            },
+        )
+    }
+
+    /// Plane after plane, each in passes of all threads.
+    fn in_passes(
+        &self,
+        repeat: u64,
+        options: &RunOptions<'_>,
+        results: &mut [f64],
+    ) -> Result<Report, Error> {
+        let bytes = self.pixels.saturating_mul(self.image.pixel_bytes().size);
+        let mut passes = Passes::new(options, bytes.saturating_mul(self.count));
+        let mut counts = CellCounts::default();
+        for (plane, result) in (0..).zip(results) {
+            let lines = self.lines(plane)?;
+            let mut passed = Passed {
+                image: self.image,
+                lines: &lines,
+                bytes,
+                tier: self.tier,
+                passes: &mut passes,
+            };
+            if repeat == 0 {
+                passed.read()?;
+            }
+            *result = repeated(&mut passed, repeat, &mut counts)?;
+        }
+        Ok(passes.finish())
+    }
+}
+
+/// The robust rms, computed several times; NaN for never.
+fn repeated(pixels: &mut dyn Pixels, repeat: u64, counts: &mut CellCounts) -> Result<f64, Error> {
+    let mut rms = f64::NAN;
+    for _ in 0..repeat {
+        rms = robust_rms(pixels, counts)?;
+    }
+    Ok(rms)
+}
+
+impl Tasks for Planes<'_> {
+    fn len(&self) -> u64 {
+        self.count
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        let pixels = self.image.pixel_bytes();
+        if let Ok(lines) = self.lines(index) {
+            for task in 0..lines.tasks() {
+                lines.visit(task, &mut |line| line.stretch.ranges(pixels, ranges));
+            }
+        }
+    }
+}
+
+/// A plane in memory.
+struct Plane<'a> {
+    lines: &'a GridLines,
+    fetched: &'a Fetched<'a>,
+    pixels: PixelBytes,
+    encoding: Encoding,
+    tier: Tier,
+}
+
+impl Plane<'_> {
+    fn visit(&self, mut take: impl FnMut(&[u8], u64)) {
+        let (mut piece, mut gathered) = (0, Vec::new());
+        for task in 0..self.lines.tasks() {
+            self.lines.visit(task, &mut |line| {
+                let stretch = line.stretch;
+                let bytes =
+                    stretch.collect(self.fetched, &mut piece, self.pixels.size, &mut gathered);
+                take(bytes, line.position);
+            });
+        }
+    }
+}
+
+impl Pixels for Plane<'_> {
+    fn stats(&mut self) -> Result<Stats, Error> {
+        // Line by line, as statistics of a section are: so the bits are theirs.
+        let fold = StatsFold { encoding: self.encoding, tier: self.tier };
+        let mut total = Stats::default();
+        self.visit(|bytes, position| {
+            let mut state = Stats::default();
+            fold.accumulate(&mut state, bytes, position);
+            fold.merge(&mut total, &state);
+        });
+        Ok(total)
+    }
+
+    fn count(&mut self, cells: &Cells, counts: &mut CellCounts) -> Result<(), Error> {
+        let mut decoded = vec![0.0; LEAF_PIXELS];
+        self.visit(|bytes, _| {
+            count_line(bytes, &self.encoding, self.tier, cells, &mut decoded, counts);
+        });
+        Ok(())
+    }
+}
+
+/// Counts the pixels of a line, a leaf at a time; `decoded` has room for a leaf.
+fn count_line(
+    bytes: &[u8],
+    encoding: &Encoding,
+    tier: Tier,
+    cells: &Cells,
+    decoded: &mut [f64],
+    counts: &mut CellCounts,
+) {
+    let size = encoding.pixel_bytes();
+    for leaf in bytes.chunks(LEAF_PIXELS * size) {
+        let values = &mut decoded[..leaf.len() / size];
+        decode_f64(leaf, encoding, tier, values);
+        counts.count(values, cells, tier);
+    }
+}
+
+/// A plane that is read again for each step.
+struct Passed<'a, 'o> {
+    image: &'a Image,
+    lines: &'a GridLines,
+    bytes: u64,
+    tier: Tier,
+    passes: &'a mut Passes<'o>,
+}
+
+impl Passed<'_, '_> {
+    /// Reads it for the sake of reading.
+    fn read(&mut self) -> Result<(), Error> {
+        let (image, lines, pixels) = (self.image, self.lines, self.image.pixel_bytes());
+        let reads = LineReads { lines, pixels };
+        self.passes.run(self.bytes, |options| {
+            let nothing = |(): &mut (), _: u64, _: &Fetched<'_>| Ok(());
+            let report =
+                image.run(&reads, lines.pixels(), options, || (), nothing, |_, ()| Ok(()))?;
+            Ok(((), report))
+        })
+    }
+}
+
+impl Pixels for Passed<'_, '_> {
+    fn stats(&mut self) -> Result<Stats, Error> {
+        let fold = StatsFold { encoding: self.image.encoding(), tier: self.tier };
+        let (image, lines) = (self.image, self.lines);
+        self.passes.run(self.bytes, |options| {
+            let mut total = Stats::default();
+            let keep = |state: &Stats| total = *state;
+            let report = fold_lines(image, lines, &fold, 1, options, keep)?;
+            Ok((total, report))
+        })
+    }
+
+    fn count(&mut self, cells: &Cells, counts: &mut CellCounts) -> Result<(), Error> {
+        let (image, lines, tier) = (self.image, self.lines, self.tier);
+        let (encoding, pixels) = (image.encoding(), image.pixel_bytes());
+        let workers = Workers::new();
+        self.passes.run(self.bytes, |options| {
+            let begin = || {
+                let mut counts = CellCounts::default();
+                counts.reset(cells.cells);
+                (workers.begin(counts), Vec::new(), vec![0.0; LEAF_PIXELS])
+            };
+            let report = image.run(
+                &LineReads { lines, pixels },
+                lines.pixels(),
+                options,
+                begin,
+                |(counts, gathered, decoded), task, fetched| {
+                    let (mut counts, mut piece) = (counts.get(), 0);
+                    lines.visit(task, &mut |line| {
+                        let bytes =
+                            line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
+                        count_line(bytes, &encoding, tier, cells, decoded, &mut counts);
+                    });
+                    Ok(())
+                },
+                |_task, ()| Ok(()),
+            )?;
+            Ok(((), report))
+        })?;
+        workers.for_each(|more| counts.merge(more));
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! What workers keep for themselves while a plan runs, to be added up at the end in any order.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The own values of workers.
+pub(crate) struct Workers<T>(Mutex<Vec<Arc<Mutex<T>>>>);
+
+/// One worker's own value, which nobody else touches while it works.
+pub(crate) struct Own<T>(Arc<Mutex<T>>);
+
+impl<T> Workers<T> {
+    /// None yet.
+    pub(crate) fn new() -> Workers<T> {
+        Workers(Mutex::new(Vec::new()))
+    }
+
+    /// Begins a worker.
+    pub(crate) fn begin(&self, value: T) -> Own<T> {
+        let own = Arc::new(Mutex::new(value));
+        lock(&self.0).push(Arc::clone(&own));
+        Own(own)
+    }
+
+    /// Hands over the value of each worker; all have ended.
+    pub(crate) fn for_each(self, mut take: impl FnMut(&mut T)) {
+        lock(&self.0).iter().for_each(|own| take(&mut lock(own)));
+    }
+}
+
+impl<T> Own<T> {
+    /// The value.
+    pub(crate) fn get(&self) -> MutexGuard<'_, T> {
+        lock(&self.0)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

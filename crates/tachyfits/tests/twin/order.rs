@@ -1,0 +1,257 @@
+//! Order statistics beside sorting, with limits so small that every pass and every refinement happens.
+
+use proptest::prelude::*;
+use tachyfits::{
+    Buffering, Image, OrderLimits, OrderStatistic, Reduced, Region, RunOptions, Section, Values,
+};
+
+use crate::common::{Numbers, fits, image};
+use crate::model::Pixels;
+use crate::picture::{Picture, pictures};
+use crate::reductions::{ONE, combinations, marks, outputs};
+
+const STATISTICS: [OrderStatistic; 7] = [
+    OrderStatistic::Mad,
+    OrderStatistic::Percentile(25.0),
+    OrderStatistic::Median,
+    OrderStatistic::Percentile(0.0),
+    OrderStatistic::Percentile(99.3),
+    OrderStatistic::Percentile(50.0),
+    OrderStatistic::Percentile(100.0),
+];
+
+/// Limits that lead over every road: as they are; nothing gathered; little kept; nearly nothing kept, with samples that
+/// mislead; one pixel at a time.
+fn limits() -> [OrderLimits; 5] {
+    let usual = OrderLimits::default();
+    [
+        usual,
+        OrderLimits { gathered: 0, ..usual },
+        OrderLimits { gathered: 5, tile_bytes: 100, kept: 40, sample: 30, bins: 16, ..usual },
+        OrderLimits { gathered: 0, kept: 2, sample: 3, bins: 2, ranges: 1, ..usual },
+        OrderLimits { gathered: 9, tile_bytes: 1, kept: 0, sample: 1, bins: 3, ranges: 2 },
+    ]
+}
+
+/// Sorted, zeros without a sign.
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.filter(|x| !x.is_nan()).map(|x| x + 0.0).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+    if (low + high).is_infinite() { low / 2.0 + high / 2.0 } else { (low + high) / 2.0 }
+}
+
+/// The statistic from its definition.
+fn expected(statistic: OrderStatistic, pixels: &Pixels) -> f64 {
+    let sorted_pixels = sorted(pixels.iter().filter_map(|(_, value)| *value));
+    if sorted_pixels.is_empty() {
+        return f64::NAN;
+    }
+    match statistic {
+        OrderStatistic::Median => median(&sorted_pixels),
+        OrderStatistic::Mad => {
+            let middle = median(&sorted_pixels);
+            if !middle.is_finite() {
+                return f64::NAN;
+            }
+            median(&sorted(sorted_pixels.iter().map(|x| (x - middle).abs())))
+        }
+        OrderStatistic::Percentile(percent) => {
+            let last = sorted_pixels.len() - 1;
+            let place = last as f64 * (percent / 100.0);
+            let before = (place.floor() as usize).min(last);
+            let (low, high) = (sorted_pixels[before], sorted_pixels[(before + 1).min(last)]);
+            let part = place - place.floor();
+            match high - low {
+                _ if part == 0.0 || low == high => low,
+                step if !step.is_finite() => low * (1.0 - part) + high * part,
+                step if part < 0.5 => low + step * part,
+                step => high - step * (1.0 - part),
+            }
+        }
+    }
+}
+
+fn same(found: f64, expected: f64) -> bool {
+    found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan())
+}
+
+fn check(reduced: &Reduced, pixels: &[Pixels], words: &str) {
+    for (statistic, values) in STATISTICS.iter().zip(&reduced.values) {
+        let Values::Floats(values) = values else { panic!("order statistics are floats") };
+        assert_eq!(values.len(), pixels.len(), "{words}");
+        for (value, pixels) in values.iter().zip(pixels) {
+            let expected = expected(*statistic, pixels);
+            assert!(same(*value, expected), "{words} {statistic:?}: {value} {expected}");
+        }
+    }
+}
+
+fn check_along_axes(picture: &Picture, image: &Image, section: &Section) {
+    let rank = picture.axes.len();
+    for axes in combinations(rank) {
+        let (kept, pixels) = outputs(picture, section, &marks(&axes, rank), |_| true);
+        for limits in limits() {
+            let found = image.order_within(&STATISTICS, &axes, section, None, &limits, &ONE);
+            let (reduced, _) = found.unwrap();
+            assert_eq!(reduced.axes, kept);
+            check(&reduced, &pixels, &format!("{axes:?} {limits:?}"));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn order_statistics_along_any_axes(picture in pictures(true)) {
+        let image = picture.image();
+        check_along_axes(&picture, &image, &picture.section(&image));
+    }
+}
+
+#[test]
+fn order_statistics_of_regions_are_those_of_their_pixels() {
+    let mut numbers = Numbers(3);
+    let data: Vec<u8> =
+        (0..7 * 6 * 4).flat_map(|_| (numbers.below(90) as f32).to_be_bytes()).collect();
+    let image = image(fits(-32, &[7, 6, 4], &[], &data));
+    let regions = [
+        Region::circle(3.0, 2.0, 2.0).unwrap(),
+        Region::rectangle(40.0, 40.0, 1.0, 1.0).unwrap(),
+        Region::rectangle(0.0, 0.0, 3.0, 3.0).unwrap(),
+    ];
+    let pixels = |inside: &dyn Fn(i64, i64) -> bool, planes: std::ops::Range<usize>| -> Pixels {
+        let value = |at: usize| f32::from_be_bytes(data[4 * at..4 * at + 4].try_into().unwrap());
+        let of_plane = planes.flat_map(|z| (0..42).map(move |at| (z, at)));
+        let inside = of_plane.filter(|(_, at)| inside((at % 7) as i64, (at / 7) as i64));
+        inside.map(|(z, at)| (0, Some(value(z * 42 + at).into()))).collect()
+    };
+    let circle = |x: i64, y: i64| (x - 3).pow(2) + (y - 2).pow(2) <= 4;
+    let corner = |x: i64, y: i64| x <= 1 && y <= 1;
+    let shapes: [&dyn Fn(i64, i64) -> bool; 3] = [&circle, &|_, _| false, &corner];
+    for limits in limits() {
+        let run = |axes: &[usize]| {
+            let whole = image.whole();
+            let regions = Some(&regions[..]);
+            image.order_within(&STATISTICS, axes, &whole, regions, &limits, &ONE).unwrap().0
+        };
+        let all = run(&[0, 1, 2]);
+        assert_eq!(all.axes, [3]);
+        check(&all, &shapes.map(|shape| pixels(shape, 0..4)), "all planes");
+        let each = run(&[0, 1]);
+        assert_eq!(each.axes, [4, 3]);
+        let planes = shapes.iter().flat_map(|shape| (0..4).map(|z| pixels(shape, z..z + 1)));
+        check(&each, &planes.collect::<Vec<_>>(), "each plane");
+    }
+}
+
+/// Pixels that are hard for a selection: one value holds nearly all of them, or they differ in their last bits.
+fn hard_pixels(kind: u64, index: u64) -> f64 {
+    let random = Numbers(index * 31 + kind).next();
+    match kind {
+        0 => 7.25,
+        1 if random.is_multiple_of(50) => (random >> 40) as f64,
+        1 => 0.0,
+        2 => f64::from_bits(1e6f64.to_bits() + (random >> 60)),
+        3 if random.is_multiple_of(3) => f64::INFINITY,
+        3 if random.is_multiple_of(2) => f64::NEG_INFINITY,
+        3 => -0.0,
+        4 if random.is_multiple_of(2) => f64::NAN,
+        4 => (random as i64) as f64,
+        // Rising, so that the places of a sample differ as much as they can.
+        5 => index as f64,
+        _ => f64::from_bits(random),
+    }
+}
+
+#[test]
+fn hard_pixels_are_found_whatever_the_limits_and_the_threads() {
+    let count = 150_000;
+    for kind in 0..7 {
+        let pixels: Vec<f64> = (0..count).map(|index| hard_pixels(kind, index)).collect();
+        let data: Vec<u8> = pixels.iter().flat_map(|x| x.to_be_bytes()).collect();
+        let image = image(fits(-64, &[500, count / 500], &[], &data));
+        let model: Pixels = pixels.iter().map(|&x| (0, (!x.is_nan()).then_some(x))).collect();
+        let usual = OrderLimits::default();
+        let choices = [
+            usual,
+            OrderLimits { gathered: 0, ..usual },
+            OrderLimits { gathered: 0, kept: 10_000, sample: 9_000, bins: 64, ..usual },
+            OrderLimits {
+                gathered: 0,
+                kept: 100,
+                sample: 9_000,
+                bins: 1 << 10,
+                ranges: 3,
+                ..usual
+            },
+            OrderLimits { gathered: 0, kept: 10_000, sample: 5, bins: 1 << 14, ..usual },
+        ];
+        for limits in choices {
+            for threads in [1, 3] {
+                let options = RunOptions { threads, ..ONE };
+                let whole = image.whole();
+                let found =
+                    image.order_within(&STATISTICS, &[1, 0], &whole, None, &limits, &options);
+                check(
+                    &found.unwrap().0,
+                    std::slice::from_ref(&model),
+                    &format!("{kind} {limits:?}"),
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn tiles_of_any_size_give_the_same_along_every_axis() {
+    let axes = [1300, 3, 210];
+    let mut numbers = Numbers(9);
+    let data: Vec<u8> = (0..axes.iter().product::<u64>())
+        .flat_map(|_| (numbers.next() as i16).to_be_bytes())
+        .collect();
+    let image = image(fits(16, &axes, &["BLANK   =                   77".to_owned()], &data));
+    for reduced in [vec![0], vec![1], vec![2], vec![0, 2], vec![1, 2], vec![0, 1]] {
+        let run = |gathered, tile_bytes, threads, buffering| {
+            let limits = OrderLimits { gathered, tile_bytes, ..OrderLimits::default() };
+            let options = RunOptions { threads, buffering, progress: None };
+            let whole = image.whole();
+            let found = image.order_within(&STATISTICS, &reduced, &whole, None, &limits, &options);
+            format!("{:?}", found.unwrap().0)
+        };
+        let streamed = run(0, 1, 1, Buffering::Single);
+        for tile_bytes in [1, 5000, 300_000, 128 << 20] {
+            for (threads, buffering) in [(1, Buffering::Auto), (3, Buffering::Double)] {
+                assert_eq!(run(1 << 20, tile_bytes, threads, buffering), streamed, "{reduced:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn progress_rises_to_the_end_and_can_stop_the_work() {
+    let data = vec![0; 8 << 16];
+    let image = image(fits(-64, &[1 << 16], &[], &data));
+    let limits = OrderLimits { gathered: 0, kept: 9, sample: 5, ..OrderLimits::default() };
+    let told = std::sync::Mutex::new(Vec::new());
+    let progress = |done, total| {
+        told.lock().unwrap().push((done, total));
+        std::ops::ControlFlow::Continue(())
+    };
+    let options = RunOptions { progress: Some(&progress), ..ONE };
+    let statistics = [OrderStatistic::Mad];
+    let whole = image.whole();
+    image.order_within(&statistics, &[0], &whole, None, &limits, &options).unwrap();
+    let told = told.into_inner().unwrap();
+    assert!(told.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1));
+    assert!(told.last().is_some_and(|(done, total)| done <= total && *done >= 8 << 16));
+    let stop = |_, _| std::ops::ControlFlow::Break(());
+    let options = RunOptions { progress: Some(&stop), ..ONE };
+    let error = image.order(&statistics, &[0], &whole, None, &options).unwrap_err();
+    assert_eq!(error.code(), "io-cancelled");
+}
