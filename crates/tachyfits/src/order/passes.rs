@@ -57,6 +57,7 @@ impl<'a> Passes<'a> {
         sum.read_bytes += report.read_bytes;
         sum.io_seconds += report.io_seconds;
         sum.compute_seconds += report.compute_seconds;
+        sum.write_seconds += report.write_seconds;
         sum.threads = sum.threads.max(report.threads);
         if report.bytes > 0 {
             (sum.buffering, sum.storage) = (report.buffering, report.storage);
