@@ -91,23 +91,26 @@ def reorder(cube: Cube, order: str) -> tuple[tuple[int, ...], Blocks]:
     return tuple(cube.shape[axis] for axis in axes), blocks()
 
 
-def integers(cube: Cube) -> Iterator[np.ndarray]:
-    """Give back the integers that the good pixels were made from."""
+def integers(cube: Cube, pixels: np.ndarray) -> np.ndarray:
+    """Give back the integers that the good ones of some pixels were made from."""
+    flat = pixels.reshape(-1)
+    if cube.type[0] == "i":
+        return flat[flat != cube.recipe["blank"]].astype(np.int64)
     zero, scale = cube.recipe["zero"], cube.recipe["scale"]
-    for first, last in cube.slabs():
-        values = cube.pixels[first:last].astype("f8").reshape(-1)
-        values = values[~np.isnan(values)]
-        k = np.rint((values - zero) / scale).astype(np.int64)
-        if not np.array_equal(zero + scale * k, values):
-            raise BenchError("a pixel is none of those that its recipe makes")
-        yield k
+    values = flat.astype("f8")
+    values = values[~np.isnan(values)]
+    k = np.rint((values - zero) / scale).astype(np.int64)
+    if not np.array_equal(zero + scale * k, values):
+        raise BenchError("a pixel is none of those that its recipe makes")
+    return k
 
 
 def median(cube: Cube) -> float:
     """Count how often each integer occurs; the one in the middle, or the mean of the two there."""
     counts = np.zeros(1 << 18, np.int64)
     lowest = -1  # the pixel that the maker put below all others
-    for k in integers(cube):
+    for first, last in cube.slabs():
+        k = integers(cube, cube.pixels[first:last])
         counts += np.bincount(k - lowest, minlength=counts.size)
     total = int(counts.sum())
     ranks = [(total - 1) // 2, total // 2]
@@ -137,22 +140,21 @@ def moments(cube: Cube) -> np.ndarray:
 
 
 def robust_rms(cube: Cube) -> list[float]:
-    """Find the robust rms of every plane of 16-bit integers, from how often each value occurs.
+    """Find the robust rms of every plane, from how often each value occurs.
 
     The rms is the standard deviation about the peak of a histogram of 1 cell for 30 pixels, out to
     three of the peak's half widths at half its height on either side; the histogram is made again,
     narrower or wider, until that peak is 10 to 50 cells wide (25 are aimed at). The first and the
     last cell hold what lies beyond, and do not count. So does Obit's ObitFArrayRMS.
     """
-    zero, scale, blank = (cube.recipe[key] for key in ("zero", "scale", "blank"))
-    stored = np.arange(-(2**15), 2**15)
-    values = zero + scale * stored.astype("f8")
     found = []
     for plane in cube.pixels:
-        often = np.bincount(plane.reshape(-1).astype(np.int64) + 2**15, minlength=2**16)
-        often[stored == blank] = 0
-        there = often > 0
-        found.append(_robust_rms(values[there], often[there]))
+        k = integers(cube, plane)
+        lowest = int(k.min())
+        often = np.bincount(k - lowest)
+        there = np.flatnonzero(often)
+        values = cube.recipe["zero"] + cube.recipe["scale"] * (there + lowest)
+        found.append(_robust_rms(values, often[there]))
     return found
 
 

@@ -173,9 +173,12 @@ def robust(pixels: np.ndarray) -> float:
         low, high = low + mode / density - half, low + mode / density + half
 
 
-def test_the_expected_robust_rms_is_that_of_the_pixels_themselves(tmp_path: Path) -> None:
-    recipe = data.load(tmp_path, small=True)["cube-i16-scaled"].recipe | {"shape": [3, 300, 400]}
-    wanted = data.Input("cube-i16-scaled", recipe, tmp_path / "cube.fits")
+@pytest.mark.parametrize("name", ["cube-i16-scaled", "cube-f32-nan"])
+def test_the_expected_robust_rms_is_that_of_the_pixels_themselves(
+    tmp_path: Path, name: str
+) -> None:
+    recipe = data.load(tmp_path, small=True)[name].recipe | {"shape": [3, 300, 400]}
+    wanted = data.Input(name, recipe, tmp_path / "cube.fits")
     data.ensure(wanted, say=lambda line: None)
     found = data.operation([wanted], "robust-rms", say=lambda line: None)["robust-rms"]
     with fits.open(wanted.path) as hdus:

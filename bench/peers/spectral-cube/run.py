@@ -1,11 +1,12 @@
-"""spectral-cube: two cubes opened with dask, added, written.
+"""spectral-cube: two cubes opened, added, written; in its mode for large cubes and the plain one.
 
-Its other mode takes whole cubes into memory with a mask each, which does not fit beside these; on
-small cubes it is as fast.
+The plain one takes whole cubes into memory, and masks with them. It must not take the memory of the
+whole machine, and so has a limit; above that it cannot do this, which is no failure to compute.
 """
 
 from __future__ import annotations
 
+import resource
 import sys
 import warnings
 from importlib.metadata import version
@@ -13,19 +14,37 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
-from python_runner import Model, Request, serve
+from python_runner import Model, Request, Unsupported, serve
 from spectral_cube import SpectralCube
 
 warnings.simplefilter("ignore")
 
+#: Share of the memory that is available when the first request comes that may be taken.
+SHARE = 0.9
+
+
+def limit(request: Request) -> None:
+    """Have no more memory than there is."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    available = next(int(line.split()[1]) * 1024 for line in lines if line[:13] == "MemAvailable:")
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if soft == resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_DATA, (int(available * SHARE), hard))
+
 
 def add(request: Request) -> dict[str, object]:
     """Add two cubes."""
-    first = SpectralCube.read(request["path"], use_dask=True)
-    second = SpectralCube.read(request["second"], use_dask=True)
-    (first + second).write(request["output"], overwrite=True)
+    use_dask = request["mode"] == "dask"
+    try:
+        first, second = (
+            SpectralCube.read(request[name], use_dask=use_dask) for name in ("path", "second")
+        )
+        first.allow_huge_operations = second.allow_huge_operations = True
+        (first + second).write(request["output"], overwrite=True)
+    except MemoryError as error:
+        raise Unsupported(f"not within {SHARE:.0%} of the memory that is there") from error
     return {}
 
 
 if __name__ == "__main__":
-    serve({"add": Model(add)}, lambda: f"spectral-cube {version('spectral-cube')}")
+    serve({"add": Model(add, prepare=limit)}, lambda: f"spectral-cube {version('spectral-cube')}")
