@@ -343,8 +343,10 @@ impl Kernel for Select<'_> {
         let count = self.condition.len();
         let (then, otherwise) = (&self.then[..count], &self.otherwise[..count]);
         for at in 0..count {
-            let (yes, no) = (then[at], otherwise[at]);
-            self.condition[at] = if self.condition[at] != 0.0 { yes } else { no };
+            // Bits chosen by a mask are vector code on every tier, a choice of numbers is not.
+            let mask = u64::from(self.condition[at] != 0.0).wrapping_neg();
+            let chosen = (then[at].to_bits() & mask) | (otherwise[at].to_bits() & !mask);
+            self.condition[at] = f64::from_bits(chosen);
         }
     }
 }

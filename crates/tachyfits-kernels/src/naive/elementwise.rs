@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 /// Twin of [`crate::unary`] for one number.
 pub fn unary(function: Unary, x: f64) -> f64 {
     match function {
-        Unary::Negate => -1.0 * x,
+        Unary::Negate => -x,
         Unary::Not => truth(!is_true(x)),
         Unary::Abs => x.abs(),
         Unary::Sqrt => x.sqrt(),
@@ -72,7 +72,7 @@ fn remainder(x: f64, y: f64) -> f64 {
     let truncated = x % y;
     let signs_differ = truncated.is_sign_negative() != y.is_sign_negative();
     match truncated {
-        zero if zero == 0.0 => {
+        0.0 => {
             if y.is_sign_negative() {
                 -0.0
             } else {

@@ -3,7 +3,9 @@
 use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Register};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
-use tachyfits_kernels::machine_code::{CONTROL, SUBJECTS, Shape, Subject, UNSOURCED, encodings};
+use tachyfits_kernels::machine_code::{
+    CONTROL, SUBJECTS, Shape, Subject, Takes, UNSOURCED, encodings,
+};
 use tachyfits_kernels::{Encoding, PixelType, Tier};
 
 /// The code of this program: functions by where they begin in memory.
@@ -149,9 +151,11 @@ fn least_width(tier: Tier) -> usize {
 /// What is wrong with the code of a kernel, in words; `None` when it is vector code.
 fn complaint(subject: &Subject, loops: &[Loop], tier: Tier) -> Option<String> {
     let least = least_width(tier);
+    // Decoding and arithmetic make two; a loop over native numbers may have nothing to do but one square root.
+    let operations = if subject.takes == Takes::Numbers { 1 } else { 2 };
     let is_vector = |body: &&Loop| match subject.shape {
         Shape::Integers => body.integers >= 1 && body.integer_width >= least,
-        _ => body.packed >= 2 && body.single == 0 && body.width >= least,
+        _ => body.packed >= operations && body.single == 0 && body.width >= least,
     };
     if !loops.iter().any(|body| is_vector(&body)) {
         return Some(format!("no loop is vector code: {loops:?}"));
