@@ -27,6 +27,7 @@ use crate::write::new_image;
 pub(crate) use leaf::Leaf;
 pub(crate) use node::{Feed, Node, Reads, Scratch, Sources};
 use storage::ComputedStorage;
+pub(crate) use tiles::reordered_shape;
 use tiles::{TileReads, Tiles};
 pub(crate) use window::Window;
 
@@ -88,7 +89,7 @@ impl Computed {
         make: impl Fn(&Window, &mut Feed<'_>, &mut Vec<u8>) -> Result<(), Error> + Sync,
         place: impl Fn(&Window, &[u8]) -> Result<(), Error> + Sync,
     ) -> Result<Report, Error> {
-        let tiles = Tiles::new(self.node.axes(), &self.node.halo());
+        let tiles = Tiles::new(self.node.axes(), self.node.box_shape());
         let reads = TileReads {
             tiles: &tiles,
             node: &*self.node,

@@ -144,6 +144,9 @@ reasons! {
     ValueRange = "value-range", Usage,
         "A value cannot be represented by the pixels to be written.",
         hint "choose BSCALE and BZERO that cover the values, a wider type, or a BLANK for undefined pixels that no value becomes";
+    AxisOrder = "axis-order", Usage,
+        "An order of axes does not name each axis once.",
+        hint "name every axis of the image once, the new first axis first";
     Output = "output", Usage,
         "The array to read into has another size than the section.",
         hint "make the array as large as the section, of the type that is read";

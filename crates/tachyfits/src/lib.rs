@@ -42,6 +42,7 @@ mod reduce;
 mod region;
 mod region_lines;
 mod robust;
+mod reorder;
 mod rows;
 mod section;
 mod smooth;

@@ -105,6 +105,9 @@ fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
             let error = write_as(NewPixels { pixel, scaling: Some((1.0, 9.0)), blank: None });
             (error, "values that BITPIX = 8 can hold", "16 others among 16 pixels")
         }
+        Reason::AxisOrder => {
+            (image.reorder(&[1, 1]).unwrap_err(), "each of the 2 axes once", "[1, 1]")
+        }
         Reason::Output => {
             let mut out = [0.0f32; 15];
             let out = OutputPixels::Float32(&mut out);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tachyfits_io::{Fetched, JoinedStorage, Storage};
 use tachyfits_kernels::{Encoding, Tier, decode_f32, decode_f64};
 
+use super::tiles::usual_shape;
 use super::window::Window;
 
 /// An image that can give any box of itself.
@@ -48,6 +49,17 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
     /// How many pixels beyond a box are needed on each side along each axis, at the most: boxes are made long enough that
     /// these are few beside their own.
     fn halo(&self) -> Vec<u64>;
+
+    /// How many pixels of the inputs a pixel is made from, about, those of the halo apart: boxes have so many times fewer
+    /// pixels.
+    fn expansion(&self) -> u64 {
+        1
+    }
+
+    /// The shape of the boxes in which all of it is best made.
+    fn box_shape(&self) -> Vec<u64> {
+        usual_shape(self.axes(), &self.halo(), self.expansion())
+    }
 }
 
 /// The storages of a tree, each once.

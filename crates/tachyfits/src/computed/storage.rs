@@ -18,6 +18,8 @@ pub(crate) struct ComputedStorage {
     size: u64,
     data_bytes: u64,
     bytes: u64,
+    /// The most pixels that are computed at a time.
+    box_pixels: u64,
     /// What readers leave to the next ones; one per thread that reads at a time.
     scratch: Mutex<Vec<Scratch>>,
 }
@@ -33,8 +35,9 @@ impl ComputedStorage {
         let size = image.node.encoding().pixel_bytes() as u64;
         let data_bytes = image.node.axes().iter().product::<u64>() * size;
         let bytes = header.len() as u64 + tachyfits_format::padded(data_bytes);
+        let box_pixels = image.node.box_shape().iter().product();
         let scratch = Mutex::default();
-        ComputedStorage { image, header, size, data_bytes, bytes, scratch }
+        ComputedStorage { image, header, size, data_bytes, bytes, box_pixels, scratch }
     }
 
     /// Computes the pixels from linear index `first` on; `out` holds whole pixels.
@@ -44,7 +47,7 @@ impl ComputedStorage {
         let count = out.len() as u64 / self.size;
         let mut rest = out;
         for whole in windows_of_stretch(node.axes(), first, count) {
-            for window in tiles::pieces(&whole) {
+            for window in tiles::pieces(&whole, self.box_pixels) {
                 let (part, later) = rest.split_at_mut((window.pixels() * self.size) as usize);
                 self.window(&window, &mut scratch, part)?;
                 rest = later;

@@ -12,6 +12,10 @@ use super::window::Window;
 const BOX_PIXELS: u64 = 1 << 17;
 /// Pixels of a run that is worth a read and a write of its own: 16 KiB of f32.
 const RUN_PIXELS: u64 = 1 << 12;
+/// Bytes of a box of an image with its axes in another order: runs of 4096 x 4096 pixels of f32 can then both be 8 KiB.
+const REORDERED_BYTES: u64 = 16 << 20;
+/// How many such boxes an image has at least.
+const REORDERED_BOXES: u64 = 16;
 /// How many pixels a box has along an axis for one that lies beyond its end.
 const HALO_SHARE: u64 = 8;
 
@@ -25,8 +29,8 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    pub(crate) fn new(axes: &[u64], halo: &[u64]) -> Tiles {
-        let shape = shape(axes, halo);
+    /// Boxes of this shape.
+    pub(crate) fn new(axes: &[u64], shape: Vec<u64>) -> Tiles {
         let counts = axes.iter().zip(&shape).map(|(length, part)| length.div_ceil(*part)).collect();
         Tiles { axes: axes.to_vec(), shape, counts }
     }
@@ -48,8 +52,10 @@ impl Tiles {
     }
 }
 
-/// The shape of a box: runs first, then what the halos ask for, then more along each axis in turn.
-fn shape(axes: &[u64], halo: &[u64]) -> Vec<u64> {
+/// The shape of a box of which each pixel is made from about `expansion` pixels of the inputs: runs first, then what the
+/// halos ask for, then more along each axis in turn.
+pub(crate) fn usual_shape(axes: &[u64], halo: &[u64], expansion: u64) -> Vec<u64> {
+    let pixels = (BOX_PIXELS / expansion.max(1)).max(1);
     let mut shape = vec![1; axes.len()];
     let fill = |shape: &mut Vec<u64>, most: u64| {
         for axis in 0..axes.len() {
@@ -61,26 +67,63 @@ fn shape(axes: &[u64], halo: &[u64]) -> Vec<u64> {
             }
         }
     };
-    fill(&mut shape, RUN_PIXELS);
+    fill(&mut shape, RUN_PIXELS.min(pixels));
     for axis in 0..axes.len() {
         let wanted = if halo[axis] == 0 { 1 } else { (2 * HALO_SHARE * halo[axis]).max(32) };
         shape[axis] = wanted.clamp(shape[axis], axes[axis].max(1));
     }
-    fill(&mut shape, BOX_PIXELS);
+    fill(&mut shape, pixels);
     shape
 }
 
-/// A box cut into such of a bounded size, along its last axis that is longer than 1, so that they are in the order of its
-/// pixels.
-pub(crate) fn pieces(window: &Window) -> Vec<Window> {
-    let Some(axis) = window.count.iter().rposition(|&count| count > 1) else {
+/// The shape of a box for an image that is another one with its axes in another order: the new axis n is the axis `order[n]`
+/// of the input. It has runs that are about as long in the one as in the other, longer than usual, since the shorter of the
+/// two decides what reading and writing cost.
+pub(crate) fn reordered_shape(axes: &[u64], order: &[usize], pixel_bytes: u64) -> Vec<u64> {
+    let pixels: u64 = axes.iter().product();
+    // Enough boxes for every thread, but none smaller than usual.
+    let most = (pixels / REORDERED_BOXES).max(BOX_PIXELS).min(REORDERED_BYTES / pixel_bytes);
+    let mut input_axes: Vec<usize> = (0..axes.len()).collect();
+    input_axes.sort_by_key(|&axis| order[axis]);
+    let mut shape = vec![1; axes.len()];
+    while shape.iter().product::<u64>() < most {
+        let by_output = run(axes, &shape, 0..axes.len());
+        let by_input = run(axes, &shape, input_axes.iter().copied());
+        let (shorter, longer) =
+            if by_input.0 <= by_output.0 { (by_input, by_output) } else { (by_output, by_input) };
+        let Some(axis) = shorter.1.or(longer.1) else { break };
+        shape[axis] = (shape[axis] * 2).min(axes[axis]);
+    }
+    shape
+}
+
+/// How long the runs of a box are in an image with its axes in this order, and the axis that has to grow for longer ones.
+fn run(axes: &[u64], shape: &[u64], order: impl Iterator<Item = usize>) -> (u64, Option<usize>) {
+    let mut length = 1;
+    for axis in order {
+        length *= shape[axis];
+        if shape[axis] < axes[axis] {
+            return (length, Some(axis));
+        }
+    }
+    (length, None)
+}
+
+/// A box cut into such of about `most` pixels or fewer, in the order of its pixels.
+pub(crate) fn pieces(window: &Window, most: u64) -> Vec<Window> {
+    let long = window.count.iter().rposition(|&count| count > 1);
+    let Some(axis) = long.filter(|_| window.pixels() > most) else {
         return vec![window.clone()];
     };
     let unit: u64 = window.count[..axis].iter().product();
-    let most = (BOX_PIXELS / unit).max(1);
     let (first, count) = (window.first[axis], window.count[axis]);
-    (0..count.div_ceil(most))
-        .map(|part| window.along(axis, first + part * most, most.min(count - part * most)))
+    if unit > most {
+        let planes = (first..first + count).map(|index| window.along(axis, index, 1));
+        return planes.flat_map(|plane| pieces(&plane, most)).collect();
+    }
+    let part = most / unit;
+    (0..count.div_ceil(part))
+        .map(|number| window.along(axis, first + number * part, part.min(count - number * part)))
         .collect()
 }
 
@@ -120,12 +163,26 @@ mod tests {
 
     #[test]
     fn boxes_are_what_the_shapes_of_cubes_ask_for() {
-        let planes = |axes, halo| shape(axes, halo);
+        let planes = |axes, halo| usual_shape(axes, halo, 1);
         assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 0]), [1024, 128, 1]);
         assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 1]), [1024, 4, 32]);
         assert_eq!(planes(&[4096, 4096, 64], &[0, 1, 0]), [4096, 32, 1]);
         assert_eq!(planes(&[128, 128, 65536], &[0, 0, 1]), [128, 32, 32]);
         assert_eq!(planes(&[100_000_000], &[1]), [131_072]);
+        assert_eq!(usual_shape(&[512, 512, 512], &[0, 0, 0], 8), [512, 32, 1]);
+        assert_eq!(usual_shape(&[512, 512, 512], &[0, 0, 0], 1 << 40), [1, 1, 1]);
+    }
+
+    #[test]
+    fn boxes_of_another_order_have_long_runs_in_both() {
+        // The old x, y and z are the new axes 1, 2 and 0.
+        let shape = |axes: &[u64]| reordered_shape(axes, &[2, 0, 1], 4);
+        assert_eq!(shape(&[1024, 1024, 1024]), [1024, 1024, 4]);
+        assert_eq!(shape(&[64, 4096, 4096]), [64, 4096, 16]);
+        assert_eq!(shape(&[65536, 128, 128]), [2048, 128, 16]);
+        assert_eq!(shape(&[3, 5, 7]), [3, 5, 7]);
+        assert_eq!(reordered_shape(&[4096, 4096], &[1, 0], 4), [1024, 1024]);
+        assert_eq!(reordered_shape(&[64, 64], &[1, 0], u64::MAX), [1, 1]);
     }
 
     proptest! {
@@ -134,7 +191,7 @@ mod tests {
             axes in prop::collection::vec((1u64..90, 0u64..40), 1..5)
         ) {
             let (axes, halo): (Vec<u64>, Vec<u64>) = axes.into_iter().unzip();
-            let tiles = Tiles::new(&axes, &halo);
+            let tiles = Tiles::new(&axes, usual_shape(&axes, &halo, 1));
             let pixels: u64 = (0..tiles.len()).map(|index| tiles.window(index).pixels()).sum();
             prop_assert_eq!(pixels, axes.iter().product::<u64>());
             for index in 0..tiles.len() {
@@ -144,6 +201,22 @@ mod tests {
                     prop_assert!(window.first[axis] + window.count[axis] <= axes[axis]);
                 }
             }
+        }
+
+        #[test]
+        fn pieces_are_small_and_in_order(
+            counts in prop::collection::vec(1u64..9, 1..5), most in 1u64..100
+        ) {
+            let window = Window { first: vec![0; counts.len()], count: counts.clone() };
+            let mut next = 0;
+            for piece in pieces(&window, most) {
+                prop_assert!(piece.pixels() <= most);
+                for (first, count) in piece.runs(&counts) {
+                    prop_assert_eq!(first, next);
+                    next += count;
+                }
+            }
+            prop_assert_eq!(next, window.pixels());
         }
     }
 }

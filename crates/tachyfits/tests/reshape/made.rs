@@ -1,0 +1,106 @@
+//! Images of any type and shape to be reshaped, and reading them whole.
+
+use tachyfits::{Buffering, FitsFile, Image, OutputPixels, ReadAs, RunOptions, StoredType};
+
+use crate::common::{Numbers, fits, image};
+
+/// The ways in which pixels are stored: BITPIX and cards.
+pub const STORED: [(i64, &[&str]); 9] = [
+    (8, &[]),
+    (16, &["BLANK   =                    3"]),
+    (16, &["BZERO   =                32768", "BSCALE  =                    1"]),
+    (
+        16,
+        &[
+            "BSCALE  =                  0.5",
+            "BZERO   =                 -7.0",
+            "BLANK   =                    3",
+        ],
+    ),
+    (32, &[]),
+    (64, &["BLANK   =                    3"]),
+    (-32, &[]),
+    (-64, &[]),
+    (-32, &["BSCALE  =                  2.0", "BZERO   =                  1.0"]),
+];
+
+/// An image with these axes: small numbers, some of them undefined.
+pub fn made(stored: usize, axes: &[u64], seed: u64) -> Image {
+    let (bitpix, cards) = STORED[stored];
+    let mut numbers = Numbers(seed);
+    let mut data = Vec::new();
+    for _ in 0..axes.iter().product::<u64>() {
+        let number = numbers.below(20) as f64 - 6.0;
+        let float = match numbers.below(9) {
+            0 => f64::NAN,
+            1 => -0.0,
+            _ => number * 1.37,
+        };
+        match bitpix {
+            8 => data.push(numbers.below(256) as u8),
+            16 => data.extend((number as i16).to_be_bytes()),
+            32 => data.extend((number as i32).to_be_bytes()),
+            64 => data.extend((number as i64).to_be_bytes()),
+            -32 => data.extend((float as f32).to_be_bytes()),
+            _ => data.extend(float.to_be_bytes()),
+        }
+    }
+    let mut cards: Vec<String> = cards.iter().map(|card| (*card).to_owned()).collect();
+    cards.push("CRPIX1  =                  1.5".to_owned());
+    image(fits(bitpix, axes, &cards, &data))
+}
+
+/// The image of a file that is computed.
+pub fn first(file: &FitsFile) -> Image {
+    file.image(0).unwrap()
+}
+
+/// The stored pixels, each as its bytes in the machine's order.
+pub fn raw(image: &Image) -> Vec<u8> {
+    let pixels = image.whole().pixels() as usize;
+    let read = |out| image.read(&image.whole(), ReadAs::Raw, out, &options(2)).unwrap();
+    match image.layout().stored {
+        StoredType::F32 => {
+            let mut values = vec![0.0f32; pixels];
+            read(OutputPixels::Float32(&mut values));
+            values.iter().flat_map(|value| value.to_ne_bytes()).collect()
+        }
+        StoredType::F64 => {
+            let mut values = vec![0.0f64; pixels];
+            read(OutputPixels::Float64(&mut values));
+            values.iter().flat_map(|value| value.to_ne_bytes()).collect()
+        }
+        stored => {
+            let mut bytes = vec![0; pixels * stored.bytes()];
+            read(OutputPixels::Bytes(&mut bytes));
+            bytes
+        }
+    }
+}
+
+/// The physical values of every pixel.
+pub fn values(image: &Image) -> Vec<f64> {
+    let mut values = vec![0.0; image.whole().pixels() as usize];
+    let out = OutputPixels::Float64(&mut values);
+    image.read(&image.whole(), ReadAs::Float64, out, &options(1)).unwrap();
+    values
+}
+
+pub fn options(threads: usize) -> RunOptions<'static> {
+    RunOptions { threads, buffering: Buffering::Auto, ..RunOptions::default() }
+}
+
+/// The place of a pixel along each axis.
+pub fn place(mut pixel: u64, axes: &[u64]) -> Vec<u64> {
+    let one = |&length: &u64| {
+        let index = pixel % length;
+        pixel /= length;
+        index
+    };
+    axes.iter().map(one).collect()
+}
+
+/// The number of the pixel at a place.
+pub fn pixel_at(place: &[u64], axes: &[u64]) -> u64 {
+    place.iter().zip(axes).rev().fold(0, |pixel, (&index, &length)| pixel * length + index)
+}

@@ -1,0 +1,6 @@
+//! Images in another shape against their slow twins: axes reordered, pixels binned, cuts along a path.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod made;
+mod reorder;
