@@ -27,8 +27,8 @@ use crate::write::new_image;
 pub(crate) use leaf::Leaf;
 pub(crate) use node::{Feed, Node, Reads, Scratch, Sources};
 use storage::ComputedStorage;
-pub(crate) use tiles::reordered_shape;
 use tiles::{TileReads, Tiles};
+pub(crate) use tiles::{reordered_shape, usual_shape};
 pub(crate) use window::Window;
 
 /// An image that is computed when its pixels are asked for.

@@ -147,6 +147,12 @@ reasons! {
     AxisOrder = "axis-order", Usage,
         "An order of axes does not name each axis once.",
         hint "name every axis of the image once, the new first axis first";
+    Rebinning = "rebinning", Usage,
+        "Pixels cannot be made of blocks of this shape.",
+        hint "give the pixels of a block along each axis, from 1 to the length of the axis; for blocks of millions of pixels reduce along the axes instead";
+    Path = "path", Usage,
+        "A cut cannot be made along this path.",
+        hint "give two or more different points, 0-based pixels of NAXIS1 and NAXIS2 within 1e6 of the image, a width of 1 to 1024 pixels and a spacing above 0";
     Output = "output", Usage,
         "The array to read into has another size than the section.",
         hint "make the array as large as the section, of the type that is read";

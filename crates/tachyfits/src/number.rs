@@ -1,10 +1,25 @@
 //! The two types of native numbers that nodes compute with, so that each is written once for both.
 
 use tachyfits_kernels::{
-    Encoding, Stencil, Tier, encode_f32, encode_f64, smooth_rows_f32, smooth_rows_f64,
+    Encoding, PixelType, Stencil, Tier, encode_f32, encode_f64, smooth_rows_f32, smooth_rows_f64,
 };
 
 use crate::computed::{Feed, Node, Scratch, Window};
+
+/// What computed numbers are stored as when they come from pixels of this encoding: f32 for those of up to 16 bits and f32,
+/// f64 for the others.
+pub(crate) fn float_encoding(from: &Encoding) -> Encoding {
+    Encoding::plain(if is_short(from) { PixelType::F32 } else { PixelType::F64 })
+}
+
+/// Whether every physical value of the encoding is a number of f32.
+pub(crate) fn is_exact_in_f32(from: &Encoding) -> bool {
+    is_short(from) && from.scaling.is_none()
+}
+
+fn is_short(encoding: &Encoding) -> bool {
+    encoding.pixel == PixelType::F32 || encoding.pixel_bytes() <= 2
+}
 
 /// f32 or f64.
 pub(crate) trait Number: Copy + Send + Sync + 'static {

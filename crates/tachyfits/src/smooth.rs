@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use tachyfits_format::{AxisSelection, Context, Header, cutout_header};
-use tachyfits_kernels::{Blanks, Encoding, PixelType, Stencil};
+use tachyfits_kernels::{Blanks, Encoding, Stencil};
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
-use crate::number::Number;
+use crate::number::{Number, float_encoding, is_exact_in_f32};
 
 /// What stands for the pixels beyond the ends of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -197,10 +197,8 @@ enum Neighbour {
 impl Smooth {
     fn new(input: Arc<dyn Node>, axes: Vec<u64>, smoothing: Smoothing) -> Smooth {
         let from = input.encoding();
-        let short = from.pixel == PixelType::F32 || from.pixel_bytes() <= 2;
-        let pixel = if short { PixelType::F32 } else { PixelType::F64 };
-        let narrow = short && from.scaling.is_none();
-        Smooth { input, axes, smoothing, encoding: Encoding::plain(pixel), narrow }
+        let (encoding, narrow) = (float_encoding(&from), is_exact_in_f32(&from));
+        Smooth { input, axes, smoothing, encoding, narrow }
     }
 
     /// Length of the axis before smoothing.
@@ -393,5 +391,9 @@ impl Node for Smooth {
         let Smoothing { axis, every, .. } = self.smoothing;
         halo[axis] = (halo[axis] + self.smoothing.half()).div_ceil(every);
         halo
+    }
+
+    fn expansion(&self) -> u64 {
+        self.input.expansion().saturating_mul(self.smoothing.every)
     }
 }

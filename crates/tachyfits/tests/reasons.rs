@@ -6,9 +6,9 @@ use std::process::Command;
 
 use common::{fits, image};
 use tachyfits::{
-    AxisRange, Coordinates, Error, ErrorKind, FitsFile, Image, NewPixels, OpenOptions,
-    OrderStatistic, OutputPixels, PixelType, ReadAs, Reason, Refusal, Region, RunOptions,
-    Smoothing, Statistic, WriteOptions, error_codes,
+    AxisRange, BlockStatistic, Coordinates, Error, ErrorKind, FitsFile, Image, NewPixels,
+    OpenOptions, OrderStatistic, OutputPixels, PathCut, PixelType, ReadAs, Reason, Rebinning,
+    Refusal, Region, RunOptions, Smoothing, Statistic, WriteOptions, error_codes,
 };
 
 /// The variable by which this program tells itself that it was started with an unknown tier.
@@ -68,7 +68,30 @@ fn provoke(reason: Reason) -> (Error, &'static str, &'static str) {
         Reason::Statistic => {
             ("median".parse::<Statistic>().unwrap_err(), "one of count, nan, sum", "\"median\"")
         }
+        Reason::AxisOrder | Reason::Rebinning | Reason::Path => provoke_by_reshaping(reason),
         other => provoke_with_pixels(other),
+    }
+}
+
+/// The reasons to refuse another shape.
+fn provoke_by_reshaping(reason: Reason) -> (Error, &'static str, &'static str) {
+    let image = square();
+    match reason {
+        Reason::AxisOrder => {
+            (image.reorder(&[1, 1]).unwrap_err(), "each of the 2 axes once", "[1, 1]")
+        }
+        Reason::Rebinning => {
+            let block = vec![5, 1];
+            let rebinning =
+                Rebinning { block, statistic: BlockStatistic::Mean, keep_partial: false };
+            (image.rebin(&rebinning).unwrap_err(), "those of the axis in a block", "[5, 1] pixels")
+        }
+        Reason::Path => {
+            let points = vec![[1.0, 1.0], [1.0, 1.0]];
+            let cut = PathCut { points, width: 1, spacing: 1.0, unit: None };
+            (image.cut_along(&cut).unwrap_err(), "two different points", "[[1.0, 1.0], [1.0, 1.0]]")
+        }
+        other => unreachable!("{other:?} is not about shapes"),
     }
 }
 
@@ -104,9 +127,6 @@ fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
             let pixel = PixelType::U8;
             let error = write_as(NewPixels { pixel, scaling: Some((1.0, 9.0)), blank: None });
             (error, "values that BITPIX = 8 can hold", "16 others among 16 pixels")
-        }
-        Reason::AxisOrder => {
-            (image.reorder(&[1, 1]).unwrap_err(), "each of the 2 axes once", "[1, 1]")
         }
         Reason::Output => {
             let mut out = [0.0f32; 15];

@@ -1,5 +1,7 @@
 //! The pixels of a box with its axes in another order.
 
+use tachyfits_kernels::transpose;
+
 /// One axis of the output: its length, and how far apart its neighbours are in the input and in the output, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Loop {
@@ -28,7 +30,7 @@ pub(super) fn permute(pixels: &[u8], counts: &[u64], order: &[usize], size: usiz
     let side = loops.remove(position);
     each(&loops, &mut |from, to| {
         let (pixels, out) = (&pixels[from * size..], &mut out[to * size..]);
-        transpose(pixels, inner.count, side.count, inner.from, side.to, size, out);
+        transpose(pixels, inner.count, side.count, size, inner.from, out, side.to);
     });
 }
 
@@ -63,23 +65,6 @@ fn each(loops: &[Loop], visit: &mut impl FnMut(usize, usize)) {
             rest /= one.count;
         }
         visit(from, to);
-    }
-}
-
-fn transpose(
-    pixels: &[u8],
-    rows: usize,
-    columns: usize,
-    in_pitch: usize,
-    out_pitch: usize,
-    size: usize,
-    out: &mut [u8],
-) {
-    for row in 0..rows {
-        for column in 0..columns {
-            let (from, to) = ((row * in_pitch + column) * size, (column * out_pitch + row) * size);
-            out[to..to + size].copy_from_slice(&pixels[from..from + size]);
-        }
     }
 }
 

@@ -3,4 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod made;
+mod path;
+mod rebin;
 mod reorder;
+mod written;

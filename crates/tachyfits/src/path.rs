@@ -1,0 +1,229 @@
+//! Position-velocity cuts: the pixels along a path through the first two axes, for every pixel of the further ones.
+
+mod samples;
+
+use std::sync::Arc;
+
+use tachyfits_format::{OffsetAxis, path_header};
+use tachyfits_kernels::{Encoding, encode_f64};
+
+use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, usual_shape};
+use crate::error::{Error, Reason};
+use crate::file::FitsFile;
+use crate::image::Image;
+use crate::number::float_encoding;
+use samples::{Chunk, Samples};
+
+/// A path through the planes of an image, and how it is sampled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathCut {
+    /// The points of the path, two or more: 0-based pixels of NAXIS1 and NAXIS2, whole numbers at the centres of pixels.
+    pub points: Vec<[f64; 2]>,
+    /// How many pixels side by side, across the path, are averaged.
+    pub width: u32,
+    /// From one sample to the next, in pixels.
+    pub spacing: f64,
+    /// The unit of offsets and the length of a pixel in it; `None` for pixels.
+    pub unit: Option<(String, f64)>,
+}
+
+/// The widest path in pixels, and the most samples: enough for any image, few enough to be kept in memory.
+const MOST_WIDTH: u32 = 1024;
+const MOST_SAMPLES: f64 = 1e6;
+/// How far from the image points may be.
+const FARTHEST: f64 = 1e6;
+
+impl Image {
+    /// The image of the pixels along a path: its first axis is the offset from the beginning of the path, the further ones
+    /// are those after the first two. Computed when it is read or written: float32 for pixels of up to 16 bits and float32,
+    /// float64 for the others. Only pixels of rows near the path are used.
+    ///
+    /// A result is the mean of `width` samples, one pixel apart on a line across the path and centred on it; a sample is
+    /// interpolated linearly between the four pixels around it. Undefined pixels, and those beyond the image, are left
+    /// out and the weights of the others made 1 in sum: Σ w v / Σ w over the good pixels of all samples, NaN without any.
+    ///
+    /// # Errors
+    /// [`Reason::Path`] for an image of fewer than two axes, a path without length and numbers out of range; what the
+    /// header says when the plane's coordinates and those of other axes depend on each other; as [`Image::stats`] for
+    /// pixels that are not there.
+    pub fn cut_along(&self, cut: &PathCut) -> Result<FitsFile, Error> {
+        let samples = self.samples(cut)?;
+        let (unit, pixel) = cut.unit.clone().unwrap_or((String::new(), 1.0));
+        let offsets = OffsetAxis {
+            pixels: samples.len() as u64,
+            first: 0.0,
+            step: cut.spacing * pixel,
+            unit,
+        };
+        let mut header = self.format_error(path_header(self.hdu(), &offsets))?;
+        let points: Vec<String> = cut.points.iter().map(|[x, y]| format!("({x}, {y})")).collect();
+        let history = format!(
+            "tachyfits: cut along {} (0-based pixels), width {}, of HDU {} (0-based)",
+            points.join(" "),
+            cut.width,
+            self.hdu().index
+        );
+        self.format_error(header.push_commentary("HISTORY", &history))?;
+        let name = format!("{} (cut along a path)", self.file_name());
+        Computed::new(name, Arc::new(Path::new(self.node()?, samples)), header)?.file()
+    }
+
+    /// Where the cut is sampled, if it makes sense.
+    fn samples(&self, cut: &PathCut) -> Result<Samples, Error> {
+        let refused =
+            |expected: &str, found: String| Err(self.refused(Reason::Path, expected, found));
+        let [nx, ny] = match self.axes() {
+            [nx, ny, ..] if self.axes().iter().all(|&length| length > 0) => [*nx, *ny],
+            axes => return refused("an image of two axes or more", format!("axes {axes:?}")),
+        };
+        if !(1..=MOST_WIDTH).contains(&cut.width) {
+            return refused("a width of 1 to 1024 pixels", cut.width.to_string());
+        }
+        if !(cut.spacing > 0.0 && cut.spacing.is_finite()) {
+            return refused("a spacing of more than 0 pixels", cut.spacing.to_string());
+        }
+        if let Some((unit, pixel)) =
+            cut.unit.as_ref().filter(|(_, pixel)| !(*pixel > 0.0 && pixel.is_finite()))
+        {
+            return refused("a length of a pixel above 0", format!("{pixel} {unit}"));
+        }
+        let near = |value: f64, length: u64| (-FARTHEST..length as f64 + FARTHEST).contains(&value);
+        if let Some(point) =
+            cut.points.iter().find(|point| !near(point[0], nx) || !near(point[1], ny))
+        {
+            return refused("points within 1e6 pixels of the image", format!("{point:?}"));
+        }
+        let length = samples::length(&cut.points);
+        if length == 0.0 {
+            return refused("two different points or more", format!("{:?}", cut.points));
+        }
+        if length / cut.spacing > MOST_SAMPLES {
+            let found = format!("{length} pixels in steps of {}", cut.spacing);
+            return refused("at most 1000000 samples along the path", found);
+        }
+        Ok(Samples::new(&cut.points, cut.width, cut.spacing, [nx, ny]))
+    }
+}
+
+/// The node of a cut.
+#[derive(Debug)]
+struct Path {
+    input: Arc<dyn Node>,
+    axes: Vec<u64>,
+    samples: Samples,
+    chunks: Vec<Chunk>,
+    encoding: Encoding,
+}
+
+impl Path {
+    fn new(input: Arc<dyn Node>, samples: Samples) -> Path {
+        let encoding = float_encoding(&input.encoding());
+        let mut axes = vec![samples.len() as u64];
+        axes.extend_from_slice(&input.axes()[2..]);
+        let chunks = samples.chunks();
+        Path { input, axes, samples, chunks, encoding }
+    }
+
+    /// The chunks that have the samples of a box.
+    fn chunks(&self, window: &Window) -> &[Chunk] {
+        let (first, last) = (window.first[0], window.first[0] + window.count[0] - 1);
+        let size = samples::CHUNK as u64;
+        &self.chunks[(first / size) as usize..=(last / size) as usize]
+    }
+
+    /// The boxes of the input that a chunk needs for a box: the part of each row, for every pixel of the further axes.
+    fn rows<'a>(&self, chunk: &'a Chunk, window: &'a Window) -> impl Iterator<Item = Window> + 'a {
+        chunk.rows.iter().map(|row| {
+            let mut needed = Window { first: vec![row.first, row.y], count: vec![row.count, 1] };
+            needed.first.extend_from_slice(&window.first[1..]);
+            needed.count.extend_from_slice(&window.count[1..]);
+            needed
+        })
+    }
+
+    /// The results of the samples of a chunk that are within a box.
+    fn results(&self, chunk: &Chunk, window: &Window, values: &[f64], results: &mut [f64]) {
+        let planes: usize = window.count[1..].iter().product::<u64>() as usize;
+        let (begin, width) = (window.first[0] as usize, window.count[0] as usize);
+        let mut taps = Vec::new();
+        for sample in chunk.samples.start.max(begin)..chunk.samples.end.min(begin + width) {
+            self.samples.taps(sample, &mut taps);
+            let weights: Vec<(usize, usize, f64)> = taps
+                .iter()
+                .map(|tap| {
+                    let (before, row) = chunk.row(tap.y);
+                    // Rows lie one after the other, each with the pixels of every plane.
+                    let at = before * planes + (tap.x - row.first) as usize;
+                    (at, row.count as usize, tap.weight)
+                })
+                .collect();
+            for plane in 0..planes {
+                let (mut sum, mut good) = (0.0, 0.0);
+                for &(at, pitch, weight) in &weights {
+                    let value = values[at + plane * pitch];
+                    if !value.is_nan() {
+                        sum += weight * value;
+                        good += weight;
+                    }
+                }
+                // 0 / 0 without any good pixel.
+                results[plane * width + (sample - begin)] = sum / good;
+            }
+        }
+    }
+}
+
+impl Node for Path {
+    fn axes(&self) -> &[u64] {
+        &self.axes
+    }
+
+    fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    fn sources(&self, sources: &mut Sources) {
+        self.input.sources(sources);
+    }
+
+    fn reads(&self, window: &Window, reads: &mut Reads<'_>) {
+        for chunk in self.chunks(window) {
+            for row in self.rows(chunk, window) {
+                self.input.reads(&row, reads);
+            }
+        }
+    }
+
+    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+        let mut results = feed.scratch.f64s(window.pixels() as usize);
+        for chunk in self.chunks(window) {
+            let planes = window.count[1..].iter().product::<u64>() as usize;
+            let mut values = feed.scratch.f64s(chunk.pixels() * planes);
+            let mut filled = 0;
+            for row in self.rows(chunk, window) {
+                let end = filled + row.pixels() as usize;
+                self.input.values_f64(&row, feed, &mut values[filled..end]);
+                filled = end;
+            }
+            self.results(chunk, window, &values, &mut results);
+            feed.scratch.give_back_f64s(values);
+        }
+        let refused = encode_f64(&results, &self.encoding, feed.tier, out);
+        debug_assert_eq!(refused, 0, "floats hold every number");
+        feed.scratch.give_back_f64s(results);
+    }
+
+    fn halo(&self) -> Vec<u64> {
+        vec![0; self.axes.len()]
+    }
+
+    fn expansion(&self) -> u64 {
+        let pixels = self.chunks.iter().map(Chunk::pixels).max().unwrap_or(0) as u64;
+        let samples = samples::CHUNK.min(self.samples.len()) as u64;
+        pixels.div_ceil(samples).saturating_mul(self.input.expansion())
+    }
+
+    fn box_shape(&self) -> Vec<u64> {
+        usual_shape(&self.axes, &self.halo(), self.expansion())
+    }
+}

@@ -1,0 +1,320 @@
+//! Blocks of pixels made one pixel each: their mean, sum, median, least or greatest.
+
+use std::sync::Arc;
+
+use tachyfits_format::{AxisBlocks, rebinned_header};
+use tachyfits_kernels::{Encoding, encode_f64};
+
+use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, usual_shape};
+use crate::error::{Error, Reason};
+use crate::file::FitsFile;
+use crate::image::Image;
+use crate::number::{Number, float_encoding, is_exact_in_f32};
+
+/// What a block becomes. Undefined pixels are left out; a block without any other is undefined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BlockStatistic {
+    /// The mean.
+    #[default]
+    Mean,
+    /// The sum.
+    Sum,
+    /// The median; of an even number of pixels the mean of the two in the middle.
+    Median,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+}
+
+/// How pixels are made of blocks of pixels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rebinning {
+    /// Pixels of a block along each axis, NAXIS1 first. The first block begins with the first pixel.
+    pub block: Vec<u64>,
+    /// What a block becomes.
+    pub statistic: BlockStatistic,
+    /// Pixels at the end of an axis that are too few for a block make one nevertheless; otherwise they are left out, as
+    /// CASA's ia.rebin and astropy's block_reduce do by default.
+    pub keep_partial: bool,
+}
+
+/// The most pixels of a block, which is made in one piece: 32 MiB of f64.
+const MOST_BLOCK_PIXELS: u64 = 1 << 22;
+/// How many usual boxes of the input a box is made from, at the most, before it gets smaller.
+const INPUT_BOXES: u64 = 8;
+
+impl Image {
+    /// The image with blocks of its pixels made one pixel each, computed when it is read or written: float32 for pixels of
+    /// up to 16 bits and float32, float64 for the others. Values are taken in f64 in the order of the pixels and rounded
+    /// once. Coordinates follow: the edge of the first pixel stays where it was.
+    ///
+    /// ```
+    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    1",
+    /// #     "NAXIS1  =                    5", "END"];
+    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// # bytes.resize(2880, b' ');
+    /// # bytes.extend([1, 2, 3, 5, 9]);
+    /// # bytes.resize(5760, 0);
+    /// use tachyfits::{BlockStatistic, FitsFile, OpenOptions, OutputPixels, ReadAs, Rebinning, RunOptions};
+    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let pairs = Rebinning { block: vec![2], statistic: BlockStatistic::Mean, keep_partial: true };
+    /// let rebinned = image.rebin(&pairs)?.image(0)?;
+    /// let mut pixels = [0.0; 3];
+    /// let out = OutputPixels::Float32(&mut pixels);
+    /// rebinned.read(&rebinned.whole(), ReadAs::Float32, out, &RunOptions::default())?;
+    /// assert_eq!(pixels, [1.5, 4.0, 9.0]);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Reason::Rebinning`] unless there is one number of pixels per axis, 1 or more, for at least one block, with at most
+    /// 2^22 pixels in each; what the header says about coordinates that cannot follow; as [`Image::stats`] for pixels that
+    /// are not there.
+    pub fn rebin(&self, rebinning: &Rebinning) -> Result<FitsFile, Error> {
+        let axes = self.axes();
+        let refused = |expected: String| {
+            let found = format!("blocks of {:?} pixels for {axes:?}", rebinning.block);
+            Err(self.refused(Reason::Rebinning, expected, found))
+        };
+        if rebinning.block.len() != axes.len() || axes.is_empty() {
+            return refused(format!("pixels of a block along each of {} axes", axes.len()));
+        }
+        let blocks: Vec<AxisBlocks> =
+            axes.iter().zip(&rebinning.block).map(|(&n, &b)| rebinning.blocks(n, b)).collect();
+        if blocks.iter().any(|block| block.pixels == 0 || block.count == 0) {
+            return refused("from 1 pixel to those of the axis in a block".to_owned());
+        }
+        let pixels = blocks.iter().fold(1u64, |all, block| all.saturating_mul(block.pixels));
+        if pixels > MOST_BLOCK_PIXELS {
+            return refused(format!("at most {MOST_BLOCK_PIXELS} pixels in a block"));
+        }
+        let header = self.format_error(rebinned_header(self.hdu(), &blocks))?;
+        let name = format!("{} (rebinned)", self.file_name());
+        let node = Rebin::new(self.node()?, &blocks, rebinning.statistic);
+        Computed::new(name, Arc::new(node), header)?.file()
+    }
+}
+
+impl Rebinning {
+    /// The blocks of an axis of `length` pixels. Longer ones than the axis are as long as it.
+    fn blocks(&self, length: u64, pixels: u64) -> AxisBlocks {
+        match self.keep_partial {
+            true => {
+                let pixels = pixels.min(length);
+                AxisBlocks { pixels, count: length.div_ceil(pixels.max(1)) }
+            }
+            false => AxisBlocks { pixels, count: length / pixels.max(1) },
+        }
+    }
+}
+
+/// The node of blocks of pixels.
+#[derive(Debug)]
+struct Rebin {
+    input: Arc<dyn Node>,
+    axes: Vec<u64>,
+    /// Pixels of a block along each axis.
+    block: Vec<u64>,
+    statistic: BlockStatistic,
+    encoding: Encoding,
+}
+
+impl Rebin {
+    fn new(input: Arc<dyn Node>, blocks: &[AxisBlocks], statistic: BlockStatistic) -> Rebin {
+        let encoding = float_encoding(&input.encoding());
+        let axes = blocks.iter().map(|block| block.count).collect();
+        let block = blocks.iter().map(|block| block.pixels).collect();
+        Rebin { input, axes, block, statistic, encoding }
+    }
+
+    /// The pixels of the input that the blocks of a box are made of.
+    fn needed(&self, window: &Window) -> Window {
+        let mut needed = window.clone();
+        for (axis, &pixels) in self.block.iter().enumerate() {
+            let begin = window.first[axis] * pixels;
+            let end =
+                ((window.first[axis] + window.count[axis]) * pixels).min(self.input.axes()[axis]);
+            (needed.first[axis], needed.count[axis]) = (begin, end - begin);
+        }
+        needed
+    }
+
+    fn rebin<T: Number + Into<f64>>(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+        let needed = self.needed(window);
+        let mut values = T::take(feed.scratch, needed.pixels() as usize);
+        T::values(&*self.input, &needed, feed, &mut values);
+        let mut results = feed.scratch.f64s(window.pixels() as usize);
+        let rows = Rows { needed: &needed, window, block: &self.block };
+        match self.statistic {
+            BlockStatistic::Mean => rows.sums(&values, true, &mut results),
+            BlockStatistic::Sum => rows.sums(&values, false, &mut results),
+            BlockStatistic::Median => rows.medians(&values, feed, &mut results),
+            BlockStatistic::Min => rows.extremes(&values, |new, old| new < old, &mut results),
+            BlockStatistic::Max => rows.extremes(&values, |new, old| new > old, &mut results),
+        }
+        let refused = encode_f64(&results, &self.encoding, feed.tier, out);
+        debug_assert_eq!(refused, 0, "floats hold every number");
+        feed.scratch.give_back_f64s(results);
+        T::give_back(feed.scratch, values);
+    }
+}
+
+/// The rows of pixels along x that the blocks of a box are made of.
+struct Rows<'a> {
+    needed: &'a Window,
+    window: &'a Window,
+    block: &'a [u64],
+}
+
+impl Rows<'_> {
+    /// Visits the rows in order, each with the number of the row of results that it belongs to.
+    fn each<'v, T>(&self, values: &'v [T], mut visit: impl FnMut(&'v [T], usize)) {
+        let length = self.needed.count[0] as usize;
+        for (number, row) in (0u64..).zip(values.chunks_exact(length)) {
+            let (mut rest, mut result, mut stride) = (number, 0, 1);
+            for axis in 1..self.block.len() {
+                result += rest % self.needed.count[axis] / self.block[axis] * stride;
+                stride *= self.window.count[axis];
+                rest /= self.needed.count[axis];
+            }
+            visit(row, result as usize);
+        }
+    }
+
+    fn sums<T: Copy + Into<f64>>(&self, values: &[T], mean: bool, results: &mut [f64]) {
+        let (width, pixels) = (self.window.count[0] as usize, self.block[0] as usize);
+        let mut counts = vec![0u32; results.len()];
+        // Not 0.0, which would turn a block of -0.0 into 0.0.
+        results.fill(-0.0);
+        self.each(values, |row, number| {
+            let range = number * width..(number + 1) * width;
+            let (sums, counts) = (&mut results[range.clone()], &mut counts[range]);
+            if pixels == 1 {
+                for ((&value, sum), count) in row.iter().zip(sums).zip(counts) {
+                    add(value.into(), sum, count);
+                }
+                return;
+            }
+            for ((block, sum), count) in row.chunks(pixels).zip(sums).zip(counts) {
+                for &value in block {
+                    add(value.into(), sum, count);
+                }
+            }
+        });
+        for (result, &count) in results.iter_mut().zip(&counts) {
+            *result = match (count, mean) {
+                (0, _) => f64::NAN,
+                (count, true) => *result / f64::from(count),
+                (_, false) => *result,
+            };
+        }
+    }
+
+    fn extremes<T: Copy + Into<f64>>(
+        &self,
+        values: &[T],
+        replaces: impl Fn(f64, f64) -> bool,
+        results: &mut [f64],
+    ) {
+        let (width, pixels) = (self.window.count[0] as usize, self.block[0] as usize);
+        results.fill(f64::NAN);
+        self.each(values, |row, number| {
+            let results = &mut results[number * width..(number + 1) * width];
+            for (block, result) in row.chunks(pixels).zip(results) {
+                for &value in block {
+                    let value: f64 = value.into();
+                    if replaces(value, *result) || result.is_nan() {
+                        *result = value;
+                    }
+                }
+            }
+        });
+    }
+
+    fn medians<T: Copy + Into<f64>>(&self, values: &[T], feed: &mut Feed<'_>, results: &mut [f64]) {
+        let (width, pixels) = (self.window.count[0] as usize, self.block[0] as usize);
+        // The pixels of each block side by side, and how many there are already.
+        let most = self.block.iter().product::<u64>() as usize;
+        let mut gathered = feed.scratch.f64s(most * results.len());
+        let mut counts = vec![0usize; results.len()];
+        self.each(values, |row, number| {
+            for (at, block) in row.chunks(pixels).enumerate() {
+                let result = number * width + at;
+                for &value in block {
+                    let value: f64 = value.into();
+                    if !value.is_nan() {
+                        gathered[result * most + counts[result]] = value;
+                        counts[result] += 1;
+                    }
+                }
+            }
+        });
+        for (number, result) in results.iter_mut().enumerate() {
+            *result = median(&mut gathered[number * most..][..counts[number]]);
+        }
+        feed.scratch.give_back_f64s(gathered);
+    }
+}
+
+#[inline(always)]
+fn add(value: f64, sum: &mut f64, count: &mut u32) {
+    let good = !value.is_nan();
+    // -0.0 is what leaves every sum as it is.
+    *sum += if good { value } else { -0.0 };
+    *count += u32::from(good);
+}
+
+/// The median, which brings the numbers into another order; NaN of none.
+fn median(values: &mut [f64]) -> f64 {
+    let middle = values.len() / 2;
+    if values.is_empty() {
+        return f64::NAN;
+    }
+    let even = values.len() % 2 == 0;
+    let (lower, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    if !even {
+        return upper;
+    }
+    let lower = lower.iter().copied().max_by(f64::total_cmp).unwrap_or(upper);
+    0.5 * lower + 0.5 * upper
+}
+
+impl Node for Rebin {
+    fn axes(&self) -> &[u64] {
+        &self.axes
+    }
+
+    fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    fn sources(&self, sources: &mut Sources) {
+        self.input.sources(sources);
+    }
+
+    fn reads(&self, window: &Window, reads: &mut Reads<'_>) {
+        self.input.reads(&self.needed(window), reads);
+    }
+
+    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+        match is_exact_in_f32(&self.input.encoding()) {
+            true => self.rebin::<f32>(window, feed, out),
+            false => self.rebin::<f64>(window, feed, out),
+        }
+    }
+
+    fn halo(&self) -> Vec<u64> {
+        let halo = self.input.halo();
+        halo.iter().zip(&self.block).map(|(halo, pixels)| halo.div_ceil(*pixels)).collect()
+    }
+
+    fn expansion(&self) -> u64 {
+        let pixels: u64 = self.block.iter().product();
+        pixels.saturating_mul(self.input.expansion())
+    }
+
+    fn box_shape(&self) -> Vec<u64> {
+        usual_shape(&self.axes, &self.halo(), self.expansion() / INPUT_BOXES)
+    }
+}

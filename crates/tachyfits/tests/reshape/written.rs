@@ -1,0 +1,55 @@
+//! Reshaped images written to files: the same bytes however it is done, and the same as when they are read.
+
+use std::fs;
+
+use tachyfits::{
+    BlockStatistic, Buffering, FitsFile, OpenOptions, PathCut, Rebinning, RunOptions, Smoothing,
+    WriteOptions,
+};
+
+use crate::made::{first, made, raw};
+
+#[test]
+fn files_are_the_same_for_any_threads_and_buffering() {
+    let directory = tempfile::tempdir().unwrap();
+    let image = made(3, &[130, 90, 70], 11);
+    let path =
+        PathCut { points: vec![[3.0, 2.0], [120.5, 80.25]], width: 3, spacing: 1.0, unit: None };
+    let blocks =
+        Rebinning { block: vec![3, 2, 4], statistic: BlockStatistic::Median, keep_partial: true };
+    let smoothed = first(&image.smooth(&Smoothing::new(2, vec![0.25, 0.5, 0.25])).unwrap());
+    let reordered = first(&smoothed.reorder(&[2, 0, 1]).unwrap());
+    let files = [
+        image.reorder(&[2, 1, 0]).unwrap(),
+        image.rebin(&blocks).unwrap(),
+        image.cut_along(&path).unwrap(),
+        // One upon the other.
+        reordered.rebin(&blocks).unwrap(),
+        reordered.cut_along(&path).unwrap(),
+        first(&image.rebin(&blocks).unwrap()).reorder(&[1, 2, 0]).unwrap(),
+        first(&image.rebin(&blocks).unwrap())
+            .smooth(&Smoothing::new(0, vec![0.25, 0.5, 0.25]))
+            .unwrap(),
+    ];
+    for (number, file) in files.iter().enumerate() {
+        let reshaped = first(file);
+        let mut written: Option<Vec<u8>> = None;
+        for (threads, buffering) in
+            [(1, Buffering::Single), (3, Buffering::Single), (2, Buffering::Double)]
+        {
+            let path = directory.path().join("out.fits");
+            let run = RunOptions { threads, buffering, ..RunOptions::default() };
+            let options = WriteOptions { overwrite: true, ..WriteOptions::default() };
+            reshaped.write(&path, &options, &run).unwrap();
+            let bytes = fs::read(&path).unwrap();
+            assert!(
+                written.is_none_or(|before| before == bytes),
+                "{number}: {threads} {buffering:?}"
+            );
+            written = Some(bytes);
+            let again = FitsFile::open(&path, &OpenOptions::default()).unwrap();
+            assert!(again.warnings().is_empty());
+            assert_eq!(raw(&first(&again)), raw(&reshaped), "{number}");
+        }
+    }
+}
