@@ -63,6 +63,8 @@ pub enum Binary {
     Subtract,
     Multiply,
     Divide,
+    /// The floor of the quotient, Python's `//`: with the remainder it gives the dividend.
+    FloorDivide,
     /// The square is `x * x`, which is rounded rightly; other powers are those of the platform.
     Power,
     /// Of the sign of the divisor, as Python's `%`.
@@ -85,13 +87,14 @@ pub enum Binary {
 
 impl Binary {
     /// Every one.
-    pub const ALL: [Binary; 17] = {
+    pub const ALL: [Binary; 18] = {
         use Binary::*;
         [
             Add,
             Subtract,
             Multiply,
             Divide,
+            FloorDivide,
             Power,
             Remainder,
             Minimum,
@@ -205,6 +208,7 @@ pub fn binary(function: Binary, left: &mut [f64], right: Operand<'_>, tier: Tier
             Binary::NotEqual => zip::<functions::NotEqual>(left, right, tier),
             Binary::And => zip::<functions::And>(left, right, tier),
             Binary::Or => zip::<functions::Or>(left, right, tier),
+            Binary::FloorDivide => call_two(left, right, functions::floor_divide),
             Binary::Power => call_two(left, right, functions::power),
             Binary::Remainder => call_two(left, right, functions::remainder),
             Binary::Atan2 => call_two(left, right, f64::atan2),
@@ -225,6 +229,9 @@ pub fn binary_reversed(function: Binary, left: Operand<'_>, right: &mut [f64], t
             // The left one of equal numbers may be a zero of another sign.
             Binary::Minimum => return zip::<Reversed<functions::Minimum>>(right, left, tier),
             Binary::Maximum => return zip::<Reversed<functions::Maximum>>(right, left, tier),
+            Binary::FloorDivide => {
+                return call_two(right, left, |y, x| functions::floor_divide(x, y));
+            }
             Binary::Power => return call_two(right, left, |y, x| functions::power(x, y)),
             Binary::Remainder => return call_two(right, left, |y, x| functions::remainder(x, y)),
             Binary::Atan2 => return call_two(right, left, |y, x| x.atan2(y)),
@@ -262,6 +269,12 @@ pub fn select(condition: &mut [f64], then: Operand<'_>, otherwise: Operand<'_>, 
             isa::dispatch(tier, Select { condition: &mut condition[range], then, otherwise });
         });
     });
+}
+
+/// Replaces every NaN by the same one. Of two NaN an operation takes the sign and payload of either; where bits count, this
+/// makes them one.
+pub fn unify_nan(values: &mut [f64], tier: Tier) {
+    map::<functions::UnifyNan>(values, tier);
 }
 
 /// Rounds to f32, ties to the even one.

@@ -38,7 +38,7 @@ pub use checksum::{OnesComplement, add_words, encode_checksum};
 pub use compensated::Compensated;
 pub use decode::{decode_f32, decode_f64, decode_native, gather, native_in_place};
 pub use elementwise::{
-    Binary, Operand, Unary, binary, binary_reversed, round_to_f32, select, unary,
+    Binary, Operand, Unary, binary, binary_reversed, round_to_f32, select, unary, unify_nan,
 };
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use histogram::{Histogram, HistogramRange};

@@ -164,6 +164,7 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "Divide, reversed" Flat Numbers |_, tier| isa::address::<Zip<'static, Reversed<functions::Divide>>>(tier);
     "Sqrt" Flat Numbers |_, tier| isa::address::<Map<'static, functions::Sqrt>>(tier);
     "IsNan" Flat Numbers |_, tier| isa::address::<Map<'static, functions::IsNan>>(tier);
+    "UnifyNan" Flat Numbers |_, tier| isa::address::<Map<'static, functions::UnifyNan>>(tier);
     "select" Flat Numbers |_, tier| isa::address::<elementwise::Select<'static>>(tier);
     "rounding to f32" Flat Numbers |_, tier| isa::address::<elementwise::Round<'static>>(tier);
 };

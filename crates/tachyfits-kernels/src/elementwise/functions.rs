@@ -1,5 +1,5 @@
 //! The functions that are vector code, each a type, so that a loop is compiled for each and can be named to be looked at;
-//! and two that are not.
+//! and three that are not.
 
 /// A function of one number.
 pub(crate) trait Function {
@@ -35,6 +35,7 @@ functions! { Function:
     Ceil(x) = x.ceil();
     Round(x) = x.round_ties_even();
     IsNan(x) = truth(x.is_nan());
+    UnifyNan(x) = if x.is_nan() { f64::NAN } else { x };
 }
 
 // The smaller or larger of two is the left one of equals, and NaN if either is.
@@ -85,4 +86,20 @@ pub(crate) fn remainder(x: f64, y: f64) -> f64 {
     } else {
         rest
     }
+}
+
+/// The floor of the quotient as Python and NumPy define it: of a quotient without rest, so that `1 // 0.1` is 9 and not the
+/// floor of the quotient that is rounded to 10.
+pub(crate) fn floor_divide(x: f64, y: f64) -> f64 {
+    if y == 0.0 {
+        return x / y;
+    }
+    let rest = x % y;
+    let lower = rest != 0.0 && (rest < 0.0) != (y < 0.0);
+    let quotient = (x - rest) / y - truth(lower);
+    if quotient == 0.0 {
+        return 0.0f64.copysign(x / y);
+    }
+    let floor = quotient.floor();
+    if quotient - floor > 0.5 { floor + 1.0 } else { floor }
 }

@@ -37,6 +37,7 @@ pub fn binary(function: Binary, x: f64, y: f64) -> f64 {
         Binary::Subtract => x - y,
         Binary::Multiply => x * y,
         Binary::Divide => x / y,
+        Binary::FloorDivide => floor_divide(x, y),
         Binary::Power if y == 2.0 => x * x,
         Binary::Power => x.powf(y),
         Binary::Remainder => remainder(x, y),
@@ -81,6 +82,23 @@ fn remainder(x: f64, y: f64) -> f64 {
         }
         rest if signs_differ => rest + y,
         rest => rest,
+    }
+}
+
+/// How often `y` goes into what `remainder` leaves of `x`; as IEEE 754 divides where that has no meaning.
+fn floor_divide(x: f64, y: f64) -> f64 {
+    if y == 0.0 {
+        return x / y;
+    }
+    let truncated = x % y;
+    let signs_differ = truncated.is_sign_negative() != y.is_sign_negative();
+    let below = if truncated != 0.0 && signs_differ { 1.0 } else { 0.0 };
+    let times = (x - truncated) / y - below;
+    match times {
+        zero if zero == 0.0 => 0.0 * (x / y).signum(),
+        // It is an integer but for the rounding of the division.
+        times if times - times.floor() > 0.5 => times.ceil(),
+        times => times.floor(),
     }
 }
 

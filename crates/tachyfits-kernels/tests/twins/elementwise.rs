@@ -5,6 +5,7 @@ use crate::values::{single_bits, values};
 use proptest::prelude::*;
 use tachyfits_kernels::{
     Binary, Operand, Tier, Unary, binary, binary_reversed, naive, round_to_f32, select, unary,
+    unify_nan,
 };
 
 /// Two or three arrays of the same length.
@@ -87,6 +88,18 @@ proptest! {
     }
 
     #[test]
+    fn every_nan_becomes_the_same(values in values(0..600)) {
+        let one = |&x: &f64| if x.is_nan() { f64::NAN } else { x };
+        let expected: Vec<u64> = values.iter().map(|x| one(x).to_bits()).collect();
+        for tier in tiers() {
+            let mut found = values.clone();
+            unify_nan(&mut found, tier);
+            let found: Vec<u64> = found.iter().map(|x| x.to_bits()).collect();
+            prop_assert_eq!(&found, &expected, "{:?}", tier);
+        }
+    }
+
+    #[test]
     fn rounding_to_f32_is_that_of_the_language(values in values(0..600)) {
         let expected: Vec<f32> = values.iter().map(|&x| x as f32).collect();
         for tier in tiers() {
@@ -108,6 +121,13 @@ fn what_numpy_says() {
         (Binary::Remainder, 6.0, -3.0, -0.0),
         (Binary::Remainder, -1.0, inf, inf),
         (Binary::Remainder, 1.0, 0.0, nan),
+        (Binary::FloorDivide, -7.0, 3.0, -3.0),
+        (Binary::FloorDivide, 7.0, -3.0, -3.0),
+        (Binary::FloorDivide, 1.0, 0.1, 9.0),
+        (Binary::FloorDivide, -1.0, inf, -1.0),
+        (Binary::FloorDivide, -0.0, 3.0, -0.0),
+        (Binary::FloorDivide, 1.0, 0.0, inf),
+        (Binary::FloorDivide, inf, 1.0, nan),
         (Binary::Minimum, nan, 1.0, nan),
         (Binary::Maximum, 1.0, nan, nan),
         (Binary::NotEqual, nan, nan, 1.0),
