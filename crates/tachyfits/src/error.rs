@@ -2,6 +2,7 @@
 //! name of the file in front of it.
 
 use std::fmt;
+use std::ops::Range;
 
 use tachyfits_format::{Code, FormatError, Kind};
 use tachyfits_io::IoError;
@@ -54,6 +55,8 @@ pub enum Error {
     },
     /// The engine itself refused.
     Refused(Box<Refusal>),
+    /// An expression cannot be computed; the text shows the place.
+    Expression(Box<ExpressionError>),
 }
 
 /// Why the engine refused.
@@ -69,6 +72,23 @@ pub struct Refusal {
     pub expected: String,
     /// What was found, as words that follow "found".
     pub found: String,
+}
+
+/// What is wrong at some place of an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpressionError {
+    /// [`Reason::Expression`] or [`Reason::ExpressionInput`].
+    pub reason: Reason,
+    /// The expression.
+    pub expression: String,
+    /// The bytes of it that are meant; none where it is no one place.
+    pub at: Range<usize>,
+    /// What was expected there, as words that follow "expected".
+    pub expected: String,
+    /// What was found, as words that follow "found".
+    pub found: String,
+    /// What to do about it.
+    pub hint: String,
 }
 
 macro_rules! reasons {
@@ -153,6 +173,12 @@ reasons! {
     Path = "path", Usage,
         "A cut cannot be made along this path.",
         hint "give two or more different points, 0-based pixels of NAXIS1 and NAXIS2 within 1e6 of the image, a width of 1 to 1024 pixels and a spacing above 0";
+    Expression = "expression", Usage,
+        "An expression cannot be understood.",
+        hint "correct the expression at the place that is shown";
+    ExpressionInput = "expression-input", Usage,
+        "The inputs do not fit the expression, or the shapes of the images do not go together.",
+        hint "give one image or number for each name of the expression, with shapes that go together";
     Output = "output", Usage,
         "The array to read into has another size than the section.",
         hint "make the array as large as the section, of the type that is read";
@@ -206,6 +232,7 @@ impl Error {
                 Kind::Limit => ErrorKind::Limit,
             },
             Error::Refused(refusal) => refusal.reason.kind(),
+            Error::Expression(error) => error.reason.kind(),
         }
     }
 
@@ -215,6 +242,7 @@ impl Error {
             Error::Io(error) => error.code(),
             Error::Format { error, .. } => error.code().as_str(),
             Error::Refused(refusal) => refusal.reason.code(),
+            Error::Expression(error) => error.reason.code(),
         }
     }
 
@@ -240,12 +268,43 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// So many characters of a long expression are shown before and after the place.
+const SHOWN: usize = 50;
+
+impl fmt::Display for ExpressionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ExpressionError { reason, expression, at, expected, found, hint } = self;
+        // Counted in characters, as people see them.
+        let count = |text: Option<&str>| text.map_or(0, |text| text.chars().count());
+        let begin = count(expression.get(..at.start));
+        let length = count(expression.get(at.clone())).clamp(1, SHOWN);
+        let place = if at.is_empty() && at.start == 0 {
+            String::new()
+        } else {
+            format!(", character {} (from 1)", begin + 1)
+        };
+        writeln!(f, "expression{place}: expected {expected}, found {found} [{}]", reason.code())?;
+        let skipped = begin.saturating_sub(SHOWN);
+        let shown = expression.chars().skip(skipped).take(length + 2 * SHOWN);
+        // One line, whatever blanks it has.
+        let line: String = shown.map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let lead = if skipped > 0 { "... " } else { "" };
+        writeln!(f, "    {lead}{}", line.trim_end())?;
+        if !place.is_empty() {
+            let blanks = " ".repeat(lead.len() + begin - skipped);
+            writeln!(f, "    {blanks}{}", "^".repeat(length))?;
+        }
+        write!(f, "hint: {hint}")
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io(error) => error.fmt(f),
             Error::Format { file, error } => write!(f, "{file}: {error}"),
             Error::Refused(refusal) => refusal.fmt(f),
+            Error::Expression(error) => error.fmt(f),
         }
     }
 }
@@ -255,7 +314,7 @@ impl std::error::Error for Error {
         match self {
             Error::Io(error) => Some(error),
             Error::Format { error, .. } => Some(error),
-            Error::Refused(_) => None,
+            Error::Refused(_) | Error::Expression(_) => None,
         }
     }
 }

@@ -42,6 +42,11 @@ impl Image {
         result.map_err(|error| Error::Format { file: self.file_name().to_owned(), error })
     }
 
+    /// The pixels are those of the same HDU of the same open file.
+    pub(crate) fn is_same(&self, other: &Image) -> bool {
+        Arc::ptr_eq(&self.storage, &other.storage) && Arc::ptr_eq(&self.hdu, &other.hdu)
+    }
+
     /// The image as an input of computed ones.
     pub(crate) fn node(&self) -> Result<Arc<dyn Node>, Error> {
         if let Some(computed) = &self.computed {

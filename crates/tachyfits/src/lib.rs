@@ -26,6 +26,7 @@ mod array;
 mod computed;
 mod cutout;
 mod error;
+mod expression;
 mod file;
 mod fold;
 mod grid;
@@ -54,7 +55,11 @@ mod write;
 mod writer;
 
 pub use array::Array;
-pub use error::{Error, ErrorCode, ErrorKind, Reason, Refusal, error_codes};
+pub use error::{Error, ErrorCode, ErrorKind, ExpressionError, Reason, Refusal, error_codes};
+pub use expression::{
+    ExpressionFunction, ExpressionInput, ExpressionPixels, InputValue, evaluate,
+    expression_functions, expression_names,
+};
 pub use file::{FitsFile, OpenOptions};
 pub use groups::GroupParameters;
 pub use image::Image;

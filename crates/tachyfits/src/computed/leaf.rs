@@ -47,6 +47,10 @@ impl Node for Leaf {
         }
     }
 
+    fn stored<'a>(&self, window: &Window, feed: &mut Feed<'a>) -> Option<Vec<&'a [u8]>> {
+        Some(window.runs(&self.axes).map(|_| feed.take()).collect())
+    }
+
     fn values_f64(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f64]) {
         let mut rest = out;
         for (_, count) in window.runs(&self.axes) {

@@ -30,6 +30,12 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
     /// Gives the pixels of a box as the bytes that [`Node::encoding`] describes.
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]);
 
+    /// Gives the bytes of a box where they lie, as pieces of the same number of pixels in the order of the box's own, if
+    /// they are stored. Those who can go through them piece by piece need no buffer for the box.
+    fn stored<'a>(&self, _window: &Window, _feed: &mut Feed<'a>) -> Option<Vec<&'a [u8]>> {
+        None
+    }
+
     /// Gives the physical values of a box, NaN where undefined.
     fn values_f64(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f64]) {
         let mut bytes = feed.scratch.bytes(out.len() * self.encoding().pixel_bytes());

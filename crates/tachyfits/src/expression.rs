@@ -1,0 +1,225 @@
+//! Expressions over images: arithmetic, comparisons, functions, pixel by pixel, in one pass over all inputs.
+//!
+//! An expression is text. It is understood ([`parse`]), its names are given their images and the shape of the result is
+//! found before anything is read ([`check`]), it becomes a short program over buffers in the first-level cache
+//! ([`program`]), and the program is the node of a computed image ([`node`]). Arithmetic is in f64 and rounded once, at the
+//! end.
+//!
+//! An undefined pixel is NaN and goes through arithmetic as NaN does: what is computed from it is undefined. Comparisons
+//! with it are false (`!=` is true), and as a truth value it counts as true, both as in NumPy; `isnan` tells it.
+
+mod check;
+mod language;
+mod node;
+mod parse;
+mod problem;
+mod program;
+mod token;
+mod unit;
+
+use std::sync::Arc;
+
+use tachyfits_format::{FormatError, Header};
+use tachyfits_kernels::{Encoding, PixelType};
+
+use crate::computed::Computed;
+use crate::error::Error;
+use crate::file::FitsFile;
+use crate::image::{Image, tier};
+
+use check::{Bound, BoundImage, Checked, check};
+pub use language::{ExpressionFunction, expression_functions};
+use node::{Evaluate, Input};
+use parse::{Expression, parse};
+use program::{Given, Program};
+use unit::{Unit, unit_of};
+
+/// What a name of an expression stands for.
+#[derive(Clone, Debug)]
+pub enum InputValue {
+    /// An image of any rank.
+    Image(Image),
+    /// A spectrum, and the axis of the result that it lies along; 0 is NAXIS1.
+    Along(Image, usize),
+    /// A number.
+    Number(f64),
+}
+
+/// A name of an expression, and what it stands for.
+#[derive(Clone, Debug)]
+pub struct ExpressionInput {
+    /// The name: letters, digits and underscores.
+    pub name: String,
+    /// What it stands for.
+    pub value: InputValue,
+}
+
+/// The type of the pixels that an expression gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ExpressionPixels {
+    /// float32 if every image has pixels of at most 16 bits or float32, else float64.
+    #[default]
+    Automatic,
+    /// float32.
+    Float32,
+    /// float64.
+    Float64,
+}
+
+/// The image that an expression over images gives, as a file that is computed when it is read or written.
+///
+/// Shapes go together as NumPy's do, in FITS order: axes may be missing at the end, and an axis of one pixel serves any
+/// length. A spectrum (one axis) goes along the axis that is said, or the only one of its length. The header is that of the
+/// first image of the result's shape; BUNIT stays where it is sure.
+///
+/// ```
+/// use tachyfits::{ExpressionInput, ExpressionPixels, FitsFile, InputValue, OpenOptions, RunOptions, evaluate};
+/// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
+/// #     "NAXIS   =                    1", "NAXIS1  =                    3", "END"];
+/// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+/// # bytes.resize(2880, b' ');
+/// # bytes.extend([1, 4, 9]);
+/// # bytes.resize(5760, 0);
+/// // Three pixels: 1 4 9.
+/// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+/// let inputs = [
+///     ExpressionInput { name: "a".to_owned(), value: InputValue::Image(image) },
+///     ExpressionInput { name: "c".to_owned(), value: InputValue::Number(10.0) },
+/// ];
+/// let result = evaluate("sqrt(a) + c", &inputs, ExpressionPixels::Automatic)?.image(0)?;
+/// let (stats, _) = result.stats(&result.whole(), None, &RunOptions::default())?;
+/// assert_eq!((stats[0].sum(), stats[0].max.unwrap().value), (36.0, 13.0));
+/// # Ok::<(), tachyfits::Error>(())
+/// ```
+///
+/// # Errors
+/// [`crate::Reason::Expression`] if it cannot be understood, [`crate::Reason::ExpressionInput`] if a name has no input, an input no name,
+/// or shapes do not go together: both show the place in the expression. Nothing is read.
+pub fn evaluate(
+    expression: &str,
+    inputs: &[ExpressionInput],
+    pixels: ExpressionPixels,
+) -> Result<FitsFile, Error> {
+    let parsed = parse(expression).map_err(|problem| problem.of(expression))?;
+    let checked = check(expression, &parsed, inputs)?;
+    let node = node_of(&parsed, &checked, pixels)?;
+    let header = header_of(expression, &parsed, &checked)?;
+    Computed::new(expression.to_owned(), Arc::new(node), header)?.file()
+}
+
+/// Says what is wrong with an expression, names and shapes aside, and which names it has.
+///
+/// # Errors
+/// [`crate::Reason::Expression`].
+pub fn expression_names(expression: &str) -> Result<Vec<String>, Error> {
+    let parsed = parse(expression).map_err(|problem| problem.of(expression))?;
+    Ok(parsed.names.into_iter().map(|name| name.text).collect())
+}
+
+fn node_of(
+    parsed: &Expression,
+    checked: &Checked<'_>,
+    pixels: ExpressionPixels,
+) -> Result<Evaluate, Error> {
+    let given: Vec<Given> = (0..checked.inputs.len())
+        .map(|number| match &checked.inputs[number] {
+            Bound::Number(value) => Given::Number(*value),
+            Bound::Image(_) => Given::Pixels(checked.first_alike(number)),
+        })
+        .collect();
+    let (program, needed) = Program::new(parsed, &given, tier()?);
+    let mut inputs = Vec::new();
+    for number in needed {
+        if let Bound::Image(bound) = &checked.inputs[number] {
+            inputs.push(Input { node: bound.image.node()?, axes: bound.axes.clone() });
+        }
+    }
+    let pixel = match pixels {
+        ExpressionPixels::Float32 => PixelType::F32,
+        ExpressionPixels::Float64 => PixelType::F64,
+        ExpressionPixels::Automatic if checked.images().all(|bound| is_short(bound.image)) => {
+            PixelType::F32
+        }
+        ExpressionPixels::Automatic => PixelType::F64,
+    };
+    let encoding = Encoding::plain(pixel);
+    Ok(Evaluate { axes: checked.axes.clone(), inputs, program, encoding })
+}
+
+/// Pixels of at most 16 bits, or float32: what is computed from them is kept well enough in float32.
+fn is_short(image: &Image) -> bool {
+    let pixel = image.stored_type();
+    pixel == PixelType::F32 || pixel.bytes() <= 2
+}
+
+/// The header of the result: the cards of an input that stay true, and what was done.
+fn header_of(
+    expression: &str,
+    parsed: &Expression,
+    checked: &Checked<'_>,
+) -> Result<Header, Error> {
+    let Some(bound) = carrier(checked) else {
+        return described(Header::new(), expression, parsed, checked)
+            .map_err(|error| Error::Format { file: expression.to_owned(), error });
+    };
+    let header = bound.image.carried_header();
+    bound.image.format_error(described(header, expression, parsed, checked))
+}
+
+/// The image whose coordinates the result has: the first of its shape; else the first of those that have the most of its
+/// first axes, if that is more than one.
+fn carrier<'a>(checked: &'a Checked<'_>) -> Option<&'a BoundImage<'a>> {
+    let mut found: Option<&BoundImage<'_>> = None;
+    for bound in checked.images() {
+        let axes = bound.image.axes();
+        let least = found.map_or(1, |found| found.image.axes().len());
+        if axes == checked.axes {
+            return Some(bound);
+        }
+        if axes.len() > least && checked.axes.starts_with(axes) {
+            found = Some(bound);
+        }
+    }
+    found
+}
+
+/// The header with the unit of the result and its history.
+fn described(
+    mut header: Header,
+    expression: &str,
+    parsed: &Expression,
+    checked: &Checked<'_>,
+) -> Result<Header, FormatError> {
+    let unit = unit_of(parsed, &checked.inputs);
+    let carried = header.get_text("BUNIT")?.map(str::trim).unwrap_or_default().to_owned();
+    match &unit {
+        // What a card cannot hold is left out.
+        Unit::Known(unit) if *unit != carried && header.set("BUNIT", &**unit, "").is_ok() => {}
+        Unit::Known(unit) if *unit == carried => {}
+        _ => drop(header.remove("BUNIT")),
+    }
+    header.push_commentary("HISTORY", &printable(&format!("tachyfits math: {expression}")))?;
+    for (name, input) in parsed.names.iter().zip(&checked.inputs) {
+        let what = match input {
+            Bound::Number(value) => value.to_string(),
+            Bound::Image(bound) => {
+                format!("{}, HDU {}", bound.image.file_name(), bound.image.hdu().index)
+            }
+        };
+        header.push_commentary("HISTORY", &printable(&format!("  {} = {what}", name.text)))?;
+    }
+    if unit == Unit::Unknown && checked.images().any(|bound| bound.image.layout().unit.is_some()) {
+        header.push_commentary("HISTORY", "  without BUNIT, as the unit is not sure")?;
+    }
+    Ok(header)
+}
+
+/// The text as a card can have it.
+fn printable(text: &str) -> String {
+    let fit = |character: char| match character {
+        ' '..='~' => character,
+        _ if character.is_whitespace() => ' ',
+        _ => '?',
+    };
+    text.chars().map(fit).collect()
+}

@@ -1,0 +1,250 @@
+//! The node of an expression: a box of the result, made a few thousand pixels at a time.
+
+use std::sync::Arc;
+
+use tachyfits_kernels::{Encoding, PixelType, decode_f64, encode_f64, unify_nan};
+
+use super::program::Program;
+use crate::computed::{Feed, Node, Reads, Sources, Window};
+
+/// Pixels that a program takes at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
+const CHUNK: usize = 1024;
+
+/// An input with fewer pixels is so cheap to read that it may be read for every box.
+const SMALL_PIXELS: u64 = 1 << 14;
+
+/// An image that goes into an expression.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) node: Arc<dyn Node>,
+    /// For each axis of the result, the input's axis that goes with it; none where the pixels are the same all along.
+    pub(crate) axes: Vec<Option<usize>>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Evaluate {
+    pub(crate) axes: Vec<u64>,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) program: Program,
+    pub(crate) encoding: Encoding,
+}
+
+impl Input {
+    /// The box of the input that goes with one of the result.
+    fn window(&self, window: &Window) -> Window {
+        let own = self.node.axes().len();
+        let mut needed = Window { first: vec![0; own], count: vec![1; own] };
+        for (axis, place) in self.axes.iter().enumerate() {
+            if let Some(place) = *place {
+                (needed.first[place], needed.count[place]) =
+                    (window.first[axis], window.count[axis]);
+            }
+        }
+        needed
+    }
+
+    /// Its pixels are those of the result's box, one for one and in the same order.
+    fn is_whole(&self, window: &Window) -> bool {
+        self.axes.iter().zip(&window.count).all(|(place, &count)| place.is_some() || count == 1)
+    }
+}
+
+/// The pixels of an input's box, and how to get at those of any stretch of the result's box.
+enum Pixels<'a> {
+    /// Bytes as they are stored, cut into pieces of `length` pixels.
+    Stored { pieces: Vec<&'a [u8]>, length: usize, encoding: Encoding },
+    /// Numbers, one for each pixel of the result's box.
+    Values(Vec<f64>),
+    /// Numbers that serve several pixels each.
+    Repeated { values: Vec<f64>, groups: Vec<Group> },
+}
+
+/// Axes of a box that follow each other and along all of which the input changes, or along none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Group {
+    /// Pixels of the result's box in the group.
+    length: usize,
+    /// From one of them to the next in the input's numbers: 0 where they are the same.
+    stride: usize,
+}
+
+impl Pixels<'_> {
+    /// Puts the numbers for the pixels from `first` of the result's box on into `out`.
+    fn load(&self, first: usize, tier: tachyfits_kernels::Tier, out: &mut [f64]) {
+        match self {
+            Pixels::Values(values) => out.copy_from_slice(&values[first..first + out.len()]),
+            Pixels::Repeated { values, groups } => repeat(values, groups, first, out),
+            Pixels::Stored { pieces, length, encoding } => {
+                let size = encoding.pixel_bytes();
+                let (mut at, mut rest) = (first, out);
+                while !rest.is_empty() {
+                    let within = at % length;
+                    let count = rest.len().min(length - within);
+                    let (part, later) = rest.split_at_mut(count);
+                    let bytes = &pieces[at / length][within * size..(within + count) * size];
+                    decode_f64(bytes, encoding, tier, part);
+                    (at, rest) = (at + count, later);
+                }
+            }
+        }
+    }
+}
+
+/// The groups of a box of the result.
+fn groups(input: &Input, window: &Window) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut stride = 1;
+    for (place, &count) in input.axes.iter().zip(&window.count) {
+        let count = count as usize;
+        let changes = place.is_some();
+        match groups.last_mut() {
+            _ if count == 1 => {}
+            Some(group) if (group.stride > 0) == changes => group.length *= count,
+            _ => groups.push(Group { length: count, stride: if changes { stride } else { 0 } }),
+        }
+        stride *= if changes { count } else { 1 };
+    }
+    groups
+}
+
+/// Puts the numbers for the pixels from `first` on into `out`, run by run of the first group.
+fn repeat(values: &[f64], groups: &[Group], first: usize, out: &mut [f64]) {
+    let Some((run, outer)) = groups.split_first() else {
+        return out.fill(values[0]);
+    };
+    let (mut at, mut rest) = (first, out);
+    while !rest.is_empty() {
+        let (within, mut index) = (at % run.length, at / run.length);
+        let mut origin = within * run.stride;
+        for group in outer {
+            origin += index % group.length * group.stride;
+            index /= group.length;
+        }
+        let count = rest.len().min(run.length - within);
+        let (part, later) = rest.split_at_mut(count);
+        match run.stride {
+            0 => part.fill(values[origin]),
+            _ => part.copy_from_slice(&values[origin..origin + count]),
+        }
+        (at, rest) = (at + count, later);
+    }
+}
+
+impl Evaluate {
+    /// Takes the bytes of an input's box.
+    fn pixels<'a>(&self, input: &Input, window: &Window, feed: &mut Feed<'a>) -> Pixels<'a> {
+        let own = input.window(window);
+        let whole = input.is_whole(window);
+        if whole && let Some(pieces) = input.node.stored(&own, feed) {
+            let encoding = input.node.encoding();
+            let length = pieces.first().map_or(1, |piece| piece.len() / encoding.pixel_bytes());
+            return Pixels::Stored { pieces, length, encoding };
+        }
+        let mut values = feed.scratch.f64s(own.pixels() as usize);
+        input.node.values_f64(&own, feed, &mut values);
+        match whole {
+            true => Pixels::Values(values),
+            false => Pixels::Repeated { values, groups: groups(input, window) },
+        }
+    }
+
+    /// Computes a box and hands each stretch of its pixels to `place`, with the number of the first.
+    fn compute(&self, window: &Window, feed: &mut Feed<'_>, mut place: impl FnMut(usize, &[f64])) {
+        let mut pixels: Vec<Pixels<'_>> =
+            self.inputs.iter().map(|input| self.pixels(input, window, feed)).collect();
+        let mut slots: Vec<Vec<f64>> =
+            (0..self.program.slots()).map(|_| feed.scratch.f64s(CHUNK)).collect();
+        let all = window.pixels() as usize;
+        let tier = feed.tier;
+        for first in (0..all).step_by(CHUNK) {
+            let count = CHUNK.min(all - first);
+            let load = |input: usize, out: &mut [f64]| pixels[input].load(first, tier, out);
+            let values = self.program.run(&mut slots, count, tier, load);
+            unify_nan(values, tier);
+            place(first, values);
+        }
+        slots.into_iter().for_each(|slot| feed.scratch.give_back_f64s(slot));
+        for pixels in pixels.drain(..) {
+            if let Pixels::Values(values) | Pixels::Repeated { values, .. } = pixels {
+                feed.scratch.give_back_f64s(values);
+            }
+        }
+    }
+}
+
+impl Node for Evaluate {
+    fn axes(&self) -> &[u64] {
+        &self.axes
+    }
+
+    fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    fn sources(&self, sources: &mut Sources) {
+        self.inputs.iter().for_each(|input| input.node.sources(sources));
+    }
+
+    fn reads(&self, window: &Window, reads: &mut Reads<'_>) {
+        self.inputs.iter().for_each(|input| input.node.reads(&input.window(window), reads));
+    }
+
+    fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+        let (size, tier) = (self.encoding.pixel_bytes(), feed.tier);
+        self.compute(window, feed, |first, values| {
+            let out = &mut out[first * size..(first + values.len()) * size];
+            // What float32 cannot hold becomes infinite, as everywhere in its arithmetic.
+            encode_f64(values, &self.encoding, tier, out);
+        });
+    }
+
+    fn values_f64(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f64]) {
+        let rounds = self.encoding.pixel == PixelType::F32;
+        self.compute(window, feed, |first, values| {
+            let out = &mut out[first..first + values.len()];
+            match rounds {
+                true => out.iter_mut().zip(values).for_each(|(out, &x)| *out = f64::from(x as f32)),
+                false => out.copy_from_slice(values),
+            }
+        });
+    }
+
+    fn halo(&self) -> Vec<u64> {
+        let mut halo = vec![0; self.axes.len()];
+        for input in &self.inputs {
+            let own = input.node.halo();
+            let large = input.node.axes().iter().product::<u64>() > SMALL_PIXELS;
+            for (axis, halo) in halo.iter_mut().enumerate() {
+                *halo = match input.axes[axis] {
+                    Some(place) => (*halo).max(own[place]),
+                    // Boxes that are long along an axis read an image that is the same all along it less often.
+                    None if large && self.axes[axis] > 1 => (*halo).max(1),
+                    None => *halo,
+                };
+            }
+        }
+        halo
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_repeated_along_axes_that_an_input_lacks() {
+        let window = |count: &[u64]| Window { first: vec![0; count.len()], count: count.to_vec() };
+        // Two channels of an image of 3 x 2 pixels, from the second pixel on.
+        let of = |length, stride| Group { length, stride };
+        let values = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+        let mut out = [0.0; 10];
+        repeat(&values, &[of(6, 1), of(2, 0)], 1, &mut out);
+        assert_eq!(out, [1.0, 2.0, 3.0, 4.0, 5.0, 0.0, 1.0, 2.0, 3.0, 4.0]);
+        // A spectrum over 2 x 1 pixels.
+        let mut out = [0.0; 6];
+        repeat(&values, &[of(2, 0), of(6, 1)], 3, &mut out);
+        assert_eq!(out, [1.0, 2.0, 2.0, 3.0, 3.0, 4.0]);
+        assert_eq!(window(&[3, 2]).pixels(), 6);
+    }
+}

@@ -1,0 +1,367 @@
+//! From tokens to operations: a parser by precedence (V. R. Pratt, "Top down operator precedence", 1973).
+//!
+//! Precedence is Python's, so that what NumPy users write means what it means there: `**` before signs, `&` and `|` before
+//! comparisons, `not`, `and`, `or` last; `&&`, `||` are `and`, `or`, and `!` is `~`. What is easily misread is refused: a
+//! comparison beside an unbracketed `&`, `|`, `~` or another comparison.
+//!
+//! Operations stand in a list in which each comes after its operands, so that no later walk over a long expression
+//! recurses; the parser does, for brackets and signs, up to a fixed depth.
+
+use std::ops::Range;
+
+use tachyfits_kernels::{Binary, Unary};
+
+use super::language::{ExpressionFunction, Rule, constant, function};
+use super::problem::Problem;
+use super::token::{Kind, Token, tokens};
+
+/// Brackets, signs and powers may stand within each other so deep.
+const MOST_DEPTH: usize = 200;
+
+/// The number of an operation in its expression.
+pub(crate) type Id = usize;
+
+/// One operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Item {
+    Number(f64),
+    /// The number of a name in [`Expression::names`].
+    Name(usize),
+    Unary(Unary, Id),
+    Binary(Binary, Id, Id),
+    /// The second where the first is not 0, else the third.
+    Select(Id, Id, Id),
+}
+
+/// A name and where it stands first.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Name {
+    pub(crate) text: String,
+    pub(crate) at: Range<usize>,
+}
+
+/// An expression, understood: operations after their operands, the last one giving the result.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Expression {
+    pub(crate) items: Vec<Item>,
+    pub(crate) names: Vec<Name>,
+    pub(crate) result: Id,
+}
+
+/// Understands an expression.
+pub(crate) fn parse(text: &str) -> Result<Expression, Problem> {
+    let tokens = tokens(text)?;
+    let mut parser =
+        Parser { text, tokens, next: 0, depth: 0, items: Vec::new(), names: Vec::new() };
+    let result = parser.expression(LOWEST)?.id;
+    if parser.peek().kind != Kind::End {
+        return Err(parser.unexpected("an operator or the end"));
+    }
+    let Parser { items, names, .. } = parser;
+    Ok(Expression { items, names, result })
+}
+
+/// How a part is written, as far as that matters to what stands beside it.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    /// A number, a name, a call, something in brackets, or arithmetic.
+    Plain,
+    /// Ends in the operator `&` or `|`.
+    Bits,
+    /// Begins with `~` or `!`.
+    Inverted,
+}
+
+#[derive(Clone, Copy)]
+struct Part {
+    id: Id,
+    form: Form,
+}
+
+/// An operator between two operands.
+#[derive(Clone, Copy, PartialEq)]
+struct Infix {
+    symbol: &'static str,
+    /// Of two operators the one with more takes the operand between them.
+    power: u8,
+    binary: Binary,
+}
+
+const LOWEST: u8 = 0;
+const NOT: u8 = 3;
+const COMPARISON: u8 = 4;
+const SIGN: u8 = 9;
+const POWER: u8 = 10;
+
+const INFIX: [Infix; 19] = [
+    infix("or", 1, Binary::Or),
+    infix("||", 1, Binary::Or),
+    infix("and", 2, Binary::And),
+    infix("&&", 2, Binary::And),
+    infix("<", COMPARISON, Binary::Less),
+    infix("<=", COMPARISON, Binary::LessEqual),
+    infix(">", COMPARISON, Binary::Greater),
+    infix(">=", COMPARISON, Binary::GreaterEqual),
+    infix("==", COMPARISON, Binary::Equal),
+    infix("!=", COMPARISON, Binary::NotEqual),
+    infix("|", 5, Binary::Or),
+    infix("&", 6, Binary::And),
+    infix("+", 7, Binary::Add),
+    infix("-", 7, Binary::Subtract),
+    infix("*", 8, Binary::Multiply),
+    infix("/", 8, Binary::Divide),
+    infix("//", 8, Binary::FloorDivide),
+    infix("%", 8, Binary::Remainder),
+    infix("**", POWER, Binary::Power),
+];
+
+const fn infix(symbol: &'static str, power: u8, binary: Binary) -> Infix {
+    Infix { symbol, power, binary }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<Token>,
+    next: usize,
+    depth: usize,
+    items: Vec<Item>,
+    names: Vec<Name>,
+}
+
+impl Parser<'_> {
+    /// A part whose operators have at least this power.
+    fn expression(&mut self, least: u8) -> Result<Part, Problem> {
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            let expected = format!("at most {MOST_DEPTH} brackets and signs within each other");
+            return Err(Problem::new(self.peek().at.clone(), expected, "more").hint(
+                "write parts of it as images of their own, and put these into an expression",
+            ));
+        }
+        let mut part = self.prefix(least)?;
+        let mut compared = false;
+        while let Some(infix) = self.infix().filter(|infix| infix.power >= least) {
+            if infix.power == COMPARISON {
+                self.check_comparison(part, compared)?;
+                compared = true;
+            }
+            part = self.right_operand(part, infix)?;
+        }
+        self.depth -= 1;
+        Ok(part)
+    }
+
+    /// The operator that comes next.
+    fn infix(&self) -> Option<Infix> {
+        let text = match self.peek().kind {
+            Kind::Symbol(symbol) => symbol,
+            Kind::Name => self.word(),
+            Kind::Number(_) | Kind::End => return None,
+        };
+        INFIX.iter().find(|infix| infix.symbol == text).copied()
+    }
+
+    fn right_operand(&mut self, left: Part, infix: Infix) -> Result<Part, Problem> {
+        let place = self.take().at;
+        // Powers are taken from the right, and a sign may stand in an exponent.
+        let least = if infix.power == POWER { SIGN } else { infix.power + 1 };
+        let right = self.expression(least)?;
+        if infix.power == COMPARISON && right.form == Form::Bits {
+            return Err(brackets_missing(place, infix.symbol));
+        }
+        let form = if matches!(infix.symbol, "&" | "|") { Form::Bits } else { Form::Plain };
+        Ok(Part { id: self.push(Item::Binary(infix.binary, left.id, right.id)), form })
+    }
+
+    /// What stands left of a comparison is read as it is meant.
+    fn check_comparison(&self, left: Part, compared: bool) -> Result<(), Problem> {
+        if compared {
+            return Err(self
+                .unexpected("one comparison")
+                .hint("write a < b < c as (a < b) & (b < c)"));
+        }
+        match left.form {
+            Form::Plain => Ok(()),
+            Form::Bits => Err(brackets_missing(self.peek().at.clone(), self.word())),
+            Form::Inverted => Err(self
+                .unexpected("brackets around what ~ or ! is for")
+                .hint("write ~(a > b), or (~a) > b if that is meant")),
+        }
+    }
+
+    /// An operand: with signs, in brackets, a number, a name or a call.
+    fn prefix(&mut self, least: u8) -> Result<Part, Problem> {
+        let plain = |id| Ok(Part { id, form: Form::Plain });
+        let Token { kind, at } = self.take();
+        match kind {
+            Kind::Number(value) => plain(self.push(Item::Number(value))),
+            Kind::Symbol("(") => {
+                let inner = self.expression(LOWEST)?;
+                self.close("an operator or \")\"")?;
+                plain(inner.id)
+            }
+            Kind::Symbol("+") => plain(self.expression(SIGN)?.id),
+            Kind::Symbol("-") => {
+                let operand = self.expression(SIGN)?.id;
+                plain(self.push(Item::Unary(Unary::Negate, operand)))
+            }
+            Kind::Symbol("~" | "!") => {
+                let operand = self.expression(SIGN)?.id;
+                Ok(Part { id: self.push(Item::Unary(Unary::Not, operand)), form: Form::Inverted })
+            }
+            Kind::Name if &self.text[at.clone()] == "not" && least <= NOT => {
+                let operand = self.expression(NOT)?.id;
+                plain(self.push(Item::Unary(Unary::Not, operand)))
+            }
+            Kind::Name if !matches!(&self.text[at.clone()], "and" | "or" | "not") => {
+                plain(self.name(at)?)
+            }
+            Kind::Name | Kind::Symbol(_) | Kind::End => {
+                self.next -= 1;
+                Err(self.unexpected("a number, a name or \"(\""))
+            }
+        }
+    }
+
+    /// A call, a constant, or the name of an input.
+    fn name(&mut self, at: Range<usize>) -> Result<Id, Problem> {
+        let text = &self.text[at.clone()];
+        let called = self.peek().kind == Kind::Symbol("(");
+        match (function(text), called) {
+            (Some(function), true) => return self.call(function, at),
+            (None, true) => {
+                let found = format!("{text:?}");
+                return Err(
+                    Problem::new(at, "the name of a function", found).hint(suggestion(text))
+                );
+            }
+            (Some(_), false) => {
+                return Err(self.unexpected(&format!("\"(\" and the arguments of {text}")));
+            }
+            (None, false) => {}
+        }
+        if let Some(value) = constant(text) {
+            return Ok(self.push(Item::Number(value)));
+        }
+        let known = self.names.iter().position(|name| name.text == text);
+        let number = known.unwrap_or_else(|| {
+            self.names.push(Name { text: text.to_owned(), at });
+            self.names.len() - 1
+        });
+        Ok(self.push(Item::Name(number)))
+    }
+
+    fn call(&mut self, function: &ExpressionFunction, at: Range<usize>) -> Result<Id, Problem> {
+        self.next += 1;
+        let mut arguments = Vec::new();
+        if self.peek().kind != Kind::Symbol(")") {
+            arguments.push(self.expression(LOWEST)?.id);
+            while self.peek().kind == Kind::Symbol(",") {
+                self.next += 1;
+                arguments.push(self.expression(LOWEST)?.id);
+            }
+        }
+        self.close("an operator, \",\" or \")\"")?;
+        let (least, most) = function.rule.arguments();
+        if !(least..=most).contains(&arguments.len()) {
+            let ExpressionFunction { names, arguments: written, .. } = function;
+            let end = self.tokens[self.next - 1].at.end;
+            let found = format!("{} arguments", arguments.len());
+            return Err(Problem::new(at.start..end, format!("{}({written})", names[0]), found)
+                .hint(
+                    "the functions and their arguments are in the documentation of expressions",
+                ));
+        }
+        Ok(self.apply(function.rule, &arguments))
+    }
+
+    /// The operations of a call.
+    fn apply(&mut self, rule: Rule, arguments: &[Id]) -> Id {
+        match (rule, arguments) {
+            (Rule::Unary(unary), [x]) => self.push(Item::Unary(unary, *x)),
+            (Rule::Binary(binary), [a, b]) => self.push(Item::Binary(binary, *a, *b)),
+            (Rule::Where, [condition, a, b]) => self.push(Item::Select(*condition, *a, *b)),
+            (Rule::Clip, [x, low, high]) => {
+                let raised = self.push(Item::Binary(Binary::Maximum, *x, *low));
+                self.push(Item::Binary(Binary::Minimum, raised, *high))
+            }
+            (Rule::IsFinite, [x]) => {
+                let size = self.push(Item::Unary(Unary::Abs, *x));
+                let infinity = self.push(Item::Number(f64::INFINITY));
+                self.push(Item::Binary(Binary::Less, size, infinity))
+            }
+            (Rule::Several(binary), [first, others @ ..]) => others
+                .iter()
+                .fold(*first, |before, other| self.push(Item::Binary(binary, before, *other))),
+            _ => unreachable!("the number of arguments is checked"),
+        }
+    }
+
+    fn close(&mut self, expected: &str) -> Result<(), Problem> {
+        if self.peek().kind != Kind::Symbol(")") {
+            return Err(self.unexpected(expected));
+        }
+        self.next += 1;
+        Ok(())
+    }
+
+    fn push(&mut self, item: Item) -> Id {
+        self.items.push(item);
+        self.items.len() - 1
+    }
+
+    fn peek(&self) -> &Token {
+        &self.tokens[self.next]
+    }
+
+    /// The next token; the last one, which is the end, again and again.
+    fn take(&mut self) -> Token {
+        let token = self.peek().clone();
+        self.next += 1;
+        token
+    }
+
+    /// The text of the next token.
+    fn word(&self) -> &str {
+        &self.text[self.peek().at.clone()]
+    }
+
+    /// The problem that the next token is not what it should be.
+    fn unexpected(&self, expected: &str) -> Problem {
+        let at = self.peek().at.clone();
+        let found = match self.peek().kind {
+            Kind::End => "the end".to_owned(),
+            _ => format!("\"{}\"", self.word()),
+        };
+        Problem::new(at, expected, found)
+    }
+}
+
+/// The problem of a comparison beside `&` or `|`, which take its operand as in Python.
+fn brackets_missing(at: Range<usize>, symbol: &str) -> Problem {
+    let expected = "brackets around comparisons beside & and |, which would take their operands";
+    Problem::new(at, expected, format!("\"{symbol}\""))
+        .hint("write (a > 1) & (b > 2), or a > 1 && b > 2")
+}
+
+/// What a function of this name may be called here.
+fn suggestion(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    match &*lower {
+        "power" | "pow" => "write a ** b for powers".to_owned(),
+        "mod" | "fmod" => "write a % b for the remainder".to_owned(),
+        "if" | "iif" => "use where(condition, a, b)".to_owned(),
+        "sum" | "mean" | "median" | "std" | "rms" => {
+            "expressions go pixel by pixel; reduce the result, or give its statistics as a number"
+                .to_owned()
+        }
+        _ => match function(&lower) {
+            Some(_) => format!("write {lower} in small letters"),
+            None => {
+                let names: Vec<&str> =
+                    super::language::FUNCTIONS.iter().map(|function| function.names[0]).collect();
+                format!("use one of {}", names.join(", "))
+            }
+        },
+    }
+}

@@ -1,0 +1,60 @@
+//! What is wrong with an expression, and where.
+
+use std::ops::Range;
+
+use crate::error::{Error, ExpressionError, Reason};
+
+/// What is wrong at some bytes of an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Problem {
+    reason: Reason,
+    at: Range<usize>,
+    expected: String,
+    found: String,
+    hint: Option<String>,
+}
+
+impl Problem {
+    /// A problem of the expression as such.
+    pub(crate) fn new(
+        at: Range<usize>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Problem {
+        let (expected, found) = (expected.into(), found.into());
+        Problem { reason: Reason::Expression, at, expected, found, hint: None }
+    }
+
+    /// A problem of what a name stands for.
+    pub(crate) fn input(
+        at: Range<usize>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Problem {
+        Problem { reason: Reason::ExpressionInput, ..Problem::new(at, expected, found) }
+    }
+
+    /// The same, with what to do about it.
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Problem {
+        Problem { hint: Some(hint.into()), ..self }
+    }
+
+    /// The same, so many bytes later.
+    pub(crate) fn moved(self, by: usize) -> Problem {
+        Problem { at: self.at.start + by..self.at.end + by, ..self }
+    }
+
+    /// The error, with the text of the expression.
+    pub(crate) fn of(self, expression: &str) -> Error {
+        let Problem { reason, at, expected, found, hint } = self;
+        let expression = expression.to_owned();
+        Error::Expression(Box::new(ExpressionError {
+            reason,
+            expression,
+            at,
+            expected,
+            found,
+            hint: hint.unwrap_or_else(|| reason.hint().to_owned()),
+        }))
+    }
+}

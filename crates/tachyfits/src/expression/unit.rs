@@ -1,0 +1,77 @@
+//! The unit of a result, where it is sure: that of sums and of products with numbers.
+
+use tachyfits_kernels::{Binary, Unary};
+
+use super::check::Bound;
+use super::parse::{Expression, Item};
+
+/// What is known of the unit of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// A number without a unit: a constant, a truth value, a ratio of like things.
+    None,
+    /// BUNIT.
+    Known(String),
+    Unknown,
+}
+
+/// The unit of the result of an expression.
+pub(crate) fn unit_of(expression: &Expression, inputs: &[Bound<'_>]) -> Unit {
+    let mut units: Vec<Unit> = Vec::with_capacity(expression.items.len());
+    for item in &expression.items {
+        let unit = match *item {
+            Item::Number(_) => Unit::None,
+            Item::Name(name) => match &inputs[name] {
+                Bound::Number(_) => Unit::None,
+                Bound::Image(bound) => match &bound.image.layout().unit {
+                    Some(unit) => Unit::Known(unit.clone()),
+                    None => Unit::Unknown,
+                },
+            },
+            Item::Unary(unary, x) => of_unary(unary, &units[x]),
+            Item::Binary(binary, a, b) => of_binary(binary, &units[a], &units[b]),
+            Item::Select(_, a, b) => alike(&units[a], &units[b]),
+        };
+        units.push(unit);
+    }
+    units.swap_remove(expression.result)
+}
+
+fn of_unary(unary: Unary, unit: &Unit) -> Unit {
+    use Unary::{Abs, Ceil, Floor, IsNan, Negate, Not, Round};
+    match unary {
+        Negate | Abs | Floor | Ceil | Round => unit.clone(),
+        Not | IsNan => Unit::None,
+        _ if *unit == Unit::None => Unit::None,
+        _ => Unit::Unknown,
+    }
+}
+
+fn of_binary(binary: Binary, left: &Unit, right: &Unit) -> Unit {
+    use Binary::{Add, Divide, FloorDivide, Maximum, Minimum, Multiply, Remainder, Subtract};
+    use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual, Or};
+    match binary {
+        Add | Subtract | Minimum | Maximum | Remainder => alike(left, right),
+        Multiply => match (left, right) {
+            (unit, Unit::None) | (Unit::None, unit) => unit.clone(),
+            _ => Unit::Unknown,
+        },
+        Divide | FloorDivide => match (left, right) {
+            (unit, Unit::None) => unit.clone(),
+            (Unit::Known(left), Unit::Known(right)) if left == right => Unit::None,
+            _ => Unit::Unknown,
+        },
+        Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual | And | Or => Unit::None,
+        _ if [left, right] == [&Unit::None; 2] => Unit::None,
+        _ => Unit::Unknown,
+    }
+}
+
+/// The unit of what is one or the other, or their sum: a number beside a quantity is taken in its unit.
+fn alike(left: &Unit, right: &Unit) -> Unit {
+    match (left, right) {
+        (unit, Unit::None) | (Unit::None, unit) => unit.clone(),
+        (left, right) if left == right => left.clone(),
+        _ => Unit::Unknown,
+    }
+}

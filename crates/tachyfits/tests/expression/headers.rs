@@ -1,0 +1,125 @@
+//! The header of a result: whose coordinates, which unit, what history.
+
+use tachyfits::{ExpressionInput, Image, InputValue};
+
+use crate::common::{fits, image};
+use crate::{images, input, result};
+
+fn made(axes: &[u64], cards: &[&str]) -> Image {
+    let count = axes.iter().product::<u64>() as usize;
+    let cards: Vec<String> = cards.iter().map(|&card| card.to_owned()).collect();
+    image(fits(-32, axes, &cards, &vec![0; 4 * count]))
+}
+
+fn text(file: &tachyfits::FitsFile, keyword: &str) -> Option<String> {
+    let image = file.image(0).unwrap();
+    image.hdu().header.get_text(keyword).unwrap().map(str::to_owned)
+}
+
+fn unit(expression: &str, inputs: &[ExpressionInput]) -> Option<String> {
+    text(&result(expression, inputs).unwrap(), "BUNIT")
+}
+
+#[test]
+fn the_unit_stays_where_it_is_sure() {
+    let (a, b) = (made(&[2], &["BUNIT   = 'K'"]), made(&[2], &["BUNIT   = 'K'"]));
+    let (other, bare) = (made(&[2], &["BUNIT   = 'Jy/beam'"]), made(&[2], &[]));
+    let all = [("a", &a), ("b", &b), ("other", &other), ("bare", &bare)];
+    let sure = [
+        "a + b",
+        "a - 2 * b",
+        "a / 3 + 1",
+        "-a",
+        "abs(a)",
+        "round(a)",
+        "a * (b > 1)",
+        "a * (b / a)",
+        "where(other > 1, a, nan)",
+        "clip(a, 0, 5)",
+        "max(a, b)",
+        "a % 3",
+        "a * sin(1)",
+        "a",
+        "where(bare, a, b)",
+        "a * isnan(other)",
+    ];
+    let unsure = [
+        "a * b",
+        "a + other",
+        "a + bare",
+        "sqrt(a)",
+        "a ** 2",
+        "1 / a",
+        "a * bare",
+        "a / b",
+        "a > 1",
+        "exp(a)",
+        "not a",
+        "where(a, b, other)",
+    ];
+    for (expressions, expected) in [(&sure[..], Some("K")), (&unsure[..], None)] {
+        for expression in expressions {
+            let named: Vec<(&str, &Image)> = all
+                .iter()
+                .filter(|(name, _)| {
+                    expression.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == *name)
+                })
+                .copied()
+                .collect();
+            let found = unit(expression, &images(&named));
+            assert_eq!(found.as_deref(), expected, "{expression}");
+        }
+    }
+    // Of the second image, where the first has none; numbers among the inputs have none either.
+    let named = [images(&[("bare", &bare), ("a", &a)]), vec![input("c", InputValue::Number(2.0))]];
+    assert_eq!(unit("where(bare > 1, c * a, 0)", &named.concat()).as_deref(), Some("K"));
+}
+
+#[test]
+fn coordinates_are_those_of_the_first_image_of_the_shape() {
+    let cube = made(&[2, 2, 3], &["OBJECT  = 'cube'", "CTYPE3  = 'FREQ'", "DATAMAX =   5.0"]);
+    let second = made(&[2, 2, 3], &["OBJECT  = 'second'"]);
+    let plane = made(&[2, 2], &["OBJECT  = 'plane'", "CTYPE1  = 'RA---SIN'"]);
+    let spectrum = made(&[3], &["OBJECT  = 'spectrum'", "CTYPE1  = 'FREQ'"]);
+    let object = |expression: &str, named: &[(&str, &Image)]| {
+        text(&result(expression, &images(named)).unwrap(), "OBJECT")
+    };
+    let all = [("p", &plane), ("s", &spectrum), ("c", &cube), ("d", &second)];
+    assert_eq!(object("p + s + c + d", &all).as_deref(), Some("cube"));
+    assert_eq!(object("d + s + p + c", &all).as_deref(), Some("second"));
+    // An image and a spectrum along the third axis: those of the image stay true.
+    let long = input("s", InputValue::Along(spectrum.clone(), 2));
+    let flat = made(&[2, 2, 1], &["OBJECT  = 'flat'"]);
+    let third = made(&[1, 1, 3], &["OBJECT  = 'third'"]);
+    assert_eq!(object("p + t", &[("p", &plane), ("t", &third)]).as_deref(), Some("plane"));
+    assert_eq!(object("f + t", &[("f", &flat), ("t", &third)]), None);
+    let file = result("c * s", &[images(&[("c", &cube)]), vec![long]].concat()).unwrap();
+    assert_eq!(text(&file, "OBJECT").as_deref(), Some("cube"));
+    // What spoke of the old pixels is gone.
+    assert!(file.image(0).unwrap().hdu().header.get("DATAMAX").is_none());
+}
+
+#[test]
+fn history_says_what_was_done() {
+    let cube = made(&[2], &["BUNIT   = 'K'"]);
+    let inputs = [images(&[("a", &cube)]), vec![input("c", InputValue::Number(2.5))]].concat();
+    let file = result("a **\n c", &inputs).unwrap();
+    let image = file.image(0).unwrap();
+    let history: Vec<&str> = image
+        .hdu()
+        .header
+        .cards()
+        .iter()
+        .filter(|card| card.keyword() == "HISTORY")
+        .map(|card| card.comment())
+        .collect();
+    assert_eq!(
+        history,
+        [
+            "tachyfits math: a **  c",
+            "  a = made.fits, HDU 0",
+            "  c = 2.5",
+            "  without BUNIT, as the unit is not sure",
+        ]
+    );
+}

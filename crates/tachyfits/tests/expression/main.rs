@@ -1,0 +1,59 @@
+//! Expressions over images: against a tree walked for every pixel, and by hand where the twin cannot judge: what words
+//! mean, which shapes go together, what is refused and where, units and headers.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod headers;
+mod refused;
+mod shapes;
+mod twin;
+mod words;
+
+use tachyfits::{
+    Error, ExpressionInput, ExpressionPixels, FitsFile, Image, InputValue, OutputPixels, ReadAs,
+    RunOptions, evaluate,
+};
+
+/// An image of f64 pixels.
+fn doubles(axes: &[u64], pixels: &[f64]) -> Image {
+    let data: Vec<u8> = pixels.iter().flat_map(|x| x.to_be_bytes()).collect();
+    common::image(common::fits(-64, axes, &[], &data))
+}
+
+/// An image whose pixels are 0, 1, 2, ...
+fn counting(axes: &[u64]) -> Image {
+    let pixels: Vec<f64> = (0..axes.iter().product::<u64>()).map(|index| index as f64).collect();
+    doubles(axes, &pixels)
+}
+
+fn input(name: &str, value: InputValue) -> ExpressionInput {
+    ExpressionInput { name: name.to_owned(), value }
+}
+
+fn images(named: &[(&str, &Image)]) -> Vec<ExpressionInput> {
+    let of = |&(name, image): &(&str, &Image)| input(name, InputValue::Image(image.clone()));
+    named.iter().map(of).collect()
+}
+
+fn result(expression: &str, inputs: &[ExpressionInput]) -> Result<FitsFile, Error> {
+    evaluate(expression, inputs, ExpressionPixels::Float64)
+}
+
+/// Every pixel of the one image of a file, read with so many threads.
+fn pixels(file: &FitsFile, threads: usize) -> Vec<f64> {
+    let image = file.image(0).expect("a computed file has an image");
+    let whole = image.whole();
+    let mut values = vec![0.0; whole.pixels() as usize];
+    let out = OutputPixels::Float64(&mut values);
+    let options = RunOptions { threads, ..RunOptions::default() };
+    image.read(&whole, ReadAs::Float64, out, &options).expect("all pixels can be read");
+    values
+}
+
+/// The value of an expression of numbers.
+fn number(expression: &str) -> f64 {
+    let inputs = images(&[("zero", &doubles(&[1], &[0.0]))]);
+    let file = result(&format!("where(zero == 0, {expression}, zero)"), &inputs);
+    pixels(&file.unwrap_or_else(|error| panic!("{error}")), 1)[0]
+}
