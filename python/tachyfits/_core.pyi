@@ -161,17 +161,17 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> dict[str, NDArray[Any]]: ...  # each of the kept axes' shape; with regions a leading axis of len(regions)
-    def moment(
+    def moments(
         self,
-        order: int,  # 0, 1, 2
+        orders: Sequence[int],  # of 0, 1, 2
         axis: int,
         coordinates: NDArray[np.float64],  # one per pixel along the axis (of the section), in the axis' unit
         section: _Section | None = None,
         *,
-        width: float | None = None,  # of a channel, for moment 0; None: the mean distance of neighbouring coordinates (1 for one)
+        widths: NDArray[np.float64] | None = None,  # of the channels, one or one each, for moment 0; None: the mean distance of neighbouring coordinates (1 for one)
         threads: int = 0,
         progress: _Progress | None = None,
-    ) -> NDArray[np.float64]: ...
+    ) -> list[NDArray[np.float64]]: ...
     def histogram(
         self,
         low: float,

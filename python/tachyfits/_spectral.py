@@ -243,12 +243,12 @@ def moment(
         raise usage(f"there is no moment {order!r}", "use 0, 1 or 2")
     axis, sky, where = _picture(image, channels, section)
     world = _world_axis(image, axis, where.ranges[axis])
-    values = image._core_image().moment(
-        order,
+    [values] = image._core_image().moments(
+        [order],
         axis,
         np.ascontiguousarray(world.values),
         image._ranges(where),
-        width=_channel_width(image, axis, where.ranges[axis]),
+        widths=np.array([_channel_width(image, axis, where.ranges[axis])]),
         threads=image._threads(threads),
         progress=progress,
     )

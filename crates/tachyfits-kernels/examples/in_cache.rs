@@ -158,12 +158,11 @@ const KERNELS: &[(&str, Maker)] = &[
         })
     }),
     ("spectral-rows", |bytes, encoding| {
-        let mut state = SpectralRows::new(TILE_PIXELS);
         Box::new(move |tier| {
-            for (number, row) in rows(&bytes, &encoding).enumerate() {
-                state.accumulate(0, row, &encoding, tier, number as f64);
-            }
-            black_box(&state);
+            let rows: Vec<&[u8]> = rows(&bytes, &encoding).collect();
+            let numbers: Vec<f64> = (0..rows.len()).map(|number| number as f64).collect();
+            let rows = black_box(&rows);
+            black_box(SpectralRows::slab(TILE_PIXELS, rows, &numbers, &encoding, tier));
         })
     }),
     ("histogram", |bytes, encoding| {

@@ -5,6 +5,7 @@
 //! piece updates the quantities: elementwise loops of this form vectorise on every tier, where a loop over blocks of
 //! lanes was turned into gathers (rustc 1.95 with AVX-512, 7 GB/s instead of 50).
 
+pub(crate) mod columns;
 pub(crate) mod extrema;
 pub(crate) mod moments;
 pub(crate) mod spectral;

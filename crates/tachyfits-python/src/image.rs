@@ -294,51 +294,65 @@ impl Image {
         Ok(arrays)
     }
 
-    /// Return moment 0, 1 or 2 along an axis: float64 of the shape of the other axes.
+    /// Return moments along an axis, all made in one pass: a float64 array of the shape of the other axes for each.
     ///
-    /// Moment 0 is sum(I) * width; moment 1 the mean coordinate weighted with I; moment 2 the dispersion about it, its
-    /// square root taken. NaN where no pixel is good or the weights make no sense.
+    /// Moment 0 is sum(I * width of its channel); moment 1 the mean coordinate weighted with I; moment 2 the dispersion
+    /// about it, its square root taken. NaN where no pixel is good or the weights make no sense.
     ///
     /// Parameters
     /// ----------
-    /// order
-    ///     0, 1 or 2.
+    /// orders
+    ///     Of 0, 1 and 2.
     /// axis
     ///     NumPy number of the axis.
     /// coordinates
     ///     float64, one per pixel of the section along the axis, finite, in the axis' unit.
     /// section
     ///     One (start, count, step) per NumPy axis.
-    /// width
-    ///     Of a channel, for moment 0; None: the mean distance of neighbouring coordinates, 1.0 for a single one.
-    #[pyo3(signature = (order, axis, coordinates, section=None, *, width=None, threads=0, progress=None))]
+    /// widths
+    ///     Of the channels, for moment 0: float64, one per pixel as the coordinates, or a single one. None: the mean
+    ///     distance of neighbouring coordinates, 1.0 for a single one.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy as np
+    /// >>> from tachyfits import _core
+    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
+    /// >>> for moment in image.moments([0, 1], 0, np.array([1.0, 2.0, 4.0])):
+    /// ...     print(moment[0, :2])
+    /// [90.  94.5]
+    /// [3.         2.98412698]
+    #[pyo3(signature = (orders, axis, coordinates, section=None, *, widths=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
-    fn moment<'py>(
+    fn moments<'py>(
         &self,
         py: Python<'py>,
-        order: i64,
+        orders: Vec<i64>,
         axis: i64,
         coordinates: PyReadonlyArray1<'py, f64>,
         section: Option<Ranges>,
-        width: Option<f64>,
+        widths: Option<PyReadonlyArray1<'py, f64>>,
         threads: i64,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let section = self.section(py, section)?;
         let fits_axis = fits_axis(&self.image, axis).or_raise(py)?;
-        let order = usize::try_from(order).map_err(|_| {
-            let (expected, found) = ("order 0, 1 or 2", order.to_string());
-            exception(py, &refused(Reason::Moment, place(&self.image), expected, found))
-        })?;
+        // A negative order is refused as any unknown one is.
+        let orders: Vec<usize> =
+            orders.into_iter().map(|order| usize::try_from(order).unwrap_or(usize::MAX)).collect();
         let values = coordinates.as_array().to_vec();
-        let width = width.unwrap_or_else(|| mean_distance(&values));
+        let widths = match widths {
+            Some(widths) => widths.as_array().to_vec(),
+            None => vec![mean_distance(&values)],
+        };
         let moments = self.run(py, threads, progress, |options| {
-            let coordinates = Coordinates { values: &values, width };
-            self.image.moment(order, fits_axis, coordinates, &section, options)
+            let coordinates = Coordinates { values: &values, widths: &widths };
+            self.image.moments(&orders, fits_axis, coordinates, &section, options)
         })?;
         let mut kept = shape(&section);
         kept.remove(kept.len() - 1 - fits_axis);
-        shaped(py, moments, &kept, place(&self.image))
+        let shaped = |moment| shaped(py, moment, &kept, place(&self.image));
+        moments.into_iter().map(shaped).collect()
     }
 
     /// Count the pixels of a section in equal bins over [low, high]; with regions, those that lie in any of them, each

@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::image::{Image, filled, tier};
 use crate::lines::GridLines;
 use crate::options::RunOptions;
-use crate::rows::{Row, RowFold, RowPlan, each_tile, fold_rows};
+use crate::rows::{Row, RowFold, RowPlan, fold_rows};
 use crate::section::Section;
 
 /// The coordinate of each pixel along the axis.
@@ -17,115 +17,157 @@ use crate::section::Section;
 pub struct Coordinates<'a> {
     /// One per pixel of the section along the axis, in the axis' unit and in the order of the section.
     pub values: &'a [f64],
-    /// Width of a channel, in the same unit: what moment 0 is multiplied by.
-    pub width: f64,
+    /// Widths of the channels, in the same unit, which moment 0 is an integral over: one per pixel like the values, or a
+    /// single one that all have.
+    pub widths: &'a [f64],
 }
 
 impl Image {
-    /// Moment 0, 1 or 2 along `axis` (0 is NAXIS1), one number per output in the order of the axes that are kept.
+    /// Moments along `axis` (0 is NAXIS1) in one pass: for each of `orders`, which are 0, 1 and 2, one number per output
+    /// in the order of the axes that are kept.
     ///
-    /// Moment 0 is sum(I) · width, moment 1 the mean coordinate weighted with I, moment 2 the dispersion about it: the
-    /// square root of the weighted mean of squared differences, 0 where that cannot be told from rounding. NaN where no
-    /// pixel is good, where the weights add up to 0, and where negative intensities make the mean square negative.
+    /// Moment 0 is the sum of I times the width of its channel, moment 1 the mean coordinate weighted with I, moment 2
+    /// the dispersion about it: the square root of the weighted mean of squared differences, 0 where that cannot be told
+    /// from rounding. NaN where no pixel is good, where the weights add up to 0, and where negative intensities make the
+    /// mean square negative. Widths are no weights in moments 1 and 2, as in other packages.
+    ///
+    /// ```
+    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
+    /// #     "NAXIS   =                    2", "NAXIS1  =                    2", "NAXIS2  =                    3", "END"];
+    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// # bytes.resize(2880, b' ');
+    /// # bytes.extend([1, 0, 2, 5, 1, 0]);
+    /// # bytes.resize(5760, 0);
+    /// use tachyfits::{Coordinates, FitsFile, OpenOptions, RunOptions};
+    /// // Two lines of sight of 3 channels: 1 2 1 and 0 5 0.
+    /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
+    /// let coordinates = Coordinates { values: &[10.0, 20.0, 30.0], widths: &[10.0] };
+    /// let (moments, _) =
+    ///     image.moments(&[0, 1], 1, coordinates, &image.whole(), &RunOptions::default())?;
+    /// assert_eq!(moments, [[40.0, 50.0], [20.0, 20.0]]);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Reason::Moment`] for another order, or coordinates that are not finite or not as many as pixels;
     /// [`Reason::Memory`] when the result does not fit; otherwise as [`Image::stats`].
-    pub fn moment(
+    pub fn moments(
         &self,
-        order: usize,
+        orders: &[usize],
         axis: usize,
         coordinates: Coordinates<'_>,
         section: &Section,
         options: &RunOptions<'_>,
-    ) -> Result<(Vec<f64>, Report), Error> {
+    ) -> Result<(Vec<Vec<f64>>, Report), Error> {
         let reduced = self.reduced_axes(&[axis])?;
         self.check_section(section)?;
-        self.check_moment(order, &coordinates, section.ranges()[axis].count)?;
+        self.check_moments(orders, &coordinates, section.ranges()[axis].count)?;
         let grid = Grid::new(self.axes(), section, &reduced);
-        if grid.outputs == 0 || grid.reduced == 0 {
-            return Ok((self.filled(grid.outputs, f64::NAN)?, Report::default()));
-        }
         self.check_present(grid.last_pixel())?;
-        let moments = Moments::new(order, &coordinates, self.encoding(), tier()?);
-        let mut values = self.filled(grid.outputs, 0.0)?;
-        values.clear();
+        let result = |_| filled(grid.outputs, f64::NAN, "the result");
+        let values: Result<Vec<Vec<f64>>, _> = orders.iter().map(result).collect();
+        let mut values = values.map_err(|error| self.place(error))?;
+        if grid.outputs == 0 || grid.reduced == 0 {
+            return Ok((values, Report::default()));
+        }
+        values.iter_mut().for_each(Vec::clear);
+        let moments = Moments::new(orders, &coordinates, self.encoding(), tier()?);
         let report = if !grid.is_kept_innermost() {
             let lines = GridLines::new(&grid, true, self.pixel_bytes().size);
-            let push = |state: &SpectralSum| values.push(moments.value(state.count, state.sums));
+            let push = |state: &LineSums| moments.push(state.sums(), &mut values);
             fold_lines(self, &lines, &moments, grid.outputs, options, push)?
         } else {
             let plan = RowPlan::new(&grid, self.pixel_bytes());
-            let push = |state: SpectralRows| {
-                values.extend(state.count().iter().enumerate().map(|(output, &count)| {
-                    moments.value(count, [0, 1, 2].map(|power| state.sum(power)[output]))
-                }));
+            let push = |state: SlabSums| {
+                (0..state.powers.count().len())
+                    .for_each(|output| moments.push(state.sums(output), &mut values));
             };
             fold_rows(self, &plan, &moments, options, push)?
         };
         Ok((values, report))
     }
 
-    fn filled(&self, outputs: u64, value: f64) -> Result<Vec<f64>, Error> {
-        filled(outputs, value, "the result").map_err(|error| self.place(error))
-    }
-
-    fn check_moment(
+    fn check_moments(
         &self,
-        order: usize,
+        orders: &[usize],
         coordinates: &Coordinates<'_>,
         channels: u64,
     ) -> Result<(), Error> {
-        let found = if order > 2 {
+        let Coordinates { values, widths } = *coordinates;
+        let found = if let Some(order) = orders.iter().find(|order| **order > 2) {
             format!("order {order}")
-        } else if coordinates.values.len() as u64 != channels {
-            format!("{} coordinates for {channels} pixels", coordinates.values.len())
-        } else if let Some(value) = coordinates.values.iter().find(|value| !value.is_finite()) {
+        } else if values.len() as u64 != channels {
+            format!("{} coordinates for {channels} pixels", values.len())
+        } else if let Some(value) = values.iter().find(|value| !value.is_finite()) {
             format!("a coordinate of {value}")
-        } else if !coordinates.width.is_finite() {
-            format!("a width of {}", coordinates.width)
+        } else if widths.len() != 1 && widths.len() as u64 != channels {
+            format!("{} widths for {channels} pixels", widths.len())
+        } else if let Some(width) = widths.iter().find(|width| !width.is_finite()) {
+            format!("a width of {width}")
         } else {
             return Ok(());
         };
-        let expected = "order 0 to 2, one finite coordinate per pixel, and a finite width";
+        let expected = "orders 0 to 2, and finite coordinates and widths, one per pixel";
         Err(self.refused(Reason::Moment, expected, found))
     }
 }
 
-/// How pixels become sums, and sums a moment.
-struct Moments {
-    order: usize,
+/// How pixels become sums, and sums moments.
+struct Moments<'a> {
+    orders: &'a [usize],
     encoding: Encoding,
     tier: Tier,
     /// Coordinates are taken from their middle: squares of frequencies in Hz would leave nothing of the difference that
     /// moment 2 is.
     middle: f64,
     offsets: Vec<f64>,
+    /// The width that all channels have; where they differ and the integral is asked for, `widths` has one for each, to
+    /// weight a sum of its own with.
     width: f64,
+    widths: Option<&'a [f64]>,
 }
 
-impl Moments {
-    fn new(order: usize, coordinates: &Coordinates<'_>, encoding: Encoding, tier: Tier) -> Moments {
-        let middle = coordinates.values[coordinates.values.len() / 2];
-        let offsets = coordinates.values.iter().map(|value| value - middle).collect();
-        Moments { order, encoding, tier, middle, offsets, width: coordinates.width }
+/// The sums of one output.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    count: u64,
+    /// Of I, I·u and I·u².
+    powers: [f64; 3],
+    /// Of I times the width of its channel, where channels differ.
+    integral: f64,
+}
+
+impl<'a> Moments<'a> {
+    fn new(
+        orders: &'a [usize],
+        coordinates: &Coordinates<'a>,
+        encoding: Encoding,
+        tier: Tier,
+    ) -> Moments<'a> {
+        let Coordinates { values, widths } = *coordinates;
+        let middle = values[values.len() / 2];
+        let offsets = values.iter().map(|value| value - middle).collect();
+        let differ = orders.contains(&0) && widths.iter().any(|width| *width != widths[0]);
+        let width = widths[0];
+        Moments { orders, encoding, tier, middle, offsets, width, widths: differ.then_some(widths) }
     }
 
-    /// The moment of an output, from its sums of I, I·u and I·u².
-    fn value(&self, count: u64, [sum, first, second]: [f64; 3]) -> f64 {
-        if count == 0 {
-            return f64::NAN;
+    /// Appends the moments of an output.
+    fn push(&self, sums: Sums, values: &mut [Vec<f64>]) {
+        for (order, values) in self.orders.iter().zip(values) {
+            values.push(self.value(*order, &sums));
         }
-        if self.order == 0 {
-            return sum * self.width;
-        }
-        if sum == 0.0 {
-            return f64::NAN;
-        }
-        let mean = first / sum;
-        match self.order {
-            1 => self.middle + mean,
-            _ => dispersion(second / sum, mean),
+    }
+
+    fn value(&self, order: usize, sums: &Sums) -> f64 {
+        let [sum, first, second] = sums.powers;
+        match order {
+            _ if sums.count == 0 => f64::NAN,
+            0 if self.widths.is_some() => sums.integral,
+            0 => sum * self.width,
+            _ if sum == 0.0 => f64::NAN,
+            1 => self.middle + first / sum,
+            _ => dispersion(second / sum, first / sum),
         }
     }
 }
@@ -143,37 +185,71 @@ fn dispersion(square: f64, mean: f64) -> f64 {
     if variance.abs() < rounding { 0.0 } else { variance.sqrt() }
 }
 
-impl RowFold for Moments {
-    type State = SpectralRows;
+/// Sums of the outputs of a tile.
+struct SlabSums {
+    powers: SpectralRows,
+    /// Weighted with widths in the place of coordinates.
+    widths: Option<SpectralRows>,
+}
 
-    fn slab(
-        &self,
-        outputs: usize,
-        rows: &[Row<'_>],
-        encoding: &Encoding,
-        tier: Tier,
-    ) -> SpectralRows {
-        let mut state = SpectralRows::new(outputs);
-        each_tile(outputs, rows, encoding, |at, bytes, row| {
-            state.accumulate(at, bytes, encoding, tier, self.offsets[row as usize]);
-        });
-        state
-    }
-
-    fn merge(&self, state: &mut SpectralRows, later: &SpectralRows) {
-        state.merge(later);
+impl SlabSums {
+    fn sums(&self, output: usize) -> Sums {
+        Sums {
+            count: self.powers.count()[output],
+            powers: [0, 1, 2].map(|power| self.powers.sum(power)[output]),
+            integral: self.widths.as_ref().map_or(0.0, |widths| widths.sum(1)[output]),
+        }
     }
 }
 
-impl LineFold for Moments {
-    type State = SpectralSum;
+impl RowFold for Moments<'_> {
+    type State = SlabSums;
 
-    fn accumulate(&self, state: &mut SpectralSum, bytes: &[u8], position: u64) {
-        let offsets = &self.offsets[position as usize..];
-        state.accumulate(bytes, &self.encoding, self.tier, offsets);
+    fn slab(&self, outputs: usize, rows: &[Row<'_>], encoding: &Encoding, tier: Tier) -> SlabSums {
+        let bytes: Vec<&[u8]> = rows.iter().map(|row| row.bytes).collect();
+        let weighted = |weights: &[f64]| {
+            let of_rows: Vec<f64> = rows.iter().map(|row| weights[row.position as usize]).collect();
+            SpectralRows::slab(outputs, &bytes, &of_rows, encoding, tier)
+        };
+        SlabSums { powers: weighted(&self.offsets), widths: self.widths.map(weighted) }
     }
 
-    fn merge(&self, state: &mut SpectralSum, later: &SpectralSum) {
-        state.merge(later);
+    fn merge(&self, state: &mut SlabSums, later: &SlabSums) {
+        state.powers.merge(&later.powers);
+        if let (Some(widths), Some(later)) = (&mut state.widths, &later.widths) {
+            widths.merge(later);
+        }
+    }
+}
+
+/// Sums of the pixels of one output.
+#[derive(Clone, Default)]
+struct LineSums {
+    powers: SpectralSum,
+    /// Weighted with widths in the place of coordinates.
+    widths: SpectralSum,
+}
+
+impl LineSums {
+    fn sums(&self) -> Sums {
+        let SpectralSum { count, sums } = self.powers;
+        Sums { count, powers: sums, integral: self.widths.sums[1] }
+    }
+}
+
+impl LineFold for Moments<'_> {
+    type State = LineSums;
+
+    fn accumulate(&self, state: &mut LineSums, bytes: &[u8], position: u64) {
+        let at = position as usize;
+        state.powers.accumulate(bytes, &self.encoding, self.tier, &self.offsets[at..]);
+        if let Some(widths) = self.widths {
+            state.widths.accumulate(bytes, &self.encoding, self.tier, &widths[at..]);
+        }
+    }
+
+    fn merge(&self, state: &mut LineSums, later: &LineSums) {
+        state.powers.merge(&later.powers);
+        state.widths.merge(&later.widths);
     }
 }

@@ -132,8 +132,8 @@ fn exercise_image(image: &Image, tally: &mut Tally) {
         let count = whole.ranges()[axis].count;
         if count <= READABLE {
             let values: Vec<f64> = (0..count).map(|index| index as f64).collect();
-            let coordinates = Coordinates { values: &values, width: 1.0 };
-            tally.take(image.moment(1, axis, coordinates, &whole, &ONE));
+            let coordinates = Coordinates { values: &values, widths: &[1.0] };
+            tally.take(image.moments(&[0, 1], axis, coordinates, &whole, &ONE));
         }
     }
     let near: Vec<_> = image

@@ -110,9 +110,9 @@ fn provoke_with_pixels(reason: Reason) -> (Error, &'static str, &'static str) {
             (error, "from 0 to 100", "101")
         }
         Reason::Moment => {
-            let coordinates = Coordinates { values: &[1.0, 2.0, 3.0, f64::NAN], width: 1.0 };
-            let error = image.moment(1, 0, coordinates, &whole, &options()).unwrap_err();
-            (error, "one finite coordinate per pixel", "a coordinate of NaN")
+            let coordinates = Coordinates { values: &[1.0, 2.0, 3.0, f64::NAN], widths: &[1.0] };
+            let error = image.moments(&[1], 0, coordinates, &whole, &options()).unwrap_err();
+            (error, "finite coordinates and widths", "a coordinate of NaN")
         }
         Reason::Smoothing => {
             let error = image.smooth(&Smoothing::new(0, vec![0.5, 0.5])).unwrap_err();
@@ -244,8 +244,8 @@ fn other_requests_that_do_not_fit() {
         assert_eq!(code(image.total(&section, &options()).map(drop)), "section");
         let reduced = image.reduce(&[Statistic::Sum], &[0], &section, None, 0, &options());
         assert_eq!(code(reduced.map(drop)), "section");
-        let coordinates = Coordinates { values: &[0.0; 9], width: 1.0 };
-        let moment = image.moment(0, 0, coordinates, &section, &options());
+        let coordinates = Coordinates { values: &[0.0; 9], widths: &[1.0] };
+        let moment = image.moments(&[0], 0, coordinates, &section, &options());
         assert_eq!(code(moment.map(drop)), "section");
         let mut out = vec![0.0; section.pixels() as usize];
         let out = OutputPixels::Float64(&mut out);

@@ -108,9 +108,11 @@ fn results(image: &Image, options: &RunOptions<'_>) -> String {
         for axis in [0, 2] {
             let count = section.ranges()[axis].count;
             let values: Vec<f64> = (0..count).map(|i| 1.42e9 - 1e4 * i as f64).collect();
-            let coordinates = Coordinates { values: &values, width: 1e4 };
-            let moment = image.moment(2, axis, coordinates, section, options).unwrap().0;
-            line(&format!("moment {axis} {name}"), moment.into_iter().map(bits).collect());
+            let widths: Vec<f64> = values.iter().map(|value| value * 1e-5).collect();
+            let coordinates = Coordinates { values: &values, widths: &widths };
+            let moments = image.moments(&[0, 1, 2], axis, coordinates, section, options).unwrap().0;
+            let all = moments.into_iter().flatten().map(bits).collect();
+            line(&format!("moments {axis} {name}"), all);
         }
         let histogram = image.histogram((-1e4, 1e4), 50, section, Some(&regions), options);
         line(&format!("histogram {name}"), histogram.unwrap().0.counts());

@@ -6,11 +6,12 @@
 )]
 
 use super::SumRows;
+use super::columns::{Column, ColumnStep, each_column};
 use crate::LANES;
 use crate::compensated::Compensated;
 use crate::fold::Accumulator;
-use crate::isa::{self, Kernel, Tier};
-use crate::source::{Encoding, Source, Visitor};
+use crate::isa::Tier;
+use crate::source::{Encoding, Source};
 use crate::sum::{AllLanes, DefinedLanes};
 
 /// Count, sum and second moment per output: rows come in slabs, each read twice while in cache.
@@ -47,7 +48,8 @@ impl MomentRows {
     /// The state of one slab: rows of `outputs` pixels each. Slabs are joined by [`MomentRows::merge`].
     pub fn slab(outputs: usize, rows: &[&[u8]], encoding: &Encoding, tier: Tier) -> MomentRows {
         let mut state = MomentRows::new(outputs);
-        encoding.visit(OnSlab { rows, tier, state: &mut state });
+        let mut step = MomentStep { state: &mut state, holes: false };
+        each_column(outputs, rows, encoding, tier, &mut step);
         state
     }
 
@@ -116,44 +118,17 @@ impl MomentRows {
     }
 }
 
-/// Goes over the outputs sixteen at a time: all rows of the slab for them, twice, with the sums in registers.
-struct OnSlab<'a> {
-    rows: &'a [&'a [u8]],
-    tier: Tier,
+/// What each column adds to the state.
+struct MomentStep<'a> {
     state: &'a mut MomentRows,
+    /// Whether the outputs before had undefined pixels, so that these probably have some, too.
+    holes: bool,
 }
 
-impl Visitor for OnSlab<'_> {
-    type Output = ();
-    fn visit<S: Source>(self, source: S) {
-        let OnSlab { rows, tier, state } = self;
-        let outputs = state.center.len();
-        let whole = outputs - outputs % LANES;
-        let mut holes = false;
-        for output in (0..whole).step_by(LANES) {
-            let column = Column { rows, at: output * S::BYTES, source, tier };
-            state.set(output, LANES, &column.moments(&mut holes));
-        }
-        if whole < outputs {
-            // The last pixels of each row, made up to sixteen with pixels that belong to no output.
-            let mut padded = vec![0; rows.len() * S::CHUNK];
-            for (padded, row) in padded.chunks_exact_mut(S::CHUNK).zip(rows) {
-                let rest = &row[whole * S::BYTES..outputs * S::BYTES];
-                padded[..rest.len()].copy_from_slice(rest);
-            }
-            let rows: Vec<&[u8]> = padded.chunks_exact(S::CHUNK).collect();
-            let column = Column { rows: &rows, at: 0, source, tier };
-            state.set(whole, outputs - whole, &column.moments(&mut holes));
-        }
+impl ColumnStep for MomentStep<'_> {
+    fn column<S: Source>(&mut self, at: usize, outputs: usize, column: &Column<'_, S>) {
+        self.state.set(at, outputs, &moments(column, &mut self.holes));
     }
-}
-
-/// Sixteen outputs: the pixels that begin `at` bytes into each row.
-struct Column<'a, S> {
-    rows: &'a [&'a [u8]],
-    at: usize,
-    source: S,
-    tier: Tier,
 }
 
 /// What the two passes give for sixteen outputs.
@@ -165,59 +140,30 @@ struct Moments {
     squares: [f64; LANES],
 }
 
-impl<S: Source> Column<'_, S> {
-    /// Both passes. `holes` says whether the outputs before had undefined pixels, so that these probably have some, too.
-    fn moments(&self, holes: &mut bool) -> Moments {
-        let rows = self.rows.len() as u64;
-        let mut defined = !*holes;
-        let (mut count, mut sum) = ([rows; LANES], [f64::NAN; LANES]);
-        if defined {
-            sum = self.fold(AllLanes::default()).sum;
-            // An undefined pixel makes the sum of its output NaN.
-            defined = !sum.iter().any(|sum| sum.is_nan());
-        }
-        if !defined {
-            DefinedLanes { count, sum } = self.fold(DefinedLanes::default());
-            defined = count == [rows; LANES];
-            *holes = !defined;
-        }
-        let mut mean = [0.0; LANES];
-        for lane in 0..LANES {
-            mean[lane] = if count[lane] > 0 { sum[lane] / count[lane] as f64 } else { 0.0 };
-        }
-        let second = SecondPass { mean, differences: [0.0; LANES], squares: [0.0; LANES] };
-        let second =
-            if defined { self.fold(second) } else { self.fold(DefinedSecondPass(second)).0 };
-        let SecondPass { differences, squares, .. } = second;
-        Moments { count, sum, mean, differences, squares }
+/// Both passes over a column; `holes` as in [`MomentStep`].
+fn moments<S: Source>(column: &Column<'_, S>, holes: &mut bool) -> Moments {
+    let rows = column.rows();
+    let mut defined = !*holes;
+    let (mut count, mut sum) = ([rows; LANES], [f64::NAN; LANES]);
+    if defined {
+        sum = column.fold(AllLanes::default()).sum;
+        // An undefined pixel makes the sum of its output NaN.
+        defined = !sum.iter().any(|sum| sum.is_nan());
     }
-
-    fn fold<A: Accumulator>(&self, accumulator: A) -> A {
-        let Column { rows, at, source, tier } = *self;
-        isa::dispatch(tier, ColumnKernel { rows, at, source, accumulator })
+    if !defined {
+        DefinedLanes { count, sum } = column.fold(DefinedLanes::default());
+        defined = count == [rows; LANES];
+        *holes = !defined;
     }
-}
-
-/// The loop over the rows of a column.
-pub(crate) struct ColumnKernel<'a, S, A> {
-    rows: &'a [&'a [u8]],
-    at: usize,
-    source: S,
-    accumulator: A,
-}
-
-impl<S: Source, A: Accumulator> Kernel for ColumnKernel<'_, S, A> {
-    type Output = A;
-
-    #[inline(always)]
-    fn run(self) -> A {
-        let mut accumulator = self.accumulator;
-        for row in self.rows {
-            let chunk = &row[self.at..self.at + S::CHUNK];
-            accumulator.step(&self.source.lanes(chunk));
-        }
-        accumulator
+    let mut mean = [0.0; LANES];
+    for lane in 0..LANES {
+        mean[lane] = if count[lane] > 0 { sum[lane] / count[lane] as f64 } else { 0.0 };
     }
+    let second = SecondPass { mean, differences: [0.0; LANES], squares: [0.0; LANES] };
+    let second =
+        if defined { column.fold(second) } else { column.fold(DefinedSecondPass(second)).0 };
+    let SecondPass { differences, squares, .. } = second;
+    Moments { count, sum, mean, differences, squares }
 }
 
 /// Differences of each output from its own mean, and their squares, where every pixel is defined.

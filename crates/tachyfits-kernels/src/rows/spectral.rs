@@ -1,17 +1,24 @@
 //! Sums over rows, weighted with powers of a coordinate.
 
-use super::{RowStep, add_all, add_row};
-use crate::isa::Tier;
-use crate::source::Encoding;
+#![expect(
+    clippy::needless_range_loop,
+    reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
+)]
 
-/// Sums weighted with powers of a coordinate, per output: what spectral moments are made of.
+use super::add_all;
+use super::columns::{Column, ColumnStep, each_column};
+use crate::LANES;
+use crate::fold::Accumulator;
+use crate::isa::Tier;
+use crate::source::{Encoding, Source};
+
+/// Sums weighted with powers of a coordinate, per output: what spectral moments are made of. Rows come in slabs.
 ///
 /// ```
 /// use tachyfits_kernels::{Encoding, PixelType, SpectralRows, Tier};
-/// let mut moments = SpectralRows::new(1);
-/// for (pixel, velocity) in [(1, 10.0), (3, 20.0)] {
-///     moments.accumulate(0, &[pixel], &Encoding::plain(PixelType::U8), Tier::SCALAR, velocity);
-/// }
+/// let encoding = Encoding::plain(PixelType::U8);
+/// let mut moments = SpectralRows::slab(1, &[&[1]], &[10.0], &encoding, Tier::SCALAR);
+/// moments.merge(&SpectralRows::slab(1, &[&[3]], &[20.0], &encoding, Tier::SCALAR));
 /// assert_eq!(moments.sum(1)[0] / moments.sum(0)[0], 17.5);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -21,15 +28,22 @@ pub struct SpectralRows {
 }
 
 impl SpectralRows {
-    /// States of `outputs` empty outputs.
-    pub fn new(outputs: usize) -> SpectralRows {
-        let sums = std::array::from_fn(|_| vec![0.0; outputs]);
-        SpectralRows { count: vec![0; outputs], sums }
-    }
-
-    /// Adds a row of the coordinate `u`: its pixels go to the outputs from `at` on.
-    pub fn accumulate(&mut self, at: usize, bytes: &[u8], encoding: &Encoding, tier: Tier, u: f64) {
-        add_row(bytes, encoding, tier, at, SpectralStep { state: self, u });
+    /// The state of one slab: rows of `outputs` pixels each, and the coordinate of each row.
+    pub fn slab(
+        outputs: usize,
+        rows: &[&[u8]],
+        coordinates: &[f64],
+        encoding: &Encoding,
+        tier: Tier,
+    ) -> SpectralRows {
+        // Filled as the columns come: zeros that are written over would cost as much as a third of the sums.
+        let state = SpectralRows {
+            count: Vec::with_capacity(outputs),
+            sums: std::array::from_fn(|_| Vec::with_capacity(outputs)),
+        };
+        let mut step = SpectralStep { state, coordinates, holes: false };
+        each_column(outputs, rows, encoding, tier, &mut step);
+        step.state
     }
 
     /// Adds the states of later rows.
@@ -45,34 +59,109 @@ impl SpectralRows {
         &self.count
     }
 
-    /// Sum over rows of pixel times `u` to the power of 0, 1 or 2.
+    /// Sum over rows of pixel times the coordinate to the power of 0, 1 or 2.
     pub fn sum(&self, power: usize) -> &[f64] {
         &self.sums[power]
     }
 }
 
-pub(crate) struct SpectralStep<'a> {
-    state: &'a mut SpectralRows,
-    u: f64,
+struct SpectralStep<'a> {
+    state: SpectralRows,
+    coordinates: &'a [f64],
+    /// Whether the outputs before had undefined pixels, so that these probably have some, too. A guess about time alone:
+    /// both ways of adding up give the same bits.
+    holes: bool,
 }
 
-impl RowStep for SpectralStep<'_> {
-    #[inline(always)]
-    fn step(&mut self, at: usize, x: &[f64]) {
-        let outputs = at..at + x.len();
-        let SpectralRows { count, sums: [sum0, sum1, sum2] } = &mut *self.state;
-        let (sum0, sum1) = (&mut sum0[outputs.clone()], &mut sum1[outputs.clone()]);
-        let (sum2, count) = (&mut sum2[outputs.clone()], &mut count[outputs]);
-        // A loop of its own: with it in the next one, SSE4.2 code for native f64 was not vector code.
-        for at in 0..x.len() {
-            count[at] = count[at].wrapping_add(u64::from(!x[at].is_nan()));
+impl ColumnStep for SpectralStep<'_> {
+    fn column<S: Source>(&mut self, _at: usize, outputs: usize, column: &Column<'_, S>) {
+        let rows = column.rows();
+        let mut weighted = Weighted { coordinates: self.coordinates, sums: [[0.0; LANES]; 3] };
+        let mut count = [rows; LANES];
+        if !self.holes {
+            weighted = column.fold(weighted);
+            // An undefined pixel makes the sum of its output NaN.
+            self.holes = weighted.sums[0].iter().any(|sum| sum.is_nan());
         }
-        for at in 0..x.len() {
-            let (x, u) = (x[at], self.u);
-            let nan = x.is_nan();
-            sum0[at] = if nan { sum0[at] } else { sum0[at] + x };
-            sum1[at] = if nan { sum1[at] } else { sum1[at] + x * u };
-            sum2[at] = if nan { sum2[at] } else { sum2[at] + x * u * u };
+        if self.holes {
+            let sums = [[0.0; LANES]; 3];
+            let all = Weighted { coordinates: self.coordinates, sums };
+            let defined = column.fold(DefinedWeighted { all, count: [0; LANES] });
+            (weighted, count) = (defined.all, defined.count);
+            self.holes = count != [rows; LANES];
+        }
+        self.state.count.extend_from_slice(&count[..outputs]);
+        for (to, sums) in self.state.sums.iter_mut().zip(&weighted.sums) {
+            to.extend_from_slice(&sums[..outputs]);
+        }
+    }
+}
+
+/// The weighted sums of each output, where every pixel is defined.
+#[derive(Clone, Copy)]
+pub(crate) struct Weighted<'a> {
+    /// Of the rows to come.
+    coordinates: &'a [f64],
+    sums: [[f64; LANES]; 3],
+}
+
+impl Weighted<'_> {
+    /// The coordinate of the next row.
+    #[inline(always)]
+    fn next(&mut self) -> f64 {
+        match self.coordinates.split_first() {
+            Some((&first, rest)) => {
+                self.coordinates = rest;
+                first
+            }
+            None => 0.0,
+        }
+    }
+}
+
+impl Accumulator for Weighted<'_> {
+    #[inline(always)]
+    fn step(&mut self, x: &[f64]) {
+        let u = self.next();
+        let [sum0, sum1, sum2] = &mut self.sums;
+        for lane in 0..x.len() {
+            sum0[lane] += x[lane];
+        }
+        for lane in 0..x.len() {
+            sum1[lane] += x[lane] * u;
+        }
+        for lane in 0..x.len() {
+            sum2[lane] += x[lane] * u * u;
+        }
+    }
+}
+
+/// The same where some are not: they are left out, and the others counted.
+#[derive(Clone, Copy)]
+pub(crate) struct DefinedWeighted<'a> {
+    all: Weighted<'a>,
+    count: [u64; LANES],
+}
+
+impl Accumulator for DefinedWeighted<'_> {
+    #[inline(always)]
+    fn step(&mut self, x: &[f64]) {
+        let u = self.all.next();
+        let [sum0, sum1, sum2] = &mut self.all.sums;
+        for lane in 0..x.len() {
+            self.count[lane] = self.count[lane].wrapping_add(u64::from(!x[lane].is_nan()));
+        }
+        for lane in 0..x.len() {
+            let sum = sum0[lane] + x[lane];
+            sum0[lane] = if x[lane].is_nan() { sum0[lane] } else { sum };
+        }
+        for lane in 0..x.len() {
+            let sum = sum1[lane] + x[lane] * u;
+            sum1[lane] = if x[lane].is_nan() { sum1[lane] } else { sum };
+        }
+        for lane in 0..x.len() {
+            let sum = sum2[lane] + x[lane] * u * u;
+            sum2[lane] = if x[lane].is_nan() { sum2[lane] } else { sum };
         }
     }
 }

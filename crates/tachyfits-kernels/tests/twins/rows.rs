@@ -147,25 +147,31 @@ proptest! {
     }
 
     #[test]
-    fn spectral_rows_give_the_bits_of_their_twin(
+    fn spectral_slabs_give_the_bits_of_their_twin_and_merge(
         slab in slabs(),
+        cut in 0.0..1.0f64,
         scaling in any_scaling(),
         u in prop::collection::vec(
             prop_oneof![4 => -1e3..1e3f64, 1 => prop::sample::select(vec![0.0, -0.0, f64::INFINITY])],
             12,
         ),
     ) {
+        let slab = Slab { at: 0, ..slab };
         for_each(&slab, scaling, |rows, encoding, tier| {
-            let mut state = SpectralRows::new(slab.outputs());
-            for (row, &u) in rows.iter().zip(&u) {
-                state.accumulate(slab.at, row, encoding, tier, u);
-            }
-            let twin = naive::spectral_rows(rows, encoding, &u[..rows.len()]);
-            let twin = padded((0, [0.0; 3]), &slab, twin);
-            for (output, (count, sums)) in twin.iter().enumerate() {
+            let outputs = slab.outputs();
+            let cut = (cut * rows.len() as f64) as usize;
+            let pieces = [(&rows[..cut], &u[..cut]), (&rows[cut..], &u[cut..rows.len()])];
+            let states = pieces.map(|(rows, u)| SpectralRows::slab(outputs, rows, u, encoding, tier));
+            let [mut state, later] = states;
+            let twins = pieces.map(|(rows, u)| naive::spectral_rows(rows, encoding, u));
+            let [twin, later_twin] = twins.map(|twin| padded((0, [0.0; 3]), &slab, twin));
+            state.merge(&later);
+            for (output, (first, second)) in twin.iter().zip(&later_twin).enumerate() {
                 let found = [0, 1, 2].map(|power| state.sum(power)[output]);
-                prop_assert_eq!(state.count()[output], *count, "{:?} {:?}", encoding, tier);
-                prop_assert_eq!(all_bits(&found), all_bits(sums), "{:?} {:?}", encoding, tier);
+                let sums = [0, 1, 2].map(|power| first.1[power] + second.1[power]);
+                let count = first.0 + second.0;
+                prop_assert_eq!(state.count()[output], count, "{:?} {:?}", encoding, tier);
+                prop_assert_eq!(all_bits(&found), all_bits(&sums), "{:?} {:?}", encoding, tier);
             }
             Ok(())
         })?;

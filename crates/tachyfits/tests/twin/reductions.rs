@@ -172,8 +172,8 @@ fn an_image_without_pixels_has_none_to_reduce() {
     let image = crate::common::image(crate::common::fits(16, &[3, 0, 2], &[], &[]));
     let (reduced, _) = image.reduce(Statistic::ALL, &[1], &image.whole(), None, 0, &ONE).unwrap();
     assert_eq!(reduced.axes, [3, 2]);
-    let (mean, _) = image
-        .moment(1, 1, tachyfits::Coordinates { values: &[], width: 1.0 }, &image.whole(), &ONE)
-        .unwrap();
-    assert!(mean.len() == 6 && mean.iter().all(|x| x.is_nan()));
+    let coordinates = tachyfits::Coordinates { values: &[], widths: &[] };
+    let (means, _) = image.moments(&[1, 0], 1, coordinates, &image.whole(), &ONE).unwrap();
+    assert!(means.len() == 2);
+    assert!(means.iter().all(|mean| mean.len() == 6 && mean.iter().all(|x| x.is_nan())));
 }
