@@ -8,19 +8,23 @@
 //! the numbers after the kept ones, and no description is lost.
 
 mod coordinates;
+mod distortion;
 mod path;
 mod reshaped;
+mod result;
+mod section;
 
 use crate::card::Card;
-use crate::code::Code;
-use crate::error::{FormatError, Place};
+use crate::error::FormatError;
 use crate::hdu::Hdu;
 use crate::header::Header;
 use crate::value::Value;
-use coordinates::Coordinates;
+use coordinates::{Coordinates, Distortions};
+use section::Section;
 
 pub use path::{OffsetAxis, path_header};
 pub use reshaped::{AxisBlocks, rebinned_header, reordered_header};
+pub use result::{Fate, ResultAxis, result_cards};
 
 /// The pixels that are taken along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,15 +77,14 @@ pub struct AxisSelection {
 /// # Ok::<(), tachyfits_format::FormatError>(())
 /// ```
 pub fn cutout_header(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Vec<u8>, FormatError> {
-    let section = Section::new(hdu, axes)?;
-    Ok(section_header(hdu, &section, &history(hdu, &section))?.to_bytes())
+    let section = Section::of_cutout(hdu, axes)?;
+    Ok(section_header(hdu, &section, &history(hdu, axes))?.to_bytes())
 }
 
 /// The header of a section as [`cutout_header`] gives it, with what was done as HISTORY.
 fn section_header(hdu: &Hdu, section: &Section, history: &str) -> Result<Header, FormatError> {
-    let coordinates = Coordinates::new(&hdu.header, section)?;
-    let restricted = |card: &Card| card.restricted().unwrap_or_else(|| card.clone());
-    let source: Vec<Card> = hdu.header.cards().iter().map(restricted).collect();
+    let coordinates = Coordinates::new(&hdu.header, section, Distortions::Refused)?;
+    let source = restricted_cards(hdu);
     let mut cards = mandatory(hdu, section, &source)?;
     cards.extend(coordinates.numbers_of_axes()?);
     for card in source.iter().filter(|card| is_carried(hdu, card)) {
@@ -96,122 +99,10 @@ fn section_header(hdu: &Hdu, section: &Section, history: &str) -> Result<Header,
     Ok(Header::from_cards(cards))
 }
 
-/// A section that lies within its image.
-#[derive(Debug)]
-struct Section {
-    axes: Vec<AxisSelection>,
-    /// How many pixels of the image side by side a pixel stands for, along each axis.
-    widths: Vec<u64>,
-    /// The new number of each axis, from 1. Kept axes come before those left out.
-    numbers: Vec<usize>,
-    kept: usize,
-}
-
-impl Section {
-    /// Pixels that stand for themselves; each group of axes, kept and left out, stays in its order.
-    fn new(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Self, FormatError> {
-        hdu.image()?;
-        let outside = |place: Place, expected: String, found: String| {
-            Err(FormatError::new(Code::SectionRange, place, expected, found))
-        };
-        if axes.is_empty() || axes.len() != hdu.axes.len() {
-            let expected = format!("a selection for each of {} axes", hdu.axes.len().max(1));
-            let place = hdu.header.place("NAXIS");
-            let found = format!("{} of {} axes", axes.len(), hdu.axes.len());
-            return outside(place, expected, found);
-        }
-        for (n, (axis, &size)) in (1..).zip(axes.iter().zip(&hdu.axes)) {
-            if !axis.fits(size) {
-                let expected = format!("pixels from 0 to {size} (exclusive)");
-                let found = format!("{} from {} by {}", axis.count, axis.first, axis.step);
-                return outside(hdu.header.place(&format!("NAXIS{n}")), expected, found);
-            }
-            if !axis.keep && axis.count != 1 {
-                let place = hdu.header.place(&format!("NAXIS{n}"));
-                let found = format!("{} pixels", axis.count);
-                let expected = "one pixel of an axis to leave out";
-                return Err(FormatError::new(Code::AxisKept, place, expected, found));
-            }
-        }
-        let kept = axes.iter().filter(|axis| axis.keep).count();
-        if kept == 0 {
-            let place = hdu.header.place("NAXIS");
-            return Err(FormatError::new(Code::AxisKept, place, "an axis to keep", "none"));
-        }
-        let (mut next_kept, mut next_left) = (0, kept);
-        let number = |axis: &AxisSelection| {
-            let next = if axis.keep { &mut next_kept } else { &mut next_left };
-            *next += 1;
-            *next
-        };
-        let numbers = axes.iter().map(number).collect();
-        Ok(Section { axes: axes.to_vec(), widths: vec![1; axes.len()], numbers, kept })
-    }
-
-    /// The new number of an axis; coordinate axes beyond those of the array keep theirs.
-    fn number(&self, axis: usize) -> usize {
-        self.numbers.get(axis - 1).copied().unwrap_or(axis)
-    }
-
-    fn keeps(&self, axis: usize) -> bool {
-        self.axes.get(axis - 1).is_none_or(|axis| axis.keep)
-    }
-
-    /// No axis is left out.
-    fn keeps_all(&self) -> bool {
-        self.kept == self.axes.len()
-    }
-
-    /// The axis is there under its old number.
-    fn keeps_in_place(&self, axis: usize) -> bool {
-        self.keeps(axis) && self.number(axis) == axis
-    }
-
-    fn width(&self, axis: usize) -> u64 {
-        self.widths.get(axis - 1).copied().unwrap_or(1)
-    }
-
-    /// Where the centre of the first pixel is in the image, 1 being the centre of its first.
-    fn centre(&self, axis: usize) -> f64 {
-        let first = self.axes.get(axis - 1).map_or(0, |axis| axis.first);
-        first as f64 + (self.width(axis) as f64 + 1.0) / 2.0
-    }
-
-    /// The step; that of a single pixel is its width, there being no next.
-    fn step(&self, axis: usize) -> i64 {
-        let single = self.width(axis) as i64;
-        self.axes.get(axis - 1).filter(|axis| axis.count > 1).map_or(single, |axis| axis.step)
-    }
-
-    /// Pixels of the axis have other numbers than before.
-    fn moves(&self, axis: usize) -> bool {
-        (self.centre(axis), self.step(axis)) != (1.0, 1)
-    }
-
-    /// The number of a pixel of the image, 1 being its first, in the section: pixel p' of the
-    /// section is pixel p = centre + (p' - 1) · step of the image.
-    fn pixel(&self, axis: usize, pixel: f64) -> f64 {
-        let centre = self.centre(axis);
-        match self.step(axis) {
-            1 => pixel - (centre - 1.0),
-            step => (pixel - centre) / step as f64 + 1.0,
-        }
-    }
-}
-
-impl AxisSelection {
-    /// Its pixels lie within an axis of `size` pixels.
-    fn fits(&self, size: u64) -> bool {
-        let size = i128::from(size);
-        let last = i128::from(self.count.saturating_sub(1))
-            .checked_mul(i128::from(self.step))
-            .map(|distance| i128::from(self.first) + distance);
-        let inside = |pixel: i128| (0..size).contains(&pixel);
-        self.count > 0
-            && self.step != 0
-            && inside(i128::from(self.first))
-            && last.is_some_and(inside)
-    }
+/// The cards of the HDU in ASCII.
+fn restricted_cards(hdu: &Hdu) -> Vec<Card> {
+    let restricted = |card: &Card| card.restricted().unwrap_or_else(|| card.clone());
+    hdu.header.cards().iter().map(restricted).collect()
 }
 
 /// SIMPLE, BITPIX, NAXIS and NAXISn, with the bytes they had where these are right.
@@ -227,13 +118,13 @@ fn mandatory(hdu: &Hdu, section: &Section, source: &[Card]) -> Result<Vec<Card>,
     let mut cards = vec![
         make("SIMPLE", "SIMPLE", true.into(), "conforms to the FITS Standard")?,
         make("BITPIX", "BITPIX", hdu.stored.bitpix().into(), "")?,
-        make("NAXIS", "NAXIS", section.kept.into(), "")?,
+        make("NAXIS", "NAXIS", section.kept().into(), "")?,
     ];
-    for number in 1..=section.kept {
+    for number in 1..=section.kept() {
         // Each number is given once.
-        let Some(axis) = section.numbers.iter().position(|&new| new == number) else { continue };
-        let (old, new) = (format!("NAXIS{}", axis + 1), format!("NAXIS{number}"));
-        cards.push(make(&old, &new, section.axes[axis].count.into(), "")?);
+        let Some((axis, count)) = section.kept_axis(number) else { continue };
+        let (old, new) = (format!("NAXIS{axis}"), format!("NAXIS{number}"));
+        cards.push(make(&old, &new, count.into(), "")?);
     }
     Ok(cards)
 }
@@ -252,7 +143,7 @@ fn is_carried(hdu: &Hdu, card: &Card) -> bool {
 }
 
 /// The section as CFITSIO would write it: first:last:step of each axis, from 1.
-fn history(hdu: &Hdu, section: &Section) -> String {
+fn history(hdu: &Hdu, axes: &[AxisSelection]) -> String {
     let range = |axis: &AxisSelection| {
         let first = i128::from(axis.first) + 1;
         let last = first + i128::from(axis.count - 1) * i128::from(axis.step);
@@ -262,7 +153,7 @@ fn history(hdu: &Hdu, section: &Section) -> String {
             step => format!("{first}:{last}:{}", step.unsigned_abs()),
         }
     };
-    let ranges: Vec<String> = section.axes.iter().map(range).collect();
+    let ranges: Vec<String> = axes.iter().map(range).collect();
     let sizes: Vec<String> = hdu.axes.iter().map(u64::to_string).collect();
     let (ranges, sizes) = (ranges.join(","), sizes.join(" x "));
     format!("tachyfits: pixels [{ranges}] of {sizes} of HDU {} (0-based)", hdu.index)

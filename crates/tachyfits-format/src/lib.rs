@@ -6,7 +6,8 @@
 //! - [`Walker`]: from one HDU to the next, giving an [`Hdu`] for each.
 //! - [`ImageLayout`] and [`RandomGroups`]: where the numbers are and how they are meant.
 //! - [`LinearAxis`] and [`cutout_header`]: the coordinates of an axis, and those of a part of an
-//!   image; [`reordered_header`], [`rebinned_header`] and [`path_header`] those of other shapes.
+//!   image; [`reordered_header`], [`rebinned_header`] and [`path_header`] those of other shapes;
+//!   [`result_cards`] those of numbers computed from an image, with some of its axes.
 //!
 //! Files are hostile: sizes are computed in 128 bits and checked against [`Limits`] before anything
 //! is allocated. Section numbers are those of the FITS Standard 4.0.
@@ -33,8 +34,8 @@ pub use axis::LinearAxis;
 pub use card::Card;
 pub use code::{Code, Kind, codes};
 pub use cutout::{
-    AxisBlocks, AxisSelection, OffsetAxis, cutout_header, path_header, rebinned_header,
-    reordered_header,
+    AxisBlocks, AxisSelection, Fate, OffsetAxis, ResultAxis, cutout_header, path_header,
+    rebinned_header, reordered_header, result_cards,
 };
 pub use error::{FormatError, Place, Problem, Warning};
 pub use groups::{GroupParameter, RandomGroups};

@@ -250,6 +250,17 @@ impl Description {
         }
     }
 
+    /// The coordinates of one axis depend on the pixels of the other: through the matrix, or as the two of the sky.
+    pub fn couples(&self, header: &Header, one: usize, other: usize) -> bool {
+        let sky = |axis: usize| {
+            let keyword = AxisName::of("CTYPE", axis, self.letter).to_string();
+            header.get(&keyword).and_then(Value::as_text).is_some_and(is_celestial)
+        };
+        let matrix = if self.pc.is_empty() { &self.cd } else { &self.pc };
+        let mixes = |row, column| matrix.element(row, column).is_some_and(|value| value != 0.0);
+        one != other && (mixes(one, other) || mixes(other, one) || (sky(one) && sky(other)))
+    }
+
     /// The descriptions that a header has, the primary one first.
     ///
     /// # Errors

@@ -79,8 +79,8 @@ pub use statistic::{Statistic, Values};
 pub use writer::{NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
-    Card, Hdu, HduKind, Header, ImageLayout, Integer, Limits, LinearAxis, Real, StoredType, Value,
-    ValueType, Warning,
+    Card, Fate, Hdu, HduKind, Header, ImageLayout, Integer, Limits, LinearAxis, Real, StoredType,
+    Value, ValueType, Warning,
 };
 pub use tachyfits_io::{Buffering, IoError, OutputFile, Report, StorageKind};
 pub use tachyfits_kernels::{

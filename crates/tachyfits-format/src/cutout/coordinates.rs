@@ -17,13 +17,23 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Section;
+use super::distortion;
+use super::section::Section;
 use crate::card::Card;
 use crate::code::Code;
-use crate::error::{FormatError, Place};
+use crate::error::FormatError;
 use crate::header::Header;
 use crate::value::Value;
 use crate::wcs::{AxisName, Description, PRIMARY, Part, card_number, is_spectral, wcsaxes_letter};
+
+/// What is done about distortions that do not survive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Distortions {
+    /// There is no header without them.
+    Refused,
+    /// They are left out, and what is left is the linear part of the coordinates.
+    Dropped,
+}
 
 /// The coordinates of a header, and the section that is taken.
 pub(super) struct Coordinates<'a> {
@@ -36,24 +46,49 @@ pub(super) struct Coordinates<'a> {
     present: HashSet<AxisName>,
     /// The axis whose pixels ALTRPIX counts.
     spectral: Option<usize>,
+    /// Distortions are left out.
+    dropped: bool,
+    /// Axes and descriptions with coordinates in a table, which are left out with the distortions.
+    tabulated: HashSet<(usize, char)>,
 }
 
 impl<'a> Coordinates<'a> {
-    pub fn new(header: &'a Header, section: &'a Section) -> Result<Self, FormatError> {
-        refuse_distortions(header, section)?;
+    pub fn new(
+        header: &'a Header,
+        section: &'a Section,
+        distortions: Distortions,
+    ) -> Result<Self, FormatError> {
+        let dropped = match (distortion::survive(header, section), distortions) {
+            (Err(error), Distortions::Refused) => return Err(error),
+            (survived, _) => survived.is_err(),
+        };
         let valued = header.cards().iter().filter(|card| card.value().is_some());
         let present = valued.filter_map(|card| AxisName::parse(card.keyword())).collect();
         let descriptions = Description::all(header)?;
-        let spectral = spectral_axis(header, section.axes.len());
+        let spectral = spectral_axis(header, section.axes());
         let most = |one: &Description| {
-            let numbers = one.axes.iter().map(|&axis| section.number(axis));
+            let numbers = one.axes.iter().filter_map(|&axis| section.number(axis));
             (one.letter, numbers.max().unwrap_or(0))
         };
         let most_axes = descriptions.iter().map(most).collect();
-        let coordinates =
-            Coordinates { header, section, descriptions, most_axes, present, spectral };
+        let tabulated = if dropped { distortion::tabulated_axes(header) } else { HashSet::new() };
+        let coordinates = Coordinates {
+            header,
+            section,
+            descriptions,
+            most_axes,
+            present,
+            spectral,
+            dropped,
+            tabulated,
+        };
         coordinates.refuse_coupled_ancestors()?;
         Ok(coordinates)
+    }
+
+    /// Distortions were left out.
+    pub fn is_without_distortions(&self) -> bool {
+        self.dropped
     }
 
     /// WCSAXES of the descriptions that now have more axes than the array. It must stand before the
@@ -62,7 +97,7 @@ impl<'a> Coordinates<'a> {
         let mut cards = Vec::new();
         for description in self.descriptions.iter().filter(|one| one.wcsaxes.is_none()) {
             let most = self.most_axes[&description.letter];
-            if !self.section.keeps_all() && most > self.section.kept {
+            if !self.section.keeps_all() && most > self.section.kept() {
                 let keyword = with_letter("WCSAXES", description.letter);
                 cards.push(Card::new(&keyword, most, "axes with coordinates")?);
             }
@@ -74,6 +109,9 @@ impl<'a> Coordinates<'a> {
     pub fn card(&self, card: &Card) -> Result<Option<Card>, FormatError> {
         if card.value().is_none() {
             return Ok(Some(card.clone()));
+        }
+        if self.dropped && distortion::is_keyword(card.keyword()) {
+            return Ok(None);
         }
         if let Some(name) = AxisName::parse(card.keyword()) {
             return self.axis_card(card, name);
@@ -89,12 +127,15 @@ impl<'a> Coordinates<'a> {
             ("ALTRPIX", Some(axis)) => (axis, self.section.pixel(axis, number()?)),
             ("CNPIX1", _) => (1, self.plate_pixel(1, number()?)),
             ("CNPIX2", _) => (2, self.plate_pixel(2, number()?)),
-            ("XPIXELSZ", _) => (1, number()? * self.section.step(1) as f64),
-            ("YPIXELSZ", _) => (2, number()? * self.section.step(2) as f64),
+            ("XPIXELSZ", _) => (1, number()? * self.section.step(1)),
+            ("YPIXELSZ", _) => (2, number()? * self.section.step(2)),
             _ => return Ok(Some(card.clone())),
         };
+        if self.section.number(axis).is_none() {
+            return Ok(None);
+        }
         let is_size = card.keyword().ends_with("PIXELSZ");
-        if !self.section.moves(axis) || (is_size && self.section.step(axis) == 1) {
+        if !self.section.moves(axis) || (is_size && self.section.step(axis) == 1.0) {
             return Ok(Some(card.clone()));
         }
         self.changed(card, card.keyword(), value).map(Some)
@@ -104,21 +145,22 @@ impl<'a> Coordinates<'a> {
     pub fn absent(&self) -> Result<Vec<Card>, FormatError> {
         let mut cards = Vec::new();
         for description in &self.descriptions {
-            for axis in 1..=self.section.axes.len() {
+            for axis in 1..=self.section.axes() {
                 let described = description.axes.contains(&axis) || self.section.keeps(axis);
-                if described && self.section.moves(axis) {
+                let has_none = self.tabulated.contains(&(axis, description.letter));
+                if described && !has_none && self.section.moves(axis) {
                     self.absent_of_axis(description, axis, &mut cards)?;
                 }
             }
         }
         if self.present.iter().any(|name| matches!(name.root, "LTV" | "LTM")) {
-            for axis in (1..=self.section.axes.len()).filter(|&axis| self.section.moves(axis)) {
+            for axis in (1..=self.section.axes()).filter(|&axis| self.section.moves(axis)) {
                 if !self.section.keeps(axis) {
                     continue;
                 }
                 let diagonal =
                     AxisName { part: Part::Column(axis), ..AxisName::of("LTM", axis, PRIMARY) };
-                let step = self.section.step(axis) as f64;
+                let step = self.section.step(axis);
                 self.add(diagonal, 1.0 / step, step != 1.0, &mut cards)?;
                 let offset = AxisName::of("LTV", axis, PRIMARY);
                 self.add(offset, self.section.pixel(axis, 0.0), true, &mut cards)?;
@@ -135,7 +177,7 @@ impl<'a> Coordinates<'a> {
     ) -> Result<(), FormatError> {
         let name = |root| AxisName::of(root, axis, description.letter);
         self.add(name("CRPIX"), self.section.pixel(axis, 0.0), true, cards)?;
-        let step = self.section.step(axis) as f64;
+        let step = self.section.step(axis);
         if step == 1.0 {
             return Ok(());
         }
@@ -163,8 +205,10 @@ impl<'a> Coordinates<'a> {
         needed: bool,
         cards: &mut Vec<Card>,
     ) -> Result<(), FormatError> {
-        if needed && !self.present.contains(&name) {
-            let keyword = self.keyword(name)?;
+        if needed
+            && !self.present.contains(&name)
+            && let Some(keyword) = self.keyword(name)?
+        {
             cards.push(Card::new(&keyword, self.finite(&keyword, value)?, "")?);
         }
         Ok(())
@@ -176,12 +220,19 @@ impl<'a> Coordinates<'a> {
         if is_ancestor && !(self.section.keeps(name.axis) && self.section.keeps(column)) {
             return Ok(None);
         }
-        let keyword = self.keyword(name)?;
+        if self.tabulated.contains(&(name.axis, name.letter)) {
+            return Ok(None);
+        }
+        let Some(keyword) = self.keyword(name)? else { return Ok(None) };
         if let Some(value) = self.axis_value(card, name)? {
             return self.changed(card, &keyword, value).map(Some);
         }
-        let same =
-            name.axis == self.section.number(name.axis) && column == self.section.number(column);
+        let text = card.value().and_then(Value::as_text).unwrap_or_default().trim_end();
+        if let (true, "CTYPE", Some(plain)) = (self.dropped, name.root, text.strip_suffix("-SIP")) {
+            return Card::new(&keyword, plain, card.comment()).map(Some);
+        }
+        let same = self.section.number(name.axis) == Some(name.axis)
+            && self.section.number(column) == Some(column);
         Ok(Some(if same { card.clone() } else { card.renamed(&keyword) }))
     }
 
@@ -194,7 +245,7 @@ impl<'a> Coordinates<'a> {
         if !self.section.moves(axis) {
             return Ok(None);
         }
-        let step = self.section.step(axis) as f64;
+        let step = self.section.step(axis);
         let pc = self.description(name.letter).map(|description| &description.pc);
         // CDELT beside CD is there for old readers and follows it.
         let in_pc = pc.is_some_and(|pc| !pc.is_empty() && !pc.isolates(axis));
@@ -215,16 +266,20 @@ impl<'a> Coordinates<'a> {
     /// WCSAXES is at least the largest number of an axis.
     fn wcsaxes(&self, card: &Card, letter: char) -> Result<Card, FormatError> {
         let declared = self.description(letter).and_then(|description| description.wcsaxes);
+        let Some(declared) = declared.filter(|_| !self.in_order()) else {
+            return Ok(card.clone());
+        };
         let most = self.most_axes.get(&letter).copied().unwrap_or(0);
-        if declared.is_none_or(|declared| declared >= most || self.in_order()) {
+        let number = most.max(declared - self.section.removed_up_to(declared));
+        if number == declared {
             return Ok(card.clone());
         }
-        Card::new(&with_letter("WCSAXES", letter), most, card.comment())
+        Card::new(&with_letter("WCSAXES", letter), number, card.comment())
     }
 
     /// Every axis is kept, and has the number it had.
     fn in_order(&self) -> bool {
-        (1..=self.section.axes.len()).all(|axis| self.section.keeps_in_place(axis))
+        (1..=self.section.axes()).all(|axis| self.section.keeps_in_place(axis))
     }
 
     fn description(&self, letter: char) -> Option<&Description> {
@@ -236,15 +291,22 @@ impl<'a> Coordinates<'a> {
     fn plate_pixel(&self, axis: usize, corner: f64) -> f64 {
         let centre = self.section.centre(axis);
         match self.section.step(axis) {
-            1 => corner + (centre - 1.0),
-            step => (corner - 0.5 + centre - step as f64) / step as f64 + 0.5,
+            1.0 => corner + (centre - 1.0),
+            step => (corner - 0.5 + centre - step) / step + 0.5,
         }
     }
 
-    fn keyword(&self, name: AxisName) -> Result<String, FormatError> {
-        let keyword = name.renumbered(|axis| self.section.number(axis)).to_string();
+    /// The keyword with the new numbers; `None` when one of its axes is gone.
+    fn keyword(&self, name: AxisName) -> Result<Option<String>, FormatError> {
+        let column = name.column().unwrap_or(name.axis);
+        if self.section.number(name.axis).is_none() || self.section.number(column).is_none() {
+            return Ok(None);
+        }
+        // Both are there.
+        let number = |axis| self.section.number(axis).unwrap_or(axis);
+        let keyword = name.renumbered(number).to_string();
         if keyword.len() <= 8 {
-            return Ok(keyword);
+            return Ok(Some(keyword));
         }
         let place = self.header.place(&name.to_string());
         let expected = "a keyword of at most 8 characters for the new number of the axis";
@@ -311,47 +373,4 @@ fn spectral_axis(header: &Header, axes: usize) -> Option<usize> {
     };
     let mut found = (1..=axes).filter(is_one);
     found.next().filter(|_| found.next().is_none())
-}
-
-/// Distortions are functions of pixels. Those of SIP and of the Digitized Sky Survey's plates
-/// survive another origin; those in tables do not survive at all, as the tables stay behind.
-fn refuse_distortions(header: &Header, section: &Section) -> Result<(), FormatError> {
-    let refused = |code: Code, keyword: &str, expected: &str, found: &str| {
-        let place: Place = header.place(keyword);
-        Err(FormatError::new(code, place, expected, found))
-    };
-    for card in header.cards().iter().filter(|card| card.value().is_some()) {
-        let keyword = card.keyword();
-        let table = ["CPDIS", "CQDIS", "D2IMDIS", "D2IMARR"]
-            .iter()
-            .any(|root| keyword.to_ascii_uppercase().starts_with(root));
-        if table {
-            let expected = "coordinates without distortion tables";
-            return refused(Code::PixelDistortion, keyword, expected, keyword);
-        }
-        let text = card.value().and_then(Value::as_text).unwrap_or_default();
-        let is_ctype = AxisName::parse(keyword).is_some_and(|name| name.root == "CTYPE");
-        if is_ctype && text.trim_end().ends_with("-TAB") {
-            return refused(Code::PixelDistortion, keyword, "coordinates without a table", text);
-        }
-    }
-    let polynomial = ["A_ORDER", "B_ORDER", "AP_ORDER", "BP_ORDER"]
-        .into_iter()
-        .find(|keyword| header.get(keyword).is_some());
-    let plate = ["AMDX1", "AMDY1"].into_iter().find(|keyword| header.get(keyword).is_some());
-    let stepped = (1..=2).find(|&axis| section.step(axis) != 1);
-    if let (Some(keyword), Some(axis)) = (polynomial, stepped) {
-        let found = format!("step {} along axis {axis}", section.step(axis));
-        return refused(Code::PixelDistortion, keyword, "step 1 with a SIP distortion", &found);
-    }
-    let moved = (1..=2).find(|&axis| !section.keeps_in_place(axis));
-    if let (Some(keyword), Some(axis)) = (polynomial.or(plate), moved) {
-        let expected = "axes 1 and 2 kept at their places, as the distortion belongs to them";
-        let found = match section.keeps(axis) {
-            true => format!("axis {axis} as axis {}", section.number(axis)),
-            false => format!("axis {axis} left out"),
-        };
-        return refused(Code::AxisCoupled, keyword, expected, &found);
-    }
-    Ok(())
 }

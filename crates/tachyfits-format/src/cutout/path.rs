@@ -2,6 +2,7 @@
 //! one, the offset along the path, and the others keep their coordinates under the next lower
 //! number.
 
+use super::distortion;
 use crate::card::Card;
 use crate::code::Code;
 use crate::error::FormatError;
@@ -148,14 +149,6 @@ fn is_of_the_plane(keyword: &str) -> bool {
     const ROOTS: [&str; 2] = ["LONPOLE", "LATPOLE"];
     const PLATE: [&str; 4] = ["CNPIX", "XPIXELSZ", "YPIXELSZ", "PLTSCALE"];
     let keyword = keyword.to_ascii_uppercase();
-    let distortion = ["A_", "B_", "AP_", "BP_"]
-        .iter()
-        .filter_map(|root| keyword.strip_prefix(root))
-        .any(|rest| {
-            matches!(rest, "ORDER" | "DMAX")
-                || (!rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'_'))
-        });
-    distortion
+    distortion::is_keyword(&keyword)
         || ROOTS.iter().chain(&PLATE).any(|root| keyword.starts_with(root))
-        || ["AMDX", "AMDY"].iter().any(|root| keyword.starts_with(root))
 }

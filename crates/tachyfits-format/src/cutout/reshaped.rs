@@ -1,7 +1,8 @@
 //! The headers of a whole image in another shape: its axes in another order, or blocks of its pixels
 //! made one each.
 
-use super::{AxisSelection, Section, section_header};
+use super::section::Section;
+use super::{AxisSelection, section_header};
 use crate::code::Code;
 use crate::error::FormatError;
 use crate::hdu::Hdu;
@@ -44,7 +45,7 @@ pub struct AxisBlocks {
 /// # Ok::<(), tachyfits_format::FormatError>(())
 /// ```
 pub fn reordered_header(hdu: &Hdu, order: &[usize]) -> Result<Header, FormatError> {
-    let mut section = Section::new(hdu, &whole(hdu))?;
+    let mut section = Section::of_cutout(hdu, &whole(hdu))?;
     let axes = hdu.axes.len();
     let mut numbers = vec![0; axes];
     for (number, &axis) in (1..).zip(order) {
@@ -57,7 +58,7 @@ pub fn reordered_header(hdu: &Hdu, order: &[usize]) -> Result<Header, FormatErro
         let found = format!("{order:?}");
         return Err(FormatError::new(Code::AxisNumber, hdu.place(), expected, found));
     }
-    section.numbers = numbers;
+    section.renumber(&numbers);
     let letters: Vec<String> = order.iter().map(usize::to_string).collect();
     let history = format!(
         "tachyfits: axes in the order {} of HDU {} (0-based)",
@@ -101,8 +102,9 @@ pub fn rebinned_header(hdu: &Hdu, blocks: &[AxisBlocks]) -> Result<Header, Forma
         AxisSelection { first: 0, count: block.count, step, keep: true }
     };
     let selections: Vec<_> = blocks.iter().map(selection).collect();
-    let mut section = Section::new(hdu, &selections)?;
-    section.widths = blocks.iter().map(|block| block.pixels).collect();
+    let mut section = Section::of_cutout(hdu, &selections)?;
+    let widths: Vec<u64> = blocks.iter().map(|block| block.pixels).collect();
+    section.widen(&widths);
     let sizes: Vec<String> = blocks.iter().map(|block| block.pixels.to_string()).collect();
     let history =
         format!("tachyfits: blocks of {} pixels of HDU {} (0-based)", sizes.join(" x "), hdu.index);

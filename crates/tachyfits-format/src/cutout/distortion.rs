@@ -1,0 +1,89 @@
+//! Distortions of coordinates, which are functions of pixels: which survive that pixels are taken out, and which
+//! keywords they are made of.
+
+use std::collections::HashSet;
+
+use super::section::Section;
+use crate::card::Card;
+use crate::code::Code;
+use crate::error::{FormatError, Place};
+use crate::header::Header;
+use crate::value::Value;
+use crate::wcs::AxisName;
+
+/// Beginnings of the keywords of distortions in tables.
+const TABLES: [&str; 4] = ["CPDIS", "CQDIS", "D2IMDIS", "D2IMARR"];
+
+/// The axis and description of a CTYPE whose coordinates are in a table.
+fn tabulated(card: &Card) -> Option<AxisName> {
+    let name = AxisName::parse(card.keyword()).filter(|name| name.root == "CTYPE")?;
+    let text = card.value().and_then(Value::as_text)?;
+    text.trim_end().ends_with("-TAB").then_some(name)
+}
+
+/// Every axis, and the letter of its description, with coordinates in a table.
+pub(super) fn tabulated_axes(header: &Header) -> HashSet<(usize, char)> {
+    let names = header.cards().iter().filter_map(tabulated);
+    names.map(|name| (name.axis, name.letter)).collect()
+}
+
+/// A keyword of SIP, of distortions in tables, or of the plates of the Digitized Sky Survey.
+pub(super) fn is_keyword(keyword: &str) -> bool {
+    let keyword = keyword.to_ascii_uppercase();
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let polynomial = |root: &str| {
+        keyword.strip_prefix(root).is_some_and(|rest| {
+            let (p, q) = rest.split_once('_').unwrap_or_default();
+            matches!(rest, "ORDER" | "DMAX") || (number(p) && number(q))
+        })
+    };
+    // DP1.NAXES and the like are records of DPi (Paper IV), CPERRi the largest distortion.
+    let table = ["CPDIS", "CQDIS", "CPERR", "CQERR", "D2IM", "DP", "DQ", "DVERR", "AMDX", "AMDY"];
+    let of_axis = |root: &&str| {
+        let rest = keyword.strip_prefix(*root).unwrap_or_default();
+        let (axis, _) = rest.split_once('.').unwrap_or((rest, ""));
+        number(axis)
+    };
+    ["A_", "B_", "AP_", "BP_"].into_iter().any(polynomial)
+        || table.iter().any(of_axis)
+        || keyword.starts_with("D2IM")
+}
+
+/// Distortions are functions of pixels. Those of SIP and of the Digitized Sky Survey's plates
+/// survive another origin; those in tables do not survive at all, as the tables stay behind.
+pub(super) fn survive(header: &Header, section: &Section) -> Result<(), FormatError> {
+    let refused = |code: Code, keyword: &str, expected: &str, found: &str| {
+        let place: Place = header.place(keyword);
+        Err(FormatError::new(code, place, expected, found))
+    };
+    for card in header.cards().iter().filter(|card| card.value().is_some()) {
+        let keyword = card.keyword();
+        if TABLES.iter().any(|root| keyword.to_ascii_uppercase().starts_with(root)) {
+            let expected = "coordinates without distortion tables";
+            return refused(Code::PixelDistortion, keyword, expected, keyword);
+        }
+        if tabulated(card).is_some_and(|name| section.number(name.axis).is_some()) {
+            let text = card.value().and_then(Value::as_text).unwrap_or_default();
+            return refused(Code::PixelDistortion, keyword, "coordinates without a table", text);
+        }
+    }
+    let polynomial = ["A_ORDER", "B_ORDER", "AP_ORDER", "BP_ORDER"]
+        .into_iter()
+        .find(|keyword| header.get(keyword).is_some());
+    let plate = ["AMDX1", "AMDY1"].into_iter().find(|keyword| header.get(keyword).is_some());
+    let stepped = (1..=2).find(|&axis| section.step(axis) != 1.0);
+    if let (Some(keyword), Some(axis)) = (polynomial, stepped) {
+        let found = format!("step {} along axis {axis}", section.step(axis));
+        return refused(Code::PixelDistortion, keyword, "step 1 with a SIP distortion", &found);
+    }
+    let moved = (1..=2).find(|&axis| !section.keeps_in_place(axis));
+    if let (Some(keyword), Some(axis)) = (polynomial.or(plate), moved) {
+        let expected = "axes 1 and 2 kept at their places, as the distortion belongs to them";
+        let found = match section.number(axis).filter(|_| section.keeps(axis)) {
+            Some(number) => format!("axis {axis} as axis {number}"),
+            None => format!("axis {axis} left out"),
+        };
+        return refused(Code::AxisCoupled, keyword, expected, &found);
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! The cards of a result: of numbers that were computed from a part of an image, and have some of its axes.
+
+use super::coordinates::{Coordinates, Distortions};
+use super::section::Section;
+use super::{is_carried, restricted_cards};
+use crate::card::Card;
+use crate::error::FormatError;
+use crate::hdu::Hdu;
+use crate::wcs::Description;
+
+/// What becomes of an axis of the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is an axis of the result.
+    Kept,
+    /// Its pixels have become one: an axis of length 1, as wide as they are together.
+    Collapsed,
+    /// Its pixels have become one and the axis is gone, with its coordinates. Where those of an axis that stays depend
+    /// on it (through PC, CD or CROTA, or as the other axis of the sky), they stay, without an axis of the array.
+    Removed,
+}
+
+/// The pixels that are used along one axis, and what becomes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResultAxis {
+    /// The first pixel, 0-based.
+    pub first: u64,
+    /// How many; 0 as well, which move nothing.
+    pub count: u64,
+    /// From each to the next; negative to go backwards, not 0.
+    pub step: i64,
+    /// What becomes of them.
+    pub fate: Fate,
+}
+
+/// The cards of a result, without the mandatory ones: the writer knows its pixels. One selection per axis in FITS order,
+/// NAXIS1 first.
+///
+/// As in [`crate::cutout_header`], cards keep their bytes unless the coordinates change them. What describes the stored
+/// pixels (BSCALE, BZERO, BLANK), their extremes or the HDU (EXTNAME and its like) is left out. Distortions that do not
+/// survive are left out as well: a COMMENT says so, and coordinates are those of the linear part. An axis whose
+/// coordinates are in a table then has none.
+///
+/// # Errors
+/// [`crate::Code::NotAnImage`] and what [`Hdu::image`] refuses; [`crate::Code::SectionRange`];
+/// [`crate::Code::AxisCoupled`] for axes that LTM mixes; [`crate::Code::KeywordType`] and the like for coordinates that
+/// are no numbers.
+///
+/// ```
+/// # use tachyfits_format::{ReadOptions, Step, Walker};
+/// use tachyfits_format::{Fate, ResultAxis, result_cards};
+/// # let cards = "SIMPLE  =                    T|BITPIX  =                  -32|\
+/// #     NAXIS   =                    2|NAXIS1  =                    8|NAXIS2  =                  100|\
+/// #     CTYPE1  = 'RA---TAN'|CTYPE2  = 'FREQ'|CRPIX2  =                 51.0|CDELT2  =                  2.0|END";
+/// # let mut file: Vec<u8> = Vec::new();
+/// # cards.split('|').for_each(|card| file.extend(format!("{card:<80}").as_bytes()));
+/// # file.resize(2880, b' ');
+/// # let mut walker = Walker::new(ReadOptions::default(), 2880 + 5760);
+/// # walker.step()?;
+/// # file.resize(2880 + 5760, 0);
+/// # walker.supply(&file);
+/// # let Step::Hdu(hdu) = walker.step()? else { panic!() };
+/// // The spectrum of some channels: the first axis is gone, the second the only one.
+/// let x = ResultAxis { first: 0, count: 8, step: 1, fate: Fate::Removed };
+/// let channels = ResultAxis { first: 10, count: 20, step: 2, fate: Fate::Kept };
+/// let cards = result_cards(&hdu, &[x, channels])?;
+/// let keywords: Vec<&str> = cards.iter().map(|card| card.keyword()).collect();
+/// assert_eq!(keywords, ["CTYPE1", "CRPIX1", "CDELT1"]);
+/// assert_eq!(cards[1].value().and_then(|value| value.as_f64()), Some(21.0));
+/// # Ok::<(), tachyfits_format::FormatError>(())
+/// ```
+pub fn result_cards(hdu: &Hdu, axes: &[ResultAxis]) -> Result<Vec<Card>, FormatError> {
+    let section = Section::of_result(hdu, axes, &Description::all(&hdu.header)?)?;
+    let coordinates = Coordinates::new(&hdu.header, &section, Distortions::Dropped)?;
+    let mut cards = coordinates.numbers_of_axes()?;
+    for card in restricted_cards(hdu).iter().filter(|card| is_true_of_results(hdu, card)) {
+        cards.extend(coordinates.card(card)?);
+    }
+    // Space for more cards is the writer's to leave.
+    cards.truncate(cards.iter().rposition(|card| !card.is_blank()).map_or(0, |last| last + 1));
+    cards.extend(coordinates.absent()?);
+    if coordinates.is_without_distortions() {
+        let text = "tachyfits: distortions were left out; coordinates are those of the linear part";
+        cards.extend(Card::commentary("COMMENT", text)?);
+    }
+    Ok(cards)
+}
+
+/// The card does not speak of the stored pixels, or of the HDU that they are in.
+fn is_true_of_results(hdu: &Hdu, card: &Card) -> bool {
+    let keyword = card.keyword().to_ascii_uppercase();
+    let stored = ["BSCALE", "BZERO", "BLANK", "ZBLANK"];
+    let here = ["EXTEND", "EXTNAME", "EXTVER", "EXTLEVEL", "END"];
+    is_carried(hdu, card) && !stored.contains(&&*keyword) && !here.contains(&&*keyword)
+}

@@ -1,0 +1,249 @@
+//! Which pixels of an image are taken, where they are found again, and the new numbers of its axes.
+
+use super::AxisSelection;
+use super::result::{Fate, ResultAxis};
+use crate::code::Code;
+use crate::error::{FormatError, Place};
+use crate::hdu::Hdu;
+use crate::wcs::Description;
+
+/// A section that lies within its image.
+#[derive(Debug)]
+pub(super) struct Section {
+    axes: Vec<Axis>,
+    kept: usize,
+}
+
+/// An axis of the image.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    /// Where the centre of the section's first pixel is in the image, 1 being the centre of its first.
+    centre: f64,
+    /// Pixels of the image from one pixel of the section to the next.
+    scale: f64,
+    /// Pixels of the section.
+    count: u64,
+    place: AxisPlace,
+}
+
+/// Where an axis has gone, with its new number from 1 on: kept ones first, each group in its order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum AxisPlace {
+    Kept(usize),
+    /// It is an axis of the coordinates alone.
+    LeftOut(usize),
+    /// Nothing speaks of it any more.
+    Removed,
+}
+
+impl Section {
+    /// That of a cutout: each group of axes, kept and left out, stays in its order.
+    pub fn of_cutout(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Self, FormatError> {
+        let refused = |code: Code, place: Place, expected: &str, found: String| {
+            Err(FormatError::new(code, place, expected, found))
+        };
+        hdu.image()?;
+        check_count(hdu, axes.len())?;
+        for (n, (axis, &size)) in (1..).zip(axes.iter().zip(&hdu.axes)) {
+            let place = hdu.header.place(&format!("NAXIS{n}"));
+            if !fits(axis.first, axis.count, axis.step, size) || axis.count == 0 {
+                return Err(outside(place, size, axis.first, axis.count, axis.step));
+            }
+            if !axis.keep && axis.count != 1 {
+                let found = format!("{} pixels", axis.count);
+                return refused(Code::AxisKept, place, "one pixel of an axis to leave out", found);
+            }
+        }
+        if axes.iter().all(|axis| !axis.keep) {
+            let place = hdu.header.place("NAXIS");
+            return refused(Code::AxisKept, place, "an axis to keep", "none".to_owned());
+        }
+        Ok(Section::new(axes.iter().map(|axis| {
+            let fate = if axis.keep { AxisPlace::Kept(0) } else { AxisPlace::LeftOut(0) };
+            Axis::taken(axis.first, axis.count, axis.step, fate)
+        })))
+    }
+
+    /// That of a result. An axis that is to be removed stays in the coordinates when those of others depend on it.
+    pub fn of_result(
+        hdu: &Hdu,
+        axes: &[ResultAxis],
+        descriptions: &[Description],
+    ) -> Result<Self, FormatError> {
+        hdu.image()?;
+        check_count(hdu, axes.len())?;
+        for (n, (axis, &size)) in (1..).zip(axes.iter().zip(&hdu.axes)) {
+            if !fits(axis.first, axis.count, axis.step, size) {
+                let place = hdu.header.place(&format!("NAXIS{n}"));
+                return Err(outside(place, size, axis.first, axis.count, axis.step));
+            }
+        }
+        let mut removed: Vec<bool> = axes.iter().map(|axis| axis.fate == Fate::Removed).collect();
+        let depends = |one: usize, other: usize| {
+            descriptions.iter().any(|description| description.couples(&hdu.header, one, other))
+        };
+        // An axis that stays may make others stay.
+        while let Some(axis) = (0..axes.len()).find(|&axis| {
+            removed[axis] && (0..axes.len()).any(|n| !removed[n] && depends(axis + 1, n + 1))
+        }) {
+            removed[axis] = false;
+        }
+        Ok(Section::new(axes.iter().zip(removed).map(|(axis, removed)| match axis.fate {
+            Fate::Kept => Axis::taken(axis.first, axis.count, axis.step, AxisPlace::Kept(0)),
+            Fate::Collapsed => axis.collapsed(AxisPlace::Kept(0)),
+            Fate::Removed if removed => axis.collapsed(AxisPlace::Removed),
+            Fate::Removed => axis.collapsed(AxisPlace::LeftOut(0)),
+        })))
+    }
+
+    fn new(axes: impl Iterator<Item = Axis>) -> Self {
+        let mut axes: Vec<Axis> = axes.collect();
+        let kept = axes.iter().filter(|axis| matches!(axis.place, AxisPlace::Kept(_))).count();
+        let (mut next_kept, mut next_left) = (0, kept);
+        for axis in &mut axes {
+            match &mut axis.place {
+                AxisPlace::Kept(number) => {
+                    next_kept += 1;
+                    *number = next_kept;
+                }
+                AxisPlace::LeftOut(number) => {
+                    next_left += 1;
+                    *number = next_left;
+                }
+                AxisPlace::Removed => {}
+            }
+        }
+        Section { axes, kept }
+    }
+
+    /// Axes of the image.
+    pub fn axes(&self) -> usize {
+        self.axes.len()
+    }
+
+    /// Axes of the section's own array.
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// The new number of an axis, `None` for one that is gone; coordinate axes beyond those of the array follow.
+    pub fn number(&self, axis: usize) -> Option<usize> {
+        match self.axes.get(axis - 1).map(|axis| axis.place) {
+            Some(AxisPlace::Kept(number) | AxisPlace::LeftOut(number)) => Some(number),
+            Some(AxisPlace::Removed) => None,
+            None => Some(axis - self.removed_up_to(axis)),
+        }
+    }
+
+    /// How many of the axes 1 to `last` are gone.
+    pub fn removed_up_to(&self, last: usize) -> usize {
+        let gone = |axis: &&Axis| axis.place == AxisPlace::Removed;
+        self.axes.iter().take(last).filter(gone).count()
+    }
+
+    pub fn keeps(&self, axis: usize) -> bool {
+        self.axes.get(axis - 1).is_none_or(|axis| matches!(axis.place, AxisPlace::Kept(_)))
+    }
+
+    /// No axis is left out.
+    pub fn keeps_all(&self) -> bool {
+        self.kept == self.axes.len()
+    }
+
+    /// The axis is there under its old number.
+    pub fn keeps_in_place(&self, axis: usize) -> bool {
+        self.keeps(axis) && self.number(axis) == Some(axis)
+    }
+
+    /// The axis of the image that has a new number, and its pixels; `None` unless it is kept.
+    pub fn kept_axis(&self, number: usize) -> Option<(usize, u64)> {
+        let mut axes = (1..).zip(&self.axes);
+        let (axis, found) = axes.find(|(_, axis)| axis.place == AxisPlace::Kept(number))?;
+        Some((axis, found.count))
+    }
+
+    /// Gives the axes, all of which are kept, other numbers.
+    pub fn renumber(&mut self, numbers: &[usize]) {
+        for (axis, &number) in self.axes.iter_mut().zip(numbers) {
+            axis.place = AxisPlace::Kept(number);
+        }
+    }
+
+    /// Makes each pixel stand for several of the image side by side, of which it was the first.
+    pub fn widen(&mut self, widths: &[u64]) {
+        for (axis, &width) in self.axes.iter_mut().zip(widths) {
+            axis.centre += (width as f64 - 1.0) / 2.0;
+            if axis.count == 1 {
+                axis.scale = width as f64;
+            }
+        }
+    }
+
+    /// Where the centre of the first pixel is in the image, 1 being the centre of its first.
+    pub fn centre(&self, axis: usize) -> f64 {
+        self.axes.get(axis - 1).map_or(1.0, |axis| axis.centre)
+    }
+
+    /// The step; that of a single pixel is its width, there being no next.
+    pub fn step(&self, axis: usize) -> f64 {
+        self.axes.get(axis - 1).map_or(1.0, |axis| axis.scale)
+    }
+
+    /// Pixels of the axis have other numbers than before.
+    pub fn moves(&self, axis: usize) -> bool {
+        (self.centre(axis), self.step(axis)) != (1.0, 1.0)
+    }
+
+    /// The number of a pixel of the image, 1 being its first, in the section: pixel p' of the section is pixel
+    /// p = centre + (p' - 1) · step of the image.
+    pub fn pixel(&self, axis: usize, pixel: f64) -> f64 {
+        let centre = self.centre(axis);
+        match self.step(axis) {
+            1.0 => pixel - (centre - 1.0),
+            step => (pixel - centre) / step + 1.0,
+        }
+    }
+}
+
+impl Axis {
+    /// Pixels that stay pixels.
+    fn taken(first: u64, count: u64, step: i64, place: AxisPlace) -> Axis {
+        let scale = if count > 1 { step as f64 } else { 1.0 };
+        Axis { centre: first as f64 + 1.0, scale, count, place }
+    }
+}
+
+impl ResultAxis {
+    /// One pixel of what was several: about their middle, and as wide as they are together, those between the steps
+    /// included.
+    fn collapsed(&self, place: AxisPlace) -> Axis {
+        let (count, step) = (self.count.max(1) as f64, self.step as f64);
+        let middle = self.first as f64 + 1.0 + (count - 1.0) * step / 2.0;
+        Axis { centre: middle, scale: count * step.abs(), count: 1, place }
+    }
+}
+
+fn check_count(hdu: &Hdu, given: usize) -> Result<(), FormatError> {
+    if given > 0 && given == hdu.axes.len() {
+        return Ok(());
+    }
+    let expected = format!("a selection for each of {} axes", hdu.axes.len().max(1));
+    let found = format!("{given} of {} axes", hdu.axes.len());
+    Err(FormatError::new(Code::SectionRange, hdu.header.place("NAXIS"), expected, found))
+}
+
+fn outside(place: Place, size: u64, first: u64, count: u64, step: i64) -> FormatError {
+    let expected = format!("pixels from 0 to {size} (exclusive)");
+    let found = format!("{count} from {first} by {step}");
+    FormatError::new(Code::SectionRange, place, expected, found)
+}
+
+/// The pixels lie within an axis of `size` pixels; none lie anywhere.
+fn fits(first: u64, count: u64, step: i64, size: u64) -> bool {
+    let size = i128::from(size);
+    let last = i128::from(count.saturating_sub(1))
+        .checked_mul(i128::from(step))
+        .map(|distance| i128::from(first) + distance);
+    let inside = |pixel: i128| (0..size).contains(&pixel);
+    step != 0 && (count == 0 || (inside(i128::from(first)) && last.is_some_and(inside)))
+}
