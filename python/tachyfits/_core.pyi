@@ -172,6 +172,13 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[NDArray[np.float64]]: ...
+    def result_cards(
+        self,
+        section: _Section | None = None,
+        *,
+        kept: Sequence[int],  # axes that the result has
+        collapsed: Sequence[int] = (),  # axes that are one pixel of it, as wide as the section
+    ) -> list[tuple[str, Any, str]]: ...  # the header of a result, without the mandatory cards
     def histogram(
         self,
         low: float,
@@ -227,6 +234,10 @@ class LinearAxis:
     def ctype(self) -> str: ...
     @property
     def cunit(self) -> str: ...
+    @property
+    def crval(self) -> float: ...
+    @property
+    def crpix(self) -> float: ...
     @property
     def cdelt(self) -> float: ...  # per pixel, in the axis' unit; PC or CD taken into account
     @property

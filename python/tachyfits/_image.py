@@ -2,7 +2,7 @@
 
 It translates what people say (NumPy indices, axis letters, regions) into the engine's terms and
 its answers back; every loop over pixels is in the compiled module. Reading is in `_pixels`;
-spectra, planes and moments are in `_spectral`.
+spectra, planes and moments are in `_cube`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits import _core, _spectral
+from tachyfits import _core
 from tachyfits._axes import Axis, axis_numbers
+from tachyfits._cube import Cube
 from tachyfits._errors import usage
-from tachyfits._operations import Operations
 from tachyfits._pixels import Progress
 from tachyfits._reductions import STANDARD_STATISTICS, reduction_method
 from tachyfits._regions import Region, Regions, as_list, to_core
-from tachyfits._results import Plane, Spectrum, table_html
+from tachyfits._results import table_html
 from tachyfits._section import Section, resolve
 
 
-class Image(Operations):
+class Image(Cube):
     """Pixels of one HDU: lazy until indexed, reduced or written.
 
     Axes are in NumPy order, indices 0-based; a section is a NumPy index expression (``np.s_``).
@@ -307,142 +307,6 @@ class Image(Operations):
             )
         # NumPy's choice when all values are equal.
         return (low, high) if low < high else (low - 0.5, high + 0.5)
-
-    # Spectra and planes of cubes.
-
-    @overload
-    def spectrum(
-        self,
-        region: Region | None = None,
-        *,
-        statistic: str = "mean",
-        channels: slice | None = None,
-        section: Any = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> Spectrum: ...
-    @overload
-    def spectrum(
-        self,
-        region: Sequence[Region],
-        *,
-        statistic: str = "mean",
-        channels: slice | None = None,
-        section: Any = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> list[Spectrum]: ...
-    def spectrum(
-        self,
-        region: Regions = None,
-        *,
-        statistic: str = "mean",
-        channels: slice | None = None,
-        section: Any = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> Spectrum | list[Spectrum]:
-        """Reduce every channel to a number.
-
-        Parameters
-        ----------
-        region
-            A region of the sky plane, or a list of them (which gives a list of spectra).
-        statistic
-            A name of `tachyfits.statistics`.
-        channels
-            A slice of the spectral axis, 0-based.
-        section
-            A NumPy index expression for the other axes: the polarisation of a 4-D cube, say.
-
-        Examples
-        --------
-        >>> import tachyfits as tf
-        >>> spectrum = tf.open("cube.fits")[0].spectrum(tf.Box(1, 1, 2, 2))
-        >>> spectrum.values, spectrum.axis.values, spectrum.axis.unit
-        (array([ 6., 26., 46.]), array([1000., 1500., 2000.]), 'm/s')
-        """
-        regions = as_list(region)
-        spectra = _spectral.spectra(self, regions, statistic, channels, section, threads, progress)
-        return spectra[0] if region is None or isinstance(region, Region) else spectra
-
-    def image(
-        self,
-        statistic: str = "mean",
-        *,
-        channels: slice | None = None,
-        section: Any = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> Plane:
-        """Collapse the spectral axis: a picture of the sky, one statistic per line of sight.
-
-        Parameters
-        ----------
-        statistic
-            A name of `tachyfits.statistics`.
-        channels
-            A slice of the spectral axis, 0-based.
-        section
-            A NumPy index expression for the other axes.
-
-        Examples
-        --------
-        >>> import tachyfits as tf
-        >>> tf.open("cube.fits")[0].image("max", channels=slice(0, 2)).values[0]
-        array([20., 21., 22., 23., 24.])
-        """
-        return _spectral.plane(self, statistic, channels, section, threads, progress)
-
-    def plane(
-        self,
-        section: Any = None,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> Plane:
-        """Return the pixels of a picture, or of one channel of a cube, to draw or to write.
-
-        Parameters
-        ----------
-        section
-            A NumPy index expression that leaves two axes (others of length 1): ``np.s_[10]`` is
-            a channel of a cube. None: everything.
-
-        Examples
-        --------
-        >>> import numpy as np, tachyfits as tf
-        >>> tf.open("cube.fits")[0].plane(np.s_[2, ::-1]).values[0]
-        array([55., 56., 57., 58., 59.])
-        """
-        return _spectral.picture(self, section, threads, progress)
-
-    def moment(
-        self,
-        order: int,
-        *,
-        channels: slice | None = None,
-        section: Any = None,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> Plane:
-        """Return a moment map along the spectral axis.
-
-        Moment 0 is the integral, sum(I) times the distance of neighbouring channels (that of the
-        axis, times the step of ``channels``), in the pixels' unit times the axis'; moment 1 the
-        intensity-weighted mean coordinate, in the axis' unit; moment 2 the intensity-weighted
-        dispersion about it (its square root taken), in the axis' unit.
-
-        Parameters
-        ----------
-        order
-            0, 1 or 2.
-        channels
-            A slice of the spectral axis, 0-based: channels of noise alone spoil moments 1 and 2.
-        section
-            A NumPy index expression for the other axes.
-        """
-        return _spectral.moment(self, order, channels, section, threads, progress)
 
     def cutout(
         self,

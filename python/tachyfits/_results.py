@@ -42,12 +42,16 @@ class Plane:
         World coordinates of the two axes and what else the cube's header says.
     name
         What the values are: "mean", "moment 1", ...
+    kept_axis
+        NumPy axis at which the collapsed axis, of length 1, stands in the file that `write` makes
+        and in ``header``; None: it is gone.
     """
 
     values: NDArray[np.float64]
     unit: str | None
     header: Header
     name: str = ""
+    kept_axis: int | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -56,8 +60,12 @@ class Plane:
 
     @property
     def wcs(self) -> astropy.wcs.WCS:
-        """World coordinates, by astropy."""
-        return world_coordinates(self.header)
+        """World coordinates of the two axes of ``values``, by astropy."""
+        world = world_coordinates(self.header)
+        if self.kept_axis is None:
+            return world
+        # WCS numbers are those of FITS: NAXIS3 is NumPy axis 0 of three.
+        return world.sub([number for number in (1, 2, 3) if number != 3 - self.kept_axis])
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a FITS image (BITPIX -64); the file appears when it is complete.
@@ -70,7 +78,10 @@ class Plane:
         >>> tf.open("sum.fits")[0].shape
         (4, 5)
         """
-        write_image(path, self.values, self.header, overwrite=overwrite)
+        values = self.values
+        if self.kept_axis is not None:
+            values = np.expand_dims(values, self.kept_axis)
+        write_image(path, values, self.header, overwrite=overwrite)
 
     def png(
         self,

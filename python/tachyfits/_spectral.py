@@ -1,4 +1,4 @@
-"""Spectra, planes and moments: which axis is spectral, what is collapsed, units and headers.
+"""Spectra and pictures: which axis is spectral, what is left of it, coordinates and headers.
 
 The loops are the engine's. "Degenerate" axes (a polarisation axis of length 1) are dropped; a
 longer one must be cut to one value by the section, because mixing Stokes I and V means nothing.
@@ -19,7 +19,7 @@ from tachyfits._header import Header
 from tachyfits._regions import Region, to_core
 from tachyfits._results import Plane, Spectrum
 from tachyfits._section import Section, resolve, slice_range
-from tachyfits._subheader import sub_header
+from tachyfits._spectral_units import Channels, NativeAxis, converted
 
 if TYPE_CHECKING:
     from tachyfits._pixels import Pixels, Progress
@@ -30,7 +30,7 @@ _CELESTIAL = ("RA", "DEC")
 
 def spectral_axis_of(image: Pixels) -> int:
     """Return the NumPy number of an image's spectral axis."""
-    return spectral_axis(_ctypes(image))
+    return spectral_axis(ctypes_of(image))
 
 
 def sky_axes(ctypes: Sequence[str], spectral: int) -> tuple[int, ...]:
@@ -57,7 +57,8 @@ def _is_celestial(ctype: str) -> bool:
     return name in _CELESTIAL or name[-3:] in ("LON", "LAT")
 
 
-def _ctypes(image: Pixels) -> list[str]:
+def ctypes_of(image: Pixels) -> list[str]:
+    """Return CTYPE1, CTYPE2, ..., "" for those that are not there."""
     header = image.header
     return [str(header.get(f"CTYPE{n}") or "") for n in range(1, image.ndim + 1)]
 
@@ -79,14 +80,65 @@ def _world_axis(image: Pixels, axis: int, pieces: tuple[int, int, int]) -> World
     return WorldAxis(ctype, linear.cunit.strip() or default_unit(ctype), values)
 
 
-def _channel_width(image: Pixels, axis: int, pieces: tuple[int, int, int]) -> float:
-    """Return the distance of neighbouring channels of a section, which a single one has as well.
+def channels_in(
+    image: Pixels,
+    axis: int,
+    pieces: tuple[int, int, int],
+    unit: str | None,
+    rest: Any,
+    convention: str | None,
+) -> Channels:
+    """Return where the channels of a section are and how wide; ``unit`` None: the header's.
 
-    It is the header's increment: differences of values far from zero have lost digits.
+    The width is the header's increment times the step, which a single channel has as well:
+    differences of values far from zero have lost digits.
     """
-    _, _, step = pieces
+    start, count, step = pieces
+    world = _world_axis(image, axis, pieces)
     linear = _linear_spectral(image, axis)
-    return abs(step * (1.0 if linear is None else linear.cdelt))
+    if unit is None:
+        if rest is not None or convention is not None:
+            raise usage("rest= and convention= are for another unit", 'name it: unit="km/s"')
+        width = abs(step * (1.0 if linear is None else linear.cdelt))
+        return Channels(world.values, np.array([width]), world.unit)
+    pixels = np.arange(count, dtype=np.float64) * step + start
+    native = _native_axis(image, axis, linear, world)
+    return converted(native, pixels, step, unit, rest, convention)
+
+
+def _native_axis(
+    image: Pixels, axis: int, linear: _core.LinearAxis | None, world: WorldAxis
+) -> NativeAxis:
+    """Return a spectral axis at any pixel: by its two numbers, or by WCSLIB where it is curved."""
+    if linear is not None:
+        crval, cdelt, crpix = linear.crval, linear.cdelt, linear.crpix
+
+        def values(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
+            return crval + cdelt * (pixels + 1 - crpix)
+
+        return NativeAxis(world.name, world.unit, image.header, True, values)
+    number = image.ndim - axis
+    ctype = ctypes_of(image)[number - 1]
+    if not is_spectral(ctype):
+        name = ctype.strip() or "no CTYPE"
+        raise usage(
+            f"NAXIS{number} ({name}) is no spectral axis: its pixels have no unit",
+            "leave unit= out, and coordinates are pixel numbers from 0",
+        )
+    try:
+        alone = image.wcs.sub([number])
+        alone.wcs.set()
+        unit, ctype = str(alone.wcs.cunit[0]), str(alone.wcs.ctype[0])
+    except Exception as error:  # astropy raises many kinds for headers that it cannot use
+        raise usage(
+            f"the coordinates of NAXIS{number} ({ctype.strip()}) cannot be evaluated: {error}",
+            "leave unit= out, and coordinates are pixel numbers from 0",
+        ) from None
+
+    def evaluated(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(alone.wcs_pix2world(pixels.reshape(-1, 1), 0), dtype=np.float64)[:, 0]
+
+    return NativeAxis(ctype, unit, image.header, False, evaluated)
 
 
 def _linear_spectral(image: Pixels, axis: int) -> _core.LinearAxis | None:
@@ -105,14 +157,17 @@ def _linear_spectral(image: Pixels, axis: int) -> _core.LinearAxis | None:
 def _is_nonlinear(ctype: str) -> bool:
     """Say whether a spectral CTYPE carries an algorithm code (Standard, table 26) or a table.
 
-    >>> _is_nonlinear("VOPT-F2W"), _is_nonlinear("WAVE-LOG"), _is_nonlinear("VELO-LSR")
-    (True, True, False)
+    >>> [_is_nonlinear(ctype) for ctype in ("VOPT-F2W", "WAVE-LOG", "FELO-HEL", "VELO-LSR")]
+    [True, True, True, False]
     """
+    if ctype.upper().startswith("FELO"):
+        # AIPS: optical velocities of channels that are equally spaced in frequency.
+        return True
     code = ctype.upper()[5:8]
     return code in ("LOG", "TAB", "GRI", "GRA") or (len(code) == 3 and code[1] == "2")
 
 
-def _cube_section(image: Pixels, section: Any, channels: slice | None, axis: int) -> Section:
+def cube_section(image: Pixels, section: Any, channels: slice | None, axis: int) -> Section:
     """Return the section with the channels cut out of the spectral axis."""
     where = resolve(section, image.shape)
     if channels is None:
@@ -127,9 +182,9 @@ def _cube_section(image: Pixels, section: Any, channels: slice | None, axis: int
     return where.replace(axis, slice_range(channels, image.shape[axis]))
 
 
-def _check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
+def check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
     """Refuse axes that are neither sky nor spectral and have more than one value."""
-    ctypes = _ctypes(image)
+    ctypes = ctypes_of(image)
     for axis, count in enumerate(where.full_shape):
         if axis not in kept and count != 1:
             number = image.ndim - axis
@@ -151,9 +206,9 @@ def spectra(
 ) -> list[Spectrum]:
     """Return one spectrum per region, or one of every pixel."""
     axis = spectral_axis_of(image)
-    sky = sky_axes(_ctypes(image), axis)
-    where = _cube_section(image, section, channels, axis)
-    _check_single(image, where, (axis, *sky))
+    sky = sky_axes(ctypes_of(image), axis)
+    where = cube_section(image, section, channels, axis)
+    check_single(image, where, (axis, *sky))
     if regions is not None and sky != (image.ndim - 2, image.ndim - 1):
         raise usage(
             "a region needs the sky on the first two FITS axes; here the sky is on "
@@ -172,8 +227,7 @@ def spectra(
     rows = np.asarray(arrays[statistic], dtype=np.float64).reshape(-1, len(world))
     unit = None if statistic in ("count", "nan") else image.unit
     chosen: Sequence[Region | None] = regions or [None]
-    ranges = list(reversed(where.ranges))
-    header = sub_header(image.header, [image.ndim - axis], ranges)
+    header = result_header(image, where, (axis,))
     header = header.replaced(
         {"BUNIT": (unit, "")} if unit else {}, without=() if unit else ("BUNIT",)
     )
@@ -181,27 +235,6 @@ def spectra(
         Spectrum(world, row, unit, statistic, region, header)
         for row, region in zip(rows, chosen, strict=True)
     ]
-
-
-def plane(
-    image: Pixels,
-    statistic: str,
-    channels: slice | None,
-    section: Any,
-    threads: int | None,
-    progress: Progress | None,
-) -> Plane:
-    """Collapse the spectral axis by a statistic."""
-    axis, sky, where = _picture(image, channels, section)
-    arrays = image._core_image().reduce(
-        [statistic],
-        [axis],
-        image._ranges(where),
-        threads=image._threads(threads),
-        progress=progress,
-    )
-    unit = None if statistic in ("count", "nan") else image.unit
-    return _as_plane(image, arrays[statistic], statistic, unit, axis, sky, where)
 
 
 def picture(image: Pixels, section: Any, threads: int | None, progress: Progress | None) -> Plane:
@@ -221,81 +254,18 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
         )
     axes.sort()
     values = image.read(where, dtype="float64", threads=threads, progress=progress)
-    header = sub_header(
-        image.header, [image.ndim - axes[1], image.ndim - axes[0]], list(reversed(where.ranges))
-    )
+    header = result_header(image, where, axes)
     if image.unit:
         header = header.replaced({"BUNIT": image.unit})
     shape = (where.full_shape[axes[0]], where.full_shape[axes[1]])
     return Plane(values.reshape(shape), image.unit, header, "pixels")
 
 
-def moment(
-    image: Pixels,
-    order: int,
-    channels: slice | None,
-    section: Any,
-    threads: int | None,
-    progress: Progress | None,
-) -> Plane:
-    """Return a moment map along the spectral axis."""
-    if order not in (0, 1, 2):
-        raise usage(f"there is no moment {order!r}", "use 0, 1 or 2")
-    axis, sky, where = _picture(image, channels, section)
-    world = _world_axis(image, axis, where.ranges[axis])
-    [values] = image._core_image().moments(
-        [order],
-        axis,
-        np.ascontiguousarray(world.values),
-        image._ranges(where),
-        widths=np.array([_channel_width(image, axis, where.ranges[axis])]),
-        threads=image._threads(threads),
-        progress=progress,
-    )
-    unit = f"{image.unit or ''} {world.unit}".strip() if order == 0 else world.unit
-    return _as_plane(image, values, f"moment {order}", unit, axis, sky, where)
-
-
-def _picture(
-    image: Pixels, channels: slice | None, section: Any
-) -> tuple[int, tuple[int, ...], Section]:
-    """Return the spectral axis, the two sky axes and the section of a picture."""
-    axis = spectral_axis_of(image)
-    sky = sky_axes(_ctypes(image), axis)
-    if len(sky) != 2:
-        raise usage(f"an image of {image.ndim} axes has one beside the spectral one", "use a cube")
-    where = _cube_section(image, section, channels, axis)
-    _check_single(image, where, (axis, *sky))
-    return axis, sky, where
-
-
-def _as_plane(
-    image: Pixels,
-    values: NDArray[Any],
-    name: str,
-    unit: str | None,
-    axis: int,
-    sky: tuple[int, ...],
-    where: Section,
-) -> Plane:
-    """Give the values of a collapsed cube their shape (y, x), unit and coordinates."""
-    shape = (where.full_shape[sky[0]], where.full_shape[sky[1]])
-    header = _plane_header(image, name, unit, axis, sky, where)
-    return Plane(np.asarray(values, dtype=np.float64).reshape(shape), unit, header, name)
-
-
-def _plane_header(
-    image: Pixels, name: str, unit: str | None, axis: int, sky: tuple[int, ...], where: Section
+def result_header(
+    image: Pixels, where: Section, kept: Sequence[int], collapsed: Sequence[int] = ()
 ) -> Header:
-    ndim = image.ndim
-    ranges = [where.ranges[ndim - number] for number in range(1, ndim + 1)]
-    header = sub_header(image.header, [ndim - sky[1], ndim - sky[0]], ranges)
-    start, count, step = where.ranges[axis]
-    last = start + (count - 1) * step
-    text = (
-        f"tachyfits {_core.__version__}: {name} along NAXIS{ndim - axis} of HDU {image.index}, "
-        f"pixels {start + 1} to {last + 1} by {step} (1-based)"
+    """Return the header of a result that has some axes of a section of an image (NumPy numbers)."""
+    cards = image._core_image().result_cards(
+        list(where.ranges), kept=list(kept), collapsed=list(collapsed)
     )
-    changes = {"BUNIT": (unit, "")} if unit else {}
-    header = header.replaced(changes, without=() if unit else ("BUNIT",))
-    return Header([*header.cards, ("HISTORY", text, "")])
+    return Header(cards)

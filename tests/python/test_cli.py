@@ -312,7 +312,7 @@ def test_images_as_fits(cli: Any) -> None:
     cli("image", "cube.fits", "--statistic", "moment0", "-o", "m0.fits", "--section", "*,3:6")
     with tf.open("m0.fits", strict=True) as file:
         np.testing.assert_allclose(file[0][...], values[:, 2:6].sum(axis=0) * 250, rtol=1e-12)
-        assert file[0].unit == "Jy/beam m/s"
+        assert file[0].unit == "Jy beam-1 m s-1"
     said = cli("image", "cube.fits", "-o", "mean.fits", "--json").json
     assert said["statistic"] == "mean"
     assert said["output_naxis"] == [14, 12]

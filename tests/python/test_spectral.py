@@ -108,7 +108,7 @@ def test_moments_are_their_formulas(stored: np.ndarray) -> None:
         np.testing.assert_allclose(
             plane.values, expected[order], rtol=tolerance, atol=1e-3 if order == 2 else 0
         )
-    assert image.moment(0).unit == "Jy/beam m/s"
+    assert image.moment(0).unit == "Jy beam-1 m s-1"
     assert image.moment(1).unit == "m/s"
 
 

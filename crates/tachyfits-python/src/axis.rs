@@ -23,6 +23,18 @@ impl LinearAxis {
         &self.0.cunit
     }
 
+    /// The value at the reference pixel, in the axis' unit.
+    #[getter]
+    fn crval(&self) -> f64 {
+        self.0.crval
+    }
+
+    /// The reference pixel, 1 being the centre of the first.
+    #[getter]
+    fn crpix(&self) -> f64 {
+        self.0.crpix
+    }
+
     /// Increment per pixel, in the axis' unit: CDELTn, the diagonal of a PC or CD matrix taken into account.
     #[getter]
     fn cdelt(&self) -> f64 {

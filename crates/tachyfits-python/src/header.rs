@@ -10,7 +10,7 @@ use tachyfits::{Card, Error, Hdu, Integer, Real, Value};
 use crate::errors::{OrRaise, argument};
 
 /// (keyword, value, comment).
-type Row<'card, 'py> = (&'card str, Option<Bound<'py, PyAny>>, &'card str);
+pub(crate) type Row<'py> = (String, Option<Bound<'py, PyAny>>, String);
 
 /// The cards of one HDU, in order.
 ///
@@ -45,9 +45,8 @@ impl Header {
     /// Values are int (of any size), float, bool, str or complex; None where the card leaves it undefined, and the text
     /// as it stands where it is of no FITS type (opening warned of that). Commentary cards have their text as the
     /// value.
-    fn cards<'py>(&self, py: Python<'py>) -> PyResult<Vec<Row<'_, 'py>>> {
-        let cards = self.0.header.cards().iter();
-        cards.map(|card| Ok((card.keyword(), value_of(py, card)?, comment_of(card)))).collect()
+    fn cards<'py>(&self, py: Python<'py>) -> PyResult<Cards<'py>> {
+        rows(py, self.0.header.cards())
     }
 
     /// Return the header's blocks as they stand in the file.
@@ -74,6 +73,14 @@ impl Header {
     fn __repr__(&self) -> String {
         format!("<Header of HDU {}: {} cards>", self.0.index, self.0.header.cards().len())
     }
+}
+
+/// Cards as Python has them.
+pub(crate) fn rows<'py>(py: Python<'py>, cards: &[Card]) -> PyResult<Cards<'py>> {
+    let row = |card: &Card| {
+        Ok((card.keyword().to_owned(), value_of(py, card)?, comment_of(card).to_owned()))
+    };
+    cards.iter().map(row).collect()
 }
 
 fn value_of<'py>(py: Python<'py>, card: &Card) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -109,8 +116,8 @@ fn python_integer<'py>(py: Python<'py>, integer: &Integer) -> PyResult<Bound<'py
     }
 }
 
-/// Cards as Python gives them: (keyword, value, comment), the values as [`Header`] gives them.
-pub(crate) type Cards<'py> = Vec<(String, Option<Bound<'py, PyAny>>, String)>;
+/// Cards as Python gives them, the values as [`Header`] gives them.
+pub(crate) type Cards<'py> = Vec<Row<'py>>;
 
 /// A header of such cards.
 pub(crate) fn engine_header(py: Python<'_>, cards: Cards<'_>) -> PyResult<tachyfits::Header> {

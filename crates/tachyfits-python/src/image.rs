@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use numpy::{PyReadonlyArray1, PyUntypedArray};
+use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tachyfits::{
-    Coordinates, Error, OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values,
-};
+use tachyfits::{Error, OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values};
 
 use crate::axis::LinearAxis;
 use crate::buffer::{self, shaped};
@@ -57,7 +55,7 @@ impl Image {
         Ok(value)
     }
 
-    fn section(&self, py: Python<'_>, ranges: Option<Ranges>) -> PyResult<Section> {
+    pub(crate) fn section(&self, py: Python<'_>, ranges: Option<Ranges>) -> PyResult<Section> {
         section(&self.image, ranges).or_raise(py)
     }
 
@@ -294,67 +292,6 @@ impl Image {
         Ok(arrays)
     }
 
-    /// Return moments along an axis, all made in one pass: a float64 array of the shape of the other axes for each.
-    ///
-    /// Moment 0 is sum(I * width of its channel); moment 1 the mean coordinate weighted with I; moment 2 the dispersion
-    /// about it, its square root taken. NaN where no pixel is good or the weights make no sense.
-    ///
-    /// Parameters
-    /// ----------
-    /// orders
-    ///     Of 0, 1 and 2.
-    /// axis
-    ///     NumPy number of the axis.
-    /// coordinates
-    ///     float64, one per pixel of the section along the axis, finite, in the axis' unit.
-    /// section
-    ///     One (start, count, step) per NumPy axis.
-    /// widths
-    ///     Of the channels, for moment 0: float64, one per pixel as the coordinates, or a single one. None: the mean
-    ///     distance of neighbouring coordinates, 1.0 for a single one.
-    ///
-    /// Examples
-    /// --------
-    /// >>> import numpy as np
-    /// >>> from tachyfits import _core
-    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
-    /// >>> for moment in image.moments([0, 1], 0, np.array([1.0, 2.0, 4.0])):
-    /// ...     print(moment[0, :2])
-    /// [90.  94.5]
-    /// [3.         2.98412698]
-    #[pyo3(signature = (orders, axis, coordinates, section=None, *, widths=None, threads=0, progress=None))]
-    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
-    fn moments<'py>(
-        &self,
-        py: Python<'py>,
-        orders: Vec<i64>,
-        axis: i64,
-        coordinates: PyReadonlyArray1<'py, f64>,
-        section: Option<Ranges>,
-        widths: Option<PyReadonlyArray1<'py, f64>>,
-        threads: i64,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let section = self.section(py, section)?;
-        let fits_axis = fits_axis(&self.image, axis).or_raise(py)?;
-        // A negative order is refused as any unknown one is.
-        let orders: Vec<usize> =
-            orders.into_iter().map(|order| usize::try_from(order).unwrap_or(usize::MAX)).collect();
-        let values = coordinates.as_array().to_vec();
-        let widths = match widths {
-            Some(widths) => widths.as_array().to_vec(),
-            None => vec![mean_distance(&values)],
-        };
-        let moments = self.run(py, threads, progress, |options| {
-            let coordinates = Coordinates { values: &values, widths: &widths };
-            self.image.moments(&orders, fits_axis, coordinates, &section, options)
-        })?;
-        let mut kept = shape(&section);
-        kept.remove(kept.len() - 1 - fits_axis);
-        let shaped = |moment| shaped(py, moment, &kept, place(&self.image));
-        moments.into_iter().map(shaped).collect()
-    }
-
     /// Count the pixels of a section in equal bins over [low, high]; with regions, those that lie in any of them, each
     /// once.
     #[pyo3(signature = (low, high, bins, section=None, *, regions=None, threads=0, progress=None))]
@@ -431,13 +368,5 @@ impl Image {
         let (shape, dtype) = (buffer::tuple(&shape(&image.whole())), self.dtype(py)?);
         let (file, hdu) = (image.file_name(), image.hdu().index);
         Ok(format!("<Image {shape} {dtype}{unit}, HDU {hdu} of {file:?}>"))
-    }
-}
-
-/// The mean distance of neighbours; 1 where there are none.
-fn mean_distance(coordinates: &[f64]) -> f64 {
-    match coordinates {
-        [first, .., last] => ((last - first) / (coordinates.len() - 1) as f64).abs(),
-        _ => 1.0,
     }
 }

@@ -15,6 +15,7 @@ mod hdu;
 mod header;
 mod histogram;
 mod image;
+mod moment;
 mod options;
 mod progress;
 mod region;

@@ -7,26 +7,14 @@ from pathlib import Path
 import click
 
 from tachyfits import File
-from tachyfits._errors import usage
-from tachyfits.cli._common import (
-    ChannelsOption,
-    Common,
-    SectionOption,
-    channels_option,
-    common_options,
-    described,
-    index_of,
-    overwrite_option,
-    section_option,
-    slice_of,
-)
+from tachyfits.cli._common import Common, common_options, described, overwrite_option
 from tachyfits.cli._output import json_text, say, size_text
+from tachyfits.cli._parts import Part, part_options
 
 
 @click.command()
 @common_options(many=False)
-@section_option
-@channels_option
+@part_options("section", "channels")
 @click.option(
     "-o",
     "--output",
@@ -39,8 +27,7 @@ from tachyfits.cli._output import json_text, say, size_text
 @overwrite_option
 def command(
     common: Common,
-    section: SectionOption,
-    channels: ChannelsOption,
+    part: Part,
     output: str,
     drop_degenerate: bool,
     overwrite: bool,
@@ -56,24 +43,15 @@ def command(
       tachyfits cutout cube.fits --section '*:4,*:4' -o every-fourth.fits
       tachyfits cutout cube.fits --channels 40:90 -o line.fits --overwrite
     """
-    if section is None and channels is None:
+    if part.is_whole:
         raise click.UsageError("say what to cut: --section or --channels")
 
     def cut(file: File) -> None:
         image = common.image(file)
-        slices = list(index_of(section, image) or (slice(None),) * image.ndim)
-        piece = slice_of(channels, image)
-        if piece is not None:
-            axis = image.spectral_axis
-            if slices[axis] not in (slice(None), slice(None, None, 1)):
-                raise usage(
-                    f"both --channels and --section cut NAXIS{image.ndim - axis}",
-                    "use one of them",
-                )
-            slices[axis] = piece
+        slices = part.slices(image)
         with common.meter("cutout") as progress:
             image.cutout(
-                tuple(slices),
+                slices,
                 output,
                 drop_degenerate=drop_degenerate,
                 overwrite=overwrite,

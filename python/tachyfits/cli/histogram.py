@@ -7,26 +7,11 @@ from typing import Any
 import click
 
 from tachyfits import File, Histogram, Image
-from tachyfits._writer import write_atomically
-from tachyfits.cli._common import (
-    Common,
-    RegionOptions,
-    SectionOption,
-    common_options,
-    described,
-    heading,
-    index_of,
-    overwrite_option,
-    region_option,
-    regions_of,
-    section_option,
-    suffix_of,
-)
+from tachyfits.cli._common import Common, common_options, described, heading
 from tachyfits.cli._output import columns_text, csv_text, json_text, say
+from tachyfits.cli._parts import Document, Part, document_options, part_options
 
 COLUMNS = ("low", "high", "count")
-DRAWN = (".png", ".svg", ".pdf")
-WRITTEN = (".txt", ".csv", ".json")
 
 
 @click.command()
@@ -46,26 +31,16 @@ WRITTEN = (".txt", ".csv", ".json")
     metavar="LOW HIGH",
     help="From LOW to HIGH, both inside. Default: from min to max (one more pass).",
 )
-@region_option
-@section_option
+@part_options("regions", "section")
 @click.option("--log", is_flag=True, help="Draw the counts on a logarithmic axis.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(),
-    metavar="OUT",
-    help="Write .txt, .csv or .json, or draw .png, .svg or .pdf.",
-)
-@overwrite_option
+@document_options
 def command(
     common: Common,
     bins: int,
     limits: tuple[float, float] | None,
-    regions: RegionOptions,
-    section: SectionOption,
+    part: Part,
     log: bool,
-    output: str | None,
-    overwrite: bool,
+    document: Document,
 ) -> int:
     """Count the pixels in bins of equal width; a pixel in several regions counts once.
 
@@ -75,9 +50,7 @@ def command(
       tachyfits histogram cube.fits --log -o histogram.png
       tachyfits histogram cube.fits --json | jq .counts
     """
-    if output is not None and len(common.files) > 1:
-        raise click.UsageError("one output cannot hold several files")
-    suffix = suffix_of(output, WRITTEN + DRAWN) if output is not None else ""
+    document.check(common)
 
     def show(file: File) -> None:
         image = common.image(file)
@@ -85,27 +58,20 @@ def command(
             histogram = image.histogram(
                 bins,
                 limits,
-                section=index_of(section, image),
-                region=regions_of(regions),
+                section=part.index(image),
+                region=part.shapes(),
                 progress=progress,
             )
-        if suffix in DRAWN and output is not None:
-            _draw(image, histogram, output, log=log, overwrite=overwrite)
+        if document.is_drawn:
+            from tachyfits.plot import histogram_figure
+
+            title = heading(image)
+            document.draw(histogram_figure(histogram, unit=image.unit, log=log, title=title))
             return
-        text = _text(image, histogram, suffix or (".json" if common.json else ".txt"))
-        if output is None:
-            click.echo(text, nl=False)
-        else:
-            write_atomically(output, lambda s: s.write(text.encode()), overwrite=overwrite)
+        suffix = document.suffix or (".json" if common.json else ".txt")
+        document.write(_text(image, histogram, suffix))
 
     return common.each(show)
-
-
-def _draw(image: Image, histogram: Histogram, output: str, *, log: bool, overwrite: bool) -> None:
-    from tachyfits.plot import histogram_figure, save_figure
-
-    figure = histogram_figure(histogram, unit=image.unit, log=log, title=heading(image))
-    save_figure(figure, output, overwrite=overwrite)
 
 
 def _text(image: Image, histogram: Histogram, suffix: str) -> str:

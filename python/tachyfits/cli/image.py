@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
 from tachyfits import File, Image, Plane, statistics
+from tachyfits._collapse import PEAKS
 from tachyfits._errors import usage
+from tachyfits._header import Header
+from tachyfits._spectral_units import CONVENTIONS
 from tachyfits.cli._common import (
-    ChannelsOption,
     Common,
-    SectionOption,
-    channels_option,
     common_options,
     described,
     heading,
-    index_of,
     overwrite_option,
-    section_option,
-    slice_of,
     suffix_of,
 )
 from tachyfits.cli._output import json_text, say
+from tachyfits.cli._parts import DRAWN, Part, part_options
 
 MOMENTS = {"moment0": 0, "moment1": 1, "moment2": 2}
-STATISTICS = [*(name for name, _ in statistics()), *MOMENTS]
+STATISTICS = [*(name for name, _ in statistics()), *PEAKS, *MOMENTS]
 STRETCHES = ("linear", "log", "asinh", "sqrt")
-DRAWN = (".png", ".svg", ".pdf")
 FITS = (".fits", ".fit", ".fts")
 
 
@@ -36,20 +35,48 @@ FITS = (".fits", ".fit", ".fts")
 @common_options(many=False)
 @click.option(
     "--statistic",
+    "names",
     type=click.Choice(STATISTICS),
+    multiple=True,
     metavar="NAME",
-    help=f"One of {', '.join(STATISTICS)}. Default: mean. moment0 is the integral, "
-    "moment1 the mean coordinate, moment2 the dispersion.",
+    help=f"One of {', '.join(STATISTICS)}. Default: mean. May be repeated. Of the channels that "
+    "have an extreme the first counts, from 1.",
 )
-@channels_option
-@section_option
+@click.option(
+    "--moment",
+    "orders",
+    metavar="0,1,2",
+    help="Moments, made in one pass: 0 the integral, 1 the mean coordinate, 2 the dispersion.",
+)
+@click.option("--peak-channel", is_flag=True, help="The same as --statistic max_channel.")
+@click.option(
+    "--unit",
+    metavar="UNIT",
+    help="Of the coordinates: km/s, GHz, um, ... Default: what the header has.",
+)
+@click.option(
+    "--rest",
+    metavar="VALUE",
+    help="Rest frequency or wavelength with its unit: '1.420405752 GHz'. Default: the header's.",
+)
+@click.option(
+    "--convention",
+    type=click.Choice(CONVENTIONS),
+    help="Of velocities. Default: that of the axis; radio for frequencies, optical for "
+    "wavelengths.",
+)
+@part_options("channels", "section", "regions")
+@click.option("--keep-axis", is_flag=True, help="Keep the spectral axis, with length 1.")
 @click.option(
     "-o",
     "--output",
+    "outputs",
     type=click.Path(),
     required=True,
+    multiple=True,
     metavar="OUT",
-    help="The picture: .fits, or drawn as .png, .svg or .pdf.",
+    help="The picture: .fits, or drawn as .png, .svg or .pdf. May be repeated. Of several pictures "
+    "each has its name put before the ending: OUT-moment1.fits.",
 )
 @overwrite_option
 @click.option(
@@ -73,68 +100,119 @@ FITS = (".fits", ".fit", ".fts")
 )
 def command(
     common: Common,
-    statistic: str | None,
-    channels: ChannelsOption,
-    section: SectionOption,
-    output: str,
+    names: tuple[str, ...],
+    orders: str | None,
+    peak_channel: bool,
+    part: Part,
+    keep_axis: bool,
+    outputs: tuple[str, ...],
     overwrite: bool,
+    unit: str | None,
+    rest: str | None,
+    convention: str | None,
     **drawing: Any,
 ) -> int:
-    """Collapse the spectral axis of a cube into a picture. A picture is drawn as it is.
+    """Collapse the spectral axis of a cube into pictures. A picture is drawn as it is.
 
     Axes have the sky's coordinates and the colour bar the unit; the beam (BMAJ, BMIN, BPA) is in
-    the corner where the header gives one.
+    the corner where the header gives one. Outside of regions pictures are undefined.
 
     \b
     Examples:
-      tachyfits image cube.fits --channels 40:90 --statistic moment0 -o moment0.fits
+      tachyfits image cube.fits --channels 40:90 --moment 0,1,2 --unit km/s -o line.fits -o line.png
       tachyfits image cube.fits --statistic max --stretch asinh --percentile 99.5 -o max.png
-      tachyfits image cube.fits --channels 40:90 --statistic moment1 --cmap RdBu_r -o velocity.png
-    """
-    suffix = suffix_of(output, FITS + DRAWN)
-    if drawing["bare"] and suffix != ".png":
+      tachyfits image cube.fits --channels 40:90 --moment 1 --cmap RdBu_r -o velocity.png
+      tachyfits image cube.fits --region 'circle(512,480,60)' --peak-channel -o peak.fits
+    """  # fmt: skip
+    suffixes = [suffix_of(output, FITS + DRAWN) for output in outputs]
+    if drawing["bare"] and set(suffixes) - set(FITS) != {".png"}:
         raise click.UsageError("--bare needs an output that ends in .png")
+    chosen = [*names, *_moments(orders), *(["max_channel"] if peak_channel else [])]
+    line = {"unit": unit, "rest": rest, "convention": convention}
 
     def make(file: File) -> None:
         image = common.image(file)
-        with common.meter("image") as progress:
-            plane = _plane(image, statistic, channels, section, progress)
-        if suffix in FITS:
-            plane.write(output, overwrite=overwrite)
-        else:
-            _draw(plane, output, overwrite=overwrite, **drawing)
-        if common.json:
-            click.echo(json_text(_as_json(image, plane, output)))
-        else:
-            say(f"{output}: {plane.name} of {heading(image)}")
+        options = {"keep_axis": keep_axis, **line}
+        for name, plane in _planes(common, image, chosen, part, options):
+            written = [_named(output, name if len(chosen) > 1 else "") for output in outputs]
+            for output, suffix in zip(written, suffixes, strict=True):
+                if suffix in FITS:
+                    plane.write(output, overwrite=overwrite)
+                else:
+                    _draw(plane, output, overwrite=overwrite, **drawing)
+            if common.json:
+                click.echo(json_text(_as_json(image, plane, written)))
+            else:
+                say(f"{' '.join(written)}: {plane.name} of {heading(image)}")
 
     return common.each(make)
 
 
-def _plane(
-    image: Image,
-    statistic: str | None,
-    channels: ChannelsOption,
-    section: SectionOption,
-    progress: Any,
-) -> Plane:
-    index = index_of(section, image)
+def _moments(orders: str | None) -> list[str]:
+    """Return the names of the moments that a list of orders asks for."""
+    if orders is None:
+        return []
+    names = [f"moment{order.strip()}" for order in orders.split(",")]
+    if any(name not in MOMENTS for name in names):
+        raise click.BadParameter(
+            f"{orders!r}: write 0,1,2 or some of them", param_hint="'--moment'"
+        )
+    return names
+
+
+def _named(output: str, name: str) -> str:
+    """Return the name of one output of several."""
+    path = Path(output)
+    return str(path.with_name(f"{path.stem}-{name}{path.suffix}")) if name else output
+
+
+def _planes(
+    common: Common, image: Image, names: list[str], part: Part, options: dict[str, Any]
+) -> Iterator[tuple[str, Plane]]:
+    """Make the pictures that are asked for, moments together, in the order of their names."""
     if sum(length > 1 for length in image.shape) <= 2 and image.ndim >= 2:
-        if statistic is not None or channels is not None:
+        if names or part.channels is not None or part.regions:
             raise usage(
                 f"{image.file.name}: HDU {image.index} is a picture: there is nothing to collapse",
-                "leave --statistic and --channels out",
+                "leave --statistic, --moment, --channels and --region out",
             )
-        return image.plane(index, progress=progress)
-    options: dict[str, Any] = {
-        "channels": slice_of(channels, image),
-        "section": index,
-        "progress": progress,
+        with common.meter("image") as progress:
+            yield "pixels", image.plane(part.index(image), progress=progress)
+        return
+    where: dict[str, Any] = {
+        "channels": part.channel_slice(image),
+        "section": part.index(image),
+        "region": part.shapes(),
     }
-    name = statistic or "mean"
-    if name in MOMENTS:
-        return image.moment(MOMENTS[name], **options)
-    return image.image(name, **options)
+    orders = [name for name in dict.fromkeys(names) if name in MOMENTS]
+    made: dict[str, Plane] = {}
+    if orders:
+        with common.meter("moments") as progress:
+            planes = image.moments(
+                [MOMENTS[name] for name in orders], **where, **options, progress=progress
+            )
+        made = dict(zip(orders, planes, strict=True))
+    for name in dict.fromkeys(names or ["mean"]):
+        if name not in made:
+            of_line = name.endswith("_coordinate")
+            # Units are for coordinates: statistics beside moments have that of the pixels.
+            given = options if of_line or not orders else {"keep_axis": options["keep_axis"]}
+            with common.meter(name) as progress:
+                plane = image.image(name, **where, **given, progress=progress)
+            made[name] = _from_one(plane) if name.endswith("_channel") else plane
+        yield name, made[name]
+
+
+def _from_one(plane: Plane) -> Plane:
+    """Count channels from 1, as the command line and FITS do."""
+    name = plane.name.replace("(from 0)", "(from 1)")
+    cards = [
+        card._replace(value=str(card.value).replace("(from 0)", "(from 1)"))
+        if card.keyword == "HISTORY"
+        else card
+        for card in plane.header.cards
+    ]
+    return Plane(plane.values + 1, plane.unit, Header(cards), name, plane.kept_axis)
 
 
 def _draw(plane: Plane, output: str, *, overwrite: bool, bare: bool, **drawing: Any) -> None:
@@ -149,11 +227,11 @@ def _draw(plane: Plane, output: str, *, overwrite: bool, bare: bool, **drawing: 
         save_figure(figure, output, overwrite=overwrite)
 
 
-def _as_json(image: Image, plane: Plane, output: str) -> dict[str, Any]:
+def _as_json(image: Image, plane: Plane, outputs: list[str]) -> dict[str, Any]:
     good = plane.values[np.isfinite(plane.values)]
     return described(
         image,
-        output=output,
+        output=outputs[0] if len(outputs) == 1 else outputs,
         statistic=plane.name,
         output_naxis=list(reversed(plane.shape)),
         output_unit=plane.unit,

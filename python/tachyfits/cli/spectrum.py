@@ -8,33 +8,14 @@ import click
 import numpy as np
 
 from tachyfits import File, Image, Spectrum, statistics
-from tachyfits._writer import write_atomically
-from tachyfits.cli._common import (
-    ChannelsOption,
-    Common,
-    RegionOptions,
-    SectionOption,
-    channels_option,
-    common_options,
-    described,
-    heading,
-    index_of,
-    overwrite_option,
-    region_option,
-    regions_of,
-    section_option,
-    slice_of,
-    suffix_of,
-)
+from tachyfits.cli._common import Common, common_options, described, heading
 from tachyfits.cli._output import columns_text, csv_text, json_text
-
-DRAWN = (".png", ".svg", ".pdf")
-WRITTEN = (".txt", ".csv", ".json")
+from tachyfits.cli._parts import Document, Part, document_options, part_options
 
 
 @click.command()
 @common_options()
-@region_option
+@part_options("regions", "channels", "section")
 @click.option(
     "--statistic",
     type=click.Choice([name for name, _ in statistics()]),
@@ -42,27 +23,9 @@ WRITTEN = (".txt", ".csv", ".json")
     show_default=True,
     help="What is made of the pixels of a channel.",
 )
-@channels_option
-@section_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(),
-    metavar="OUT",
-    help="Write .txt, .csv or .json, or draw .png, .svg or .pdf.",
-)
-@overwrite_option
-def command(
-    common: Common,
-    regions: RegionOptions,
-    statistic: str,
-    channels: ChannelsOption,
-    section: SectionOption,
-    as_csv: bool,
-    output: str | None,
-    overwrite: bool,
-) -> int:
+@document_options
+def command(common: Common, part: Part, statistic: str, as_csv: bool, document: Document) -> int:
     """Reduce every channel of a cube, over regions or over every pixel.
 
     The spectral axis is the first of a spectral CTYPE, else NAXIS3; its values are in CUNIT where
@@ -75,46 +38,32 @@ def command(
       tachyfits spectrum cube.fits --region 'box(90,90,5,5)' --statistic sum --channels 40:90
       tachyfits spectrum cube.fits --region 'circle(512,480,12)' -o spectrum.svg
     """
-    if output is not None and len(common.files) > 1:
-        raise click.UsageError("one output cannot hold several files")
+    document.check(common)
     if as_csv and common.json:
         raise click.UsageError("choose one of --csv and --json")
-    suffix = suffix_of(output, WRITTEN + DRAWN) if output is not None else ""
 
     def show(file: File) -> None:
         image = common.image(file)
-        numbers = _channel_numbers(image, channels, section)
-        spectra = _spectra(common, image, regions, statistic, channels, section)
-        if suffix in DRAWN and output is not None:
-            from tachyfits.plot import save_figure, spectrum_figure
+        spectra = _spectra(common, image, part, statistic)
+        if document.is_drawn:
+            from tachyfits.plot import spectrum_figure
 
-            figure = spectrum_figure(spectra, title=heading(image), labels=_labels(regions))
-            save_figure(figure, output, overwrite=overwrite)
+            document.draw(spectrum_figure(spectra, title=heading(image), labels=part.labels))
             return
-        chosen = suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
-        text = _text(image, spectra, numbers, _labels(regions), chosen)
-        if output is None:
-            click.echo(text, nl=False)
-        else:
-            write_atomically(output, lambda s: s.write(text.encode()), overwrite=overwrite)
+        suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
+        numbers = _channel_numbers(image, part)
+        document.write(_text(image, spectra, numbers, part.labels, suffix))
 
     return common.each(show)
 
 
-def _spectra(
-    common: Common,
-    image: Image,
-    regions: RegionOptions,
-    statistic: str,
-    channels: ChannelsOption,
-    section: SectionOption,
-) -> list[Spectrum]:
+def _spectra(common: Common, image: Image, part: Part, statistic: str) -> list[Spectrum]:
     with common.meter("spectrum") as progress:
-        chosen = regions_of(regions)
+        chosen = part.shapes()
         options: dict[str, Any] = {
             "statistic": statistic,
-            "channels": slice_of(channels, image),
-            "section": index_of(section, image),
+            "channels": part.channel_slice(image),
+            "section": part.index(image),
             "progress": progress,
         }
         if chosen is None:
@@ -122,16 +71,12 @@ def _spectra(
         return image.spectrum(chosen, **options)
 
 
-def _channel_numbers(image: Image, channels: ChannelsOption, section: SectionOption) -> list[int]:
+def _channel_numbers(image: Image, part: Part) -> list[int]:
     """Return the channels, counted from 1."""
     axis = image.spectral_axis
-    index = index_of(section, image)
-    piece = slice_of(channels, image) or (index[axis] if index else slice(None))
+    index = part.index(image)
+    piece = part.channel_slice(image) or (index[axis] if index else slice(None))
     return [pixel + 1 for pixel in range(image.shape[axis])[piece]]
-
-
-def _labels(regions: RegionOptions) -> list[str]:
-    return ["".join(text.split()) for text, _ in regions] or [""]
 
 
 def _text(

@@ -1,0 +1,125 @@
+//! What is made of an image along an axis, and the header of what is made.
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use tachyfits::{Coordinates, Fate};
+
+use crate::buffer::shaped;
+use crate::errors::OrRaise;
+use crate::header::{Cards, rows};
+use crate::image::Image;
+use crate::section::{Ranges, fits_axes, fits_axis, place, shape};
+
+#[pymethods]
+impl Image {
+    /// Return moments along an axis, all made in one pass: a float64 array of the shape of the other axes for each.
+    ///
+    /// Moment 0 is sum(I * width of its channel); moment 1 the mean coordinate weighted with I; moment 2 the dispersion
+    /// about it, its square root taken. NaN where no pixel is good or the weights make no sense.
+    ///
+    /// Parameters
+    /// ----------
+    /// orders
+    ///     Of 0, 1 and 2.
+    /// axis
+    ///     NumPy number of the axis.
+    /// coordinates
+    ///     float64, one per pixel of the section along the axis, finite, in the axis' unit.
+    /// section
+    ///     One (start, count, step) per NumPy axis.
+    /// widths
+    ///     Of the channels, for moment 0: float64, one per pixel as the coordinates, or a single one. None: the mean
+    ///     distance of neighbouring coordinates, 1.0 for a single one.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy as np
+    /// >>> from tachyfits import _core
+    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
+    /// >>> for moment in image.moments([0, 1], 0, np.array([1.0, 2.0, 4.0])):
+    /// ...     print(moment[0, :2])
+    /// [90.  94.5]
+    /// [3.         2.98412698]
+    #[pyo3(signature = (orders, axis, coordinates, section=None, *, widths=None, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn moments<'py>(
+        &self,
+        py: Python<'py>,
+        orders: Vec<i64>,
+        axis: i64,
+        coordinates: PyReadonlyArray1<'py, f64>,
+        section: Option<Ranges>,
+        widths: Option<PyReadonlyArray1<'py, f64>>,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let section = self.section(py, section)?;
+        let fits_axis = fits_axis(self.engine(), axis).or_raise(py)?;
+        // A negative order is refused as any unknown one is.
+        let orders: Vec<usize> =
+            orders.into_iter().map(|order| usize::try_from(order).unwrap_or(usize::MAX)).collect();
+        let values = coordinates.as_array().to_vec();
+        let widths = match widths {
+            Some(widths) => widths.as_array().to_vec(),
+            None => vec![mean_distance(&values)],
+        };
+        let moments = self.run(py, threads, progress, |options| {
+            let coordinates = Coordinates { values: &values, widths: &widths };
+            self.engine().moments(&orders, fits_axis, coordinates, &section, options)
+        })?;
+        let mut kept = shape(&section);
+        kept.remove(kept.len() - 1 - fits_axis);
+        let shaped = |moment| shaped(py, moment, &kept, place(self.engine()));
+        moments.into_iter().map(shaped).collect()
+    }
+
+    /// Return the cards of a result that was computed from a section: (keyword, value, comment), without the mandatory
+    /// ones and those that describe the stored pixels.
+    ///
+    /// Coordinates follow the section; axes are numbered anew. Those of an axis that is neither kept nor collapsed are
+    /// left out, unless those of another depend on it.
+    ///
+    /// Parameters
+    /// ----------
+    /// section
+    ///     One (start, count, step) per NumPy axis.
+    /// kept
+    ///     NumPy numbers of the axes that the result has.
+    /// collapsed
+    ///     Those of the axes that are one pixel of it, as wide as the section.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from tachyfits import _core
+    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
+    /// >>> [value for keyword, value, comment in image.result_cards(kept=[0]) if keyword == "CTYPE1"]
+    /// ['VRAD']
+    #[pyo3(
+        signature = (section=None, *, kept, collapsed=Vec::new()),
+        text_signature = "($self, section=None, *, kept, collapsed=())"
+    )]
+    fn result_cards<'py>(
+        &self,
+        py: Python<'py>,
+        section: Option<Ranges>,
+        kept: Vec<i64>,
+        collapsed: Vec<i64>,
+    ) -> PyResult<Cards<'py>> {
+        let section = self.section(py, section)?;
+        let mut fates = vec![Fate::Removed; self.engine().axes().len()];
+        for (axes, fate) in [(kept, Fate::Kept), (collapsed, Fate::Collapsed)] {
+            for axis in fits_axes(self.engine(), &axes).or_raise(py)? {
+                fates[axis] = fate;
+            }
+        }
+        rows(py, &self.engine().result_cards(&section, &fates).or_raise(py)?)
+    }
+}
+
+/// The mean distance of neighbours; 1 where there are none.
+fn mean_distance(coordinates: &[f64]) -> f64 {
+    match coordinates {
+        [first, .., last] => ((last - first) / (coordinates.len() - 1) as f64).abs(),
+        _ => 1.0,
+    }
+}

@@ -1,0 +1,240 @@
+"""Cubes collapsed along the spectral axis: statistics, peaks and moments as planes of the sky.
+
+The loops are the engine's. This chooses the section, gives the engine the coordinates of the
+channels, and the results their shape, unit and header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._errors import usage
+from tachyfits._header import Header
+from tachyfits._regions import Regions, as_list
+from tachyfits._results import Plane
+from tachyfits._section import Section
+from tachyfits._spectral import (
+    channels_in,
+    check_single,
+    ctypes_of,
+    cube_section,
+    result_header,
+    sky_axes,
+    spectral_axis_of,
+)
+from tachyfits._spectral_units import Channels
+from tachyfits._units import product_text
+
+if TYPE_CHECKING:
+    from tachyfits._pixels import Pixels, Progress
+
+#: What `Image.image` makes beside the statistics: the channel of an extreme, as a number from 0
+#: and as its coordinate.
+PEAKS = ("max_channel", "max_coordinate", "min_channel", "min_coordinate")
+
+#: The FITS Standard's name for a number of channels (table 5).
+CHANNEL_UNIT = "chan"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the spectral axis is asked to be: the arguments of those names of `Image.moments`."""
+
+    unit: str | None = None
+    rest: Any = None
+    convention: str | None = None
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """A cube, its spectral and sky axes, and the pixels that are collapsed.
+
+    ``where`` is the section whose sky the planes have; ``within`` that part of it which is read,
+    and ``inside`` the pixels of that which count (None: all).
+    """
+
+    image: Pixels
+    axis: int
+    sky: tuple[int, int]
+    where: Section
+    within: Section
+    inside: NDArray[np.bool_] | None
+    keep_axis: bool
+
+    @staticmethod
+    def of(
+        image: Pixels, channels: slice | None, section: Any, region: Regions, keep_axis: bool
+    ) -> Collapse:
+        """Choose the axes and the pixels; UsageError where they make no plane."""
+        axis = spectral_axis_of(image)
+        sky = sky_axes(ctypes_of(image), axis)
+        if len(sky) != 2:
+            problem = f"an image of {image.ndim} axes has one beside the spectral one"
+            raise usage(problem, "use a cube")
+        where = cube_section(image, section, channels, axis)
+        check_single(image, where, (axis, *sky))
+        pair = (sky[0], sky[1])
+        within, inside = _inside(image, where, pair, as_list(region))
+        return Collapse(image, axis, pair, where, within, inside, keep_axis)
+
+    @property
+    def ranges(self) -> list[tuple[int, int, int]]:
+        """The pixels that are read, one (start, count, step) per NumPy axis."""
+        return list(self.within.ranges)
+
+    def channels(self, line: Line) -> Channels:
+        """Return the coordinates of the channels."""
+        return channels_in(
+            self.image, self.axis, self.where.ranges[self.axis], line.unit, line.rest,
+            line.convention,
+        )  # fmt: skip
+
+    def reduced(
+        self, statistic: str, threads: int | None, progress: Progress | None
+    ) -> NDArray[Any]:
+        """Return a statistic of every line of sight, of the engine's own type."""
+        arrays = self.image._core_image().reduce(
+            [statistic],
+            [self.axis],
+            self.ranges,
+            threads=self.image._threads(threads),
+            progress=progress,
+        )
+        return arrays[statistic]
+
+    def plane(
+        self, values: NDArray[Any], name: str, unit: str | None, channels: Channels | None = None
+    ) -> Plane:
+        """Give values their shape (y, x), unit and coordinates; NaN outside of regions."""
+        shape = (self.where.full_shape[self.sky[0]], self.where.full_shape[self.sky[1]])
+        inner = tuple(self.within.full_shape[axis] for axis in self.sky)
+        plane: NDArray[np.float64] = np.asarray(values, dtype=np.float64).reshape(inner)
+        if self.inside is not None:
+            corner = [
+                _index_within(self.where.ranges[axis], self.within.ranges[axis])
+                for axis in self.sky
+            ]
+            whole: NDArray[np.float64] = np.full(shape, np.nan)
+            (y, x), (height, width) = corner, inner
+            whole[y : y + height, x : x + width] = np.where(self.inside, plane, np.nan)
+            plane = whole
+        header = self._header(name, unit, channels)
+        # NumPy axes of the file's array: those of the image that are left, in their order.
+        left = sorted((*self.sky, self.axis))
+        return Plane(plane, unit, header, name, left.index(self.axis) if self.keep_axis else None)
+
+    def _header(self, name: str, unit: str | None, channels: Channels | None) -> Header:
+        collapsed = (self.axis,) if self.keep_axis else ()
+        header = result_header(self.image, self.where, self.sky, collapsed)
+        changes: dict[str, Any] = {"BUNIT": (unit, "")} if unit else {}
+        if channels is not None and channels.rest_hz is not None:
+            changes["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
+        header = header.replaced(changes, without=() if unit else ("BUNIT",))
+        start, count, step = self.where.ranges[self.axis]
+        last = start + (count - 1) * step
+        notes = [
+            f"tachyfits {_core.__version__}: {name} along NAXIS{self.image.ndim - self.axis} of "
+            f"HDU {self.image.index}, pixels {start + 1} to {last + 1} by {step} (1-based)"
+        ]
+        if channels is not None and channels.note:
+            notes.append(f"coordinates in {channels.unit}: {channels.note}")
+        return Header([*header.cards, *(("HISTORY", note, "") for note in notes)])
+
+
+def _index_within(outer: tuple[int, int, int], inner: tuple[int, int, int]) -> int:
+    """Return which pixel of a range another one, with the same step, begins at."""
+    return (inner[0] - outer[0]) // outer[2]
+
+
+def _inside(
+    image: Pixels, where: Section, sky: tuple[int, int], regions: Any
+) -> tuple[Section, NDArray[np.bool_] | None]:
+    """Return the part of a section that regions reach into, and which pixels of it they hold.
+
+    Regions are in the image's own coordinates, whatever the section.
+    """
+    if regions is None:
+        return where, None
+    if sky != (image.ndim - 2, image.ndim - 1):
+        raise usage(
+            "a region needs the sky on the first two FITS axes; here the sky is on "
+            + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
+            "leave region= out, and cut with section=",
+        )
+    height, width = image.shape[-2:]
+    mask = np.zeros((height, width), dtype=np.bool_)
+    for region in regions:
+        mask |= region.mask(height, width)
+    rows, columns = (
+        np.arange(count) * step + start for start, count, step in (where.ranges[a] for a in sky)
+    )
+    mask = mask[np.ix_(rows, columns)]
+    within = where
+    pieces = []
+    for axis, hit in zip(sky, (mask.any(axis=1), mask.any(axis=0)), strict=True):
+        start, _, step = where.ranges[axis]
+        found = np.flatnonzero(hit)
+        first, count = (int(found[0]), int(np.ptp(found)) + 1) if found.size else (0, 0)
+        within = within.replace(axis, (start + first * step, count, step))
+        pieces.append(slice(first, first + count))
+    return within, mask[tuple(pieces)]
+
+
+def collapse(
+    cube: Collapse, statistic: str, line: Line, threads: int | None, progress: Progress | None
+) -> Plane:
+    """Make the plane of one statistic, or of one of `PEAKS`."""
+    if statistic not in PEAKS:
+        if line != Line():
+            raise usage(
+                f"the {statistic} of pixels has their unit",
+                "unit=, rest= and convention= are for coordinates: max_coordinate, moments",
+            )
+        values = cube.reduced(statistic, threads, progress)
+        unit = None if statistic in ("count", "nan") else cube.image.unit
+        return cube.plane(values, statistic, unit)
+    extreme, _, what = statistic.partition("_")
+    channels = cube.channels(line) if what == "coordinate" else None
+    position = cube.reduced(f"{extreme}_position", threads, progress).reshape(-1)
+    start, count, step = cube.where.ranges[cube.axis]
+    known = np.arange(count) * step + start if channels is None else channels.values
+    values = np.full(position.shape, np.nan)
+    values[position >= 0] = known[position[position >= 0]]
+    unit = CHANNEL_UNIT if channels is None else channels.unit
+    name = statistic if channels is not None else f"{statistic} (from 0)"
+    return cube.plane(values, name, unit, channels)
+
+
+def moments(
+    cube: Collapse,
+    orders: Sequence[int],
+    line: Line,
+    threads: int | None,
+    progress: Progress | None,
+) -> list[Plane]:
+    """Make moment maps in one pass."""
+    for order in orders:
+        if order not in (0, 1, 2):
+            raise usage(f"there is no moment {order!r}", "use 0, 1 or 2")
+    channels = cube.channels(line)
+    arrays = cube.image._core_image().moments(
+        list(orders),
+        cube.axis,
+        np.ascontiguousarray(channels.values),
+        cube.ranges,
+        widths=np.ascontiguousarray(channels.widths),
+        threads=cube.image._threads(threads),
+        progress=progress,
+    )
+    integral = product_text(cube.image.unit, channels.unit)
+    units = [channels.unit if order else integral for order in orders]
+    return [
+        cube.plane(values, f"moment {order}", unit, channels)
+        for order, values, unit in zip(orders, arrays, units, strict=True)
+    ]

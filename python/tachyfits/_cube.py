@@ -1,0 +1,231 @@
+"""Cube: spectra, planes of the sky and moments of images that have a spectral axis.
+
+It translates nothing itself: `_spectral` knows which axis is spectral, `_collapse` makes planes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+from tachyfits import _collapse, _spectral
+from tachyfits._collapse import Collapse, Line
+from tachyfits._operations import Operations
+from tachyfits._pixels import Progress
+from tachyfits._regions import Region, Regions, as_list
+from tachyfits._results import Plane, Spectrum
+
+
+class Cube(Operations):
+    """What is made of an image along its spectral axis."""
+
+    @overload
+    def spectrum(
+        self,
+        region: Region | None = None,
+        *,
+        statistic: str = "mean",
+        channels: slice | None = None,
+        section: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Spectrum: ...
+    @overload
+    def spectrum(
+        self,
+        region: Sequence[Region],
+        *,
+        statistic: str = "mean",
+        channels: slice | None = None,
+        section: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[Spectrum]: ...
+    def spectrum(
+        self,
+        region: Regions = None,
+        *,
+        statistic: str = "mean",
+        channels: slice | None = None,
+        section: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Spectrum | list[Spectrum]:
+        """Reduce every channel to a number.
+
+        Parameters
+        ----------
+        region
+            A region of the sky plane, or a list of them (which gives a list of spectra).
+        statistic
+            A name of `tachyfits.statistics`.
+        channels
+            A slice of the spectral axis, 0-based.
+        section
+            A NumPy index expression for the other axes: the polarisation of a 4-D cube, say.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> spectrum = tf.open("cube.fits")[0].spectrum(tf.Box(1, 1, 2, 2))
+        >>> spectrum.values, spectrum.axis.values, spectrum.axis.unit
+        (array([ 6., 26., 46.]), array([1000., 1500., 2000.]), 'm/s')
+        """
+        regions = as_list(region)
+        spectra = _spectral.spectra(self, regions, statistic, channels, section, threads, progress)
+        return spectra[0] if region is None or isinstance(region, Region) else spectra
+
+    def image(
+        self,
+        statistic: str = "mean",
+        *,
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        channels: slice | None = None,
+        section: Any = None,
+        region: Regions = None,
+        keep_axis: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Plane:
+        """Collapse the spectral axis: a picture of the sky, one statistic per line of sight.
+
+        Parameters
+        ----------
+        statistic
+            A name of `tachyfits.statistics`; or "max_channel", the number (from 0) of the channel
+            with the greatest value, "max_coordinate", its coordinate, and the same of "min". The
+            first such channel counts; NaN where no pixel is good.
+        unit, rest, convention
+            Of a coordinate, as in `moments`.
+        channels
+            A slice of the spectral axis, 0-based.
+        section
+            A NumPy index expression for the other axes.
+        region
+            A region of the sky, or several: the plane is NaN outside of all, and no more than the
+            box around them is read. Coordinates are the image's own, whatever the section.
+        keep_axis
+            Keep the spectral axis in the header, and in the file that is written, with length 1.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.image("max", channels=slice(0, 2)).values[0]
+        array([20., 21., 22., 23., 24.])
+        >>> cube.image("max_coordinate", unit="km/s", region=tf.Box(1, 0, 2, 0)).values[0]
+        array([ 2.,  2.,  2., nan, nan])
+        """
+        cube = Collapse.of(self, channels, section, region, keep_axis)
+        line = Line(unit, rest, convention)
+        return _collapse.collapse(cube, statistic, line, threads, progress)
+
+    def plane(
+        self,
+        section: Any = None,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Plane:
+        """Return the pixels of a picture, or of one channel of a cube, to draw or to write.
+
+        Parameters
+        ----------
+        section
+            A NumPy index expression that leaves two axes (others of length 1): ``np.s_[10]`` is
+            a channel of a cube. None: everything.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> tf.open("cube.fits")[0].plane(np.s_[2, ::-1]).values[0]
+        array([55., 56., 57., 58., 59.])
+        """
+        return _spectral.picture(self, section, threads, progress)
+
+    def moment(
+        self,
+        order: int,
+        *,
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        channels: slice | None = None,
+        section: Any = None,
+        region: Regions = None,
+        keep_axis: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Plane:
+        """Return one moment map along the spectral axis; parameters as of `moments`.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> velocity = tf.open("cube.fits")[0].moment(1, unit="km/s")
+        >>> velocity.values[0, :2], velocity.unit
+        (array([1.83333333, 1.82539683]), 'km s-1')
+        """
+        cube = Collapse.of(self, channels, section, region, keep_axis)
+        line = Line(unit, rest, convention)
+        return _collapse.moments(cube, [order], line, threads, progress)[0]
+
+    def moments(
+        self,
+        orders: Sequence[int] = (0, 1, 2),
+        *,
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        channels: slice | None = None,
+        section: Any = None,
+        region: Regions = None,
+        keep_axis: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[Plane]:
+        """Return moment maps along the spectral axis, all made in one pass over the pixels.
+
+        Moment 0 is the integral: the sum of each pixel times the width of its channel, which is
+        its own where the coordinates asked for are not equally spaced (the edges lie half a channel
+        on either side), in the unit of the pixels times that of the axis. Moment 1 is the mean
+        coordinate weighted with the pixels, moment 2 the dispersion about it: the square root of
+        the weighted mean square (CASA, MIRIAD; spectral-cube gives its square). Widths are no
+        weights in these two, as in other packages. NaN and BLANK are left out; NaN where no pixel
+        is good, where the weights add up to 0, and where negative ones make the mean square
+        negative.
+
+        Parameters
+        ----------
+        orders
+            Of 0, 1 and 2.
+        unit
+            Of the coordinate: "km/s", "GHz", "um", ...; None: what the header has, pixel numbers
+            (from 0) where the axis is not linear.
+        rest
+            Rest frequency in Hz, or text or a Quantity with a unit, also of wavelength; None:
+            RESTFRQ or RESTWAV.
+        convention
+            "radio", "optical" or "relativistic" velocities; None: those of the axis, or "radio" for
+            frequencies and "optical" for wavelengths. A HISTORY card says which. Wavelengths in air
+            (AWAV) are taken to vacuum first; reference frames stay as they are.
+        channels
+            A slice of the spectral axis, 0-based: channels of noise alone spoil moments 1 and 2.
+        section
+            A NumPy index expression for the other axes.
+        region, keep_axis
+            As in `image`.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> for plane in tf.open("cube.fits")[0].moments((0, 1), unit="km/s"):
+        ...     print(plane.name, plane.unit, plane.values[0, 0])
+        moment 0 Jy beam-1 km s-1 30.0
+        moment 1 km s-1 1.8333333333333333
+        """
+        cube = Collapse.of(self, channels, section, region, keep_axis)
+        line = Line(unit, rest, convention)
+        return _collapse.moments(cube, orders, line, threads, progress)

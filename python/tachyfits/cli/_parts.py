@@ -1,0 +1,149 @@
+"""What the commands share that take a part of an image, or write numbers as text or drawings."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+import tachyfits
+from tachyfits import Image
+from tachyfits._errors import usage
+from tachyfits._writer import write_atomically
+from tachyfits.cli._common import (
+    ChannelsOption,
+    Common,
+    RegionOptions,
+    SectionOption,
+    channels_option,
+    index_of,
+    overwrite_option,
+    region_option,
+    regions_of,
+    section_option,
+    slice_of,
+    suffix_of,
+)
+
+#: Endings of drawings, and of numbers as text.
+DRAWN = (".png", ".svg", ".pdf")
+WRITTEN = (".txt", ".csv", ".json")
+
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The pixels that a command is asked for: its --section, --channels and --region."""
+
+    section: SectionOption = None
+    channels: ChannelsOption = None
+    regions: RegionOptions = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """No part is asked for."""
+        return self.section is None and self.channels is None and not self.regions
+
+    @property
+    def labels(self) -> list[str]:
+        """The regions as they were written, without blanks; one empty label without any."""
+        return ["".join(text.split()) for text, _ in self.regions] or [""]
+
+    def index(self, image: Image) -> tuple[slice, ...] | None:
+        """Return NumPy's index for the section; None for everything."""
+        return index_of(self.section, image)
+
+    def channel_slice(self, image: Image) -> slice | None:
+        """Return the slice of the spectral axis for the channels."""
+        return slice_of(self.channels, image)
+
+    def shapes(self) -> list[tachyfits.Region] | None:
+        """Return the regions; None where there are none."""
+        return regions_of(self.regions)
+
+    def slices(self, image: Image) -> tuple[slice, ...]:
+        """Return one slice per NumPy axis, the channels among them."""
+        slices = list(self.index(image) or (slice(None),) * image.ndim)
+        piece = self.channel_slice(image)
+        if piece is not None:
+            axis = image.spectral_axis
+            if slices[axis] not in (slice(None), slice(None, None, 1)):
+                raise usage(
+                    f"both --channels and --section cut NAXIS{image.ndim - axis}",
+                    "use one of them",
+                )
+            slices[axis] = piece
+        return tuple(slices)
+
+
+def part_options(*names: str) -> Callable[[Command], Command]:
+    """Add some of --section, --channels and --region; the command gets them as one ``part``."""
+    options = {"section": section_option, "channels": channels_option, "regions": region_option}
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(*args: Any, **given: Any) -> Any:
+            part = Part(**{name: given.pop(name) for name in names})
+            return command(*args, part=part, **given)
+
+        for name in reversed(names):
+            wrapped = options[name](wrapped)
+        return wrapped
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Document:
+    """Where numbers go: to stdout, into a text file, or into a drawing."""
+
+    path: str | None
+    overwrite: bool
+    suffix: str
+
+    @property
+    def is_drawn(self) -> bool:
+        """It is a drawing."""
+        return self.suffix in DRAWN
+
+    def check(self, common: Common) -> None:
+        """Refuse one document of several files."""
+        if self.path is not None and len(common.files) > 1:
+            raise click.UsageError("one output cannot hold several files")
+
+    def draw(self, figure: Any) -> None:
+        """Write a figure."""
+        from tachyfits.plot import save_figure
+
+        if self.path is not None:
+            save_figure(figure, self.path, overwrite=self.overwrite)
+
+    def write(self, text: str) -> None:
+        """Write text, or print it."""
+        if self.path is None:
+            click.echo(text, nl=False)
+        else:
+            write_atomically(self.path, lambda s: s.write(text.encode()), overwrite=self.overwrite)
+
+
+def document_options(command: Command) -> Command:
+    """Add --output and --overwrite for numbers; the command gets them as a ``document``."""
+
+    @click.option(
+        "-o",
+        "--output",
+        type=click.Path(),
+        metavar="OUT",
+        help="Write .txt, .csv or .json, or draw .png, .svg or .pdf.",
+    )
+    @overwrite_option
+    @functools.wraps(command)
+    def wrapped(*args: Any, output: str | None, overwrite: bool, **given: Any) -> Any:
+        suffix = suffix_of(output, WRITTEN + DRAWN) if output is not None else ""
+        return command(*args, document=Document(output, overwrite, suffix), **given)
+
+    return wrapped
