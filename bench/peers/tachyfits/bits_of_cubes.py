@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from opened import opened, right_tier
 from python_runner import Model, Request
 
@@ -21,6 +22,14 @@ IMAGES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+#: What is computed from a cube: arrays, or lists of them.
+ANSWERS: dict[str, Callable[..., Any]] = {
+    "moments": lambda cube, threads, buffering: [
+        plane.values for plane in cube.moments((0, 1, 2), threads=threads)
+    ],
+}
+
+
 def files(cube: Any, request: Request) -> Iterator[tuple[str, str]]:
     """Write every image; name it, and hash the whole file."""
     path = Path(request["output"])
@@ -31,11 +40,22 @@ def files(cube: Any, request: Request) -> Iterator[tuple[str, str]]:
     path.unlink()
 
 
+def answers(cube: Any, request: Request) -> Iterator[tuple[str, str]]:
+    """Compute everything else; name it, and hash the arrays."""
+    for name, compute in ANSWERS.items():
+        found = compute(cube, threads=request["threads"], buffering=request["buffering"])
+        digest = hashlib.sha256()
+        for array in found if isinstance(found, list) else [found]:
+            whole = np.ascontiguousarray(array)
+            digest.update(f"{whole.dtype.str}{whole.shape}".encode() + whole.tobytes())
+        yield name, digest.hexdigest()
+
+
 def bits(request: Request) -> dict[str, str]:
     """Do all of it."""
     right_tier(request)
     with opened(request) as file:
-        return dict(files(file[0], request))
+        return dict(files(file[0], request)) | dict(answers(file[0], request))
 
 
 MODELS = {"cube-bits": Model(bits)}
