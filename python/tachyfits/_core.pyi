@@ -210,6 +210,18 @@ class Image:
         fill: bool = False,
         every: int = 1,
     ) -> FitsFile: ...  # computed when read
+    def smooth_planes(
+        self,
+        x: NDArray[np.float64],  # weights along NAXIS1
+        y: NDArray[np.float64],
+        *,
+        edge: str = "repeat",
+        blanks: str = "renormalise",
+        fill: bool = False,
+    ) -> FitsFile: ...
+    def with_cards(
+        self, cards: Sequence[tuple[str, Any, str]], removed: Sequence[str] = ()
+    ) -> FitsFile: ...
     def write(
         self,
         path: str | os.PathLike[str],

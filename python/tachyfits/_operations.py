@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits import _core
+from tachyfits import _beam, _core
 from tachyfits._axes import axis_number
 from tachyfits._pixels import Pixels, Progress
 
@@ -86,6 +86,55 @@ class Operations(Pixels):
         )
         options = {"edge": edge, "blanks": blanks, "fill": fill, "every": every}
         return self._computed(core, "smooth", weights, axis=number, **options)
+
+    def smooth_sky(
+        self,
+        width: Any,
+        *,
+        update_beam: bool = True,
+        edge: str = "repeat",
+        blanks: str = "renormalise",
+        fill: bool = False,
+    ) -> Image:
+        """Smooth every plane with a Gaussian; computed when the result is read or written.
+
+        Parameters
+        ----------
+        width
+            Full width at half maximum: pixels, pixels along x and y as a pair, or an angle for a
+            round kernel ("12arcsec", an astropy Quantity). Cut at 4 standard deviations.
+        update_beam
+            Where the header has a beam (BMAJ, BMIN, BPA), make it that of the result; values per
+            beam (a BUNIT with "beam") are multiplied by the ratio of the beams' areas.
+        edge, blanks, fill
+            As in `smooth`; undefined pixels are renormalised in two dimensions.
+
+        Raises
+        ------
+        UsageError
+            An angle without sky coordinates in NAXIS1 and NAXIS2, or beams that differ by channel.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> smooth = tf.open("cube.fits")[0].smooth_sky(2.0)
+        >>> smooth.shape, smooth[0, 1, 1].round(3)
+        ((3, 4, 5), 6.068)
+        """
+        widths = _beam.pixel_widths(width, self)
+        x, y = (_core.smoothing_weights("gaussian", pixels) for pixels in widths)
+        old = _beam.beam_of(self.header) if update_beam else None
+        cards: list[tuple[str, Any, str]] = []
+        if old is not None:
+            new = _beam.smoothed_beam(old, widths, self)
+            cards = [("BMAJ", new.major, ""), ("BMIN", new.minor, ""), ("BPA", new.angle, "")]
+            if "beam" in (self.unit or "").lower():
+                x = x * (new.area / old.area)
+        options: dict[str, Any] = {"edge": edge, "blanks": blanks, "fill": fill}
+        core = self._core_image().smooth_planes(x, y, **options)
+        if cards:
+            core = core.hdu(0).image().with_cards(cards)
+        return self._computed(core, "smooth_sky", width, update_beam=update_beam, **options)
 
     def write(
         self,

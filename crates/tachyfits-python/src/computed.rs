@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use numpy::{PyArray1, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use tachyfits::{
-    Array, NewPixels, PixelType, Reason, RunOptions, Smoothing, SmoothingKernel, WriteOptions,
+    Array, NewPixels, PixelType, PlaneSmoothing, Reason, RunOptions, Smoothing, SmoothingKernel,
+    WriteOptions,
 };
 
 use crate::buffer::{self, Place};
@@ -52,6 +53,49 @@ impl Image {
         let weights = weights.as_array().to_vec();
         let smoothing = Smoothing { axis, weights, edge, blanks, fill, every };
         Ok(FitsFile::new(image.smooth(&smoothing).or_raise(py)?))
+    }
+
+    /// Return the planes of NAXIS1 and NAXIS2 smoothed with weights along x times weights along y; the options are those
+    /// of `smooth`.
+    #[pyo3(signature = (x, y, *, edge="repeat", blanks="renormalise", fill=false))]
+    fn smooth_planes(
+        &self,
+        py: Python<'_>,
+        x: PyReadonlyArray1<'_, f64>,
+        y: PyReadonlyArray1<'_, f64>,
+        edge: &str,
+        blanks: &str,
+        fill: bool,
+    ) -> PyResult<FitsFile> {
+        let (edge, blanks) = (options::edge(py, edge)?, options::blanks(py, blanks)?);
+        let (x, y) = (x.as_array().to_vec(), y.as_array().to_vec());
+        let smoothing = PlaneSmoothing { x, y, edge, blanks, fill };
+        Ok(FitsFile::new(self.engine().smooth_planes(&smoothing).or_raise(py)?))
+    }
+
+    /// Return the same pixels with other cards: those given are set where they stand or added, those named in ``removed``
+    /// are left out.
+    #[pyo3(signature = (cards, removed=Vec::new()), text_signature = "($self, cards, removed=())")]
+    fn with_cards(
+        &self,
+        py: Python<'_>,
+        cards: Cards<'_>,
+        removed: Vec<String>,
+    ) -> PyResult<FitsFile> {
+        let given = engine_header(py, cards)?;
+        let file = self.engine().with_header(|header| {
+            for keyword in &removed {
+                header.remove(keyword);
+            }
+            for card in given.cards() {
+                match card.value() {
+                    Some(value) => header.set(card.keyword(), value.clone(), card.comment())?,
+                    None => header.push(card.clone()),
+                }
+            }
+            Ok(())
+        });
+        Ok(FitsFile::new(file.or_raise(py)?))
     }
 
     /// Write the image as the primary array of a new file, which appears when it is complete.

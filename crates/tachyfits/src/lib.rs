@@ -74,7 +74,7 @@ pub use rebin::{BlockStatistic, Rebinning};
 pub use reduce::Reduced;
 pub use region::{Region, RowSpan};
 pub use section::{AxisRange, Section};
-pub use smooth::{Edge, Smoothing, SmoothingKernel};
+pub use smooth::{Edge, PlaneSmoothing, Smoothing, SmoothingKernel};
 pub use statistic::{Statistic, Values};
 pub use writer::{NewPixels, WriteOptions};
 

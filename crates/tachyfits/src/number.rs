@@ -23,8 +23,9 @@ fn is_short(encoding: &Encoding) -> bool {
 
 /// f32 or f64.
 pub(crate) trait Number: Copy + Send + Sync + 'static {
-    const ZERO: Self;
     const NAN: Self;
+    /// The number, rounded.
+    fn from_f64(value: f64) -> Self;
     /// A buffer of this length with any content.
     fn take(scratch: &mut Scratch, length: usize) -> Vec<Self>;
     fn give_back(scratch: &mut Scratch, buffer: Vec<Self>);
@@ -39,8 +40,10 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
 macro_rules! number {
     ($type:ty, $take:ident $give_back:ident $values:ident $smooth:ident $encode:ident) => {
         impl Number for $type {
-            const ZERO: $type = 0.0;
             const NAN: $type = <$type>::NAN;
+            fn from_f64(value: f64) -> $type {
+                value as $type
+            }
             fn take(scratch: &mut Scratch, length: usize) -> Vec<$type> {
                 scratch.$take(length)
             }

@@ -1,5 +1,7 @@
 //! Smoothing along one axis: weighted sums of neighbouring pixels.
 
+mod plane;
+
 use std::sync::Arc;
 
 use tachyfits_format::{AxisSelection, Context, Header, cutout_header};
@@ -10,6 +12,8 @@ use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
 use crate::number::{Number, float_encoding, is_exact_in_f32};
+
+pub use plane::PlaneSmoothing;
 
 /// What stands for the pixels beyond the ends of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -130,14 +134,7 @@ impl Image {
     pub fn smooth(&self, smoothing: &Smoothing) -> Result<FitsFile, Error> {
         self.check_axis(smoothing.axis)?;
         let Smoothing { weights, every, axis, .. } = smoothing;
-        let odd = weights.len() % 2 == 1 && weights.len() <= MOST_WEIGHTS;
-        if !odd || !weights.iter().all(|weight| weight.is_finite()) || *every == 0 {
-            let expected = format!(
-                "an odd number of finite weights, at most {MOST_WEIGHTS}, and every 1st, 2nd, ... result kept"
-            );
-            let found = format!("{} weights, every {every}", weights.len());
-            return Err(self.refused(Reason::Smoothing, expected, found));
-        }
+        check_weights(weights, *every).map_err(|error| self.place(error))?;
         let input = self.node()?;
         let mut axes = input.axes().to_vec();
         axes[*axis] = axes[*axis].div_ceil(*every);
@@ -175,6 +172,19 @@ impl Image {
     }
 }
 
+/// Refuses weights that cannot be used.
+fn check_weights(weights: &[f64], every: u64) -> Result<(), Error> {
+    let odd = weights.len() % 2 == 1 && weights.len() <= MOST_WEIGHTS;
+    if odd && weights.iter().all(|weight| weight.is_finite()) && every > 0 {
+        return Ok(());
+    }
+    let expected = format!(
+        "an odd number of finite weights, at most {MOST_WEIGHTS}, and every 1st, 2nd, ... result kept"
+    );
+    let found = format!("{} weights, every {every}", weights.len());
+    Err(Error::refused(Reason::Smoothing, expected, found))
+}
+
 /// The node of a smoothing.
 #[derive(Debug)]
 struct Smooth {
@@ -184,13 +194,15 @@ struct Smooth {
     encoding: Encoding,
     /// The values of the input are exact in f32.
     narrow: bool,
+    /// What stands beyond the ends with [`Edge::Zero`].
+    beyond: f64,
 }
 
 /// What a weight of a result is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Neighbour {
     Pixel(u64),
-    Zero,
+    Beyond,
     Blank,
 }
 
@@ -198,7 +210,14 @@ impl Smooth {
     fn new(input: Arc<dyn Node>, axes: Vec<u64>, smoothing: Smoothing) -> Smooth {
         let from = input.encoding();
         let (encoding, narrow) = (float_encoding(&from), is_exact_in_f32(&from));
-        Smooth { input, axes, smoothing, encoding, narrow }
+        Smooth { input, axes, smoothing, encoding, narrow, beyond: 0.0 }
+    }
+
+    /// One whose results are f64, and with what stands beyond the ends with [`Edge::Zero`].
+    fn wide(input: Arc<dyn Node>, smoothing: Smoothing, beyond: f64) -> Smooth {
+        let axes = input.axes().to_vec();
+        let encoding = Encoding::plain(PixelType::F64);
+        Smooth { input, axes, smoothing, encoding, narrow: false, beyond }
     }
 
     /// Length of the axis before smoothing.
@@ -224,7 +243,7 @@ impl Smooth {
         }
         match self.smoothing.edge {
             Edge::Repeat | Edge::Keep => Neighbour::Pixel(index.clamp(0, last) as u64),
-            Edge::Zero => Neighbour::Zero,
+            Edge::Zero => Neighbour::Beyond,
             Edge::Blank => Neighbour::Blank,
             Edge::Pair => {
                 let period = (2 * last).max(1);
@@ -272,7 +291,7 @@ impl Smooth {
         out: &mut [u8],
     ) {
         let inner = lines.inner;
-        let beyond = vec![T::ZERO; inner];
+        let beyond = vec![T::from_f64(self.beyond); inner];
         let blank = vec![T::NAN; inner];
         let mut result = T::take(feed.scratch, inner);
         let half = self.smoothing.half() as i64;
@@ -284,7 +303,7 @@ impl Smooth {
             }
             let row = |offset| match self.neighbour(index as i64 + offset) {
                 Neighbour::Pixel(index) => lines.row(values, index),
-                Neighbour::Zero => &beyond,
+                Neighbour::Beyond => &beyond,
                 Neighbour::Blank => &blank,
             };
             let rows: Vec<&[T]> = (-half..=half).map(row).collect();
@@ -315,7 +334,7 @@ impl Smooth {
         for at in ends {
             padded[at] = match self.neighbour(from as i64 + at as i64 - half as i64) {
                 Neighbour::Pixel(index) => values[(index - begin) as usize],
-                Neighbour::Zero => T::ZERO,
+                Neighbour::Beyond => T::from_f64(self.beyond),
                 Neighbour::Blank => T::NAN,
             };
         }

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use tachyfits_format::{NewImage, StoredType};
+use tachyfits_format::{FormatError, Header, NewImage, StoredType};
 use tachyfits_io::Report;
 use tachyfits_kernels::{ByteOrder, Encoding, PixelType, encode_f64};
 
 use crate::computed::{Computed, Feed, Window};
 use crate::error::{Error, Reason};
+use crate::file::FitsFile;
 use crate::image::{Image, stored_type_of, tier};
 use crate::options::RunOptions;
 use crate::writer::{ImageWriter, NewPixels, WriteOptions};
@@ -63,6 +64,19 @@ impl Image {
         )?;
         writer.finish()?;
         Ok(report)
+    }
+
+    /// The same pixels with other cards: `change` gets those that stay true of any pixels on the grid.
+    ///
+    /// # Errors
+    /// What `change` gives, and if the file ends before its pixels.
+    pub fn with_header(
+        &self,
+        change: impl FnOnce(&mut Header) -> Result<(), FormatError>,
+    ) -> Result<FitsFile, Error> {
+        let mut header = self.carried_header();
+        self.format_error(change(&mut header))?;
+        Computed::new(self.file_name().to_owned(), self.node()?, header)?.file()
     }
 
     /// Makes the values of a box and encodes them.

@@ -65,6 +65,7 @@ def command(
     kernel: str,
     width: float | None,
     weights: str | None,
+    sky: str | None,
     edge: str,
     blanks: str,
     fill: bool,
@@ -86,12 +87,18 @@ def command(
       tachyfits smooth cube.fits -o smooth.fits
       tachyfits smooth cube.fits --axis x --kernel gaussian --width 3.5 -o smooth.fits
       tachyfits smooth cube.fits --kernel boxcar --width 5 --every 5 -o fifth.fits
+      tachyfits smooth cube.fits --sky 12arcsec -o coarse.fits
       tachyfits smooth cube.fits --weights 1,2,3,2,1 --edge blank -o sums.fits --report
     """  # fmt: skip
+    if sky is not None and (width is not None or weights is not None or every != 1):
+        raise click.UsageError("--sky takes neither --width nor --weights nor --every")
     given = _numbers(weights) if weights is not None else None
 
     def smooth(file: File) -> None:
         image = common.image(file)
+        if sky is not None:
+            smoothed = image.smooth_sky(_width(sky), edge=edge, blanks=blanks, fill=fill)
+            return output.write(common, smoothed, "smooth")
         smoothed = image.smooth(
             kernel if given is None else given,
             width,
@@ -101,7 +108,7 @@ def command(
             fill=fill,
             every=every,
         )
-        output.write(common, smoothed, "smooth")
+        return output.write(common, smoothed, "smooth")
 
     return common.each(smooth)
 
@@ -113,3 +120,11 @@ def _numbers(text: str) -> list[float]:
         raise click.BadParameter(
             f"{text!r} is no list of numbers: write 1,2,1", param_hint="'--weights'"
         ) from None
+
+
+def _width(text: str) -> float | str:
+    """Return a width: pixels where it is a number, else an angle as it stands."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
