@@ -35,6 +35,7 @@ from tachyfits._header import Card, Header
 from tachyfits._image import Image
 from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
 from tachyfits._results import Plane, Spectrum
+from tachyfits._writer import write
 
 __all__ = [
     "Box",
@@ -65,4 +66,5 @@ __all__ = [
     "error_codes",
     "open",
     "statistics",
+    "write",
 ]

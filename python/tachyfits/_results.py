@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tachyfits._axes import WorldAxis
 from tachyfits._header import Header
 from tachyfits._regions import Region
-from tachyfits._writer import write_atomically, write_image
+from tachyfits._writer import write, write_atomically
 
 if TYPE_CHECKING:
     import astropy.wcs
@@ -81,7 +81,7 @@ class Plane:
         values = self.values
         if self.kept_axis is not None:
             values = np.expand_dims(values, self.kept_axis)
-        write_image(path, values, self.header, overwrite=overwrite)
+        write(path, values, self.header, overwrite=overwrite)
 
     def png(
         self,
@@ -191,7 +191,7 @@ class Spectrum:
         array([1000., 1500., 2000.])
         """
         if Path(path).suffix.lower() in (".fits", ".fit", ".fts"):
-            write_image(path, self.values, self.header, overwrite=overwrite)
+            write(path, self.values, self.header, overwrite=overwrite)
             return
         text = self.csv()
         write_atomically(path, lambda s: s.write(text.encode()), overwrite=overwrite)

@@ -5,7 +5,7 @@ mod plane;
 use std::sync::Arc;
 
 use tachyfits_format::{AxisSelection, Context, Header, cutout_header};
-use tachyfits_kernels::{Blanks, Encoding, Stencil};
+use tachyfits_kernels::{Blanks, Encoding, PixelType, Stencil};
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
 use crate::error::{Error, Reason};

@@ -1,0 +1,241 @@
+"""Writing: the same numbers in astropy, right sums, nothing lost when it fails."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import tachyfits as tf
+from fitsbytes import cube_cards, primary, stored_arrays
+
+FUNCTION_SCOPED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+TYPES = ["u1", "i2", "i4", "i8", "f4", "f8"]
+NATIVE = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32",
+          "float64"]  # fmt: skip
+
+
+def verified(path: Path) -> None:
+    """Have fitsverify look at a file, where it is installed."""
+    program = shutil.which("fitsverify")
+    if program is not None:
+        output = subprocess.run([program, "-q", str(path)], capture_output=True, text=True)
+        assert "verification OK" in output.stdout, output.stdout
+
+
+@FUNCTION_SCOPED
+@given(array=stored_arrays(), checksum=st.booleans(), threads=st.integers(1, 3))
+def test_a_copy_is_the_same_in_astropy(
+    array: np.ndarray, checksum: bool, threads: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "copy.fits"
+    image = tf.open(primary(array, [("OBJECT", "M 31")]))[0]
+    image.write(path, checksum=checksum, threads=threads, overwrite=True)
+    verified(path)
+    with fits.open(path, checksum=checksum, do_not_scale_image_data=True) as copy:
+        assert copy[0].header["OBJECT"] == "M 31"
+        data = copy[0].data
+        native = array.astype(array.dtype.newbyteorder("="))
+        assert data.astype(native.dtype).tobytes() == native.tobytes()
+        if checksum:
+            assert copy[0].verify_checksum() == 1
+            assert copy[0].verify_datasum() == 1
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_values_are_written_as_any_type_that_holds_them(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "typed.fits"
+    values = np.arange(24.0).reshape(2, 3, 4)
+    tf.open(primary(values))[0].write(path, dtype=name, checksum=True)
+    verified(path)
+    with fits.open(path) as file:
+        np.testing.assert_array_equal(file[0].data, values)
+    again = tf.open(path, strict=True)[0]
+    assert again.dtype == np.dtype(name)
+    np.testing.assert_array_equal(again[...], values)
+
+
+@FUNCTION_SCOPED
+@given(
+    values=st.lists(st.floats(-30000, 30000) | st.just(np.nan), min_size=1, max_size=30),
+    scale=st.sampled_from([1.0, -0.5, 2.0, 3.7]),
+    zero=st.sampled_from([0.0, 100.0, -7.25]),
+)
+def test_scaled_integers_are_within_half_a_step(
+    values: list[float], scale: float, zero: float, tmp_path: Path
+) -> None:
+    array = np.array(values)
+    path = tmp_path / "scaled.fits"
+    image = tf.open(primary(array))[0]
+    image.write(path, dtype="int32", scaling=(scale, zero), blank=-(2**31), overwrite=True)
+    written = tf.open(path)[0]
+    assert written.bitpix == 32
+    good = ~np.isnan(array)
+    assert (np.isnan(written[...]) == ~good).all()
+    assert (np.abs(written[...] - array)[good] <= abs(scale) / 2 * (1 + 1e-12)).all()
+    with fits.open(path, do_not_scale_image_data=True) as file:
+        stored = file[0].data.astype("i8")
+    expected = np.rint((array[good] - zero) / scale)
+    np.testing.assert_array_equal(stored[good], expected)
+
+
+def test_a_value_that_does_not_fit_is_refused_and_nothing_is_changed(tmp_path: Path) -> None:
+    path = tmp_path / "old.fits"
+    path.write_bytes(b"an older file")
+    image = tf.open(primary(np.array([1.0, 40000.0, np.nan])))[0]
+    for options in (
+        {"dtype": "int16"},
+        {"dtype": "int32"},  # NaN without BLANK
+        {"dtype": "int32", "blank": 1},  # a good value would become undefined
+        {"dtype": "complex64"},
+        {"dtype": "float32", "scaling": (2.0, 0.0)},
+        {"dtype": "uint16", "scaling": (2.0, 0.0), "blank": 0},
+        {"dtype": "int16", "scaling": (0.0, 0.0), "blank": 0},
+        {"dtype": "int16", "scaling": (np.nan, 0.0), "blank": 0},
+        {"dtype": "uint8", "blank": 300},
+    ):
+        with pytest.raises(tf.UsageError, match="hint"):
+            image.write(path, overwrite=True, **options)
+    with pytest.raises(tf.FitsIoError, match="overwrite"):
+        image.write(path)
+    assert path.read_bytes() == b"an older file"
+    assert os.listdir(tmp_path) == ["old.fits"]
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    """A limit on the size of files stands for the disk: it is met in the middle of the pixels."""
+    path = tmp_path / "old.fits"
+    path.write_bytes(b"an older file")
+    source = tmp_path / "source.fits"
+    source.write_bytes(primary(np.zeros((64, 64, 64), "f4"), cube_cards()))
+    program = textwrap.dedent(
+        """
+        import resource, signal, sys
+        import tachyfits as tf
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+        try:
+            tf.open(sys.argv[1])[0].smooth().write(sys.argv[2], overwrite=True)
+        except tf.FitsIoError as error:
+            print("refused:", error)
+        """
+    )
+    command = [sys.executable, "-c", program, str(source), str(path)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "refused:" in output
+    assert "hint" in output
+    assert path.read_bytes() == b"an older file"
+    assert sorted(os.listdir(tmp_path)) == ["old.fits", "source.fits"]
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 300_000
+
+
+def test_a_kill_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "old.fits"
+    path.write_bytes(b"an older file")
+    source = tmp_path / "source.fits"
+    source.write_bytes(primary(np.zeros((64, 64, 64), "f4"), cube_cards()))
+    program = textwrap.dedent(
+        """
+        import os, signal, sys
+        import tachyfits as tf
+        def kill(done, total):
+            os.kill(os.getpid(), signal.SIGKILL)
+        image = tf.open(sys.argv[1])[0].smooth("gaussian", 9.0)
+        image.write(sys.argv[2], overwrite=True, progress=kill, threads=1)
+        """
+    )
+    command = [sys.executable, "-c", program, str(source), str(path)]
+    assert subprocess.run(command).returncode == -signal.SIGKILL
+    assert path.read_bytes() == b"an older file"
+
+
+def test_an_error_half_way_leaves_the_old_file(tmp_path: Path) -> None:
+    """The input loses its end while it is read."""
+    path = tmp_path / "old.fits"
+    path.write_bytes(b"an older file")
+    source = tmp_path / "source.fits"
+    whole = primary(np.zeros((64, 64, 64), "f4"), cube_cards())
+    source.write_bytes(whole)
+    image = tf.open(source)[0].smooth()
+    os.truncate(source, len(whole) // 2)
+    with pytest.raises(tf.FitsIoError, match=r"source\.fits"):
+        image.write(path, overwrite=True)
+    assert path.read_bytes() == b"an older file"
+    assert sorted(os.listdir(tmp_path)) == ["old.fits", "source.fits"]
+
+
+def test_a_callback_stops_it(tmp_path: Path) -> None:
+    image = tf.open(primary(np.zeros((64, 64, 64), "f4")))[0]
+    with pytest.raises(tf.TachyfitsError) as caught:
+        image.smooth("gaussian", 20.0, axis=0).write(
+            tmp_path / "out.fits", progress=lambda done, total: False
+        )
+    assert caught.value.code == "io-cancelled"
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_report_has_every_second(tmp_path: Path) -> None:
+    image = tf.open(primary(np.zeros((64, 64, 64), "f4")))[0].smooth()
+    for buffering in ("single", "double", "auto"):
+        image.write(tmp_path / "out.fits", overwrite=True, buffering=buffering)
+        report = image.last_report
+        assert report is not None
+        assert report.write_seconds > 0
+        assert report.compute_seconds > 0
+        assert 0 <= report.hidden_fraction <= 1
+    with pytest.raises(tf.UsageError, match="buffering"):
+        image.write(tmp_path / "out.fits", overwrite=True, buffering="triple")
+
+
+@FUNCTION_SCOPED
+@given(data=st.data())
+def test_any_array_is_written(data: st.DataObject, tmp_path: Path) -> None:
+    name = data.draw(st.sampled_from(NATIVE))
+    dtype = np.dtype(name).newbyteorder(data.draw(st.sampled_from("<>")))
+    array = data.draw(hnp.arrays(dtype, hnp.array_shapes(min_dims=1, max_dims=4, max_side=5)))
+    view = array[..., ::-1].T
+    path = tmp_path / "array.fits"
+    header = tf.Header([("OBJECT", "M 31", "a galaxy"), ("HISTORY", "by hand", "")])
+    tf.write(path, view, header, overwrite=True, checksum=True)
+    verified(path)
+    again = tf.open(path, strict=True)[0]
+    assert again.dtype == np.dtype(name)
+    expected = np.ascontiguousarray(view).astype(name)
+    assert again[...].tobytes() == expected.tobytes()
+    assert again.header["OBJECT"] == "M 31"
+    assert again.header.history() == ["by hand"]
+
+
+def test_masked_values_are_undefined(tmp_path: Path) -> None:
+    array = np.ma.masked_array([1, 2, 3], [False, True, False])
+    tf.write(tmp_path / "masked.fits", array, dtype="int16", blank=-99)
+    written = tf.open(tmp_path / "masked.fits")[0]
+    np.testing.assert_array_equal(written[...], [1, np.nan, 3])
+
+
+def test_arrays_that_are_no_pixels_are_refused(tmp_path: Path) -> None:
+    for array in (np.array(["a"]), np.array([1 + 2j]), np.float64(3.0), np.array([True])):
+        with pytest.raises(tf.UsageError, match="hint"):
+            tf.write(tmp_path / "out.fits", array)
+    header = tf.Header([("BAD", float("nan"), "")])
+    with pytest.raises(tf.UsageError, match="BAD"):
+        tf.write(tmp_path / "out.fits", np.zeros(3), header)
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_empty_axis_is_written(tmp_path: Path) -> None:
+    tf.write(tmp_path / "empty.fits", np.zeros((0, 3), "f4"))
+    assert tf.open(tmp_path / "empty.fits")[0].shape == (0, 3)
