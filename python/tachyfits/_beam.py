@@ -47,7 +47,7 @@ class Beam:
     def from_covariance(cls, matrix: NDArray[np.float64]) -> Beam:
         """Return the beam of such a matrix.
 
-        >>> Beam.from_covariance(Beam(3.0, 2.0, 30.0).covariance).angle.round(6)
+        >>> round(Beam.from_covariance(Beam(3.0, 2.0, 30.0).covariance).angle, 6)
         30.0
         """
         squares, axes = np.linalg.eigh(matrix)

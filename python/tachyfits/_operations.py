@@ -118,8 +118,8 @@ class Operations(Pixels):
         --------
         >>> import tachyfits as tf
         >>> smooth = tf.open("cube.fits")[0].smooth_sky(2.0)
-        >>> smooth.shape, smooth[0, 1, 1].round(3)
-        ((3, 4, 5), 6.068)
+        >>> smooth.shape, round(float(smooth[0, 1, 1]), 3)
+        ((3, 4, 5), 6.183)
         """
         widths = _beam.pixel_widths(width, self)
         x, y = (_core.smoothing_weights("gaussian", pixels) for pixels in widths)
@@ -189,7 +189,7 @@ class Operations(Pixels):
         >>> import tachyfits as tf
         >>> cube = tf.open("cube.fits")[0]
         >>> cube.write("short.fits", dtype="int16", scaling=(0.5, 0.0), blank=-1, overwrite=True)
-        >>> tf.open("short.fits")[0].max()
+        >>> float(tf.open("short.fits")[0].max())
         59.0
         """
         self._core_image().write(

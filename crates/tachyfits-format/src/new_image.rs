@@ -4,7 +4,7 @@ use crate::card::Card;
 use crate::error::FormatError;
 use crate::hdu::{Hdu, StoredType};
 use crate::header::Header;
-use crate::value::{Real, Value};
+use crate::value::{Integer, Real, Value};
 
 /// What the pixels of a new primary image will be.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,10 +53,10 @@ impl NewImage {
         if let Some((scale, zero)) = self.scaling {
             cards.push(Card::new(
                 "BSCALE",
-                Value::Real(real("BSCALE", scale)?),
+                number("BSCALE", scale)?,
                 "value = BZERO + BSCALE * pixel",
             )?);
-            cards.push(Card::new("BZERO", Value::Real(real("BZERO", zero)?), "")?);
+            cards.push(Card::new("BZERO", number("BZERO", zero)?, "")?);
         }
         if let Some(blank) = self.blank.filter(|_| !self.stored.is_float()) {
             cards.push(Card::new("BLANK", blank, "pixel that is undefined")?);
@@ -72,9 +72,15 @@ impl NewImage {
     }
 }
 
-fn real(keyword: &str, value: f64) -> Result<Real, FormatError> {
+/// A whole number is written as an integer, as other programs write the BZERO of the unsigned conventions: some take a
+/// real number for a scaling.
+fn number(keyword: &str, value: f64) -> Result<Value, FormatError> {
+    if value.fract() == 0.0 && value.abs() < 1e19 {
+        let integer = Integer::parse(&format!("{value:.0}"));
+        return Ok(integer.map_or(Value::Undefined, Value::Integer));
+    }
     let refused = || Header::new().out_of_range(keyword, "a finite number");
-    Real::from_f64(value).ok_or_else(refused)
+    Real::from_f64(value).map(Value::Real).ok_or_else(refused)
 }
 
 impl Hdu {
