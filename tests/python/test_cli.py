@@ -321,6 +321,33 @@ def test_images_as_fits(cli: Any) -> None:
     cli("image", "cube.fits", status=2)
 
 
+def test_several_images_of_one_cube(cli: Any, folder: Path) -> None:
+    image = tf.open("cube.fits")[0]
+    words = ["image", "cube.fits", "--moment", "0,1,2", "--peak-channel", "--unit", "km/s"]
+    words += ["--region", "circle(7,6,4)", "-o", "line.fits", "-o", "line.png", "--json"]
+    answers = [json.loads(line) for line in cli(*words).out.splitlines()]
+    assert [answer["statistic"] for answer in answers] == [
+        "moment 0", "moment 1", "moment 2", "max_channel (from 1)",
+    ]  # fmt: skip
+    assert answers[0]["output"] == ["line-moment0.fits", "line-moment0.png"]
+    region = tf.Circle(6, 5, 4)
+    for order, plane in enumerate(image.moments(unit="km/s", region=region)):
+        with tf.open(f"line-moment{order}.fits", strict=True) as file:
+            np.testing.assert_array_equal(file[0][...], plane.values)
+            assert file[0].unit == plane.unit
+    with tf.open("line-max_channel.fits") as file:
+        peak = image.image("max_channel", region=region).values
+        np.testing.assert_array_equal(file[0][...], peak + 1)
+        assert any("(from 1)" in text for text in file[0].header.history())
+    assert (folder / "line-max_channel.png").stat().st_size > 1000
+    cli("image", "cube.fits", "--moment", "1", "--keep-axis", "-o", "kept.fits")
+    assert tf.open("kept.fits")[0].shape == (1, 12, 14)
+    for words in (["--moment", "0,4"], ["--convention", "gamma"], ["--bare", "-o", "b.svg"]):
+        cli("image", "cube.fits", "-o", "x.fits", *words, status=2)
+    cli("image", "cube.fits", "--moment", "1", "--unit", "GHz", "-o", "x.fits", status=2)
+    cli("image", "cube.fits", "--hdu", "PIC", "--unit", "GHz", "-o", "x.fits", status=2)
+
+
 @pytest.mark.parametrize("stretch", ["linear", "log", "asinh", "sqrt"])
 def test_images_as_pictures(stretch: str, cli: Any, folder: Path) -> None:
     words = ["image", "cube.fits", "--stretch", stretch, "--percentile", "99"]
