@@ -222,6 +222,22 @@ class Image:
     def with_cards(
         self, cards: Sequence[tuple[str, Any, str]], removed: Sequence[str] = ()
     ) -> FitsFile: ...
+    def reorder(self, axes: Sequence[int]) -> FitsFile: ...  # computed when read
+    def rebin(
+        self,
+        block: Sequence[int],  # pixels along each axis
+        *,
+        statistic: str = "mean",  # "sum" "median" "min" "max"
+        keep_partial: bool = False,
+    ) -> FitsFile: ...  # computed when read
+    def cut_along(
+        self,
+        points: Sequence[tuple[float, float]],  # (x, y), 0-based pixels
+        *,
+        width: int = 1,
+        spacing: float = 1.0,
+        unit: tuple[str, float] | None = None,  # and the length of a pixel in it
+    ) -> FitsFile: ...  # computed when read
     def write(
         self,
         path: str | os.PathLike[str],

@@ -21,11 +21,12 @@ from tachyfits._errors import usage
 from tachyfits._pixels import Progress
 from tachyfits._reductions import STANDARD_STATISTICS, reduction_method
 from tachyfits._regions import Region, Regions, as_list, to_core
+from tachyfits._reshape import Reshaping
 from tachyfits._results import table_html
 from tachyfits._section import Section, resolve
 
 
-class Image(Cube):
+class Image(Cube, Reshaping):
     """Pixels of one HDU: lazy until indexed, reduced or written.
 
     Axes are in NumPy order, indices 0-based; a section is a NumPy index expression (``np.s_``).

@@ -20,6 +20,7 @@ mod options;
 mod progress;
 mod region;
 mod report;
+mod reshape;
 mod section;
 mod stats;
 

@@ -1,7 +1,7 @@
 //! Options that are one of a few names.
 
 use pyo3::prelude::*;
-use tachyfits::{Blanks, Buffering, Edge, StorageKind};
+use tachyfits::{Blanks, BlockStatistic, Buffering, Edge, StorageKind};
 
 use crate::errors::argument;
 
@@ -59,4 +59,16 @@ pub(crate) fn blanks(py: Python<'_>, name: &str) -> PyResult<Blanks> {
         ("zero", Blanks::Zero),
     ];
     chosen(py, "blanks", name, &table)
+}
+
+/// What a block of pixels becomes.
+pub(crate) fn block_statistic(py: Python<'_>, name: &str) -> PyResult<BlockStatistic> {
+    let table = [
+        ("mean", BlockStatistic::Mean),
+        ("sum", BlockStatistic::Sum),
+        ("median", BlockStatistic::Median),
+        ("min", BlockStatistic::Min),
+        ("max", BlockStatistic::Max),
+    ];
+    chosen(py, "statistic", name, &table)
 }

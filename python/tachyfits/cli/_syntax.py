@@ -126,6 +126,21 @@ def parse_region(text: str) -> Region:
     return builder(numbers, text)
 
 
+def parse_path(text: str) -> list[tuple[float, float]]:
+    """Read the points of a path, ``x,y x,y ...``, as they are written.
+
+    >>> parse_path("10,20 30.5, 40")
+    [(10.0, 20.0), (30.5, 40.0)]
+    """
+    try:
+        numbers = [float(word) for word in re.split(r"[\s,]+", text.strip())]
+    except ValueError:
+        numbers = []
+    if len(numbers) < 4 or len(numbers) % 2:
+        raise ValueError(f"{text!r} is no path: give two or more points, '10,20 30,40'")
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
 def _circle(numbers: list[float], text: str) -> Region:
     x, y, radius = _take(numbers, (3,), text)
     return Circle(x - 1, y - 1, radius)
@@ -182,3 +197,4 @@ class _Parsed(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generi
 SECTION = _Parsed("section", parse_section)
 CHANNELS = _Parsed("channels", parse_range)
 REGION = _Parsed("region", parse_region)
+PATH = _Parsed("path", parse_path)

@@ -1,4 +1,4 @@
-"""Pictures of results: planes of the sky, spectra, histograms.
+"""Pictures of results: planes of the sky, spectra, histograms, position-velocity diagrams.
 
 They are drawn with matplotlib, off screen; a figure is returned for you to change, show or save.
 Nothing here reads FITS files or computes more than colours.
@@ -7,12 +7,14 @@ Nothing here reads FITS files or computes more than colours.
 from tachyfits.plot._figure import save_figure
 from tachyfits.plot._histogram import histogram_figure
 from tachyfits.plot._plane import colormap_of, plane_figure, save_pixels
+from tachyfits.plot._pv import pv_figure
 from tachyfits.plot._spectrum import spectrum_figure
 
 __all__ = [
     "colormap_of",
     "histogram_figure",
     "plane_figure",
+    "pv_figure",
     "save_figure",
     "save_pixels",
     "spectrum_figure",

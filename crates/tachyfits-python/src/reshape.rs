@@ -1,0 +1,78 @@
+//! Images in another shape: axes reordered, pixels binned, cuts along a path.
+
+use pyo3::prelude::*;
+use tachyfits::{PathCut, Rebinning};
+
+use crate::errors::OrRaise;
+use crate::file::FitsFile;
+use crate::image::Image;
+use crate::options;
+use crate::section::fits_axes;
+
+#[pymethods]
+impl Image {
+    /// Return the image with its axes in another order, as the file that it would be; nothing is computed yet.
+    ///
+    /// Parameters
+    /// ----------
+    /// axes
+    ///     NumPy numbers of the axes in their new order, as `numpy.transpose` takes them.
+    fn reorder(&self, py: Python<'_>, axes: Vec<i64>) -> PyResult<FitsFile> {
+        let image = self.engine();
+        let mut order = fits_axes(image, &axes).or_raise(py)?;
+        // The last NumPy axis is NAXIS1.
+        order.reverse();
+        Ok(FitsFile::new(image.reorder(&order).or_raise(py)?))
+    }
+
+    /// Return the image with blocks of its pixels made one each, as the file that it would be; nothing is computed yet.
+    ///
+    /// Parameters
+    /// ----------
+    /// block
+    ///     Pixels of a block along each NumPy axis.
+    /// statistic
+    ///     "mean", "sum", "median", "min" or "max".
+    /// keep_partial
+    ///     Make a pixel of those at the end of an axis that are too few for a block.
+    #[pyo3(signature = (block, *, statistic="mean", keep_partial=false))]
+    fn rebin(
+        &self,
+        py: Python<'_>,
+        block: Vec<u64>,
+        statistic: &str,
+        keep_partial: bool,
+    ) -> PyResult<FitsFile> {
+        let statistic = options::block_statistic(py, statistic)?;
+        let block = block.into_iter().rev().collect();
+        let rebinning = Rebinning { block, statistic, keep_partial };
+        Ok(FitsFile::new(self.engine().rebin(&rebinning).or_raise(py)?))
+    }
+
+    /// Return the pixels along a path through the last two NumPy axes, as the file that they would be; nothing is computed
+    /// yet. Its last NumPy axis is the offset along the path.
+    ///
+    /// Parameters
+    /// ----------
+    /// points
+    ///     (x, y) of two or more points, 0-based pixels of NAXIS1 and NAXIS2.
+    /// width
+    ///     Pixels across the path that are averaged.
+    /// spacing
+    ///     Pixels from one sample to the next.
+    /// unit
+    ///     The unit of offsets and the length of a pixel in it; None for pixels.
+    #[pyo3(signature = (points, *, width=1, spacing=1.0, unit=None))]
+    fn cut_along(
+        &self,
+        py: Python<'_>,
+        points: Vec<(f64, f64)>,
+        width: u32,
+        spacing: f64,
+        unit: Option<(String, f64)>,
+    ) -> PyResult<FitsFile> {
+        let points = points.into_iter().map(|(x, y)| [x, y]).collect();
+        let cut = PathCut { points, width, spacing, unit };
+        Ok(FitsFile::new(self.engine().cut_along(&cut).or_raise(py)?))
+    }
+}

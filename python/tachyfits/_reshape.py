@@ -1,0 +1,256 @@
+"""Images in another shape: axes reordered, pixels binned, position-velocity cuts.
+
+Nothing here touches pixels. It turns axis letters and sky coordinates into what the engine takes,
+which gives back an image that computes itself when it is read or written.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits._axes import axis_number
+from tachyfits._errors import usage
+from tachyfits._operations import Operations
+
+if TYPE_CHECKING:
+    import astropy.coordinates
+    import astropy.wcs
+
+    from tachyfits._image import Image
+
+#: How much the scale on the sky may change along a path whose offsets are degrees.
+_SCALE_TOLERANCE = 1e-3
+#: Points along a side of a path at which its length on the sky is measured.
+_STEPS = 32
+
+
+class Reshaping(Operations):
+    """Operations on the pixels of one HDU that give an image of another shape."""
+
+    def reorder(
+        self, order: str | None = None, *, axes: Sequence[int | str] | None = None
+    ) -> Image:
+        """Put the axes in another order; computed when the result is read, reduced or written.
+
+        Pixels keep their bits, BSCALE, BZERO and BLANK; every keyword of an axis (CTYPE, CRPIX, PC,
+        PV, ...) gets its new number. Memory stays bounded for an image of any size.
+
+        Parameters
+        ----------
+        order
+            In FITS order, the new NAXIS1 first: letters, where "zxy" makes z the new x, or numbers
+            as MIRIAD's reorder takes them: "312" is the same.
+        axes
+            In NumPy order instead, as `numpy.transpose` takes it: numbers or letters.
+
+        Raises
+        ------
+        UsageError
+            Not every axis is named once, or a distortion (SIP) belongs to axes that would move.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.shape, cube.reorder("zxy").shape
+        ((3, 4, 5), (4, 5, 3))
+        >>> cube.reorder(axes=(1, 2, 0))[0, 0]
+        array([ 0., 20., 40.], dtype=float32)
+        >>> cube.reorder("zxy").write("spectra.fits", overwrite=True)
+        """
+        if (order is None) == (axes is None):
+            raise usage("give either an order or axes", 'reorder("zxy") or reorder(axes=(1, 2, 0))')
+        if order is not None:
+            numbers = [_fits_axis(name, self.ndim) for name in reversed(order)]
+        else:
+            numbers = [axis_number(axis, self.ndim) for axis in axes or ()]
+        return self._computed(self._core_image().reorder(numbers), "reorder", axes=numbers)
+
+    def rebin(
+        self,
+        block: Sequence[int] | None = None,
+        *,
+        x: int = 1,
+        y: int = 1,
+        z: int = 1,
+        statistic: str = "mean",
+        partial: str = "drop",
+    ) -> Image:
+        """Make one pixel of each block of pixels; computed when it is read, reduced or written.
+
+        Coordinates follow: the edge of the first pixel stays where it was, CRPIX becomes
+        (CRPIX - 0.5) / n + 0.5, and CDELT, CD or PC n times what they were.
+
+        Parameters
+        ----------
+        block
+            Pixels of a block along each axis, in NumPy order.
+        x, y, z
+            The same for NAXIS1, NAXIS2 and NAXIS3 by name.
+        statistic
+            "mean", "sum", "median" (of an even number the mean of the two in the middle), "min" or
+            "max" of the good pixels; NaN where a block has none.
+        partial
+            What becomes of the pixels at the end of an axis that are too few for a block: "drop",
+            as CASA's ia.rebin (crop=True) and astropy's block_reduce do, or "keep": they make a
+            pixel of those that are there.
+
+        Returns
+        -------
+        Image
+            float32 for pixels of up to 16 bits and float32, float64 for others; values are added
+            in float64 in the order of the pixels and rounded once.
+
+        Raises
+        ------
+        UsageError
+            A block is longer than its axis (unless ``partial="keep"``) or has more than 2^22
+            pixels.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.rebin(x=2, y=2).shape, cube.rebin((1, 2, 2), partial="keep").shape
+        ((3, 2, 2), (3, 2, 3))
+        >>> cube.rebin((3, 4, 5), statistic="median")[0, 0, 0]
+        np.float32(29.5)
+        """
+        if partial not in ("drop", "keep"):
+            raise usage(f"partial={partial!r} is no policy", 'use "drop" or "keep"')
+        named = {"x": x, "y": y, "z": z}
+        if block is None:
+            sizes = [1] * self.ndim
+            for letter, size in named.items():
+                if size != 1:
+                    sizes[axis_number(letter, self.ndim)] = _block_size(size)
+        elif any(size != 1 for size in named.values()):
+            raise usage("give either a block or x, y, z", "rebin((1, 2, 2)) or rebin(x=2, y=2)")
+        else:
+            sizes = [_block_size(size) for size in block]
+        core = self._core_image().rebin(sizes, statistic=statistic, keep_partial=partial == "keep")
+        return self._computed(core, "rebin", sizes, statistic=statistic, partial=partial)
+
+    def pv(
+        self,
+        path: Sequence[tuple[float, float]] | NDArray[Any] | astropy.coordinates.SkyCoord,
+        *,
+        width: int = 1,
+        spacing: float = 1.0,
+    ) -> Image:
+        """Cut along a path through the planes: a position-velocity diagram.
+
+        The path runs through NAXIS1 and NAXIS2; further axes stay as they are, so that of a cube
+        (z, y, x) comes an image (z, offset). Of a cube with another order of axes, `reorder` makes
+        one. Computed when it is read; only rows of pixels near the path are.
+
+        Parameters
+        ----------
+        path
+            Two or more points: (x, y) in 0-based pixels, whole numbers at the centres of pixels, or
+            sky coordinates (an astropy SkyCoord of several points). Between them it is straight
+            in pixels.
+        width
+            Pixels across the path that are averaged.
+        spacing
+            Pixels from one sample to the next, the first at the beginning of the path.
+
+        Returns
+        -------
+        Image
+            Offset along the path as NAXIS1, CTYPE "OFFSET", from 0: in degrees (CUNIT "deg") where
+            the scale on the sky is the same along the path to 0.1 %, otherwise in pixels. A sample
+            is interpolated linearly between the four pixels around it. NaN, BLANK and what is
+            beyond the image are left out, the weights of the others adding up to 1; NaN where
+            there are none.
+
+        Raises
+        ------
+        UsageError
+            The path has no length, or is far from the image.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> diagram = cube.pv([(0, 0), (4, 3)])
+        >>> diagram.shape, diagram.header["CTYPE1"]
+        ((3, 6), 'OFFSET')
+        >>> diagram[0, :3]
+        array([0. , 3.8, 7.6], dtype=float32)
+        >>> cube.pv([(0, 1), (4, 1)], width=3).write("pv.fits", overwrite=True)
+        """
+        plane = _sky_plane(self)
+        points = _points(path, plane)
+        scale = None if plane is None else _degrees_per_pixel(points, plane)
+        core = self._core_image().cut_along(
+            [(x, y) for x, y in points.tolist()],
+            width=width,
+            spacing=float(spacing),
+            unit=None if scale is None else ("deg", scale),
+        )
+        return self._computed(core, "pv", points.tolist(), width=width, spacing=spacing)
+
+
+def _fits_axis(name: str, ndim: int) -> int:
+    """Return the NumPy number of an axis by its letter, or its FITS number as a digit."""
+    if name.isdigit() and 1 <= int(name) <= ndim:
+        return ndim - int(name)
+    return axis_number(name, ndim)
+
+
+def _block_size(size: int) -> int:
+    number = int(size)
+    if number != size or number < 1:
+        raise usage(f"a block of {size!r} pixels is none", "use whole numbers from 1")
+    return number
+
+
+def _sky_plane(image: Operations) -> astropy.wcs.WCS | None:
+    """Return the world coordinates of NAXIS1 and NAXIS2 where they are those of the sky."""
+    try:
+        wcs = image.wcs
+    except ValueError:
+        # Coordinates that astropy cannot read do not keep anyone from cutting in pixels.
+        return None
+    if wcs.naxis < 2 or {wcs.wcs.lng, wcs.wcs.lat} != {0, 1}:
+        return None
+    return wcs.sub([1, 2])
+
+
+def _points(path: Any, plane: astropy.wcs.WCS | None) -> NDArray[np.float64]:
+    """Return the points of a path in 0-based pixels, shape (n, 2)."""
+    if hasattr(path, "spherical"):
+        if plane is None:
+            raise usage(
+                "NAXIS1 and NAXIS2 have no sky coordinates", "give the path in (0-based) pixels"
+            )
+        path = np.column_stack([np.atleast_1d(pixel) for pixel in plane.world_to_pixel(path)])
+    points = np.asarray(path, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise usage(
+            f"a path of shape {points.shape} is no list of points",
+            "give two or more (x, y): [(10, 20), (30, 40)]",
+        )
+    return points
+
+
+def _degrees_per_pixel(points: NDArray[np.float64], plane: astropy.wcs.WCS) -> float | None:
+    """Return the length on the sky of a pixel along a path; None where it is not the same."""
+    scales = []
+    for begin, end in itertools.pairwise(points):
+        length = float(np.hypot(*(end - begin)))
+        if length == 0 or not np.isfinite(length):
+            continue
+        at = begin + np.linspace(0.0, 1.0, _STEPS + 1)[:, None] * (end - begin)
+        sky = plane.pixel_to_world(at[:, 0], at[:, 1])
+        scales.append(sky[1:].separation(sky[:-1]).deg * _STEPS / length)
+    found = np.concatenate(scales) if scales else np.array([np.nan])
+    mean = float(found.mean())
+    same = bool(np.all(np.abs(found - mean) <= _SCALE_TOLERANCE * mean))
+    return mean if same and mean > 0 else None

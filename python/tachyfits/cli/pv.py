@@ -1,0 +1,104 @@
+"""`tachyfits pv`: a position-velocity cut along a path, as FITS and as a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tachyfits import File, Image
+from tachyfits._errors import usage
+from tachyfits.cli._common import Common, common_options, suffix_of
+from tachyfits.cli._output import say
+from tachyfits.cli._syntax import PATH
+from tachyfits.cli._written import Output, output_options
+
+DRAWN = (".png", ".svg", ".pdf")
+
+
+@click.command()
+@common_options(many=False)
+@click.option(
+    "--path",
+    "points",
+    type=PATH,
+    required=True,
+    metavar="'X,Y X,Y ...'",
+    help="The points of the path in pixels, counted from 1; with --sky in degrees.",
+)
+@click.option("--sky", is_flag=True, help="The points are longitude,latitude of the image's frame.")
+@click.option(
+    "--width",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    metavar="PIXELS",
+    help="Pixels across the path that are averaged.",
+)
+@click.option(
+    "--spacing",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    metavar="PIXELS",
+    help="From one sample to the next.",
+)
+@click.option(
+    "--png", "picture", type=click.Path(), metavar="OUT", help="Draw it too: .png, .svg or .pdf."
+)
+@output_options
+def command(
+    common: Common,
+    points: tuple[str, list[tuple[float, float]]],
+    sky: bool,
+    width: int,
+    spacing: float,
+    picture: str | None,
+    output: Output,
+) -> int:
+    """Cut along a path through the planes of a cube: offset by velocity.
+
+    The path is straight between its points, which may lie between pixels. A sample is interpolated
+    between the four pixels around it; NaN, BLANK and what is beyond the image are left out. The
+    offset is in degrees where the scale on the sky is the same along the path, else in pixels.
+
+    \b
+    Examples:
+      tachyfits pv cube.fits --path '10,20 30,40' --width 3 -o pv.fits
+      tachyfits pv cube.fits --path '10,20 30,40 60,45' -o bent.fits --png pv.png
+    """  # fmt: skip
+    if picture is not None:
+        suffix_of(picture, DRAWN)
+
+    def cut(file: File) -> None:
+        image = common.image(file)
+        diagram = image.pv(_path(image, points[1], sky), width=width, spacing=spacing)
+        if picture is not None and diagram.ndim != 2:
+            raise usage(
+                f"a cut of {diagram.ndim} axes is no picture", "leave --png out, or cut out a cube"
+            )
+        output.write(common, diagram, "pv", path=points[0], width=width, spacing=spacing)
+        if picture is not None:
+            from tachyfits.plot import pv_figure, save_figure
+
+            save_figure(pv_figure(diagram), picture, overwrite=output.overwrite)
+            say(f"{picture}: drawn")
+
+    return common.each(cut)
+
+
+def _path(image: Image, points: list[tuple[float, float]], sky: bool) -> Any:
+    if not sky:
+        return [(x - 1, y - 1) for x, y in points]
+    from astropy.coordinates import SkyCoord
+    from astropy.wcs.utils import wcs_to_celestial_frame
+
+    longitudes, latitudes = zip(*points, strict=True)
+    try:
+        frame = wcs_to_celestial_frame(image.wcs)
+    except ValueError:
+        raise usage(
+            f"{image.file.name}: HDU {image.index} has no sky coordinates",
+            "leave --sky out and give pixels, counted from 1",
+        ) from None
+    return SkyCoord(list(longitudes), list(latitudes), unit="deg", frame=frame)

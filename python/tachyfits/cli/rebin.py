@@ -1,0 +1,58 @@
+"""`tachyfits rebin`: blocks of pixels made one each, written as they are computed."""
+
+from __future__ import annotations
+
+import click
+
+from tachyfits import File
+from tachyfits._errors import usage
+from tachyfits.cli._common import Common, common_options
+from tachyfits.cli._written import Output, output_options
+
+
+@click.command()
+@common_options(many=False)
+@click.argument("block", metavar="NX NY ...", nargs=-1, required=True, type=click.IntRange(min=1))
+@click.option(
+    "--statistic",
+    type=click.Choice(["mean", "sum", "median", "min", "max"]),
+    default="mean",
+    show_default=True,
+    help="Of the good pixels of a block; NaN where it has none.",
+)
+@click.option(
+    "--partial",
+    type=click.Choice(["drop", "keep"]),
+    default="drop",
+    show_default=True,
+    help="Pixels at the end of an axis that are too few for a block: left out, or made one.",
+)
+@output_options
+def command(
+    common: Common, block: tuple[int, ...], statistic: str, partial: str, output: Output
+) -> int:
+    """Make one pixel of each block of NX by NY by ... pixels; coordinates follow.
+
+    Axes that are not named stay as they are. NaN and BLANK are left out of every block.
+    CASA's imrebin and astropy's block_reduce drop what is left at the end of an axis too.
+
+    \b
+    Examples:
+      tachyfits rebin cube.fits 2 2 1 -o half.fits
+      tachyfits rebin cube.fits 1 1 5 --statistic sum --partial keep -o channels.fits
+      tachyfits rebin cube.fits 3 3 --statistic median -o median.fits --overwrite
+    """  # fmt: skip
+
+    def rebin(file: File) -> None:
+        image = common.image(file)
+        if len(block) > image.ndim:
+            raise usage(
+                f"a block of {len(block)} axes for an image of {image.ndim}",
+                "give the pixels of a block along each axis, x (NAXIS1) first",
+            )
+        sizes = [*reversed(block)]
+        sizes = [1] * (image.ndim - len(sizes)) + sizes
+        rebinned = image.rebin(sizes, statistic=statistic, partial=partial)
+        output.write(common, rebinned, "rebin", block=list(block), statistic=statistic)
+
+    return common.each(rebin)
