@@ -171,10 +171,11 @@ def _planes(
 ) -> Iterator[tuple[str, Plane]]:
     """Make the pictures that are asked for, moments together, in the order of their names."""
     if sum(length > 1 for length in image.shape) <= 2 and image.ndim >= 2:
-        if names or part.channels is not None or part.regions:
+        asked = [value for value in options.values() if value is not None and value is not False]
+        if names or part.channels is not None or part.regions or asked:
             raise usage(
                 f"{image.file.name}: HDU {image.index} is a picture: there is nothing to collapse",
-                "leave --statistic, --moment, --channels and --region out",
+                "leave --section as the only choice of pixels",
             )
         with common.meter("image") as progress:
             yield "pixels", image.plane(part.index(image), progress=progress)
