@@ -29,6 +29,7 @@ from tachyfits._core import (
     statistics,
 )
 from tachyfits._errors import NotFoundError
+from tachyfits._expressions import along, evaluate, expression_functions
 from tachyfits._file import File, open  # noqa: A004 - tf.open is the name people expect
 from tachyfits._hdu import Hdu
 from tachyfits._header import Card, Header
@@ -62,8 +63,11 @@ __all__ = [
     "UsageError",
     "WorldAxis",
     "__version__",
+    "along",
     "build_info",
     "error_codes",
+    "evaluate",
+    "expression_functions",
     "open",
     "statistics",
     "write",

@@ -50,6 +50,15 @@ def write_array(
 ) -> None: ...
 def array_file(array: NDArray[Any], cards: Sequence[tuple[str, Any, str]], *, name: str = "<array>") -> FitsFile: ...
 
+def evaluate(
+    expression: str,
+    inputs: Sequence[tuple[str, float | Image | tuple[Image, int]]],  # axes from the end: -1 is x
+    *,
+    dtype: str | None = None,  # "float32" "float64"
+) -> FitsFile: ...  # computed when read
+def expression_functions() -> list[tuple[tuple[str, ...], str, str]]: ...  # (names, arguments, meaning)
+def expression_names(expression: str) -> list[str]: ...
+
 @final
 class FitsFile:
     """An open FITS file: its HDUs. Costs the headers."""

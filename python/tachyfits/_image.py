@@ -18,6 +18,7 @@ from tachyfits import _core
 from tachyfits._axes import Axis, axis_numbers
 from tachyfits._cube import Cube
 from tachyfits._errors import usage
+from tachyfits._operators import Operators
 from tachyfits._pixels import Progress
 from tachyfits._reductions import STANDARD_STATISTICS, reduction_method
 from tachyfits._regions import Region, Regions, as_list, to_core
@@ -26,7 +27,7 @@ from tachyfits._results import table_html
 from tachyfits._section import Section, resolve
 
 
-class Image(Cube, Reshaping):
+class Image(Operators, Cube, Reshaping):
     """Pixels of one HDU: lazy until indexed, reduced or written.
 
     Axes are in NumPy order, indices 0-based; a section is a NumPy index expression (``np.s_``).

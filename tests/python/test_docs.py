@@ -52,6 +52,8 @@ def content() -> bytes:
 def folder(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cube.fits").write_bytes(content)
+    (tmp_path / "continuum.fits").write_bytes(primary(np.ones((500, 540), "f4")))
+    (tmp_path / "gain.fits").write_bytes(primary(np.linspace(1, 2, 92)))
     return tmp_path
 
 

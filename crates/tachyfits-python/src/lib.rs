@@ -10,6 +10,7 @@ mod buffer;
 mod build_info;
 mod computed;
 mod errors;
+mod expression;
 mod file;
 mod hdu;
 mod header;
@@ -39,6 +40,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(computed::smoothing_weights, module)?)?;
     module.add_function(wrap_pyfunction!(computed::write_array, module)?)?;
     module.add_function(wrap_pyfunction!(computed::array_file, module)?)?;
+    module.add_function(wrap_pyfunction!(expression::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(expression::expression_functions, module)?)?;
+    module.add_function(wrap_pyfunction!(expression::expression_names, module)?)?;
     stats::add_to(module)?;
     histogram::add_to(module)?;
     // A list that PyO3 keeps, private functions included; the underscore says what is private.

@@ -23,6 +23,7 @@ COMMANDS = {
     "histogram": "count the pixels in bins of equal width, or plot them",
     "spectrum": "reduce every channel of a cube to a number, or plot the spectrum",
     "image": "collapse channels into a picture: sum, mean, max, moments; FITS or PNG",
+    "math": "an expression over images, spectra and numbers, written as a FITS file",
     "smooth": "smooth along an axis: Hanning, boxcar, Gaussian, any weights",
     "reorder": "put the axes in another order, pixels bit for bit",
     "rebin": "make one pixel of each block: mean, sum, median, min, max",

@@ -71,10 +71,11 @@ class Common:
         else:
             yield _named(file, self.hdu)
 
-    def image(self, file: File) -> Image:
-        """Return the image that ``--hdu`` names; the first with pixels without it."""
-        if self.hdu is not None and self.hdu != "all":
-            hdu = _named(file, self.hdu)
+    def image(self, file: File, name: str | None = None) -> Image:
+        """Return the image that ``name`` or ``--hdu`` names; the first with pixels without."""
+        name = name or self.hdu
+        if name is not None and name != "all":
+            hdu = _named(file, name)
             if isinstance(hdu, Image):
                 return hdu
             raise usage(
@@ -110,11 +111,13 @@ def _named(file: File, text: str) -> Hdu:
     return file[text]
 
 
-def common_options(*, many: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def common_options(
+    *, many: bool = True, metavar: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add FILE and the common options; the command's first argument is then a `Common`."""
     options = [
-        click.argument("files", metavar="FILE..." if many else "FILE", nargs=-1 if many else 1,
-                       required=True, type=click.Path()),
+        click.argument("files", metavar=metavar or ("FILE..." if many else "FILE"),
+                       nargs=-1 if many else 1, required=True, type=click.Path()),
         click.option("--hdu", metavar="N|NAME[,VER]|all",
                      help="The HDU: its number (from 0) or EXTNAME. Default: the first with "
                           "pixels."),

@@ -30,6 +30,7 @@ _TYPES = {
 class Output:
     """The options of a command that writes an image."""
 
+    #: The new file; "" for none, where a command has an answer without one.
     output: str
     overwrite: bool
     bitpix: str | None
@@ -119,8 +120,17 @@ buffering_option = click.option(
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of the output; the command gets them as ``output: Output``."""
+    return _with_options(command, required=True)
+
+
+def optional_output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the same options to a command that has an answer without an output too."""
+    return _with_options(command, required=False)
+
+
+def _with_options(command: Callable[..., Any], *, required: bool) -> Callable[..., Any]:
     options = [
-        click.option("-o", "--output", type=click.Path(), required=True, metavar="OUT",
+        click.option("-o", "--output", type=click.Path(), required=required, metavar="OUT",
                      help="The new file. It appears when it is complete."),
         click.option("--overwrite", is_flag=True, help="Replace an older output file."),
         click.option("--bitpix", type=click.Choice(list(_TYPES)),
@@ -138,6 +148,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def wrapped(*args: Any, **given: Any) -> Any:
         values = {name: given.pop(name) for name in Output.__dataclass_fields__}
+        values["output"] = values["output"] or ""
         return command(*args, output=Output(**values), **given)
 
     for option in reversed(options):

@@ -95,7 +95,7 @@ fn floor_divide(x: f64, y: f64) -> f64 {
     let below = if truncated != 0.0 && signs_differ { 1.0 } else { 0.0 };
     let times = (x - truncated) / y - below;
     match times {
-        zero if zero == 0.0 => 0.0 * (x / y).signum(),
+        0.0 => 0.0 * (x / y).signum(),
         // It is an integer but for the rounding of the division.
         times if times - times.floor() > 0.5 => times.ceil(),
         times => times.floor(),

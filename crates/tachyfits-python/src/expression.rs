@@ -1,0 +1,99 @@
+//! Expressions over images.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use tachyfits::{ExpressionInput, ExpressionPixels, InputValue};
+
+use crate::errors::{OrRaise, argument};
+use crate::file::FitsFile;
+use crate::image::Image;
+
+/// What a name stands for: a number, or an image and perhaps the axis that it lies along.
+#[derive(FromPyObject)]
+pub(crate) enum Given {
+    Number(f64),
+    Image(Py<Image>),
+    Along(Py<Image>, i64),
+}
+
+/// Return the image of an expression over images and numbers, as the file that it would be; nothing is read yet.
+///
+/// Parameters
+/// ----------
+/// expression
+///     Of names, numbers, operators and functions; see `expression_functions`.
+/// inputs
+///     (name, a number or an image, or (an image, the NumPy axis of the result that its one axis lies along, counted from
+///     the end: -1 is x)).
+/// dtype
+///     "float32" or "float64"; None: float32 if every image has pixels of at most 16 bits or float32.
+#[pyfunction]
+#[pyo3(signature = (expression, inputs, *, dtype=None))]
+pub(crate) fn evaluate(
+    py: Python<'_>,
+    expression: &str,
+    inputs: Vec<(String, Given)>,
+    dtype: Option<&str>,
+) -> PyResult<FitsFile> {
+    let pixels = match dtype {
+        None => ExpressionPixels::Automatic,
+        Some("float32") => ExpressionPixels::Float32,
+        Some("float64") => ExpressionPixels::Float64,
+        Some(other) => {
+            let expected = "a dtype of \"float32\", \"float64\" or None";
+            let hint = "write the result as another type with Image.write(path, dtype=...)";
+            return Err(argument(py, expected, &format!("{other:?}"), hint));
+        }
+    };
+    let mut given = Vec::with_capacity(inputs.len());
+    for (name, value) in inputs {
+        let value = match value {
+            Given::Number(number) => InputValue::Number(number),
+            Given::Image(image) => InputValue::Image(image.get().engine().clone()),
+            Given::Along(spectrum, axis) => {
+                InputValue::Along(spectrum.get().engine().clone(), from_the_end(py, axis)?)
+            }
+        };
+        given.push(ExpressionInput { name, value });
+    }
+    let file = py.detach(|| tachyfits::evaluate(expression, &given, pixels)).or_raise(py)?;
+    Ok(FitsFile::new(file))
+}
+
+/// The FITS number, from 0, of a NumPy axis that is counted from the end.
+fn from_the_end(py: Python<'_>, axis: i64) -> PyResult<usize> {
+    usize::try_from(-1 - axis).map_err(|_| {
+        let expected = "an axis counted from the end, -1 (x), -2 (y), ...";
+        argument(py, expected, &axis.to_string(), "use -1 for x, -2 for y, -3 for z")
+    })
+}
+
+/// Return the functions of expressions: (names, arguments, what it gives) of each.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> [arguments for names, arguments, meaning in _core.expression_functions() if "where" in names]
+/// ['condition, a, b']
+#[pyfunction]
+pub(crate) fn expression_functions(
+    py: Python<'_>,
+) -> PyResult<Vec<(Bound<'_, PyTuple>, &'static str, &'static str)>> {
+    let functions = tachyfits::expression_functions().iter().map(|function| {
+        let names = PyTuple::new(py, function.names.iter().map(|name| PyString::new(py, name)))?;
+        Ok((names, function.arguments, function.meaning))
+    });
+    functions.collect()
+}
+
+/// Return the names that an expression has, in the order in which it has them.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> _core.expression_names("(a - b) / sqrt(a)")
+/// ['a', 'b']
+#[pyfunction]
+pub(crate) fn expression_names(py: Python<'_>, expression: &str) -> PyResult<Vec<String>> {
+    tachyfits::expression_names(expression).or_raise(py)
+}

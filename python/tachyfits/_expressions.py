@@ -1,0 +1,269 @@
+"""Expressions: images of other images, pixel by pixel, from a text or from Python's operators.
+
+The text is understood and computed by the engine. What is here finds an image for everything that
+people give as one, and turns operators on images into a text over the images that they name, so
+that a chain of them is one pass over its inputs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._axes import axis_number
+from tachyfits._errors import usage
+
+if TYPE_CHECKING:
+    from tachyfits._file import File
+    from tachyfits._image import Image
+
+#: A longer text is not made of operators: what they have made so far becomes an image of its own.
+MOST_CHARACTERS = 8000
+
+
+@dataclass(frozen=True)
+class Along:
+    """A spectrum and the axis of a result that it lies along; made by `along`."""
+
+    spectrum: Any
+    axis: int | str
+
+
+def along(spectrum: Any, axis: int | str) -> Along:
+    """Say along which axis of an expression's result a spectrum lies.
+
+    Parameters
+    ----------
+    spectrum
+        What `evaluate` takes as an image, of one axis longer than 1.
+    axis
+        A FITS letter ("x", "y", "z") or a NumPy number of the result.
+
+    Examples
+    --------
+    >>> import numpy as np, tachyfits as tf
+    >>> cube = tf.open("cube.fits")[0]
+    >>> gain = np.array([1.0, 2.0, 4.0])
+    >>> tf.evaluate("cube / gain", cube=cube, gain=tf.along(gain, "z"))[:, 0, 0]
+    array([ 0., 10., 10.])
+    """
+    return Along(spectrum, axis)
+
+
+def evaluate(expression: str, /, *, dtype: Any = None, **inputs: Any) -> Image:
+    """Return the image of an expression over images, computed when it is read or written.
+
+    Parameters
+    ----------
+    expression
+        Names, numbers and ``pi e nan inf``; ``+ - * / // % **``; ``< <= > >= == !=`` (1 where
+        true, else 0); ``and or not``, ``&& || !`` and, as NumPy has them, ``& | ~``; brackets; and
+        the functions of `expression_functions`: ``abs sqrt exp log log10 sin cos tan asin acos
+        atan atan2 sinh cosh tanh floor ceil round isnan isfinite where(condition, a, b)
+        clip(x, low, high) min(a, b, ...) max(a, b, ...)``. Precedence is Python's.
+    dtype
+        "float32" or "float64"; None: float32 if every image has pixels of at most 16 bits or
+        float32, else float64. Arithmetic is in float64 and rounded once, at the end; what float32
+        cannot hold is infinite.
+    **inputs
+        For each name an `Image`, a `File` or a path (the first HDU with pixels), a NumPy array or
+        what converts to one, a number, or `along` of a spectrum. Shapes go together as NumPy's do:
+        axes may be missing in front, and an axis of length 1 serves any length. A spectrum (one
+        axis) beside images of several goes along the only axis of its length.
+
+    Returns
+    -------
+    Image
+        With the header of the first image of its shape, what was done in HISTORY, and BUNIT where
+        it is sure (sums of like units, products with numbers). NaN and BLANK are NaN in
+        arithmetic; a comparison with them is false (``!=`` true); as a truth value they are true.
+        Computed box by box in bounded memory; each input is read once, however often it is named.
+
+    Raises
+    ------
+    UsageError
+        The expression cannot be understood, a name has no input or an input no name, or shapes do
+        not go together; the message shows the place. Nothing is read before that is known.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> cube = tf.open("cube.fits")[0]
+    >>> tf.evaluate("where(a > 50, a - c, nan)", a=cube, c=50)[2, 3]
+    array([5., 6., 7., 8., 9.], dtype=float32)
+    >>> tf.evaluate("a - b / 2", a=cube, b="cube.fits").write("half.fits", overwrite=True)
+    >>> tf.evaluate("a + sqr(a)", a=cube)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    tachyfits.UsageError: expression, character 5 (from 1): ...
+    """
+    found = {name: resolve(value) for name, value in inputs.items()}
+    return _image(expression, found, None if dtype is None else np.dtype(dtype).name)
+
+
+def expression_functions() -> list[tuple[tuple[str, ...], str, str]]:
+    """Return the functions of expressions: names, arguments, and what each gives.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> [meaning for names, arguments, meaning in tf.expression_functions() if "log" in names]
+    ['natural logarithm; NaN below 0, -inf at 0']
+    """
+    return _core.expression_functions()
+
+
+def _image(expression: str, inputs: dict[str, Any], dtype: str | None) -> Image:
+    """Return the image of an expression whose inputs are resolved."""
+    file = _file(expression, inputs, dtype)
+    return file[0]
+
+
+def _file(expression: str, inputs: dict[str, Any], dtype: str | None) -> File:
+    """Return the file of an expression; also called to unpickle it."""
+    from tachyfits._file import File
+
+    images = [value.spectrum if isinstance(value, Along) else value for value in inputs.values()]
+    threads = next((image.file.threads for image in images if not isinstance(image, float)), 0)
+    ndim = max(
+        (value.ndim for value in inputs.values() if not isinstance(value, (float, Along))),
+        default=0,
+    )
+    given = [(name, _given(value, ndim)) for name, value in inputs.items()]
+    core = _core.evaluate(expression, given, dtype=dtype)
+    return File.computed(core, (_file, (expression, inputs, dtype)), threads=threads)
+
+
+def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, int]:
+    """Return an input as the engine takes it; ``ndim`` is that of the result."""
+    if isinstance(value, float):
+        return value
+    if isinstance(value, Along):
+        return value.spectrum._core_image(), axis_number(value.axis, ndim) - ndim
+    core: _core.Image = value._core_image()
+    return core
+
+
+def resolve(value: Any) -> Image | Along | float:
+    """Find the image, the spectrum or the number that people mean."""
+    from tachyfits import _file
+    from tachyfits._image import Image
+
+    if isinstance(value, Image):
+        return value
+    if isinstance(value, Along):
+        spectrum = resolve(value.spectrum)
+        if isinstance(spectrum, Image):
+            return Along(spectrum, value.axis)
+        raise usage(f"{value.spectrum!r} is no spectrum", "a number needs no axis: give it alone")
+    if isinstance(value, (str, os.PathLike)):
+        return resolve(_file.open(value))
+    if isinstance(value, _file.File):
+        found = (hdu for hdu in value if isinstance(hdu, Image) and hdu.size)
+        image = next(found, None)
+        if image is None:
+            raise usage(f"{value.name}: no HDU has pixels", "choose a file with an image")
+        return image
+    array = np.asarray(value)
+    return float(array) if array.ndim == 0 and array.dtype.kind in "biuf" else _of_array(array)
+
+
+def _of_array(array: NDArray[Any]) -> Image:
+    """Return an array as an image in memory."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind not in "biuf" or size > 8 or array.ndim == 0:
+        raise usage(
+            f"an array of {array.dtype} and shape {array.shape} is no input of an expression",
+            "give an Image, a path, an array of real numbers or a number",
+        )
+    wanted = {"b": "uint8", "f": "float32" if size < 4 else f"float{8 * size}"}
+    native = np.dtype(wanted.get(kind, array.dtype.newbyteorder("=")))
+    return _array_file(np.ascontiguousarray(array, dtype=native))[0]
+
+
+def _array_file(array: NDArray[Any]) -> File:
+    """Return an array as a file in memory; also called to unpickle it."""
+    from tachyfits._file import File
+
+    return File.computed(_core.array_file(array, []), (_array_file, (array,)))
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What operators have made so far: pieces of text, and the inputs between them.
+
+    Attributes
+    ----------
+    parts
+        Text and inputs (images, spectra along an axis) in turn, in their order.
+    power
+        How tightly its outermost operator binds.
+    """
+
+    parts: tuple[Any, ...]
+    power: int
+
+    def characters(self) -> int:
+        """Return about how long the text is."""
+        return sum(len(part) if isinstance(part, str) else 4 for part in self.parts)
+
+    def within(self, least: int) -> tuple[Any, ...]:
+        """Return the parts, in brackets where operators around bind tighter."""
+        return self.parts if self.power >= least else ("(", *self.parts, ")")
+
+    def image(self) -> Image:
+        """Return the image that it gives, which knows it in turn."""
+        names: dict[tuple[int, Any], str] = {}
+        inputs: dict[str, Any] = {}
+        fresh = _names()
+        text = []
+        for part in self.parts:
+            if isinstance(part, str):
+                text.append(part)
+                continue
+            source = part.spectrum if isinstance(part, Along) else part
+            key = (id(source), part.axis if isinstance(part, Along) else None)
+            name = names.get(key)
+            if name is None:
+                name = names[key] = next(fresh)
+                inputs[name] = part
+            text.append(name)
+        image = _image("".join(text), inputs, None)
+        image._formula = self
+        return image
+
+
+def _names() -> Iterator[str]:
+    """Give names for inputs: a, b, c, d, and then more."""
+    yield from "abcd"
+    for number in itertools.count(5):
+        yield f"v{number}"
+
+
+#: How tightly what needs no brackets binds.
+ATOM = 11
+
+
+def formula_of(value: Any) -> Formula | None:
+    """Return an operand as a formula; None for what is no operand."""
+    from tachyfits._image import Image
+
+    if isinstance(value, Image):
+        formula = value._formula
+        short = formula is not None and formula.characters() < MOST_CHARACTERS
+        return formula if short and formula is not None else Formula((value,), ATOM)
+    if isinstance(value, Along):
+        return Formula((resolve(value),), ATOM)
+    if isinstance(value, (bool, int, float, np.number, np.bool_)) and np.isrealobj(value):
+        number = float(value)
+        text = repr(number) if np.isfinite(number) else f"{number}"
+        return Formula((text,), ATOM) if not text.startswith("-") else Formula((f"({text})",), ATOM)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return Formula((resolve(value),), ATOM) if value.ndim else formula_of(value[()])
+    return None

@@ -1,0 +1,152 @@
+"""`tachyfits math`: an expression over images, written as it is computed."""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tachyfits import Image, TachyfitsError, along, evaluate, expression_functions
+from tachyfits.cli._common import Common, common_options, described, heading
+from tachyfits.cli._output import json_text, number_text, say
+from tachyfits.cli._written import Output, optional_output_options, report_fields, report_text
+
+#: A name and what it stands for.
+_INPUT = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.+?)\s*", re.DOTALL)
+#: A file, perhaps one HDU of it, perhaps an axis: cube.fits[SCI,2]@z.
+_FILE = re.compile(r"(?P<path>.+?)(?:\[(?P<hdu>[^\[\]]+)\])?(?:@(?P<axis>[xyz]))?", re.DOTALL)
+
+#: Names of the statistics that are shown in place of a file.
+_SHOWN = ("count", "nan", "sum", "mean", "rms", "std", "min", "max")
+
+
+def _table() -> str:
+    """Return the functions as lines of the help."""
+    rows = [
+        (f"{' or '.join(names)}({arguments})", meaning)
+        for names, arguments, meaning in expression_functions()
+    ]
+    width = max(len(call) for call, _ in rows if len(call) < 32)
+    return "\n".join(f"  {call.ljust(width)}  {meaning}" for call, meaning in rows)
+
+
+class _Help(click.Command):
+    """The command, whose help ends with the table of functions."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the functions."""
+        with formatter.section("Functions"):
+            formatter.write(_table() + "\n")
+
+
+@click.command(cls=_Help)
+@click.argument("expression")
+@common_options(metavar="NAME=INPUT...")
+@optional_output_options
+def command(common: Common, expression: str, output: Output) -> int:
+    """Compute an EXPRESSION over images, pixel by pixel, in one pass.
+
+    Each NAME of the expression is given an INPUT: a file, one HDU of it in brackets (number from
+    0, EXTNAME or EXTNAME,EXTVER), or a number. Images go together as their axes do from NAXIS1 on:
+    missing ones and those of 1 pixel serve any length, so an image goes over all channels of a
+    cube. A spectrum (one axis) goes along the only axis of its length, or along the one that is
+    said: gain.fits@z.
+
+    \b
+    Operators, from tight to loose, as in Python:
+      **                        power
+      - ~ !                     signs; ~ and ! are 1 for 0, else 0
+      * / // %                  // rounds down, % has the sign of the divisor
+      + -
+      &  then  |                and, or
+      < <= > >= == !=           1 where true, else 0
+      not  then  and &&  then  or ||
+    Constants: pi e nan inf.
+
+    NaN and BLANK are NaN in arithmetic. Comparisons with NaN are false (!= is true); as a truth
+    value NaN is true; isnan tells it. Arithmetic is in float64 and rounded once: to float32 if all
+    images have at most 16 bits or float32, else float64; --bitpix -64 or -32 asks for one.
+
+    Without --output the statistics of the result are shown, and nothing is written.
+
+    \b
+    Examples:
+      tachyfits math 'a - b' a=cube.fits b=continuum.fits -o line.fits
+      tachyfits math 'where(abs(a) > 3 * s, a, nan)' a=cube.fits s=0.012 -o clipped.fits
+      tachyfits math 'a / g' a=cube.fits g=gain.fits@z -o calibrated.fits --report
+      tachyfits math 'sqrt(q**2 + u**2)' q='cube.fits[1]' u='cube.fits[SCI,1]' -o p.fits
+      tachyfits math '(a - b) / b' a=cube.fits b=continuum.fits --json
+    """  # fmt: skip
+    from tachyfits.cli import complain
+
+    with ExitStack() as files:
+        try:
+            inputs = {name: _value(common, text, files) for name, text in _inputs(common.files)}
+            result = evaluate(expression, dtype=_dtype(output.bitpix), **inputs)
+            if not output.output:
+                _show(common, expression, result, report=output.report)
+            else:
+                output.write(common, result, "math", expression=expression)
+        except TachyfitsError as error:
+            return complain(error)
+    return 0
+
+
+def _inputs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Read NAME=INPUT of each argument."""
+    found: list[tuple[str, str]] = []
+    for text in texts:
+        match = _INPUT.fullmatch(text)
+        if match is None:
+            raise click.BadParameter(
+                f"{text!r} is no NAME=INPUT: write a=cube.fits", param_hint="'NAME=INPUT'"
+            )
+        if match[1] in dict(found) or match[1] == "dtype":
+            raise click.BadParameter(
+                f"{text!r}: {match[1]} cannot be the name of one more input",
+                param_hint="'NAME=INPUT'",
+            )
+        found.append((match[1], match[2]))
+    return found
+
+
+def _value(common: Common, text: str, files: ExitStack) -> Any:
+    """Return the number or the image that an input is."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    match = None if Path(text).exists() else _FILE.fullmatch(text)
+    path, hdu, axis = (text, None, None) if match is None else match.group("path", "hdu", "axis")
+    file = files.enter_context(common.open(path))
+    image = common.image(file, hdu)
+    return image if axis is None else along(image, axis)
+
+
+def _dtype(bitpix: str | None) -> str | None:
+    """Return what to compute: float64 before values are made integers, so that they round once."""
+    if bitpix is None:
+        return None
+    return "float32" if bitpix == "-32" else "float64"
+
+
+def _show(common: Common, expression: str, result: Image, *, report: bool) -> None:
+    """Show the statistics of the result."""
+    with common.meter("math") as progress:
+        stats = result.stats(threads=common.threads, progress=progress)
+    values = {name: getattr(stats, name) for name in _SHOWN}
+    cost = result.last_report if report else None
+    if common.json:
+        more = {} if cost is None else {"report": report_fields(cost)}
+        answer = described(result, expression=expression, statistics=values)
+        click.echo(json_text(answer | more))
+        return
+    click.echo(heading(result))
+    width = max(map(len, _SHOWN))
+    for name, value in values.items():
+        click.echo(f"{name.ljust(width)}  {number_text(value)}")
+    if cost is not None:
+        say(report_text(cost))
