@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -288,6 +289,7 @@ def exit_status(verdicts: list[bars.Verdict], *, wrong: bool, strict: bool) -> i
 def main() -> int:
     """Run the command line."""
     options = arguments(sys.argv[1:])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # files that were written are deleted
     try:
         if options.command == "setup":
             return 0 if setup(also=options.also) else 2

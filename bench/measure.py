@@ -194,7 +194,7 @@ def run(
                 if sits_out(contestant, number - definition.warmup):
                     session.end(contestant)
                     continue
-                _ready(definition, result, source)
+                _ready(definition, result, source, idle=not small)
                 request = _request(contestant, source, all_threads, small)
                 _one(session, request, result, source, number < definition.warmup)
                 if result.ended():
@@ -212,10 +212,10 @@ def sits_out(contestant: Contestant, number: int) -> bool:
     return number >= contestant.rounds or (contestant.rounds == 1 and number < 0)
 
 
-def _ready(definition: Definition, result: Result, source: Source) -> None:
-    """Have the inputs in the page cache or out of it, and the disk idle."""
+def _ready(definition: Definition, result: Result, source: Source, *, idle: bool) -> None:
+    """Have the inputs in the page cache or out of it, and the disk idle, where times count."""
     result.runs += 1
-    if definition.writes or result.contestant.cache:
+    if idle and (definition.writes or result.contestant.cache):
         result.unsettled_rounds += not settle()
     for path in source.paths:
         if result.contestant.cache == "cold":

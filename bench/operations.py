@@ -94,8 +94,10 @@ def reorder(cube: Cube, order: str) -> tuple[tuple[int, ...], Blocks]:
 def integers(cube: Cube, pixels: np.ndarray) -> np.ndarray:
     """Give back the integers that the good ones of some pixels were made from."""
     flat = pixels.reshape(-1)
+    k: np.ndarray
     if cube.type[0] == "i":
-        return flat[flat != cube.recipe["blank"]].astype(np.int64)
+        k = flat[flat != cube.recipe["blank"]].astype(np.int64)
+        return k
     zero, scale = cube.recipe["zero"], cube.recipe["scale"]
     values = flat.astype("f8")
     values = values[~np.isnan(values)]

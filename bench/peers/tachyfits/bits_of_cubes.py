@@ -18,6 +18,7 @@ IMAGES: dict[str, Callable[[Any], Any]] = {
     "hanning_y": lambda cube: cube.smooth("hanning", axis="y", edge="pair", blanks="zero"),
     "hanning_z": lambda cube: cube.smooth("hanning", axis="z", edge="keep", blanks="propagate"),
     "gaussian_z": lambda cube: cube.smooth("gaussian", 5.5, axis="z", edge="zero", fill=True),
+    "reorder": lambda cube: cube.reorder("zxy"),
     "boxcar_x": lambda cube: cube.smooth("boxcar", 7, axis="x", edge="blank", every=3),
 }
 
