@@ -11,6 +11,8 @@ import numpy as np
 from opened import opened, right_tier
 from python_runner import Model, Request
 
+import tachyfits as tf
+
 #: How an image is computed, to be written.
 IMAGES: dict[str, Callable[[Any], Any]] = {
     "copy": lambda cube: cube,
@@ -19,6 +21,7 @@ IMAGES: dict[str, Callable[[Any], Any]] = {
     "hanning_z": lambda cube: cube.smooth("hanning", axis="z", edge="keep", blanks="propagate"),
     "gaussian_z": lambda cube: cube.smooth("gaussian", 5.5, axis="z", edge="zero", fill=True),
     "reorder": lambda cube: cube.reorder("zxy"),
+    "expression": lambda cube: tf.evaluate("where(a > 1, sqrt(abs(a)) / 3, sin(a) + a)", a=cube),
     "boxcar_x": lambda cube: cube.smooth("boxcar", 7, axis="x", edge="blank", every=3),
 }
 
