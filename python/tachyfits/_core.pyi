@@ -261,6 +261,27 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> None: ...
+    def order(
+        self,
+        statistics: Sequence[str | float],  # "median", "mad", percentiles
+        axes: Sequence[int],  # NumPy axes to reduce
+        section: _Section | None = None,
+        *,
+        regions: Sequence[Region] | None = None,  # only when both sky axes (the last two) are reduced
+        buffering: str = "auto",  # "single" "double"
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> list[NDArray[np.float64]]: ...  # each of the kept axes' shape; with regions a leading axis of len(regions)
+    def robust_rms(
+        self,
+        per_plane: bool,  # one for each plane of the last two axes, or one of all
+        section: _Section | None = None,
+        *,
+        repeat: int = 1,  # 0 only reads
+        buffering: str = "auto",  # "single" "double"
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> NDArray[np.float64]: ...
     def linear_axis(self, axis: int) -> LinearAxis: ...
 
 @final

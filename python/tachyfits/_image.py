@@ -19,15 +19,16 @@ from tachyfits._axes import Axis, axis_numbers
 from tachyfits._cube import Cube
 from tachyfits._errors import usage
 from tachyfits._operators import Operators
+from tachyfits._order import OrderStatistics
 from tachyfits._pixels import Progress
 from tachyfits._reductions import STANDARD_STATISTICS, reduction_method
-from tachyfits._regions import Region, Regions, as_list, to_core
+from tachyfits._regions import Region, Regions, as_list, kept_shape, to_core
 from tachyfits._reshape import Reshaping
 from tachyfits._results import table_html
 from tachyfits._section import Section, resolve
 
 
-class Image(Operators, Cube, Reshaping):
+class Image(Operators, Cube, OrderStatistics, Reshaping):
     """Pixels of one HDU: lazy until indexed, reduced or written.
 
     Axes are in NumPy order, indices 0-based; a section is a NumPy index expression (``np.s_``).
@@ -202,13 +203,7 @@ class Image(Operators, Cube, Reshaping):
             threads=self._threads(threads),
             progress=progress,
         )
-        shape = tuple(
-            length
-            for number, length in enumerate(where.full_shape)
-            if number not in axes and number not in where.dropped
-        )
-        if region is not None and not isinstance(region, Region):
-            shape = (len(regions or ()), *shape)
+        shape = kept_shape(where, axes, region)
         return {name: np.asarray(array).reshape(shape) for name, array in arrays.items()}
 
     sum = reduction_method("sum", "the sum")

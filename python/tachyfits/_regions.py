@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._errors import usage
+from tachyfits._section import Section
 
 
 class Region(ABC):
@@ -141,3 +142,21 @@ def as_list(region: Regions) -> list[Region] | None:
 def to_core(regions: Sequence[Region] | None) -> list[_core.Region] | None:
     """Return the engine's regions; None stays None."""
     return None if regions is None else [region.to_core() for region in regions]
+
+
+def kept_shape(section: Section, axes: Sequence[int], region: Regions) -> tuple[int, ...]:
+    """Return the shape of a reduction: of the axes kept, after one for a list of regions.
+
+    >>> import numpy as np
+    >>> from tachyfits._section import resolve
+    >>> kept_shape(resolve(np.s_[0, :, 1:3], (9, 8, 7)), (1,), None)
+    (2,)
+    """
+    shape = tuple(
+        length
+        for number, length in enumerate(section.full_shape)
+        if number not in axes and number not in section.dropped
+    )
+    if region is None or isinstance(region, Region):
+        return shape
+    return (len(region), *shape)

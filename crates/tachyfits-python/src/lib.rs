@@ -18,6 +18,7 @@ mod histogram;
 mod image;
 mod moment;
 mod options;
+mod order;
 mod progress;
 mod region;
 mod report;

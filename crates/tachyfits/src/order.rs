@@ -121,13 +121,14 @@ impl Image {
         if regions.is_none() {
             self.check_present(grid.last_pixel())?;
         }
+        let asked = outputs > 0 && !statistics.is_empty();
         if grid.reduced == 0 && regions.is_none() {
             let nothing = outputs as usize;
             results.iter_mut().for_each(|values| values.resize(nothing, f64::NAN));
-        } else if outputs > 0 && regions.is_none() && grid.reduced <= limits.gathered {
+        } else if asked && regions.is_none() && grid.reduced <= limits.gathered {
             let all = &mut results[..];
             tiles::push_outputs(self, &grid, tier()?, limits, statistics, &mut passes, all)?;
-        } else if outputs > 0 {
+        } else if asked {
             plan.stream(statistics, &mut passes, &mut results)?;
         }
         let mut axes: Vec<u64> = plan.kept().map(|range| range.count).collect();

@@ -19,7 +19,7 @@ from tachyfits._core import TachyfitsError, UsageError
 COMMANDS = {
     "info": "list the HDUs of files: shape, type, unit, size, warnings",
     "header": "print a header, or single keywords of it",
-    "stats": "count, sum, mean, rms, std, min and max with positions",
+    "stats": "count, sum, mean, rms, std, min, max; median, percentiles, robust rms; per plane",
     "histogram": "count the pixels in bins of equal width, or plot them",
     "spectrum": "reduce every channel of a cube to a number, or plot the spectrum",
     "image": "collapse channels into a picture: sum, mean, max, moments; FITS or PNG",

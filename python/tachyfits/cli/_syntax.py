@@ -172,6 +172,21 @@ def _take(numbers: list[float], counts: tuple[int, ...], text: str) -> list[floa
     return numbers
 
 
+def parse_percentiles(text: str) -> tuple[float, ...]:
+    """Parse numbers from 0 to 100 with commas between.
+
+    >>> parse_percentiles("1,50,99.5")
+    (1.0, 50.0, 99.5)
+    """
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"{text!r} is no list of numbers such as 1,50,99") from None
+    if not all(0 <= percent <= 100 for percent in found):
+        raise ValueError(f"{text!r}: percentiles are from 0 to 100")
+    return found
+
+
 _BUILDERS = {"circle": _circle, "box": _box, "ellipse": _ellipse, "polygon": _polygon}
 
 
@@ -198,3 +213,4 @@ SECTION = _Parsed("section", parse_section)
 CHANNELS = _Parsed("channels", parse_range)
 REGION = _Parsed("region", parse_region)
 PATH = _Parsed("path", parse_path)
+PERCENTILES = _Parsed("percentiles", parse_percentiles)

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_io::Tasks;
-use tachyfits_kernels::{Encoding, Tier, decode_f64};
+use tachyfits_kernels::{Encoding, Tier, decode_f64, transpose};
 
 use super::OrderLimits;
 use super::passes::Passes;
@@ -20,12 +20,10 @@ use crate::lines::{LINE_PIXELS, PixelBytes, Stretch};
 
 /// The most runs of a task.
 const TASK_RUNS: u64 = 1024;
-/// Pixels of the outputs that a thread gathers at a time, about: 4 MiB of f64.
+/// Pixels of the outputs that a thread gathers at a time, about: 2 MiB of f32.
 const GATHERED_PIXELS: u64 = 1 << 19;
-/// The most outputs that are gathered at a time: four cache lines of f32 in each row.
-const GATHERED_OUTPUTS: u64 = 64;
-/// Places between gathered outputs that are left free: at a distance of a power of two all would share a few cache sets.
-const PADDING: usize = 8;
+/// The most outputs that are gathered at a time: 16 cache lines of f32 in each row.
+const GATHERED_OUTPUTS: u64 = 256;
 
 /// Blocks of outputs, one after the other. Where the innermost loop is kept, a block is some of its outputs, and its
 /// runs are rows of these; where it is reduced, a block is one output, and its runs follow each other.
@@ -94,11 +92,6 @@ impl Blocks {
 
     fn pixels(&self, tile: &Tile) -> u64 {
         self.runs(tile) * tile.run
-    }
-
-    /// Outputs of a block.
-    fn width(&self, tile: &Tile) -> u64 {
-        if self.side_by_side { tile.run } else { 1 }
     }
 }
 
@@ -190,7 +183,8 @@ pub(crate) fn push_outputs(
         }
         let bytes = &mut bytes[..needed as usize];
         read(image, &blocks, &tile, passes, bytes)?;
-        let columns = Columns { blocks: &blocks, tile: &tile, bytes, image, tier };
+        let pixels = grid.reduced;
+        let columns = Columns { blocks: &blocks, tile: &tile, pixels, bytes, image, tier };
         columns.push(statistics, passes, results)?;
         first = tile.blocks.end;
     }
@@ -235,6 +229,8 @@ fn read(
 struct Columns<'a> {
     blocks: &'a Blocks,
     tile: &'a Tile,
+    /// Of each output.
+    pixels: u64,
     bytes: &'a [u8],
     image: &'a Image,
     tier: Tier,
@@ -243,8 +239,8 @@ struct Columns<'a> {
 /// What a thread gathers in.
 #[derive(Default)]
 struct Gathered {
-    row: Vec<f64>,
-    columns: Vec<f64>,
+    turned: Vec<u8>,
+    decoded: Vec<f64>,
     selection: Selection,
 }
 
@@ -255,11 +251,14 @@ impl Columns<'_> {
         passes: &mut Passes<'_>,
         results: &mut [Vec<f64>],
     ) -> Result<(), Error> {
-        let width = self.blocks.width(self.tile);
-        let pixels = self.blocks.rows * self.tile.run / width;
-        let together = (GATHERED_PIXELS / pixels).clamp(1, GATHERED_OUTPUTS).min(width);
-        let groups = width.div_ceil(together);
         let blocks = self.tile.blocks.end - self.tile.blocks.start;
+        // Blocks of one output lie side by side like the outputs of one.
+        let (blocks, width) = match self.blocks.side_by_side {
+            true => (blocks, self.tile.run),
+            false => (1, blocks),
+        };
+        let together = (GATHERED_PIXELS / self.pixels).clamp(1, GATHERED_OUTPUTS).min(width);
+        let groups = width.div_ceil(together);
         let encoding = self.image.encoding();
         passes.run(0, |options| {
             let report = self.image.run(
@@ -294,31 +293,23 @@ impl Columns<'_> {
         gathered: &mut Gathered,
     ) -> Vec<f64> {
         let size = encoding.pixel_bytes();
-        let pixels = (self.blocks.rows * self.tile.run) as usize;
-        let bytes = &self.bytes[block * pixels * size..(block + 1) * pixels * size];
-        let count = (outputs.end - outputs.start) as usize;
-        let Gathered { row, columns, selection } = gathered;
+        let pixels = self.pixels as usize;
+        let (first, count) = (outputs.start as usize, (outputs.end - outputs.start) as usize);
+        let Gathered { turned, decoded, selection } = gathered;
+        let together = if self.blocks.side_by_side {
+            let width = self.tile.run as usize;
+            let begin = (block * pixels * width + first) * size;
+            turned.resize(count * pixels * size, 0);
+            transpose(&self.bytes[begin..], pixels, count, size, width, turned, pixels);
+            &turned[..]
+        } else {
+            &self.bytes[first * pixels * size..(first + count) * pixels * size]
+        };
         let mut values = Vec::with_capacity(count * statistics.len());
-        if !self.blocks.side_by_side {
-            columns.resize(pixels, 0.0);
-            decode_f64(bytes, encoding, self.tier, columns);
-            selection.push(columns, statistics, self.tier, &mut values);
-            return values;
-        }
-        let rows = self.blocks.rows as usize;
-        let pitch = rows + PADDING;
-        let (first, width) = (outputs.start as usize, self.tile.run as usize);
-        row.resize(count, 0.0);
-        columns.resize(count * pitch, 0.0);
-        for (index, bytes) in bytes.chunks_exact(width * size).enumerate() {
-            let bytes = &bytes[first * size..(first + count) * size];
-            decode_f64(bytes, encoding, self.tier, row);
-            for (column, &value) in row.iter().enumerate() {
-                columns[column * pitch + index] = value;
-            }
-        }
-        for column in columns.chunks_exact_mut(pitch) {
-            selection.push(&mut column[..rows], statistics, self.tier, &mut values);
+        decoded.resize(pixels, 0.0);
+        for bytes in together.chunks_exact(pixels * size) {
+            decode_f64(bytes, encoding, self.tier, decoded);
+            selection.push(decoded, statistics, self.tier, &mut values);
         }
         values
     }

@@ -234,6 +234,21 @@ fn tiles_of_any_size_give_the_same_along_every_axis() {
 }
 
 #[test]
+fn nothing_is_asked_or_nothing_is_there() {
+    let picture = image(fits(-32, &[3, 2], &[], &[0; 24]));
+    for axes in [vec![0], vec![0, 1]] {
+        let (reduced, _) = picture.order(&[], &axes, &picture.whole(), None, &ONE).unwrap();
+        assert!(reduced.values.is_empty());
+    }
+    let empty = image(fits(-32, &[3, 0, 2], &[], &[]));
+    for (axes, outputs) in [(vec![0], 0), (vec![1], 6), (vec![0, 1, 2], 1)] {
+        let found = empty.order(&[OrderStatistic::Median], &axes, &empty.whole(), None, &ONE);
+        let Values::Floats(values) = &found.unwrap().0.values[0] else { panic!("floats") };
+        assert!(values.len() == outputs && values.iter().all(|x| x.is_nan()));
+    }
+}
+
+#[test]
 fn progress_rises_to_the_end_and_can_stop_the_work() {
     let data = vec![0; 8 << 16];
     let image = image(fits(-64, &[1 << 16], &[], &data));

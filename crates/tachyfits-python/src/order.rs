@@ -1,0 +1,141 @@
+//! Order statistics: medians, deviations, percentiles, and the robust rms.
+
+use pyo3::prelude::*;
+use tachyfits::{OrderStatistic, Reason, RunOptions, Values};
+
+use crate::buffer::shaped;
+use crate::errors::{OrRaise, exception, not_negative, refused};
+use crate::image::Image;
+use crate::options;
+use crate::region::{Region, engine_regions};
+use crate::section::{Ranges, fits_axes, place, shape};
+
+/// "median", "mad", or a percentile.
+#[derive(FromPyObject)]
+enum Asked {
+    Percentile(f64),
+    Name(String),
+}
+
+#[pymethods]
+impl Image {
+    /// Reduce axes by order statistics: exact, NaN and BLANK ignored, in bounded memory.
+    ///
+    /// Parameters
+    /// ----------
+    /// statistics
+    ///     "median", "mad" (median of the distances to the median, not scaled), or numbers: percentiles.
+    /// axes
+    ///     NumPy numbers of the axes to reduce, each once.
+    /// section
+    ///     One (start, count, step) per NumPy axis.
+    /// regions
+    ///     Regions of the sky plane; the last two axes must then be among those reduced.
+    /// buffering
+    ///     "auto", "single" or "double".
+    ///
+    /// Returns
+    /// -------
+    /// list
+    ///     For each statistic an array of the shape of the axes kept; with regions, an axis for them comes first.
+    ///     float64 in the unit of the pixels; NaN where no pixel is good.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from tachyfits import _core
+    /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
+    /// >>> image.order(["median", 90.0], [1, 2])
+    /// [array([ 9.5, 29.5, 49.5]), array([17.1, 37.1, 57.1])]
+    #[pyo3(signature = (
+        statistics, axes, section=None, *, regions=None, buffering="auto", threads=0, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn order<'py>(
+        &self,
+        py: Python<'py>,
+        statistics: Vec<Asked>,
+        axes: Vec<i64>,
+        section: Option<Ranges>,
+        regions: Option<Vec<Py<Region>>>,
+        buffering: &str,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let image = self.engine();
+        let statistics: PyResult<Vec<_>> =
+            statistics.into_iter().map(|asked| self.order_statistic(py, asked)).collect();
+        let statistics = statistics?;
+        let axes = fits_axes(image, &axes).or_raise(py)?;
+        let section = crate::section::section(image, section).or_raise(py)?;
+        let regions = engine_regions(regions);
+        let buffering = options::buffering(py, buffering)?;
+        let mut reduced = self.run(py, threads, progress, |run| {
+            let run = RunOptions { buffering, ..*run };
+            image.order(&statistics, &axes, &section, regions.as_deref(), &run)
+        })?;
+        reduced.axes.reverse();
+        let array = |values| match values {
+            Values::Integers(values) => shaped(py, values, &reduced.axes, place(image)),
+            Values::Floats(values) => shaped(py, values, &reduced.axes, place(image)),
+        };
+        reduced.values.into_iter().map(array).collect()
+    }
+
+    /// Return the robust rms, the width of the noise in the histogram: float64, of the shape of all axes but the last
+    /// two, or without axes.
+    ///
+    /// Parameters
+    /// ----------
+    /// per_plane
+    ///     One for each plane of the last two axes; otherwise one of all pixels.
+    /// section
+    ///     One (start, count, step) per NumPy axis.
+    /// repeat
+    ///     How often it is computed, for experiments; 0 only reads and gives NaN.
+    /// buffering
+    ///     "auto", "single" or "double".
+    #[pyo3(signature = (
+        per_plane, section=None, *, repeat=1, buffering="auto", threads=0, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn robust_rms<'py>(
+        &self,
+        py: Python<'py>,
+        per_plane: bool,
+        section: Option<Ranges>,
+        repeat: i64,
+        buffering: &str,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let image = self.engine();
+        let section = crate::section::section(image, section).or_raise(py)?;
+        let repeat = not_negative(py, "repeat", repeat)?;
+        let buffering = options::buffering(py, buffering)?;
+        let values = self.run(py, threads, progress, |run| {
+            let run = RunOptions { buffering, ..*run };
+            image.robust_rms(per_plane, &section, repeat, &run)
+        })?;
+        let shape = shape(&section);
+        let kept = if per_plane { &shape[..shape.len().saturating_sub(2)] } else { &[] };
+        shaped(py, values, kept, place(image))
+    }
+}
+
+impl Image {
+    fn order_statistic(&self, py: Python<'_>, asked: Asked) -> PyResult<OrderStatistic> {
+        match asked {
+            Asked::Percentile(percent) => Ok(OrderStatistic::Percentile(percent)),
+            Asked::Name(name) => match name.as_str() {
+                "median" => Ok(OrderStatistic::Median),
+                "mad" => Ok(OrderStatistic::Mad),
+                _ => {
+                    let expected = "\"median\", \"mad\" or a percentile";
+                    let place = place(self.engine());
+                    let found = format!("{name:?}");
+                    Err(exception(py, &refused(Reason::Percentile, place, expected, found)))
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,209 @@
+"""Order statistics of an image: median, median absolute deviation, percentiles, robust rms.
+
+It translates; the selection is in the compiled module, exact and in bounded memory for an image of
+any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tachyfits._axes import Axis, axis_numbers
+from tachyfits._errors import usage
+from tachyfits._pixels import Pixels, Progress
+from tachyfits._regions import Regions, as_list, kept_shape, to_core
+from tachyfits._section import resolve
+
+
+class OrderStatistics(Pixels):
+    """Order statistics of the pixels of one HDU."""
+
+    def median(
+        self,
+        axis: Axis | None = None,
+        *,
+        section: Any = None,
+        region: Regions = None,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return the exact median of the good pixels; of an even number the mean of the middle two.
+
+        Parameters
+        ----------
+        axis
+            Axes to reduce, as NumPy numbers or FITS letters ("z": a median image, "xy": a spectrum
+            of medians); None: all.
+        section
+            A NumPy index expression; None: everything.
+        region
+            A region, or a list of them (the result then has a first axis for them). Both sky axes
+            (the last two) must be among those reduced.
+        buffering
+            "single": each thread reads what it computes on. "double": others read ahead. "auto":
+            ahead where the bytes are not in memory. The result does not depend on it.
+
+        Returns
+        -------
+        numpy.ndarray or NumPy scalar
+            float64 of the shape of the axes kept, in the unit of the pixels; NaN where no pixel is
+            good. NaN and BLANK pixels are left out; -0.0 counts as 0.0.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> float(cube.median()), cube.median(axis="xy"), cube.median(axis="z").shape
+        (29.5, array([ 9.5, 29.5, 49.5]), (4, 5))
+        """
+        return self._order(["median"], axis, section, region, buffering, threads, progress)[0][()]
+
+    def mad(
+        self,
+        axis: Axis | None = None,
+        *,
+        section: Any = None,
+        region: Regions = None,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return the median absolute deviation: the median of the distances to the median, exact.
+
+        It is not scaled: times 1.4826 it estimates the standard deviation of normal noise.
+        Parameters and result are as of `median`; NaN where the median is infinite.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("cube.fits")[0].mad(axis="xy")
+        array([5., 5., 5.])
+        """
+        return self._order(["mad"], axis, section, region, buffering, threads, progress)[0][()]
+
+    def percentile(
+        self,
+        q: ArrayLike,
+        axis: Axis | None = None,
+        *,
+        section: Any = None,
+        region: Regions = None,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return percentiles of the good pixels, exact, interpolated linearly as NumPy does.
+
+        Parameters
+        ----------
+        q
+            From 0 (the least value) to 100 (the greatest): a number, or an array of them, whose
+            axes come first in the result.
+
+        The others, and the result, are as of `median`. Several percentiles of everything cost one
+        pass for each eight of them, usually.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.percentile([0, 50, 99])
+        array([ 0.  , 29.5 , 58.41])
+        >>> cube.percentile(25, axis="z")[0]
+        array([10., 11., 12., 13., 14.])
+        """
+        asked = np.asarray(q, dtype=np.float64)
+        if not asked.size:
+            raise usage("no percentile is asked for", "give one or more, from 0 to 100")
+        percents = [float(percent) for percent in asked.flat]
+        found = self._order(percents, axis, section, region, buffering, threads, progress)
+        return np.stack(found).reshape((*asked.shape, *found[0].shape))[()]
+
+    def robust_rms(
+        self,
+        *,
+        per_plane: bool = False,
+        section: Any = None,
+        repeat: int = 1,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return the width of the noise in the histogram of the pixels, hardly changed by sources.
+
+        A histogram of about 30 pixels a cell is made anew, up to 20 times, until the peak about its
+        fullest cell is 10 to 50 cells wide at half its height; the result is the standard deviation
+        of the pixels within three half widths of it, and never more than that of all pixels. This
+        is what `ObitFArrayRMS` of Obit does.
+
+        Parameters
+        ----------
+        per_plane
+            One for each plane of the last two axes; otherwise one of all pixels.
+        section
+            A NumPy index expression; None: everything.
+        repeat
+            How often it is computed, to weigh computing against reading; 0 only reads, and gives
+            NaN. What it took is in `last_report`.
+        buffering
+            As in `median`. Planes of more than 64 MiB are not held in memory but gone over again
+            for each histogram.
+
+        Returns
+        -------
+        numpy.ndarray or NumPy scalar
+            float64 in the unit of the pixels, of the shape of the other axes. NaN where there are
+            fewer than five good pixels, an infinite one, or no peak.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.robust_rms(per_plane=True, repeat=2, buffering="double").shape
+        (3,)
+        >>> cube.last_report.buffering
+        'ahead'
+        """
+        where = resolve(section, self.shape)
+        if per_plane and self.ndim < 2:
+            raise usage("an image of one axis has no planes", "leave per_plane out")
+        values = self._core_image().robust_rms(
+            per_plane,
+            self._ranges(where),
+            repeat=repeat,
+            buffering=buffering,
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        axes = axis_numbers("xy" if per_plane else None, self.ndim)
+        return values.reshape(kept_shape(where, axes, None))[()]
+
+    def _order(
+        self,
+        statistics: Sequence[str | float],
+        axis: Axis | None,
+        section: Any,
+        region: Regions,
+        buffering: str,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> list[NDArray[np.float64]]:
+        """Find order statistics, and give the results the shape that people expect."""
+        where = resolve(section, self.shape)
+        axes = axis_numbers(axis, self.ndim)
+        arrays = self._core_image().order(
+            list(statistics),
+            list(axes),
+            self._ranges(where),
+            regions=to_core(as_list(region)),
+            buffering=buffering,
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        shape = kept_shape(where, axes, region)
+        return [array.reshape(shape) for array in arrays]

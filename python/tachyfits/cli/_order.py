@@ -1,0 +1,123 @@
+"""The order statistics of `tachyfits stats`: their options, and their rows."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import numpy as np
+
+from tachyfits import Image, Region, _core
+from tachyfits._errors import usage
+from tachyfits._pixels import Progress
+from tachyfits.cli._syntax import PERCENTILES
+from tachyfits.cli._written import buffering_option
+
+
+@dataclass(frozen=True)
+class OrderOptions:
+    """Which order statistics are asked for, and how they are computed."""
+
+    median: bool
+    mad: bool
+    percentile: tuple[str, tuple[float, ...]] | None
+    robust: bool
+    repeat: int
+    buffering: str
+
+    def __post_init__(self) -> None:
+        if self.repeat != 1 and not self.robust:
+            raise click.UsageError("--repeat is for --robust")
+        if self.buffering != "auto" and not self:
+            raise click.UsageError("--buffering is for --median, --mad, --percentile and --robust")
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.robust)
+
+    @property
+    def names(self) -> dict[str, str | float]:
+        """What is asked for, by the name of its column."""
+        found: dict[str, str | float] = {}
+        if self.median:
+            found["median"] = "median"
+        if self.mad:
+            found["mad"] = "mad"
+        percents = self.percentile[1] if self.percentile else ()
+        return found | {f"p{percent:g}": percent for percent in percents}
+
+
+def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of order statistics; the command gets them as ``order: OrderOptions``."""
+    options = [
+        click.option("--median", is_flag=True, help="The exact median, in bounded memory."),
+        click.option("--mad", is_flag=True,
+                     help="The median of the distances to the median, not scaled."),
+        click.option("--percentile", type=PERCENTILES, metavar="P,...",
+                     help="Exact percentiles from 0 to 100, interpolated linearly: 1,50,99."),
+        click.option("--robust", is_flag=True,
+                     help="The rms of the noise, from the width of its peak in the histogram."),
+        click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N",
+                     help="Compute --robust N times, to weigh computing against reading; 0 only "
+                          "reads."),
+        buffering_option,
+    ]  # fmt: skip
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **given: Any) -> Any:
+        values = {name: given.pop(name) for name in OrderOptions.__dataclass_fields__}
+        return command(*args, order=OrderOptions(**values), **given)
+
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def order_columns(
+    image: Image,
+    asked: OrderOptions,
+    index: tuple[slice, ...] | None,
+    regions: list[Region] | None,
+    per_plane: bool,
+    threads: int,
+    progress: Progress,
+) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, _core.Report]]:
+    """Compute what is asked for: arrays of shape (regions, planes) by column, and what it cost."""
+    if asked.robust and regions:
+        raise usage(
+            f"{image.file.name}: --robust takes no regions",
+            "leave --region, or use --section for a part of the planes",
+        )
+    shape = (len(regions or [None]), -1)
+    columns: dict[str, np.ndarray[Any, Any]] = {}
+    costs: dict[str, _core.Report] = {}
+    if asked.names:
+        arrays = image._order(
+            list(asked.names.values()),
+            "xy" if per_plane else None,
+            index,
+            regions,
+            asked.buffering,
+            threads,
+            progress,
+        )
+        columns |= {
+            name: np.reshape(array, shape) for name, array in zip(asked.names, arrays, strict=True)
+        }
+        if image.last_report is not None:
+            costs["order"] = image.last_report
+    if asked.robust:
+        values = image.robust_rms(
+            per_plane=per_plane,
+            section=index,
+            repeat=asked.repeat,
+            buffering=asked.buffering,
+            threads=threads,
+            progress=progress,
+        )
+        columns["robust_rms"] = np.reshape(values, shape)
+        if image.last_report is not None:
+            costs["robust"] = image.last_report
+    return columns, costs
