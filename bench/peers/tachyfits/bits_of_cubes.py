@@ -31,6 +31,10 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     "moments": lambda cube, threads, buffering: [
         plane.values for plane in cube.moments((0, 1, 2), threads=threads)
     ],
+    "median": lambda cube, **options: cube.median(**options),
+    "mad_z": lambda cube, **options: cube.mad(axis="z", **options),
+    "percentiles_xy": lambda cube, **options: cube.percentile([1, 50, 99], axis="xy", **options),
+    "robust_rms": lambda cube, **options: cube.robust_rms(per_plane=True, **options),
 }
 
 
