@@ -271,7 +271,7 @@ fn median(values: &mut [f64]) -> f64 {
     if values.is_empty() {
         return f64::NAN;
     }
-    let even = values.len() % 2 == 0;
+    let even = values.len().is_multiple_of(2);
     let (lower, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
     if !even {
         return upper;

@@ -1,4 +1,5 @@
 //! Reshaped images written to files: the same bytes however it is done, and the same as when they are read.
+#![allow(clippy::disallowed_methods, reason = "the test looks at files as they are")]
 
 use std::fs;
 
