@@ -13,8 +13,9 @@ use std::process::Command;
 
 use common::{Numbers, fits};
 use tachyfits::{
-    AxisRange, Buffering, Coordinates, FitsFile, Image, OpenOptions, OutputPixels, ReadAs, Reduced,
-    Region, RunOptions, Section, Statistic, StorageKind, Tier, Values,
+    AxisRange, Buffering, Coordinates, ExpressionInput, ExpressionPixels, FitsFile, Image,
+    InputValue, OpenOptions, OutputPixels, ReadAs, Reduced, Region, RunOptions, Section, Statistic,
+    StorageKind, Tier, Values, evaluate,
 };
 
 /// The variable by which this program tells itself that it is one of those started for a tier: the file to measure.
@@ -120,7 +121,22 @@ fn results(image: &Image, options: &RunOptions<'_>) -> String {
         image.read(section, ReadAs::Float32, OutputPixels::Float32(&mut pixels), options).unwrap();
         line(&format!("pixels {name}"), pixels.into_iter().map(|x| bits(x.into())).collect());
     }
+    line("expression", expression(image, options));
     lines
+}
+
+/// Every bit of an expression of each kind of operation, NaN and all: undefined pixels of any sign meet in it.
+fn expression(image: &Image, options: &RunOptions<'_>) -> Vec<u64> {
+    let text = "where(a > m, sqrt(a) - -a, 0 / (a - a)) + clip(a // 3, -m, m) % 7 * exp(-a / 1e4)";
+    let input = |name: &str, value| ExpressionInput { name: name.to_owned(), value };
+    let inputs =
+        [input("a", InputValue::Image(image.clone())), input("m", InputValue::Number(100.0))];
+    let file = evaluate(text, &inputs, ExpressionPixels::Automatic).unwrap();
+    let image = file.image(0).unwrap();
+    let whole = image.whole();
+    let mut pixels = vec![0.0; whole.pixels() as usize];
+    image.read(&whole, ReadAs::Float64, OutputPixels::Float64(&mut pixels), options).unwrap();
+    pixels.into_iter().map(f64::to_bits).collect()
 }
 
 /// Every second pixel or so, backwards where the axis is short.

@@ -86,7 +86,7 @@ impl Program {
         given: &[Given],
         tier: Tier,
     ) -> (Program, Vec<usize>) {
-        let (values, result) = Values::new(expression, given, tier);
+        let (values, result) = Values::of(expression, given, tier);
         let mut program = Compiler::new(&values, result).compile(&values);
         let mut needed = Vec::new();
         for step in &mut program.steps {
@@ -183,7 +183,7 @@ struct Values {
 }
 
 impl Values {
-    fn new(expression: &Expression, given: &[Given], tier: Tier) -> (Vec<Value>, Id) {
+    fn of(expression: &Expression, given: &[Given], tier: Tier) -> (Vec<Value>, Id) {
         let mut values = Values { values: Vec::new(), known: HashMap::new(), tier };
         let mut ids: Vec<Id> = Vec::with_capacity(expression.items.len());
         for item in &expression.items {
