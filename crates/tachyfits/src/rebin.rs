@@ -318,3 +318,42 @@ impl Node for Rebin {
         usual_shape(&self.axes, &self.halo(), self.expansion() / INPUT_BOXES)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::OpenOptions;
+    use crate::smooth::Smoothing;
+
+    /// An image of 64 x 64 x 4096 bytes.
+    fn cube() -> Image {
+        let cards = ["BITPIX", "8", "NAXIS", "3", "NAXIS1", "64", "NAXIS2", "64", "NAXIS3", "4096"];
+        let cards = cards.chunks(2).map(|card| format!("{:<8}= {:>20}", card[0], card[1]));
+        let first = [format!("{:<8}= {:>20}", "SIMPLE", "T")];
+        let all = first.into_iter().chain(cards).chain(["END".to_owned()]);
+        let mut bytes: Vec<u8> = all.flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+        bytes.resize(2880, b' ');
+        bytes.resize(2880 + tachyfits_format::padded(64 * 64 * 4096) as usize, 0);
+        FitsFile::from_bytes("cube", bytes, &OpenOptions::default()).unwrap().image(0).unwrap()
+    }
+
+    #[test]
+    fn what_is_made_of_blocks_is_made_in_smaller_boxes() {
+        let block = vec![1, 1, 2048];
+        let rebinning = Rebinning { block, statistic: BlockStatistic::Median, keep_partial: false };
+        let rebinned = cube().rebin(&rebinning).unwrap().image(0).unwrap();
+        let smoothing = Smoothing::new(0, vec![0.25, 0.5, 0.25]);
+        let files = [
+            rebinned.smooth(&smoothing).unwrap(),
+            rebinned.reorder(&[2, 0, 1]).unwrap(),
+            rebinned.smooth(&smoothing).unwrap().image(0).unwrap().reorder(&[1, 0, 2]).unwrap(),
+        ];
+        for image in files.map(|file| file.image(0).unwrap()).iter().chain([&rebinned]) {
+            let node = image.node().unwrap();
+            assert_eq!(node.expansion(), 2048);
+            let pixels: u64 = node.box_shape().iter().product();
+            // At most 4 Mi pixels of the input.
+            assert!(pixels <= 2048, "{:?}", node.box_shape());
+        }
+    }
+}

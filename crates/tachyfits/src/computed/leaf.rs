@@ -72,4 +72,8 @@ impl Node for Leaf {
     fn halo(&self) -> Vec<u64> {
         vec![0; self.axes.len()]
     }
+
+    fn expansion(&self) -> u64 {
+        1
+    }
 }

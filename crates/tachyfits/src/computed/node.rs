@@ -58,9 +58,7 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
 
     /// How many pixels of the inputs a pixel is made from, about, those of the halo apart: boxes have so many times fewer
     /// pixels.
-    fn expansion(&self) -> u64 {
-        1
-    }
+    fn expansion(&self) -> u64;
 
     /// The shape of the boxes in which all of it is best made.
     fn box_shape(&self) -> Vec<u64> {

@@ -226,6 +226,10 @@ impl Node for Evaluate {
         }
         halo
     }
+
+    fn expansion(&self) -> u64 {
+        self.inputs.iter().map(|input| input.node.expansion()).max().unwrap_or(1)
+    }
 }
 
 #[cfg(test)]

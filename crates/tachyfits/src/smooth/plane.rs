@@ -171,6 +171,10 @@ impl Node for SmoothPlanes {
     fn halo(&self) -> Vec<u64> {
         self.sums.halo()
     }
+
+    fn expansion(&self) -> u64 {
+        self.sums.expansion()
+    }
 }
 
 /// 1 where the input is defined, 0 where it is not.
@@ -211,5 +215,9 @@ impl Node for Good {
 
     fn halo(&self) -> Vec<u64> {
         self.0.halo()
+    }
+
+    fn expansion(&self) -> u64 {
+        self.0.expansion()
     }
 }
