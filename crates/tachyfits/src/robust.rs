@@ -104,7 +104,7 @@ impl Peak {
         let mode = peak.0;
         let mut high = inner().filter(|(_, count)| 2 * count > peak.1).map(|(cell, _)| cell);
         let left = high.next().unwrap_or(mode);
-        Peak { mode, left, right: high.last().unwrap_or(left).max(mode) }
+        Peak { mode, left, right: high.next_back().unwrap_or(left).max(mode) }
     }
 
     fn width(&self) -> usize {
