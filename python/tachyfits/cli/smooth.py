@@ -37,6 +37,12 @@ from tachyfits.cli._written import Output, output_options
     help="Any weights, odd in number, in place of a kernel; used as they are.",
 )
 @click.option(
+    "--sky",
+    metavar="WIDTH",
+    help="In place of an axis: a Gaussian on the sky of this full width at half maximum, as "
+    "12arcsec, or in pixels.",
+)
+@click.option(
     "--edge",
     type=click.Choice(["repeat", "pair", "zero", "blank", "keep"]),
     default="repeat",
