@@ -148,6 +148,8 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "encoding of f32 as they are" Flat Numbers |_, tier| isa::address::<encode::TurnSingles<'static>>(tier);
     "checksum" Integers Numbers |_, tier| isa::address::<checksum::AddWords<'static>>(tier);
     "3 rows of f32" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f32, 3>>(tier);
+    "3 rows of big-endian f32" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, [u8; 4], 3>>(tier);
+    "many rows of big-endian f32" Flat Numbers |_, tier| isa::address::<stencil::ManyRows<'static, [u8; 4]>>(tier);
     "3 rows of f64" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f64, 3>>(tier);
     "5 rows of f32" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f32, 5>>(tier);
     "5 rows of f64" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f64, 5>>(tier);

@@ -64,6 +64,29 @@ pub fn smooth_rows_f64(rows: &[&[f64]], stencil: &Stencil<'_>, tier: Tier, out: 
     smooth_rows(rows, stencil, tier, out);
 }
 
+/// Sums rows of big-endian f32, as they lie in a FITS file, to big-endian f32: [`smooth_rows_f32`] without a native copy of
+/// either.
+///
+/// ```
+/// use tachyfits_kernels::{Blanks, Stencil, Tier, smooth_rows_big_endian_f32};
+/// let mean = Stencil { weights: &[0.5, 0.0, 0.5], blanks: Blanks::Propagate, fill: true };
+/// let [one, two, four] = [1.0f32, 2.0, 4.0].map(|x| [x.to_be_bytes()]);
+/// let mut out = [[0; 4]];
+/// smooth_rows_big_endian_f32(&[&one, &two, &four], &mean, Tier::SCALAR, &mut out);
+/// assert_eq!(f32::from_be_bytes(out[0]), 2.5);
+/// ```
+///
+/// # Panics
+/// As [`smooth_rows_f32`].
+pub fn smooth_rows_big_endian_f32(
+    rows: &[&[[u8; 4]]],
+    stencil: &Stencil<'_>,
+    tier: Tier,
+    out: &mut [[u8; 4]],
+) {
+    smooth_rows(rows, stencil, tier, out);
+}
+
 fn smooth_rows<T: Number>(rows: &[&[T]], stencil: &Stencil<'_>, tier: Tier, out: &mut [T]) {
     assert_eq!(rows.len(), stencil.weights.len(), "a weight for each row");
     assert!(rows.len() % 2 == 1, "an odd number of rows, so that one is in the middle");
@@ -80,7 +103,7 @@ fn smooth_rows<T: Number>(rows: &[&[T]], stencil: &Stencil<'_>, tier: Tier, out:
     }
 }
 
-/// A type of pixels: native, NaN where undefined.
+/// A type of pixels, NaN where undefined: native, or f32 as its big-endian bytes, turned in a register.
 pub(crate) trait Number: Copy {
     fn to_f64(self) -> f64;
     fn from_f64(x: f64) -> Self;
@@ -105,6 +128,17 @@ impl Number for f64 {
     #[inline(always)]
     fn from_f64(x: f64) -> f64 {
         x
+    }
+}
+
+impl Number for [u8; 4] {
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        f32::from_be_bytes(self).into()
+    }
+    #[inline(always)]
+    fn from_f64(x: f64) -> [u8; 4] {
+        (x as f32).to_be_bytes()
     }
 }
 

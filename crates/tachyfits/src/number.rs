@@ -1,7 +1,9 @@
-//! The two types of native numbers that nodes compute with, so that each is written once for both.
+//! The types of numbers that nodes compute with, so that each is written once for all: native f32 and f64, and f32 as it
+//! lies in a file.
 
 use tachyfits_kernels::{
-    Encoding, PixelType, Stencil, Tier, encode_f32, encode_f64, smooth_rows_f32, smooth_rows_f64,
+    Encoding, PixelType, Stencil, Tier, encode_f32, encode_f64, smooth_rows_big_endian_f32,
+    smooth_rows_f32, smooth_rows_f64,
 };
 
 use crate::computed::{Feed, Node, Scratch, Window};
@@ -21,7 +23,7 @@ fn is_short(encoding: &Encoding) -> bool {
     encoding.pixel == PixelType::F32 || encoding.pixel_bytes() <= 2
 }
 
-/// f32 or f64.
+/// f32, f64, or the big-endian bytes of f32.
 pub(crate) trait Number: Copy + Send + Sync + 'static {
     const NAN: Self;
     /// The number, rounded.
@@ -29,16 +31,26 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     /// A buffer of this length with any content.
     fn take(scratch: &mut Scratch, length: usize) -> Vec<Self>;
     fn give_back(scratch: &mut Scratch, buffer: Vec<Self>);
-    /// The values of a box.
-    fn values(node: &dyn Node, window: &Window, feed: &mut Feed<'_>, out: &mut [Self]);
     /// Weighted sums of rows.
     fn smooth(rows: &[&[Self]], stencil: &Stencil<'_>, tier: Tier, out: &mut [Self]);
     /// Big-endian bytes of the values, in an encoding of floats.
     fn encode(values: &[Self], encoding: &Encoding, tier: Tier, out: &mut [u8]);
 }
 
+/// f32 or f64.
+pub(crate) trait Native: Number {
+    /// The values of a box.
+    fn values(node: &dyn Node, window: &Window, feed: &mut Feed<'_>, out: &mut [Self]);
+}
+
 macro_rules! number {
     ($type:ty, $take:ident $give_back:ident $values:ident $smooth:ident $encode:ident) => {
+        impl Native for $type {
+            fn values(node: &dyn Node, window: &Window, feed: &mut Feed<'_>, out: &mut [$type]) {
+                node.$values(window, feed, out);
+            }
+        }
+
         impl Number for $type {
             const NAN: $type = <$type>::NAN;
             fn from_f64(value: f64) -> $type {
@@ -49,9 +61,6 @@ macro_rules! number {
             }
             fn give_back(scratch: &mut Scratch, buffer: Vec<$type>) {
                 scratch.$give_back(buffer);
-            }
-            fn values(node: &dyn Node, window: &Window, feed: &mut Feed<'_>, out: &mut [$type]) {
-                node.$values(window, feed, out);
             }
             fn smooth(rows: &[&[$type]], stencil: &Stencil<'_>, tier: Tier, out: &mut [$type]) {
                 $smooth(rows, stencil, tier, out);
@@ -67,3 +76,23 @@ macro_rules! number {
 
 number!(f32, f32s give_back_f32s values_f32 smooth_rows_f32 encode_f32);
 number!(f64, f64s give_back_f64s values_f64 smooth_rows_f64 encode_f64);
+
+impl Number for [u8; 4] {
+    const NAN: [u8; 4] = f32::NAN.to_be_bytes();
+    fn from_f64(value: f64) -> [u8; 4] {
+        (value as f32).to_be_bytes()
+    }
+    fn take(scratch: &mut Scratch, length: usize) -> Vec<[u8; 4]> {
+        scratch.big_endian_f32s(length)
+    }
+    fn give_back(scratch: &mut Scratch, buffer: Vec<[u8; 4]>) {
+        scratch.give_back_big_endian_f32s(buffer);
+    }
+    fn smooth(rows: &[&[[u8; 4]]], stencil: &Stencil<'_>, tier: Tier, out: &mut [[u8; 4]]) {
+        smooth_rows_big_endian_f32(rows, stencil, tier, out);
+    }
+    fn encode(values: &[[u8; 4]], encoding: &Encoding, _tier: Tier, out: &mut [u8]) {
+        debug_assert_eq!(*encoding, Encoding::plain(PixelType::F32));
+        out.copy_from_slice(values.as_flattened());
+    }
+}

@@ -9,7 +9,7 @@ use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, usual_shape}
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
-use crate::number::{Number, float_encoding, is_exact_in_f32};
+use crate::number::{Native, float_encoding, is_exact_in_f32};
 
 /// What a block becomes. Undefined pixels are left out; a block without any other is undefined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -140,7 +140,7 @@ impl Rebin {
         needed
     }
 
-    fn rebin<T: Number + Into<f64>>(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    fn rebin<T: Native + Into<f64>>(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
         let needed = self.needed(window);
         let mut values = T::take(feed.scratch, needed.pixels() as usize);
         T::values(&*self.input, &needed, feed, &mut values);

@@ -11,7 +11,7 @@ use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
-use crate::number::{Number, float_encoding, is_exact_in_f32};
+use crate::number::{Native, Number, float_encoding, is_exact_in_f32};
 
 pub use plane::PlaneSmoothing;
 
@@ -259,33 +259,65 @@ impl Smooth {
         self.smoothing.edge == Edge::Keep && (index < half || index + half >= self.length())
     }
 
-    fn smooth<T: Number>(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    /// Smooths big-endian f32 where they lie, if the input is stored so and no line or row of the box is in two pieces.
+    fn smooth_stored(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> bool {
+        let singles = Encoding::plain(PixelType::F32);
+        if self.input.encoding() != singles || self.encoding != singles {
+            return false;
+        }
+        let needed = self.needed(window);
+        let (inner, length, _) = needed.around(self.smoothing.axis);
+        let row = if inner == 1 { length } else { inner };
+        let piece = needed.runs(self.input.axes()).next().map_or(0, |(_, count)| count as usize);
+        if piece == 0 || !piece.is_multiple_of(row) {
+            return false;
+        }
+        let Some(pieces) = self.input.stored(&needed, feed) else { return false };
+        let pieces = pieces.into_iter().map(|bytes| bytes.as_chunks().0).collect();
+        self.smooth::<[u8; 4]>(&Pieces { pieces, length: piece }, &needed, window, feed, out);
+        true
+    }
+
+    /// Smooths native numbers.
+    fn smooth_native<T: Native>(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
         let needed = self.needed(window);
         let mut values = T::take(feed.scratch, needed.pixels() as usize);
         T::values(&*self.input, &needed, feed, &mut values);
+        let pieces = Pieces { length: values.len(), pieces: vec![&values[..]] };
+        self.smooth(&pieces, &needed, window, feed, out);
+        T::give_back(feed.scratch, values);
+    }
+
+    fn smooth<T: Number>(
+        &self,
+        values: &Pieces<'_, T>,
+        needed: &Window,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) {
         let axis = self.smoothing.axis;
         let begin = needed.first[axis];
         let (inner, length, outer) = needed.around(axis);
         let results = window.count[axis] as usize;
         let first = window.first[axis];
-        let lines = Lines { begin, inner, length };
         for part in 0..outer {
-            let values = &values[part * inner * length..(part + 1) * inner * length];
             let bytes = inner * results * self.encoding.pixel_bytes();
             let out = &mut out[part * bytes..(part + 1) * bytes];
-            match inner {
-                1 => self.along_line(values, begin, first..first + results as u64, feed, out),
-                _ => self.across_rows(values, &lines, first, feed, out),
+            if inner == 1 {
+                let line = values.part(part * length, length);
+                self.along_line(line, begin, first..first + results as u64, feed, out);
+            } else {
+                let lines = Lines { values, part: part * inner * length, begin, inner, length };
+                self.across_rows(&lines, first, feed, out);
             }
         }
-        T::give_back(feed.scratch, values);
     }
 
     /// Results of which each is a row of pixels side by side.
     fn across_rows<T: Number>(
         &self,
-        values: &[T],
-        lines: &Lines,
+        lines: &Lines<'_, T>,
         first: u64,
         feed: &mut Feed<'_>,
         out: &mut [u8],
@@ -298,11 +330,11 @@ impl Smooth {
         let rows = out.chunks_exact_mut(inner * self.encoding.pixel_bytes());
         for (index, out) in (first..).map(|index| index * self.smoothing.every).zip(rows) {
             if self.keeps(index) {
-                T::encode(lines.row(values, index), &self.encoding, feed.tier, out);
+                T::encode(lines.row(index), &self.encoding, feed.tier, out);
                 continue;
             }
             let row = |offset| match self.neighbour(index as i64 + offset) {
-                Neighbour::Pixel(index) => lines.row(values, index),
+                Neighbour::Pixel(index) => lines.row(index),
                 Neighbour::Beyond => &beyond,
                 Neighbour::Blank => &blank,
             };
@@ -366,18 +398,35 @@ impl Smooth {
     }
 }
 
-/// How the rows of a part of the input lie: `length` rows of `inner` pixels, the first being row `begin` of the image.
-struct Lines {
+/// Numbers one after the other, in pieces of the same length.
+struct Pieces<'a, T> {
+    pieces: Vec<&'a [T]>,
+    length: usize,
+}
+
+impl<'a, T> Pieces<'a, T> {
+    /// Numbers that lie within one piece.
+    fn part(&self, first: usize, count: usize) -> &'a [T] {
+        let (piece, at) = (first / self.length, first % self.length);
+        &self.pieces[piece][at..at + count]
+    }
+}
+
+/// The rows of a part of the input: `length` rows of `inner` pixels, the first being row `begin` of the image.
+struct Lines<'a, T> {
+    values: &'a Pieces<'a, T>,
+    /// Where the part begins.
+    part: usize,
     begin: u64,
     inner: usize,
     length: usize,
 }
 
-impl Lines {
-    fn row<'a, T>(&self, values: &'a [T], index: u64) -> &'a [T] {
+impl<'a, T> Lines<'a, T> {
+    fn row(&self, index: u64) -> &'a [T] {
         let row = (index - self.begin) as usize;
         debug_assert!(row < self.length, "the box of the input has every row that is needed");
-        &values[row * self.inner..(row + 1) * self.inner]
+        self.values.part(self.part + row * self.inner, self.inner)
     }
 }
 
@@ -399,9 +448,12 @@ impl Node for Smooth {
     }
 
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+        if self.smooth_stored(window, feed, out) {
+            return;
+        }
         match self.narrow {
-            true => self.smooth::<f32>(window, feed, out),
-            false => self.smooth::<f64>(window, feed, out),
+            true => self.smooth_native::<f32>(window, feed, out),
+            false => self.smooth_native::<f64>(window, feed, out),
         }
     }
 

@@ -3,7 +3,9 @@
 use crate::content::{all_bits, tiers};
 use crate::values::{single_bits, values};
 use proptest::prelude::*;
-use tachyfits_kernels::{Blanks, Stencil, naive, smooth_rows_f32, smooth_rows_f64};
+use tachyfits_kernels::{
+    Blanks, Stencil, naive, smooth_rows_big_endian_f32, smooth_rows_f32, smooth_rows_f64,
+};
 
 const POLICIES: [Blanks; 3] = [Blanks::Renormalise, Blanks::Propagate, Blanks::Zero];
 
@@ -66,6 +68,13 @@ proptest! {
                 let slices: Vec<&[f32]> = singles.iter().map(Vec::as_slice).collect();
                 let mut out = vec![1.0; rows[0].len()];
                 smooth_rows_f32(&slices, &stencil, tier, &mut out);
+                prop_assert_eq!(single_bits(&out), single_bits(&rounded), "{:?} {:?}", stencil, tier);
+                let stored: Vec<Vec<[u8; 4]>> =
+                    singles.iter().map(|row| row.iter().map(|x| x.to_be_bytes()).collect()).collect();
+                let slices: Vec<&[[u8; 4]]> = stored.iter().map(Vec::as_slice).collect();
+                let mut out = vec![[1; 4]; rows[0].len()];
+                smooth_rows_big_endian_f32(&slices, &stencil, tier, &mut out);
+                let out: Vec<f32> = out.into_iter().map(f32::from_be_bytes).collect();
                 prop_assert_eq!(single_bits(&out), single_bits(&rounded), "{:?} {:?}", stencil, tier);
             }
         }

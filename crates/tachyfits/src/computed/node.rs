@@ -127,6 +127,7 @@ pub(crate) struct Scratch {
     bytes: Vec<Vec<u8>>,
     f32s: Vec<Vec<f32>>,
     f64s: Vec<Vec<f64>>,
+    big_endian_f32s: Vec<Vec<[u8; 4]>>,
 }
 
 macro_rules! buffers {
@@ -152,4 +153,5 @@ buffers! {
     bytes give_back_bytes bytes u8;
     f32s give_back_f32s f32s f32;
     f64s give_back_f64s f64s f64;
+    big_endian_f32s give_back_big_endian_f32s big_endian_f32s [u8; 4];
 }

@@ -12,12 +12,19 @@ use super::window::Window;
 const BOX_PIXELS: u64 = 1 << 17;
 /// Pixels of a run that is worth a read and a write of its own: 16 KiB of f32.
 const RUN_PIXELS: u64 = 1 << 12;
+/// The same where a box has many runs that are far apart in the file: the page cache takes pages one by one there, and
+/// what is spent on each run counts (128 KiB of f32; writing in runs of 16 KiB took twice as long).
+const FAR_RUN_PIXELS: u64 = 1 << 15;
+/// The most pixels that halos may make of a box.
+const MOST_PIXELS: u64 = 1 << 20;
 /// Bytes of a box of an image with its axes in another order: runs of 4096 x 4096 pixels of f32 can then both be 8 KiB.
 const REORDERED_BYTES: u64 = 16 << 20;
 /// How many such boxes an image has at least.
 const REORDERED_BOXES: u64 = 16;
 /// How many pixels a box has along an axis for one that lies beyond its end.
-const HALO_SHARE: u64 = 8;
+const HALO_SHARE: u64 = 4;
+/// How many pixels a box has at least along an axis with a halo.
+const HALO_LENGTH: u64 = 32;
 
 /// The boxes of an image, x fastest.
 #[derive(Clone, Debug)]
@@ -67,10 +74,25 @@ pub(crate) fn usual_shape(axes: &[u64], halo: &[u64], expansion: u64) -> Vec<u64
             }
         }
     };
-    fill(&mut shape, RUN_PIXELS.min(pixels));
+    let wanted: Vec<u64> = halo
+        .iter()
+        .zip(axes)
+        .map(|(&halo, &length)| match halo {
+            0 => 1,
+            halo => (2 * HALO_SHARE * halo).max(HALO_LENGTH).min(length.max(1)),
+        })
+        .collect();
+    // Axes with a halo whose pixels are further apart than a usual run.
+    let before = |axis: usize| axes[..axis].iter().product::<u64>();
+    let far = (0..axes.len()).filter(|&axis| halo[axis] > 0 && before(axis) > RUN_PIXELS);
+    let planes: u64 = far.map(|axis| wanted[axis]).product();
+    let run = match planes {
+        1 => RUN_PIXELS.min(pixels),
+        planes => (MOST_PIXELS / expansion.max(1) / planes).clamp(RUN_PIXELS / 4, FAR_RUN_PIXELS),
+    };
+    fill(&mut shape, run);
     for axis in 0..axes.len() {
-        let wanted = if halo[axis] == 0 { 1 } else { (2 * HALO_SHARE * halo[axis]).max(32) };
-        shape[axis] = wanted.clamp(shape[axis], axes[axis].max(1));
+        shape[axis] = wanted[axis].clamp(shape[axis], axes[axis].max(1));
     }
     fill(&mut shape, pixels);
     shape
@@ -165,9 +187,11 @@ mod tests {
     fn boxes_are_what_the_shapes_of_cubes_ask_for() {
         let planes = |axes, halo| usual_shape(axes, halo, 1);
         assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 0]), [1024, 128, 1]);
-        assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 1]), [1024, 4, 32]);
+        assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 1]), [1024, 32, 32]);
         assert_eq!(planes(&[4096, 4096, 64], &[0, 1, 0]), [4096, 32, 1]);
-        assert_eq!(planes(&[128, 128, 65536], &[0, 0, 1]), [128, 32, 32]);
+        assert_eq!(planes(&[128, 128, 65536], &[0, 0, 1]), [128, 128, 32]);
+        assert_eq!(planes(&[4096, 4096, 64], &[0, 0, 1]), [4096, 8, 32]);
+        assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 50]), [1024, 2, 400]);
         assert_eq!(planes(&[100_000_000], &[1]), [131_072]);
         assert_eq!(usual_shape(&[512, 512, 512], &[0, 0, 0], 8), [512, 32, 1]);
         assert_eq!(usual_shape(&[512, 512, 512], &[0, 0, 0], 1 << 40), [1, 1, 1]);
