@@ -16,7 +16,7 @@ const RUN_PIXELS: u64 = 1 << 12;
 /// what is spent on each run counts (128 KiB of f32; writing in runs of 16 KiB took twice as long).
 const FAR_RUN_PIXELS: u64 = 1 << 15;
 /// The most pixels that halos may make of a box.
-const MOST_PIXELS: u64 = 1 << 20;
+const MOST_PIXELS: u64 = 1 << 21;
 /// Bytes of a box of an image with its axes in another order: runs of 4096 x 4096 pixels of f32 can then both be 8 KiB.
 const REORDERED_BYTES: u64 = 16 << 20;
 /// How many such boxes an image has at least.
@@ -24,7 +24,7 @@ const REORDERED_BOXES: u64 = 16;
 /// How many pixels a box has along an axis for one that lies beyond its end.
 const HALO_SHARE: u64 = 4;
 /// How many pixels a box has at least along an axis with a halo.
-const HALO_LENGTH: u64 = 32;
+const HALO_LENGTH: u64 = 64;
 
 /// The boxes of an image, x fastest.
 #[derive(Clone, Debug)]
@@ -187,11 +187,11 @@ mod tests {
     fn boxes_are_what_the_shapes_of_cubes_ask_for() {
         let planes = |axes, halo| usual_shape(axes, halo, 1);
         assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 0]), [1024, 128, 1]);
-        assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 1]), [1024, 32, 32]);
-        assert_eq!(planes(&[4096, 4096, 64], &[0, 1, 0]), [4096, 32, 1]);
-        assert_eq!(planes(&[128, 128, 65536], &[0, 0, 1]), [128, 128, 32]);
-        assert_eq!(planes(&[4096, 4096, 64], &[0, 0, 1]), [4096, 8, 32]);
-        assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 50]), [1024, 2, 400]);
+        assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 1]), [1024, 32, 64]);
+        assert_eq!(planes(&[4096, 4096, 64], &[0, 1, 0]), [4096, 64, 1]);
+        assert_eq!(planes(&[128, 128, 65536], &[0, 0, 1]), [128, 128, 64]);
+        assert_eq!(planes(&[4096, 4096, 64], &[0, 0, 1]), [4096, 8, 64]);
+        assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 50]), [1024, 5, 400]);
         assert_eq!(planes(&[100_000_000], &[1]), [131_072]);
         assert_eq!(usual_shape(&[512, 512, 512], &[0, 0, 0], 8), [512, 32, 1]);
         assert_eq!(usual_shape(&[512, 512, 512], &[0, 0, 0], 1 << 40), [1, 1, 1]);
@@ -220,9 +220,9 @@ mod tests {
             prop_assert_eq!(pixels, axes.iter().product::<u64>());
             for index in 0..tiles.len() {
                 let window = tiles.window(index);
-                for axis in 0..axes.len() {
+                for (axis, &length) in axes.iter().enumerate() {
                     prop_assert!(window.count[axis] > 0);
-                    prop_assert!(window.first[axis] + window.count[axis] <= axes[axis]);
+                    prop_assert!(window.first[axis] + window.count[axis] <= length);
                 }
             }
         }

@@ -31,15 +31,10 @@ impl Window {
     /// The runs of pixels that lie side by side in an image with these axes: linear index of the first and number of
     /// pixels, all of the same number, in the order of the box's own pixels.
     pub(crate) fn runs(&self, axes: &[u64]) -> Runs<'_> {
-        let mut joined = 0;
-        let mut length = 1;
-        for axis in 0..axes.len() {
-            length *= self.count[axis];
-            joined = axis + 1;
-            if self.count[axis] != axes[axis] {
-                break;
-            }
-        }
+        // The axes that a run spans: all but the last of them wholly.
+        let whole = self.count.iter().zip(axes).take_while(|(count, length)| count == length);
+        let joined = (whole.count() + 1).min(axes.len());
+        let length = self.count[..joined].iter().product();
         let mut strides = vec![1; axes.len()];
         for axis in 1..axes.len() {
             strides[axis] = strides[axis - 1] * axes[axis - 1];
