@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._errors import usage
+from tachyfits._expressions import evaluate
 from tachyfits._header import Header
 from tachyfits._regions import Regions, as_list
 from tachyfits._results import Plane
@@ -32,11 +33,15 @@ from tachyfits._spectral_units import Channels
 from tachyfits._units import product_text
 
 if TYPE_CHECKING:
-    from tachyfits._pixels import Pixels, Progress
+    from tachyfits._image import Image
+    from tachyfits._pixels import Progress
 
 #: What `Image.image` makes beside the statistics: the channel of an extreme, as a number from 0
 #: and as its coordinate.
 PEAKS = ("max_channel", "max_coordinate", "min_channel", "min_coordinate")
+
+#: Statistics of `Image.image` beside those of `tachyfits.statistics`: they need all pixels at once.
+ORDER_STATISTICS = ("median",)
 
 #: The FITS Standard's name for a number of channels (table 5).
 CHANNEL_UNIT = "chan"
@@ -52,14 +57,27 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Selection:
+    """Which pixels count: the arguments of those names of `Image.moments`."""
+
+    channels: slice | None = None
+    section: Any = None
+    region: Regions = None
+    threshold: float | None = None
+    mask: Any = None
+
+
+@dataclass(frozen=True)
 class Collapse:
     """A cube, its spectral and sky axes, and the pixels that are collapsed.
 
-    ``where`` is the section whose sky the planes have; ``within`` that part of it which is read,
-    and ``inside`` the pixels of that which count (None: all).
+    ``pixels`` are what is read: the cube, or what a threshold and a mask leave of it. ``where`` is
+    the section whose sky the planes have; ``within`` that part of it which is read, and ``inside``
+    the pixels of that which count (None: all).
     """
 
-    image: Pixels
+    image: Image
+    pixels: Image
     axis: int
     sky: tuple[int, int]
     where: Section
@@ -68,20 +86,19 @@ class Collapse:
     keep_axis: bool
 
     @staticmethod
-    def of(
-        image: Pixels, channels: slice | None, section: Any, region: Regions, keep_axis: bool
-    ) -> Collapse:
+    def of(image: Image, selection: Selection, keep_axis: bool) -> Collapse:
         """Choose the axes and the pixels; UsageError where they make no plane."""
         axis = spectral_axis_of(image)
         sky = sky_axes(ctypes_of(image), axis)
         if len(sky) != 2:
             problem = f"an image of {image.ndim} axes has one beside the spectral one"
             raise usage(problem, "use a cube")
-        where = cube_section(image, section, channels, axis)
+        where = cube_section(image, selection.section, selection.channels, axis)
         check_single(image, where, (axis, *sky))
         pair = (sky[0], sky[1])
-        within, inside = _inside(image, where, pair, as_list(region))
-        return Collapse(image, axis, pair, where, within, inside, keep_axis)
+        within, inside = _inside(image, where, pair, as_list(selection.region))
+        pixels = _selected(image, selection.threshold, selection.mask)
+        return Collapse(image, pixels, axis, pair, where, within, inside, keep_axis)
 
     @property
     def ranges(self) -> list[tuple[int, int, int]]:
@@ -99,7 +116,12 @@ class Collapse:
         self, statistic: str, threads: int | None, progress: Progress | None
     ) -> NDArray[Any]:
         """Return a statistic of every line of sight, of the engine's own type."""
-        arrays = self.image._core_image().reduce(
+        if statistic in ORDER_STATISTICS:
+            median: NDArray[Any] = self.pixels.median(
+                self.axis, section=self.within, threads=threads, progress=progress
+            )
+            return median
+        arrays = self.pixels._core_image().reduce(
             [statistic],
             [self.axis],
             self.ranges,
@@ -147,13 +169,39 @@ class Collapse:
         return Header([*header.cards, *(("HISTORY", note, "") for note in notes)])
 
 
+def _selected(image: Image, threshold: float | None, mask: Any) -> Image:
+    """Return an image whose pixels below the threshold, and where the mask has none, are NaN.
+
+    It is computed as it is read. Undefined pixels of a mask leave theirs out.
+    """
+    if threshold is None and mask is None:
+        return image
+    conditions = []
+    inputs: dict[str, Any] = {"a": image}
+    if mask is not None:
+        conditions.append("not isnan(m) and m != 0")
+        inputs["m"] = mask
+    if threshold is not None:
+        conditions.append("a >= t")
+        inputs["t"] = float(threshold)
+    # The type of the pixels, or one that holds their values as they are.
+    dtype = "float32" if image.dtype == np.float32 else "float64"
+    selected = evaluate(f"where({' and '.join(conditions)}, a, nan)", dtype=dtype, **inputs)
+    if selected.shape != image.shape:
+        raise usage(
+            f"a mask that makes {selected.shape} of an image of shape {image.shape}",
+            "give one that goes with the image as NumPy's arrays do: of its shape, or of a plane",
+        )
+    return selected
+
+
 def _index_within(outer: tuple[int, int, int], inner: tuple[int, int, int]) -> int:
     """Return which pixel of a range another one, with the same step, begins at."""
     return (inner[0] - outer[0]) // outer[2]
 
 
 def _inside(
-    image: Pixels, where: Section, sky: tuple[int, int], regions: Any
+    image: Image, where: Section, sky: tuple[int, int], regions: Any
 ) -> tuple[Section, NDArray[np.bool_] | None]:
     """Return the part of a section that regions reach into, and which pixels of it they hold.
 
@@ -223,7 +271,7 @@ def moments(
         if order not in (0, 1, 2):
             raise usage(f"there is no moment {order!r}", "use 0, 1 or 2")
     channels = cube.channels(line)
-    arrays = cube.image._core_image().moments(
+    arrays = cube.pixels._core_image().moments(
         list(orders),
         cube.axis,
         np.ascontiguousarray(channels.values),

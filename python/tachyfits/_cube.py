@@ -6,14 +6,17 @@ It translates nothing itself: `_spectral` knows which axis is spectral, `_collap
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from tachyfits import _collapse, _spectral
-from tachyfits._collapse import Collapse, Line
+from tachyfits._collapse import Collapse, Line, Selection
 from tachyfits._operations import Operations
 from tachyfits._pixels import Progress
 from tachyfits._regions import Region, Regions, as_list
 from tachyfits._results import Plane, Spectrum
+
+if TYPE_CHECKING:
+    from tachyfits._image import Image
 
 
 class Cube(Operations):
@@ -85,6 +88,8 @@ class Cube(Operations):
         channels: slice | None = None,
         section: Any = None,
         region: Regions = None,
+        threshold: float | None = None,
+        mask: Any = None,
         keep_axis: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -94,9 +99,9 @@ class Cube(Operations):
         Parameters
         ----------
         statistic
-            A name of `tachyfits.statistics`; or "max_channel", the number (from 0) of the channel
-            with the greatest value, "max_coordinate", its coordinate, and the same of "min". The
-            first such channel counts; NaN where no pixel is good.
+            A name of `tachyfits.statistics`; "median"; or "max_channel", the number (from 0) of the
+            channel with the greatest value, "max_coordinate", its coordinate, and the same of
+            "min". The first such channel counts; NaN where no pixel is good.
         unit, rest, convention
             Of a coordinate, as in `moments`.
         channels
@@ -106,6 +111,11 @@ class Cube(Operations):
         region
             A region of the sky, or several: the plane is NaN outside of all, and no more than the
             box around them is read. Coordinates are the image's own, whatever the section.
+        threshold
+            Pixels below it are left out; in the unit of the pixels.
+        mask
+            An image, a path or an array, of the cube's shape or one that goes with it as NumPy's
+            arrays do (a plane): pixels where it is 0 or undefined are left out.
         keep_axis
             Keep the spectral axis in the header, and in the file that is written, with length 1.
 
@@ -118,7 +128,8 @@ class Cube(Operations):
         >>> cube.image("max_coordinate", unit="km/s", region=tf.Box(1, 0, 2, 0)).values[0]
         array([ 2.,  2.,  2., nan, nan])
         """
-        cube = Collapse.of(self, channels, section, region, keep_axis)
+        selection = Selection(channels, section, region, threshold, mask)
+        cube = Collapse.of(cast("Image", self), selection, keep_axis)
         line = Line(unit, rest, convention)
         return _collapse.collapse(cube, statistic, line, threads, progress)
 
@@ -155,6 +166,8 @@ class Cube(Operations):
         channels: slice | None = None,
         section: Any = None,
         region: Regions = None,
+        threshold: float | None = None,
+        mask: Any = None,
         keep_axis: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -168,7 +181,8 @@ class Cube(Operations):
         >>> velocity.values[0, :2], velocity.unit
         (array([1.83333333, 1.82539683]), 'km s-1')
         """
-        cube = Collapse.of(self, channels, section, region, keep_axis)
+        selection = Selection(channels, section, region, threshold, mask)
+        cube = Collapse.of(cast("Image", self), selection, keep_axis)
         line = Line(unit, rest, convention)
         return _collapse.moments(cube, [order], line, threads, progress)[0]
 
@@ -182,6 +196,8 @@ class Cube(Operations):
         channels: slice | None = None,
         section: Any = None,
         region: Regions = None,
+        threshold: float | None = None,
+        mask: Any = None,
         keep_axis: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -215,8 +231,8 @@ class Cube(Operations):
             A slice of the spectral axis, 0-based: channels of noise alone spoil moments 1 and 2.
         section
             A NumPy index expression for the other axes.
-        region, keep_axis
-            As in `image`.
+        region, threshold, mask, keep_axis
+            As in `image`. Pixels are compared as they are read: there is no further pass.
 
         Examples
         --------
@@ -226,6 +242,7 @@ class Cube(Operations):
         moment 0 Jy beam-1 km s-1 30.0
         moment 1 km s-1 1.8333333333333333
         """
-        cube = Collapse.of(self, channels, section, region, keep_axis)
+        selection = Selection(channels, section, region, threshold, mask)
+        cube = Collapse.of(cast("Image", self), selection, keep_axis)
         line = Line(unit, rest, convention)
         return _collapse.moments(cube, orders, line, threads, progress)

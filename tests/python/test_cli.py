@@ -341,6 +341,12 @@ def test_several_images_of_one_cube(cli: Any, folder: Path) -> None:
         assert any("(from 1)" in text for text in file[0].header.history())
     assert (folder / "line-max_channel.png").stat().st_size > 1000
     cli("image", "cube.fits", "--moment", "1", "--keep-axis", "-o", "kept.fits")
+    mask = tf.open("cube.fits")[0].plane(np.s_[2])
+    mask.write("mask.fits")
+    words = ["--threshold", "1.5", "--mask", "mask.fits", "--statistic", "median"]
+    cli("image", "cube.fits", *words, "-o", "median.fits")
+    expected = image.image("median", threshold=1.5, mask=mask.values).values
+    np.testing.assert_array_equal(tf.open("median.fits")[0][...], expected)
     assert tf.open("kept.fits")[0].shape == (1, 12, 14)
     for words in (["--moment", "0,4"], ["--convention", "gamma"], ["--bare", "-o", "b.svg"]):
         cli("image", "cube.fits", "-o", "x.fits", *words, status=2)

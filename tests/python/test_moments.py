@@ -225,6 +225,44 @@ def test_outside_of_regions_planes_are_undefined(data: st.DataObject) -> None:
         assert part.header == whole.header
 
 
+@given(data=st.data())
+def test_thresholds_and_masks_leave_pixels_out(data: st.DataObject) -> None:
+    stored = noise()
+    image = cube(stored=stored)
+    threshold = data.draw(st.none() | st.floats(0, 6, width=32))
+    shape = data.draw(st.sampled_from([CUBE, CUBE[1:], (6, 1, 1)]))
+    random = np.random.default_rng(data.draw(st.integers(0, 99)))
+    mask = data.draw(st.none() | st.just(random.choice([0.0, 1.0, -2.0, np.nan], shape)))
+    left = stored.astype("f8")
+    if threshold is not None:
+        left[~(left >= threshold)] = np.nan
+    if mask is not None:
+        left[np.broadcast_to(np.isnan(mask) | (mask == 0), CUBE)] = np.nan
+    words = {"threshold": threshold, "mask": mask}
+    expected = twin(left, 1000 + 250.0 * np.arange(6), np.full(6, 250.0))
+    for plane, values in zip(image.moments(**words), expected, strict=True):
+        np.testing.assert_allclose(plane.values, values, rtol=1e-6, atol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for name, twin_of in (("max", np.nanmax), ("median", np.nanmedian), ("mean", np.nanmean)):
+            found = image.image(name, **words).values
+            np.testing.assert_allclose(found, twin_of(left, axis=0), rtol=1e-12)
+
+
+def test_scaled_pixels_are_compared_by_their_values() -> None:
+    stored = np.arange(120, dtype="i2").reshape(CUBE)
+    image = cube([*cube_cards(), ("BSCALE", 0.1), ("BZERO", -3.0), ("BLANK", 50)], stored)
+    values = image.read(dtype="float64")
+    found = image.image("sum", threshold=1.7).values
+    np.testing.assert_allclose(found, np.where(values >= 1.7, values, 0).sum(axis=0), rtol=1e-12)
+
+
+def test_masks_that_do_not_fit_are_refused() -> None:
+    for shape in ((7, 5, 4), (2, 6, 5, 4), (3,)):
+        with pytest.raises(tf.UsageError):
+            cube().moment(0, mask=np.ones(shape))
+
+
 def test_empty_selections_are_undefined() -> None:
     image = cube()
     for plane in image.moments(channels=slice(3, 3), unit="km/s"):

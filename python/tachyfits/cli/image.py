@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from tachyfits import File, Image, Plane, statistics
-from tachyfits._collapse import PEAKS
+from tachyfits._collapse import ORDER_STATISTICS, PEAKS
 from tachyfits._errors import usage
 from tachyfits._header import Header
 from tachyfits._spectral_units import CONVENTIONS
@@ -26,7 +26,7 @@ from tachyfits.cli._output import json_text, say
 from tachyfits.cli._parts import DRAWN, Part, part_options
 
 MOMENTS = {"moment0": 0, "moment1": 1, "moment2": 2}
-STATISTICS = [*(name for name, _ in statistics()), *PEAKS, *MOMENTS]
+STATISTICS = [*(name for name, _ in statistics()), *ORDER_STATISTICS, *PEAKS, *MOMENTS]
 STRETCHES = ("linear", "log", "asinh", "sqrt")
 FITS = (".fits", ".fit", ".fts")
 
@@ -66,6 +66,15 @@ FITS = (".fits", ".fit", ".fts")
     "wavelengths.",
 )
 @part_options("channels", "section", "regions")
+@click.option(
+    "--threshold", type=float, metavar="VALUE", help="Leave out pixels below it, in their unit."
+)
+@click.option(
+    "--mask",
+    type=click.Path(),
+    metavar="FILE",
+    help="Leave out pixels where this image (of a cube or a plane) is 0 or undefined.",
+)
 @click.option("--keep-axis", is_flag=True, help="Keep the spectral axis, with length 1.")
 @click.option(
     "-o",
@@ -104,6 +113,8 @@ def command(
     orders: str | None,
     peak_channel: bool,
     part: Part,
+    threshold: float | None,
+    mask: str | None,
     keep_axis: bool,
     outputs: tuple[str, ...],
     overwrite: bool,
@@ -132,8 +143,8 @@ def command(
 
     def make(file: File) -> None:
         image = common.image(file)
-        options = {"keep_axis": keep_axis, **line}
-        for name, plane in _planes(common, image, chosen, part, options):
+        pixels = {"threshold": threshold, "mask": mask, "keep_axis": keep_axis}
+        for name, plane in _planes(common, image, chosen, part, pixels, line):
             written = [_named(output, name if len(chosen) > 1 else "") for output in outputs]
             for output, suffix in zip(written, suffixes, strict=True):
                 if suffix in FITS:
@@ -167,15 +178,21 @@ def _named(output: str, name: str) -> str:
 
 
 def _planes(
-    common: Common, image: Image, names: list[str], part: Part, options: dict[str, Any]
+    common: Common,
+    image: Image,
+    names: list[str],
+    part: Part,
+    pixels: dict[str, Any],
+    line: dict[str, Any],
 ) -> Iterator[tuple[str, Plane]]:
     """Make the pictures that are asked for, moments together, in the order of their names."""
     if sum(length > 1 for length in image.shape) <= 2 and image.ndim >= 2:
-        asked = [value for value in options.values() if value is not None and value is not False]
+        options = [*pixels.values(), *line.values()]
+        asked = [value for value in options if value is not None and value is not False]
         if names or part.channels is not None or part.regions or asked:
             raise usage(
                 f"{image.file.name}: HDU {image.index} is a picture: there is nothing to collapse",
-                "leave --section as the only choice of pixels",
+                "leave out what is for cubes: of the choices of pixels --section is left",
             )
         with common.meter("image") as progress:
             yield "pixels", image.plane(part.index(image), progress=progress)
@@ -184,20 +201,21 @@ def _planes(
         "channels": part.channel_slice(image),
         "section": part.index(image),
         "region": part.shapes(),
+        **pixels,
     }
     orders = [name for name in dict.fromkeys(names) if name in MOMENTS]
     made: dict[str, Plane] = {}
     if orders:
         with common.meter("moments") as progress:
             planes = image.moments(
-                [MOMENTS[name] for name in orders], **where, **options, progress=progress
+                [MOMENTS[name] for name in orders], **where, **line, progress=progress
             )
         made = dict(zip(orders, planes, strict=True))
     for name in dict.fromkeys(names or ["mean"]):
         if name not in made:
             of_line = name.endswith("_coordinate")
             # Units are for coordinates: statistics beside moments have that of the pixels.
-            given = options if of_line or not orders else {"keep_axis": options["keep_axis"]}
+            given = line if of_line or not orders else {}
             with common.meter(name) as progress:
                 plane = image.image(name, **where, **given, progress=progress)
             made[name] = _from_one(plane) if name.endswith("_channel") else plane
