@@ -5,13 +5,17 @@ use std::sync::Arc;
 use tachyfits_kernels::{Encoding, PixelType, decode_f64, encode_f64, unify_nan};
 
 use super::program::Program;
-use crate::computed::{Feed, Node, Reads, Sources, Window};
+use crate::computed::{Feed, Node, Reads, Sources, Window, usual_shape};
 
 /// Pixels that a program takes at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
 const CHUNK: usize = 1024;
 
 /// An input with fewer pixels is so cheap to read that it may be read for every box.
 const SMALL_PIXELS: u64 = 1 << 14;
+
+/// Along an axis where a larger input is the same for all pixels, boxes are at least so long: it is then read so many times
+/// less often, while the runs of the others stay long.
+const REPEATED: u64 = 8;
 
 /// An image that goes into an expression.
 #[derive(Debug)]
@@ -132,6 +136,17 @@ fn repeat(values: &[f64], groups: &[Group], first: usize, out: &mut [f64]) {
 }
 
 impl Evaluate {
+    /// The first axis along which a large input is the same for all pixels.
+    fn repeating_axis(&self) -> Option<usize> {
+        let repeats = |input: &Input, axis: usize| {
+            let pixels: u64 = input.node.axes().iter().product();
+            input.axes[axis].is_none() && pixels > SMALL_PIXELS
+        };
+        (0..self.axes.len()).find(|&axis| {
+            self.axes[axis] > 1 && self.inputs.iter().any(|input| repeats(input, axis))
+        })
+    }
+
     /// Takes the bytes of an input's box.
     fn pixels<'a>(&self, input: &Input, window: &Window, feed: &mut Feed<'a>) -> Pixels<'a> {
         let own = input.window(window);
@@ -214,14 +229,8 @@ impl Node for Evaluate {
         let mut halo = vec![0; self.axes.len()];
         for input in &self.inputs {
             let own = input.node.halo();
-            let large = input.node.axes().iter().product::<u64>() > SMALL_PIXELS;
-            for (axis, halo) in halo.iter_mut().enumerate() {
-                *halo = match input.axes[axis] {
-                    Some(place) => (*halo).max(own[place]),
-                    // Boxes that are long along an axis read an image that is the same all along it less often.
-                    None if large && self.axes[axis] > 1 => (*halo).max(1),
-                    None => *halo,
-                };
+            for (halo, place) in halo.iter_mut().zip(&input.axes) {
+                *halo = place.map_or(*halo, |place| own[place].max(*halo));
             }
         }
         halo
@@ -229,6 +238,17 @@ impl Node for Evaluate {
 
     fn expansion(&self) -> u64 {
         self.inputs.iter().map(|input| input.node.expansion()).max().unwrap_or(1)
+    }
+
+    fn box_shape(&self) -> Vec<u64> {
+        let (halo, expansion) = (self.halo(), self.expansion());
+        let Some(axis) = self.repeating_axis() else {
+            return usual_shape(&self.axes, &halo, expansion);
+        };
+        let depth = REPEATED.min(self.axes[axis]);
+        let mut shape = usual_shape(&self.axes, &halo, expansion.saturating_mul(depth));
+        shape[axis] = shape[axis].max(depth);
+        shape
     }
 }
 
