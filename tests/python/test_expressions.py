@@ -214,6 +214,21 @@ def test_results_are_images_like_others(tmp_path: Path) -> None:
     np.testing.assert_allclose(tf.open(tmp_path / "r.fits")[0][...], expected, atol=0.0051)
 
 
+def test_a_large_image_over_channels_in_any_number_of_boxes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    cube, plane = rng.normal(size=(21, 150, 130)).astype("f4"), rng.normal(size=(150, 130))
+    result = tf.evaluate("(a - p) * s", a=image(cube), p=plane, s=tf.along(cube[:, 0, 0], "z"))
+    expected = (cube - plane) * cube[:, :1, :1].astype("f8")
+    for threads in (1, 3):
+        result.write(tmp_path / "r.fits", overwrite=True, threads=threads)
+        np.testing.assert_array_equal(tf.open(tmp_path / "r.fits")[0][...], expected)
+    # Inputs that are computed themselves, from pixels beyond the boxes of the result.
+    smooth = [image(cube).smooth(axis="z"), image(plane).smooth(axis="x", edge="pair")]
+    tf.evaluate("a - p", a=smooth[0], p=smooth[1]).write(tmp_path / "r.fits", overwrite=True)
+    found = tf.open(tmp_path / "r.fits")[0][...]
+    np.testing.assert_array_equal(found, smooth[0][...] - smooth[1][...])
+
+
 # Operators.
 
 OPERATORS = [
