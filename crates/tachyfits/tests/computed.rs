@@ -1,5 +1,7 @@
 //! Computed images beside slow twins, and what is written beside what is read.
 
+#![expect(clippy::disallowed_methods, reason = "a test looks at files as anybody would")]
+
 mod common;
 
 use common::{Numbers, fits, image};
