@@ -174,11 +174,8 @@ def write(
 
 def native(array: Any) -> NDArray[Any]:
     """Return an array as the engine takes it: native-endian, contiguous in C order, not masked."""
-    if isinstance(array, np.ma.MaskedArray):
-        array = (
-            array.astype(np.float64).filled(np.nan)
-            if array.mask is not np.ma.nomask
-            else array.data
-        )
+    if isinstance(array, np.ma.MaskedArray) and array.mask is not np.ma.nomask:
+        array = array.astype(np.float64).filled(np.nan)
     array = np.asarray(array)
-    return np.require(array, array.dtype.newbyteorder("="), ["C_CONTIGUOUS", "ALIGNED"])
+    native_type = array.dtype.newbyteorder("=")
+    return np.ascontiguousarray(array, dtype=native_type).reshape(array.shape)
