@@ -174,8 +174,9 @@ def write(
 
 def native(array: Any) -> NDArray[Any]:
     """Return an array as the engine takes it: native-endian, contiguous in C order, not masked."""
-    if isinstance(array, np.ma.MaskedArray) and array.mask is not np.ma.nomask:
-        array = array.astype(np.float64).filled(np.nan)
+    if np.ma.is_masked(array):
+        array = np.ma.filled(array.astype(np.float64), np.nan)
     array = np.asarray(array)
-    native_type = array.dtype.newbyteorder("=")
-    return np.ascontiguousarray(array, dtype=native_type).reshape(array.shape)
+    contiguous: NDArray[Any] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    # A single number stays one, to be refused.
+    return contiguous.reshape(array.shape)
