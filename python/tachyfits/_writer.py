@@ -177,6 +177,8 @@ def native(array: Any) -> NDArray[Any]:
     if np.ma.is_masked(array):
         array = np.ma.filled(array.astype(np.float64), np.nan)
     array = np.asarray(array)
-    contiguous: NDArray[Any] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     # A single number stays one, to be refused.
-    return contiguous.reshape(array.shape)
+    result: NDArray[Any] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).reshape(
+        array.shape
+    )
+    return result
