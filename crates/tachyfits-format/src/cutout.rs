@@ -54,6 +54,14 @@ pub struct AxisSelection {
 /// [`Code::KeywordType`] and the like for coordinates that are no numbers; [`Code::CardText`] when
 /// the new number of an axis does not fit a keyword.
 ///
+/// [`Code::AxisCoupled`]: crate::Code::AxisCoupled
+/// [`Code::AxisKept`]: crate::Code::AxisKept
+/// [`Code::CardText`]: crate::Code::CardText
+/// [`Code::KeywordType`]: crate::Code::KeywordType
+/// [`Code::NotAnImage`]: crate::Code::NotAnImage
+/// [`Code::PixelDistortion`]: crate::Code::PixelDistortion
+/// [`Code::SectionRange`]: crate::Code::SectionRange
+///
 /// ```
 /// # use tachyfits_format::{Context, Header, ReadOptions, Step, Walker};
 /// use tachyfits_format::{AxisSelection, cutout_header};

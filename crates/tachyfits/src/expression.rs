@@ -88,7 +88,7 @@ pub enum ExpressionPixels {
 /// ];
 /// let result = evaluate("sqrt(a) + c", &inputs, ExpressionPixels::Automatic)?.image(0)?;
 /// let (stats, _) = result.stats(&result.whole(), None, &RunOptions::default())?;
-/// assert_eq!((stats[0].sum(), stats[0].max.unwrap().value), (36.0, 13.0));
+/// assert_eq!((stats[0].sum.value(), stats[0].max.unwrap().value), (36.0, 13.0));
 /// # Ok::<(), tachyfits::Error>(())
 /// ```
 ///
