@@ -39,7 +39,7 @@ impl Image {
     /// >>> for moment in image.moments([0, 1], 0, np.array([1.0, 2.0, 4.0])):
     /// ...     print(moment[0, :2])
     /// [90.  94.5]
-    /// [3.         2.98412698]
+    /// [3.33333333 3.28571429]
     #[pyo3(signature = (orders, axis, coordinates, section=None, *, widths=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn moments<'py>(
@@ -92,8 +92,8 @@ impl Image {
     /// --------
     /// >>> from tachyfits import _core
     /// >>> image = _core.FitsFile.open("cube.fits").hdu(0).image()
-    /// >>> [value for keyword, value, comment in image.result_cards(kept=[0]) if keyword == "CTYPE1"]
-    /// ['VRAD']
+    /// >>> [value for keyword, value, comment in image.result_cards(kept=[0]) if keyword == "BUNIT"]
+    /// ['Jy/beam']
     #[pyo3(
         signature = (section=None, *, kept, collapsed=Vec::new()),
         text_signature = "($self, section=None, *, kept, collapsed=())"

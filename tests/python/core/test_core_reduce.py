@@ -106,20 +106,27 @@ def test_moments_along_any_axis(image: _core.Image, pixels: np.ndarray, axis: in
     mean = np.nansum(pixels * along, axis=axis) / total
     spread = np.nansum(pixels * (along - np.expand_dims(mean, axis)) ** 2, axis=axis) / total
     width = where[1] - where[0]
-    np.testing.assert_allclose(image.moment(0, axis, where), total * width, rtol=1e-14)
-    np.testing.assert_allclose(image.moment(0, axis, where[::-1].copy()), total * width, rtol=1e-14)
-    np.testing.assert_allclose(image.moment(0, axis, where, width=2.0), total * 2, rtol=1e-14)
-    np.testing.assert_allclose(image.moment(1, axis, where), mean, rtol=1e-13)
-    np.testing.assert_allclose(image.moment(2, axis, where), np.sqrt(spread), rtol=1e-12)
+    moments = image.moments([0, 1, 2], axis, where)
+    np.testing.assert_allclose(moments[0], total * width, rtol=1e-14)
+    np.testing.assert_allclose(moments[1], mean, rtol=1e-13)
+    np.testing.assert_allclose(moments[2], np.sqrt(spread), rtol=1e-12)
+    backwards = image.moments([0], axis, where[::-1].copy())[0]
+    np.testing.assert_allclose(backwards, total * width, rtol=1e-14)
+    double = image.moments([0], axis, where, widths=np.array([2.0]))[0]
+    np.testing.assert_allclose(double, total * 2, rtol=1e-14)
+    own = np.arange(1.0, 1 + len(where))
+    expected = np.nansum(pixels * own.reshape(shape), axis=axis)
+    each = image.moments([0], axis, where, widths=own)[0]
+    np.testing.assert_allclose(each, expected, rtol=1e-14)
     for order, coordinates in ((3, where), (-1, where), (1, where[1:])):
         with pytest.raises(_core.UsageError) as raised:
-            image.moment(order, axis, coordinates)
+            image.moments([order], axis, coordinates)
         assert raised.value.code == "moment"
 
 
 def test_the_width_of_a_single_channel_is_one(image: _core.Image, pixels: np.ndarray) -> None:
     section = [(2, 1, 1), (0, 4, 1), (0, 5, 1)]
-    np.testing.assert_array_equal(image.moment(0, 0, np.array([9.0]), section), pixels[2])
+    np.testing.assert_array_equal(image.moments([0], 0, np.array([9.0]), section)[0], pixels[2])
 
 
 def test_histograms_count_merge_and_pickle(image: _core.Image, pixels: np.ndarray) -> None:
