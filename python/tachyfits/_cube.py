@@ -179,7 +179,7 @@ class Cube(Operations):
         >>> import tachyfits as tf
         >>> velocity = tf.open("cube.fits")[0].moment(1, unit="km/s")
         >>> velocity.values[0, :2], velocity.unit
-        (array([1.83333333, 1.82539683]), 'km s-1')
+        (array([1.83333333, 1.81746032]), 'km s-1')
         """
         selection = Selection(channels, section, region, threshold, mask)
         cube = Collapse.of(cast("Image", self), selection, keep_axis)
