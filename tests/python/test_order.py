@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import tachyfits as tf
 from fitsbytes import STORED, physical, primary, sections, stored_arrays
@@ -107,7 +108,6 @@ def test_of_any_section(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("bitpix", sorted(STORED))
 def test_like_numpy_and_scipy(bitpix: int) -> None:
-    stats = pytest.importorskip("scipy.stats")
     rng = np.random.default_rng(bitpix + 100)
     stored = rng.integers(0, 200, (5, 6, 7)).astype(STORED[bitpix])
     if bitpix < 0:
