@@ -4,7 +4,7 @@
 //!
 //! - [`Header`] and [`Card`]: what a header says, with its raw bytes kept.
 //! - [`Walker`]: from one HDU to the next, giving an [`Hdu`] for each.
-//! - [`ImageLayout`] and [`RandomGroups`]: where the numbers are and how they are meant.
+//! - [`ImageLayout`], [`RandomGroups`] and [`TableLayout`]: where the numbers are and how they are meant.
 //! - [`LinearAxis`] and [`cutout_header`]: the coordinates of an axis, and those of a part of an
 //!   image; [`reordered_header`], [`rebinned_header`] and [`path_header`] those of other shapes;
 //!   [`result_cards`] those of numbers computed from an image, with some of its axes.
@@ -25,6 +25,7 @@ mod image;
 mod limits;
 mod new_image;
 mod scan;
+mod table;
 mod value;
 mod walk;
 mod wcs;
@@ -44,5 +45,6 @@ pub use header::{Context, Header};
 pub use image::{ImageLayout, ValueType};
 pub use limits::{BLOCK_BYTES, CARD_BYTES, Limits, ReadOptions, padded};
 pub use new_image::{NO_CHECKSUM, NewImage};
+pub use table::{Column, Element, Field, Heap, Null, TableKind, TableLayout, TextForm};
 pub use value::{Integer, Real, Value};
 pub use walk::{Step, Walker};

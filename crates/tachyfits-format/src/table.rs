@@ -1,0 +1,198 @@
+//! How the columns of a table lie in the file and what their fields mean (Sect. 7). Rows are neither read nor decoded
+//! here.
+
+use crate::error::Warning;
+use crate::image::ValueType;
+
+/// Where the rows, columns and heap of a table are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableLayout {
+    /// BINTABLE or TABLE.
+    pub kind: TableKind,
+    /// The columns in the order of their numbers.
+    pub columns: Vec<Column>,
+    /// NAXIS2.
+    pub rows: u64,
+    /// Whole rows that the file holds, less than `rows` if it is cut off.
+    pub rows_present: u64,
+    /// NAXIS1: from one row to the next.
+    pub row_bytes: u64,
+    /// Byte offset of the first row in the file.
+    pub data_offset: u64,
+    /// What variable-length arrays lie in; empty in an ASCII table.
+    pub heap: Heap,
+    /// What was forgiven.
+    pub warnings: Vec<Warning>,
+}
+
+/// The two kinds of table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TableKind {
+    /// BINTABLE: big-endian numbers (Sect. 7.3).
+    Binary,
+    /// TABLE: text (Sect. 7.2).
+    Ascii,
+}
+
+/// Where the heap is (Sect. 7.3.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heap {
+    /// Byte offset of its first byte in the file: `data_offset` + THEAP.
+    pub offset: u64,
+    /// Its bytes: PCOUNT without the gap before it.
+    pub bytes: u64,
+    /// Bytes of it that the file holds.
+    pub bytes_present: u64,
+}
+
+/// One column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// TTYPEn without trailing blanks; `colN` (N from 1) where it is absent or blank.
+    pub name: String,
+    /// TTYPEn gave the name.
+    pub is_named: bool,
+    /// TFORMn as the header has it, without blanks around.
+    pub form: String,
+    /// Byte offset of the field in a row.
+    pub offset: u64,
+    /// What the field is.
+    pub field: Field,
+    /// TSCALn and TZEROn.
+    pub scale: f64,
+    /// TZEROn.
+    pub zero: f64,
+    /// Values are `zero + scale * stored`, in f64 (of a complex number: times TSCALn, TZEROn added to the real part);
+    /// otherwise `stored`, which may have its sign bit flipped: see [`Element::Number`].
+    pub scaled: bool,
+    /// TNULLn.
+    pub null: Option<Null>,
+    /// TDIMn in FITS order, the first the fastest; empty without. Their product is at most the number of elements, the
+    /// rest of which is undefined.
+    pub dimensions: Vec<u64>,
+    /// TUNITn, if there is one that is not blank.
+    pub unit: Option<String>,
+    /// TDISPn, if there is one that is not blank.
+    pub display: Option<String>,
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// `repeat` elements in the row; 0 is allowed.
+    Fixed {
+        /// The elements.
+        element: Element,
+        /// How many; of `Element::Bit` bits, of `Element::Character` bytes.
+        repeat: u64,
+        /// Of characters: the bytes of one string, where the field holds several of one width (`rAw`, or TDIMn); else
+        /// `repeat`. Of others 1.
+        width: u64,
+    },
+    /// A descriptor in the row, of an array in the heap.
+    Variable {
+        /// The elements of the array.
+        element: Element,
+        /// A descriptor is two 64-bit integers (`Q`), not 32-bit ones (`P`).
+        wide: bool,
+        /// Number of descriptors in the row: 1, or 0 for a column without bytes.
+        repeat: u64,
+        /// The largest number of elements, as TFORMn claims it: to be taken as advice only.
+        most: Option<u64>,
+    },
+    /// Text that states a value (ASCII tables).
+    Text {
+        /// The form of the text.
+        text: TextForm,
+        /// Characters of the field.
+        width: u32,
+        /// Digits after the implied decimal point of a number without one (`w.d`).
+        decimals: u32,
+    },
+}
+
+/// What the text of an ASCII table's field is (Table 15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TextForm {
+    /// `Aw`
+    Characters,
+    /// `Iw`
+    Integer,
+    /// `Fw.d`
+    Fixed,
+    /// `Ew.d`
+    Exponent,
+    /// `Dw.d`
+    Double,
+}
+
+/// The elements of a binary table's field (Table 18), conventions for unsigned integers resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// `L`: T, F, or 0 for null.
+    Logical,
+    /// `X`: bits, the most significant first.
+    Bit,
+    /// `A`
+    Character,
+    /// `B`, `I`, `J`, `K`, `E`, `D`: numbers; those of unsigned and signed-byte conventions are stored with the sign bit flipped.
+    Number(ValueType),
+    /// `C`: two 32-bit floats.
+    Complex32,
+    /// `M`: two 64-bit floats.
+    Complex64,
+}
+
+/// What says that an element is undefined (TNULLn).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Null {
+    /// The stored integer, before the sign bit is flipped or anything scaled.
+    Stored(i64),
+    /// The text of an ASCII field, trailing blanks not counting.
+    Text(String),
+}
+
+impl Element {
+    /// Bytes of one element in the file; of bits none, as eight share one: see [`Field::row_bytes`].
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Element::Bit => 0,
+            Element::Logical | Element::Character => 1,
+            Element::Number(value) => match value {
+                ValueType::U8 | ValueType::I8 => 1,
+                ValueType::I16 | ValueType::U16 => 2,
+                ValueType::I32 | ValueType::U32 | ValueType::F32 => 4,
+                ValueType::I64 | ValueType::U64 | ValueType::F64 => 8,
+            },
+            Element::Complex32 => 8,
+            Element::Complex64 => 16,
+        }
+    }
+
+    /// Bytes of so many elements in the file; `None` if they do not fit 64 bits.
+    #[must_use]
+    pub const fn total_bytes(self, count: u64) -> Option<u64> {
+        match self {
+            Element::Bit => Some(count.div_ceil(8)),
+            _ => self.bytes().checked_mul(count),
+        }
+    }
+}
+
+impl Field {
+    /// Bytes of the field in a row. A layout has only fields whose bytes fit 64 bits.
+    #[must_use]
+    pub const fn row_bytes(self) -> u64 {
+        match self {
+            Field::Fixed { element, repeat, .. } => match element.total_bytes(repeat) {
+                Some(bytes) => bytes,
+                None => u64::MAX,
+            },
+            Field::Variable { wide, repeat, .. } => {
+                repeat.saturating_mul(if wide { 16 } else { 8 })
+            }
+            Field::Text { width, .. } => width as u64,
+        }
+    }
+}
