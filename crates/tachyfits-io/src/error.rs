@@ -138,6 +138,43 @@ pub enum IoError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// The file is not what it was when it was opened to be changed.
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// Its size then.
+        expected: u64,
+        /// Its size now; it may be the same, with another time of change.
+        found: u64,
+    },
+    /// Another process is changing the file.
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A change of the file is under way, or was interrupted and has to be undone.
+    Unfinished {
+        /// The file.
+        path: PathBuf,
+        /// What has to be put back.
+        journal: PathBuf,
+    },
+    /// A change failed and the file could not be brought back to a whole state.
+    Unrestored {
+        /// The file.
+        path: PathBuf,
+        /// What has to be put back.
+        journal: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// What an interrupted change left behind cannot be used.
+    Journal {
+        /// The journal.
+        path: PathBuf,
+        /// Why not.
+        detail: String,
+    },
     /// The threads of a run could not be started.
     Threads {
         /// What the operating system said.
@@ -166,6 +203,11 @@ impl IoError {
             IoError::Create { .. } => "io-create",
             IoError::Write { .. } => "io-write",
             IoError::Commit { .. } => "io-commit",
+            IoError::Changed { .. } => "io-changed",
+            IoError::Busy { .. } => "io-busy",
+            IoError::Unfinished { .. } => "io-unfinished",
+            IoError::Unrestored { .. } => "io-unrestored",
+            IoError::Journal { .. } => "io-journal",
             IoError::Threads { .. } => "io-threads",
             IoError::Cancelled => "io-cancelled",
         }
@@ -219,6 +261,27 @@ impl IoError {
             IoError::Commit { path, source } => {
                 format!("{}: cannot be put in place: {source}", path.display())
             }
+            IoError::Changed { path, expected, found } => format!(
+                "{}: expected the file as it was opened ({expected} bytes), found one that was changed \
+                 since ({found} bytes)",
+                path.display()
+            ),
+            IoError::Busy { path } => {
+                format!("{}: another process is changing the file", path.display())
+            }
+            IoError::Unfinished { path, journal } => format!(
+                "{}: expected a whole file, found a change that is not finished: its journal is {}",
+                path.display(),
+                journal.display()
+            ),
+            IoError::Unrestored { path, journal, source } => format!(
+                "{}: a change failed and cannot be undone now: {source}; its journal is {}",
+                path.display(),
+                journal.display()
+            ),
+            IoError::Journal { path, detail } => {
+                format!("{}: this journal of a change cannot be used: {detail}", path.display())
+            }
             IoError::Threads { source } => format!("threads cannot be started: {source}"),
             IoError::Cancelled => "cancelled".to_owned(),
         }
@@ -252,6 +315,19 @@ impl IoError {
                 }
                 _ => "check the permissions and the space of that directory; nothing was changed",
             },
+            IoError::Changed { .. } => "open the file again and repeat the edit",
+            IoError::Busy { .. } => "try again when the other process is done",
+            IoError::Unfinished { .. } => {
+                "wait for the other process; if there is none, open the file for editing once, which \
+                 makes it whole"
+            }
+            IoError::Unrestored { .. } => {
+                "mend the disk, keep the journal beside the file, and open the file for editing once: \
+                 that makes it whole"
+            }
+            IoError::Journal { .. } => {
+                "if the file is whole, remove the journal; else fetch the file again"
+            }
             IoError::Threads { .. } => "ask for fewer threads, or raise the limit on processes",
             IoError::Cancelled => "nothing is wrong; run it again for the result",
         }
@@ -271,6 +347,7 @@ impl IoError {
     pub fn examples() -> Vec<IoError> {
         let path = || PathBuf::from("cube.fits");
         let name = || "cube.fits".to_owned();
+        let journal = || PathBuf::from(".cube.fits.tachyfits-undo");
         let source = || io::Error::from(io::ErrorKind::PermissionDenied);
         vec![
             IoError::NotFound { path: path() },
@@ -298,6 +375,11 @@ impl IoError {
                 source: io::ErrorKind::StorageFull.into(),
             },
             IoError::Commit { path: path(), source: source() },
+            IoError::Changed { path: path(), expected: 5760, found: 8640 },
+            IoError::Busy { path: path() },
+            IoError::Unfinished { path: path(), journal: journal() },
+            IoError::Unrestored { path: path(), journal: journal(), source: source() },
+            IoError::Journal { path: journal(), detail: "it is of another file".to_owned() },
             IoError::Threads { source: io::ErrorKind::WouldBlock.into() },
             IoError::Cancelled,
         ]
@@ -313,6 +395,7 @@ impl IoError {
             | IoError::Create { source, .. }
             | IoError::Write { source, .. }
             | IoError::Commit { source, .. }
+            | IoError::Unrestored { source, .. }
             | IoError::Threads { source } => Some(source),
             IoError::NotFound { .. }
             | IoError::NotAFile { .. }
@@ -321,6 +404,10 @@ impl IoError {
             | IoError::Limit { .. }
             | IoError::Memory { .. }
             | IoError::Exists { .. }
+            | IoError::Changed { .. }
+            | IoError::Busy { .. }
+            | IoError::Unfinished { .. }
+            | IoError::Journal { .. }
             | IoError::Cancelled => None,
         }
     }
@@ -349,7 +436,7 @@ mod tests {
         let codes: BTreeSet<_> = examples.iter().map(IoError::code).collect();
         assert_eq!(codes.len(), examples.len());
         // The number of variants: a new one needs an example.
-        assert_eq!(codes.len(), 17);
+        assert_eq!(codes.len(), 22);
         for error in &examples {
             assert!(error.code().starts_with("io-"));
             assert_eq!(error.to_string().lines().count(), 2, "{error}");

@@ -1,10 +1,11 @@
-//! Bytes from anywhere: storages, the coalescing of ranges, the pipeline that overlaps reading and computing, and
-//! output files that appear only when they are complete. It knows no FITS and no pixels.
+//! Bytes from anywhere: storages, the coalescing of ranges, the pipeline that overlaps reading and computing, output
+//! files that appear only when they are complete, and changes in place that happen wholly or not at all. It knows no FITS and no pixels.
 //!
 //! - [`open`] makes a [`Storage`] of a name; [`MemoryStorage`] and [`spool`] make one of bytes and of a stream.
 //! - [`run`] reads the ranges of many [`Tasks`], computes on them on several threads and merges in order.
 //! - [`fill`] reads one range straight into its destination.
-//! - [`OutputFile`] writes under a temporary name and renames at the end.
+//! - [`OutputFile`] writes under a temporary name and renames at the end; [`Patch`] changes a file in place and puts it
+//!   back as it was if it does not come to the end.
 //!
 //! Every error is an [`IoError`] and names the file.
 
@@ -21,6 +22,7 @@ mod joined;
 mod memory;
 mod mmap;
 mod output;
+mod patch;
 mod pipeline;
 mod report;
 mod spool;
@@ -36,6 +38,7 @@ pub use joined::JoinedStorage;
 pub use memory::MemoryStorage;
 pub use mmap::MappedStorage;
 pub use output::OutputFile;
+pub use patch::{Patch, Recovery, Stamp, restore};
 pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run};
 pub use report::Report;
 pub use spool::{SpoolOptions, spool};

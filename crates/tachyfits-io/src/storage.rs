@@ -15,6 +15,7 @@ use crate::error::IoError;
 use crate::file::FileStorage;
 use crate::memory::MemoryStorage;
 use crate::mmap::MappedStorage;
+use crate::patch::check_finished;
 use crate::spool::{self, SpoolOptions};
 
 /// A source of bytes of known size.
@@ -122,6 +123,7 @@ pub fn open_with(
     if !metadata.is_file() {
         return spool::spool(&path.display().to_string(), file, options);
     }
+    check_finished(path)?;
     let storage = FileStorage::from_file(path, file)?;
     if spool::is_gzip(&storage)? {
         return spool::spool(storage.name(), storage.file(), options);

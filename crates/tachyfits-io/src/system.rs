@@ -56,15 +56,20 @@ pub(crate) fn reports_errors_late(_file: &File) -> bool {
 }
 
 /// Sets space on the disk aside, without changing the size of the file; does nothing where that is not possible.
-#[cfg(target_os = "linux")]
 pub(crate) fn reserve(file: &File, bytes: u64) -> std::io::Result<()> {
+    reserve_range(file, 0..bytes)
+}
+
+/// As [`reserve`], for a part of the file.
+#[cfg(target_os = "linux")]
+pub(crate) fn reserve_range(file: &File, range: Range<u64>) -> std::io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::Errno;
-    if bytes == 0 {
+    if range.is_empty() {
         return Ok(());
     }
     loop {
-        match fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
+        match fallocate(file, FallocateFlags::KEEP_SIZE, range.start, range.end - range.start) {
             Err(Errno::INTR) => {}
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
             Err(error) => return Err(error.into()),
@@ -73,7 +78,7 @@ pub(crate) fn reserve(file: &File, bytes: u64) -> std::io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn reserve(_file: &File, _bytes: u64) -> std::io::Result<()> {
+pub(crate) fn reserve_range(_file: &File, _range: Range<u64>) -> std::io::Result<()> {
     Ok(())
 }
 
