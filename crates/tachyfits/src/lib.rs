@@ -23,6 +23,7 @@
 //! ```
 
 mod array;
+mod checksum;
 mod computed;
 mod cutout;
 mod error;
@@ -55,6 +56,7 @@ mod write;
 mod writer;
 
 pub use array::Array;
+pub use checksum::{Agreement, Checksum};
 pub use error::{Error, ErrorCode, ErrorKind, ExpressionError, Reason, Refusal, error_codes};
 pub use expression::{
     ExpressionFunction, ExpressionInput, ExpressionPixels, InputValue, evaluate,

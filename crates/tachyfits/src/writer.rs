@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use tachyfits_format::{Header, NO_CHECKSUM, NewImage, padded};
+use tachyfits_format::{Header, NewImage, padded};
 use tachyfits_io::OutputFile;
-use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
+use tachyfits_kernels::{OnesComplement, Tier};
 
+use crate::checksum::state_sums;
 use crate::error::Error;
 
 /// How an image is written.
@@ -105,17 +106,9 @@ impl ImageWriter {
 
     /// Writes the header again, with the sums in it.
     fn write_checksums(&mut self, data: OnesComplement) -> Result<(), Error> {
-        self.set("DATASUM", &data.sum().to_string())?;
-        self.set("CHECKSUM", NO_CHECKSUM)?;
-        let mut whole = data;
-        whole.accumulate(0, &self.header.to_bytes(), self.tier);
-        let checksum = encode_checksum(whole.sum(), true);
-        self.set("CHECKSUM", &String::from_utf8_lossy(&checksum))?;
+        let stated = state_sums(&mut self.header, data, self.tier);
+        let file = || self.output.path().display().to_string();
+        stated.map_err(|error| Error::Format { file: file(), error })?;
         Ok(self.output.write_all_at(0, &self.header.to_bytes())?)
-    }
-
-    fn set(&mut self, keyword: &str, value: &str) -> Result<(), Error> {
-        let set = self.header.set(keyword, value, "");
-        set.map_err(|error| Error::Format { file: self.output.path().display().to_string(), error })
     }
 }

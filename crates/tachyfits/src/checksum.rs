@@ -1,0 +1,216 @@
+//! The sums of an HDU (Standard 4.0, section 4.4.2.7 and appendix J): taken in one pass over its bytes by all threads,
+//! compared with what DATASUM and CHECKSUM state, and put into a header. The sums themselves are the kernels'.
+
+use std::ops::Range;
+
+use tachyfits_format::{FormatError, Hdu, Header, NO_CHECKSUM, Value};
+use tachyfits_io::{Report, Storage, Tasks};
+use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
+
+use crate::error::{Error, Reason};
+use crate::file::FitsFile;
+use crate::image::tier;
+use crate::options::{Progress, RunOptions};
+
+/// Bytes of a task: a multiple of the 4 bytes of a word.
+const TASK_BYTES: u64 = 1 << 20;
+
+/// The sums of an HDU, and whether its header states them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checksum {
+    /// The HDU, counted from 0.
+    pub hdu: usize,
+    /// The sum of the data and their fill, as DATASUM should state it.
+    pub datasum: u32,
+    /// The sum of the whole HDU as it stands: all ones (or 0) if CHECKSUM is right.
+    pub sum: u32,
+    /// DATASUM as the header has it.
+    pub stated_datasum: Option<String>,
+    /// CHECKSUM as the header has it.
+    pub stated_checksum: Option<String>,
+    /// Whether DATASUM is the sum of the data.
+    pub data: Agreement,
+    /// Whether CHECKSUM makes the sum of the HDU all ones.
+    pub whole: Agreement,
+}
+
+/// Whether a stated sum is that of the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Agreement {
+    /// The keyword is absent or its value is blank, which states nothing.
+    NotStated,
+    /// It is.
+    Right,
+    /// It is another: the bytes have changed since it was written.
+    Wrong,
+    /// The value is no sum.
+    Unreadable,
+}
+
+impl Agreement {
+    /// The agreement in words, for lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Agreement::NotStated => "not stated",
+            Agreement::Right => "right",
+            Agreement::Wrong => "wrong",
+            Agreement::Unreadable => "unreadable",
+        }
+    }
+
+    /// The bytes disagree with it, or it is no sum.
+    pub fn is_bad(self) -> bool {
+        matches!(self, Agreement::Wrong | Agreement::Unreadable)
+    }
+}
+
+impl Checksum {
+    /// Neither sum is wrong or unreadable; one that is not stated is not wrong.
+    pub fn is_good(&self) -> bool {
+        !self.data.is_bad() && !self.whole.is_bad()
+    }
+
+    /// Compares the sums with what the header states.
+    pub(crate) fn compared(hdu: &Hdu, data: OnesComplement, header: OnesComplement) -> Checksum {
+        let mut whole = data;
+        whole.merge(header);
+        let (datasum, sum) = (data.sum(), whole.sum());
+        let stated = |keyword: &str| match hdu.header.get(keyword) {
+            None | Some(Value::Undefined) => None,
+            Some(Value::Text(text)) => Some(text.clone()),
+            Some(other) => Some(other.to_string()),
+        };
+        let (stated_datasum, stated_checksum) = (stated("DATASUM"), stated("CHECKSUM"));
+        let data = agreement(stated_datasum.as_deref(), |text| {
+            text.parse::<u32>().ok().map(|stated| same_sum(stated, datasum))
+        });
+        // Which letters encode the complement is free; that the sum is 0 is what counts.
+        let whole = agreement(stated_checksum.as_deref(), |text| {
+            (text.len() == 16 && text.is_ascii()).then(|| same_sum(sum, 0))
+        });
+        Checksum { hdu: hdu.index, datasum, sum, stated_datasum, stated_checksum, data, whole }
+    }
+}
+
+/// All ones is another form of 0.
+fn same_sum(a: u32, b: u32) -> bool {
+    a % u32::MAX == b % u32::MAX
+}
+
+fn agreement(stated: Option<&str>, compare: impl Fn(&str) -> Option<bool>) -> Agreement {
+    match stated.map(str::trim) {
+        None | Some("") => Agreement::NotStated,
+        Some(text) => match compare(text) {
+            Some(true) => Agreement::Right,
+            Some(false) => Agreement::Wrong,
+            None => Agreement::Unreadable,
+        },
+    }
+}
+
+/// States the sums in a header: DATASUM, and CHECKSUM, which makes the sum of the whole HDU all ones. Comments stay.
+pub(crate) fn state_sums(
+    header: &mut Header,
+    data: OnesComplement,
+    tier: Tier,
+) -> Result<(), FormatError> {
+    header.set("DATASUM", data.sum().to_string(), "")?;
+    header.set("CHECKSUM", NO_CHECKSUM, "")?;
+    let mut whole = data;
+    whole.accumulate(0, &header.to_bytes(), tier);
+    let checksum = encode_checksum(whole.sum(), true);
+    header.set("CHECKSUM", String::from_utf8_lossy(&checksum).as_ref(), "")
+}
+
+impl FitsFile {
+    /// Sums the bytes of an HDU and compares them with DATASUM and CHECKSUM.
+    ///
+    /// # Errors
+    /// If there is no such HDU, reading fails, or [`Reason::DataMissing`] if the file ends before the data do: the sum of
+    /// what is not there is not known. (Fill that is missing counts as zeros.)
+    ///
+    /// ```
+    /// use tachyfits::{Agreement, FitsFile, OpenOptions, RunOptions};
+    /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
+    /// #     "NAXIS1  =                    3", "DATASUM = '458753  '", "END"];
+    /// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// # bytes.resize(2880, b' ');
+    /// # bytes.extend([0, 1, 0, 1, 0, 6]);
+    /// # bytes.resize(5760, 0);
+    /// let file = FitsFile::from_bytes("three pixels", bytes, &OpenOptions::default())?;
+    /// let (checksum, _report) = file.checksum(0, &RunOptions::default())?;
+    /// assert_eq!((checksum.datasum, checksum.data), (458_753, Agreement::Right));
+    /// assert_eq!(checksum.whole, Agreement::NotStated);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    pub fn checksum(
+        &self,
+        index: usize,
+        run: &RunOptions<'_>,
+    ) -> Result<(Checksum, Report), Error> {
+        let hdu = self.hdu(index)?;
+        let tier = tier()?;
+        let (data, report) = self.data_sum(hdu, run, tier)?;
+        let mut header = OnesComplement::default();
+        header.accumulate(0, &self.header_bytes(index)?, tier);
+        Ok((Checksum::compared(hdu, data, header), report))
+    }
+
+    /// The sum of the data of an HDU and their fill.
+    pub(crate) fn data_sum(
+        &self,
+        hdu: &Hdu,
+        run: &RunOptions<'_>,
+        tier: Tier,
+    ) -> Result<(OnesComplement, Report), Error> {
+        if hdu.data_bytes_present < hdu.data_bytes {
+            let expected = format!("{} bytes of data", hdu.data_bytes);
+            let found = format!("{} bytes, then the end of the file", hdu.data_bytes_present);
+            let refused = Error::refused(Reason::DataMissing, expected, found);
+            return Err(refused.at(self.name(), hdu.index));
+        }
+        let end = hdu.end_offset().min(self.bytes()).max(hdu.data_offset);
+        sum_of_range(self.bytes_of(), hdu.data_offset..end, run, tier)
+    }
+}
+
+/// The sum of a range of bytes that begins with a word.
+pub(crate) fn sum_of_range(
+    storage: &dyn Storage,
+    range: Range<u64>,
+    options: &RunOptions<'_>,
+    tier: Tier,
+) -> Result<(OnesComplement, Report), Error> {
+    let progress = Progress { options: *options, total: range.end - range.start };
+    let mut sum = OnesComplement::default();
+    let report = tachyfits_io::run(
+        storage,
+        &Runs(range),
+        &progress.run_options(),
+        || (),
+        |(), task, fetched| {
+            let mut part = OnesComplement::default();
+            part.accumulate(task * TASK_BYTES, fetched.piece(0), tier);
+            Ok::<_, Error>(part)
+        },
+        |_task, part| {
+            sum.merge(part);
+            Ok(())
+        },
+    )?;
+    Ok((sum, report))
+}
+
+/// A range of bytes in pieces of equal size.
+struct Runs(Range<u64>);
+
+impl Tasks for Runs {
+    fn len(&self) -> u64 {
+        (self.0.end - self.0.start).div_ceil(TASK_BYTES)
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        let begin = self.0.start + index * TASK_BYTES;
+        ranges.push(begin..self.0.end.min(begin + TASK_BYTES));
+    }
+}
