@@ -132,6 +132,32 @@ codes! {
         "An image was asked of an HDU that holds none.",
         example "the image of a binary table",
         hint "choose an HDU of pixels; the list of HDUs shows the kind of each";
+    ColumnForm = "column-form", Format,
+        "TFORMn is no form of a column that the Standard has.",
+        example "TFORM1  = '1Z      '",
+        hint "the columns cannot be located without it; correct the card with a header editor";
+    ColumnOutside = "column-outside", Format,
+        "A column reaches beyond the end of the row.",
+        example "TFORM1 = '2J' with NAXIS1 = 4",
+        hint "correct NAXIS1, TFORMn or TBCOLn with a header editor; what would be read are bytes of \
+            other rows";
+    HeapPlace = "heap-place", Format,
+        "THEAP does not place the heap between the rows and the end of the data.",
+        example "THEAP = 4 with NAXIS1 = 8",
+        hint "columns in the rows can be read; for those of variable length correct THEAP with a header \
+            editor, or remove it if the heap follows the rows at once";
+    DescriptorRange = "descriptor-range", Format,
+        "The array of a cell does not lie within the heap.",
+        example "3 elements of 2 bytes at byte 8 of a heap of 10",
+        hint "the file is damaged here, or PCOUNT or THEAP is wrong; other rows and columns can be read";
+    NotATable = "not-a-table", Usage,
+        "A table was asked of an HDU that holds none.",
+        example "the columns of an image",
+        hint "choose an HDU of a table; the list of HDUs shows the kind of each";
+    NotVariable = "not-variable", Usage,
+        "The arrays of the heap were asked of a column whose values are in the rows.",
+        example "the descriptors of a column of TFORM '1J'",
+        hint "read the column as one of fixed size";
     NotRandomGroups = "not-random-groups", Usage,
         "Random groups were asked of an HDU that holds none.",
         example "the group parameters of an image",
@@ -243,6 +269,30 @@ codes! {
         "BLANK has no meaning here and is ignored.",
         example "BLANK = -1 with BITPIX = -32",
         hint "undefined pixels of floating-point images are NaN; remove the card";
+    ColumnFormIrregular = "column-form-irregular", Warning,
+        "TFORMn is written in a way that the Standard does not have, but can only mean one thing.",
+        example "TFORM1  = '1j      '",
+        hint "it is read so; write it in upper case and with all its parts";
+    RowWidth = "row-width", Warning,
+        "NAXIS1 is not the sum of the columns' bytes.",
+        example "NAXIS1 = 10 with one column '1J'",
+        hint "columns are taken as TFORMn places them and rows as NAXIS1 does; check the values";
+    DuplicateColumn = "duplicate-column", Warning,
+        "A column has the name of an earlier one.",
+        example "TTYPE1 = 'Time' and TTYPE2 = 'TIME'",
+        hint "the name gives the first; the others are reached by their number";
+    DimensionsIgnored = "dimensions-ignored", Warning,
+        "TDIMn does not describe the elements that the column has, and is ignored.",
+        example "TDIM1 = '(3,3)' with TFORM1 = '6I'",
+        hint "the elements are given as one row; correct the card with a header editor";
+    NullIgnored = "null-ignored", Warning,
+        "TNULLn has no meaning here and is ignored.",
+        example "TNULL1 = -1 with TFORM1 = '1E'",
+        hint "undefined floating-point values are NaN; an integer must be one that the column can hold";
+    ScalingIgnored = "scaling-ignored", Warning,
+        "TSCALn or TZEROn stands at a column that has no numbers, and is ignored.",
+        example "TSCAL1 = 2.0 with TFORM1 = '8A'",
+        hint "remove the card with a header editor";
 }
 
 /// Every code with its kind, meaning, example and hint, as a list for documentation and `tachyfits

@@ -19,6 +19,10 @@ pub struct Place {
     pub keyword: Option<String>,
     /// Byte offset in the file.
     pub offset: Option<u64>,
+    /// Row of a table, from 1.
+    pub row: Option<u64>,
+    /// Column of a table: its number from 1, and its name.
+    pub column: Option<(usize, String)>,
 }
 
 impl fmt::Display for Place {
@@ -32,6 +36,12 @@ impl fmt::Display for Place {
         }
         if let Some(card) = self.card {
             parts.push(format!("card {card} (0-based)"));
+        }
+        if let Some((number, name)) = &self.column {
+            parts.push(format!("column {number} (from 1) {}", quoted(name)));
+        }
+        if let Some(row) = self.row {
+            parts.push(format!("row {row} (from 1)"));
         }
         if let Some(offset) = self.offset {
             parts.push(format!("byte {offset}"));

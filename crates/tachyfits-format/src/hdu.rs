@@ -100,6 +100,17 @@ impl StoredType {
         self.bitpix().unsigned_abs() as usize / 8
     }
 
+    /// The least and the greatest number; `None` of floating point.
+    pub(crate) const fn integer_range(self) -> Option<(i64, i64)> {
+        match self {
+            StoredType::U8 => Some((0, 255)),
+            StoredType::I16 => Some((i16::MIN as i64, i16::MAX as i64)),
+            StoredType::I32 => Some((i32::MIN as i64, i32::MAX as i64)),
+            StoredType::I64 => Some((i64::MIN, i64::MAX)),
+            StoredType::F32 | StoredType::F64 => None,
+        }
+    }
+
     /// It is an IEEE 754 type.
     #[must_use]
     pub const fn is_float(self) -> bool {

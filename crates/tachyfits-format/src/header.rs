@@ -209,6 +209,7 @@ impl Header {
             card,
             keyword: Some(keyword.to_owned()),
             offset: card.map(|card| self.context.offset + (card * CARD_BYTES) as u64),
+            ..Place::default()
         }
     }
 
@@ -427,6 +428,7 @@ impl Reader {
             card: Some(card),
             keyword: Some(keyword.to_owned()).filter(|keyword| !keyword.is_empty()),
             offset: Some(self.context.offset + (card * CARD_BYTES) as u64),
+            ..Place::default()
         };
         self.warnings.push(Warning::new(code, place, expected, found));
     }

@@ -151,7 +151,7 @@ pub(crate) fn array_layout(
     })
 }
 
-const fn native_type(stored: StoredType) -> ValueType {
+pub(crate) const fn native_type(stored: StoredType) -> ValueType {
     match stored {
         StoredType::U8 => ValueType::U8,
         StoredType::I16 => ValueType::I16,
@@ -165,7 +165,11 @@ const fn native_type(stored: StoredType) -> ValueType {
 /// The type that BZERO = 2^15, 2^31, 2^63 or -128 with BSCALE = 1 stands for (Table 11). An integer
 /// must be exactly that number; a real such as `9.223372036854775808E18` is compared as f64, which
 /// holds these powers of two exactly.
-fn converted_type(stored: StoredType, scale: f64, zero: Option<&Value>) -> Option<ValueType> {
+pub(crate) fn converted_type(
+    stored: StoredType,
+    scale: f64,
+    zero: Option<&Value>,
+) -> Option<ValueType> {
     let (offset, value) = match stored {
         StoredType::U8 => (-128i128, ValueType::I8),
         StoredType::I16 => (1 << 15, ValueType::U16),
@@ -188,29 +192,18 @@ fn blank(
     stored: StoredType,
     warnings: &mut Vec<Warning>,
 ) -> Result<Option<i64>, FormatError> {
-    let (least, greatest) = match stored {
-        StoredType::U8 => (0, 255),
-        StoredType::I16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        StoredType::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        StoredType::I64 => (i64::MIN, i64::MAX),
-        StoredType::F32 | StoredType::F64 => {
-            if let Some(value) = header.get("BLANK") {
-                let found = format!("BLANK = {value} with BITPIX = {}", stored.bitpix());
-                let expected = "no BLANK for floating-point pixels";
-                let place = header.place("BLANK");
-                warnings.push(Warning::new(Code::BlankIgnored, place, expected, found));
-            }
-            return Ok(None);
+    let Some((least, greatest)) = stored.integer_range() else {
+        if let Some(value) = header.get("BLANK") {
+            let found = format!("BLANK = {value} with BITPIX = {}", stored.bitpix());
+            let expected = "no BLANK for floating-point pixels";
+            let place = header.place("BLANK");
+            warnings.push(Warning::new(Code::BlankIgnored, place, expected, found));
         }
+        return Ok(None);
     };
     let value = match header.get("BLANK") {
         None | Some(Value::Undefined) => return Ok(None),
-        Some(Value::Integer(integer)) => integer.as_i64(),
-        // "-32768." is written by some programs; every such number of 53 bits is exact.
-        Some(Value::Real(real)) if real.as_f64().fract() == 0.0 && real.as_f64().abs() < 9e15 => {
-            Some(real.as_f64() as i64)
-        }
-        Some(other) => return Err(header.wrong_type("BLANK", "an integer", other)),
+        Some(value) => stored_integer(header, "BLANK", value)?,
     };
     let in_range = value.filter(|value| (least..=greatest).contains(value));
     if in_range.is_none() {
@@ -219,4 +212,20 @@ fn blank(
         warnings.push(Warning::new(Code::BlankIgnored, header.place("BLANK"), expected, found));
     }
     Ok(in_range)
+}
+
+/// The integer that BLANK or TNULLn states; `None` beyond 64 bits.
+pub(crate) fn stored_integer(
+    header: &Header,
+    keyword: &str,
+    value: &Value,
+) -> Result<Option<i64>, FormatError> {
+    match value {
+        Value::Integer(integer) => Ok(integer.as_i64()),
+        // "-32768." is written by some programs; every such number of 53 bits is exact.
+        Value::Real(real) if real.as_f64().fract() == 0.0 && real.as_f64().abs() < 9e15 => {
+            Ok(Some(real.as_f64() as i64))
+        }
+        other => Err(header.wrong_type(keyword, "an integer", other)),
+    }
 }

@@ -45,6 +45,6 @@ pub use header::{Context, Header};
 pub use image::{ImageLayout, ValueType};
 pub use limits::{BLOCK_BYTES, CARD_BYTES, Limits, ReadOptions, padded};
 pub use new_image::{NO_CHECKSUM, NewImage};
-pub use table::{Column, Element, Field, Heap, Null, TableKind, TableLayout, TextForm};
+pub use table::{Column, Descriptor, Element, Field, Heap, Null, TableKind, TableLayout, TextForm};
 pub use value::{Integer, Real, Value};
 pub use walk::{Step, Walker};

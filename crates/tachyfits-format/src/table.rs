@@ -1,7 +1,15 @@
 //! How the columns of a table lie in the file and what their fields mean (Sect. 7). Rows are neither read nor decoded
 //! here.
 
-use crate::error::Warning;
+mod column;
+mod descriptor;
+mod form;
+mod layout;
+
+pub use descriptor::Descriptor;
+
+use crate::error::{FormatError, Warning};
+use crate::hdu::StoredType;
 use crate::image::ValueType;
 
 /// Where the rows, columns and heap of a table are.
@@ -19,8 +27,13 @@ pub struct TableLayout {
     pub row_bytes: u64,
     /// Byte offset of the first row in the file.
     pub data_offset: u64,
-    /// What variable-length arrays lie in; empty in an ASCII table.
+    /// What variable-length arrays lie in; empty in an ASCII table, and where the header gives its place wrongly: see
+    /// [`TableLayout::heap`].
     pub heap: Heap,
+    /// Why the heap cannot be used.
+    pub heap_error: Option<FormatError>,
+    /// Index of the HDU, for messages.
+    pub hdu: usize,
     /// What was forgiven.
     pub warnings: Vec<Warning>,
 }
@@ -152,6 +165,31 @@ pub enum Null {
     Text(String),
 }
 
+impl TableLayout {
+    /// The index of the column of this name: letters of either case, trailing blanks not significant; the first of
+    /// several. A name that TTYPEn gives goes before one made up for a column without.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<usize> {
+        let name = name.trim_end();
+        let found = |is_named: bool| {
+            let is = |column: &Column| {
+                column.is_named == is_named && column.name.eq_ignore_ascii_case(name)
+            };
+            self.columns.iter().position(is)
+        };
+        found(true).or_else(|| found(false))
+    }
+
+    /// The heap, for those who read it.
+    ///
+    /// # Errors
+    /// [`crate::Code::HeapPlace`] if THEAP puts it among the rows or behind the data, which would give other bytes than the
+    /// arrays'; [`crate::Code::NumericText`] and the like if THEAP is no integer.
+    pub fn heap(&self) -> Result<Heap, FormatError> {
+        self.heap_error.clone().map_or(Ok(self.heap), Err)
+    }
+}
+
 impl Element {
     /// Bytes of one element in the file; of bits none, as eight share one: see [`Field::row_bytes`].
     #[must_use]
@@ -193,6 +231,26 @@ impl Field {
                 repeat.saturating_mul(if wide { 16 } else { 8 })
             }
             Field::Text { width, .. } => width as u64,
+        }
+    }
+
+    /// It holds numbers, which can be scaled.
+    #[must_use]
+    pub const fn is_number(self) -> bool {
+        match self {
+            Field::Fixed { element, .. } | Field::Variable { element, .. } => {
+                matches!(element, Element::Number(_) | Element::Complex32 | Element::Complex64)
+            }
+            Field::Text { text, .. } => !matches!(text, TextForm::Characters),
+        }
+    }
+
+    /// The type in the file of numbers that are not complex, in a binary table.
+    #[must_use]
+    pub const fn stored(self) -> Option<StoredType> {
+        match self {
+            Field::Fixed { element, .. } | Field::Variable { element, .. } => element.stored(),
+            Field::Text { .. } => None,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Files made byte by byte, and the walk over them.
 
-use tachyfits_format::{Code, FormatError, Hdu, ImageLayout, ReadOptions, Step, Walker, padded};
+use tachyfits_format::{
+    Code, FormatError, Hdu, ImageLayout, ReadOptions, Step, TableLayout, Walker, padded,
+};
 
 /// A record of 80 bytes.
 pub fn record(text: impl AsRef<[u8]>) -> Vec<u8> {
@@ -144,4 +146,39 @@ pub fn image(file: &[u8]) -> ImageLayout {
 /// The HDU of a primary header alone.
 pub fn hdu_of<T: AsRef<[u8]>>(bitpix: i64, axes: &[u64], more: &[T]) -> Hdu {
     first(&primary(bitpix, axes, more))
+}
+
+/// A file with one table: the mandatory records and `records`, which begin with TFIELDS, and the data.
+pub fn table_file<T: AsRef<[u8]>>(
+    xtension: &str,
+    [row_bytes, rows]: [u64; 2],
+    heap_bytes: u64,
+    records: &[T],
+    bytes: &[u8],
+) -> Vec<u8> {
+    let header = extension(xtension, 8, &[row_bytes, rows], [heap_bytes, 1], records);
+    [empty_primary::<&str>(&[]), header, data(bytes)].concat()
+}
+
+/// The records of columns, each given as keywords without number and values as they are to stand: `TFORM='1J' TZERO=5`.
+pub fn columns(columns: &[&str]) -> Vec<String> {
+    let mut records = vec![format!("TFIELDS = {:>20}", columns.len())];
+    for (number, column) in (1..).zip(columns) {
+        for card in column.split_whitespace() {
+            let (root, value) = card.split_once('=').expect("KEYWORD=value");
+            let value = value.replace('_', " ");
+            records.push(format!("{:<8}= {value:<20}", format!("{root}{number}")));
+        }
+    }
+    records
+}
+
+/// The HDU of the table in a file, which is the second.
+pub fn table_hdu(file: &[u8]) -> Hdu {
+    walk(file).whole().hdus.remove(1)
+}
+
+/// The layout of the table in a file.
+pub fn table(file: &[u8]) -> TableLayout {
+    table_hdu(file).table().unwrap_or_else(|error| panic!("{error}"))
 }

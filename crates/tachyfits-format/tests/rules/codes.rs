@@ -7,7 +7,8 @@ use tachyfits_format::{
 };
 
 use crate::build::{
-    data, empty_primary, extension, first, hdu_of, header, primary, record, walk, walk_with,
+    columns, data, empty_primary, extension, first, hdu_of, header, primary, record, table,
+    table_file, table_hdu, walk, walk_with,
 };
 
 const ONE: AxisSelection = AxisSelection { first: 0, count: 1, step: 1, keep: true };
@@ -50,7 +51,34 @@ fn warnings() -> Vec<Code> {
     found.extend(walk(&[image, vec![0; 100]].concat()).warnings);
     let blank = hdu_of(-32, &[1], &["BLANK   =                    1"]).image().unwrap();
     found.extend(blank.warnings.iter().map(|warning| warning.code()));
+    found.extend(warnings_of_columns());
     found
+}
+
+fn warnings_of_columns() -> Vec<Code> {
+    let cards =
+        ["TFORM='1j' TTYPE='A' TDIM='(2)'", "TFORM='1E' TTYPE='a' TNULL=1", "TFORM='1L' TSCAL=2.0"];
+    let layout = table(&table_file("BINTABLE", [10, 0], 0, &columns(&cards), &[]));
+    layout.warnings.iter().map(|warning| warning.code()).collect()
+}
+
+/// Errors of tables.
+fn errors_of_columns() -> Vec<FormatError> {
+    let hdu = |column: &str, theap| {
+        let mut records = columns(&[column]);
+        records.push(format!("THEAP   = {theap}"));
+        table_hdu(&table_file("BINTABLE", [8, 1], 8, &records, &[0; 16]))
+    };
+    let arrays = |theap| hdu("TFORM='PI'", theap).table().unwrap();
+    let descriptor = [1, 8].map(i32::to_be_bytes).concat();
+    vec![
+        hdu("TFORM='1Z'", 8).table().unwrap_err(),
+        hdu("TFORM='3J'", 8).table().unwrap_err(),
+        arrays(8).descriptor(0, 0, &descriptor).unwrap_err(),
+        arrays(4).heap().unwrap_err(),
+        first(&primary::<&str>(8, &[], &[])).table().unwrap_err(),
+        hdu("TFORM='1J'", 8).table().unwrap().descriptor(0, 0, &[]).unwrap_err(),
+    ]
 }
 
 /// Errors of the walk.
@@ -79,7 +107,7 @@ fn structure() -> Vec<FormatError> {
 
 /// Errors of requests.
 fn requests() -> Vec<FormatError> {
-    let table = |counts| {
+    let a_table = |counts| {
         let table = extension("BINTABLE", 8, &[2, 2], counts, &[""]);
         walk(&[empty_primary::<&str>(&[]), table].concat()).hdus.remove(1)
     };
@@ -100,8 +128,8 @@ fn requests() -> Vec<FormatError> {
     vec![
         image.image().unwrap_err(),
         groups.random_groups().unwrap_err(),
-        table([0, 1]).image().unwrap_err(),
-        table([0, 1]).random_groups().unwrap_err(),
+        a_table([0, 1]).image().unwrap_err(),
+        a_table([0, 1]).random_groups().unwrap_err(),
         cut(&sip, &[ONE]),
         sip.linear_axis(3).unwrap_err(),
         cut(&sip, &[left_out; 2]),
@@ -115,7 +143,7 @@ fn requests() -> Vec<FormatError> {
 #[test]
 fn every_code_can_be_provoked() {
     let mut found: HashSet<Code> = warnings().into_iter().collect();
-    for error in structure().into_iter().chain(requests()) {
+    for error in structure().into_iter().chain(requests()).chain(errors_of_columns()) {
         assert!(error.kind() != Kind::Warning);
         let message = error.to_string();
         assert!(message.contains("expected ") && message.contains(", found "), "{message}");

@@ -4,6 +4,8 @@
 //! Each rule is tried on a small file built here, and on the trap file of that name where the real
 //! files are (see [`shared`]).
 
+mod array_rules;
+mod ascii_rules;
 mod axes;
 mod build;
 mod card_rules;
@@ -15,5 +17,6 @@ mod real_files;
 mod shapes;
 mod shared;
 mod structure_rules;
+mod table_rules;
 mod worlds;
 mod written_cards;

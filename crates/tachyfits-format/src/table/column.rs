@@ -1,0 +1,203 @@
+//! The keywords of one column to a [`Column`]: name, scaling, null, dimensions, unit (Sect. 7.2, 7.3). Where the column stands
+//! in a row is [`super::layout`].
+
+use std::fmt::Write;
+
+use super::form::{self, Form};
+use super::{Column, Element, Field, Null, TableKind};
+use crate::code::Code;
+use crate::error::{FormatError, Place, Warning, Warnings, quoted};
+use crate::hdu::StoredType;
+use crate::header::Header;
+use crate::image::{converted_type, stored_integer};
+use crate::value::Value;
+
+/// Reads columns, noting what had to be forgiven.
+pub(super) struct ColumnReader<'a> {
+    pub(super) header: &'a Header,
+    pub(super) kind: TableKind,
+    pub(super) warnings: Warnings,
+    /// The keyword looked for last.
+    keyword: String,
+}
+
+impl<'a> ColumnReader<'a> {
+    pub(super) fn new(header: &'a Header, kind: TableKind) -> Self {
+        ColumnReader { header, kind, warnings: Warnings::default(), keyword: String::new() }
+    }
+
+    /// The column of this number, from 1; its place in the row is set by the caller.
+    pub(super) fn column(&mut self, number: usize) -> Result<Column, FormatError> {
+        let (form, mut field) = self.form(number)?;
+        let scale = self.scaling("TSCAL", number, field)?.unwrap_or(1.0);
+        let zero = self.scaling("TZERO", number, field)?.unwrap_or(0.0);
+        let scaled = self.convert(number, &mut field, scale, zero);
+        let null = self.null(number, field)?;
+        let dimensions = self.dimensions(number, &mut field);
+        let name = self.text("TTYPE", number).map(|name| name.trim_end().to_owned());
+        let is_named = name.is_some();
+        Ok(Column {
+            name: name.unwrap_or_else(|| format!("col{number}")),
+            is_named,
+            form,
+            offset: 0,
+            field,
+            scale,
+            zero,
+            scaled,
+            null,
+            dimensions,
+            unit: self.text("TUNIT", number).map(|unit| unit.trim().to_owned()),
+            display: self.text("TDISP", number).map(|display| display.trim().to_owned()),
+        })
+    }
+
+    fn form(&mut self, number: usize) -> Result<(String, Field), FormatError> {
+        let keyword = format!("TFORM{number}");
+        let Some(text) = self.header.get_text(&keyword)? else {
+            return Err(missing(self.header, &keyword, "the form of the column"));
+        };
+        let text = text.trim();
+        let (parsed, expected) = match self.kind {
+            TableKind::Binary => (form::binary(text), "a form such as 1J, 20A or 1PE(8)"),
+            TableKind::Ascii => {
+                (form::ascii(text), "a form such as A20, I10, F10.3, E15.7 or D25.17")
+            }
+        };
+        let Some(Form { field, irregular }) = parsed else {
+            let place = self.header.place(&keyword);
+            return Err(FormatError::new(Code::ColumnForm, place, expected, quoted(text)));
+        };
+        if irregular {
+            self.warn(Code::ColumnFormIrregular, &keyword, expected, quoted(text));
+        }
+        Ok((text.to_owned(), field))
+    }
+
+    /// TSCALn or TZEROn, where it has a meaning.
+    fn scaling(
+        &mut self,
+        root: &str,
+        number: usize,
+        field: Field,
+    ) -> Result<Option<f64>, FormatError> {
+        if self.look(root, number).is_none() {
+            return Ok(None);
+        }
+        let keyword = self.keyword.clone();
+        if field.is_number() {
+            return self.header.get_f64(&keyword);
+        }
+        let harmless = matches!(
+            (root, self.header.get_f64(&keyword)),
+            ("TSCAL", Ok(Some(1.0))) | ("TZERO", Ok(Some(0.0)))
+        );
+        if !harmless {
+            let found = self.header.get(&keyword).map_or_else(String::new, Value::to_string);
+            let expected = "no scaling of strings, logicals or bits";
+            self.warn(Code::ScalingIgnored, &keyword, expected, found);
+        }
+        Ok(None)
+    }
+
+    /// Resolves the conventions for unsigned integers and signed bytes, also those of arrays in the heap; gives whether
+    /// the values are scaled.
+    fn convert(&mut self, number: usize, field: &mut Field, scale: f64, zero: f64) -> bool {
+        if let Field::Fixed { element, .. } | Field::Variable { element, .. } = field
+            && let Some(stored) = element.stored()
+            && let Some(value) = converted_type(stored, scale, self.look("TZERO", number))
+        {
+            *element = Element::Number(value);
+            return false;
+        }
+        scale != 1.0 || zero != 0.0
+    }
+
+    fn null(&mut self, number: usize, field: Field) -> Result<Option<Null>, FormatError> {
+        let Some(value) = self.look("TNULL", number) else { return Ok(None) };
+        let keyword = self.keyword.clone();
+        if matches!(value, Value::Undefined) {
+            return Ok(None);
+        }
+        if self.kind == TableKind::Ascii {
+            let text = self.header.get_text(&keyword)?.unwrap_or_default();
+            return Ok(Some(Null::Text(text.trim_end().to_owned())));
+        }
+        let Some((least, greatest)) = field.stored().and_then(StoredType::integer_range) else {
+            let expected = "TNULL of integers only";
+            self.warn(Code::NullIgnored, &keyword, expected, value.to_string());
+            return Ok(None);
+        };
+        let null = stored_integer(self.header, &keyword, value)?;
+        let null = null.filter(|null| (least..=greatest).contains(null));
+        if null.is_none() {
+            let expected = format!("a number from {least} to {greatest}");
+            self.warn(Code::NullIgnored, &keyword, &expected, value.to_string());
+        }
+        Ok(null.map(Null::Stored))
+    }
+
+    /// TDIMn; of strings its first is their width.
+    fn dimensions(&mut self, number: usize, field: &mut Field) -> Vec<u64> {
+        let Some(text) = self.text("TDIM", number) else { return Vec::new() };
+        let found = form::dimensions(text);
+        let fits = |dimensions: &Vec<u64>| match *field {
+            Field::Fixed { repeat: 0, .. } => form::product(dimensions) == Some(0),
+            Field::Fixed { repeat, .. } => {
+                form::product(dimensions).is_some_and(|size| (1..=repeat).contains(&size))
+            }
+            // The lengths of the arrays are in the heap's descriptors.
+            Field::Variable { .. } => form::product(dimensions).is_some_and(|size| size > 0),
+            Field::Text { .. } => false,
+        };
+        let Some(dimensions) = found.filter(fits) else {
+            let expected = match *field {
+                Field::Fixed { repeat, .. } => {
+                    format!("sizes (l,m,...) of at most {repeat} elements")
+                }
+                Field::Variable { .. } => "sizes (l,m,...)".to_owned(),
+                Field::Text { .. } => "no dimensions in an ASCII table".to_owned(),
+            };
+            let found = quoted(text);
+            self.warn(Code::DimensionsIgnored, &format!("TDIM{number}"), &expected, found);
+            return Vec::new();
+        };
+        if let Field::Fixed { element: Element::Character, width, .. } = field {
+            *width = dimensions[0];
+        }
+        dimensions
+    }
+
+    /// A string that is not blank; of another type it is ignored with a warning, as it only describes.
+    fn text(&mut self, root: &str, number: usize) -> Option<&'a str> {
+        let value = self.look(root, number)?;
+        match value {
+            Value::Text(text) => Some(text.as_str()).filter(|text| !text.trim().is_empty()),
+            Value::Undefined => None,
+            other => {
+                let found = format!("{} {other}", other.type_name());
+                let keyword = self.keyword.clone();
+                self.warn(Code::ReservedType, &keyword, "a string", found);
+                None
+            }
+        }
+    }
+
+    /// The value of a keyword of this column.
+    fn look(&mut self, root: &str, number: usize) -> Option<&'a Value> {
+        self.keyword.clear();
+        write!(self.keyword, "{root}{number}").expect("a string takes text");
+        self.header.get(&self.keyword)
+    }
+
+    pub(super) fn warn(&mut self, code: Code, keyword: &str, expected: &str, found: String) {
+        let place: Place = self.header.place(keyword);
+        self.warnings.push(Warning::new(code, place, expected, found));
+    }
+}
+
+/// A mandatory keyword is absent or has no value.
+pub(super) fn missing(header: &Header, keyword: &str, expected: &str) -> FormatError {
+    let found = if header.get(keyword).is_some() { "an empty value" } else { "no such card" };
+    FormatError::new(Code::KeywordMissing, header.place(keyword), expected, found)
+}

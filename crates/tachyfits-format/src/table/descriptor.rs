@@ -1,0 +1,138 @@
+//! Array descriptors: two signed integers in the row that say how many elements of the heap a cell has, and where
+//! (Sect. 7.3.5). Arrays may share bytes, lie in any order and leave gaps; none may leave the heap.
+
+use super::{Element, Field, TableLayout};
+use crate::code::Code;
+use crate::error::{FormatError, Place};
+
+/// Where the array of a cell lies in the heap; checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Descriptor {
+    /// Elements; of `Element::Bit` bits.
+    pub count: u64,
+    /// Bytes from the start of the heap; 0 where there are no elements, whatever the file has there.
+    pub offset: u64,
+}
+
+impl TableLayout {
+    /// The array of one cell; `bytes` are those of the column's field in the row. `row` counts from 0 and serves for
+    /// messages.
+    ///
+    /// # Errors
+    /// [`Code::DescriptorRange`] if it is negative or leaves the heap, [`Code::HeapPlace`] and the like if the heap cannot
+    /// be found, [`Code::NotVariable`] if the column's values lie in the rows.
+    ///
+    /// # Panics
+    /// If there is no such column, or `bytes` are fewer than the field has.
+    pub fn descriptor(
+        &self,
+        column: usize,
+        row: u64,
+        bytes: &[u8],
+    ) -> Result<Descriptor, FormatError> {
+        let field = self.descriptor_field(column)?;
+        field.check(self, row, field.stored(bytes))
+    }
+
+    /// The arrays of rows from `first_row` (from 0) on, appended to `descriptors`: the field of the column stands at the
+    /// start of `bytes` and after every `step` bytes. Those of whole rows are `step` = `row_bytes` apart.
+    ///
+    /// # Errors
+    /// See [`TableLayout::descriptor`]; the first row that has one.
+    ///
+    /// # Panics
+    /// If there is no such column, or `step` is less than the bytes of the field.
+    pub fn descriptors(
+        &self,
+        column: usize,
+        first_row: u64,
+        bytes: &[u8],
+        step: usize,
+        descriptors: &mut Vec<Descriptor>,
+    ) -> Result<(), FormatError> {
+        let field = self.descriptor_field(column)?;
+        assert!(step >= field.bytes, "descriptors of {} bytes every {step}", field.bytes);
+        if field.bytes == 0 {
+            return Ok(());
+        }
+        // The last field need not be followed by the rest of its row.
+        let cells = bytes.chunks(step).filter(|cell| cell.len() >= field.bytes);
+        descriptors.reserve(bytes.len() / step + 1);
+        for (row, cell) in (first_row..).zip(cells) {
+            descriptors.push(field.check(self, row, field.stored(cell))?);
+        }
+        Ok(())
+    }
+
+    fn descriptor_field(&self, column: usize) -> Result<DescriptorField, FormatError> {
+        let found = &self.columns[column];
+        let Field::Variable { element, wide, repeat, .. } = found.field else {
+            let place = self.cell(column, None);
+            let expected = "a column of arrays in the heap (P or Q)";
+            return Err(FormatError::new(Code::NotVariable, place, expected, found.form.as_str()));
+        };
+        self.heap()?;
+        let bytes = if repeat == 0 { 0 } else { found.field.row_bytes() as usize };
+        Ok(DescriptorField { column, element, wide, bytes })
+    }
+
+    /// Where a cell is, for messages.
+    fn cell(&self, column: usize, row: Option<u64>) -> Place {
+        let found = &self.columns[column];
+        let start = |row: u64| self.data_offset + row * self.row_bytes + found.offset;
+        Place {
+            hdu: Some(self.hdu),
+            offset: row.map(start),
+            row: row.map(|row| row + 1),
+            column: Some((column + 1, found.name.clone())),
+            ..Place::default()
+        }
+    }
+}
+
+/// How the descriptors of a column are stored.
+struct DescriptorField {
+    column: usize,
+    element: Element,
+    wide: bool,
+    bytes: usize,
+}
+
+impl DescriptorField {
+    /// Count and offset as stored.
+    fn stored(&self, bytes: &[u8]) -> [i64; 2] {
+        match (self.bytes, self.wide) {
+            (0, _) => [0, 0],
+            (_, true) => [0, 8].map(|at| i64::from_be_bytes(array(&bytes[at..]))),
+            (_, false) => [0, 4].map(|at| i64::from(i32::from_be_bytes(array(&bytes[at..])))),
+        }
+    }
+
+    fn check(
+        &self,
+        layout: &TableLayout,
+        row: u64,
+        [count, offset]: [i64; 2],
+    ) -> Result<Descriptor, FormatError> {
+        if count == 0 {
+            return Ok(Descriptor::default());
+        }
+        let within =
+            u64::try_from(count).ok().zip(u64::try_from(offset).ok()).filter(|&(count, offset)| {
+                let bytes = self.element.total_bytes(count);
+                let end = bytes.and_then(|bytes| bytes.checked_add(offset));
+                end.is_some_and(|end| end <= layout.heap.bytes)
+            });
+        within.map(|(count, offset)| Descriptor { count, offset }).ok_or_else(|| {
+            let place = layout.cell(self.column, Some(row));
+            let expected = format!("an array within the heap of {} bytes", layout.heap.bytes);
+            let letter = self.element.letter();
+            let found = format!("{count} elements of type {letter} at byte {offset} of the heap");
+            FormatError::new(Code::DescriptorRange, place, expected, found)
+        })
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    *bytes.first_chunk().expect("the caller gives the bytes of the field")
+}

@@ -1,0 +1,210 @@
+//! TFORMn and TDIMn to what a field is, and back (Sect. 7.2.1, 7.3.1, 7.3.2). Not the other keywords of a column, which are
+//! [`super::column`].
+
+use super::{Element, Field, TextForm};
+use crate::hdu::StoredType;
+use crate::image::{ValueType, native_type};
+
+/// What TFORMn says.
+pub(crate) struct Form {
+    /// The field; numbers are of the stored type's own signedness.
+    pub(crate) field: Field,
+    /// The form is written as the Standard does not allow, but can mean only this.
+    pub(crate) irregular: bool,
+}
+
+/// A form of a binary table: `rT`, `rAw`, `rPT(max)` or `rQT(max)`. What follows the type has no meaning (Sect. 7.3.1);
+/// `None` if it is no form, or its bytes do not fit 64 bits.
+pub(crate) fn binary(text: &str) -> Option<Form> {
+    let (repeat, rest) = split_number(text.as_bytes());
+    let repeat = if repeat.is_empty() { 1 } else { number(repeat)? };
+    let (&letter, rest) = rest.split_first()?;
+    let irregular = letter.is_ascii_lowercase();
+    let wide = match letter.to_ascii_uppercase() {
+        b'P' => false,
+        b'Q' => true,
+        letter => {
+            let element = element(letter)?;
+            element.total_bytes(repeat)?;
+            let width = if element == Element::Character { string_width(repeat, rest) } else { 1 };
+            return Some(Form { field: Field::Fixed { element, repeat, width }, irregular });
+        }
+    };
+    let (&letter, rest) = rest.split_first().filter(|_| repeat <= 1)?;
+    let element = element(letter.to_ascii_uppercase())?;
+    let irregular = irregular || letter.is_ascii_lowercase();
+    Some(Form { field: Field::Variable { element, wide, repeat, most: most(rest) }, irregular })
+}
+
+fn element(letter: u8) -> Option<Element> {
+    Some(match letter {
+        b'L' => Element::Logical,
+        b'X' => Element::Bit,
+        b'A' => Element::Character,
+        b'C' => Element::Complex32,
+        b'M' => Element::Complex64,
+        _ => Element::Number(native_type(stored_type(letter)?)),
+    })
+}
+
+const fn stored_type(letter: u8) -> Option<StoredType> {
+    Some(match letter {
+        b'B' => StoredType::U8,
+        b'I' => StoredType::I16,
+        b'J' => StoredType::I32,
+        b'K' => StoredType::I64,
+        b'E' => StoredType::F32,
+        b'D' => StoredType::F64,
+        _ => return None,
+    })
+}
+
+/// The bytes of one string of `rAw`. Programs also write `rA` followed by what does not fit into the field.
+fn string_width(repeat: u64, rest: &[u8]) -> u64 {
+    let (digits, _) = split_number(rest);
+    number(digits).filter(|width| (1..=repeat).contains(width)).unwrap_or(repeat)
+}
+
+/// `(max)`.
+fn most(rest: &[u8]) -> Option<u64> {
+    let inside = rest.trim_ascii_start().strip_prefix(b"(")?;
+    number(inside.split(|&byte| byte == b')').next()?.trim_ascii())
+}
+
+/// A form of an ASCII table: `Aw`, `Iw`, `Fw.d`, `Ew.d`, `Dw.d`.
+pub(crate) fn ascii(text: &str) -> Option<Form> {
+    let (&letter, rest) = text.as_bytes().split_first()?;
+    let (width, mut rest) = split_number(rest);
+    let width = u32::try_from(number(width)?).ok().filter(|width| *width > 0)?;
+    let text = match letter.to_ascii_uppercase() {
+        b'A' => TextForm::Characters,
+        b'I' => TextForm::Integer,
+        b'F' => TextForm::Fixed,
+        b'E' => TextForm::Exponent,
+        b'D' => TextForm::Double,
+        _ => return None,
+    };
+    let mut irregular = letter.is_ascii_lowercase();
+    let mut decimals = 0;
+    if text.has_decimals() {
+        let stated = rest.strip_prefix(b".").map(split_number);
+        // "F8" is written for "F8.0".
+        irregular |= stated.is_none();
+        let (digits, after) = stated.unwrap_or((b"0", rest));
+        decimals = u32::try_from(number(digits)?).ok()?;
+        rest = after;
+    }
+    irregular |= !rest.is_empty();
+    Some(Form { field: Field::Text { text, width, decimals }, irregular })
+}
+
+/// TDIMn: `(l,m,n)`, the first the fastest; `None` if it is not that.
+pub(crate) fn dimensions(text: &str) -> Option<Vec<u64>> {
+    /// As many as an array can have.
+    const MOST: usize = 999;
+    let inside = text.trim().strip_prefix('(')?.strip_suffix(')')?;
+    let sizes: Option<Vec<u64>> =
+        inside.split(',').take(MOST + 1).map(|size| number(size.trim().as_bytes())).collect();
+    sizes.filter(|sizes| sizes.len() <= MOST)
+}
+
+/// The product; `None` beyond 64 bits.
+pub(crate) fn product(dimensions: &[u64]) -> Option<u64> {
+    if dimensions.contains(&0) {
+        return Some(0);
+    }
+    dimensions.iter().try_fold(1u64, |product, &size| product.checked_mul(size))
+}
+
+/// The digits that `bytes` begin with, and the rest.
+fn split_number(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    bytes.split_at(digits)
+}
+
+/// Digits as a number of 64 bits; `None` if there are none or too many.
+fn number(digits: &[u8]) -> Option<u64> {
+    let all = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    str::from_utf8(digits).ok().filter(|_| all)?.parse().ok()
+}
+
+impl TextForm {
+    /// The form has digits after a point.
+    #[must_use]
+    pub const fn has_decimals(self) -> bool {
+        matches!(self, TextForm::Fixed | TextForm::Exponent | TextForm::Double)
+    }
+
+    /// The letter of TFORMn.
+    #[must_use]
+    pub const fn letter(self) -> char {
+        match self {
+            TextForm::Characters => 'A',
+            TextForm::Integer => 'I',
+            TextForm::Fixed => 'F',
+            TextForm::Exponent => 'E',
+            TextForm::Double => 'D',
+        }
+    }
+}
+
+impl Element {
+    /// The letter of TFORMn (Table 18); unsigned types have that of the integers they are stored as.
+    #[must_use]
+    pub const fn letter(self) -> char {
+        match self {
+            Element::Logical => 'L',
+            Element::Bit => 'X',
+            Element::Character => 'A',
+            Element::Complex32 => 'C',
+            Element::Complex64 => 'M',
+            Element::Number(value) => match value {
+                ValueType::U8 | ValueType::I8 => 'B',
+                ValueType::I16 | ValueType::U16 => 'I',
+                ValueType::I32 | ValueType::U32 => 'J',
+                ValueType::I64 | ValueType::U64 => 'K',
+                ValueType::F32 => 'E',
+                ValueType::F64 => 'D',
+            },
+        }
+    }
+
+    /// The type in the file of a number.
+    #[must_use]
+    pub const fn stored(self) -> Option<StoredType> {
+        match self {
+            Element::Number(_) => stored_type(self.letter() as u8),
+            _ => None,
+        }
+    }
+}
+
+impl Field {
+    /// TFORMn. Strings of one width are written as `rAw` where `dimensions` (TDIMn) do not say it.
+    ///
+    /// ```
+    /// use tachyfits_format::{Element, Field};
+    /// let strings = Field::Fixed { element: Element::Character, repeat: 60, width: 5 };
+    /// assert_eq!(strings.form(&[]), "60A5");
+    /// assert_eq!(strings.form(&[5, 4, 3]), "60A");
+    /// ```
+    #[must_use]
+    pub fn form(self, dimensions: &[u64]) -> String {
+        match self {
+            Field::Fixed { element, repeat, width } => {
+                let apart = element == Element::Character && width != repeat;
+                let width =
+                    if apart && dimensions.is_empty() { width.to_string() } else { String::new() };
+                format!("{repeat}{}{width}", element.letter())
+            }
+            Field::Variable { element, wide, repeat, most } => {
+                let most = most.map_or_else(String::new, |most| format!("({most})"));
+                format!("{repeat}{}{}{most}", if wide { 'Q' } else { 'P' }, element.letter())
+            }
+            Field::Text { text, width, decimals } if text.has_decimals() => {
+                format!("{}{width}.{decimals}", text.letter())
+            }
+            Field::Text { text, width, .. } => format!("{}{width}", text.letter()),
+        }
+    }
+}
