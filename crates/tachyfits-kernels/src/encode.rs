@@ -12,6 +12,7 @@
     reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
 )]
 
+use crate::columns::Ways;
 use crate::isa::{self, Kernel, Tier};
 use crate::pixel::{Pixel, PixelType};
 use crate::source::Encoding;
@@ -345,6 +346,8 @@ impl Kernel for TurnSingles<'_> {
 pub(crate) trait Bits: Copy {
     /// Their bytes in the machine's order, turned and flipped.
     fn turn(bytes: &[u8], flip: Self, out: &mut [u8]);
+    /// The same for the first element of each run of a column of a table.
+    fn turn_each(ways: Ways, from: &[u8], flip: Self, to: &mut [u8]);
 }
 
 macro_rules! bits {
@@ -357,6 +360,10 @@ macro_rules! bits {
                 for at in 0..to.len() {
                     to[at] = (<$type>::from_ne_bytes(from[at]) ^ flip).to_be_bytes();
                 }
+            }
+
+            fn turn_each(ways: Ways, from: &[u8], flip: $type, to: &mut [u8]) {
+                ways.each(from, to, |bytes| (<$type>::from_ne_bytes(bytes) ^ flip).to_be_bytes());
             }
         })+
     };

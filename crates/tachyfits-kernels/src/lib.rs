@@ -13,6 +13,7 @@
 //! without fused multiply-add, so every tier gives the same bits. [`naive`] holds the slow twin of each kernel.
 
 mod checksum;
+mod columns;
 mod compensated;
 mod decode;
 mod elementwise;
@@ -35,6 +36,11 @@ mod sum;
 mod transpose;
 
 pub use checksum::{OnesComplement, add_words, encode_checksum};
+pub use columns::values::{
+    add_to_real_parts, decode_logical, encode_logical, mark_nulls, narrow_text, pack_bits,
+    put_nulls, trim_text, unpack_bits, widen_text,
+};
+pub use columns::{Fields, gather_field_bytes, gather_fields, scatter_field_bytes, scatter_fields};
 pub use compensated::Compensated;
 pub use decode::{decode_f32, decode_f64, decode_native, gather, native_in_place};
 pub use elementwise::{

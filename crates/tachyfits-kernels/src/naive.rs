@@ -6,6 +6,7 @@
 //! kernels' own code they use only what is scalar anyway: [`Compensated`] and [`Stats::merge`].
 
 mod checksum;
+mod columns;
 mod elementwise;
 mod encode;
 mod order;
@@ -14,6 +15,10 @@ mod stencil;
 mod transpose;
 
 pub use checksum::ones_complement;
+pub use columns::{
+    decode_logical, gather_field_bytes, gather_fields, mark_nulls, scatter_field_bytes,
+    scatter_fields, trim_text, unpack_bits,
+};
 pub use elementwise::{binary, select, unary};
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use order::{cell_counts, deviations, key_counts, split};

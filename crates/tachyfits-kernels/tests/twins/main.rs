@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod checksum;
+mod columns;
 mod content;
 mod decode;
 mod elementwise;

@@ -1,0 +1,231 @@
+//! Columns of tables: from fields that lie in rows to contiguous columns, and back.
+//!
+//! A field is one or more elements side by side, at the same place of every row. Moving it is one loop for both
+//! directions and all types of a size: elements are unsigned integers of 1, 2, 4 or 8 bytes, whose bytes are turned and
+//! whose highest bit may be flipped (the unsigned conventions). A field of few elements is moved element by element, each
+//! element of the row in a loop of its own over all rows: the loop is bound by the cache lines that it touches, so rows
+//! had best be in the first-level cache, where several columns find them. A field of many elements is turned row by row,
+//! in vector code.
+//!
+//! What an element means beyond its bytes (logical values, bits, text, nulls) is done to the contiguous column: see
+//! [`values`].
+
+use crate::encode::Bits;
+use crate::isa::{self, Kernel, Tier};
+use crate::pixel::PixelType;
+
+pub mod values;
+
+/// Bytes of a field from which on it is turned row by row in vector code.
+const LONG_FIELD: usize = 32;
+
+/// Where the fields of a column lie in the bytes of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// The first byte of the first row's field.
+    pub offset: usize,
+    /// From one row to the next.
+    pub stride: usize,
+    /// Elements of a field.
+    pub elements: usize,
+}
+
+/// Moves the fields of rows to a contiguous column in the machine's byte order, the unsigned conventions of `pixel`
+/// applied; `out` says how many rows. The bits of floats are kept. Complex numbers are pairs of floats.
+///
+/// ```
+/// use tachyfits_kernels::{Fields, PixelType, Tier, gather_fields};
+/// // Rows of a byte and a 16-bit integer.
+/// let rows = [7, 1, 2, 8, 1, 3];
+/// let fields = Fields { offset: 1, stride: 3, elements: 1 };
+/// let mut out = [0; 4];
+/// gather_fields(&rows, fields, PixelType::I16, Tier::SCALAR, &mut out);
+/// assert_eq!(out, [258i16.to_ne_bytes(), 259i16.to_ne_bytes()].concat()[..]);
+/// ```
+///
+/// # Panics
+/// If the rows do not hold the fields, fields overlap the next row's, or `out` is no whole number of rows.
+pub fn gather_fields(rows: &[u8], fields: Fields, pixel: PixelType, tier: Tier, out: &mut [u8]) {
+    let flip = sign_flip(pixel);
+    let size = pixel.bytes();
+    let Some((count, run)) = fields.rows_in(out.len(), size) else { return };
+    let rows = &rows[fields.offset..];
+    let ways = Ways { from_stride: fields.stride, to_stride: run, run, count };
+    // Turning native bytes flips before it turns: the flip is turned beforehand.
+    match size {
+        1 => ways.go(rows, flip as u8, tier, out),
+        2 => ways.go(rows, (flip as u16).to_be(), tier, out),
+        4 => ways.go(rows, (flip as u32).to_be(), tier, out),
+        _ => ways.go(rows, flip.to_be(), tier, out),
+    }
+}
+
+/// Moves a contiguous column in the machine's byte order to the fields of rows: the inverse of [`gather_fields`]. What
+/// lies between the fields is not touched.
+///
+/// # Panics
+/// As [`gather_fields`].
+pub fn scatter_fields(
+    values: &[u8],
+    fields: Fields,
+    pixel: PixelType,
+    tier: Tier,
+    rows: &mut [u8],
+) {
+    let flip = sign_flip(pixel);
+    let size = pixel.bytes();
+    let Some((count, run)) = fields.rows_in(values.len(), size) else { return };
+    let rows = &mut rows[fields.offset..];
+    let ways = Ways { from_stride: run, to_stride: fields.stride, run, count };
+    match size {
+        1 => ways.go(values, flip as u8, tier, rows),
+        2 => ways.go(values, flip as u16, tier, rows),
+        4 => ways.go(values, flip as u32, tier, rows),
+        _ => ways.go(values, flip, tier, rows),
+    }
+}
+
+/// Moves fields of `elements` bytes as they are; `out` says how many rows.
+///
+/// # Panics
+/// As [`gather_fields`].
+pub fn gather_field_bytes(rows: &[u8], fields: Fields, out: &mut [u8]) {
+    let Some((count, run)) = fields.rows_in(out.len(), 1) else { return };
+    let ways = Ways { from_stride: fields.stride, to_stride: run, run, count };
+    ways.copy(&rows[fields.offset..], out);
+}
+
+/// Moves a contiguous column of fields of `elements` bytes to the rows, as they are.
+///
+/// # Panics
+/// As [`gather_fields`].
+pub fn scatter_field_bytes(values: &[u8], fields: Fields, rows: &mut [u8]) {
+    let Some((count, run)) = fields.rows_in(values.len(), 1) else { return };
+    let ways = Ways { from_stride: run, to_stride: fields.stride, run, count };
+    ways.copy(values, &mut rows[fields.offset..]);
+}
+
+/// The bit that the conventions for unsigned integers and signed bytes flip.
+fn sign_flip(pixel: PixelType) -> u64 {
+    let flips = matches!(pixel, PixelType::I8 | PixelType::U16 | PixelType::U32 | PixelType::U64);
+    u64::from(flips) << (8 * pixel.bytes() - 1)
+}
+
+impl Fields {
+    /// How many rows a contiguous column of `bytes` has, and the bytes of a field; `None` without any.
+    fn rows_in(&self, bytes: usize, size: usize) -> Option<(usize, usize)> {
+        let run = self.elements.checked_mul(size).expect("a field fits in memory");
+        if bytes == 0 || run == 0 {
+            assert_eq!(bytes, 0, "fields without bytes make no column");
+            return None;
+        }
+        assert!(bytes.is_multiple_of(run), "a whole number of fields");
+        assert!(self.stride >= run, "fields do not overlap");
+        Some((bytes / run, run))
+    }
+}
+
+/// Runs of bytes that are moved from equally spaced places to others.
+#[derive(Clone, Copy)]
+pub(crate) struct Ways {
+    from_stride: usize,
+    to_stride: usize,
+    run: usize,
+    count: usize,
+}
+
+impl Ways {
+    fn go<T: Bits>(self, from: &[u8], flip: T, tier: Tier, to: &mut [u8]) {
+        let (from, to) = self.cut(from, to);
+        if self.run >= LONG_FIELD {
+            isa::dispatch(tier, TurnRuns { ways: self, from, flip, to });
+        } else {
+            for at in (0..self.run).step_by(size_of::<T>()) {
+                T::turn_each(self, &from[at..], flip, &mut to[at..]);
+            }
+        }
+    }
+
+    fn copy(self, from: &[u8], to: &mut [u8]) {
+        let (from, to) = self.cut(from, to);
+        match self.run {
+            1 => self.each(from, to, |byte: [u8; 1]| byte),
+            2 => self.each(from, to, |bytes: [u8; 2]| bytes),
+            4 => self.each(from, to, |bytes: [u8; 4]| bytes),
+            8 => self.each(from, to, |bytes: [u8; 8]| bytes),
+            run if run == self.from_stride && run == self.to_stride => to.copy_from_slice(from),
+            run => {
+                let runs = from.chunks(self.from_stride).zip(to.chunks_mut(self.to_stride));
+                runs.for_each(|(from, to)| to[..run].copy_from_slice(&from[..run]));
+            }
+        }
+    }
+
+    /// Both sides up to the end of the last run.
+    fn cut<'a>(self, from: &'a [u8], to: &'a mut [u8]) -> (&'a [u8], &'a mut [u8]) {
+        let last = self.count - 1;
+        let to_end = last * self.to_stride + self.run;
+        (&from[..last * self.from_stride + self.run], &mut to[..to_end])
+    }
+
+    /// Moves the first element of each run, made anew.
+    #[inline(always)]
+    pub(crate) fn each<const BYTES: usize>(
+        self,
+        from: &[u8],
+        to: &mut [u8],
+        make: impl Fn([u8; BYTES]) -> [u8; BYTES],
+    ) {
+        let Ways { from_stride, to_stride, count, .. } = self;
+        // Said here so that the loop need not ask.
+        assert!(from_stride >= BYTES && to_stride >= BYTES, "elements do not overlap");
+        // The last run may end where the bytes do, not a stride later.
+        let last = count - 1;
+        let (from, last_from) = from.split_at(last * from_stride);
+        let (to, last_to) = to.split_at_mut(last * to_stride);
+        for (from, to) in from.chunks_exact(from_stride).zip(to.chunks_exact_mut(to_stride)) {
+            put(from, to, &make);
+        }
+        put(last_from, last_to, &make);
+    }
+}
+
+/// Moves the element at the beginning.
+#[inline(always)]
+fn put<const BYTES: usize>(from: &[u8], to: &mut [u8], make: &impl Fn([u8; BYTES]) -> [u8; BYTES]) {
+    let (from, to) = (from.first_chunk(), to.first_chunk_mut());
+    if let (Some(from), Some(to)) = (from, to) {
+        *to = make(*from);
+    }
+}
+
+/// Turns runs of elements.
+pub(crate) struct TurnRuns<'a, T> {
+    ways: Ways,
+    from: &'a [u8],
+    flip: T,
+    to: &'a mut [u8],
+}
+
+impl<T: Bits> Kernel for TurnRuns<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Ways { from_stride, to_stride, run, .. } = self.ways;
+        for (from, to) in self.from.chunks(from_stride).zip(self.to.chunks_mut(to_stride)) {
+            T::turn(&from[..run], self.flip, &mut to[..run]);
+        }
+    }
+}
+
+/// Where the code that turns runs of elements of `bytes` bytes begins.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn address(bytes: usize, tier: Tier) -> Option<usize> {
+    match bytes {
+        1 => isa::address::<TurnRuns<'static, u8>>(tier),
+        2 => isa::address::<TurnRuns<'static, u16>>(tier),
+        4 => isa::address::<TurnRuns<'static, u32>>(tier),
+        _ => isa::address::<TurnRuns<'static, u64>>(tier),
+    }
+}
