@@ -158,6 +158,10 @@ codes! {
         "The arrays of the heap were asked of a column whose values are in the rows.",
         example "the descriptors of a column of TFORM '1J'",
         hint "read the column as one of fixed size";
+    NewColumn = "new-column", Usage,
+        "A new table cannot have a column as it was asked for.",
+        example "a null value of a floating-point column",
+        hint "give a form, scaling, null and dimensions that fit each other; a table has at most 999 columns";
     NotRandomGroups = "not-random-groups", Usage,
         "Random groups were asked of an HDU that holds none.",
         example "the group parameters of an image",

@@ -74,7 +74,7 @@ impl NewImage {
 
 /// A whole number is written as an integer, as other programs write the BZERO of the unsigned conventions: some take a
 /// real number for a scaling.
-fn number(keyword: &str, value: f64) -> Result<Value, FormatError> {
+pub(crate) fn number(keyword: &str, value: f64) -> Result<Value, FormatError> {
     if value.fract() == 0.0 && value.abs() < 1e19 {
         let integer = Integer::parse(&format!("{value:.0}"));
         return Ok(integer.map_or(Value::Undefined, Value::Integer));

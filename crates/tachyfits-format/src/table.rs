@@ -7,6 +7,8 @@ mod form;
 mod layout;
 
 pub use descriptor::Descriptor;
+pub(crate) use form::product;
+pub(crate) use layout::MOST_COLUMNS;
 
 use crate::error::{FormatError, Warning};
 use crate::hdu::StoredType;

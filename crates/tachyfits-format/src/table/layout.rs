@@ -10,7 +10,7 @@ use crate::error::{FormatError, Place, quoted};
 use crate::hdu::{Hdu, HduKind, StoredType};
 
 /// TTYPEn has room for three digits (Sect. 7.2.1).
-pub(super) const MOST_COLUMNS: usize = 999;
+pub(crate) const MOST_COLUMNS: usize = 999;
 
 impl Hdu {
     /// The columns of a table and where its rows are.

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use tachyfits_format::{
-    AxisSelection, Card, Code, FormatError, Hdu, Kind, Limits, ReadOptions, codes, cutout_header,
+    AxisSelection, Card, Code, FormatError, Hdu, Kind, Limits, NewTable, ReadOptions, TableKind,
+    codes, cutout_header,
 };
 
 use crate::build::{
@@ -71,7 +72,10 @@ fn errors_of_columns() -> Vec<FormatError> {
     };
     let arrays = |theap| hdu("TFORM='PI'", theap).table().unwrap();
     let descriptor = [1, 8].map(i32::to_be_bytes).concat();
+    let mut new = NewTable::of(&arrays(8));
+    new.kind = TableKind::Ascii;
     vec![
+        new.row().unwrap_err(),
         hdu("TFORM='1Z'", 8).table().unwrap_err(),
         hdu("TFORM='3J'", 8).table().unwrap_err(),
         arrays(8).descriptor(0, 0, &descriptor).unwrap_err(),

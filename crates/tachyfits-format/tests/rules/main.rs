@@ -13,6 +13,7 @@ mod codes;
 mod cutouts;
 mod hostile;
 mod image_rules;
+mod new_tables;
 mod real_files;
 mod shapes;
 mod shared;

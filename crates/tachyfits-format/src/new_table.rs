@@ -1,0 +1,342 @@
+//! The header of a table that is about to be written: its columns, and the cards that it takes over. What it says is what
+//! [`crate::Hdu::table`] reads back.
+
+use crate::card::Card;
+use crate::code::Code;
+use crate::error::{FormatError, Place};
+use crate::header::Header;
+use crate::new_image::{NO_CHECKSUM, number};
+use crate::table::{Column, MOST_COLUMNS, Null, TableKind, TableLayout, product};
+use crate::table::{Element, Field};
+use crate::value::Value;
+
+/// What a new table extension will be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewTable {
+    /// BINTABLE or TABLE.
+    pub kind: TableKind,
+    /// EXTNAME; without one that of the carried cards stays.
+    pub name: Option<String>,
+    /// The columns in the order of their numbers.
+    pub columns: Vec<NewColumn>,
+    /// NAXIS2.
+    pub rows: u64,
+    /// NAXIS1, where it is more than the columns need.
+    pub row_bytes: Option<u64>,
+    /// Bytes between the rows and the heap: THEAP says where the heap is if there are any.
+    pub heap_gap: u64,
+    /// Bytes of the heap.
+    pub heap_bytes: u64,
+    /// Whether DATASUM and CHECKSUM are kept a place, as for no data; see [`Header::set`].
+    pub checksum: bool,
+}
+
+/// One column of a new table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewColumn {
+    /// TTYPEn; none if it is empty.
+    pub name: String,
+    /// TFORMn; unsigned integers and signed bytes get the TZEROn of their convention.
+    pub field: Field,
+    /// TSCALn and TZEROn, where values are not what is stored; not of unsigned integers and signed bytes.
+    pub scaling: Option<(f64, f64)>,
+    /// TNULLn.
+    pub null: Option<Null>,
+    /// TDIMn in FITS order; none if empty.
+    pub dimensions: Vec<u64>,
+    /// TUNITn.
+    pub unit: Option<String>,
+    /// TDISPn.
+    pub display: Option<String>,
+    /// Of an ASCII table: characters of the row before the field (TBCOLn - 1); without it the field stands one blank
+    /// behind the one before.
+    pub start: Option<u64>,
+}
+
+impl NewColumn {
+    /// A column without scaling, null, dimensions, unit and display.
+    #[must_use]
+    pub fn new(name: &str, field: Field) -> Self {
+        NewColumn {
+            name: name.to_owned(),
+            field,
+            scaling: None,
+            null: None,
+            dimensions: Vec::new(),
+            unit: None,
+            display: None,
+            start: None,
+        }
+    }
+
+    /// What makes the same column in a table of this kind.
+    #[must_use]
+    pub fn of(column: &Column, kind: TableKind) -> Self {
+        NewColumn {
+            name: if column.is_named { column.name.clone() } else { String::new() },
+            field: column.field,
+            scaling: column.scaled.then_some((column.scale, column.zero)),
+            null: column.null.clone(),
+            dimensions: column.dimensions.clone(),
+            unit: column.unit.clone(),
+            display: column.display.clone(),
+            start: (kind == TableKind::Ascii).then_some(column.offset),
+        }
+    }
+
+    /// The TZEROn of the conventions for unsigned integers and signed bytes (Table 19).
+    fn convention(&self) -> Option<f64> {
+        match self.field {
+            Field::Fixed { element, .. } | Field::Variable { element, .. } => element.convention(),
+            Field::Text { .. } => None,
+        }
+    }
+
+    /// What does not fit, as words for "expected" and "found".
+    fn misfit(&self, kind: TableKind) -> Option<(&'static str, String)> {
+        let text = matches!(self.field, Field::Text { .. });
+        let form = || self.field.form(&self.dimensions);
+        if text != (kind == TableKind::Ascii) {
+            return Some(("a form of this kind of table", form()));
+        }
+        if matches!(self.field, Field::Variable { repeat: 2.., .. } | Field::Text { width: 0, .. })
+            || self.field.row_bytes() == u64::MAX
+        {
+            return Some(("a form that the Standard has", form()));
+        }
+        if self.scaling.is_some() && (!self.field.is_number() || self.convention().is_some()) {
+            return Some(("scaling of numbers that have no convention of their own", form()));
+        }
+        if !self.null_fits() {
+            return Some((
+                "a null that the column can hold",
+                format!("{:?} of {}", self.null, form()),
+            ));
+        }
+        let elements = match self.field {
+            Field::Fixed { repeat, .. } => repeat,
+            Field::Variable { .. } => u64::MAX,
+            Field::Text { .. } => 0,
+        };
+        let fit = product(&self.dimensions).is_some_and(|size| size <= elements);
+        if !self.dimensions.is_empty() && !fit {
+            return Some((
+                "dimensions of at most the elements",
+                format!("{:?} of {}", self.dimensions, form()),
+            ));
+        }
+        None
+    }
+
+    fn null_fits(&self) -> bool {
+        match (&self.null, self.field) {
+            (None, _) => true,
+            (Some(Null::Text(text)), Field::Text { width, .. }) => text.len() <= width as usize,
+            (Some(Null::Stored(value)), _) => {
+                let range = self.field.stored().and_then(|stored| stored.integer_range());
+                range.is_some_and(|(least, greatest)| (least..=greatest).contains(value))
+            }
+            (Some(Null::Text(_)), _) => false,
+        }
+    }
+
+    /// The keywords of column `number`, and TBCOLn for a field that begins at `offset`.
+    fn cards(
+        &self,
+        number: usize,
+        offset: u64,
+        kind: TableKind,
+        carried: &Header,
+    ) -> Result<Vec<Card>, FormatError> {
+        let text = |text: &Option<String>| text.clone().map(Value::from);
+        let scaling = self.scaling.or(self.convention().map(|zero| (1.0, zero)));
+        let numbers = scaling.map(|(scale, zero)| {
+            Ok::<_, FormatError>((
+                number_of("TSCAL", number, scale)?,
+                number_of("TZERO", number, zero)?,
+            ))
+        });
+        let (scale, zero) = numbers.transpose()?.unzip();
+        let null = self.null.as_ref().map(|null| match null {
+            Null::Stored(value) => Value::from(*value),
+            Null::Text(text) => Value::from(text.as_str()),
+        });
+        let sizes: Vec<String> = self.dimensions.iter().map(u64::to_string).collect();
+        let values = [
+            ("TTYPE", Some(self.name.as_str()).filter(|name| !name.is_empty()).map(Value::from)),
+            ("TBCOL", (kind == TableKind::Ascii).then(|| Value::from(offset + 1))),
+            ("TFORM", Some(Value::from(self.field.form(&self.dimensions)))),
+            ("TUNIT", text(&self.unit)),
+            ("TDIM", (!sizes.is_empty()).then(|| Value::from(format!("({})", sizes.join(","))))),
+            ("TNULL", null),
+            ("TSCAL", scale),
+            ("TZERO", zero),
+            ("TDISP", text(&self.display)),
+        ];
+        let stated = values.into_iter().filter_map(|(root, value)| Some((root, value?)));
+        stated
+            .map(|(root, value)| kept_or_new(&format!("{root}{number}"), value, carried))
+            .collect()
+    }
+}
+
+/// The carried card, with its comment, if it says the same.
+fn kept_or_new(keyword: &str, value: Value, carried: &Header) -> Result<Card, FormatError> {
+    let same = carried.position(keyword).map(|at| &carried.cards()[at]);
+    match same.filter(|card| card.value() == Some(&value) && card.keyword() == keyword) {
+        Some(card) => Ok(card.restricted().unwrap_or_else(|| card.clone())),
+        None => Card::new(keyword, value, ""),
+    }
+}
+
+impl NewTable {
+    /// What makes the same columns and rows.
+    #[must_use]
+    pub fn of(layout: &TableLayout) -> Self {
+        let end = layout.data_offset + layout.row_bytes * layout.rows;
+        NewTable {
+            kind: layout.kind,
+            name: None,
+            columns: layout
+                .columns
+                .iter()
+                .map(|column| NewColumn::of(column, layout.kind))
+                .collect(),
+            rows: layout.rows,
+            row_bytes: Some(layout.row_bytes),
+            heap_gap: if layout.heap.bytes == 0 { 0 } else { layout.heap.offset - end },
+            heap_bytes: layout.heap.bytes,
+            checksum: false,
+        }
+    }
+
+    /// Where each field begins in the row, and the bytes of a row.
+    ///
+    /// # Errors
+    /// [`Code::NewColumn`] if a column is not one that this kind of table can have, or they are too many or too wide.
+    pub fn row(&self) -> Result<(Vec<u64>, u64), FormatError> {
+        if self.columns.len() > MOST_COLUMNS {
+            let expected = format!("at most {MOST_COLUMNS} columns");
+            return Err(refused(self.columns.len(), "", &expected, self.columns.len().to_string()));
+        }
+        let mut offsets = Vec::with_capacity(self.columns.len());
+        let (mut next, mut row_bytes) = (0u64, self.row_bytes.unwrap_or(0));
+        let most = crate::Limits::default().max_data_bytes;
+        for (number, column) in (1..).zip(&self.columns) {
+            if let Some((expected, found)) = column.misfit(self.kind) {
+                return Err(refused(number, &column.name, expected, found));
+            }
+            let offset = column.start.filter(|_| self.kind == TableKind::Ascii).unwrap_or(next);
+            let end = offset.checked_add(column.field.row_bytes()).filter(|end| *end <= most);
+            let Some(end) = end else {
+                let expected = format!("a row of at most {most} bytes");
+                return Err(refused(number, &column.name, &expected, column.field.form(&[])));
+            };
+            offsets.push(offset);
+            next = end + u64::from(self.kind == TableKind::Ascii);
+            row_bytes = row_bytes.max(end);
+        }
+        Ok((offsets, row_bytes))
+    }
+
+    /// The header: mandatory cards, columns, then those of `carried` that do not speak of structure or columns (as far as
+    /// Sect. 7 defines them). A carried card of a column that says the same as the new one is kept with its comment.
+    ///
+    /// # Errors
+    /// See [`NewTable::row`]; [`Code::CardText`] if a name or unit is not printable ASCII.
+    ///
+    /// ```
+    /// use tachyfits_format::{Element, Field, Header, NewColumn, NewTable, TableKind, ValueType};
+    /// let element = Element::Number(ValueType::U16);
+    /// let count = NewColumn::new("COUNT", Field::Fixed { element, repeat: 1, width: 1 });
+    /// let table = NewTable {
+    ///     kind: TableKind::Binary, name: Some("EVENTS".into()), columns: vec![count], rows: 10,
+    ///     row_bytes: None, heap_gap: 0, heap_bytes: 0, checksum: false,
+    /// };
+    /// let header = table.header(&Header::new())?;
+    /// assert_eq!((header.get_text("TFORM1")?, header.get_i64("TZERO1")?), (Some("1I"), Some(32768)));
+    /// assert_eq!(header.get_i64("NAXIS1")?, Some(2));
+    /// # Ok::<(), tachyfits_format::FormatError>(())
+    /// ```
+    pub fn header(&self, carried: &Header) -> Result<Header, FormatError> {
+        let (offsets, row_bytes) = self.row()?;
+        let xtension = match self.kind {
+            TableKind::Binary => ("BINTABLE", "binary table"),
+            TableKind::Ascii => ("TABLE", "ASCII table"),
+        };
+        let mut cards = vec![
+            Card::new("XTENSION", xtension.0, xtension.1)?,
+            Card::new("BITPIX", 8, "bytes")?,
+            Card::new("NAXIS", 2, "rows of bytes")?,
+            Card::new("NAXIS1", row_bytes, "bytes of a row")?,
+            Card::new("NAXIS2", self.rows, "number of rows")?,
+            Card::new(
+                "PCOUNT",
+                self.heap_gap.saturating_add(self.heap_bytes),
+                "bytes after the rows",
+            )?,
+            Card::new("GCOUNT", 1, "")?,
+            Card::new("TFIELDS", self.columns.len(), "number of columns")?,
+        ];
+        for ((number, column), offset) in (1..).zip(&self.columns).zip(offsets) {
+            cards.extend(column.cards(number, offset, self.kind, carried)?);
+        }
+        if self.heap_gap > 0 {
+            let start = row_bytes.saturating_mul(self.rows).saturating_add(self.heap_gap);
+            cards.push(Card::new("THEAP", start, "bytes before the heap")?);
+        }
+        if let Some(name) = &self.name {
+            cards.push(kept_or_new("EXTNAME", Value::from(name.as_str()), carried)?);
+        }
+        let named =
+            |card: &Card| self.name.is_some() && card.keyword().eq_ignore_ascii_case("EXTNAME");
+        let restricted = |card: &Card| card.restricted().unwrap_or_else(|| card.clone());
+        let taken = carried.cards().iter().filter(|card| is_of_any_table(card) && !named(card));
+        cards.extend(taken.map(restricted));
+        let mut header = Header::from_cards(cards);
+        if self.checksum {
+            header.set("DATASUM", "0", "sum of the data")?;
+            header.set("CHECKSUM", NO_CHECKSUM, "sum of the HDU")?;
+        }
+        Ok(header)
+    }
+}
+
+fn number_of(root: &str, n: usize, value: f64) -> Result<Value, FormatError> {
+    number(&format!("{root}{n}"), value)
+}
+
+fn refused(number: usize, name: &str, expected: &str, found: String) -> FormatError {
+    let place = Place { column: Some((number, name.to_owned())), ..Place::default() };
+    FormatError::new(Code::NewColumn, place, expected, found)
+}
+
+/// The card speaks neither of structure, nor of the columns as Sect. 7 defines them, nor of the old file.
+fn is_of_any_table(card: &Card) -> bool {
+    const PLAIN: [&str; 19] = [
+        "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "GROUPS", "EXTEND", "TFIELDS",
+        "THEAP", "BSCALE", "BZERO", "BLANK", "NEXTEND", "BLOCKED", "CHECKSUM", "DATASUM",
+        "DATAMIN", "DATAMAX",
+    ];
+    const INDEXED: [&str; 10] =
+        ["NAXIS", "TTYPE", "TFORM", "TUNIT", "TDIM", "TNULL", "TSCAL", "TZERO", "TDISP", "TBCOL"];
+    let keyword = card.keyword().to_ascii_uppercase();
+    let root = keyword.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let indexed = root.len() < keyword.len() && INDEXED.contains(&root);
+    !(indexed || PLAIN.contains(&&*keyword))
+}
+
+impl Element {
+    /// The TZEROn that says that integers are unsigned, or bytes signed (Table 19).
+    #[must_use]
+    pub const fn convention(self) -> Option<f64> {
+        use crate::image::ValueType::{I8, U16, U32, U64};
+        match self {
+            Element::Number(I8) => Some(-128.0),
+            Element::Number(U16) => Some(32_768.0),
+            Element::Number(U32) => Some(2_147_483_648.0),
+            Element::Number(U64) => Some(9_223_372_036_854_775_808.0),
+            _ => None,
+        }
+    }
+}
