@@ -10,9 +10,8 @@ mod storage;
 mod tiles;
 mod window;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tachyfits_format::{Header, NewImage};
 use tachyfits_io::{JoinedStorage, Report};
@@ -81,13 +80,14 @@ impl Computed {
         result.map_err(|error| Error::Format { file: self.name.clone(), error })
     }
 
-    /// Makes every box and hands it to `place` on several threads, which says how it is written: the returned report has
-    /// the time that `place` took apart.
+    /// Makes every box, on several threads, and hands them to `place` one at a time, in order: the threads that do not
+    /// write go on computing meanwhile. A file takes one writer at a time anyway, and threads that wait for it spin.
+    /// The returned report has the time that `place` took apart.
     pub(crate) fn make(
         &self,
         options: &RunOptions<'_>,
         make: impl Fn(&Window, &mut Feed<'_>, &mut Vec<u8>) -> Result<(), Error> + Sync,
-        place: impl Fn(&Window, &[u8]) -> Result<(), Error> + Sync,
+        mut place: impl FnMut(&Window, &[u8]) -> Result<(), Error> + Send,
     ) -> Result<Report, Error> {
         let tiles = Tiles::new(self.node.axes(), self.node.box_shape());
         let reads = TileReads {
@@ -97,25 +97,34 @@ impl Computed {
             joined: &self.joined,
         };
         let progress = Progress { options: *options, total: reads.bytes() };
-        let written = AtomicU64::new(0);
+        // Boxes that were written: their memory serves for later ones.
+        let spare: Mutex<Vec<Vec<u8>>> = Mutex::default();
+        let mut written = Duration::ZERO;
         let mut report = tachyfits_io::run(
             &self.joined,
             &reads,
             &progress.run_options(),
-            || (Scratch::default(), Vec::new()),
-            |(scratch, out), index, fetched| {
-                let window = tiles.window(index);
+            Scratch::default,
+            |scratch, index, fetched| {
+                let mut out = lock(&spare).pop().unwrap_or_default();
                 let mut feed = Feed { fetched, next: 0, scratch, tier: self.tier };
-                make(&window, &mut feed, out)?;
-                let begun = Instant::now();
-                place(&window, out)?;
-                written.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
-                Ok(())
+                make(&tiles.window(index), &mut feed, &mut out)?;
+                Ok(out)
             },
-            |_index, ()| Ok::<(), Error>(()),
+            |index, out| {
+                let begun = Instant::now();
+                place(&tiles.window(index), &out)?;
+                written += begun.elapsed();
+                lock(&spare).push(out);
+                Ok::<(), Error>(())
+            },
         )?;
-        report.write_seconds = written.into_inner() as f64 * 1e-9 / report.threads as f64;
+        report.write_seconds = written.as_secs_f64() / report.threads as f64;
         report.compute_seconds = (report.compute_seconds - report.write_seconds).max(0.0);
         Ok(report)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -33,6 +33,19 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     fn give_back(scratch: &mut Scratch, buffer: Vec<Self>);
     /// Weighted sums of rows.
     fn smooth(rows: &[&[Self]], stencil: &Stencil<'_>, tier: Tier, out: &mut [Self]);
+    /// Weighted sums of rows, as big-endian bytes in an encoding of floats.
+    fn smooth_into(
+        rows: &[&[Self]],
+        stencil: &Stencil<'_>,
+        encoding: &Encoding,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) {
+        let mut sums = Self::take(feed.scratch, out.len() / encoding.pixel_bytes());
+        Self::smooth(rows, stencil, feed.tier, &mut sums);
+        Self::encode(&sums, encoding, feed.tier, out);
+        Self::give_back(feed.scratch, sums);
+    }
     /// Big-endian bytes of the values, in an encoding of floats.
     fn encode(values: &[Self], encoding: &Encoding, tier: Tier, out: &mut [u8]);
 }
@@ -90,6 +103,16 @@ impl Number for [u8; 4] {
     }
     fn smooth(rows: &[&[[u8; 4]]], stencil: &Stencil<'_>, tier: Tier, out: &mut [[u8; 4]]) {
         smooth_rows_big_endian_f32(rows, stencil, tier, out);
+    }
+    fn smooth_into(
+        rows: &[&[[u8; 4]]],
+        stencil: &Stencil<'_>,
+        encoding: &Encoding,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) {
+        debug_assert_eq!(*encoding, Encoding::plain(PixelType::F32));
+        Self::smooth(rows, stencil, feed.tier, out.as_chunks_mut().0);
     }
     fn encode(values: &[[u8; 4]], encoding: &Encoding, _tier: Tier, out: &mut [u8]) {
         debug_assert_eq!(*encoding, Encoding::plain(PixelType::F32));

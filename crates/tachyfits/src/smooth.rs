@@ -1,7 +1,9 @@
 //! Smoothing along one axis: weighted sums of neighbouring pixels.
 
+mod lines;
 mod plane;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tachyfits_format::{AxisSelection, Context, Header, cutout_header};
@@ -13,6 +15,7 @@ use crate::file::FitsFile;
 use crate::image::Image;
 use crate::number::{Native, Number, float_encoding, is_exact_in_f32};
 
+use lines::{Lines, Pieces};
 pub use plane::PlaneSmoothing;
 
 /// What stands for the pixels beyond the ends of an axis.
@@ -301,6 +304,17 @@ impl Smooth {
         let (inner, length, outer) = needed.around(axis);
         let results = window.count[axis] as usize;
         let first = window.first[axis];
+        let half = self.smoothing.half() as usize;
+        let whole = length == results && length as u64 == self.length() && length > 2 * half;
+        if inner == 1 && whole && self.smoothing.every == 1 && self.smoothing.edge != Edge::Keep {
+            let mut rest = out;
+            for lines in &values.pieces {
+                let (out, later) = rest.split_at_mut(lines.len() * self.encoding.pixel_bytes());
+                self.along_whole_lines(lines, length, feed, out);
+                rest = later;
+            }
+            return;
+        }
         for part in 0..outer {
             let bytes = inner * results * self.encoding.pixel_bytes();
             let out = &mut out[part * bytes..(part + 1) * bytes];
@@ -325,7 +339,6 @@ impl Smooth {
         let inner = lines.inner;
         let beyond = vec![T::from_f64(self.beyond); inner];
         let blank = vec![T::NAN; inner];
-        let mut result = T::take(feed.scratch, inner);
         let half = self.smoothing.half() as i64;
         let rows = out.chunks_exact_mut(inner * self.encoding.pixel_bytes());
         for (index, out) in (first..).map(|index| index * self.smoothing.every).zip(rows) {
@@ -339,10 +352,45 @@ impl Smooth {
                 Neighbour::Blank => &blank,
             };
             let rows: Vec<&[T]> = (-half..=half).map(row).collect();
-            T::smooth(&rows, &self.smoothing.stencil(), feed.tier, &mut result);
-            T::encode(&result, &self.encoding, feed.tier, out);
+            T::smooth_into(&rows, &self.smoothing.stencil(), &self.encoding, feed, out);
         }
-        T::give_back(feed.scratch, result);
+    }
+
+    /// Whole lines along the axis, one after the other: they are smoothed as if they were one, and what is near their ends
+    /// once more, for all lines at a time.
+    fn along_whole_lines<T: Number>(
+        &self,
+        values: &[T],
+        length: usize,
+        feed: &mut Feed<'_>,
+        out: &mut [u8],
+    ) {
+        let half = self.smoothing.half() as usize;
+        let size = self.encoding.pixel_bytes();
+        let inside = half * size..out.len() - half * size;
+        let rows: Vec<&[T]> = (0..=2 * half).map(|shift| &values[shift..]).collect();
+        T::smooth_into(&rows, &self.smoothing.stencil(), &self.encoding, feed, &mut out[inside]);
+        let lines = values.len() / length;
+        let mut column = vec![0; lines * size];
+        for index in (0..half).chain(length - half..length) {
+            let neighbours = (0..=2 * half).map(|at| (index + at) as i64 - half as i64);
+            let rows: Vec<Vec<T>> = neighbours
+                .map(|neighbour| match self.neighbour(neighbour) {
+                    Neighbour::Pixel(pixel) => {
+                        values.iter().skip(pixel as usize).step_by(length).copied().collect()
+                    }
+                    Neighbour::Beyond => vec![T::from_f64(self.beyond); lines],
+                    Neighbour::Blank => vec![T::NAN; lines],
+                })
+                .collect();
+            let rows: Vec<&[T]> = rows.iter().map(Vec::as_slice).collect();
+            let stencil = self.smoothing.stencil();
+            T::smooth_into(&rows, &stencil, &self.encoding, feed, &mut column);
+            for (line, result) in column.chunks_exact(size).enumerate() {
+                let at = (line * length + index) * size;
+                out[at..at + size].copy_from_slice(result);
+            }
+        }
     }
 
     /// Results that lie side by side along the axis itself: the line, shifted by a pixel, serves as the rows.
@@ -350,7 +398,7 @@ impl Smooth {
         &self,
         values: &[T],
         begin: u64,
-        results: std::ops::Range<u64>,
+        results: Range<u64>,
         feed: &mut Feed<'_>,
         out: &mut [u8],
     ) {
@@ -359,12 +407,8 @@ impl Smooth {
         let (from, to) = (results.start * every, (results.end - 1) * every + 1);
         let count = (to - from) as usize;
         let mut padded = T::take(feed.scratch, count + 2 * half);
-        let lead = (from as usize - begin as usize).min(half);
-        let inside = values.len().min(count + half + lead);
-        padded[half - lead..half - lead + inside].copy_from_slice(&values[..inside]);
-        let ends = (0..half - lead).chain(half - lead + inside..count + 2 * half);
-        for at in ends {
-            padded[at] = match self.neighbour(from as i64 + at as i64 - half as i64) {
+        for (at, pixel) in padded.iter_mut().enumerate() {
+            *pixel = match self.neighbour(from as i64 + at as i64 - half as i64) {
                 Neighbour::Pixel(index) => values[(index - begin) as usize],
                 Neighbour::Beyond => T::from_f64(self.beyond),
                 Neighbour::Blank => T::NAN,
@@ -374,12 +418,12 @@ impl Smooth {
         let mut result = T::take(feed.scratch, count);
         T::smooth(&rows, &self.smoothing.stencil(), feed.tier, &mut result);
         self.keep_ends(&padded[half..], from, &mut result);
+        let kept = (results.end - results.start) as usize;
         if every > 1 {
-            for at in 0..(results.end - results.start) as usize {
+            for at in 0..kept {
                 result[at] = result[at * every as usize];
             }
         }
-        let kept = (results.end - results.start) as usize;
         T::encode(&result[..kept], &self.encoding, feed.tier, out);
         T::give_back(feed.scratch, result);
         T::give_back(feed.scratch, padded);
@@ -395,38 +439,6 @@ impl Smooth {
                 *result = *pixel;
             }
         }
-    }
-}
-
-/// Numbers one after the other, in pieces of the same length.
-struct Pieces<'a, T> {
-    pieces: Vec<&'a [T]>,
-    length: usize,
-}
-
-impl<'a, T> Pieces<'a, T> {
-    /// Numbers that lie within one piece.
-    fn part(&self, first: usize, count: usize) -> &'a [T] {
-        let (piece, at) = (first / self.length, first % self.length);
-        &self.pieces[piece][at..at + count]
-    }
-}
-
-/// The rows of a part of the input: `length` rows of `inner` pixels, the first being row `begin` of the image.
-struct Lines<'a, T> {
-    values: &'a Pieces<'a, T>,
-    /// Where the part begins.
-    part: usize,
-    begin: u64,
-    inner: usize,
-    length: usize,
-}
-
-impl<'a, T> Lines<'a, T> {
-    fn row(&self, index: u64) -> &'a [T] {
-        let row = (index - self.begin) as usize;
-        debug_assert!(row < self.length, "the box of the input has every row that is needed");
-        self.values.part(self.part + row * self.inner, self.inner)
     }
 }
 
