@@ -134,6 +134,15 @@ reasons! {
     NoSuchHdu = "no-such-hdu", Usage,
         "There is no HDU of this number.",
         hint "HDUs are counted from 0; the list of HDUs shows which there are";
+    Column = "column", Usage,
+        "There is no column of this name or number.",
+        hint "names may be in either case; the list of columns shows which there are";
+    Rows = "rows", Usage,
+        "Rows do not lie within the table.",
+        hint "rows are counted from 0; ask for rows below the number that the table has";
+    ColumnKind = "column-kind", Usage,
+        "A column cannot be read so.",
+        hint "read columns of arrays in the heap as variable-length arrays, and others as cells of one size";
     NoSuchAxis = "no-such-axis", Usage,
         "There is no axis of this number, or it is named twice.",
         hint "name each axis once, within the number of axes of the image";

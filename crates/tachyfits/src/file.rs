@@ -161,6 +161,10 @@ impl FitsFile {
         Ok(bytes)
     }
 
+    pub(crate) fn shared_bytes(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
     pub(crate) fn bytes_of(&self) -> &dyn Storage {
         &*self.storage
     }

@@ -301,7 +301,7 @@ pub(crate) fn stored_type_of(pixel: PixelType) -> (StoredType, Option<(f64, f64)
     }
 }
 
-fn pixel_type(value: ValueType) -> PixelType {
+pub(crate) fn pixel_type(value: ValueType) -> PixelType {
     match value {
         ValueType::U8 => PixelType::U8,
         ValueType::I8 => PixelType::I8,

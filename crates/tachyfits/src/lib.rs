@@ -51,6 +51,7 @@ mod rows;
 mod section;
 mod smooth;
 mod statistic;
+mod table;
 mod workers;
 mod write;
 mod writer;
@@ -78,6 +79,7 @@ pub use region::{Region, RowSpan};
 pub use section::{AxisRange, Section};
 pub use smooth::{Edge, PlaneSmoothing, Smoothing, SmoothingKernel};
 pub use statistic::{Statistic, Values};
+pub use table::{CellKind, Cells, ColumnOutput, Rows, Table, TextAs};
 pub use writer::{NewPixels, WriteOptions};
 
 pub use tachyfits_format::{

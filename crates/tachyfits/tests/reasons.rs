@@ -6,9 +6,10 @@ use std::process::Command;
 
 use common::{fits, image};
 use tachyfits::{
-    AxisRange, BlockStatistic, Coordinates, Error, ErrorKind, FitsFile, Image, NewPixels,
-    OpenOptions, OrderStatistic, OutputPixels, PathCut, PixelType, ReadAs, Reason, Rebinning,
-    Refusal, Region, RunOptions, Smoothing, Statistic, WriteOptions, error_codes,
+    AxisRange, BlockStatistic, ColumnOutput, Coordinates, Error, ErrorKind, FitsFile, Image,
+    NewPixels, OpenOptions, OrderStatistic, OutputPixels, PathCut, PixelType, ReadAs, Reason,
+    Rebinning, Refusal, Region, Rows, RunOptions, Smoothing, Statistic, TextAs, WriteOptions,
+    error_codes,
 };
 
 /// The variable by which this program tells itself that it was started with an unknown tier.
@@ -68,8 +69,33 @@ fn provoke(reason: Reason) -> (Error, &'static str, &'static str) {
         Reason::Statistic => {
             ("median".parse::<Statistic>().unwrap_err(), "one of count, nan, sum", "\"median\"")
         }
+        Reason::Column | Reason::Rows | Reason::ColumnKind => provoke_with_table(reason),
         Reason::AxisOrder | Reason::Rebinning | Reason::Path => provoke_by_reshaping(reason),
         other => provoke_with_pixels(other),
+    }
+}
+
+/// The reasons to refuse columns and rows.
+fn provoke_with_table(reason: Reason) -> (Error, &'static str, &'static str) {
+    let cards = ["TFORM1  = 'I'", "TTYPE1  = 'FLUX'", "TFORM2  = 'PE(3)'"].map(str::to_owned);
+    let table = common::table(common::table_file("BINTABLE", [10, 4], 0, &cards, &[0; 40]));
+    let read = |column: usize, rows: Rows<'_>| {
+        let values = &mut [0; 8];
+        let (raw, nulls, text) = (false, None, TextAs::Bytes);
+        let column = ColumnOutput { column, raw, values, nulls, text, odd: 0 };
+        table.read(&mut [column], &rows, &options()).unwrap_err()
+    };
+    match reason {
+        Reason::Column => {
+            (table.column("FLUXX").unwrap_err(), "one of the columns FLUX, col2", "\"FLUXX\"")
+        }
+        Reason::Rows => (read(0, Rows::Range(1..5)), "rows from 0 to 3", "rows 1 to 4"),
+        Reason::ColumnKind => (
+            read(1, Rows::Range(0..4)),
+            "cells have one size",
+            "column 2 (col2), arrays in the heap (PE(3))",
+        ),
+        other => unreachable!("{other:?} is not about tables"),
     }
 }
 
@@ -177,7 +203,11 @@ fn every_reason_says_where_what_was_expected_what_was_found_and_what_to_do() {
         assert!(lines[0].contains(&written), "{text}");
         // The name of a statistic is wrong wherever it is used.
         if reason != Reason::Statistic {
-            let place = if reason == Reason::NoSuchHdu { 3 } else { 0 };
+            let place = match reason {
+                Reason::NoSuchHdu => 3,
+                Reason::Column | Reason::Rows | Reason::ColumnKind => 1,
+                _ => 0,
+            };
             assert_eq!((&*refusal.file, refusal.hdu), ("made.fits", Some(place)), "{text}");
             assert!(lines[0].starts_with(&format!("made.fits: HDU {place} (0-based): ")), "{text}");
         }

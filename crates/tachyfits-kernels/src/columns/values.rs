@@ -1,6 +1,11 @@
 //! What the elements of a contiguous column mean beyond their bytes: logical values, bits, text, nulls. Each of these has
 //! an inverse for writing.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
+)]
+
 use crate::isa::{self, Kernel, Tier};
 use crate::pixel::{Pixel, PixelType, with_pixel};
 

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
-use tachyfits::{FitsFile, Image, OpenOptions};
+use tachyfits::{FitsFile, Image, OpenOptions, Table};
 
 /// Bytes of a FITS block.
 pub const BLOCK: usize = 2880;
@@ -29,6 +29,43 @@ pub fn fits(bitpix: i64, axes: &[u64], cards: &[String], data: &[u8]) -> Vec<u8>
     bytes.extend_from_slice(data);
     bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
     bytes
+}
+
+/// An empty primary HDU and an extension of these cards and data; structure beyond XTENSION, NAXIS1 and NAXIS2 has its
+/// usual values unless `cards` say otherwise.
+pub fn table_file(
+    xtension: &str,
+    axes: [u64; 2],
+    heap: u64,
+    cards: &[String],
+    data: &[u8],
+) -> Vec<u8> {
+    let fields = cards.iter().filter(|card| card.starts_with("TFORM")).count();
+    let mut all = vec![
+        format!("XTENSION= {:<20}", format!("'{xtension:<8}'")),
+        format!("BITPIX  = {:>20}", 8),
+        format!("NAXIS   = {:>20}", 2),
+        format!("NAXIS1  = {:>20}", axes[0]),
+        format!("NAXIS2  = {:>20}", axes[1]),
+        format!("PCOUNT  = {heap:>20}"),
+        format!("GCOUNT  = {:>20}", 1),
+        format!("TFIELDS = {fields:>20}"),
+    ];
+    all.extend_from_slice(cards);
+    all.push("END".to_owned());
+    let mut bytes = header(8, &[], &[]);
+    bytes.extend(all.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
+    bytes.resize(bytes.len().next_multiple_of(BLOCK), b' ');
+    bytes.extend_from_slice(data);
+    let fill = if xtension == "TABLE" { b' ' } else { 0 };
+    bytes.resize(bytes.len().next_multiple_of(BLOCK), fill);
+    bytes
+}
+
+/// The first extension of a file in memory, a table.
+pub fn table(bytes: Vec<u8>) -> Table {
+    let file = FitsFile::from_bytes("made.fits", bytes, &OpenOptions::default());
+    file.and_then(|file| file.table(1)).expect("the file is well made")
 }
 
 /// The first image of a file in memory.

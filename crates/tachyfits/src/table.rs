@@ -1,0 +1,118 @@
+//! A table: its columns, and how rows become native arrays.
+//!
+//! Rows, columns and elements count from 0 here; what a message says of rows counts from 1, as headers count columns.
+
+mod block;
+mod cells;
+mod decode;
+mod read;
+mod rows;
+
+use std::sync::Arc;
+
+use tachyfits_format::{Column, FormatError, Hdu, TableLayout};
+use tachyfits_io::Storage;
+
+use crate::error::{Error, Reason};
+use crate::file::FitsFile;
+
+pub use cells::{CellKind, Cells};
+pub use read::{ColumnOutput, TextAs};
+pub use rows::Rows;
+
+/// The rows of one HDU, read when asked for.
+#[derive(Clone, Debug)]
+pub struct Table {
+    storage: Arc<dyn Storage>,
+    hdu: Arc<Hdu>,
+    layout: Arc<TableLayout>,
+}
+
+impl FitsFile {
+    /// The table of one HDU.
+    ///
+    /// # Errors
+    /// If there is no such HDU, it holds no table, or what its header says of the columns has no one meaning.
+    pub fn table(&self, index: usize) -> Result<Table, Error> {
+        let hdu = self.hdu(index)?;
+        let layout =
+            hdu.table().map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
+        Ok(Table {
+            storage: Arc::clone(self.shared_bytes()),
+            hdu: Arc::clone(hdu),
+            layout: Arc::new(layout),
+        })
+    }
+}
+
+impl Table {
+    /// What the header says of the columns.
+    pub fn layout(&self) -> &TableLayout {
+        &self.layout
+    }
+
+    /// The HDU that it is in.
+    pub fn hdu(&self) -> &Hdu {
+        &self.hdu
+    }
+
+    /// The file's name.
+    pub fn file_name(&self) -> &str {
+        self.storage.name()
+    }
+
+    /// The number of the column of this name: letters of either case, trailing blanks not significant; the first of
+    /// several.
+    ///
+    /// # Errors
+    /// [`Reason::Column`].
+    pub fn column(&self, name: &str) -> Result<usize, Error> {
+        self.layout.column(name).ok_or_else(|| {
+            let names: Vec<&str> =
+                self.layout.columns.iter().map(|column| column.name.as_str()).collect();
+            let expected = match names.is_empty() {
+                true => "a column, of which there is none".to_owned(),
+                false => format!("one of the columns {}", shown(&names)),
+            };
+            self.refused(Reason::Column, expected, format!("{name:?}"))
+        })
+    }
+
+    /// The column of a number, from 0.
+    pub(crate) fn column_at(&self, column: usize) -> Result<&Column, Error> {
+        self.layout.columns.get(column).ok_or_else(|| {
+            let expected = match self.layout.columns.len() {
+                0 => "a column, of which there is none".to_owned(),
+                count => format!("a column from 0 to {}", count - 1),
+            };
+            self.refused(Reason::Column, expected, column.to_string())
+        })
+    }
+
+    pub(crate) fn refused(
+        &self,
+        reason: Reason,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Error {
+        Error::refused(reason, expected, found).at(self.file_name(), self.hdu.index)
+    }
+
+    /// The same error, with the name of the file.
+    pub(crate) fn format_error(&self, error: FormatError) -> Error {
+        Error::Format { file: self.file_name().to_owned(), error }
+    }
+
+    /// Where the bytes come from.
+    pub(crate) fn bytes_of(&self) -> &dyn Storage {
+        &*self.storage
+    }
+}
+
+/// Names in a message: the first of many.
+fn shown(names: &[&str]) -> String {
+    const MOST: usize = 30;
+    let more = names.len().saturating_sub(MOST);
+    let list = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{list} and {more} more") } else { list }
+}

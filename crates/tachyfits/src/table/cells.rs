@@ -1,0 +1,159 @@
+//! What reading a column gives: the kind of its elements and the shape of a cell.
+
+use tachyfits_format::{Column, Element, Field, Null, TextForm};
+use tachyfits_kernels::PixelType;
+
+use super::Table;
+use crate::error::Error;
+use crate::image::pixel_type;
+
+/// What the cells of a column are as arrays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cells {
+    /// The elements.
+    pub kind: CellKind,
+    /// Elements of one cell in FITS order, the first the fastest; empty where a cell is a single element. Of a
+    /// variable-length column that of a single element of an array.
+    pub shape: Vec<u64>,
+    /// Elements may be null and are then marked as such.
+    pub nullable: bool,
+}
+
+/// The elements of a column, in the machine's byte order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CellKind {
+    /// A byte, 1 or 0.
+    Bool,
+    /// A number.
+    Number(PixelType),
+    /// Two 32-bit floats.
+    Complex32,
+    /// Two 64-bit floats.
+    Complex64,
+    /// A string, padded with NUL.
+    Text {
+        /// Its bytes, or characters.
+        width: u64,
+    },
+}
+
+impl CellKind {
+    /// Bytes of an element; of text with a byte for each character.
+    pub fn bytes(self) -> u64 {
+        match self {
+            CellKind::Bool => 1,
+            CellKind::Number(pixel) => pixel.bytes() as u64,
+            CellKind::Complex32 => 8,
+            CellKind::Complex64 => 16,
+            CellKind::Text { width } => width,
+        }
+    }
+}
+
+impl Cells {
+    /// Elements of a cell. The columns of a table have only cells whose bytes fit 64 bits.
+    pub fn elements(&self) -> u64 {
+        self.shape.iter().product()
+    }
+
+    fn scalar(kind: CellKind) -> Cells {
+        Cells { kind, shape: Vec::new(), nullable: false }
+    }
+}
+
+impl Table {
+    /// What reading a column gives; `raw` asks for what is stored.
+    ///
+    /// Numbers that stand for themselves are read as they are, conventions for unsigned integers applied; scaled ones as
+    /// 64-bit floats, or complex numbers of these, NaN where null. Logical values and bits are truth values. Stored, a
+    /// logical value is a byte, bits are the bytes that they are packed in, and a variable-length column has its two
+    /// integers. Numbers of an ASCII table are 64-bit integers or floats.
+    ///
+    /// # Errors
+    /// [`crate::Reason::Column`] if there is no such column.
+    pub fn cells(&self, column: usize, raw: bool) -> Result<Cells, Error> {
+        Ok(cells(self.column_at(column)?, raw))
+    }
+}
+
+/// What reading a column gives.
+pub(crate) fn cells(column: &Column, raw: bool) -> Cells {
+    match column.field {
+        Field::Fixed { element, repeat, width } => {
+            let cells = element_cells(column, element, raw);
+            let shape = match element {
+                Element::Bit if raw => shape_of(&[], repeat.div_ceil(8)),
+                Element::Character if column.dimensions.is_empty() => {
+                    shape_of(&[], repeat.checked_div(width).unwrap_or(1))
+                }
+                // The first dimension is the width.
+                Element::Character => column.dimensions[1..].to_vec(),
+                _ => shape_of(&column.dimensions, repeat),
+            };
+            let kind = match cells.kind {
+                CellKind::Text { .. } => CellKind::Text { width },
+                other => other,
+            };
+            Cells { kind, shape, ..cells }
+        }
+        Field::Variable { wide, repeat, .. } if raw => {
+            let pixel = if wide { PixelType::I64 } else { PixelType::I32 };
+            let shape = vec![if repeat == 0 { 0 } else { 2 }];
+            Cells { kind: CellKind::Number(pixel), shape, nullable: false }
+        }
+        Field::Variable { element, .. } => element_cells(column, element, false),
+        Field::Text { text, width, .. } => text_cells(column, text, width.into(), raw),
+    }
+}
+
+/// A single element of a binary table's column.
+fn element_cells(column: &Column, element: Element, raw: bool) -> Cells {
+    let scaled = column.scaled && !raw;
+    let cells = Cells::scalar(match element {
+        Element::Logical | Element::Bit if raw => CellKind::Number(PixelType::U8),
+        Element::Logical | Element::Bit => CellKind::Bool,
+        Element::Character => CellKind::Text { width: 1 },
+        Element::Number(_) if scaled => CellKind::Number(PixelType::F64),
+        Element::Number(value) if raw => CellKind::Number(stored(pixel_type(value))),
+        Element::Number(value) => CellKind::Number(pixel_type(value)),
+        Element::Complex64 => CellKind::Complex64,
+        Element::Complex32 if scaled => CellKind::Complex64,
+        Element::Complex32 => CellKind::Complex32,
+    });
+    let is_integer = matches!(cells.kind, CellKind::Number(pixel) if !pixel.is_float());
+    let nullable = !raw
+        && (element == Element::Logical
+            || (is_integer && matches!(column.null, Some(Null::Stored(_)))));
+    Cells { nullable, ..cells }
+}
+
+/// A field of an ASCII table.
+fn text_cells(column: &Column, text: TextForm, width: u64, raw: bool) -> Cells {
+    if raw || text == TextForm::Characters {
+        return Cells::scalar(CellKind::Text { width });
+    }
+    let is_integer = text == TextForm::Integer && !column.scaled;
+    let pixel = if is_integer { PixelType::I64 } else { PixelType::F64 };
+    let nullable = is_integer && column.null.is_some();
+    Cells { nullable, ..Cells::scalar(CellKind::Number(pixel)) }
+}
+
+/// The dimensions, or that of so many elements; a single one has none.
+fn shape_of(dimensions: &[u64], elements: u64) -> Vec<u64> {
+    match (dimensions.is_empty(), elements) {
+        (false, _) => dimensions.to_vec(),
+        (true, 1) => Vec::new(),
+        (true, _) => vec![elements],
+    }
+}
+
+/// The type of the stored number, without the conventions for unsigned integers.
+fn stored(pixel: PixelType) -> PixelType {
+    match pixel {
+        PixelType::I8 => PixelType::U8,
+        PixelType::U16 => PixelType::I16,
+        PixelType::U32 => PixelType::I32,
+        PixelType::U64 => PixelType::I64,
+        other => other,
+    }
+}

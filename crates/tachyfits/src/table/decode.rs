@@ -1,0 +1,296 @@
+//! How the field of a column in rows becomes its cells: chosen once for a column, done block by block.
+//!
+//! Where a cell's elements are more than moved, it is done to pieces of the column that stay in the first-level cache.
+
+use std::ops::Range;
+
+use tachyfits_format::{Column, Element, Field, Null};
+use tachyfits_kernels::{
+    Encoding, Fields, PixelType, Tier, add_to_real_parts, decode_f64, decode_logical,
+    gather_field_bytes, gather_fields, mark_nulls, trim_text, unpack_bits, widen_text,
+};
+
+use super::cells::{CellKind, Cells, cells};
+use super::read::TextAs;
+use super::rows::RowBlock;
+use crate::error::Error;
+use crate::image::pixel_type;
+
+/// Elements that are scaled at a time: as floats 16 KiB.
+const PIECE: usize = 2048;
+
+/// Makes cells of the fields of a column.
+#[derive(Clone, Debug)]
+pub(crate) struct Decoder {
+    way: Way,
+    /// The bytes of a row that it needs.
+    pub(crate) field: Range<u64>,
+    /// Elements of a cell, each of which may be null; of text strings.
+    pub(crate) elements: usize,
+    /// Bytes of a cell as it is given.
+    pub(crate) cell_bytes: usize,
+}
+
+/// What is done to the elements of a field.
+#[derive(Clone, Debug)]
+enum Way {
+    /// Their bytes are turned: so many numbers for each element; those that are null are marked.
+    Turn {
+        pixel: PixelType,
+        numbers: usize,
+        null: Option<i64>,
+    },
+    /// Floats are computed: so many numbers for each element, `zero` added to the first of them.
+    Scale {
+        encoding: Encoding,
+        numbers: usize,
+        zero: Option<f64>,
+    },
+    /// Nothing.
+    Copy,
+    Logical,
+    Bits,
+    /// Strings of so many bytes, ended where they end unless they are wanted as they are stored.
+    Text {
+        width: usize,
+        text: TextAs,
+        raw: bool,
+    },
+}
+
+/// What a decoder keeps from block to block.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    bytes: Vec<u8>,
+    floats: Vec<f64>,
+}
+
+impl Decoder {
+    /// The decoder of a column of a binary table, or of text; `None` for what has another way: arrays in the heap, and
+    /// numbers as text. It is also `None` where a cell does not fit in memory.
+    pub(crate) fn new(column: &Column, raw: bool, text: TextAs) -> Option<Decoder> {
+        let cells = cells(column, raw);
+        let way = match column.field {
+            Field::Fixed { element, .. } => element_way(column, element, &cells, raw, text),
+            Field::Variable { wide, .. } if raw => {
+                let pixel = if wide { PixelType::I64 } else { PixelType::I32 };
+                Way::Turn { pixel, numbers: 1, null: None }
+            }
+            Field::Text { .. } if matches!(cells.kind, CellKind::Text { .. }) => {
+                text_way(&cells, text, raw)
+            }
+            Field::Variable { .. } | Field::Text { .. } => return None,
+        };
+        let elements = usize::try_from(cells.elements()).ok()?;
+        let element_bytes = usize::try_from(cells.kind.bytes()).ok()?;
+        let widened = if matches!(way, Way::Text { text: TextAs::Ucs4, .. }) { 4 } else { 1 };
+        let cell_bytes = elements.checked_mul(element_bytes)?.checked_mul(widened)?;
+        let stored = way.stored_bytes(elements)? as u64;
+        let field = column.offset..column.offset + stored;
+        Some(Decoder { way, field, elements, cell_bytes })
+    }
+
+    /// The decoder of contiguous elements of a heap, as those of the rows of a column.
+    pub(crate) fn of_elements(column: &Column, element: Element) -> Decoder {
+        let cells = cells(column, false);
+        let way = element_way(column, element, &cells, false, TextAs::Bytes);
+        let way = match way {
+            // An array of characters is one string, which its reader ends.
+            Way::Text { .. } => Way::Copy,
+            way => way,
+        };
+        let field = 0..way.stored_bytes(1).unwrap_or(0) as u64;
+        Decoder { way, field, elements: 1, cell_bytes: cells.kind.bytes() as usize }
+    }
+
+    /// Elements are turned where they are, and never null: the numbers, and how many bytes of them a field has.
+    pub(crate) fn in_place(&self) -> Option<(PixelType, u64)> {
+        match self.way {
+            Way::Turn { pixel, null: None, .. } => Some((pixel, self.field.end - self.field.start)),
+            _ => None,
+        }
+    }
+
+    /// Decodes the fields that begin at `offset` of each row; `values` has the cells of these rows, `nulls` their
+    /// elements. Returns how many elements are as the Standard does not have them.
+    ///
+    /// # Errors
+    /// None so far: the bytes of any field are some cell.
+    pub(crate) fn decode(
+        &self,
+        block: &RowBlock<'_>,
+        offset: usize,
+        tier: Tier,
+        scratch: &mut Scratch,
+        values: &mut [u8],
+        nulls: Option<&mut [u8]>,
+    ) -> Result<u64, Error> {
+        let fields = |elements: usize| Fields { offset, stride: block.stride, elements };
+        match &self.way {
+            Way::Turn { pixel, numbers, null } => {
+                gather_fields(block.bytes, fields(self.elements * numbers), *pixel, tier, values);
+                match (nulls, null) {
+                    (Some(nulls), Some(null)) => mark_nulls(values, *pixel, *null, tier, nulls),
+                    (Some(nulls), None) => nulls.fill(0),
+                    (None, _) => {}
+                }
+                return Ok(0);
+            }
+            Way::Scale { encoding, numbers, zero } => {
+                let scaled = Scaled { encoding, zero: *zero, numbers: self.elements * numbers };
+                scaled.decode(block, offset, tier, scratch, values);
+            }
+            Way::Copy => gather_field_bytes(block.bytes, fields(self.cell_bytes), values),
+            Way::Logical => {
+                gather_field_bytes(block.bytes, fields(self.elements), values);
+                let nulls = nulls.unwrap_or_else(|| {
+                    scratch.bytes.resize(values.len(), 0);
+                    &mut scratch.bytes
+                });
+                return Ok(decode_logical(values, nulls, tier));
+            }
+            Way::Bits => {
+                let field = self.elements.div_ceil(8);
+                scratch.bytes.resize(block.rows * field, 0);
+                gather_field_bytes(block.bytes, fields(field), &mut scratch.bytes);
+                unpack_bits(&scratch.bytes, self.elements, values);
+            }
+            Way::Text { width, text: TextAs::Bytes, raw } => {
+                gather_field_bytes(block.bytes, fields(self.elements * width), values);
+                if !raw {
+                    trim_text(values, *width);
+                }
+            }
+            Way::Text { width, text: TextAs::Ucs4, raw } => {
+                scratch.bytes.resize(block.rows * self.elements * width, 0);
+                gather_field_bytes(block.bytes, fields(self.elements * width), &mut scratch.bytes);
+                if !raw {
+                    trim_text(&mut scratch.bytes, *width);
+                }
+                widen_text(&scratch.bytes, tier, values);
+            }
+        }
+        if let Some(nulls) = nulls {
+            nulls.fill(0);
+        }
+        Ok(0)
+    }
+}
+
+impl Way {
+    /// Bytes of so many elements in the file.
+    fn stored_bytes(&self, elements: usize) -> Option<usize> {
+        match self {
+            Way::Turn { pixel, numbers, .. } => elements.checked_mul(numbers * pixel.bytes()),
+            Way::Scale { encoding, numbers, .. } => {
+                elements.checked_mul(numbers * encoding.pixel_bytes())
+            }
+            Way::Copy | Way::Logical => Some(elements),
+            Way::Bits => Some(elements.div_ceil(8)),
+            Way::Text { width, .. } => elements.checked_mul(*width),
+        }
+    }
+}
+
+/// The way of the elements of a binary table's column.
+fn element_way(column: &Column, element: Element, cells: &Cells, raw: bool, text: TextAs) -> Way {
+    let scaled = column.scaled && !raw;
+    match (element, cells.kind) {
+        (Element::Logical | Element::Bit, _) if raw => Way::Copy,
+        (Element::Logical, _) => Way::Logical,
+        (Element::Bit, _) => Way::Bits,
+        (Element::Character, _) => text_way(cells, text, raw),
+        (Element::Number(value), _) if scaled => {
+            let scaling = Some((column.scale, column.zero));
+            let encoding =
+                Encoding { scaling, blank: stored_null(column), ..plain(pixel_type(value)) };
+            Way::Scale { encoding, numbers: 1, zero: None }
+        }
+        (Element::Number(_), CellKind::Number(pixel)) => {
+            let null = stored_null(column).filter(|_| !raw);
+            Way::Turn { pixel, numbers: 1, null }
+        }
+        (Element::Number(value), _) => {
+            Way::Turn { pixel: pixel_type(value), numbers: 1, null: None }
+        }
+        (Element::Complex32 | Element::Complex64, _) => {
+            let single = element == Element::Complex32;
+            let pixel = if single { PixelType::F32 } else { PixelType::F64 };
+            if !scaled {
+                return Way::Turn { pixel, numbers: 2, null: None };
+            }
+            // Both parts are multiplied; -0.0 changes no number, not even a zero.
+            let encoding = Encoding { scaling: Some((column.scale, -0.0)), ..plain(pixel) };
+            Way::Scale { encoding, numbers: 2, zero: Some(column.zero) }
+        }
+    }
+}
+
+fn plain(pixel: PixelType) -> Encoding {
+    Encoding::plain(pixel)
+}
+
+fn text_way(cells: &Cells, text: TextAs, raw: bool) -> Way {
+    let width = match cells.kind {
+        CellKind::Text { width } => usize::try_from(width).unwrap_or(usize::MAX),
+        _ => 1,
+    };
+    Way::Text { width, text, raw }
+}
+
+fn stored_null(column: &Column) -> Option<i64> {
+    match column.null {
+        Some(Null::Stored(null)) => Some(null),
+        _ => None,
+    }
+}
+
+/// Numbers that are computed from those stored.
+struct Scaled<'a> {
+    encoding: &'a Encoding,
+    /// Added to the first of each two.
+    zero: Option<f64>,
+    /// Of a cell.
+    numbers: usize,
+}
+
+impl Scaled<'_> {
+    /// Piece by piece: some rows, or some numbers of one row.
+    fn decode(
+        &self,
+        block: &RowBlock<'_>,
+        offset: usize,
+        tier: Tier,
+        scratch: &mut Scratch,
+        values: &mut [u8],
+    ) {
+        let size = self.encoding.pixel_bytes();
+        let (rows, numbers) = match self.numbers {
+            0 => return,
+            numbers if numbers < PIECE => (PIECE / numbers, numbers),
+            _ => (1, PIECE),
+        };
+        let mut values = values;
+        for row in (0..block.rows).step_by(rows) {
+            let rows = rows.min(block.rows - row);
+            for first in (0..self.numbers).step_by(numbers) {
+                let numbers = numbers.min(self.numbers - first);
+                let fields = Fields {
+                    offset: offset + row * block.stride + first * size,
+                    stride: block.stride,
+                    elements: numbers * size,
+                };
+                let (out, later) = values.split_at_mut(rows * numbers * size_of::<f64>());
+                scratch.bytes.resize(rows * numbers * size, 0);
+                scratch.floats.resize(rows * numbers, 0.0);
+                gather_field_bytes(block.bytes, fields, &mut scratch.bytes);
+                decode_f64(&scratch.bytes, self.encoding, tier, &mut scratch.floats);
+                if let Some(zero) = self.zero {
+                    add_to_real_parts(&mut scratch.floats, zero);
+                }
+                out.copy_from_slice(bytemuck::cast_slice(&scratch.floats));
+                values = later;
+            }
+        }
+    }
+}

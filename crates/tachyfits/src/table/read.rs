@@ -1,0 +1,382 @@
+//! Reading columns: several in one pass over the rows, each task filling its own part of every output.
+
+use std::sync::{Mutex, PoisonError};
+
+use tachyfits_format::Field;
+use tachyfits_io::Report;
+use tachyfits_kernels::{Tier, native_in_place};
+
+use super::Table;
+use super::block::{CellsOut, PlacedDecoder, decode_columns};
+use super::decode::{Decoder, Scratch};
+use super::rows::{RowReads, Rows};
+use crate::error::{Error, Reason};
+use crate::image::{filled, tier};
+use crate::options::{Progress, RunOptions};
+
+/// A block that is read and turned in place: it stays in the second-level cache meanwhile.
+const IN_PLACE_BYTES: usize = 256 << 10;
+/// Bytes of cells that wait to be put in their places, where rows are asked for in no order.
+const WAITING_BYTES: usize = 64 << 20;
+
+/// A column to be read, and the arrays that take it.
+#[derive(Debug)]
+pub struct ColumnOutput<'a> {
+    /// The number of the column, from 0.
+    pub column: usize,
+    /// Take the stored values: see [`Table::cells`].
+    pub raw: bool,
+    /// Takes the cells of the rows one after another, in the machine's byte order.
+    pub values: &'a mut [u8],
+    /// Takes a byte for each element: 1 where it is null, else 0. What the value is there is not said.
+    pub nulls: Option<&'a mut [u8]>,
+    /// How strings are given.
+    pub text: TextAs,
+    /// Set by reading: how many elements were not as the Standard has them. They are logical values that are not T, F or a
+    /// byte of 0: a byte of 1 is taken as true, others as null.
+    pub odd: u64,
+}
+
+/// How strings are given. They end at their first NUL, and before blanks at their end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TextAs {
+    /// A byte for each character, padded with NUL.
+    #[default]
+    Bytes,
+    /// UCS-4 in the machine's byte order, padded with NUL; bytes beyond ASCII are taken as Latin-1.
+    Ucs4,
+}
+
+impl Table {
+    /// Reads columns in one pass over the rows: cell after cell, of each the first axis the fastest, as [`Table::cells`]
+    /// says.
+    ///
+    /// The bits of floats are kept where nothing is scaled. Rows of a list may come in any order and repeat.
+    ///
+    /// ```
+    /// use tachyfits::{ColumnOutput, FitsFile, OpenOptions, Rows, RunOptions, TextAs};
+    /// # let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
+    /// # let cards = [
+    /// #     "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1",
+    /// #     "TFIELDS = 2", "TTYPE1  = 'FLAG'", "TFORM1  = 'B'", "TTYPE2  = 'COUNT'", "TFORM2  = 'I'", "END",
+    /// # ];
+    /// # let mut bytes = Vec::new();
+    /// # for header in [&primary[..], &cards] {
+    /// #     bytes.extend(header.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
+    /// #     bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+    /// # }
+    /// # bytes.extend([9, 0, 10, 8, 0, 20, 7, 1, 0]);
+    /// # bytes.resize(8640, 0);
+    /// // Rows of a byte, FLAG, and a 16-bit integer, COUNT: 10, 20, 256.
+    /// let table = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.table(1)?;
+    /// let mut counts = [0i16; 2];
+    /// let column = ColumnOutput {
+    ///     column: table.column("count")?,
+    ///     raw: false,
+    ///     values: bytemuck::cast_slice_mut(&mut counts),
+    ///     nulls: None,
+    ///     text: TextAs::Bytes,
+    ///     odd: 0,
+    /// };
+    /// table.read(&mut [column], &Rows::Range(1..3), &RunOptions::default())?;
+    /// assert_eq!(counts, [20, 256]);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Reason::Column`], [`Reason::Rows`], [`Reason::Output`] when an array has another size, [`Reason::ColumnKind`] for
+    /// variable-length columns; [`Reason::DataMissing`] when the file ends before a row, or reading fails.
+    pub fn read(
+        &self,
+        columns: &mut [ColumnOutput<'_>],
+        rows: &Rows<'_>,
+        options: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let tier = tier()?;
+        self.check_rows(rows)?;
+        let decoders: Vec<Decoder> = columns
+            .iter()
+            .map(|column| self.decoder(column.column, column.raw, column.text))
+            .collect::<Result<_, _>>()?;
+        for (column, decoder) in columns.iter_mut().zip(&decoders) {
+            self.check_output(column, decoder, rows.len())?;
+            column.odd = 0;
+            // What has no bytes is not read.
+            if let Some(nulls) = column.nulls.as_deref_mut().filter(|_| decoder.cell_bytes == 0) {
+                nulls.fill(0);
+            }
+        }
+        let (mut outs, mut odds): (Vec<CellsOut<'_>>, Vec<&mut u64>) = columns
+            .iter_mut()
+            .map(|column| {
+                let ColumnOutput { values, nulls, odd, .. } = column;
+                (CellsOut { values, nulls: nulls.as_deref_mut() }, odd)
+            })
+            .unzip();
+        let reading = Reading { table: self, decoders: &decoders, tier, options };
+        let (report, odd) = match rows {
+            Rows::List(list) if !list.is_sorted() => reading.unsorted(list, &mut outs)?,
+            rows => reading.sorted(rows.clone(), &mut outs)?,
+        };
+        odds.iter_mut().zip(odd).for_each(|(count, odd)| **count = odd);
+        Ok(report)
+    }
+
+    /// Checks that there are such rows, in the table and in the file.
+    pub(crate) fn check_rows(&self, rows: &Rows<'_>) -> Result<(), Error> {
+        let layout = &self.layout;
+        let Some(last) = rows.last() else { return Ok(()) };
+        if last >= layout.rows {
+            let found = match rows {
+                Rows::Range(range) => format!("rows {} to {last}", range.start),
+                Rows::List(_) => format!("row {last}"),
+            };
+            let expected = match layout.rows {
+                0 => "no row, as the table has none".to_owned(),
+                rows => format!("rows from 0 to {} (counted from 0)", rows - 1),
+            };
+            return Err(self.refused(Reason::Rows, expected, found));
+        }
+        if last >= layout.rows_present {
+            let expected = format!("{} rows, up to the last one asked for", last + 1);
+            let found = format!(
+                "{} whole rows ({} bytes of data) before the file ends",
+                layout.rows_present, self.hdu.data_bytes_present
+            );
+            return Err(self.refused(Reason::DataMissing, expected, found));
+        }
+        Ok(())
+    }
+
+    /// The decoder of a column of cells of one size.
+    pub(crate) fn decoder(&self, column: usize, raw: bool, text: TextAs) -> Result<Decoder, Error> {
+        let found = self.column_at(column)?;
+        if !raw && matches!(found.field, Field::Variable { .. }) {
+            let expected = "a column whose cells have one size";
+            let what = format!("{}, arrays in the heap ({})", self.words(column), found.form);
+            return Err(self.refused(Reason::ColumnKind, expected, what));
+        }
+        Decoder::new(found, raw, text).ok_or_else(|| {
+            let expected = format!("memory for a cell of {}", self.words(column));
+            self.refused(Reason::Memory, expected, format!("cells of {}", found.form))
+        })
+    }
+
+    /// A column in messages.
+    pub(crate) fn words(&self, column: usize) -> String {
+        let name = self.layout.columns.get(column).map_or("", |column| &column.name);
+        format!("column {} ({name})", column + 1)
+    }
+
+    fn check_output(
+        &self,
+        column: &ColumnOutput<'_>,
+        decoder: &Decoder,
+        rows: u64,
+    ) -> Result<(), Error> {
+        let of = |size: usize| u128::from(rows) * size as u128;
+        let bytes = of(decoder.cell_bytes);
+        if column.values.len() as u128 != bytes {
+            let expected =
+                format!("{bytes} bytes for {} of {rows} rows", self.words(column.column));
+            let found = format!("an array of {} bytes", column.values.len());
+            return Err(self.refused(Reason::Output, expected, found));
+        }
+        match &column.nulls {
+            Some(nulls) if nulls.len() as u128 != of(decoder.elements) => {
+                let (elements, words) = (of(decoder.elements), self.words(column.column));
+                let expected = format!("{elements} bytes for nulls of {words}, one per element");
+                Err(self.refused(Reason::Output, expected, format!("{} bytes", nulls.len())))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What does not change from batch to batch.
+struct Reading<'a> {
+    table: &'a Table,
+    decoders: &'a [Decoder],
+    tier: Tier,
+    options: &'a RunOptions<'a>,
+}
+
+impl Reading<'_> {
+    /// Reads rows that ascend; gives how many elements of each column the Standard does not have.
+    fn sorted(
+        &self,
+        rows: Rows<'_>,
+        outs: &mut [CellsOut<'_>],
+    ) -> Result<(Report, Vec<u64>), Error> {
+        let mut odd = vec![0; self.decoders.len()];
+        let fields: Vec<_> = self.decoders.iter().map(|decoder| decoder.field.clone()).collect();
+        if rows.is_empty() || fields.iter().all(|field| field.is_empty()) {
+            return Ok((Report::default(), odd));
+        }
+        if let Some(report) = self.in_place(&rows, outs)? {
+            return Ok((report, odd));
+        }
+        let reads = RowReads::new(&self.table.layout, rows, &fields);
+        let placed: Vec<PlacedDecoder<'_>> = self
+            .decoders
+            .iter()
+            .map(|decoder| PlacedDecoder { decoder, offset: reads.offset(decoder.field.start) })
+            .collect();
+        let parts = parts(outs, self.decoders, reads.task_rows() as usize);
+        let progress = Progress { options: *self.options, total: reads.bytes() };
+        let report = tachyfits_io::run(
+            self.table.bytes_of(),
+            &reads,
+            &progress.run_options(),
+            <(Vec<u8>, Scratch)>::default,
+            |(packed, scratch), task, fetched| {
+                let mut outs = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
+                let block = reads.block(task, fetched, packed);
+                let mut odd = vec![0; placed.len()];
+                decode_columns(&block, &placed, self.tier, scratch, &mut outs, &mut odd)?;
+                Ok::<_, Error>(odd)
+            },
+            |_task, found| {
+                odd.iter_mut().zip(found).for_each(|(all, found)| *all += found);
+                Ok(())
+            },
+        )?;
+        Ok((report, odd))
+    }
+
+    /// Reads a column that is the whole row straight into the place where it is wanted, and turns it there.
+    fn in_place(
+        &self,
+        rows: &Rows<'_>,
+        outs: &mut [CellsOut<'_>],
+    ) -> Result<Option<Report>, Error> {
+        let (Rows::Range(rows), [decoder], [out]) = (rows, self.decoders, outs) else {
+            return Ok(None);
+        };
+        let layout = &self.table.layout;
+        let start = layout.data_offset + rows.start * layout.row_bytes;
+        let storage = self.table.bytes_of();
+        let lends = storage.slice(start..start + 1).is_some();
+        match decoder.in_place() {
+            Some((pixel, bytes)) if bytes == layout.row_bytes && !lends => {
+                let progress = Progress { options: *self.options, total: out.values.len() as u64 };
+                let run = progress.run_options();
+                let turn = |bytes: &mut [u8]| native_in_place(bytes, pixel, self.tier);
+                let report =
+                    tachyfits_io::fill(storage, start, out.values, IN_PLACE_BYTES, &run, turn)?;
+                if let Some(nulls) = &mut out.nulls {
+                    nulls.fill(0);
+                }
+                Ok(Some(report))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads rows in ascending order, some at a time, and puts their cells where they are wanted.
+    fn unsorted(
+        &self,
+        list: &[u64],
+        outs: &mut [CellsOut<'_>],
+    ) -> Result<(Report, Vec<u64>), Error> {
+        let mut places = filled(list.len() as u64, 0usize, "the order of the rows")?;
+        places.iter_mut().enumerate().for_each(|(place, out)| *out = place);
+        places.sort_unstable_by_key(|&place| (list[place], place));
+        let cell = |decoder: &Decoder| decoder.cell_bytes + decoder.elements;
+        let row_bytes: usize = self.decoders.iter().map(cell).sum();
+        let batch = (WAITING_BYTES / row_bytes.max(1)).max(1);
+        let mut odd = vec![0; self.decoders.len()];
+        let mut report = Report::default();
+        for places in places.chunks(batch) {
+            let rows: Vec<u64> = places.iter().map(|&place| list[place]).collect();
+            let mut waiting = self.waiting(places.len(), outs)?;
+            let mut waiting_outs: Vec<CellsOut<'_>> = waiting
+                .iter_mut()
+                .map(|(values, nulls)| CellsOut { values, nulls: nulls.as_deref_mut() })
+                .collect();
+            let (part, found) = self.sorted(Rows::List(&rows), &mut waiting_outs)?;
+            report = added(&report, &part);
+            odd.iter_mut().zip(found).for_each(|(all, found)| *all += found);
+            for ((decoder, out), (values, nulls)) in
+                self.decoders.iter().zip(outs.iter_mut()).zip(&waiting)
+            {
+                spread(values, decoder.cell_bytes, places, out.values);
+                if let (Some(nulls), Some(out)) = (nulls, &mut out.nulls) {
+                    spread(nulls, decoder.elements, places, out);
+                }
+            }
+        }
+        Ok((report, odd))
+    }
+
+    /// Arrays for the cells of some rows.
+    fn waiting(&self, rows: usize, outs: &[CellsOut<'_>]) -> Result<Vec<Waiting>, Error> {
+        let of = |size: usize| filled((rows * size) as u64, 0u8, "the cells of some rows");
+        let each = self.decoders.iter().zip(outs).map(|(decoder, out)| {
+            let nulls = out.nulls.as_ref().map(|_| of(decoder.elements)).transpose()?;
+            Ok((of(decoder.cell_bytes)?, nulls))
+        });
+        each.collect()
+    }
+}
+
+/// Values and nulls of some rows of a column.
+type Waiting = (Vec<u8>, Option<Vec<u8>>);
+
+/// Puts cells that lie side by side in their places.
+fn spread(cells: &[u8], size: usize, places: &[usize], out: &mut [u8]) {
+    if size > 0 {
+        for (cell, &place) in cells.chunks_exact(size).zip(places) {
+            out[place * size..(place + 1) * size].copy_from_slice(cell);
+        }
+    }
+}
+
+/// The cost of two runs after each other.
+pub(crate) fn added(first: &Report, second: &Report) -> Report {
+    Report {
+        bytes: first.bytes + second.bytes,
+        read_bytes: first.read_bytes + second.read_bytes,
+        io_seconds: first.io_seconds + second.io_seconds,
+        compute_seconds: first.compute_seconds + second.compute_seconds,
+        write_seconds: first.write_seconds + second.write_seconds,
+        wall_seconds: first.wall_seconds + second.wall_seconds,
+        ..*second
+    }
+}
+
+/// Cuts the outputs into those of each task.
+fn parts<'a>(
+    outs: &'a mut [CellsOut<'_>],
+    decoders: &[Decoder],
+    task_rows: usize,
+) -> Vec<Mutex<Vec<CellsOut<'a>>>> {
+    let mut parts: Vec<Vec<CellsOut<'a>>> = Vec::new();
+    for (index, (out, decoder)) in outs.iter_mut().zip(decoders).enumerate() {
+        let (mut values, mut nulls) = (&mut *out.values, out.nulls.as_deref_mut());
+        let mut task = 0;
+        while !values.is_empty() {
+            let cells = take(&mut values, task_rows * decoder.cell_bytes);
+            let marks = nulls.as_mut().map(|nulls| take(nulls, task_rows * decoder.elements));
+            if task == parts.len() {
+                parts.push(Vec::new());
+            }
+            // Columns without bytes have no parts.
+            parts[task].resize_with(index, CellsOut::default);
+            parts[task].push(CellsOut { values: cells, nulls: marks });
+            task += 1;
+        }
+    }
+    for part in &mut parts {
+        part.resize_with(decoders.len(), CellsOut::default);
+    }
+    parts.into_iter().map(Mutex::new).collect()
+}
+
+/// Takes bytes off the front.
+fn take<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
+    let all = std::mem::take(bytes);
+    let (front, rest) = all.split_at_mut(count.min(all.len()));
+    *bytes = rest;
+    front
+}

@@ -1,0 +1,218 @@
+//! Which rows, and which of their bytes are read: the plan of reading a table.
+//!
+//! Where nearly all of a row is wanted, or what is not is less than a read of its own is worth, rows are read as they
+//! lie, and columns are gathered from there. Otherwise the wanted parts of each row are read and put side by side first.
+//! The same is done with rows of a list: runs of neighbours are read together.
+
+use std::ops::Range;
+
+use tachyfits_format::TableLayout;
+use tachyfits_io::{Fetched, Tasks};
+
+/// Which rows to read.
+#[derive(Clone, Debug)]
+pub enum Rows<'a> {
+    /// Those from one up to, not including, another.
+    Range(Range<u64>),
+    /// Those of these numbers, in this order; a row may be named more than once.
+    List(&'a [u64]),
+}
+
+/// Bytes of the rows of a task: what a second-level cache takes at full speed.
+const TASK_BYTES: u64 = 512 << 10;
+/// Bytes of the rows of a task of a list, which may lie far apart.
+const LIST_TASK_BYTES: u64 = 64 << 10;
+/// Bytes of a row that are read although they are not wanted: as much as the pipeline reads to spare itself a read.
+const UNWANTED_BYTES: u64 = 32 << 10;
+/// Unwanted bytes between two wanted parts of a row that are read along.
+const GAP_BYTES: u64 = 1 << 10;
+
+impl Rows<'_> {
+    /// How many.
+    pub fn len(&self) -> u64 {
+        match self {
+            Rows::Range(range) => range.end.saturating_sub(range.start),
+            Rows::List(list) => list.len() as u64,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The largest number, if there is any.
+    pub(crate) fn last(&self) -> Option<u64> {
+        match self {
+            Rows::Range(range) if range.is_empty() => None,
+            Rows::Range(range) => Some(range.end - 1),
+            Rows::List(list) => list.iter().copied().max(),
+        }
+    }
+
+    /// The number of the row at this place.
+    pub(crate) fn number(&self, index: u64) -> u64 {
+        match self {
+            Rows::Range(range) => range.start + index,
+            Rows::List(list) => list[index as usize],
+        }
+    }
+
+    /// Runs of neighbours among some of them: (first row, how many).
+    fn runs(&self, places: Range<u64>, mut take: impl FnMut(u64, u64)) {
+        match self {
+            Rows::Range(range) => take(range.start + places.start, places.end - places.start),
+            Rows::List(list) => {
+                let list = &list[places.start as usize..places.end as usize];
+                for run in list.chunk_by(|&row, &next| row.checked_add(1) == Some(next)) {
+                    take(run[0], run.len() as u64);
+                }
+            }
+        }
+    }
+}
+
+/// The reads of rows. Rows of a list ascend here; they may repeat.
+#[derive(Clone, Debug)]
+pub(crate) struct RowReads<'a> {
+    rows: Rows<'a>,
+    data_offset: u64,
+    row_bytes: u64,
+    /// The parts of a row that are read, ascending and apart.
+    parts: Vec<Range<u64>>,
+    /// Rows are read as they lie, from the first byte of the one part on.
+    is_near: bool,
+    /// Rows of a task.
+    task_rows: u64,
+}
+
+/// Rows side by side in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowBlock<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// From one row to the next.
+    pub(crate) stride: usize,
+    pub(crate) rows: usize,
+}
+
+impl<'a> RowReads<'a> {
+    /// The reads of some fields, each the bytes of it in a row; at least one has bytes.
+    pub(crate) fn new(layout: &TableLayout, rows: Rows<'a>, fields: &[Range<u64>]) -> RowReads<'a> {
+        let mut fields: Vec<_> = fields.iter().filter(|field| !field.is_empty()).cloned().collect();
+        fields.sort_unstable_by_key(|field| field.start);
+        let parts = joined(&fields, GAP_BYTES);
+        let wanted: u64 = parts.iter().map(|part| part.end - part.start).sum();
+        let is_near = layout.row_bytes.saturating_sub(wanted) <= UNWANTED_BYTES;
+        let parts = if is_near { joined(&fields, u64::MAX) } else { parts };
+        let lies = if is_near { layout.row_bytes } else { wanted };
+        let bytes = match rows {
+            Rows::Range(_) => TASK_BYTES,
+            Rows::List(_) => LIST_TASK_BYTES,
+        };
+        let task_rows = (bytes / lies.max(1)).max(1);
+        let (data_offset, row_bytes) = (layout.data_offset, layout.row_bytes);
+        RowReads { rows, data_offset, row_bytes, parts, is_near, task_rows }
+    }
+
+    /// Rows of each task, but of the last.
+    pub(crate) fn task_rows(&self) -> u64 {
+        self.task_rows
+    }
+
+    /// Bytes that are wanted in all.
+    pub(crate) fn bytes(&self) -> u64 {
+        let wanted: u64 = self.parts.iter().map(|part| part.end - part.start).sum();
+        let row = if self.is_near { self.row_bytes } else { wanted };
+        self.rows.len().saturating_mul(row)
+    }
+
+    /// Where a byte of a row lies in a row of a block.
+    pub(crate) fn offset(&self, in_row: u64) -> usize {
+        let mut before = 0;
+        for part in &self.parts {
+            if in_row < part.end {
+                return (before + in_row.saturating_sub(part.start)) as usize;
+            }
+            before += part.end - part.start;
+        }
+        before as usize
+    }
+
+    /// The places of the rows of a task among all rows that are read.
+    pub(crate) fn places(&self, task: u64) -> Range<u64> {
+        let first = task * self.task_rows;
+        first..self.rows.len().min(first + self.task_rows)
+    }
+
+    /// The number of the row at a place.
+    pub(crate) fn number(&self, place: u64) -> u64 {
+        self.rows.number(place)
+    }
+
+    /// The rows of a task, from the ranges that were fetched.
+    pub(crate) fn block<'b>(
+        &self,
+        task: u64,
+        fetched: &'b Fetched<'_>,
+        packed: &'b mut Vec<u8>,
+    ) -> RowBlock<'b> {
+        let places = self.places(task);
+        let rows = (places.end - places.start) as usize;
+        if self.is_near && matches!(self.rows, Rows::Range(_)) {
+            return RowBlock { bytes: fetched.piece(0), stride: self.row_bytes as usize, rows };
+        }
+        packed.clear();
+        if self.is_near {
+            let stride = self.row_bytes as usize;
+            let (mut piece, mut row) = (0, 0);
+            self.rows.runs(places, |_, count| {
+                // The last row of a run may end before its stride does.
+                packed.resize(row * stride, 0);
+                packed.extend_from_slice(fetched.piece(piece));
+                piece += 1;
+                row += count as usize;
+            });
+            return RowBlock { bytes: packed, stride, rows };
+        }
+        for piece in 0..fetched.pieces() {
+            packed.extend_from_slice(fetched.piece(piece));
+        }
+        RowBlock { bytes: packed, stride: packed.len() / rows.max(1), rows }
+    }
+}
+
+impl Tasks for RowReads<'_> {
+    fn len(&self) -> u64 {
+        self.rows.len().div_ceil(self.task_rows)
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        let start = |row: u64| self.data_offset + row * self.row_bytes;
+        self.rows.runs(self.places(index), |first, count| {
+            if self.is_near {
+                let part = &self.parts[0];
+                let end = start(first + count - 1) + part.end;
+                ranges.push(start(first) + part.start..end);
+            } else {
+                for row in first..first + count {
+                    let parts = self.parts.iter();
+                    ranges.extend(parts.map(|part| start(row) + part.start..start(row) + part.end));
+                }
+            }
+        });
+    }
+}
+
+/// Ascending ranges, joined where they overlap or a gap is no longer than this.
+fn joined(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end.saturating_add(gap) => {
+                last.end = last.end.max(range.end);
+            }
+            _ => joined.push(range.clone()),
+        }
+    }
+    joined
+}
