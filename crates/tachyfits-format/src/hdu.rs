@@ -39,7 +39,7 @@ impl HduKind {
         }
     }
 
-    fn of_extension(xtension: &str) -> Self {
+    pub(crate) fn of_extension(xtension: &str) -> Self {
         match xtension {
             "IMAGE" | "IUEIMAGE" => HduKind::Image,
             "BINTABLE" | "A3DTABLE" => HduKind::BinaryTable,

@@ -5,6 +5,7 @@
 //! - [`Header`] and [`Card`]: what a header says, with its raw bytes kept.
 //! - [`Walker`]: from one HDU to the next, giving an [`Hdu`] for each.
 //! - [`ImageLayout`], [`RandomGroups`] and [`TableLayout`]: where the numbers are and how they are meant.
+//! - [`verify_header`]: every rule of the Standard that a header can break, as a [`Finding`] each; [`fixed_header`].
 //! - [`LinearAxis`] and [`cutout_header`]: the coordinates of an axis, and those of a part of an
 //!   image; [`reordered_header`], [`rebinned_header`] and [`path_header`] those of other shapes;
 //!   [`result_cards`] those of numbers computed from an image, with some of its axes.
@@ -28,6 +29,7 @@ mod new_table;
 mod scan;
 mod table;
 mod value;
+mod verify;
 mod walk;
 mod wcs;
 mod writer;
@@ -49,4 +51,5 @@ pub use new_image::{NO_CHECKSUM, NewImage};
 pub use new_table::{NewColumn, NewTable};
 pub use table::{Column, Descriptor, Element, Field, Heap, Null, TableKind, TableLayout, TextForm};
 pub use value::{Integer, Real, Value};
+pub use verify::{Finding, Fix, Rule, Severity, fixed_header, verify_header};
 pub use walk::{Step, Walker};

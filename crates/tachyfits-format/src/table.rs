@@ -7,7 +7,7 @@ mod form;
 mod layout;
 
 pub use descriptor::Descriptor;
-pub(crate) use form::product;
+pub(crate) use form::{Form, ascii as ascii_form, binary as binary_form, product};
 pub(crate) use layout::MOST_COLUMNS;
 
 use crate::error::{FormatError, Warning};

@@ -19,5 +19,6 @@ mod shapes;
 mod shared;
 mod structure_rules;
 mod table_rules;
+mod verified;
 mod worlds;
 mod written_cards;

@@ -1,0 +1,226 @@
+//! Everything that a machine can check of a header against the Standard, each finding with its place and what to do. Not
+//! the data, of which only the engine has the bytes; their findings are of the same kind ([`Finding`], [`Rule`]).
+//!
+//! What reading notices ([`Code`]) are findings as well; [`Rule`] has the rules that no reader needs. Nothing stops at
+//! the first finding.
+
+mod cards;
+mod columns;
+mod fix;
+mod reserved;
+mod rules;
+mod structure;
+mod subject;
+mod wcs;
+
+use std::collections::HashSet;
+use std::fmt;
+
+use crate::code::Code;
+use crate::error::{Place, Problem, Warning};
+use crate::hdu::{Hdu, HduKind};
+use crate::header::Header;
+use crate::writer;
+
+pub use fix::{Fix, fixed_header};
+pub use rules::Rule;
+use subject::{Report, Subject};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// The Standard allows it and advises against it, or it is probably not what was meant.
+    Warning,
+    /// The Standard forbids it.
+    Error,
+}
+
+impl Severity {
+    /// "error" or "warning".
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// One departure from the Standard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The stable text of the [`Rule`] or [`Code`].
+    pub code: &'static str,
+    /// Where it is.
+    pub place: Place,
+    /// What should have been there, as words that follow "expected".
+    pub expected: String,
+    /// What is there, as words that follow "found".
+    pub found: String,
+    /// How many more of the same it stands for.
+    pub repeats: u64,
+    /// What to do about it.
+    pub advice: &'static str,
+    /// The section of the Standard 4.0, where there is one to name.
+    pub section: &'static str,
+    /// `verify --fix` can put it right without guessing.
+    pub fixable: bool,
+}
+
+impl Finding {
+    /// A finding of a rule.
+    #[must_use]
+    pub fn of_rule(
+        rule: Rule,
+        place: Place,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Finding {
+            severity: rule.severity(),
+            code: rule.as_str(),
+            place,
+            expected: expected.into(),
+            found: found.into(),
+            repeats: 0,
+            advice: rule.hint(),
+            section: rule.section(),
+            fixable: matches!(rule, Rule::DataFill),
+        }
+    }
+
+    /// What reading noticed or could not read.
+    #[must_use]
+    pub fn of_problem(problem: &Problem) -> Self {
+        Finding {
+            severity: severity(problem),
+            code: problem.code.as_str(),
+            place: problem.place.clone(),
+            expected: problem.expected.clone(),
+            found: problem.found.clone(),
+            repeats: problem.repeats as u64,
+            advice: problem.code.hint(),
+            section: "",
+            fixable: matches!(
+                problem.code,
+                Code::HeaderFill | Code::HeaderPadding | Code::DataPadding
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.severity.as_str())?;
+        let place = self.place.to_string();
+        if !place.is_empty() {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "expected {}, found {}", self.expected, self.found)?;
+        if self.repeats > 0 {
+            write!(f, " (and {} more like it)", self.repeats)?;
+        }
+        write!(f, " [{}]\nhint: {}", self.code, self.advice)
+    }
+}
+
+/// What the Standard leaves open or only advises is a warning.
+fn severity(problem: &Problem) -> Severity {
+    let keyword = problem.place.keyword.as_deref().unwrap_or_default();
+    match problem.code {
+        Code::DuplicateKeyword if writer::is_mandatory(keyword) => Severity::Error,
+        Code::SimpleFalse
+        | Code::OrphanContinue
+        | Code::DuplicateKeyword
+        | Code::ValueIndicator
+        | Code::DuplicateColumn => Severity::Warning,
+        _ => Severity::Error,
+    }
+}
+
+/// Everything that is wrong with a header: what the walk noticed while it read it, and what the rules find. `hdu` is what
+/// the walk made of it, where it could.
+///
+/// ```
+/// use tachyfits_format::{Context, Header, Severity, verify_header};
+/// let cards = ["SIMPLE  = T", "BITPIX  =                   16", "NAXIS   =                    0", "DATE    = 'today'"];
+/// let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+/// bytes.extend(b"END");
+/// bytes.resize(2880, b' ');
+/// let (header, warnings) = Header::parse(&bytes, Context::default())?;
+/// let findings = verify_header(&header, None, &warnings);
+/// let codes: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
+/// assert_eq!(codes, ["fixed-format", "date-form"]);
+/// assert!(findings.iter().all(|finding| finding.severity == Severity::Error));
+/// # Ok::<(), tachyfits_format::FormatError>(())
+/// ```
+#[must_use]
+pub fn verify_header(header: &Header, hdu: Option<&Hdu>, warnings: &[Warning]) -> Vec<Finding> {
+    let subject = Subject::new(header, hdu);
+    let mut report = Report::default();
+    let noticed = warnings.iter().map(|warning| Finding::of_problem(warning.problem()));
+    report.findings.extend(noticed);
+    if let Some(hdu) = hdu {
+        report.findings.extend(layout_findings(hdu).iter().map(Finding::of_problem));
+    }
+    for rule in Rule::ALL {
+        if let Some(check) = rule.check() {
+            report.begin();
+            check(&subject, &mut report);
+        }
+    }
+    let mut findings = without_repeats(report.findings);
+    fix::mark_fixable(header, &mut findings);
+    findings.sort_by_key(|finding| finding.place.card.unwrap_or(0));
+    findings
+}
+
+/// What is wrong with the layout of the data.
+fn layout_findings(hdu: &Hdu) -> Vec<Problem> {
+    let problems = |warnings: Vec<Warning>| -> Vec<Problem> {
+        warnings.iter().map(|warning| warning.problem().clone()).collect()
+    };
+    match hdu.kind {
+        HduKind::Primary | HduKind::Image => match hdu.image() {
+            Ok(layout) => problems(layout.warnings),
+            Err(error) => vec![error.problem().clone()],
+        },
+        HduKind::RandomGroups => match hdu.random_groups() {
+            Ok(groups) => problems(groups.array.warnings),
+            Err(error) => vec![error.problem().clone()],
+        },
+        HduKind::BinaryTable | HduKind::AsciiTable => match hdu.table() {
+            Ok(layout) => {
+                let mut found = problems(layout.warnings);
+                found.extend(layout.heap_error.map(|error| error.problem().clone()));
+                found
+            }
+            Err(error) => vec![error.problem().clone()],
+        },
+        HduKind::Unknown(_) => Vec::new(),
+    }
+}
+
+/// Codes that say the same of a card: what the reader noticed and what a rule found.
+fn subject_of(code: &'static str) -> &'static str {
+    match code {
+        "keyword-type" | "numeric-text" | "reserved-type" => "type",
+        "keyword-range" | "extension-shape" | "image-groups" => "shape",
+        other => other,
+    }
+}
+
+/// A rule and a reader may have found the same thing at the same card; the reader's words are kept.
+fn without_repeats(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let mut seen = HashSet::new();
+    findings.retain(|finding| {
+        let place = &finding.place;
+        let column = place.column.as_ref().map(|(number, _)| *number);
+        let found = if place.card.is_some() { "" } else { finding.found.as_str() };
+        let subject = subject_of(finding.code);
+        seen.insert((subject, place.keyword.clone(), place.card, column, found.to_owned()))
+    });
+    findings
+}

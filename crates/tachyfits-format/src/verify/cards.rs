@@ -1,0 +1,346 @@
+//! Rules of single cards: fixed format, dates, units, types of reserved keywords.
+
+use super::Finding;
+use super::reserved::{Match, Wanted};
+use super::rules::Rule;
+use super::subject::{Report, Subject};
+use crate::card::Card;
+use crate::code::Code;
+use crate::error::quoted;
+use crate::hdu::HduKind;
+use crate::limits::CARD_BYTES;
+use crate::scan;
+use crate::value::Value;
+use crate::writer;
+
+/// The first record of a card from its value field on.
+fn field(card: &Card) -> &[u8] {
+    &card.raw()[10..CARD_BYTES]
+}
+
+/// The value stands where fixed format wants it (Sect. 4.2).
+pub(super) fn is_fixed_format(card: &Card) -> bool {
+    let field = field(card);
+    let number = &field[..20];
+    match card.value() {
+        Some(Value::Text(_)) => field[0] == b'\'',
+        Some(value @ (Value::Logical(_) | Value::Integer(_))) => {
+            let text = value.to_string();
+            number.ends_with(text.as_bytes())
+                && number[..20 - text.len().min(20)].iter().all(|&byte| scan::is_blank(byte))
+        }
+        // Of another type it is wrong altogether, and said so elsewhere.
+        _ => true,
+    }
+}
+
+pub(super) fn fixed_format(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card) in subject.header.cards().iter().enumerate() {
+        let mandatory = writer::is_mandatory(card.keyword()) || card.keyword() == "CHECKSUM";
+        if mandatory && card.value().is_some() && !is_fixed_format(card) {
+            let expected = match card.value() {
+                Some(Value::Text(_)) => "a string that begins in byte 11",
+                Some(Value::Logical(_)) => "T or F in byte 30",
+                _ => "an integer that ends in byte 30",
+            };
+            let found = quoted(&scan::decode(scan::trim_end(&field(card)[..30])));
+            report.push(Rule::FixedFormat, subject.place(at), expected, found);
+        }
+    }
+}
+
+/// The value of XTENSION has its 8 characters.
+pub(super) fn is_padded(card: &Card) -> bool {
+    let field = scan::trim(field(card));
+    match field.strip_prefix(b"'").map(|text| text.iter().position(|&byte| byte == b'\'')) {
+        Some(Some(closing)) => closing >= 8,
+        _ => true,
+    }
+}
+
+pub(super) fn xtension_padding(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, _) in subject.of("XTENSION") {
+        if !is_padded(card) {
+            let found = card.value().map_or_else(String::new, Value::to_string);
+            let expected = "at least 8 characters between the quotes";
+            report.push(Rule::XtensionPadding, subject.place(at), expected, found);
+        }
+    }
+}
+
+pub(super) fn index_zeros(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, known) in subject.known() {
+        if known.leading_zero {
+            let expected = format!("{} with a number without zeros", known.reserved.pattern);
+            report.push(Rule::IndexZeros, subject.place(at), expected, card.keyword());
+        }
+    }
+}
+
+pub(super) fn continue_forbidden(subject: &Subject<'_>, report: &mut Report) {
+    let cards = subject.header.cards();
+    for (at, card) in cards.iter().enumerate() {
+        let mandatory = writer::is_mandatory(card.keyword());
+        let dangling = mandatory
+            && matches!(card.value(), Some(Value::Text(text)) if text.ends_with('&'))
+            && cards.get(at + 1).is_some_and(|next| next.keyword() == "CONTINUE");
+        if dangling || (card.continuations() > 0 && subject.reserved[at].is_some()) {
+            let found = format!("{} continued", card.keyword());
+            let expected = "a string within one card";
+            report.push(Rule::ContinueForbidden, subject.place(at), expected, found);
+        }
+    }
+}
+
+pub(super) fn undefined_value(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card) in subject.header.cards().iter().enumerate() {
+        if matches!(card.value(), Some(Value::Undefined)) {
+            let found = "an empty value field";
+            report.push(Rule::UndefinedValue, subject.place(at), "a value", found);
+        }
+    }
+}
+
+/// What the text of a date is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Date {
+    /// `[±C]CCYY-MM-DD[Thh:mm:ss[.s...]]` (Sect. 9.1.1).
+    Iso,
+    /// `DD/MM/YY`: day, month, and year of the twentieth century.
+    Old(u32, u32, u32),
+    /// Neither.
+    Other,
+}
+
+/// Reads the text of a date.
+pub(super) fn date(text: &str) -> Date {
+    let (day, time) = match text.split_once('T') {
+        Some((day, time)) => (day, Some(time)),
+        None => (text, None),
+    };
+    if is_iso_day(day) && time.is_none_or(is_iso_time) {
+        return Date::Iso;
+    }
+    let parts: Vec<Option<u32>> = text.split('/').map(|part| digits(part, 2)).collect();
+    match parts[..] {
+        [Some(day), Some(month), Some(year)] if is_day(1900 + year, month, day) => {
+            Date::Old(day, month, year)
+        }
+        _ => Date::Other,
+    }
+}
+
+/// A number of exactly so many digits.
+fn digits(text: &str, count: usize) -> Option<u32> {
+    let right = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| right)
+}
+
+fn is_iso_day(text: &str) -> bool {
+    let (year_digits, unsigned) = match text.strip_prefix(['+', '-']) {
+        Some(rest) => (5, rest),
+        None => (4, text),
+    };
+    let parts: Vec<&str> = unsigned.split('-').collect();
+    let [year, month, day] = parts[..] else { return false };
+    match (digits(year, year_digits), digits(month, 2), digits(day, 2)) {
+        (Some(year), Some(month), Some(day)) => is_day(year, month, day),
+        _ => false,
+    }
+}
+
+/// The day exists in the calendar (proleptic Gregorian: which years before 0 leap is left open).
+fn is_day(year: u32, month: u32, day: u32) -> bool {
+    let leaps = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        2 if leaps => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    (1..=days).contains(&day)
+}
+
+fn is_iso_time(text: &str) -> bool {
+    let parts: Vec<&str> = text.split(':').collect();
+    let [hour, minute, second] = parts[..] else { return false };
+    let (whole, fraction) = second.split_once('.').unwrap_or((second, ""));
+    let within = |text, most| digits(text, 2).is_some_and(|number| number <= most);
+    // A leap second is second 60.
+    within(hour, 23)
+        && within(minute, 59)
+        && within(whole, 60)
+        && fraction.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn dates<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a str, Date)> {
+    subject.known().filter(|(_, _, known)| known.reserved.wanted == Wanted::Date).filter_map(
+        |(at, card, _)| {
+            let text = card.value()?.as_text()?;
+            Some((at, text, date(text.trim())))
+        },
+    )
+}
+
+pub(super) fn date_form(subject: &Subject<'_>, report: &mut Report) {
+    for (at, text, _) in dates(subject).filter(|(_, _, date)| *date == Date::Other) {
+        let expected = "YYYY-MM-DD or YYYY-MM-DDThh:mm:ss[.sss], and a day that exists";
+        report.push(Rule::DateForm, subject.place(at), expected, quoted(text));
+    }
+}
+
+pub(super) fn old_date(subject: &Subject<'_>, report: &mut Report) {
+    for (at, text, date) in dates(subject) {
+        if let Date::Old(_, _, year) = date {
+            let found = format!("{}, which means 19{year:02}", quoted(text));
+            report.push(Rule::OldDate, subject.place(at), "YYYY-MM-DD", found);
+        }
+    }
+}
+
+pub(super) fn deprecated(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, known) in subject.known() {
+        let instead = match known.reserved.pattern {
+            "EPOCH" => "EQUINOX",
+            "BLOCKED" => "no such card",
+            "CROTAi" => "PCi_j or CDi_j",
+            "RADECSYS" => "RADESYS",
+            "RESTFREQ" => "RESTFRQ",
+            _ => continue,
+        };
+        report.push(Rule::Deprecated, subject.place(at), instead, card.keyword());
+    }
+}
+
+pub(super) fn unit_brackets(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, known) in subject.known() {
+        if let (Wanted::Unit, Some(Value::Text(text))) = (known.reserved.wanted, card.value())
+            && !has_sound_brackets(text.trim())
+        {
+            let expected = "brackets in pairs and something on both sides of operators";
+            report.push(Rule::UnitBrackets, subject.place(at), expected, quoted(text));
+        }
+    }
+}
+
+/// Brackets open and close, none is empty, and no operator stands at an end.
+fn has_sound_brackets(unit: &str) -> bool {
+    let mut open = Vec::new();
+    for letter in unit.chars() {
+        match letter {
+            '(' => open.push(')'),
+            '[' => open.push(']'),
+            ')' | ']' if open.pop() != Some(letter) => return false,
+            _ => {}
+        }
+    }
+    open.is_empty()
+        && !unit.contains("()")
+        && !unit.ends_with(['/', '*', '^'])
+        && !unit.starts_with(['*', '^'])
+}
+
+/// Values that a section forbids beyond their type.
+pub(super) fn value_range(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, known) in subject.known() {
+        let Some(value) = card.value().and_then(Value::as_f64) else { continue };
+        let (wrong, expected) = match known.reserved.pattern {
+            "CDELTia" => (value == 0.0, "an increment that is not 0"),
+            "CRDERia" | "CSYERia" => (value < 0.0, "an error of 0 or more"),
+            "EXTLEVEL" => (value < 1.0, "a level of 1 or more"),
+            "WCSAXESa" => (value < 0.0, "a number of axes of 0 or more"),
+            "PVi_ma" => (known.numbers[1] > Some(99), "a parameter from 0 to 99"),
+            _ => continue,
+        };
+        if wrong {
+            let found = card.value().map_or_else(String::new, Value::to_string);
+            report.push(Rule::ValueRange, subject.place(at), expected, found);
+        }
+    }
+}
+
+pub(super) fn reserved_value(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, known) in subject.known() {
+        let Some(value) = card.value() else { continue };
+        // Said by the reader, or legal.
+        if matches!(value, Value::Undefined | Value::Invalid(_)) {
+            continue;
+        }
+        let (right, expected) = is_wanted(subject, known, value);
+        if right {
+            continue;
+        }
+        let found = format!("{} {value}", value.type_name());
+        let finding = Finding::of_rule(Rule::ReservedValue, subject.place(at), expected, found);
+        let number = expected.contains("number") || expected.contains("integer");
+        report.findings.push(match value {
+            // The same code as the reader has for it.
+            Value::Text(_) if number => Finding {
+                code: Code::NumericText.as_str(),
+                advice: Code::NumericText.hint(),
+                ..finding
+            },
+            _ => finding,
+        });
+    }
+}
+
+fn is_wanted(subject: &Subject<'_>, known: &Match, value: &Value) -> (bool, &'static str) {
+    let integer = matches!(value, Value::Integer(_));
+    let text = matches!(value, Value::Text(_));
+    match known.reserved.wanted {
+        Wanted::Logical => (matches!(value, Value::Logical(_)), "a logical"),
+        Wanted::Integer => (integer, "an integer"),
+        Wanted::Real => (integer || matches!(value, Value::Real(_)), "a number"),
+        Wanted::Text | Wanted::Date | Wanted::Unit => (text, "a string"),
+        Wanted::Null if subject.kind == HduKind::AsciiTable => (text, "a string"),
+        Wanted::Null => (integer, "an integer"),
+        Wanted::Any => (true, ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Date, date, has_sound_brackets};
+
+    #[test]
+    fn dates_are_told_apart() {
+        for text in [
+            "2026-02-28",
+            "2024-02-29",
+            "2026-01-01T00:00:00",
+            "-04713-11-24T12:00:00",
+            "2016-12-31T23:59:60.5",
+            "+10000-01-01",
+        ] {
+            assert_eq!(date(text), Date::Iso, "{text}");
+        }
+        assert_eq!(date("06/02/02"), Date::Old(6, 2, 2));
+        for text in [
+            "",
+            "2026-02-29",
+            "2026-1-1",
+            "2026-01-01T24:00:00",
+            "2026-01-01T00:00:00Z",
+            "2026-01-01T00:00",
+            "2026-01-01 00:00:00",
+            "32/01/99",
+            "today",
+            "2026-13-01",
+            "T",
+        ] {
+            assert_eq!(date(text), Date::Other, "{text}");
+        }
+    }
+
+    #[test]
+    fn brackets_of_units_go_in_pairs() {
+        for unit in ["", "Jy/beam", "erg/(s cm**2)", "10**(-17) W", "log(Hz)", "/m3", "m^(1/2)"] {
+            assert!(has_sound_brackets(unit), "{unit}");
+        }
+        for unit in ["erg/(s cm**2", "m)", "(]", "m()", "m/", "*m", "m^"] {
+            assert!(!has_sound_brackets(unit), "{unit}");
+        }
+    }
+}

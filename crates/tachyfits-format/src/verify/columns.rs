@@ -1,0 +1,194 @@
+//! Rules of the keywords of columns. What the values of the columns are is for those who have the bytes.
+
+use super::rules::Rule;
+use super::subject::{Report, Subject};
+use crate::error::{Place, quoted};
+use crate::hdu::HduKind;
+use crate::table::{Element, Field, Form, TextForm, ascii_form, binary_form};
+use crate::value::Value;
+
+/// The columns that TFIELDS counts, as far as the Standard lets it.
+fn numbers(subject: &Subject<'_>) -> std::ops::RangeInclusive<u64> {
+    let fields = subject.tfields.filter(|_| subject.is_table());
+    1..=fields.unwrap_or(0).min(999)
+}
+
+/// The text of a keyword of a column, where it is one.
+fn text<'a>(subject: &Subject<'a>, keyword: &str) -> Option<&'a str> {
+    subject.header.get(keyword).and_then(Value::as_text)
+}
+
+fn place(subject: &Subject<'_>, keyword: &str) -> Place {
+    match subject.header.position(keyword) {
+        Some(at) => subject.place(at),
+        None => subject.absent(keyword),
+    }
+}
+
+fn field(subject: &Subject<'_>, number: u64) -> Option<Form> {
+    let form = text(subject, &format!("TFORM{number}"))?.trim();
+    match subject.kind {
+        HduKind::AsciiTable => ascii_form(form),
+        _ => binary_form(form),
+    }
+}
+
+pub(super) fn form(subject: &Subject<'_>, report: &mut Report) {
+    for number in numbers(subject) {
+        let keyword = format!("TFORM{number}");
+        let found = subject.header.get(&keyword);
+        if matches!(found, Some(Value::Text(_))) && field(subject, number).is_some() {
+            continue;
+        }
+        let found = found.map_or_else(|| "no such card".to_owned(), Value::to_string);
+        let expected = match subject.kind {
+            HduKind::AsciiTable => "a form such as A20, I10, F10.3, E15.7 or D25.17",
+            _ => "a form such as 1J, 20A or 1PE(8)",
+        };
+        report.push(Rule::ColumnForm, place(subject, &keyword), expected, found);
+    }
+    if subject.kind == HduKind::AsciiTable {
+        for number in numbers(subject) {
+            let keyword = format!("TBCOL{number}");
+            if subject.header.get(&keyword).is_none() {
+                let place = subject.absent(&keyword);
+                report.push(Rule::ColumnForm, place, keyword.as_str(), "no such card");
+            }
+        }
+    }
+}
+
+pub(super) fn unnamed(subject: &Subject<'_>, report: &mut Report) {
+    for number in numbers(subject) {
+        let keyword = format!("TTYPE{number}");
+        if text(subject, &keyword).is_none_or(|name| name.trim().is_empty()) {
+            let found = match subject.header.get(&keyword) {
+                Some(value) => value.to_string(),
+                None => "no such card".to_owned(),
+            };
+            report.push(Rule::ColumnUnnamed, place(subject, &keyword), "a name", found);
+        }
+    }
+}
+
+pub(super) fn name(subject: &Subject<'_>, report: &mut Report) {
+    for number in numbers(subject) {
+        let keyword = format!("TTYPE{number}");
+        let Some(name) = text(subject, &keyword) else { continue };
+        if !name.trim_end().bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            let expected = "letters, digits and underscores";
+            report.push(Rule::ColumnName, place(subject, &keyword), expected, quoted(name));
+        }
+    }
+}
+
+pub(super) fn display(subject: &Subject<'_>, report: &mut Report) {
+    for number in numbers(subject) {
+        let keyword = format!("TDISP{number}");
+        let Some(display) = text(subject, &keyword).map(str::trim_end) else { continue };
+        // An empty one recommends nothing.
+        if display.is_empty() {
+            continue;
+        }
+        let place = || place(subject, &keyword);
+        let Some(letter) = display_letter(display) else {
+            let expected = "a display format such as F8.3";
+            report.push(Rule::DisplayForm, place(), expected, quoted(display));
+            continue;
+        };
+        if let Some(form) = field(subject, number)
+            && let Some(wanted) = displays_not(&form.field, letter)
+        {
+            report.push(Rule::DisplayForm, place(), wanted, quoted(display));
+        }
+    }
+}
+
+/// The letters of a display format that is well made: `Aw Lw Iw.m Bw.m Ow.m Zw.m Fw.d Ew.dEe ENw.d ESw.d Gw.dEe Dw.dEe`.
+fn display_letter(text: &str) -> Option<&str> {
+    let letters = text.bytes().take_while(u8::is_ascii_uppercase).count();
+    let (letter, rest) = text.split_at(letters);
+    let (width, rest) = split_digits(rest);
+    let rest = match rest.strip_prefix('.') {
+        None => {
+            // A fraction is wanted by real formats, and allowed by integer ones.
+            let whole = matches!(letter, "A" | "L" | "I" | "B" | "O" | "Z");
+            return (whole && is_width(width) && rest.is_empty()).then_some(letter);
+        }
+        Some(fraction) => {
+            let (digits, rest) = split_digits(fraction);
+            if digits.is_empty() {
+                return None;
+            }
+            rest
+        }
+    };
+    let exponent = rest.strip_prefix('E').map(split_digits);
+    let ends = match letter {
+        "I" | "B" | "O" | "Z" | "F" | "EN" | "ES" => rest.is_empty(),
+        "E" | "G" | "D" => {
+            rest.is_empty() || exponent.is_some_and(|(e, after)| is_width(e) && after.is_empty())
+        }
+        _ => false,
+    };
+    (ends && is_width(width)).then_some(letter)
+}
+
+fn split_digits(text: &str) -> (&str, &str) {
+    text.split_at(text.bytes().take_while(u8::is_ascii_digit).count())
+}
+
+fn is_width(digits: &str) -> bool {
+    digits.bytes().any(|byte| byte != b'0')
+}
+
+/// Which letters the field wants, if it does not take this one (Sect. 7.3.4).
+fn displays_not(field: &Field, letter: &str) -> Option<&'static str> {
+    let real = matches!(letter, "F" | "E" | "EN" | "ES" | "G" | "D");
+    let (right, wanted) = match field {
+        Field::Fixed { element, .. } | Field::Variable { element, .. } => match element {
+            Element::Character => (matches!(letter, "A" | "G"), "Aw for strings"),
+            Element::Logical => (matches!(letter, "L" | "G"), "Lw for logicals"),
+            Element::Bit => (!matches!(letter, "A" | "L"), "a format of numbers"),
+            // Integers may be shown as real numbers, scaled ones should be.
+            Element::Number(_) => (!matches!(letter, "A" | "L"), "a format of numbers"),
+            Element::Complex32 | Element::Complex64 => (real, "a format of real numbers"),
+        },
+        Field::Text { text: TextForm::Characters, .. } => {
+            (matches!(letter, "A" | "G"), "Aw for strings")
+        }
+        Field::Text { .. } => (!matches!(letter, "A" | "L"), "a format of numbers"),
+    };
+    (!right).then_some(wanted)
+}
+
+pub(super) fn heap_keyword(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, _) in subject.of("THEAP") {
+        if subject.pcount == Some(0) && subject.is_table() {
+            let found =
+                format!("THEAP = {}", card.value().map_or_else(String::new, Value::to_string));
+            report.push(Rule::HeapKeyword, subject.place(at), "no THEAP with PCOUNT = 0", found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::display_letter;
+
+    #[test]
+    fn display_formats_are_those_of_the_standard() {
+        for text in [
+            "A10", "L1", "I5", "I5.3", "Z8.8", "F8.3", "E12.5", "E12.5E3", "EN12.3", "ES9.2",
+            "G10.3E2", "D25.17",
+        ] {
+            assert!(display_letter(text).is_some(), "{text}");
+        }
+        for text in [
+            "", "A", "A0", "A5.2", "F8", "F8.", "f8.3", "X5", "I5.3E2", "E12.5E", "E12.5E0",
+            "F8.3x", "EN12",
+        ] {
+            assert!(display_letter(text).is_none(), "{text}");
+        }
+    }
+}

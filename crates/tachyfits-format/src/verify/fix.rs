@@ -1,0 +1,199 @@
+//! What can be put right in a header without guessing: how things are written, never what they say. Each fix is said.
+
+use std::collections::HashMap;
+
+use super::cards::{self, Date};
+use super::{Finding, Rule};
+use crate::card::Card;
+use crate::code::Code;
+use crate::error::Place;
+use crate::hdu::Hdu;
+use crate::header::Header;
+use crate::limits::CARD_BYTES;
+use crate::scan;
+use crate::value::{Real, Value};
+use crate::writer;
+
+/// Something that was put right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// The stable text of the [`Rule`] or [`Code`] that it puts right.
+    pub code: &'static str,
+    /// Where it was.
+    pub place: Place,
+    /// What was there.
+    pub before: String,
+    /// What is there now.
+    pub after: String,
+}
+
+/// From DATE values with earlier years nothing can be told: there were no such files.
+const FIRST_YEAR: u32 = 79;
+
+/// The header with everything put right that needs no guessing, and what that was. Cards that are right keep their
+/// bytes.
+#[must_use]
+pub fn fixed_header(header: &Header, hdu: Option<&Hdu>) -> (Header, Vec<Fix>) {
+    let mut cards = header.cards().to_vec();
+    let mut fixes = Vec::new();
+    for (at, card) in cards.iter_mut().enumerate() {
+        for (code, fixed) in fixes_of_card(header, card) {
+            let place = place(header, at, card);
+            fixes.push(Fix { code, place, before: line(card), after: line(&fixed) });
+            *card = fixed;
+        }
+    }
+    if let Some((code, moved)) = hdu.and_then(|hdu| put_in_order(&mut cards, hdu)) {
+        let place = Place { keyword: Some(moved.clone()), ..whole(header) };
+        let after = format!("{moved} in its place");
+        fixes.push(Fix { code, place, before: "another order".to_owned(), after });
+    }
+    fixes.extend(fixed_tail(header));
+    let fixed = match fixes.is_empty() {
+        true => header.clone(),
+        false => Header::from_cards(cards),
+    };
+    (fixed, fixes)
+}
+
+/// Says of each finding whether [`fixed_header`] would put it right.
+pub(super) fn mark_fixable(header: &Header, findings: &mut [Finding]) {
+    let mut record = 0;
+    let firsts = header.cards().iter().map(|card| {
+        let first = record;
+        record += card.continuations() + 1;
+        (first, card)
+    });
+    let cards: HashMap<usize, &Card> = firsts.collect();
+    let order = [Code::MandatoryOrder.as_str(), Rule::FieldsPlace.as_str()];
+    for finding in findings {
+        let card = finding.place.card.and_then(|record| cards.get(&record));
+        let fixes = card.map(|card| fixes_of_card(header, card)).unwrap_or_default();
+        let of_card = fixes.iter().any(|(code, _)| *code == finding.code);
+        finding.fixable = of_card || finding.fixable || order.contains(&finding.code);
+    }
+}
+
+fn line(card: &Card) -> String {
+    scan::decode(scan::trim_end(&card.raw()[..CARD_BYTES]))
+}
+
+fn whole(header: &Header) -> Place {
+    let context = header.context();
+    Place { hdu: Some(context.hdu), offset: Some(context.offset), ..Place::default() }
+}
+
+fn place(header: &Header, at: usize, card: &Card) -> Place {
+    let record = header.record_index(at);
+    Place {
+        card: Some(record),
+        keyword: Some(card.keyword().to_owned()),
+        offset: Some(header.context().offset + (record * CARD_BYTES) as u64),
+        ..whole(header)
+    }
+}
+
+/// A card may have several things wrong: each is put right in the result of the one before.
+fn fixes_of_card(header: &Header, card: &Card) -> Vec<(&'static str, Card)> {
+    let mut fixes: Vec<(&'static str, Card)> = Vec::new();
+    while let Some((code, fixed)) = fixed_card(header, fixes.last().map_or(card, |(_, card)| card))
+        && fixes.iter().all(|(other, _)| *other != code)
+    {
+        fixes.push((code, fixed));
+    }
+    fixes
+}
+
+/// The card with one thing put right, and which code that is for.
+fn fixed_card(header: &Header, card: &Card) -> Option<(&'static str, Card)> {
+    let value = card.value()?;
+    let keyword = card.keyword();
+    if let Some(upper) = upper_case(header, card) {
+        return Some((Code::IllegalKeyword.as_str(), card.renamed(&upper)));
+    }
+    // A comment that cannot be written as it stands is not to be changed in passing.
+    let printable = card.comment().bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let anew = |value: Value| {
+        let new = Card::new(keyword, value, card.comment()).ok();
+        new.filter(|new| printable && new.comment() == card.comment())
+    };
+    let mandatory = writer::is_mandatory(keyword) || keyword == "CHECKSUM";
+    if mandatory && !cards::is_fixed_format(card) {
+        return Some((Rule::FixedFormat.as_str(), anew(value.clone())?));
+    }
+    if keyword == "XTENSION" && !cards::is_padded(card) {
+        return Some((Rule::XtensionPadding.as_str(), anew(value.clone())?));
+    }
+    match value {
+        Value::Real(real) if real.text().contains(['e', 'd']) => {
+            let upper = Real::parse(&real.text().to_ascii_uppercase())?;
+            Some((Code::LowerCaseExponent.as_str(), anew(Value::Real(upper))?))
+        }
+        Value::Text(text) if keyword == "DATE" => match cards::date(text.trim()) {
+            Date::Old(day, month, year) if year >= FIRST_YEAR => {
+                let date = format!("19{year:02}-{month:02}-{day:02}");
+                Some((Rule::OldDate.as_str(), anew(Value::from(date))?))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The keyword in upper case, where that is what was meant: it is legal then, and no other card has it.
+fn upper_case(header: &Header, card: &Card) -> Option<String> {
+    let keyword = card.keyword();
+    let upper = keyword.to_ascii_uppercase();
+    let legal = |byte: u8| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_');
+    let ordinary = card.raw()[..keyword.len().min(8)] == *keyword.as_bytes();
+    if upper == keyword || !ordinary || !upper.bytes().all(legal) {
+        return None;
+    }
+    let others =
+        header.cards().iter().filter(|other| other.keyword().eq_ignore_ascii_case(keyword));
+    (others.count() == 1 && !writer::is_commentary(&upper)).then_some(upper)
+}
+
+/// Puts the mandatory cards first, in their order (Tables 7, 10, 14, 17). Gives the code and the first that was elsewhere.
+fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, String)> {
+    let primary = hdu.header.context().hdu == 0;
+    let mut order = vec![if primary { "SIMPLE" } else { "XTENSION" }.to_owned()];
+    order.extend(["BITPIX", "NAXIS"].map(str::to_owned));
+    order.extend((1..=hdu.axes.len()).map(|axis| format!("NAXIS{axis}")));
+    if !primary {
+        order.extend(["PCOUNT", "GCOUNT", "TFIELDS"].map(str::to_owned));
+    }
+    let at = |keyword: &String| {
+        cards.iter().position(|card| card.keyword() == keyword && !card.is_commentary())
+    };
+    let found: Vec<(String, usize)> =
+        order.iter().filter_map(|keyword| Some((keyword.clone(), at(keyword)?))).collect();
+    let (moved, _) = (0..).zip(&found).map(|(place, found)| (found, place)).find_map(
+        |((keyword, at), place): (&(String, usize), usize)| (*at != place).then_some((keyword, at)),
+    )?;
+    let moved = moved.clone();
+    let mut first: Vec<Card> = found.iter().map(|(_, at)| cards[*at].clone()).collect();
+    let mut place = 0;
+    cards.retain(|_| {
+        place += 1;
+        !found.iter().any(|(_, at)| at + 1 == place)
+    });
+    first.append(cards);
+    *cards = first;
+    let code = match moved.as_str() {
+        "TFIELDS" => Rule::FieldsPlace.as_str(),
+        _ => Code::MandatoryOrder.as_str(),
+    };
+    Some((code, moved))
+}
+
+/// Blanks behind END, where something else is.
+fn fixed_tail(header: &Header) -> Option<Fix> {
+    let clean = Header::from_cards(header.cards().to_vec());
+    if clean.to_bytes() == header.to_bytes() {
+        return None;
+    }
+    let place = Place { keyword: Some("END".to_owned()), ..whole(header) };
+    let before = "bytes other than blanks behind END".to_owned();
+    Some(Fix { code: Code::HeaderFill.as_str(), place, before, after: "blanks".to_owned() })
+}

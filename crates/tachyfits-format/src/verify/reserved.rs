@@ -1,0 +1,169 @@
+//! The one table of reserved keywords (Appendix C, Table 22, Sect. 9 and 10): pattern, type of the value, and where the
+//! keyword has a meaning. A new keyword is one row.
+//!
+//! In a pattern the lower-case letters `i j k n m` stand for a number and a final `a` for the letter of an alternative
+//! description of the axes, or nothing.
+
+/// The type that the value must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Logical,
+    Integer,
+    /// Integers are real numbers too.
+    Real,
+    Text,
+    /// Text that is a date.
+    Date,
+    /// Text that is a unit.
+    Unit,
+    /// An integer in binary tables, text in ASCII tables.
+    Null,
+    /// Any number or text, by convention.
+    Any,
+}
+
+/// Where the keyword belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    Anywhere,
+    /// The primary header, and no other.
+    Primary,
+    /// Headers of extensions, and no other.
+    Extension,
+    /// Arrays.
+    Array,
+    Groups,
+    Table,
+    Ascii,
+    Binary,
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub(super) struct Reserved {
+    pub(super) pattern: &'static str,
+    pub(super) wanted: Wanted,
+    pub(super) home: Home,
+}
+
+/// A keyword that is in the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Match {
+    pub(super) reserved: &'static Reserved,
+    /// The numbers in it.
+    pub(super) numbers: [Option<u32>; 2],
+    /// The letter of the alternative description; 0 for the primary one.
+    pub(super) alternative: u8,
+    /// A number begins with 0.
+    pub(super) leading_zero: bool,
+}
+
+macro_rules! reserved {
+    ($($wanted:ident $home:ident: $($pattern:literal)+;)+) => {
+        const RESERVED: &[Reserved] = &[
+            $($(Reserved { pattern: $pattern, wanted: Wanted::$wanted, home: Home::$home },)+)+
+        ];
+    };
+}
+
+reserved! {
+    Logical Primary: "SIMPLE" "EXTEND" "BLOCKED";
+    Text Extension: "XTENSION";
+    Logical Extension: "INHERIT";
+    Integer Anywhere: "BITPIX" "NAXIS" "NAXISn" "PCOUNT" "GCOUNT" "EXTVER" "EXTLEVEL";
+    Text Anywhere: "EXTNAME" "DATASUM" "CHECKSUM" "ORIGIN" "AUTHOR" "REFERENC" "OBJECT" "OBSERVER" "TELESCOP" "INSTRUME";
+    Date Anywhere: "DATE" "DATE-OBS" "DATE-AVG" "DATE-BEG" "DATE-END" "DATEREF";
+    Real Array: "BSCALE" "BZERO" "DATAMAX" "DATAMIN";
+    Integer Array: "BLANK";
+    Unit Array: "BUNIT";
+    Logical Groups: "GROUPS";
+    Text Groups: "PTYPEn";
+    Real Groups: "PSCALn" "PZEROn";
+    Integer Table: "TFIELDS";
+    Text Table: "TTYPEn" "TFORMn" "TDISPn";
+    Unit Table: "TUNITn";
+    Real Table: "TSCALn" "TZEROn" "TDMINn" "TDMAXn" "TLMINn" "TLMAXn";
+    Null Table: "TNULLn";
+    Integer Ascii: "TBCOLn";
+    Integer Binary: "THEAP";
+    Text Binary: "TDIMn";
+    Integer Anywhere: "WCSAXESa" "VELREF";
+    Text Anywhere: "WCSNAMEa" "CTYPEia" "CNAMEia" "RADESYSa" "RADECSYS" "SPECSYSa" "SSYSOBSa" "SSYSSRCa" "PSi_ma";
+    Unit Anywhere: "CUNITia" "TIMEUNIT";
+    Real Anywhere: "CRPIXja" "CRVALia" "CDELTia" "CROTAi" "PCi_ja" "CDi_ja" "PVi_ma" "CRDERia" "CSYERia" "CZPHSia"
+        "CPERIia" "LONPOLEa" "LATPOLEa" "EQUINOXa" "EPOCH" "RESTFRQa" "RESTFREQ" "RESTWAVa" "VELOSYSa" "ZSOURCEa"
+        "VELANGLa" "OBSGEO-X" "OBSGEO-Y" "OBSGEO-Z" "OBSGEO-B" "OBSGEO-L" "OBSGEO-H" "MJD-OBS" "MJD-AVG" "MJD-BEG"
+        "MJD-END" "BEPOCH" "JEPOCH" "TSTART" "TSTOP" "XPOSURE" "TELAPSE" "MJDREF" "MJDREFI" "MJDREFF" "JDREF" "JDREFI"
+        "JDREFF" "TIMEOFFS" "TIMSYER" "TIMRDER" "TIMEDEL" "TIMEPIXR";
+    Text Anywhere: "TIMESYS" "TREFPOS" "TREFDIR" "PLEPHEM" "OBSORBIT";
+    Text Table: "TCTYPn" "TRPOSn" "TRDIRn";
+    Unit Table: "TCUNIn";
+    Real Table: "TCRVLn" "TCDLTn" "TCRPXn" "TCROTn" "TCRDn" "TCSYn" "TCZPHn" "TCPERn";
+    Logical Binary: "ZIMAGE" "ZTABLE" "ZSIMPLE" "ZEXTEND" "ZBLOCKED";
+    Text Binary: "ZCMPTYPE" "ZNAMEi" "ZMASKCMP" "ZQUANTIZ" "ZTENSION" "ZHECKSUM" "ZDATASUM" "ZFORMn" "ZCTYPn";
+    Integer Binary: "ZBITPIX" "ZNAXIS" "ZNAXISn" "ZTILEn" "ZTILELEN" "ZPCOUNT" "ZGCOUNT" "ZTHEAP" "ZDITHER0" "ZBLANK";
+    Any Binary: "ZVALi";
+}
+
+/// The row of the table that a keyword belongs to.
+pub(super) fn recognise(keyword: &str) -> Option<Match> {
+    if keyword.len() > 8 {
+        return None;
+    }
+    RESERVED.iter().find_map(|reserved| matched(reserved, keyword.as_bytes()))
+}
+
+fn matched(reserved: &'static Reserved, keyword: &[u8]) -> Option<Match> {
+    let mut found = Match { reserved, numbers: [None; 2], alternative: 0, leading_zero: false };
+    let (mut rest, mut numbers) = (keyword, 0);
+    for &letter in reserved.pattern.as_bytes() {
+        match letter {
+            b'a' => {
+                if let [letter @ b'A'..=b'Z'] = rest {
+                    found.alternative = *letter;
+                    rest = &[];
+                }
+            }
+            b'i' | b'j' | b'k' | b'm' | b'n' => {
+                let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let (number, later) = rest.split_at(digits);
+                found.leading_zero |= number.len() > 1 && number[0] == b'0';
+                found.numbers[numbers] = str::from_utf8(number).ok()?.parse().ok();
+                found.numbers[numbers]?;
+                numbers += 1;
+                rest = later;
+            }
+            literal => rest = rest.strip_prefix(&[literal])?,
+        }
+    }
+    rest.is_empty().then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RESERVED, recognise};
+
+    #[test]
+    fn keywords_are_recognised_with_their_numbers_and_letters() {
+        let found = |keyword| {
+            recognise(keyword)
+                .map(|found| (found.reserved.pattern, found.numbers, found.alternative))
+        };
+        assert_eq!(found("NAXIS"), Some(("NAXIS", [None; 2], 0)));
+        assert_eq!(found("NAXIS12"), Some(("NAXISn", [Some(12), None], 0)));
+        assert_eq!(found("PC1_2A"), Some(("PCi_ja", [Some(1), Some(2)], b'A')));
+        assert_eq!(found("RADESYSB"), Some(("RADESYSa", [None; 2], b'B')));
+        assert_eq!(found("CD1"), None);
+        assert_eq!(found("NAXISX"), None);
+        assert_eq!(found("TFORM99999999999"), None);
+        assert!(recognise("TTYPE01").is_some_and(|found| found.leading_zero));
+    }
+
+    #[test]
+    fn no_keyword_has_two_rows() {
+        for (at, row) in RESERVED.iter().enumerate() {
+            assert!(RESERVED[..at].iter().all(|other| other.pattern != row.pattern), "{row:?}");
+            assert!(row.pattern.len() <= 8, "{row:?}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Rules of what may stand in a header of its kind: keywords of other kinds, numbers beyond what there is, the fixed
+//! values of standard extensions.
+
+use super::reserved::Home;
+use super::rules::Rule;
+use super::subject::{Report, Subject};
+use crate::hdu::HduKind;
+use crate::value::Value;
+
+pub(super) fn forbidden_keyword(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, known) in subject.known() {
+        let expected = match (known.reserved.home, subject.is_primary()) {
+            (Home::Primary, false) => "it in the primary header only",
+            (Home::Extension, true) => "it in extensions only",
+            _ => continue,
+        };
+        report.push(Rule::ForbiddenKeyword, subject.place(at), expected, card.keyword());
+    }
+}
+
+pub(super) fn misplaced_keyword(subject: &Subject<'_>, report: &mut Report) {
+    let kind = &subject.kind;
+    let compressed = subject.is_compressed();
+    for (at, card, known) in subject.known() {
+        let expected = match known.reserved.home {
+            Home::Array if subject.is_table() && !compressed => "it in images only",
+            Home::Table if is_array(kind) => "it in tables only",
+            Home::Ascii if is_array(kind) || *kind == HduKind::BinaryTable => {
+                "it in ASCII tables only"
+            }
+            Home::Binary if is_array(kind) || *kind == HduKind::AsciiTable => {
+                "it in binary tables only"
+            }
+            Home::Groups if *kind != HduKind::RandomGroups && !is_unset_groups(card.value()) => {
+                "it in random groups only"
+            }
+            _ => continue,
+        };
+        report.push(Rule::MisplacedKeyword, subject.place(at), expected, card.keyword());
+    }
+}
+
+fn is_array(kind: &HduKind) -> bool {
+    matches!(kind, HduKind::Primary | HduKind::Image | HduKind::RandomGroups)
+}
+
+/// GROUPS = F says what is so.
+fn is_unset_groups(value: Option<&Value>) -> bool {
+    matches!(value, Some(Value::Logical(false)))
+}
+
+/// Numbers of keywords are within what NAXIS, TFIELDS, PCOUNT and WCSAXES allow.
+pub(super) fn index_range(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, known) in subject.known() {
+        let Some(number) = known.numbers[0].map(u64::from) else { continue };
+        let pattern = known.reserved.pattern;
+        let table = matches!(known.reserved.home, Home::Table | Home::Ascii | Home::Binary);
+        let (most, of) = match known.reserved.home {
+            _ if pattern.starts_with('Z') => continue,
+            _ if pattern == "NAXISn" => (subject.naxis, "NAXIS".to_owned()),
+            _ if table && subject.is_table() => (subject.tfields, "TFIELDS".to_owned()),
+            Home::Groups if subject.kind == HduKind::RandomGroups => {
+                (subject.pcount, "PCOUNT".to_owned())
+            }
+            Home::Anywhere => {
+                let keyword = match known.alternative {
+                    0 => "WCSAXES".to_owned(),
+                    letter => format!("WCSAXES{}", letter as char),
+                };
+                let stated = subject.header.get(&keyword).and_then(Value::as_i64);
+                (Some(stated.and_then(|n| u64::try_from(n).ok()).unwrap_or(99)), keyword)
+            }
+            _ => continue,
+        };
+        let Some(most) = most else { continue };
+        if number == 0 || number > most {
+            let expected = format!("a number from 1 to {most} ({of})");
+            report.push(Rule::IndexRange, subject.place(at), expected, card.keyword());
+        }
+    }
+}
+
+pub(super) fn extension_shape(subject: &Subject<'_>, report: &mut Report) {
+    let wanted: &[(&str, i64)] = match subject.kind {
+        HduKind::BinaryTable => &[("BITPIX", 8), ("NAXIS", 2), ("GCOUNT", 1)],
+        HduKind::AsciiTable => &[("BITPIX", 8), ("NAXIS", 2), ("PCOUNT", 0), ("GCOUNT", 1)],
+        HduKind::Image => &[("PCOUNT", 0), ("GCOUNT", 1)],
+        _ => return,
+    };
+    for (keyword, wanted) in wanted {
+        let Some(at) = subject.header.position(keyword) else { continue };
+        let found = subject.header.cards()[at].value().and_then(Value::as_i64);
+        if let Some(found) = found.filter(|found| found != wanted) {
+            let expected = format!("{keyword} = {wanted}");
+            report.push(Rule::ExtensionShape, subject.place(at), expected, found.to_string());
+        }
+    }
+}
+
+pub(super) fn fields_place(subject: &Subject<'_>, report: &mut Report) {
+    let header = subject.header;
+    let (Some(at), Some(before)) = (header.position("TFIELDS"), header.position("GCOUNT")) else {
+        return;
+    };
+    if subject.is_table() && at != before + 1 {
+        let expected = "TFIELDS behind GCOUNT";
+        let found = header.cards()[before + 1].keyword();
+        report.push(Rule::FieldsPlace, subject.place(at), expected, format!("{found:?} there"));
+    }
+}
+
+pub(super) fn inherit_place(subject: &Subject<'_>, report: &mut Report) {
+    let header = subject.header;
+    let (Some(at), Some(before)) = (header.position("INHERIT"), header.position("GCOUNT")) else {
+        return;
+    };
+    // TFORMn and TBCOLn are mandatory as well and may stand anywhere.
+    if !subject.is_primary() && !subject.is_table() && at != before + 1 {
+        let found = header.cards()[before + 1].keyword();
+        let expected = "INHERIT behind GCOUNT";
+        report.doubt(Rule::InheritPlace, subject.place(at), expected, format!("{found:?} there"));
+    }
+}
+
+pub(super) fn unregistered(subject: &Subject<'_>, report: &mut Report) {
+    /// Those of Appendix F that are not read as images or tables.
+    const REGISTERED: [&str; 2] = ["FOREIGN", "DUMP"];
+    if let HduKind::Unknown(name) = &subject.kind
+        && !REGISTERED.contains(&name.as_str())
+        && let Some(at) = subject.header.position("XTENSION")
+    {
+        let expected = "IMAGE, TABLE, BINTABLE, IUEIMAGE, A3DTABLE, FOREIGN or DUMP";
+        let rule = Rule::UnregisteredExtension;
+        report.push(rule, subject.place(at), expected, format!("{name:?}"));
+    }
+}
+
+pub(super) fn compressed(subject: &Subject<'_>, report: &mut Report) {
+    let header = subject.header;
+    let set = |keyword| header.get(keyword) == Some(&Value::Logical(true));
+    let number = |keyword| header.get(keyword).and_then(Value::as_i64).unwrap_or(0).clamp(0, 999);
+    let mut wanted: Vec<String> = Vec::new();
+    if set("ZIMAGE") {
+        wanted.extend(["ZCMPTYPE", "ZBITPIX", "ZNAXIS"].map(str::to_owned));
+        wanted.extend((1..=number("ZNAXIS")).map(|n| format!("ZNAXIS{n}")));
+    }
+    if set("ZTABLE") {
+        wanted.extend(["ZNAXIS1", "ZNAXIS2", "ZPCOUNT", "ZTILELEN"].map(str::to_owned));
+        for n in 1..=number("TFIELDS") {
+            wanted.extend([format!("ZFORM{n}"), format!("ZCTYP{n}")]);
+        }
+    }
+    for keyword in wanted.iter().filter(|keyword| header.get(keyword).is_none()) {
+        let place = subject.absent(keyword);
+        report.push(Rule::CompressedKeyword, place, keyword.as_str(), "no such card");
+    }
+}

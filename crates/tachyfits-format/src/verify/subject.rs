@@ -1,0 +1,157 @@
+//! What the rules look at: a header with its reserved keywords recognised, and the findings so far.
+
+use super::reserved::{self, Match};
+use super::rules::Rule;
+use super::{Finding, Severity};
+use crate::card::Card;
+use crate::error::Place;
+use crate::hdu::{Hdu, HduKind};
+use crate::header::Header;
+use crate::limits::CARD_BYTES;
+use crate::value::Value;
+
+/// A header under examination.
+pub(super) struct Subject<'a> {
+    pub(super) header: &'a Header,
+    /// What the HDU holds; a guess from the first card where the HDU could not be located.
+    pub(super) kind: HduKind,
+    /// NAXIS, TFIELDS and PCOUNT where they are numbers of 0 or more.
+    pub(super) naxis: Option<u64>,
+    pub(super) tfields: Option<u64>,
+    pub(super) pcount: Option<u64>,
+    /// For each card what its keyword is, if it is reserved and the card has a value indicator.
+    pub(super) reserved: Vec<Option<Match>>,
+    /// For each card the index of its first record.
+    records: Vec<usize>,
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn new(header: &'a Header, hdu: Option<&Hdu>) -> Self {
+        let recognise =
+            |card: &Card| card.value().and_then(|_| reserved::recognise(card.keyword()));
+        let mut record = 0;
+        let records = header.cards().iter().map(|card| {
+            let first = record;
+            record += card.continuations() + 1;
+            first
+        });
+        let number = |keyword| {
+            let value = header.get(keyword).and_then(Value::as_i64);
+            value.and_then(|value| u64::try_from(value).ok())
+        };
+        Subject {
+            header,
+            kind: hdu.map_or_else(|| guessed_kind(header), |hdu| hdu.kind.clone()),
+            naxis: number("NAXIS"),
+            tfields: number("TFIELDS"),
+            pcount: number("PCOUNT"),
+            reserved: header.cards().iter().map(recognise).collect(),
+            records: records.collect(),
+        }
+    }
+
+    pub(super) fn is_primary(&self) -> bool {
+        self.header.context().hdu == 0
+    }
+
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self.kind, HduKind::BinaryTable | HduKind::AsciiTable)
+    }
+
+    /// The table holds a compressed image or table: keywords of images are those of the original.
+    pub(super) fn is_compressed(&self) -> bool {
+        let set = |keyword| self.header.get(keyword) == Some(&Value::Logical(true));
+        set("ZIMAGE") || set("ZTABLE")
+    }
+
+    /// The cards that have a value and a reserved keyword, with their indices.
+    pub(super) fn known(&self) -> impl Iterator<Item = (usize, &'a Card, &Match)> {
+        let cards = self.header.cards().iter().enumerate().zip(&self.reserved);
+        cards.filter_map(|((at, card), known)| known.as_ref().map(|known| (at, card, known)))
+    }
+
+    /// The cards of one pattern of reserved keywords.
+    pub(super) fn of(&self, pattern: &str) -> impl Iterator<Item = (usize, &'a Card, &Match)> {
+        self.known().filter(move |(_, _, known)| known.reserved.pattern == pattern)
+    }
+
+    /// Where a card is.
+    pub(super) fn place(&self, card: usize) -> Place {
+        let context = self.header.context();
+        let record = self.records[card];
+        let keyword = self.header.cards()[card].keyword();
+        Place {
+            hdu: Some(context.hdu),
+            card: Some(record),
+            keyword: Some(keyword.to_owned()).filter(|keyword| !keyword.is_empty()),
+            offset: Some(context.offset + (record * CARD_BYTES) as u64),
+            ..Place::default()
+        }
+    }
+
+    /// The place of what has no card.
+    pub(super) fn absent(&self, keyword: &str) -> Place {
+        Place { keyword: Some(keyword.to_owned()), ..self.whole() }
+    }
+
+    /// The place of the header as a whole.
+    pub(super) fn whole(&self) -> Place {
+        let context = self.header.context();
+        Place { hdu: Some(context.hdu), offset: Some(context.offset), ..Place::default() }
+    }
+}
+
+/// What the header seems to describe.
+fn guessed_kind(header: &Header) -> HduKind {
+    match header.get("XTENSION").and_then(Value::as_text) {
+        _ if header.context().hdu == 0 => HduKind::Primary,
+        Some(xtension) => HduKind::of_extension(xtension.trim_end()),
+        None => HduKind::Unknown(String::new()),
+    }
+}
+
+/// Findings of one rule in a header before the rest are only counted.
+const FINDINGS_PER_RULE: usize = 16;
+
+/// Collects findings.
+#[derive(Default)]
+pub(super) struct Report {
+    pub(super) findings: Vec<Finding>,
+    /// Findings of the rule that is being checked.
+    begun: usize,
+}
+
+impl Report {
+    /// The next rule is checked.
+    pub(super) fn begin(&mut self) {
+        self.begun = self.findings.len();
+    }
+
+    /// Something is wrong.
+    pub(super) fn push(
+        &mut self,
+        rule: Rule,
+        place: Place,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) {
+        if self.findings.len() - self.begun >= FINDINGS_PER_RULE {
+            let last = self.findings.last_mut().expect("there are some");
+            last.repeats += 1;
+            return;
+        }
+        self.findings.push(Finding::of_rule(rule, place, expected, found));
+    }
+
+    /// The same for what is only doubtful although the rule's other findings are errors.
+    pub(super) fn doubt(
+        &mut self,
+        rule: Rule,
+        place: Place,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) {
+        let finding = Finding::of_rule(rule, place, expected, found);
+        self.findings.push(Finding { severity: Severity::Warning, ..finding });
+    }
+}

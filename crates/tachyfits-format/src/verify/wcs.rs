@@ -1,0 +1,267 @@
+//! Rules of the world coordinates of images (Sect. 8): which keywords go together, and what CTYPEi and CUNITi may say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::reserved::Match;
+use super::rules::Rule;
+use super::subject::{Report, Subject};
+use crate::card::Card;
+use crate::error::quoted;
+use crate::value::Value;
+
+/// The keywords that describe axes by their number.
+const OF_AXES: [&str; 13] = [
+    "CTYPEia", "CUNITia", "CRPIXja", "CRVALia", "CDELTia", "CROTAi", "PCi_ja", "CDi_ja", "PVi_ma",
+    "PSi_ma", "CNAMEia", "CRDERia", "CSYERia",
+];
+
+/// Projections of Table 23.
+const PROJECTIONS: [&str; 27] = [
+    "AZP", "SZP", "TAN", "STG", "SIN", "ARC", "ZPN", "ZEA", "AIR", "CYP", "CEA", "CAR", "MER",
+    "SFL", "PAR", "MOL", "AIT", "COP", "COE", "COD", "COO", "BON", "PCO", "TSC", "CSC", "QSC",
+    "HPX",
+];
+
+fn of_axes<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a Card, &'a Match)> {
+    subject.known().filter(|(_, _, known)| OF_AXES.contains(&known.reserved.pattern))
+}
+
+pub(super) fn axes_place(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, known) in subject.of("WCSAXESa") {
+        let earlier = of_axes(subject)
+            .find(|(other, _, axis)| *other < at && axis.alternative == known.alternative);
+        if let Some((_, first, _)) = earlier {
+            let expected = format!("{} before {}", card.keyword(), first.keyword());
+            report.push(Rule::WcsAxesPlace, subject.place(at), expected, "it behind");
+        }
+    }
+}
+
+pub(super) fn matrices(subject: &Subject<'_>, report: &mut Report) {
+    let first = |pattern| subject.of(pattern).next();
+    if let (Some((_, pc, _)), Some((at, cd, _))) = (first("PCi_ja"), first("CDi_ja")) {
+        let found = format!("{} beside {}", cd.keyword(), pc.keyword());
+        report.push(Rule::WcsMatrices, subject.place(at), "PCi_j or CDi_j alone", found);
+    }
+    let others = [first("PCi_ja"), first("PVi_ma"), first("PSi_ma")];
+    // CROTAi is of the primary description.
+    let other = others.into_iter().flatten().find(|(_, _, known)| known.alternative == 0);
+    if let (Some((at, rotation, _)), Some((_, other, _))) = (first("CROTAi"), other) {
+        let found = format!("{} beside {}", rotation.keyword(), other.keyword());
+        report.push(
+            Rule::WcsMatrices,
+            subject.place(at),
+            "no CROTAi with PCi_j, PVi_m, PSi_m",
+            found,
+        );
+    }
+}
+
+/// Matrices of more axes are not looked at.
+const MOST_AXES: usize = 16;
+
+pub(super) fn singular(subject: &Subject<'_>, report: &mut Report) {
+    for pattern in ["PCi_ja", "CDi_ja"] {
+        let mut elements: BTreeMap<u8, Vec<(usize, usize, f64)>> = BTreeMap::new();
+        let mut cards: BTreeMap<u8, usize> = BTreeMap::new();
+        for (at, card, known) in subject.of(pattern) {
+            let [Some(row), Some(column)] = known.numbers else { continue };
+            let Some(value) = card.value().and_then(Value::as_f64) else { continue };
+            elements.entry(known.alternative).or_default().push((
+                row as usize,
+                column as usize,
+                value,
+            ));
+            cards.entry(known.alternative).or_insert(at);
+        }
+        for (alternative, elements) in elements {
+            let identity = pattern == "PCi_ja";
+            if is_singular(&elements, axes_of(subject, alternative), identity) {
+                let found = "a matrix without inverse";
+                let place = subject.place(cards[&alternative]);
+                report.push(Rule::WcsSingular, place, "a matrix that has an inverse", found);
+            }
+        }
+    }
+}
+
+/// The axes of a description: WCSAXES, or those of the array.
+fn axes_of(subject: &Subject<'_>, alternative: u8) -> usize {
+    let keyword = match alternative {
+        0 => "WCSAXES".to_owned(),
+        letter => format!("WCSAXES{}", letter as char),
+    };
+    let stated = subject.header.get(&keyword).and_then(Value::as_i64);
+    let stated = stated.and_then(|axes| u64::try_from(axes).ok());
+    // The array of a table is in its cells, and NAXIS is not about it.
+    let array = subject.naxis.filter(|_| !subject.is_table());
+    usize::try_from(stated.or(array).unwrap_or(0)).unwrap_or(usize::MAX)
+}
+
+fn is_singular(elements: &[(usize, usize, f64)], axes: usize, identity: bool) -> bool {
+    let largest = elements.iter().map(|(row, column, _)| *row.max(column)).max().unwrap_or(0);
+    let size = largest.max(axes);
+    let within = elements.iter().all(|(row, column, _)| *row > 0 && *column > 0);
+    if size > MOST_AXES || !within {
+        return false;
+    }
+    let mut matrix = vec![vec![0.0; size]; size];
+    if identity {
+        (0..size).for_each(|at| matrix[at][at] = 1.0);
+    }
+    for (row, column, value) in elements {
+        matrix[row - 1][column - 1] = *value;
+    }
+    eliminated(matrix)
+}
+
+/// Gauss's elimination with pivots of rows scaled to 1 comes to a column of zeros.
+fn eliminated(mut matrix: Vec<Vec<f64>>) -> bool {
+    for row in &mut matrix {
+        let largest = row.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        if largest == 0.0 || !largest.is_finite() {
+            return largest == 0.0;
+        }
+        row.iter_mut().for_each(|value| *value /= largest);
+    }
+    let size = matrix.len();
+    for step in 0..size {
+        let pivot = (step..size)
+            .max_by(|a, b| matrix[*a][step].abs().total_cmp(&matrix[*b][step].abs()))
+            .expect("there are rows left");
+        // Rows are of size 1: less is what rounding leaves.
+        if matrix[pivot][step].abs() < 1e-14 {
+            return true;
+        }
+        matrix.swap(step, pivot);
+        let (above, below) = matrix.split_at_mut(step + 1);
+        for row in below {
+            let factor = row[step] / above[step][step];
+            row.iter_mut().zip(&above[step]).for_each(|(value, pivot)| *value -= factor * pivot);
+        }
+    }
+    false
+}
+
+/// Which celestial coordinate a type is, and of which system: `RA`, `DEC`, `xLON`, `xLAT`, `xyLN`, `xyLT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Celestial<'a> {
+    Longitude(&'a str),
+    Latitude(&'a str),
+}
+
+/// A type of the 4-3 form: the coordinate without its hyphens, and the code of the algorithm.
+fn four_three(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = text.split_at_checked(4)?;
+    let code = rest.strip_prefix('-')?;
+    let code = code.get(..3).unwrap_or(code);
+    Some((name.trim_end_matches('-'), code.trim_end()))
+}
+
+fn celestial(name: &str) -> Option<Celestial<'_>> {
+    match name {
+        "RA" => Some(Celestial::Longitude("")),
+        "DEC" => Some(Celestial::Latitude("")),
+        _ => {
+            let system =
+                |suffix| name.strip_suffix(suffix).filter(|system: &&str| !system.is_empty());
+            system("LON")
+                .or_else(|| system("LN"))
+                .map(Celestial::Longitude)
+                .or_else(|| system("LAT").or_else(|| system("LT")).map(Celestial::Latitude))
+        }
+    }
+}
+
+/// Algorithms of spectral axes (`F2W` and its like, `LOG`, gratings) and of look-up tables.
+fn is_other_algorithm(code: &str) -> bool {
+    let spectral = |letter: u8| matches!(letter, b'F' | b'W' | b'V' | b'A');
+    matches!(code, "LOG" | "TAB" | "GRI" | "GRA")
+        || matches!(code.as_bytes(), [from, b'2', to] if spectral(*from) && spectral(*to))
+}
+
+pub(super) fn types(subject: &Subject<'_>, report: &mut Report) {
+    let mut pairs: BTreeMap<u8, Vec<(usize, Celestial<'_>, &str)>> = BTreeMap::new();
+    for (at, card, known) in subject.of("CTYPEia") {
+        let Some(text) = card.value().and_then(Value::as_text) else { continue };
+        let Some((name, code)) = four_three(text) else { continue };
+        let projected = PROJECTIONS.contains(&code);
+        if !projected && !is_other_algorithm(code) {
+            let expected = "an algorithm of Table 23 or 25 behind the fifth character";
+            report.push(Rule::WcsType, subject.place(at), expected, quoted(text));
+        }
+        if let Some(which) = celestial(name).filter(|_| projected) {
+            pairs.entry(known.alternative).or_default().push((at, which, code));
+        }
+    }
+    for pair in pairs.values() {
+        let right = match pair[..] {
+            [(_, Celestial::Longitude(a), one), (_, Celestial::Latitude(b), other)]
+            | [(_, Celestial::Latitude(a), one), (_, Celestial::Longitude(b), other)] => {
+                a == b && one == other
+            }
+            _ => false,
+        };
+        if !right {
+            let card = &subject.header.cards()[pair[0].0];
+            let found = card.value().map_or_else(String::new, Value::to_string);
+            let expected = "one longitude and one latitude of one system and projection";
+            report.push(Rule::WcsType, subject.place(pair[0].0), expected, found);
+        }
+    }
+}
+
+pub(super) fn units(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, known) in subject.of("CUNITia") {
+        let axis = subject.of("CTYPEia").find(|(_, _, other)| {
+            other.numbers == known.numbers && other.alternative == known.alternative
+        });
+        let kind = axis.and_then(|(_, card, _)| card.value()?.as_text()).and_then(four_three);
+        let Some((name, code)) = kind else { continue };
+        let Some(unit) = card.value().and_then(Value::as_text).map(str::trim) else { continue };
+        let angle = PROJECTIONS.contains(&code) && celestial(name).is_some();
+        if angle && !matches!(unit, "" | "deg") {
+            report.push(Rule::WcsUnit, subject.place(at), "'deg'", quoted(unit));
+        }
+    }
+}
+
+pub(super) fn alternates(subject: &Subject<'_>, report: &mut Report) {
+    let described: BTreeSet<u8> = of_axes(subject).map(|(_, _, known)| known.alternative).collect();
+    if described.is_empty() || described.contains(&0) {
+        return;
+    }
+    if let Some((at, card, _)) = of_axes(subject).next() {
+        let expected = "a primary description of the axes as well";
+        report.push(Rule::WcsAlternate, subject.place(at), expected, card.keyword());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Celestial, celestial, four_three, is_other_algorithm, is_singular};
+
+    #[test]
+    fn types_are_taken_apart() {
+        assert_eq!(four_three("RA---TAN"), Some(("RA", "TAN")));
+        assert_eq!(four_three("DEC--TAN-SIP"), Some(("DEC", "TAN")));
+        assert_eq!(four_three("RA---UV "), Some(("RA", "UV")));
+        assert_eq!(four_three("FREQ"), None);
+        assert_eq!(four_three("VELO-LSR"), Some(("VELO", "LSR")));
+        assert_eq!(celestial("GLON"), Some(Celestial::Longitude("G")));
+        assert_eq!(celestial("HPLT"), Some(Celestial::Latitude("HP")));
+        assert_eq!(celestial("LON"), None);
+        assert!(is_other_algorithm("F2W") && !is_other_algorithm("F2X"));
+    }
+
+    #[test]
+    fn singular_matrices_are_seen() {
+        let turned = [(1, 1, 0.8), (1, 2, -0.6), (2, 1, 0.6), (2, 2, 0.8)];
+        assert!(!is_singular(&turned, 2, true));
+        assert!(!is_singular(&turned, 3, true));
+        assert!(is_singular(&turned, 3, false));
+        assert!(is_singular(&[(1, 1, 1e-9), (1, 2, 2e-9), (2, 1, 2.0), (2, 2, 4.0)], 2, false));
+        assert!(!is_singular(&[(1, 1, 1e-9), (2, 2, 1e9)], 2, false));
+        assert!(!is_singular(&[(40, 40, 0.0)], 2, true));
+    }
+}

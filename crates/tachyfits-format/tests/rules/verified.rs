@@ -1,0 +1,395 @@
+//! The rules that verification adds to what reading notices: each is provoked, nothing is found in a header that is
+//! right, and what can be put right is.
+
+use std::collections::{HashMap, HashSet};
+
+use tachyfits_format::{
+    Context, Finding, Hdu, Header, ReadOptions, Rule, Severity, Step, Walker, fixed_header,
+    verify_header,
+};
+
+use crate::build::{data, empty_primary, extension, header, primary};
+use crate::shared::{bytes, fits_files, folder};
+
+/// The findings of every header of a file that can be walked over.
+fn findings(file: &[u8]) -> Vec<Finding> {
+    let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
+    let mut found = Vec::new();
+    let mut warned = 0;
+    loop {
+        match walker.step() {
+            Ok(Step::Read { offset, bytes }) => walker.supply(&file[offset as usize..][..bytes]),
+            Ok(Step::Hdu(hdu)) => {
+                found.extend(verify_header(&hdu.header, Some(&hdu), &walker.warnings()[warned..]));
+                warned = walker.warnings().len();
+            }
+            Ok(Step::Done) => break,
+            Err(error) => {
+                found.push(Finding::of_problem(error.problem()));
+                break;
+            }
+        }
+    }
+    found.extend(
+        walker.warnings()[warned..].iter().map(|warning| Finding::of_problem(warning.problem())),
+    );
+    found
+}
+
+fn codes(file: &[u8]) -> Vec<&'static str> {
+    findings(file).iter().map(|finding| finding.code).collect()
+}
+
+fn image(cards: &[&str]) -> Vec<u8> {
+    [primary(16, &[2, 2], cards), data(&[0; 8])].concat()
+}
+
+fn after_empty(next: Vec<u8>, content: &[u8]) -> Vec<u8> {
+    [empty_primary::<&str>(&[]), next, data(content)].concat()
+}
+
+fn binary(cards: &[&str]) -> Vec<u8> {
+    let mut all = vec!["TFIELDS =                    1"];
+    all.extend(cards);
+    after_empty(extension("BINTABLE", 8, &[4, 2], [0, 1], &all), &[0; 8])
+}
+
+fn ascii(cards: &[&str]) -> Vec<u8> {
+    let mut all = vec!["TFIELDS =                    1"];
+    all.extend(cards);
+    after_empty(extension("TABLE", 8, &[4, 2], [0, 1], &all), &[b' '; 8])
+}
+
+const COLUMN: &str = "TTYPE1  = 'A       '";
+const LONG: &str = "TFORM1  = 'J       '";
+
+/// A file that breaks the rule; some break others as well.
+fn provoked(rule: Rule) -> Option<Vec<u8>> {
+    Some(match rule {
+        Rule::FixedFormat => header(&[
+            "SIMPLE  = T",
+            "BITPIX  =                    8",
+            "NAXIS   =                    0",
+        ]),
+        Rule::XtensionPadding => after_empty(
+            header(&[
+                "XTENSION= 'IMAGE'",
+                "BITPIX  =                    8",
+                "NAXIS   =                    0",
+                "PCOUNT  =                    0",
+                "GCOUNT  =                    1",
+            ]),
+            &[],
+        ),
+        Rule::IndexZeros => image(&["CRPIX01 =                  1.0"]),
+        Rule::ContinueForbidden => image(&["OBJECT  = 'M 31 &'", "CONTINUE  'and its companions'"]),
+        Rule::UndefinedValue => image(&["OBJECT  ="]),
+        Rule::DateForm => image(&["DATE-OBS= '2026-02-30'"]),
+        Rule::OldDate => image(&["DATE    = '06/02/02'"]),
+        Rule::Deprecated => image(&["EPOCH   =               1950.0"]),
+        Rule::UnitBrackets => image(&["BUNIT   = 'erg/(s cm**2'"]),
+        Rule::ValueRange => image(&["CDELT1  =                  0.0"]),
+        Rule::ReservedValue => image(&["OBJECT  =                   31"]),
+        Rule::ForbiddenKeyword => after_empty(
+            extension("IMAGE", 8, &[], [0, 1], &["SIMPLE  =                    T"]),
+            &[],
+        ),
+        Rule::MisplacedKeyword => image(&["TTYPE1  = 'A'"]),
+        Rule::IndexRange => image(&["NAXIS3  =                    1"]),
+        Rule::ExtensionShape => after_empty(
+            extension("TABLE", 8, &[1, 1], [4, 1], &["TFIELDS =                    0"]),
+            &[b' '; 5],
+        ),
+        Rule::FieldsPlace => binary_with_late_fields(),
+        Rule::InheritPlace => after_empty(
+            extension(
+                "IMAGE",
+                8,
+                &[],
+                [0, 1],
+                &["EXTNAME = 'A'", "INHERIT =                    T"],
+            ),
+            &[],
+        ),
+        Rule::UnregisteredExtension => after_empty(extension("NOVEL", 8, &[], [0, 1], &[""]), &[]),
+        Rule::CompressedKeyword => binary(&[COLUMN, LONG, "ZIMAGE  =                    T"]),
+        Rule::ColumnForm => binary(&[COLUMN, "TFORM1  = '1Y      '"]),
+        Rule::ColumnUnnamed => binary(&[LONG]),
+        Rule::ColumnName => binary(&[LONG, "TTYPE1  = 'A-B     '"]),
+        Rule::DisplayForm => binary(&[LONG, COLUMN, "TDISP1  = 'A4      '"]),
+        Rule::HeapKeyword => binary(&[LONG, COLUMN, "THEAP   =                    8"]),
+        Rule::WcsAxesPlace => image(&["CTYPE1  = 'FREQ'", "WCSAXES =                    2"]),
+        Rule::WcsMatrices => image(&[
+            "PC1_1   =                  1.0",
+            "CD1_2   =                  1.0",
+            "CD2_1   =                  1.0",
+        ]),
+        Rule::WcsSingular => image(&["CD1_1   =                  1.0"]),
+        Rule::WcsType => image(&["CTYPE1  = 'RA---TAN'"]),
+        Rule::WcsUnit => {
+            image(&["CTYPE1  = 'RA---TAN'", "CTYPE2  = 'DEC--TAN'", "CUNIT1  = 'arcsec'"])
+        }
+        Rule::WcsAlternate => image(&["CTYPE1A = 'FREQ'"]),
+        _ => return None,
+    })
+}
+
+fn binary_with_late_fields() -> Vec<u8> {
+    let cards = [COLUMN, LONG, "TFIELDS =                    1"];
+    after_empty(extension("BINTABLE", 8, &[4, 2], [0, 1], &cards), &[0; 8])
+}
+
+#[test]
+fn every_rule_of_headers_can_be_provoked() {
+    /// Rules of data and of whole files, which the engine provokes.
+    const ENGINE: [Rule; 11] = [
+        Rule::NameRepeated,
+        Rule::LogicalValue,
+        Rule::TextValue,
+        Rule::DescriptorLength,
+        Rule::AsciiEntry,
+        Rule::AsciiText,
+        Rule::AsciiGap,
+        Rule::DataFill,
+        Rule::Datasum,
+        Rule::Checksum,
+        Rule::NotChecked,
+    ];
+    for &rule in Rule::ALL {
+        match provoked(rule) {
+            Some(file) => {
+                let found = codes(&file);
+                assert!(found.contains(&rule.as_str()), "{rule:?} is not among {found:?}");
+            }
+            None => assert!(ENGINE.contains(&rule), "nothing provokes {rule:?}"),
+        }
+    }
+}
+
+#[test]
+fn every_rule_is_explained() {
+    let mut names = HashSet::new();
+    for rule in Rule::ALL {
+        assert!(names.insert(rule.as_str()), "{rule:?} stands twice");
+        assert!(rule.meaning().ends_with('.') && !rule.hint().is_empty(), "{rule:?}");
+        assert!(!rule.hint().contains("  "), "{rule:?}");
+    }
+}
+
+#[test]
+fn nothing_is_found_in_headers_that_are_right() {
+    let celestial = [
+        "BSCALE  =                  2.0",
+        "BZERO   =                  1.0",
+        "BUNIT   = 'erg/(s cm**2)'",
+        "BLANK   =               -32768",
+        "OBJECT  = 'M 31    '",
+        "DATE    = '2026-11-22T03:00:00.5'",
+        "WCSAXES =                    3",
+        "CTYPE1  = 'RA---TAN'",
+        "CTYPE2  = 'DEC--TAN'",
+        "CTYPE3  = 'WAVE-F2W'",
+        "CUNIT1  = 'deg     '",
+        "CRPIX1  =                  1.0",
+        "CDELT1  =                -0.01",
+        "PC1_1   =                  0.8",
+        "PC1_2   =                 -0.6",
+        "PC2_1   =                  0.6",
+        "PC2_2   =                  0.8",
+        "CTYPE1A = 'LINEAR  '",
+        "MYKEY   = 'a &     '",
+        "CONTINUE  'longer string'",
+        "COMMENT any text",
+        "",
+    ];
+    assert_eq!(codes(&image(&celestial)), [""; 0]);
+    let columns = [
+        LONG,
+        COLUMN,
+        "TNULL1  =                   -1",
+        "TDISP1  = 'I8.2    '",
+        "TUNIT1  = 'm/s     '",
+        "TSCAL1  =                  0.5",
+        "TDIM1   = '(1)     '",
+    ];
+    assert_eq!(codes(&binary(&columns)), [""; 0]);
+    let columns =
+        ["TBCOL1  =                    1", "TFORM1  = 'I4      '", COLUMN, "TNULL1  = '***     '"];
+    assert_eq!(codes(&ascii(&columns)), [""; 0]);
+}
+
+#[test]
+fn one_finding_does_not_hide_another() {
+    let file = binary(&[
+        "TFORM1  = '1Y      '",
+        "EPOCH   = 'B1950'",
+        "DATE    = 'today'",
+        "TDISP1  = 'F8'",
+    ]);
+    let found = codes(&file);
+    for code in [
+        "column-form",
+        "column-unnamed",
+        "deprecated-keyword",
+        "numeric-text",
+        "date-form",
+        "display-form",
+    ] {
+        assert!(found.contains(&code), "{code} is not among {found:?}");
+    }
+    assert_eq!(found.iter().filter(|code| **code == "column-form").count(), 1);
+}
+
+#[test]
+fn findings_of_a_kind_are_counted_when_there_are_many() {
+    let cards: Vec<String> = (0..100).map(|n| format!("KEY{n:<5}=")).collect();
+    let cards: Vec<&str> = cards.iter().map(String::as_str).collect();
+    let found = findings(&image(&cards));
+    assert_eq!(found.len(), 16);
+    assert_eq!(found.iter().map(|finding| finding.repeats + 1).sum::<u64>(), 100);
+}
+
+#[test]
+fn findings_say_where_and_what_to_do() {
+    let found = findings(&binary(&[LONG, COLUMN, "TDISP1  = 'A4      '"]));
+    assert_eq!(
+        found[0].to_string(),
+        "error: HDU 1 (0-based), keyword TDISP1, card 10 (0-based), byte 3680: expected a format of numbers, \
+         found \"A4\" [display-form]\nhint: use Aw, Lw, Iw.m, Bw.m, Ow.m, Zw.m, Fw.d, Ew.dEe, ENw.d, ESw.d, Gw.dEe or Dw.dEe"
+    );
+    assert_eq!((found[0].section, found[0].fixable), ("7.2.2, 7.3.4", false));
+}
+
+/// The first header, put right, and its HDU.
+fn mended(file: &[u8]) -> (Header, Vec<&'static str>) {
+    let (parsed, _) = Header::parse(file, Context::default()).unwrap();
+    let hdu: Option<Hdu> = {
+        let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
+        loop {
+            match walker.step().unwrap() {
+                Step::Read { offset, bytes } => walker.supply(&file[offset as usize..][..bytes]),
+                Step::Hdu(hdu) => break Some(*hdu),
+                Step::Done => break None,
+            }
+        }
+    };
+    let (header, fixes) = fixed_header(&parsed, hdu.as_ref());
+    (header, fixes.iter().map(|fix| fix.code).collect())
+}
+
+#[test]
+fn what_needs_no_guessing_is_put_right() {
+    let file = header(&[
+        "SIMPLE  = T / yes",
+        "NAXIS   =                    1",
+        "BITPIX  = 8",
+        "NAXIS1  =    0                 / none",
+        "exptime =               1.5e+3 / seconds",
+        "DATE    = '28/11/95'           / of writing",
+        "foo     =                    1",
+        "FOO     =                    2",
+        "DATE-OBS= '28/11/05'",
+    ]);
+    let (header, fixes) = mended(&file);
+    let lines: Vec<String> = header
+        .cards()
+        .iter()
+        .map(|card| String::from_utf8_lossy(card.raw()).trim_end().to_owned())
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "SIMPLE  =                    T / yes",
+            "BITPIX  =                    8",
+            "NAXIS   =                    1",
+            "NAXIS1  =                    0 / none",
+            "EXPTIME =               1.5E+3 / seconds",
+            "DATE    = '1995-11-28'         / of writing",
+            "foo     =                    1",
+            "FOO     =                    2",
+            "DATE-OBS= '28/11/05'",
+        ]
+    );
+    assert_eq!(
+        fixes,
+        [
+            "fixed-format",
+            "fixed-format",
+            "fixed-format",
+            "illegal-keyword",
+            "lower-case-exponent",
+            "old-date",
+            "mandatory-order"
+        ]
+    );
+    assert_eq!(mended(&header.to_bytes()).1, [""; 0]);
+}
+
+#[test]
+fn a_header_that_is_right_keeps_its_bytes() {
+    let file = image(&["OBJECT  =   'free format'", "", "", "COMMENT kept"]);
+    let (header, fixes) = mended(&file);
+    assert_eq!(fixes, [""; 0]);
+    assert_eq!(header.to_bytes(), file[..2880]);
+}
+
+#[test]
+fn findings_that_can_be_put_right_are_marked() {
+    let mut file = header(&[
+        "SIMPLE  = T",
+        "BITPIX  =                    8",
+        "NAXIS   =                    0",
+        "OBJECT  = 'caf\u{e9}'",
+    ]);
+    file[2800] = 0;
+    let marked: HashMap<&str, bool> =
+        findings(&file).iter().map(|finding| (finding.code, finding.fixable)).collect();
+    let expected = [("fixed-format", true), ("header-fill", true), ("illegal-byte", false)];
+    assert_eq!(marked, HashMap::from(expected));
+    assert_eq!(mended(&file).1, ["fixed-format", "header-fill"]);
+}
+
+#[test]
+fn mended_headers_mean_the_same_and_are_stable() {
+    let Some(folder) = folder() else { return };
+    for path in fits_files(folder) {
+        let file = bytes(&path);
+        let Ok((before, _)) = Header::parse(&file, Context::default()) else { continue };
+        let (after, fixes) = fixed_header(&before, None);
+        let number =
+            |header: &Header, at: usize| header.cards()[at].value().and_then(|v| v.as_f64());
+        assert_eq!(before.cards().len(), after.cards().len());
+        for at in 0..before.cards().len() {
+            assert_eq!(number(&before, at), number(&after, at), "{}", path.display());
+        }
+        let codes: Vec<&str> = fixes.iter().map(|fix| fix.code).collect();
+        assert_eq!(fixed_header(&after, None).1, [], "{}: {codes:?}", path.display());
+    }
+}
+
+#[test]
+fn the_trap_files_have_the_findings_that_they_were_made_for() {
+    let Some(folder) = folder() else { return };
+    let expected: [(&str, &[(&str, Severity)]); 12] = [
+        ("bt_lower_tform", &[("column-form-irregular", Severity::Error)]),
+        (
+            "bt_no_ttype",
+            &[("column-unnamed", Severity::Warning), ("column-unnamed", Severity::Warning)],
+        ),
+        ("bt_blank_ttype", &[("column-unnamed", Severity::Warning)]),
+        ("bt_dup_names", &[("duplicate-column", Severity::Warning)]),
+        ("bt_tdim_short", &[]),
+        ("bt_tform_suffix", &[]),
+        ("bt_vla_theap_low", &[("heap-place", Severity::Error)]),
+        ("bzero_string", &[("numeric-text", Severity::Error), ("numeric-text", Severity::Error)]),
+        ("f32_blank_kw", &[("blank-ignored", Severity::Error)]),
+        ("numbers", &[("lower-case-exponent", Severity::Error)]),
+        ("strings", &[("undefined-value", Severity::Warning)]),
+        ("unknown_ext", &[]),
+    ];
+    for (name, expected) in expected {
+        let found = findings(&bytes(&folder.join("traps").join(format!("{name}.fits"))));
+        let found: Vec<_> = found.iter().map(|finding| (finding.code, finding.severity)).collect();
+        assert_eq!(found, expected, "{name}");
+    }
+}
