@@ -5,6 +5,7 @@ mod column;
 mod descriptor;
 mod form;
 mod layout;
+pub mod text;
 
 pub use descriptor::Descriptor;
 pub(crate) use form::{Form, ascii as ascii_form, binary as binary_form, product};

@@ -1,0 +1,147 @@
+//! The text of numbers in ASCII tables (Sect. 7.2.5), read and written: fields of a fixed width to integers and f64, and back.
+//! Not the form of a column, which is [`crate::TextForm`].
+//!
+//! The idea: what fields usually hold (up to 19 digits, exponents near 0) is read eight characters at a time and turned
+//! with 128-bit integers, in which the result is exact before it is rounded once. Everything else goes the plain way
+//! through the standard library ([`slow`]), which is also the specification that tests compare with. Neither allocates.
+
+mod decimal;
+mod parse;
+mod slow;
+mod window;
+mod write;
+
+use super::TextForm;
+use std::fmt;
+
+/// Why the text of a field is no number, or a number no text of the field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TextError {
+    /// The characters are no number of the form.
+    NotANumber,
+    /// The integer does not fit 64 bits, or the real number is beyond f64.
+    OutOfRange,
+    /// The number needs more characters than the field has.
+    TooWide,
+    /// NaN and infinities have no text in FITS; a null value (TNULLn) may stand for them.
+    NotFinite,
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TextError::NotANumber => "not a number of this form",
+            TextError::OutOfRange => "beyond the range of 64 bits",
+            TextError::TooWide => "wider than the field",
+            TextError::NotFinite => "not finite",
+        })
+    }
+}
+
+impl std::error::Error for TextError {}
+
+/// The integer in an `Iw` field: a sign or none and digits, blanks around; 0 if the field is blank.
+///
+/// # Errors
+/// [`TextError::NotANumber`]; [`TextError::OutOfRange`] beyond 64 bits, which are never wrapped or rounded.
+///
+/// ```
+/// use tachyfits_format::text::{TextError, parse_integer};
+/// assert_eq!(parse_integer(b"   -12 "), Ok(-12));
+/// assert_eq!(parse_integer(b"       "), Ok(0));
+/// assert_eq!(parse_integer(b"  1.5  "), Err(TextError::NotANumber));
+/// ```
+#[inline]
+pub fn parse_integer(field: &[u8]) -> Result<i64, TextError> {
+    match parse::integer(field) {
+        Some(value) => Ok(value),
+        None => slow::integer(field),
+    }
+}
+
+/// The number in an `Fw.d`, `Ew.d` or `Dw.d` field as the nearest f64: digits with or without a point, and an exponent
+/// after `E`, `D` (of either case), or its sign alone. Without a point the last `decimals` digits are the fraction. 0 if the
+/// field is blank. `-0` keeps its sign. `NaN` and `Inf`, which the Standard does not have and programs write, are read.
+///
+/// # Errors
+/// [`TextError::NotANumber`]; [`TextError::OutOfRange`] beyond f64.
+///
+/// ```
+/// use tachyfits_format::text::parse_real;
+/// assert_eq!(parse_real(b" 1.5+3  ", 0), Ok(1500.0));
+/// assert_eq!(parse_real(b" 12345  ", 3), Ok(12.345));
+/// assert_eq!(parse_real(b"-1.5D-01", 2), Ok(-0.15));
+/// ```
+#[inline]
+pub fn parse_real(field: &[u8], decimals: u32) -> Result<f64, TextError> {
+    match parse::real(field, decimals) {
+        Some(value) => Ok(value),
+        None => slow::real(field, decimals),
+    }
+}
+
+/// Whether the field has the text of TNULLn: trailing blanks do not count.
+///
+/// ```
+/// use tachyfits_format::text::is_text;
+/// assert!(is_text(b"***  ", "***") && !is_text(b" *** ", "***"));
+/// ```
+#[must_use]
+#[inline]
+pub fn is_text(field: &[u8], null: &str) -> bool {
+    match field.split_at_checked(null.len()) {
+        Some((text, rest)) => text == null.as_bytes() && rest.iter().all(|&byte| byte == b' '),
+        None => false,
+    }
+}
+
+/// Writes an integer right-justified into an `Iw` field.
+///
+/// # Errors
+/// [`TextError::TooWide`]: the field is filled with `*`.
+///
+/// ```
+/// use tachyfits_format::text::write_integer;
+/// let mut field = [0; 6];
+/// write_integer(-12, &mut field)?;
+/// assert_eq!(&field, b"   -12");
+/// # Ok::<(), tachyfits_format::text::TextError>(())
+/// ```
+#[inline]
+pub fn write_integer(value: i64, field: &mut [u8]) -> Result<(), TextError> {
+    write::integer(value, field)
+}
+
+/// Writes a number right-justified into an `Fw.d` (`-12.500`), `Ew.d` or `Dw.d` (`-1.250E+01`) field, rounded once to
+/// `decimals` digits after the point, halves to even. The zero before the point of an `Fw.d` field is left out where there
+/// is no room for it. Of other forms than these three none is written.
+///
+/// # Errors
+/// [`TextError::TooWide`], [`TextError::NotFinite`]: the field is filled with `*`.
+///
+/// ```
+/// use tachyfits_format::{TextForm, text::write_real};
+/// let mut field = [0; 10];
+/// write_real(-12.5, TextForm::Exponent, 3, &mut field)?;
+/// assert_eq!(&field, b"-1.250E+01");
+/// # Ok::<(), tachyfits_format::text::TextError>(())
+/// ```
+///
+/// # Panics
+/// If `form` is `Characters` or `Integer`.
+#[inline]
+pub fn write_real(
+    value: f64,
+    form: TextForm,
+    decimals: u32,
+    field: &mut [u8],
+) -> Result<(), TextError> {
+    assert!(form.has_decimals(), "a real number in a field of form {}", form.letter());
+    match write::real(value, form, decimals, field) {
+        Some(result) => result,
+        None => slow::write_real(value, form, decimals, field),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! Numbers to fields, of what is usually written; `None` asks for the plain way ([`super::slow`]).
+
+use super::decimal::Binary;
+use super::{TextError, TextForm};
+
+/// Characters of the digits of a 64-bit number, in whole words.
+const LONGEST: usize = 24;
+/// Digits that a number in exponent form may have to be written here: of 18, the number before the last rounding fits 64
+/// bits.
+const MOST_DECIMALS: u32 = 17;
+
+const TENS: [u64; 19] = {
+    let mut powers = [1; 19];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = 10 * powers[at - 1];
+        at += 1;
+    }
+    powers
+};
+
+pub(super) fn integer(value: i64, field: &mut [u8]) -> Result<(), TextError> {
+    let digits = Digits::new(value.unsigned_abs());
+    let mut end = End::new(field);
+    end.put(&digits.text[LONGEST - digits.count..]);
+    if value < 0 {
+        end.put_one(b'-');
+    }
+    end.finish()
+}
+
+#[inline(always)]
+pub(super) fn real(
+    value: f64,
+    form: TextForm,
+    decimals: u32,
+    field: &mut [u8],
+) -> Option<Result<(), TextError>> {
+    if !value.is_finite() {
+        return None;
+    }
+    match form {
+        TextForm::Fixed => fixed(value, decimals, field),
+        TextForm::Double => exponent(value, b'D', decimals, field),
+        _ => exponent(value, b'E', decimals, field),
+    }
+}
+
+/// `-12.500`
+fn fixed(value: f64, decimals: u32, field: &mut [u8]) -> Option<Result<(), TextError>> {
+    if decimals > MOST_DECIMALS {
+        return None;
+    }
+    let number = Binary::new(value.abs()).times_ten_to(decimals as i32)?;
+    let digits = Digits::new(number);
+    let decimals = decimals as usize;
+    let point = LONGEST - decimals;
+    let mut end = End::new(field);
+    if decimals > 0 {
+        end.put(&digits.text[point..]);
+        end.put_one(b'.');
+    }
+    let minus = usize::from(value.is_sign_negative());
+    // A zero before the point may be left out.
+    let optional = decimals > 0 && digits.count <= decimals && end.room() == minus;
+    if !optional {
+        end.put(&digits.text[point.min(LONGEST - digits.count).min(point - 1)..point]);
+    }
+    if minus > 0 {
+        end.put_one(b'-');
+    }
+    Some(end.finish())
+}
+
+/// `-1.250E+01`
+fn exponent(
+    value: f64,
+    letter: u8,
+    decimals: u32,
+    field: &mut [u8],
+) -> Option<Result<(), TextError>> {
+    if decimals > MOST_DECIMALS {
+        return None;
+    }
+    let (number, power) = significant(value.abs(), decimals)?;
+    let mut end = End::new(field);
+    let size = power.unsigned_abs();
+    let pair = |number: u32| [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+    end.put(&pair(size % 100));
+    if size >= 100 {
+        end.put_one(b'0' + (size / 100) as u8);
+    }
+    end.put(&[letter, if power < 0 { b'-' } else { b'+' }]);
+    let digits = Digits::new(number);
+    let point = LONGEST - decimals as usize;
+    if decimals > 0 {
+        end.put(&digits.text[point..]);
+        end.put_one(b'.');
+    }
+    end.put_one(digits.text[point - 1]);
+    if value.is_sign_negative() {
+        end.put_one(b'-');
+    }
+    Some(end.finish())
+}
+
+/// The number rounded to `decimals` digits after its first, as an integer, and the power of ten of its first digit.
+#[inline(always)]
+fn significant(value: f64, decimals: u32) -> Option<(u64, i32)> {
+    if value == 0.0 {
+        return Some((0, 0));
+    }
+    let binary = Binary::new(value);
+    let mut power = binary.power_of_ten();
+    if at_least_ten_to(value, power + 1) {
+        power += 1;
+    }
+    loop {
+        let number = binary.times_ten_to(decimals as i32 - power)?;
+        if number < TENS[decimals as usize + 1] {
+            return Some((number, power));
+        }
+        // The power was one too small, or the last digit was rounded up to a power of ten.
+        power += 1;
+    }
+}
+
+/// Whether a number is at least 10 to this power; false where it is not known.
+#[inline(always)]
+fn at_least_ten_to(value: f64, power: i32) -> bool {
+    LEAST.get((power + 22) as usize).is_some_and(|least| value >= *least)
+}
+
+/// The smallest f64 not below 10^-22, 10^-21, ... 10^22.
+const LEAST: [f64; 45] = {
+    const NEAREST: [f64; 45] = [
+        1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10,
+        1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6,
+        1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
+        1e22,
+    ];
+    let mut least = NEAREST;
+    let mut power = 1;
+    while power <= 22 {
+        let nearest = NEAREST[22 - power];
+        if Binary::new(nearest).is_below_ten_to_minus(power as u32) {
+            least[22 - power] = f64::from_bits(nearest.to_bits() + 1);
+        }
+        power += 1;
+    }
+    least
+};
+
+/// The decimal digits of a number at the end of a text, zeros before them.
+struct Digits {
+    text: [u8; LONGEST],
+    /// How many they are, at least 1.
+    count: usize,
+}
+
+impl Digits {
+    #[inline(always)]
+    fn new(number: u64) -> Self {
+        const EIGHT: u64 = 100_000_000;
+        let mut text = [b'0'; LONGEST];
+        let (above, low) = (number / EIGHT, number % EIGHT);
+        text[16..].copy_from_slice(&eight(low));
+        if above > 0 {
+            let (above, middle) = (above / EIGHT, above % EIGHT);
+            text[8..16].copy_from_slice(&eight(middle));
+            if above > 0 {
+                text[..8].copy_from_slice(&eight(above));
+            }
+        }
+        Digits { text, count: number.checked_ilog10().unwrap_or(0) as usize + 1 }
+    }
+}
+
+/// The eight digits of a number: it is split into fours, fours into pairs, pairs into digits, all beside each other.
+#[inline(always)]
+const fn eight(number: u64) -> [u8; 8] {
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    // A hundredth of numbers below 10 000 and a tenth of those below 100, by multiplication.
+    let hundredths = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let pairs = hundredths | ((fours - 100 * hundredths) << 16);
+    let tenths = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    let digits = tenths | ((pairs - 10 * tenths) << 8);
+    (digits | 0x3030_3030_3030_3030).to_le_bytes()
+}
+
+/// A field that is written from its end.
+pub(super) struct End<'a> {
+    field: &'a mut [u8],
+    /// Characters that are not written yet.
+    left: usize,
+    full: bool,
+}
+
+impl<'a> End<'a> {
+    #[inline(always)]
+    pub(super) fn new(field: &'a mut [u8]) -> Self {
+        End { left: field.len(), field, full: false }
+    }
+
+    /// Characters for which there is room.
+    #[inline(always)]
+    pub(super) fn room(&self) -> usize {
+        self.left
+    }
+
+    #[inline(always)]
+    pub(super) fn put(&mut self, text: &[u8]) {
+        match self.left.checked_sub(text.len()) {
+            Some(start) => {
+                self.field[start..self.left].copy_from_slice(text);
+                self.left = start;
+            }
+            None => self.full = true,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn put_one(&mut self, character: u8) {
+        self.put(&[character]);
+    }
+
+    /// Blanks before the number, or stars if there was no room for it.
+    #[inline(always)]
+    pub(super) fn finish(self) -> Result<(), TextError> {
+        if self.full {
+            return self.refuse(TextError::TooWide);
+        }
+        self.field[..self.left].fill(b' ');
+        Ok(())
+    }
+
+    /// Stars in place of a number.
+    #[cold]
+    pub(super) fn refuse(self, error: TextError) -> Result<(), TextError> {
+        self.field.fill(b'*');
+        Err(error)
+    }
+}
