@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from bench import tables
+
 BLOCK = 2880
 #: Pixels per written block.
 PIXELS = 1 << 22
@@ -236,11 +238,16 @@ def summed(pixels: np.ndarray) -> dict[str, Any]:
     }
 
 
-MAKERS = {"image": write, "sparse": write_sparse, "rounded": write_rounded}
+MAKERS = {"image": write, "sparse": write_sparse, "rounded": write_rounded, **tables.MAKERS}
 
 
 def layout(recipe: dict[str, Any]) -> dict[str, Any]:
-    """Say where the pixels lie, for peers that take them without reading the header."""
+    """Say where the pixels lie, for peers that take them without reading the header.
+
+    Of a table it says which columns and rows the definitions ask for.
+    """
+    if recipe["maker"] in tables.MAKERS:
+        return tables.layout(recipe)
     offset = len(header(cards(recipe)))
     return {"type": recipe["type"], "offset": offset, "shape": recipe["shape"]}
 

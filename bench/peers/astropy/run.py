@@ -13,6 +13,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
 import astropy
+import columns
 import numpy as np
 from astropy.io import fits
 from python_runner import Model, Request, checksum, serve
@@ -119,6 +120,7 @@ MODELS = {
     "planes-lean": Model(planes_lean),
     "read": Model(read, checksum),
     "spectrum": Model(spectrum),
+    **columns.MODELS,
 }
 
 if __name__ == "__main__":

@@ -6,39 +6,10 @@
  * The sum runs in eight accumulators: a single one would wait for the adder and measure that instead of reading.
  */
 #include <fitsio.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+
+#include "request.h"
 
 #define LANES 8
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec + 1e-9 * t.tv_nsec;
-}
-
-/* Text of a string value; the request has no escapes but those of a path, which it must do without. */
-static int text_of(const char *line, const char *key, char *value, size_t size) {
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "\"%s\": \"", key);
-    const char *at = strstr(line, wanted);
-    if (!at) return 0;
-    at += strlen(wanted);
-    size_t n = strcspn(at, "\"");
-    if (n >= size) return 0;
-    memcpy(value, at, n);
-    value[n] = 0;
-    return 1;
-}
-
-static long long number_of(const char *line, const char *key, long long otherwise) {
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "\"%s\": ", key);
-    const char *at = strstr(line, wanted);
-    return at ? atoll(at + strlen(wanted)) : otherwise;
-}
 
 static double sum_of(const double *pixels, long long count) {
     double lanes[LANES] = {0}, sum = 0;

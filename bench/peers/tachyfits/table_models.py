@@ -1,0 +1,87 @@
+"""Tables and headers: what a user types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from opened import opened
+from python_runner import Model, Request
+from tables import chosen, columns_answer, keep, keep_image, kept, rows_answer
+
+import tachyfits as tf
+
+
+def columns(request: Request) -> Any:
+    """Read columns in one pass over the rows."""
+    with opened(request) as file:
+        return file[1].read(chosen(request), threads=request["threads"])
+
+
+def selected(request: Request) -> Any:
+    """Find the rows for which a condition holds."""
+    condition = request["pixels"]["condition"]["text"]
+    with opened(request) as file:
+        return file[1].where(condition, threads=request["threads"])
+
+
+def stream(request: Request) -> dict[str, Any]:
+    """Sum every column, batch by batch: integers as integers."""
+    sums: dict[str, Any] = {}
+    with opened(request) as file:
+        for batch in file[1].batches(batch_rows=request["rows"], threads=request["threads"]):
+            for name, values in batch.items():
+                sums[name] = sums.get(name, 0) + total(values)
+    return {"sums": sums}
+
+
+def total(values: Any) -> int | float:
+    """Sum a column."""
+    if values.dtype.kind == "f":
+        return float(values.sum(dtype=np.float64))
+    return int(values.sum(dtype=np.int64))
+
+
+def write_table(request: Request) -> dict[str, Any]:
+    """Write the columns that are in memory as a new table."""
+    columns = kept(request)
+    forms = dict.fromkeys(columns, "I6") if request["kind"] == "ascii" else None
+    tf.write_table(
+        request["output"],
+        columns,
+        kind=request["kind"],
+        forms=forms,
+        sync=request["sync"],
+        threads=request["threads"],
+    )
+    return {}
+
+
+def write_image(request: Request) -> dict[str, Any]:
+    """Write the image that is in memory, and wait for the disk."""
+    tf.write(request["output"], kept(request), sync=True, threads=request["threads"])
+    return {}
+
+
+def open_hdus(request: Request) -> dict[str, Any]:
+    """Open a file of many HDUs; how many there are, and a value of the last header."""
+    with opened(request) as file:
+        return {"hdus": len(file), "last": file[-1].header["EXTVER"]}
+
+
+def open_cards(request: Request) -> dict[str, Any]:
+    """Open a file with a long header; the number of its cards, and the value of the last number."""
+    with opened(request) as file:
+        header = file[0].header
+        return {"cards": len(header.cards), "value": header[request["pixels"]["keyword"]]}
+
+
+MODELS = {
+    "columns": Model(columns, columns_answer),
+    "where": Model(selected, rows_answer),
+    "stream-table": Model(stream),
+    "write-table": Model(write_table, prepare=keep),
+    "write-image": Model(write_image, prepare=keep_image),
+    "open-hdus": Model(open_hdus),
+    "open-cards": Model(open_cards),
+}
