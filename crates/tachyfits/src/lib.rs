@@ -79,7 +79,7 @@ pub use region::{Region, RowSpan};
 pub use section::{AxisRange, Section};
 pub use smooth::{Edge, PlaneSmoothing, Smoothing, SmoothingKernel};
 pub use statistic::{Statistic, Values};
-pub use table::{CellKind, Cells, ColumnOutput, Rows, Table, TextAs};
+pub use table::{Arrays, CellKind, Cells, ColumnOutput, Rows, Table, TextAs};
 pub use writer::{NewPixels, WriteOptions};
 
 pub use tachyfits_format::{

@@ -2,6 +2,7 @@
 //!
 //! Rows, columns and elements count from 0 here; what a message says of rows counts from 1, as headers count columns.
 
+mod arrays;
 mod block;
 mod cells;
 mod decode;
@@ -16,6 +17,7 @@ use tachyfits_io::Storage;
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 
+pub use arrays::Arrays;
 pub use cells::{CellKind, Cells};
 pub use read::{ColumnOutput, TextAs};
 pub use rows::Rows;

@@ -4,7 +4,6 @@ use tachyfits_kernels::Tier;
 
 use super::decode::{Decoder, Scratch};
 use super::rows::RowBlock;
-use crate::error::Error;
 
 /// Bytes of rows that columns are gathered from one after another: half of a first-level cache of 32 or 48 KiB, which the
 /// columns' ends pass through as well.
@@ -34,7 +33,7 @@ pub(crate) fn decode_columns(
     scratch: &mut Scratch,
     outs: &mut [CellsOut<'_>],
     odd: &mut [u64],
-) -> Result<(), Error> {
+) {
     let part_rows = match columns.len() {
         1 => block.rows,
         _ => (CACHED_BYTES / block.stride.max(1)).max(LEAST_ROWS),
@@ -49,8 +48,7 @@ pub(crate) fn decode_columns(
             let values = &mut out.values[cells(first, decoder.cell_bytes)];
             let nulls =
                 out.nulls.as_deref_mut().map(|nulls| &mut nulls[cells(first, decoder.elements)]);
-            *odd += decoder.decode(&part, column.offset, tier, scratch, values, nulls)?;
+            *odd += decoder.decode(&part, column.offset, tier, scratch, values, nulls);
         }
     }
-    Ok(())
 }

@@ -80,7 +80,7 @@ impl Table {
 pub(crate) fn cells(column: &Column, raw: bool) -> Cells {
     match column.field {
         Field::Fixed { element, repeat, width } => {
-            let cells = element_cells(column, element, raw);
+            let cells = cells_of_elements(column, element, raw);
             let shape = match element {
                 Element::Bit if raw => shape_of(&[], repeat.div_ceil(8)),
                 Element::Character if column.dimensions.is_empty() => {
@@ -101,13 +101,13 @@ pub(crate) fn cells(column: &Column, raw: bool) -> Cells {
             let shape = vec![if repeat == 0 { 0 } else { 2 }];
             Cells { kind: CellKind::Number(pixel), shape, nullable: false }
         }
-        Field::Variable { element, .. } => element_cells(column, element, false),
+        Field::Variable { element, .. } => cells_of_elements(column, element, raw),
         Field::Text { text, width, .. } => text_cells(column, text, width.into(), raw),
     }
 }
 
 /// A single element of a binary table's column.
-fn element_cells(column: &Column, element: Element, raw: bool) -> Cells {
+pub(crate) fn cells_of_elements(column: &Column, element: Element, raw: bool) -> Cells {
     let scaled = column.scaled && !raw;
     let cells = Cells::scalar(match element {
         Element::Logical | Element::Bit if raw => CellKind::Number(PixelType::U8),

@@ -10,10 +10,9 @@ use tachyfits_kernels::{
     gather_field_bytes, gather_fields, mark_nulls, trim_text, unpack_bits, widen_text,
 };
 
-use super::cells::{CellKind, Cells, cells};
+use super::cells::{CellKind, Cells, cells, cells_of_elements};
 use super::read::TextAs;
 use super::rows::RowBlock;
-use crate::error::Error;
 use crate::image::pixel_type;
 
 /// Elements that are scaled at a time: as floats 16 KiB.
@@ -91,16 +90,31 @@ impl Decoder {
     }
 
     /// The decoder of contiguous elements of a heap, as those of the rows of a column.
-    pub(crate) fn of_elements(column: &Column, element: Element) -> Decoder {
-        let cells = cells(column, false);
-        let way = element_way(column, element, &cells, false, TextAs::Bytes);
-        let way = match way {
-            // An array of characters is one string, which its reader ends.
-            Way::Text { .. } => Way::Copy,
-            way => way,
+    pub(crate) fn of_elements(column: &Column, element: Element, raw: bool) -> Decoder {
+        let cells = cells_of_elements(column, element, raw);
+        let way = match element {
+            // Each array of characters is a string, which its reader ends.
+            Element::Character => Way::Copy,
+            // Elements are bits even where they are wanted as they are stored: arrays begin with a byte of their own.
+            Element::Bit => Way::Bits,
+            _ => element_way(column, element, &cells, raw, TextAs::Bytes),
         };
-        let field = 0..way.stored_bytes(1).unwrap_or(0) as u64;
-        Decoder { way, field, elements: 1, cell_bytes: cells.kind.bytes() as usize }
+        Decoder { way, field: 0..0, elements: 1, cell_bytes: cells.kind.bytes() as usize }
+    }
+
+    /// Decodes so many elements that lie side by side; otherwise as [`Decoder::decode`].
+    pub(crate) fn decode_array(
+        &self,
+        bytes: &[u8],
+        tier: Tier,
+        scratch: &mut Scratch,
+        values: &mut [u8],
+        nulls: Option<&mut [u8]>,
+    ) -> u64 {
+        let elements = values.len() / self.cell_bytes.max(1);
+        let array = Decoder { elements, cell_bytes: values.len(), ..self.clone() };
+        let block = RowBlock { bytes, stride: bytes.len(), rows: 1 };
+        array.decode(&block, 0, tier, scratch, values, nulls)
     }
 
     /// Elements are turned where they are, and never null: the numbers, and how many bytes of them a field has.
@@ -113,9 +127,6 @@ impl Decoder {
 
     /// Decodes the fields that begin at `offset` of each row; `values` has the cells of these rows, `nulls` their
     /// elements. Returns how many elements are as the Standard does not have them.
-    ///
-    /// # Errors
-    /// None so far: the bytes of any field are some cell.
     pub(crate) fn decode(
         &self,
         block: &RowBlock<'_>,
@@ -124,7 +135,7 @@ impl Decoder {
         scratch: &mut Scratch,
         values: &mut [u8],
         nulls: Option<&mut [u8]>,
-    ) -> Result<u64, Error> {
+    ) -> u64 {
         let fields = |elements: usize| Fields { offset, stride: block.stride, elements };
         match &self.way {
             Way::Turn { pixel, numbers, null } => {
@@ -134,7 +145,7 @@ impl Decoder {
                     (Some(nulls), None) => nulls.fill(0),
                     (None, _) => {}
                 }
-                return Ok(0);
+                return 0;
             }
             Way::Scale { encoding, numbers, zero } => {
                 let scaled = Scaled { encoding, zero: *zero, numbers: self.elements * numbers };
@@ -147,7 +158,7 @@ impl Decoder {
                     scratch.bytes.resize(values.len(), 0);
                     &mut scratch.bytes
                 });
-                return Ok(decode_logical(values, nulls, tier));
+                return decode_logical(values, nulls, tier);
             }
             Way::Bits => {
                 let field = self.elements.div_ceil(8);
@@ -173,7 +184,7 @@ impl Decoder {
         if let Some(nulls) = nulls {
             nulls.fill(0);
         }
-        Ok(0)
+        0
     }
 }
 

@@ -233,7 +233,7 @@ impl Reading<'_> {
                 let mut outs = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 let block = reads.block(task, fetched, packed);
                 let mut odd = vec![0; placed.len()];
-                decode_columns(&block, &placed, self.tier, scratch, &mut outs, &mut odd)?;
+                decode_columns(&block, &placed, self.tier, scratch, &mut outs, &mut odd);
                 Ok::<_, Error>(odd)
             },
             |_task, found| {

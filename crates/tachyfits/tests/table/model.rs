@@ -1,0 +1,234 @@
+//! The twin: a column described by what its cards say, its cells decoded one element after another by plain code.
+
+use tachyfits::TextAs;
+
+/// What TSCALn and TZEROn say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scaling {
+    None,
+    /// The convention for unsigned integers, or for signed bytes.
+    Flipped,
+    By(f64, f64),
+}
+
+/// A column of a binary table.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub letter: char,
+    pub repeat: usize,
+    pub scaling: Scaling,
+    pub null: Option<i64>,
+    /// TDIMn, where there is one: its product is at most the repeat.
+    pub dimensions: Vec<usize>,
+    /// P or Q: the elements are in the heap.
+    pub pointer: Option<char>,
+}
+
+/// Cells as they are to be found: the values, and a byte for each element.
+pub type Cells = (Vec<u8>, Vec<u8>);
+
+impl Spec {
+    pub fn element_bytes(&self) -> usize {
+        match self.letter {
+            'L' | 'A' | 'B' => 1,
+            'I' => 2,
+            'J' | 'E' => 4,
+            'K' | 'D' | 'C' => 8,
+            'M' => 16,
+            other => panic!("elements of {other} have no bytes"),
+        }
+    }
+
+    /// Bytes of so many elements in the file.
+    pub fn bytes_of(&self, elements: usize) -> usize {
+        if self.letter == 'X' { elements.div_ceil(8) } else { elements * self.element_bytes() }
+    }
+
+    /// Bytes of the field in a row.
+    pub fn field_bytes(&self) -> usize {
+        match self.pointer {
+            Some('P') => 8 * self.repeat,
+            Some(_) => 16 * self.repeat,
+            None => self.bytes_of(self.repeat),
+        }
+    }
+
+    pub fn is_integer(&self) -> bool {
+        "BIJK".contains(self.letter)
+    }
+
+    /// The zero of the convention.
+    fn flipped_zero(&self) -> i128 {
+        match self.letter {
+            'B' => -128,
+            'I' => 1 << 15,
+            'J' => 1 << 31,
+            'K' => 1 << 63,
+            other => panic!("{other} has no convention"),
+        }
+    }
+
+    /// The cards of the column of this number.
+    pub fn cards(&self, number: usize) -> Vec<String> {
+        let Spec { letter, repeat, .. } = self;
+        let form = match self.pointer {
+            Some(pointer) => format!("{repeat}{pointer}{letter}"),
+            None => format!("{repeat}{letter}"),
+        };
+        let mut cards = vec![format!("TFORM{number:<3}= '{form:<8}'")];
+        let mut card = |root: &str, value: String| {
+            cards.push(format!("{:<8}= {value:>20}", format!("{root}{number}")));
+        };
+        match self.scaling {
+            Scaling::None => {}
+            Scaling::Flipped => card("TZERO", self.flipped_zero().to_string()),
+            Scaling::By(scale, zero) => {
+                card("TSCAL", format!("{scale:?}"));
+                card("TZERO", format!("{zero:?}"));
+            }
+        }
+        if let Some(null) = self.null {
+            card("TNULL", null.to_string());
+        }
+        if !self.dimensions.is_empty() {
+            let sizes: Vec<_> = self.dimensions.iter().map(usize::to_string).collect();
+            card("TDIM", format!("'({})'", sizes.join(",")));
+        }
+        cards
+    }
+
+    /// The cell of a field.
+    pub fn cell(&self, field: &[u8], raw: bool, text: TextAs) -> Cells {
+        let elements = match self.dimensions.is_empty() {
+            true => self.repeat,
+            false => self.dimensions.iter().product(),
+        };
+        match (self.letter, raw) {
+            ('X', true) => (field.to_vec(), vec![0; field.len()]),
+            ('A', _) => {
+                let width = self.dimensions.first().copied().unwrap_or(self.repeat);
+                let mut values = Vec::new();
+                for string in field[..elements].chunks(width.max(1)) {
+                    values.extend(string_as(string, raw, text));
+                }
+                let strings = self.dimensions.iter().skip(1).product();
+                (values, vec![0; strings])
+            }
+            _ => self.elements(field, elements, raw),
+        }
+    }
+
+    /// Elements that lie side by side.
+    pub fn elements(&self, bytes: &[u8], count: usize, raw: bool) -> Cells {
+        let (mut values, mut nulls) = (Vec::new(), Vec::new());
+        for index in 0..count {
+            let (value, null) = if self.letter == 'X' {
+                (vec![u8::from(bytes[index / 8] & (0x80 >> (index % 8)) != 0)], false)
+            } else {
+                let size = self.element_bytes();
+                self.element(&bytes[index * size..][..size], raw)
+            };
+            values.extend(value);
+            nulls.push(u8::from(null));
+        }
+        (values, nulls)
+    }
+
+    fn element(&self, bytes: &[u8], raw: bool) -> (Vec<u8>, bool) {
+        match self.letter {
+            'A' => (bytes.to_vec(), false),
+            'L' if raw => (bytes.to_vec(), false),
+            'L' => match bytes[0] {
+                b'T' | 1 => (vec![1], false),
+                b'F' => (vec![0], false),
+                _ => (vec![0], true),
+            },
+            'E' | 'D' | 'C' | 'M' => (self.floats(bytes, raw), false),
+            _ => self.integer(bytes, raw),
+        }
+    }
+
+    fn floats(&self, bytes: &[u8], raw: bool) -> Vec<u8> {
+        let size = if "EC".contains(self.letter) { 4 } else { 8 };
+        let mut out = Vec::new();
+        for (part, bytes) in bytes.chunks(size).enumerate() {
+            let mut native = bytes.to_vec();
+            if cfg!(target_endian = "little") {
+                native.reverse();
+            }
+            match self.scaling {
+                Scaling::By(scale, zero) if !raw => {
+                    let value = if size == 4 {
+                        f64::from(f32::from_be_bytes(bytes.try_into().unwrap()))
+                    } else {
+                        f64::from_be_bytes(bytes.try_into().unwrap())
+                    };
+                    // TZERO belongs to the real part alone.
+                    let scaled = if part == 0 { zero + scale * value } else { scale * value };
+                    out.extend(scaled.to_ne_bytes());
+                }
+                _ => out.extend(native),
+            }
+        }
+        out
+    }
+
+    fn integer(&self, bytes: &[u8], raw: bool) -> (Vec<u8>, bool) {
+        let mut stored = bytes.iter().fold(0i128, |value, &byte| value << 8 | i128::from(byte));
+        if self.letter != 'B' && bytes[0] >= 0x80 {
+            stored -= 1 << (8 * bytes.len());
+        }
+        let is_null = self.null.is_some_and(|null| i128::from(null) == stored);
+        let native = |value: i128| {
+            let mut native = value.to_le_bytes()[..bytes.len()].to_vec();
+            if cfg!(target_endian = "big") {
+                native.reverse();
+            }
+            native
+        };
+        match self.scaling {
+            _ if raw => (native(stored), false),
+            Scaling::None => (native(stored), is_null),
+            Scaling::Flipped => (native(stored + self.flipped_zero()), is_null),
+            Scaling::By(scale, zero) => {
+                let value = if is_null { f64::NAN } else { zero + scale * stored as f64 };
+                (value.to_ne_bytes().to_vec(), false)
+            }
+        }
+    }
+}
+
+/// One string, as long as its field.
+fn string_as(stored: &[u8], raw: bool, text: TextAs) -> Vec<u8> {
+    let mut string = stored.to_vec();
+    if !raw {
+        let end = string.iter().position(|&byte| byte == 0).unwrap_or(string.len());
+        let kept = String::from_utf8_lossy(&string[..end]).trim_end_matches(' ').len();
+        // A byte beyond ASCII would be three in a String.
+        let kept = if string.is_ascii() { kept } else { trimmed(&string[..end]) };
+        string[kept..].fill(0);
+    }
+    match text {
+        TextAs::Bytes => string,
+        TextAs::Ucs4 => string.iter().flat_map(|&byte| u32::from(byte).to_ne_bytes()).collect(),
+    }
+}
+
+fn trimmed(string: &[u8]) -> usize {
+    string.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1)
+}
+
+/// Cells are the same: NaN that were computed have no certain bits.
+pub fn same_values(spec: &Spec, found: &[u8], expected: &[u8]) -> bool {
+    let computed = matches!(spec.scaling, Scaling::By(..));
+    let same = |(a, b): (&[u8], &[u8])| {
+        let value = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().unwrap());
+        a == b || (value(a).is_nan() && value(b).is_nan())
+    };
+    match computed {
+        true if found.len().is_multiple_of(8) => {
+            found.len() == expected.len() && found.chunks(8).zip(expected.chunks(8)).all(same)
+        }
+        _ => found == expected,
+    }
+}

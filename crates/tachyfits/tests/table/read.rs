@@ -1,0 +1,245 @@
+//! Columns beside the twin: any columns together, any rows, any threads.
+
+use proptest::prelude::*;
+use tachyfits::{Buffering, ColumnOutput, Error, Rows, RunOptions, Table, TextAs};
+
+use crate::common::table;
+use crate::made::{Made, tables};
+use crate::model::{Spec, same_values};
+
+pub const ONE: RunOptions<'static> =
+    RunOptions { threads: 1, buffering: Buffering::Single, progress: None };
+
+/// What is asked of a column.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    pub column: usize,
+    pub raw: bool,
+    pub text: TextAs,
+    pub nulls: bool,
+}
+
+/// Values and nulls of each column that was asked for, and how many elements were odd.
+pub type Answers = Vec<(Vec<u8>, Option<Vec<u8>>, u64)>;
+
+/// Reads columns into arrays of the right size, filled with other bytes before.
+pub fn read(
+    table: &Table,
+    asks: &[Ask],
+    rows: &Rows<'_>,
+    options: &RunOptions<'_>,
+) -> Result<Answers, Error> {
+    let mut answers: Answers = Vec::new();
+    for ask in asks {
+        let cells = table.cells(ask.column, ask.raw)?;
+        let wide =
+            matches!(cells.kind, tachyfits::CellKind::Text { .. }) && ask.text == TextAs::Ucs4;
+        let elements = (cells.elements() * rows.len()) as usize;
+        let bytes = elements * cells.kind.bytes() as usize * if wide { 4 } else { 1 };
+        answers.push((vec![0x5a; bytes], ask.nulls.then(|| vec![0x5a; elements]), 0));
+    }
+    let mut columns: Vec<ColumnOutput<'_>> = answers
+        .iter_mut()
+        .zip(asks)
+        .map(|((values, nulls, _), ask)| {
+            let Ask { column, raw, text, .. } = *ask;
+            ColumnOutput { column, raw, values, nulls: nulls.as_deref_mut(), text, odd: 9 }
+        })
+        .collect();
+    table.read(&mut columns, rows, options)?;
+    let odd: Vec<u64> = columns.iter().map(|column| column.odd).collect();
+    answers.iter_mut().zip(odd).for_each(|(answer, odd)| answer.2 = odd);
+    Ok(answers)
+}
+
+/// What the twin gives for some rows of a column.
+fn expected(made: &Made, ask: Ask, rows: &[u64]) -> (Vec<u8>, Vec<u8>, u64) {
+    let column = &made.columns[ask.column];
+    let (mut values, mut nulls, mut odd) = (Vec::new(), Vec::new(), 0);
+    for &row in rows {
+        let field = made.field(ask.column, row as usize);
+        let cell = match column.pointer {
+            None => column.cell(field, ask.raw, ask.text),
+            // The descriptor: two signed integers.
+            Some(pointer) => {
+                let letter = if pointer == 'P' { 'J' } else { 'K' };
+                let repeat = 2 * column.repeat;
+                let pair = Spec { letter, repeat, pointer: None, ..column.clone() };
+                (pair.elements(field, repeat, true).0, vec![0; repeat])
+            }
+        };
+        values.extend(cell.0);
+        nulls.extend(cell.1);
+        if column.letter == 'L' && !ask.raw {
+            // What is beyond the dimensions is not looked at.
+            let read = column.dimensions.iter().product::<usize>();
+            let read = if column.dimensions.is_empty() { field.len() } else { read };
+            odd += field[..read].iter().filter(|byte| !b"TF\0".contains(byte)).count() as u64;
+        }
+    }
+    (values, nulls, odd)
+}
+
+/// Which rows: a range, or a list in any order, given by numbers of any size.
+#[derive(Clone, Debug)]
+enum Choice {
+    Range(u64, u64),
+    List(Vec<u64>),
+}
+
+fn choices() -> impl Strategy<Value = Choice> {
+    let list = prop::collection::vec(any::<u64>(), 0..300);
+    let ascending = list.clone().prop_map(|mut rows| {
+        rows.sort_unstable();
+        Choice::List(rows)
+    });
+    prop_oneof![
+        2 => (any::<u64>(), any::<u64>()).prop_map(|(first, last)| Choice::Range(first, last)),
+        1 => Just(Choice::Range(0, u64::MAX)),
+        1 => ascending,
+        1 => list.prop_map(Choice::List),
+    ]
+}
+
+impl Choice {
+    /// The numbers of rows of a table with so many.
+    fn rows(&self, count: u64) -> Vec<u64> {
+        // Numbers keep their order when they are brought down.
+        let within = |x: u64| (u128::from(x) * u128::from(count) >> 64) as u64;
+        match self {
+            Choice::Range(first, last) => {
+                let end = if *last == u64::MAX { count } else { within(*last) };
+                (within(*first).min(end)..end).collect()
+            }
+            Choice::List(_) if count == 0 => Vec::new(),
+            Choice::List(rows) => rows.iter().map(|&row| within(row)).collect(),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn columns_are_those_of_the_twin(
+        made in tables(),
+        picks in prop::collection::vec((any::<u64>(), 0..8u8), 1..6),
+        choice in choices(),
+        threads in 1..4usize,
+    ) {
+        let table = table(made.bytes());
+        let asks: Vec<Ask> = picks
+            .iter()
+            .map(|&(pick, flags)| {
+                let column = (pick % made.columns.len() as u64) as usize;
+                // Of arrays in the heap the descriptors.
+                let raw = flags & 1 != 0 || made.columns[column].pointer.is_some();
+                let text = if flags & 2 != 0 { TextAs::Ucs4 } else { TextAs::Bytes };
+                Ask { column, raw, text, nulls: flags & 4 != 0 }
+            })
+            .collect();
+        let rows = choice.rows(made.rows as u64);
+        let asked = match (&choice, rows.first()) {
+            (Choice::Range(..), None) => Rows::Range(0..0),
+            (Choice::Range(..), Some(&first)) => Rows::Range(first..first + rows.len() as u64),
+            (Choice::List(_), _) => Rows::List(&rows),
+        };
+        let options = RunOptions { threads, ..ONE };
+        let answers = read(&table, &asks, &asked, &options).unwrap();
+        for (ask, (values, nulls, odd)) in asks.iter().zip(answers) {
+            let (expected_values, expected_nulls, expected_odd) = expected(&made, *ask, &rows);
+            let spec = &made.columns[ask.column];
+            let raw = Spec { scaling: crate::model::Scaling::None, ..spec.clone() };
+            let as_read = if ask.raw { &raw } else { spec };
+            prop_assert!(same_values(as_read, &values, &expected_values), "{:?} {:?}", ask, spec);
+            if let Some(nulls) = nulls {
+                prop_assert_eq!(nulls, expected_nulls, "{:?} {:?}", ask, spec);
+            }
+            prop_assert_eq!(odd, expected_odd);
+        }
+    }
+}
+
+/// Rows so long that columns are read apart, and lists that jump over most of the file.
+#[test]
+fn long_rows_and_scattered_rows() {
+    let wide = |letter: char, repeat: usize| Spec {
+        letter,
+        repeat,
+        scaling: crate::model::Scaling::None,
+        null: None,
+        dimensions: Vec::new(),
+        pointer: None,
+    };
+    for filler in [300, 5_000, 40_000, 70_000] {
+        let columns = vec![
+            wide('I', 1),
+            wide('B', filler),
+            wide('E', 3),
+            wide('D', filler / 8),
+            wide('J', 1),
+        ];
+        let made = Made::new(columns, 57, filler as u64);
+        let table = table(made.bytes());
+        let all: Vec<u64> = (0..57).collect();
+        let some = [0, 1, 2, 9, 9, 40, 56];
+        let mixed = [56, 3, 3, 0, 41];
+        let asked = [
+            (Rows::Range(0..57), &all[..]),
+            (Rows::List(&some), &some[..]),
+            (Rows::List(&mixed), &mixed[..]),
+        ];
+        for columns in [&[0][..], &[0, 4], &[4, 2], &[1, 3], &[0, 1, 2, 3, 4], &[1]] {
+            let ask = |&column| Ask { column, raw: false, text: TextAs::Bytes, nulls: true };
+            let asks: Vec<Ask> = columns.iter().map(ask).collect();
+            for (rows, numbers) in &asked {
+                for threads in [1, 3] {
+                    let options = RunOptions { threads, ..ONE };
+                    let answers = read(&table, &asks, rows, &options).unwrap();
+                    for (ask, (values, nulls, _)) in asks.iter().zip(answers) {
+                        let (expected, no_nulls, _) = expected(&made, *ask, numbers);
+                        assert!(values == expected, "{filler} {ask:?} {rows:?}");
+                        assert_eq!(nulls.unwrap(), no_nulls);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn arrays_of_another_size_and_rows_that_are_not_there() {
+    let made = Made::new(
+        vec![Spec {
+            letter: 'J',
+            repeat: 2,
+            scaling: crate::model::Scaling::None,
+            null: Some(1),
+            dimensions: Vec::new(),
+            pointer: None,
+        }],
+        5,
+        1,
+    );
+    let table = table(made.bytes());
+    let code = |rows: Rows<'_>, values: usize, nulls: Option<usize>| {
+        let (mut values, mut nulls) = (vec![0; values], nulls.map(|count| vec![0; count]));
+        let column = ColumnOutput {
+            column: 0,
+            raw: false,
+            values: &mut values,
+            nulls: nulls.as_deref_mut(),
+            text: TextAs::Bytes,
+            odd: 0,
+        };
+        table.read(&mut [column], &rows, &ONE).map(drop).map_err(|error| error.code())
+    };
+    assert_eq!(code(Rows::Range(0..5), 40, Some(10)), Ok(()));
+    assert_eq!(code(Rows::Range(0..5), 39, None), Err("output"));
+    assert_eq!(code(Rows::Range(0..5), 40, Some(5)), Err("output"));
+    assert_eq!(code(Rows::Range(5..5), 0, Some(0)), Ok(()));
+    assert_eq!(code(Rows::Range(4..6), 16, None), Err("rows"));
+    assert_eq!(code(Rows::List(&[0, u64::MAX]), 16, None), Err("rows"));
+    assert_eq!(code(Rows::Range(7..3), 0, None), Ok(()));
+    assert_eq!(table.cells(1, false).unwrap_err().code(), "column");
+}
