@@ -74,6 +74,9 @@ pub struct RunOptions<'a> {
     pub buffering: Buffering,
     /// The number of reader threads where there are any; 0 is the default, 2.
     pub readers: usize,
+    /// How many tasks may be done and wait for a lower one to be merged, where their results are large; 0 is the default,
+    /// about three per thread.
+    pub waiting: usize,
     /// Sees the progress and may stop the run.
     pub watch: Option<&'a dyn Watch>,
 }
@@ -174,6 +177,8 @@ struct Arrangement {
     borrowed: bool,
     /// Whether to tell the kernel what will be read.
     hints: bool,
+    /// How many results may wait to be merged; 0 is the default.
+    waiting: usize,
 }
 
 impl Arrangement {
@@ -197,12 +202,16 @@ impl Arrangement {
             readers: readers.min(length),
             borrowed,
             hints: !resident,
+            waiting: options.waiting,
         }
     }
 
     /// How far beyond the merged tasks one may be claimed: enough that one slow task does not stop the others.
     fn window(&self) -> usize {
-        4 * (self.threads + self.readers)
+        match self.waiting {
+            0 => 4 * (self.threads + self.readers),
+            waiting => self.threads + self.blocks() + waiting,
+        }
     }
 
     /// A block per worker, and two per reader to read on while they are busy.

@@ -30,6 +30,9 @@ use tiles::{TileReads, Tiles};
 pub(crate) use tiles::{reordered_shape, usual_shape};
 pub(crate) use window::Window;
 
+/// How many boxes may wait to be written: enough that the writer finds one, few enough for the memory.
+const WAITING_BOXES: usize = 3;
+
 /// An image that is computed when its pixels are asked for.
 #[derive(Debug)]
 pub(crate) struct Computed {
@@ -103,7 +106,7 @@ impl Computed {
         let mut report = tachyfits_io::run(
             &self.joined,
             &reads,
-            &progress.run_options(),
+            &tachyfits_io::RunOptions { waiting: WAITING_BOXES, ..progress.run_options() },
             Scratch::default,
             |scratch, index, fetched| {
                 let mut out = lock(&spare).pop().unwrap_or_default();

@@ -26,7 +26,7 @@ impl Progress<'_> {
     pub(crate) fn run_options(&self) -> tachyfits_io::RunOptions<'_> {
         let RunOptions { threads, buffering, progress } = self.options;
         let watch: Option<&dyn Watch> = if progress.is_some() { Some(self) } else { None };
-        tachyfits_io::RunOptions { threads, buffering, readers: 0, watch }
+        tachyfits_io::RunOptions { threads, buffering, watch, ..Default::default() }
     }
 }
 
