@@ -1,4 +1,4 @@
-"""tachyfits: FITS images and cubes, decoded inside the loop that consumes them.
+"""tachyfits: FITS images, cubes and tables, decoded inside the loop that consumes them.
 
 Axis order in Python is NumPy's (reversed FITS): a cube has shape (z, y, x), and an axis is a NumPy
 index or a FITS letter ("x" is NAXIS1). Pixel coordinates are 0-based, integers are pixel centres.
@@ -13,6 +13,7 @@ index or a FITS letter ("x" is NAXIS1). Pixel coordinates are 0-based, integers 
 """
 
 from tachyfits._axes import WorldAxis
+from tachyfits._columns import Columns, TableColumn
 from tachyfits._core import (
     FitsFormatError,
     FitsIoError,
@@ -34,14 +35,17 @@ from tachyfits._file import File, open  # noqa: A004 - tf.open is the name peopl
 from tachyfits._hdu import Hdu
 from tachyfits._header import Card, Header
 from tachyfits._image import Image
+from tachyfits._ragged import Ragged
 from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
 from tachyfits._results import Plane, Spectrum
+from tachyfits._table import Table
 from tachyfits._writer import write
 
 __all__ = [
     "Box",
     "Card",
     "Circle",
+    "Columns",
     "Ellipse",
     "File",
     "FitsFormatError",
@@ -54,10 +58,13 @@ __all__ = [
     "NotFoundError",
     "Plane",
     "Polygon",
+    "Ragged",
     "Region",
     "Report",
     "Spectrum",
     "Stats",
+    "Table",
+    "TableColumn",
     "TachyfitsError",
     "TachyfitsWarning",
     "UsageError",

@@ -102,8 +102,11 @@ class Hdu:
     def axes(self) -> list[int]: ...  # NAXIS1, NAXIS2, ... (FITS order)
     @property
     def has_image(self) -> bool: ...  # an array of pixels, at least NAXIS = 1
+    @property
+    def has_table(self) -> bool: ...  # BINTABLE or TABLE
     def header(self) -> Header: ...
     def image(self) -> Image: ...  # FitsFormatError / UsageError when it is none
+    def table(self) -> Table: ...  # FitsFormatError / UsageError when it is none
     def group_parameters(self) -> dict[str, NDArray[np.float64]]: ...  # random groups
 
 @final
@@ -283,6 +286,84 @@ class Image:
         progress: _Progress | None = None,
     ) -> NDArray[np.float64]: ...
     def linear_axis(self, axis: int) -> LinearAxis: ...
+
+#: Rows of a table: (first, end), or int64 numbers in any order.
+_Rows = tuple[int, int] | NDArray[np.int64]
+
+@final
+class Table:
+    """Rows and columns of one HDU, read when asked for. Both are counted from 0."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def rows_present(self) -> int: ...
+    @property
+    def row_bytes(self) -> int: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def last_report(self) -> Report | None: ...
+    def columns(self) -> list[Column]: ...
+    def read(
+        self,
+        columns: Sequence[int],
+        rows: _Rows,
+        *,
+        raw: bool = False,
+        text: str = "str",  # "bytes"
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> list[tuple[NDArray[Any], NDArray[np.bool_] | None, int]]: ...  # values, where undefined, how many were odd
+    def read_arrays(
+        self,
+        column: int,
+        rows: _Rows,
+        *,
+        raw: bool = False,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.bool_] | None]: ...  # offsets, values, where undefined
+    def rows_where(
+        self,
+        condition: str,
+        first: int,
+        end: int,
+        *,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> NDArray[np.int64]: ...  # ascending
+
+@final
+class Column:
+    """What the header says of one column of a table."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def is_named(self) -> bool: ...
+    @property
+    def form(self) -> str: ...
+    @property
+    def unit(self) -> str | None: ...
+    @property
+    def display(self) -> str | None: ...
+    @property
+    def null(self) -> int | str | None: ...
+    @property
+    def scale(self) -> float: ...
+    @property
+    def zero(self) -> float: ...
+    @property
+    def offset(self) -> int: ...  # bytes, in a row
+    @property
+    def bytes(self) -> int: ...  # in a row
+    @property
+    def is_variable(self) -> bool: ...
+    @property
+    def dtype(self) -> str: ...  # what reading gives, as NumPy names it
+    @property
+    def shape(self) -> list[int]: ...  # of a cell, NumPy order
 
 @final
 class LinearAxis:

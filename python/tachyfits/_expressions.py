@@ -121,8 +121,8 @@ def expression_functions() -> list[tuple[tuple[str, ...], str, str]]:
 
 def _image(expression: str, inputs: dict[str, Any], dtype: str | None) -> Image:
     """Return the image of an expression whose inputs are resolved."""
-    file = _file(expression, inputs, dtype)
-    return file[0]
+    image: Image = _file(expression, inputs, dtype)[0]
+    return image
 
 
 def _file(expression: str, inputs: dict[str, Any], dtype: str | None) -> File:
@@ -184,7 +184,8 @@ def _of_array(array: NDArray[Any]) -> Image:
         )
     wanted = {"b": "uint8", "f": "float32" if size < 4 else f"float{8 * size}"}
     native = np.dtype(wanted.get(kind, array.dtype.newbyteorder("=")))
-    return _array_file(np.ascontiguousarray(array, dtype=native))[0]
+    image: Image = _array_file(np.ascontiguousarray(array, dtype=native))[0]
+    return image
 
 
 def _array_file(array: NDArray[Any]) -> File:

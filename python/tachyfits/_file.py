@@ -17,6 +17,7 @@ from tachyfits import _core
 from tachyfits._errors import not_found, usage
 from tachyfits._hdu import Hdu
 from tachyfits._image import Image
+from tachyfits._table import Table
 from tachyfits._threads import check_threads
 
 #: How an object is made again when it is unpickled: a function and its arguments.
@@ -162,7 +163,7 @@ class File:
         """Close the file. Its HDUs cannot be used any more; closing twice is fine."""
         self._core = None
         for hdu in self._hdus.values():
-            if isinstance(hdu, Image):
+            if isinstance(hdu, (Image, Table)):
                 hdu._release()
         self._hdus.clear()
 
@@ -192,9 +193,9 @@ class File:
             return False
         return True
 
-    # An HDU may be anything, but most people index images: what comes out is typed as one.
+    # Image, Table or another Hdu: only the file knows which, so nobody has to cast.
     @overload
-    def __getitem__(self, key: int | str | tuple[str, int]) -> Image: ...
+    def __getitem__(self, key: int | str | tuple[str, int]) -> Any: ...
     @overload
     def __getitem__(self, key: slice) -> list[Hdu]: ...
     def __getitem__(self, key: int | str | tuple[str, int] | slice) -> Hdu | list[Hdu]:
@@ -216,8 +217,9 @@ class File:
 
     def _at(self, index: int) -> Hdu:
         if index not in self._hdus:
-            has_image = self._open_core().hdu(index).has_image
-            self._hdus[index] = (Image if has_image else Hdu)(self, index)
+            core = self._open_core().hdu(index)
+            kind = Image if core.has_image else Table if core.has_table else Hdu
+            self._hdus[index] = kind(self, index)
         return self._hdus[index]
 
     def _named(self, name: str, version: int | None) -> Hdu:
@@ -243,7 +245,7 @@ class File:
                     str(hdu.version),
                     hdu.kind,
                     str(image.dtype) if image else "",
-                    str(hdu.shape) if hdu.shape else "",
+                    _shape_text(hdu),
                     (image.unit or "") if image else "",
                 )
             )
@@ -277,6 +279,12 @@ class File:
 
     def __reduce__(self) -> Recipe:
         return self._recipe
+
+
+def _shape_text(hdu: Hdu) -> str:
+    if isinstance(hdu, Table):
+        return f"{hdu.shape[0]} rows, {hdu.header.get('TFIELDS')} columns"
+    return str(hdu.shape) if hdu.shape else ""
 
 
 def _reopen(source: str | bytes, strict: bool, storage: str, threads: int) -> File:

@@ -1,7 +1,7 @@
 """Hdu: what every header and data unit has, whatever its data.
 
-Images add their pixels in `_image`. An HDU belongs to an open File and asks it for the engine's
-object, so that a closed file is noticed at every use.
+Images add their pixels in `_image`, tables their rows in `_table`. An HDU belongs to an open File
+and asks it for the engine's object, so that a closed file is noticed at every use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Hdu:
     """One header and data unit of an open file; get it by indexing the File.
 
-    An HDU with pixels is an `Image`. Others (tables, empty primaries) have a header alone.
+    An HDU with pixels is an `Image`, one with rows and columns a `Table`. Others (empty primaries,
+    foreign extensions) have a header alone.
     """
 
     def __init__(self, file: File, index: int) -> None:
@@ -105,4 +106,5 @@ class Hdu:
 
 def _hdu_of(file: File, index: int) -> Hdu:
     """Unpickle an HDU: its file is reopened by path."""
-    return file[index]
+    hdu: Hdu = file[index]
+    return hdu

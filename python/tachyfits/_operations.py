@@ -210,7 +210,8 @@ class Operations(Pixels):
         from tachyfits._file import File
 
         recipe = (_recomputed, (self, method, args, kwargs))
-        return File.computed(core, recipe, threads=self._file.threads)[0]
+        image: Image = File.computed(core, recipe, threads=self._file.threads)[0]
+        return image
 
 
 def _recomputed(image: Operations, method: str, args: Any, kwargs: Any) -> Any:

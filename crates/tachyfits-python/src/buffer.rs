@@ -83,7 +83,7 @@ integers!(u8: U8 i8: I8 i16: I16 u16: U16 i32: I32 u32: U32 i64: I64 u64: U64);
 
 /// A new array whose elements are not set yet. NumPy makes it, so that its allocator's large pages and its refusals
 /// (too large, too many axes) are those that people know.
-fn empty<'py, T: Element>(
+pub(crate) fn empty<'py, T: Element>(
     py: Python<'py>,
     shape: &[u64],
     place: Place<'_>,
@@ -229,7 +229,7 @@ fn with_bytes_of<T: Pixel>(
 }
 
 /// Borrows an array for writing: refused when it is read-only, or memory of it is being written by another operation.
-fn borrow<'py, T: Element>(
+pub(crate) fn borrow<'py, T: Element>(
     py: Python<'py>,
     array: &Bound<'py, PyArrayDyn<T>>,
     place: Place<'_>,

@@ -10,6 +10,7 @@ use crate::buffer::shaped;
 use crate::errors::{OrRaise, argument};
 use crate::header::Header;
 use crate::image::Image;
+use crate::table::Table;
 
 /// One header and data unit of an open file.
 #[pyclass(frozen, module = "tachyfits._core")]
@@ -86,6 +87,12 @@ impl Hdu {
         matches!(self.hdu.kind, HduKind::Primary | HduKind::Image) && !self.hdu.axes.is_empty()
     }
 
+    /// Whether the HDU is a table, binary or of text. Its columns may still be of no meaning: `table` says so.
+    #[getter]
+    fn has_table(&self) -> bool {
+        matches!(self.hdu.kind, HduKind::BinaryTable | HduKind::AsciiTable)
+    }
+
     /// Return the cards.
     fn header(&self) -> Header {
         Header::new(Arc::clone(&self.hdu))
@@ -108,6 +115,19 @@ impl Hdu {
         }
         let image = py.detach(|| self.file.image(self.hdu.index)).or_raise(py)?;
         Ok(Image::new(image))
+    }
+
+    /// Return the rows and columns.
+    ///
+    /// Raises
+    /// ------
+    /// UsageError
+    ///     The HDU holds no table.
+    /// FitsFormatError
+    ///     Its keywords do not say where the columns are.
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        let table = py.detach(|| self.file.table(self.hdu.index)).or_raise(py)?;
+        Ok(Table::new(table))
     }
 
     /// Return the parameters of random groups: a dictionary by PTYPE of one float64 per group, scaled; those of one

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 mod axis;
 mod buffer;
 mod build_info;
+mod column;
 mod computed;
 mod errors;
 mod expression;
@@ -25,6 +26,8 @@ mod report;
 mod reshape;
 mod section;
 mod stats;
+mod table;
+mod table_arrays;
 
 /// Types and functions of the engine for the package `tachyfits`, which is the one to import.
 #[pymodule]
@@ -35,6 +38,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<hdu::Hdu>()?;
     module.add_class::<header::Header>()?;
     module.add_class::<image::Image>()?;
+    module.add_class::<table::Table>()?;
+    module.add_class::<column::Column>()?;
     module.add_class::<axis::LinearAxis>()?;
     module.add_class::<region::Region>()?;
     module.add_class::<report::Report>()?;

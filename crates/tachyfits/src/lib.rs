@@ -83,8 +83,9 @@ pub use table::{Arrays, CellKind, Cells, ColumnOutput, Rows, Table, TextAs};
 pub use writer::{NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
-    Card, Fate, Hdu, HduKind, Header, ImageLayout, Integer, Limits, LinearAxis, Real, StoredType,
-    Value, ValueType, Warning,
+    Card, Column, Element, Fate, Field, Hdu, HduKind, Header, ImageLayout, Integer, Limits,
+    LinearAxis, Null, Real, StoredType, TableKind, TableLayout, TextForm, Value, ValueType,
+    Warning,
 };
 pub use tachyfits_io::{Buffering, IoError, OutputFile, Report, StorageKind};
 pub use tachyfits_kernels::{

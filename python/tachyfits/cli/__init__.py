@@ -19,6 +19,7 @@ from tachyfits._core import TachyfitsError, UsageError
 COMMANDS = {
     "info": "list the HDUs of files: shape, type, unit, size, warnings",
     "header": "print a header, or single keywords of it",
+    "table": "show a table, choose columns and rows, write FITS, CSV, Parquet, Arrow",
     "stats": "count, sum, mean, rms, std, min, max; median, percentiles, robust rms; per plane",
     "histogram": "count the pixels in bins of equal width, or plot them",
     "spectrum": "reduce every channel of a cube to a number, or plot the spectrum",

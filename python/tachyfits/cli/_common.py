@@ -103,12 +103,15 @@ class Common:
 
 def _named(file: File, text: str) -> Hdu:
     """Find an HDU by its number (from 0), EXTNAME or EXTNAME,EXTVER."""
-    if text.lstrip("-").isdigit():
-        return file[int(text)]
     name, comma, version = text.rpartition(",")
-    if comma and version.strip().isdigit():
-        return file[name, int(version)]
-    return file[text]
+    hdu: Hdu
+    if text.lstrip("-").isdigit():
+        hdu = file[int(text)]
+    elif comma and version.strip().isdigit():
+        hdu = file[name, int(version)]
+    else:
+        hdu = file[text]
+    return hdu
 
 
 def common_options(

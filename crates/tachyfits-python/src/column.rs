@@ -1,0 +1,184 @@
+//! What is known of a column, and which NumPy type its values have.
+
+use pyo3::prelude::*;
+use tachyfits::{CellKind, Cells, Error, Field, Null, TextAs};
+
+use crate::buffer;
+use crate::errors::argument;
+
+/// What the header says of one column of a table.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> column = _core.FitsFile.open("table.fits").hdu(1).table().columns()[3]
+/// >>> column.name, column.form, column.dtype, column.null, column.unit
+/// ('MAG', 'I', 'float64', -1, 'mag')
+#[pyclass(frozen, module = "tachyfits._core")]
+pub(crate) struct Column {
+    column: tachyfits::Column,
+    cells: Cells,
+}
+
+impl Column {
+    /// What is known of a column of a table, by its number.
+    pub(crate) fn of(table: &tachyfits::Table, number: usize) -> Result<Column, Error> {
+        let cells = table.cells(number, false)?;
+        Ok(Column { column: table.layout().columns[number].clone(), cells })
+    }
+}
+
+#[pymethods]
+impl Column {
+    /// TTYPEn without trailing blanks; "colN" (N from 1) without one.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.column.name
+    }
+
+    /// TTYPEn gave the name.
+    #[getter]
+    fn is_named(&self) -> bool {
+        self.column.is_named
+    }
+
+    /// TFORMn as it stands.
+    #[getter]
+    fn form(&self) -> &str {
+        &self.column.form
+    }
+
+    /// TUNITn.
+    #[getter]
+    fn unit(&self) -> Option<&str> {
+        self.column.unit.as_deref()
+    }
+
+    /// TDISPn.
+    #[getter]
+    fn display(&self) -> Option<&str> {
+        self.column.display.as_deref()
+    }
+
+    /// TNULLn: an int, or the text of an ASCII table's field.
+    #[getter]
+    fn null<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(match &self.column.null {
+            None => None,
+            Some(Null::Stored(value)) => Some(value.into_pyobject(py)?.into_any()),
+            Some(Null::Text(text)) => Some(text.into_pyobject(py)?.into_any()),
+        })
+    }
+
+    /// TSCALn; 1.0 without one.
+    #[getter]
+    fn scale(&self) -> f64 {
+        self.column.scale
+    }
+
+    /// TZEROn; 0.0 without one.
+    #[getter]
+    fn zero(&self) -> f64 {
+        self.column.zero
+    }
+
+    /// Byte offset of the field in a row.
+    #[getter]
+    fn offset(&self) -> u64 {
+        self.column.offset
+    }
+
+    /// Bytes of the field in a row.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.column.field.row_bytes()
+    }
+
+    /// The cells are arrays of different lengths, in the heap.
+    #[getter]
+    fn is_variable(&self) -> bool {
+        matches!(self.column.field, Field::Variable { .. })
+    }
+
+    /// The type that reading gives, as NumPy names it.
+    #[getter]
+    fn dtype(&self) -> String {
+        TypeOf::new(&self.cells, Text::Str).name
+    }
+
+    /// Of one cell, in NumPy order; empty for a scalar.
+    #[getter]
+    fn shape(&self) -> Vec<u64> {
+        match self.column.field {
+            Field::Variable { .. } => self.column.dimensions.iter().rev().copied().collect(),
+            _ => self.cells.shape.iter().rev().copied().collect(),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Column {:?} {:?}: {}>", self.column.name, self.column.form, self.dtype())
+    }
+}
+
+/// How text comes to Python.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// NumPy's `U`.
+    Str,
+    /// NumPy's `S`.
+    Bytes,
+}
+
+impl Text {
+    pub(crate) fn named(py: Python<'_>, name: &str) -> PyResult<Text> {
+        match name {
+            "str" => Ok(Text::Str),
+            "bytes" => Ok(Text::Bytes),
+            other => {
+                let (expected, found) = ("text to be \"str\" or \"bytes\"", format!("{other:?}"));
+                Err(argument(py, expected, &found, "leave text out for str"))
+            }
+        }
+    }
+
+    pub(crate) fn engine(self) -> TextAs {
+        match self {
+            Text::Str => TextAs::Ucs4,
+            Text::Bytes => TextAs::Bytes,
+        }
+    }
+}
+
+/// The NumPy type of a column's elements.
+pub(crate) struct TypeOf {
+    /// As NumPy names it.
+    pub(crate) name: String,
+    /// Bytes of one element; `None` if they do not fit 64 bits.
+    pub(crate) bytes: Option<u64>,
+    /// The shape of a cell, in NumPy order.
+    pub(crate) shape: Vec<u64>,
+}
+
+impl TypeOf {
+    pub(crate) fn new(cells: &Cells, text: Text) -> TypeOf {
+        let (name, bytes) = match (cells.kind, text) {
+            (CellKind::Bool, _) => ("bool".to_owned(), Some(1)),
+            (CellKind::Number(pixel), _) => {
+                (buffer::name(pixel).to_owned(), Some(pixel.bytes() as u64))
+            }
+            (CellKind::Complex32, _) => ("complex64".to_owned(), Some(8)),
+            (CellKind::Complex64, _) => ("complex128".to_owned(), Some(16)),
+            (CellKind::Text { width }, Text::Bytes) => (format!("S{width}"), Some(width)),
+            (CellKind::Text { width }, Text::Str) => (format!("U{width}"), width.checked_mul(4)),
+        };
+        TypeOf { name, bytes, shape: cells.shape.iter().rev().copied().collect() }
+    }
+
+    /// NumPy's name for the elements of arrays in the heap: characters are bytes there.
+    pub(crate) fn elements(cells: &Cells) -> String {
+        match cells.kind {
+            CellKind::Text { .. } => "uint8".to_owned(),
+            _ => TypeOf::new(cells, Text::Bytes).name,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The rows and columns of one HDU: reading them, and finding rows by a condition.
+
+use std::sync::{Mutex, PoisonError};
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use tachyfits::{Error, Rows, RunOptions};
+
+use crate::column::{Column, Text, TypeOf};
+use crate::errors::{OrRaise, not_negative};
+use crate::progress;
+use crate::report::Report;
+use crate::table_arrays::Cell;
+
+/// Values of a column, where they are undefined, and how many were not as the Standard has them.
+type Read<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64);
+
+/// Rows as Python gives them: the first and the end of a range, or numbers in any order.
+#[derive(FromPyObject)]
+pub(crate) enum RowsGiven<'py> {
+    /// From a first one to before a last one.
+    #[pyo3(transparent)]
+    Range((u64, u64)),
+    /// Numbers; a negative one is beyond any table, and refused by the engine as such.
+    #[pyo3(transparent)]
+    List(PyReadonlyArray1<'py, i64>),
+}
+
+impl RowsGiven<'_> {
+    /// As the engine takes them.
+    pub(crate) fn engine(&self) -> PyResult<Rows<'_>> {
+        Ok(match self {
+            RowsGiven::Range((first, end)) => Rows::Range(*first..*end),
+            RowsGiven::List(numbers) => Rows::List(bytemuck::cast_slice(numbers.as_slice()?)),
+        })
+    }
+
+    pub(crate) fn count(&self) -> PyResult<u64> {
+        Ok(match self {
+            RowsGiven::Range((first, end)) => end.saturating_sub(*first),
+            RowsGiven::List(numbers) => numbers.as_slice()?.len() as u64,
+        })
+    }
+}
+
+/// Rows and columns of one HDU, read when asked for.
+///
+/// Rows and columns are counted from 0; the shape of a cell is in NumPy order. Every operation takes ``threads`` and
+/// ``progress`` as those of `Image` do.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from tachyfits import _core
+/// >>> table = _core.FitsFile.open("table.fits").hdu(1).table()
+/// >>> table.rows, [column.name for column in table.columns()]
+/// (5, ['NAME', 'RA', 'DEC', 'MAG'])
+/// >>> table.read([1], np.array([4, 0]))
+/// [(array([14., 10.]), None, 0)]
+#[pyclass(frozen, module = "tachyfits._core")]
+pub(crate) struct Table {
+    table: tachyfits::Table,
+    report: Mutex<Option<tachyfits::Report>>,
+}
+
+impl Table {
+    pub(crate) fn new(table: tachyfits::Table) -> Table {
+        Table { table, report: Mutex::new(None) }
+    }
+
+    /// Where a message is about.
+    fn place(&self) -> (&str, Option<usize>) {
+        (self.table.file_name(), Some(self.table.hdu().index))
+    }
+
+    /// Runs an operation and keeps its report.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+        operation: impl FnOnce(&RunOptions<'_>) -> Result<(T, tachyfits::Report), Error> + Send,
+    ) -> PyResult<T> {
+        let threads = not_negative(py, "threads", threads)?;
+        let (value, report) = progress::run(py, threads, progress, operation)?;
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+        Ok(value)
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// NAXIS2.
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.table.layout().rows
+    }
+
+    /// Whole rows that the file has.
+    #[getter]
+    fn rows_present(&self) -> u64 {
+        self.table.layout().rows_present
+    }
+
+    /// NAXIS1.
+    #[getter]
+    fn row_bytes(&self) -> u64 {
+        self.table.layout().row_bytes
+    }
+
+    /// How the header departs from the Standard, one text each.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.table.layout().warnings.iter().map(ToString::to_string).collect()
+    }
+
+    /// Cost of the latest operation that ended well; None before the first.
+    #[getter]
+    fn last_report(&self) -> Option<Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).map(Report)
+    }
+
+    /// Return what the header says of each column.
+    fn columns(&self, py: Python<'_>) -> PyResult<Vec<Column>> {
+        let count = self.table.layout().columns.len();
+        (0..count).map(|number| Column::of(&self.table, number).or_raise(py)).collect()
+    }
+
+    /// Read columns whose cells lie in the rows, in one pass.
+    ///
+    /// Parameters
+    /// ----------
+    /// columns
+    ///     Their numbers.
+    /// rows
+    ///     (first, end), or an int64 array of numbers in any order.
+    /// raw
+    ///     The stored values.
+    /// text
+    ///     "str" for NumPy's U, "bytes" for S.
+    ///
+    /// Returns
+    /// -------
+    /// list of (values, nulls, odd)
+    ///     ``nulls`` is true where a value is undefined; None where the column has no way to say so. ``odd`` is the number
+    ///     of logical values that are neither T, F nor 0: a byte of 1 is taken as true, others are undefined.
+    #[pyo3(signature = (columns, rows, *, raw=false, text="str", threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Vec<usize>,
+        rows: RowsGiven<'py>,
+        raw: bool,
+        text: &str,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Read<'py>>> {
+        let (text, count) = (Text::named(py, text)?, rows.count()?);
+        let engine_rows = rows.engine()?;
+        // Before any array is made, so that none is made for rows that the file does not have.
+        self.run(py, 1, None, |options| {
+            Ok(((), self.table.read(&mut [], &engine_rows, options)?))
+        })?;
+        let made: PyResult<Vec<Cell<'py>>> = columns
+            .iter()
+            .map(|&column| {
+                let cells = self.table.cells(column, raw).or_raise(py)?;
+                Cell::new(
+                    py,
+                    column,
+                    TypeOf::new(&cells, text),
+                    cells.nullable,
+                    count,
+                    self.place(),
+                )
+            })
+            .collect();
+        let mut made = made?;
+        let mut outputs = Vec::with_capacity(made.len());
+        for cell in &mut made {
+            outputs.push(cell.output(raw, text)?);
+        }
+        if !outputs.is_empty() {
+            self.run(py, threads, progress, |options| {
+                Ok(((), self.table.read(&mut outputs, &engine_rows, options)?))
+            })?;
+        }
+        let odd: Vec<u64> = outputs.into_iter().map(|output| output.odd).collect();
+        made.into_iter().zip(odd).map(|(cell, odd)| cell.finish(py, odd)).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        let (layout, (file, hdu)) = (self.table.layout(), self.place());
+        let (rows, columns) = (layout.rows, layout.columns.len());
+        format!(
+            "<Table of {rows} rows and {columns} columns, HDU {} of {file:?}>",
+            hdu.unwrap_or(0)
+        )
+    }
+}

@@ -1,0 +1,99 @@
+//! NumPy arrays that a table's columns are read into.
+
+use numpy::{PyArrayDyn, PyReadwriteArrayDyn};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use tachyfits::{ColumnOutput, Reason};
+
+use crate::buffer::{self, Place};
+use crate::column::{Text, TypeOf};
+use crate::errors::{exception, refused};
+
+/// Memory that one column is read into.
+pub(crate) struct Cell<'py> {
+    column: usize,
+    kind: TypeOf,
+    rows: u64,
+    array: Bound<'py, PyArrayDyn<u8>>,
+    values: PyReadwriteArrayDyn<'py, u8>,
+    nulls: Option<(Bound<'py, PyArrayDyn<u8>>, PyReadwriteArrayDyn<'py, u8>)>,
+}
+
+impl<'py> Cell<'py> {
+    /// New memory for so many rows. NumPy makes it as bytes, which it aligns for every type.
+    pub(crate) fn new(
+        py: Python<'py>,
+        column: usize,
+        kind: TypeOf,
+        nullable: bool,
+        rows: u64,
+        place: Place<'_>,
+    ) -> PyResult<Cell<'py>> {
+        let elements = kind.shape.iter().try_fold(rows, |count, &length| count.checked_mul(length));
+        let bytes = elements.zip(kind.bytes).and_then(|(count, bytes)| count.checked_mul(bytes));
+        let (Some(elements), Some(bytes)) = (elements, bytes) else {
+            let expected = "cells whose bytes can be counted";
+            let found = format!("{rows} rows of {} {}", buffer::tuple(&kind.shape), kind.name);
+            return Err(exception(py, &refused(Reason::Memory, place, expected, found)));
+        };
+        let array = buffer::empty::<u8>(py, &[bytes], place)?;
+        let values = buffer::borrow(py, &array, place)?;
+        let nulls = match nullable {
+            false => None,
+            true => {
+                let nulls = buffer::empty::<u8>(py, &[elements], place)?;
+                let borrowed = buffer::borrow(py, &nulls, place)?;
+                Some((nulls, borrowed))
+            }
+        };
+        Ok(Cell { column, kind, rows, array, values, nulls })
+    }
+
+    /// As the engine takes it.
+    pub(crate) fn output(&mut self, raw: bool, text: Text) -> PyResult<ColumnOutput<'_>> {
+        let nulls = match &mut self.nulls {
+            None => None,
+            Some((_, borrowed)) => Some(borrowed.as_slice_mut()?),
+        };
+        Ok(ColumnOutput {
+            column: self.column,
+            raw,
+            values: self.values.as_slice_mut()?,
+            nulls,
+            text: text.engine(),
+            odd: 0,
+        })
+    }
+
+    /// The arrays, of the column's type and shape.
+    pub(crate) fn finish(
+        self,
+        py: Python<'py>,
+        odd: u64,
+    ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64)> {
+        let Cell { kind, rows, array, values, nulls, .. } = self;
+        drop(values);
+        let mut shape = vec![rows];
+        shape.extend(&kind.shape);
+        let shape = PyTuple::new(py, shape)?;
+        let values = if kind.bytes == Some(0) {
+            // NumPy has no view of text without characters.
+            py.import("numpy")?.call_method1("zeros", (&shape, &kind.name))?
+        } else {
+            viewed(array.into_any(), &kind.name)?.call_method1("reshape", (&shape,))?
+        };
+        let nulls = match nulls {
+            None => None,
+            Some((array, borrowed)) => {
+                drop(borrowed);
+                Some(viewed(array.into_any(), "bool")?.call_method1("reshape", (&shape,))?)
+            }
+        };
+        Ok((values, nulls, odd))
+    }
+}
+
+/// The same memory as elements of another type.
+pub(crate) fn viewed<'py>(array: Bound<'py, PyAny>, dtype: &str) -> PyResult<Bound<'py, PyAny>> {
+    array.call_method1("view", (dtype,))
+}

@@ -1,0 +1,148 @@
+"""Columns as Arrow: arrays over the memory of NumPy's, without another copy.
+
+pyarrow makes them; it is imported when it is asked for. Numbers and offsets are handed over as
+they are; truth values become bits and text becomes UTF-8, as Arrow has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits._columns import Columns, TableColumn
+from tachyfits._optional import needed
+from tachyfits._ragged import Ragged
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def _pyarrow() -> Any:
+    return needed("pyarrow", "Arrow", extra="arrow")
+
+
+def table_of(columns: Columns) -> pa.Table:
+    """Return columns as a pyarrow Table."""
+    pa = _pyarrow()
+    arrays = [array_of(array) for array in columns.values()]
+    return pa.Table.from_arrays(arrays, schema=_schema(columns, arrays))
+
+
+def reader_of(empty: Columns, batches: Iterable[Columns]) -> pa.RecordBatchReader:
+    """Return a reader of batches; ``empty`` has the columns without a row."""
+    pa = _pyarrow()
+    schema = _schema(empty, [array_of(array) for array in empty.values()])
+
+    def made() -> Iterable[Any]:
+        for batch in batches:
+            arrays = [array_of(array) for array in batch.values()]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, made())
+
+
+def _schema(columns: Columns, arrays: list[Any]) -> pa.Schema:
+    pa = _pyarrow()
+    fields = [
+        pa.field(key, array.type, metadata=_field_metadata(columns.info.get(key), columns[key]))
+        for key, array in zip(columns, arrays, strict=True)
+    ]
+    return pa.schema(fields, metadata=_table_metadata(columns.meta))
+
+
+def _field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
+    """Return what describes a column, as text by name; unit and description as in VOTable."""
+    known: dict[str, str | None] = {}
+    if column is not None:
+        known = {
+            "unit": column.unit,
+            "description": column.description,
+            "fits.TFORM": column.form,
+            "fits.TDISP": column.display,
+        }
+    # Arrow has no complex numbers: this says that the innermost pairs are such.
+    known["fits.complex"] = "re,im" if values.dtype.kind == "c" else None
+    return {name: text for name, text in known.items() if text}
+
+
+def _table_metadata(meta: Mapping[str, Any]) -> dict[str, str] | None:
+    return {"fits.header": json.dumps(meta, default=str)} if meta else None
+
+
+def array_of(values: Any) -> pa.Array:
+    """Return the values of a column as an Arrow array."""
+    pa = _pyarrow()
+    if isinstance(values, Ragged):
+        return _lists(values)
+    data = np.ma.getdata(values)
+    nulls = None
+    if np.ma.isMaskedArray(values) and values.mask is not np.ma.nomask:
+        nulls = np.ma.getmaskarray(values)
+    if data.dtype.kind == "c":
+        part = np.dtype(f"f{data.dtype.itemsize // 2}")
+        inner = _flat(data.reshape(-1).view(part), None)
+        flat = _fixed_lists(inner, 2, None if nulls is None else nulls.reshape(-1))
+    else:
+        flat = _flat(data.reshape(-1), None if nulls is None else nulls.reshape(-1))
+    for length in reversed(data.shape[1:]):
+        flat = _fixed_lists(flat, length, None, count=_count(data.shape, flat, length))
+    return pa.array([], flat.type) if len(data) == 0 else flat
+
+
+def _count(shape: tuple[int, ...], flat: Any, length: int) -> int:
+    """Return how many lists of this length there are; lists of no elements cannot be counted."""
+    return len(flat) // length if length else int(np.prod(shape[:1]))
+
+
+def _flat(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
+    pa = _pyarrow()
+    if data.dtype.kind in "iuf":
+        # Over NumPy's memory: no copy.
+        validity = None if nulls is None else _bits(~nulls)
+        kind = pa.from_numpy_dtype(data.dtype)
+        return pa.Array.from_buffers(kind, len(data), [validity, pa.py_buffer(data)])
+    if data.dtype.kind == "b":
+        validity = None if nulls is None else _bits(~nulls)
+        return pa.Array.from_buffers(pa.bool_(), len(data), [validity, _bits(data)])
+    return _text(data, nulls)
+
+
+def _bits(truth: NDArray[np.bool_]) -> pa.Buffer:
+    return _pyarrow().py_buffer(np.packbits(truth, bitorder="little"))
+
+
+def _text(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
+    """Return text as UTF-8. FITS text is ASCII; other bytes are taken as Latin-1."""
+    pa = _pyarrow()
+    if data.dtype.kind == "S" and bool((data.view(np.uint8) < 128).all() if data.size else True):
+        return pa.array(data, pa.binary(), mask=nulls).cast(pa.string())
+    if data.dtype.kind == "S":
+        data = np.char.decode(data, "latin-1")
+    elif data.dtype.kind == "O":
+        cells = (c.decode("latin-1") if isinstance(c, bytes) else c for c in data.tolist())
+        return pa.array(list(cells), pa.large_string(), mask=nulls)
+    return pa.array(data, pa.string(), mask=nulls)
+
+
+def _fixed_lists(
+    inner: pa.Array, length: int, nulls: NDArray[np.bool_] | None, *, count: int | None = None
+) -> pa.Array:
+    pa = _pyarrow()
+    validity = None if nulls is None else _bits(~nulls)
+    kind = pa.list_(pa.field("item", inner.type), length)
+    number = len(inner) // length if count is None else count
+    return pa.Array.from_buffers(kind, number, [validity], children=[inner])
+
+
+def _lists(ragged: Ragged) -> pa.Array:
+    """Return cells of different lengths: the offsets and the values as they are."""
+    pa = _pyarrow()
+    whole = ragged.compact()
+    inner = array_of(whole.values)
+    kind = pa.large_list(pa.field("item", inner.type))
+    offsets = pa.py_buffer(np.ascontiguousarray(whole.offsets))
+    return pa.Array.from_buffers(kind, len(whole), [None, offsets], children=[inner])

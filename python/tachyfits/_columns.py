@@ -1,0 +1,226 @@
+"""Columns: what reading a table gives, arrays by name; and what is known of each column.
+
+Nothing here reads a file. Conversions to other libraries are in `_arrow` and `_table_frames`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits._errors import not_found, usage
+from tachyfits._ragged import Ragged
+from tachyfits._table_text import html_of, text_of
+
+if TYPE_CHECKING:
+    import astropy.table
+    import pandas
+    import polars
+    import pyarrow
+
+#: The values of a column: a masked array where any element is undefined.
+Values = NDArray[Any] | Ragged
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """What the header says of a column.
+
+    Attributes
+    ----------
+    number
+        0-based.
+    key
+        What the column is called in results: the name; where a name is given twice, the later
+        columns have their number (from 1) behind it.
+    name
+        TTYPEn; "colN" (N from 1) without one.
+    form
+        TFORMn as it stands.
+    dtype
+        The type that reading gives: native, float64 where the column is scaled.
+    shape
+        Of one cell, NumPy order; () for a scalar.
+    is_variable
+        The cells are arrays of different lengths: reading gives a `Ragged`.
+    unit, display
+        TUNITn and TDISPn; None without.
+    null
+        TNULLn: the stored integer (or the text, in an ASCII table) that means undefined; or None.
+    scale, zero
+        TSCALn and TZEROn: values are ``zero + scale * stored``.
+    description
+        The comment of TTYPEn.
+    """
+
+    number: int
+    key: str
+    name: str
+    form: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...] = ()
+    is_variable: bool = False
+    unit: str | None = None
+    null: int | str | None = None
+    display: str | None = None
+    scale: float = 1.0
+    zero: float = 0.0
+    description: str = ""
+
+    @property
+    def type_text(self) -> str:
+        """The type and the shape of a cell, as people write it."""
+        if self.is_variable:
+            return "text of any length" if self.dtype.kind in "SU" else f"{self.dtype}[any]"
+        name = f"text {self.dtype.itemsize // 4}" if self.dtype.kind == "U" else str(self.dtype)
+        return name + (f"[{', '.join(map(str, self.shape))}]" if self.shape else "")
+
+
+class Columns(Mapping[str, Any]):
+    """Columns of equal length, in memory: a mapping from name to array, in the table's order.
+
+    A column is an ndarray (a masked one where an element is undefined) or, of cells of different
+    lengths, a `Ragged`. It may be asked for in any case, or by its place (0-based).
+
+    Attributes
+    ----------
+    info
+        What is known of each column, by key.
+    """
+
+    def __init__(
+        self,
+        arrays: Mapping[str, Values],
+        info: Mapping[str, TableColumn] | None = None,
+        *,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._arrays = dict(arrays)
+        self.info: dict[str, TableColumn] = dict(info or {})
+        self.meta: dict[str, Any] = dict(meta or {})
+        lengths = {key: len(array) for key, array in self._arrays.items()}
+        if len(set(lengths.values())) > 1:
+            raise usage(f"columns of different lengths: {lengths}", "give all the same rows")
+        self._rows = next(iter(lengths.values()), 0)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._rows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The keys, in order."""
+        return tuple(self._arrays)
+
+    def unit(self, key: str) -> str | None:
+        """Return the unit of a column; None without one."""
+        known = self.info.get(self._key(key))
+        return known.unit if known else None
+
+    def _key(self, key: str | int) -> str:
+        if isinstance(key, str):
+            if key in self._arrays:
+                return key
+            wanted = key.strip().upper()
+            for name in self._arrays:
+                if name.upper() == wanted:
+                    return name
+        elif hasattr(key, "__index__") and -len(self) <= key < len(self):
+            return self.names[key]
+        raise not_found(f"there is no column {key!r}", f"there are {', '.join(self._arrays)}")
+
+    def __getitem__(self, key: str | int) -> Any:
+        return self._arrays[self._key(key)]
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self._key(key)  # type: ignore[arg-type]
+        except LookupError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def to_structured(self) -> NDArray[Any]:
+        """Return one structured array; masked if a column is.
+
+        Columns of cells of different lengths have fields of type object.
+        """
+        arrays = {
+            key: array.to_object_array() if isinstance(array, Ragged) else array
+            for key, array in self._arrays.items()
+        }
+        kind = np.dtype([(key, array.dtype, array.shape[1:]) for key, array in arrays.items()])
+        masked = any(np.ma.isMaskedArray(array) for array in arrays.values())
+        result: Any = (np.ma if masked else np).zeros(self._rows, dtype=kind)
+        for key, array in arrays.items():
+            result[key] = array
+        return result  # type: ignore[no-any-return]
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a pyarrow Table; see `Table.to_arrow`."""
+        from tachyfits._arrow import table_of
+
+        return table_of(self)
+
+    def to_astropy(self) -> astropy.table.Table:
+        """Return an astropy Table; see `Table.to_astropy`."""
+        from tachyfits._table_frames import astropy_table
+
+        return astropy_table(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame; see `Table.to_pandas`."""
+        from tachyfits._table_frames import pandas_frame
+
+        return pandas_frame(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return a polars DataFrame; see `Table.to_polars`."""
+        from tachyfits._table_frames import polars_frame
+
+        return polars_frame(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _head(self, rows: int) -> dict[str, Values]:
+        return {key: array[:rows] for key, array in self._arrays.items()}
+
+    def _units(self) -> list[str]:
+        return [self.unit(key) or "" for key in self._arrays]
+
+    def __repr__(self) -> str:
+        shown = 10
+        text = text_of(self._head(shown), self._units())
+        more = f"\n... {self._rows - shown} more rows" if self._rows > shown else ""
+        return f"<tachyfits Columns: {self._rows} rows>\n{text}{more}"
+
+    def _repr_html_(self) -> str:
+        return html_of(self._head(10), self._units(), f"{self._rows} rows")
+
+
+def keys_of(names: Sequence[str]) -> list[str]:
+    """Return what to call columns in results: no two alike, in any case.
+
+    >>> keys_of(["RA", "FLUX", "flux", "FLUX_3"])
+    ['RA', 'FLUX', 'flux_3', 'FLUX_3_4']
+    """
+    taken: set[str] = set()
+    keys = []
+    for number, name in enumerate(names, 1):
+        key = name
+        while key.upper() in taken:
+            key += f"_{number}"
+        taken.add(key.upper())
+        keys.append(key)
+    return keys

@@ -1,0 +1,26 @@
+"""Libraries that are not needed until they are asked for."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tachyfits._errors import usage
+
+
+def needed(module: str, what_for: str, *, extra: str | None = None) -> Any:
+    """Import a library, or say how to install it.
+
+    Raises
+    ------
+    UsageError
+        It is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        how = f"pip install 'tachyfits[{extra}]' (or: pip install {library})" if extra else (
+            f"pip install {library}"
+        )  # fmt: skip
+        raise usage(f"{what_for} needs {library}, which is not installed ({error})", how) from error

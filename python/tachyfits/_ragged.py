@@ -1,0 +1,164 @@
+"""Ragged: a column whose cells are arrays of different lengths, as two arrays.
+
+All elements lie one behind another, and offsets say where each cell begins: the way Arrow,
+awkward-array and the engine have it, so that nothing is copied between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tachyfits._errors import not_found, usage
+
+
+class Ragged(Sequence[Any]):
+    """Arrays of different lengths: ``ragged[i]`` is ``values[offsets[i]:offsets[i + 1]]``.
+
+    Parameters
+    ----------
+    offsets
+        int64, one more than there are cells, ascending, in elements.
+    values
+        All elements, one axis. A masked array where some are undefined.
+    cell_shape
+        The shape (NumPy order) of the cells that have so many elements (TDIMn); () for one axis.
+
+    Examples
+    --------
+    >>> import numpy as np, tachyfits as tf
+    >>> spectra = tf.Ragged.from_cells([[1, 2, 3], [], [4]], "int16")
+    >>> spectra[0], len(spectra), spectra.lengths
+    (array([1, 2, 3], dtype=int16), 3, array([3, 0, 1]))
+    >>> spectra[1:].to_list()
+    [[], [4]]
+    """
+
+    def __init__(
+        self, offsets: ArrayLike, values: ArrayLike, *, cell_shape: tuple[int, ...] = ()
+    ) -> None:
+        self.offsets: NDArray[np.int64] = np.asarray(offsets, dtype=np.int64)
+        self.values: NDArray[Any] = np.asanyarray(values)
+        self.cell_shape = tuple(cell_shape)
+        if self.offsets.ndim != 1 or not self.offsets.size or self.values.ndim != 1:
+            raise usage(
+                f"offsets of shape {self.offsets.shape} and values of shape {self.values.shape} "
+                "make no ragged column",
+                "both have one axis, and offsets one element more than there are cells",
+            )
+        first, last = int(self.offsets[0]), int(self.offsets[-1])
+        if first < 0 or last > self.values.size or bool((np.diff(self.offsets) < 0).any()):
+            raise usage(
+                f"offsets from {first} to {last} do not divide {self.values.size} values",
+                "offsets ascend from 0 to the number of values",
+            )
+
+    @classmethod
+    def from_cells(cls, cells: Iterable[ArrayLike], dtype: Any = None) -> Ragged:
+        """Make one of a sequence of arrays; ``dtype`` None: the type that holds all of them."""
+        arrays = [np.asanyarray(cell).reshape(-1) for cell in cells]
+        filled = [array for array in arrays if array.size] or arrays
+        kind = np.dtype(dtype) if dtype is not None else _common_type(filled)
+        offsets = np.zeros(len(arrays) + 1, np.int64)
+        np.cumsum([array.size for array in arrays], out=offsets[1:])
+        if not arrays:
+            return cls(offsets, np.zeros(0, kind))
+        joined = (np.ma if any(np.ma.isMaskedArray(a) for a in arrays) else np).concatenate(
+            [array.astype(kind, copy=False) for array in arrays]
+        )
+        return cls(offsets, joined)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the elements."""
+        return self.values.dtype
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of elements of each cell."""
+        return np.diff(self.offsets)
+
+    def compact(self) -> Ragged:
+        """Return one whose values are exactly those of its cells, beginning at offset 0."""
+        first, last = int(self.offsets[0]), int(self.offsets[-1])
+        if first == 0 and last == self.values.size:
+            return self
+        return Ragged(self.offsets - first, self.values[first:last], cell_shape=self.cell_shape)
+
+    def to_list(self) -> list[list[Any]]:
+        """Return lists of Python numbers; undefined elements are None."""
+        values = self.values.tolist()
+        bounds = self.offsets.tolist()
+        return [values[a:b] for a, b in pairwise(bounds)]
+
+    def to_object_array(self) -> NDArray[np.object_]:
+        """Return an array of arrays, as astropy has them."""
+        cells = np.empty(len(self), dtype=object)
+        for index, cell in enumerate(self):
+            cells[index] = cell
+        return cells
+
+    def take(self, rows: ArrayLike) -> Ragged:
+        """Return the cells of these rows, in this order."""
+        chosen = np.asarray(rows, np.int64)
+        lengths = self.lengths[chosen]
+        offsets = np.zeros(len(chosen) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        shift = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths)
+        elements = np.arange(offsets[-1]) + shift
+        return Ragged(offsets, self.values[elements], cell_shape=self.cell_shape)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Ragged: ...
+    def __getitem__(self, index: int | slice) -> NDArray[Any] | Ragged:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                return self.take(np.arange(start, stop, step))
+            bounds = self.offsets[start : max(start, stop) + 1]
+            return Ragged(bounds, self.values, cell_shape=self.cell_shape)
+        count, row = len(self), index.__index__()
+        if not -count <= row < count:
+            raise not_found(f"there is no cell {row} of {count}", f"use 0 to {count - 1}")
+        row %= count
+        return self._shaped(self.values[self.offsets[row] : self.offsets[row + 1]])
+
+    def _shaped(self, cell: NDArray[Any]) -> NDArray[Any]:
+        wanted = int(np.prod(self.cell_shape)) if self.cell_shape else 0
+        if not wanted or cell.size < wanted:
+            return cell
+        return cell[:wanted].reshape(self.cell_shape)
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        bounds = self.offsets.tolist()
+        for first, last in pairwise(bounds):
+            yield self._shaped(self.values[first:last])
+
+    def __repr__(self) -> str:
+        shown = ", ".join(str(cell.tolist()) for cell in self[:3])
+        more = ", ..." if len(self) > 3 else ""
+        return f"Ragged([{shown}{more}], {len(self)} cells of {self.dtype})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        whole = self.compact()
+        return _remade, (whole.offsets, whole.values, whole.cell_shape)
+
+
+def _remade(
+    offsets: NDArray[np.int64], values: NDArray[Any], cell_shape: tuple[int, ...]
+) -> Ragged:
+    return Ragged(offsets, values, cell_shape=cell_shape)
+
+
+def _common_type(arrays: list[NDArray[Any]]) -> np.dtype[Any]:
+    """Return the type that holds the elements of all of them; float64 for none."""
+    return np.result_type(*arrays) if arrays else np.dtype(np.float64)

@@ -1,0 +1,152 @@
+"""A table, or a part of it, as a file of another format: written batch by batch.
+
+CSV needs no other library; Parquet and Arrow need pyarrow. Files appear when they are complete.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from tachyfits._columns import Columns, TableColumn
+from tachyfits._errors import usage
+from tachyfits._optional import needed
+from tachyfits._pixels import Progress
+from tachyfits._ragged import Ragged
+from tachyfits._table_rows import Rows
+from tachyfits._writer import write_atomically
+
+if TYPE_CHECKING:
+    from tachyfits._table import Table
+
+#: Endings of file names, and what they mean.
+FORMATS = {
+    ".fits": "fits", ".fit": "fits", ".fts": "fits", ".csv": "csv",
+    ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
+}  # fmt: skip
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the format that a name ends in.
+
+    Raises
+    ------
+    UsageError
+        It is none of `FORMATS`.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise usage(f"{os.fspath(path)!r} ends in no known format", f"use {', '.join(FORMATS)}")
+    return FORMATS[suffix]
+
+
+def export(
+    table: Table,
+    path: str | os.PathLike[str],
+    wanted: Sequence[TableColumn],
+    rows: Rows,
+    where: str | None,
+    overwrite: bool,
+    batch_rows: int,
+    threads: int | None,
+    progress: Progress | None,
+) -> None:
+    """Write columns and rows of a table in the format that the name ends in."""
+    form = format_of(path)
+    if batch_rows < 1:
+        raise usage(f"batches of {batch_rows} rows", "batch_rows is 1 or more")
+    if form == "fits":
+        from tachyfits._table_copy import copy_table
+
+        copy_table(table, path, wanted, rows, where, overwrite, batch_rows, threads, progress)
+        return
+    if form != "csv":
+        needed("pyarrow", f"writing {form}", extra="arrow")
+    text = "str" if form == "csv" else "bytes"
+
+    def read(piece: Rows) -> Columns:
+        return table._read(wanted, piece, False, threads, progress, text=text)
+
+    pieces = table._pieces(rows, where, batch_rows, threads)
+    batches = (read(piece) for piece in pieces)
+    write_atomically(path, _producer(form, read((0, 0)), batches), overwrite=overwrite)
+
+
+def _producer(
+    form: str, empty: Columns, batches: Iterator[Columns]
+) -> Callable[[BinaryIO], object]:
+    if form == "csv":
+        return lambda stream: _write_csv(stream, empty, batches)
+    return lambda stream: _write_arrow(stream, form, empty, batches)
+
+
+def _write_arrow(stream: BinaryIO, form: str, empty: Columns, batches: Iterator[Columns]) -> None:
+    from tachyfits._arrow import reader_of
+
+    reader = reader_of(empty, batches)
+    if form == "arrow":
+        ipc = needed("pyarrow.ipc", "writing arrow", extra="arrow")
+        with ipc.new_file(stream, reader.schema) as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+        return
+    parquet = needed("pyarrow.parquet", "writing parquet", extra="arrow")
+    with parquet.ParquetWriter(stream, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+
+
+def _write_csv(stream: BinaryIO, empty: Columns, batches: Iterator[Columns]) -> None:
+    stream.write(csv_text([tuple(empty)]).encode())
+    for batch in batches:
+        stream.write(csv_text(csv_rows(batch)).encode())
+
+
+def csv_text(rows: Iterator[Sequence[Any]] | Sequence[Sequence[Any]]) -> str:
+    """Return rows as CSV: numbers with every digit that they need."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def csv_rows(columns: Columns) -> Iterator[Sequence[Any]]:
+    """Give the rows: undefined cells empty, elements of arrays apart by blanks."""
+    return zip(*(_csv_cells(values) for values in columns.values()), strict=True)
+
+
+def _csv_cells(values: Any) -> list[Any]:
+    """Return the cells of a column as CSV has them."""
+    if isinstance(values, Ragged):
+        return [" ".join(map(_csv_value, cell)) for cell in values.to_list()]
+    if values.ndim > 1:
+        flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
+        return [" ".join(map(_csv_value, cell)) for cell in flat.tolist()]
+    if values.dtype.kind == "f" and values.dtype.itemsize == 4:
+        # tolist() would widen to float64 and show digits that the column does not have.
+        shortest = np.ma.getdata(values).astype(str).tolist()
+        return _without(shortest, values)
+    if values.dtype.kind in "iufUO" and not np.ma.isMaskedArray(values):
+        return values.tolist()  # type: ignore[no-any-return]
+    return [_csv_value(value) for value in values.tolist()]
+
+
+def _without(cells: list[str], values: Any) -> list[str]:
+    for row in np.flatnonzero(np.ma.getmaskarray(values)):
+        cells[row] = ""
+    return cells
+
+
+def _csv_value(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return str(value)

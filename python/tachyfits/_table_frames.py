@@ -1,0 +1,117 @@
+"""Columns as tables of other libraries: astropy, pandas, polars, imported when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits._columns import Columns, TableColumn
+from tachyfits._optional import needed
+from tachyfits._ragged import Ragged
+
+if TYPE_CHECKING:
+    import astropy.table
+    import pandas
+    import polars
+
+
+def astropy_table(columns: Columns) -> astropy.table.Table:
+    """Return an astropy Table with units, masks, descriptions and meta."""
+    from astropy.table import Table
+
+    table = Table(meta=dict(columns.meta))
+    for key, values in columns.items():
+        table.add_column(_astropy_column(values, columns.info.get(key)), name=key)
+    return table
+
+
+def _astropy_column(values: Any, known: TableColumn | None) -> Any:
+    from astropy.table import Column, MaskedColumn
+
+    if isinstance(values, Ragged):
+        values = values.to_object_array()
+    kind = MaskedColumn if np.ma.isMaskedArray(values) else Column
+    column = kind(values)
+    if known is not None:
+        column.unit = _astropy_unit(known.unit)
+        column.description = known.description or None
+        if values.dtype.kind in "iuf":
+            column.format = _format_of(known.display)
+        if isinstance(known.null, int) and np.ma.isMaskedArray(values):
+            column.fill_value = _fill_value(known, values.dtype)
+    return column
+
+
+def _astropy_unit(text: str | None) -> Any:
+    """Return astropy's unit; one that it does not know keeps its text."""
+    from astropy import units
+
+    return None if text is None else units.Unit(text, format="fits", parse_strict="silent")
+
+
+def _fill_value(known: TableColumn, dtype: np.dtype[Any]) -> Any:
+    """Return TNULLn as a value of the column; None where it is none."""
+    value = known.scale * int(known.null or 0) + known.zero
+    if dtype.kind in "iu" and known.scale == 1 and known.zero == int(known.zero):
+        whole = int(known.null or 0) + int(known.zero)
+        limits = np.iinfo(dtype)
+        return whole if limits.min <= whole <= limits.max else None
+    return value
+
+
+def _format_of(display: str | None) -> str | None:
+    """Return Python's format for TDISPn, where it has one.
+
+    >>> [_format_of(text) for text in ("F8.3", "I5", "E12.4", "Z4", None)]
+    ['8.3f', '5d', '12.4e', None, None]
+    """
+    letters = {"F": "f", "I": "d", "E": "e", "D": "e", "G": "g"}
+    if not display or display[0].upper() not in letters:
+        return None
+    letter, digits = letters[display[0].upper()], display[1:].split("E")[0]
+    width, _, decimals = digits.partition(".")
+    if not width.isdigit() or (decimals and not decimals.isdigit()):
+        return None
+    return f"{width}.{decimals}{letter}" if decimals and letter != "d" else f"{width}{letter}"
+
+
+def pandas_frame(columns: Columns) -> pandas.DataFrame:
+    """Return a pandas DataFrame; undefined integers and truth values in pandas' own types."""
+    pd = needed("pandas", "a DataFrame")
+    frame = pd.DataFrame({key: _pandas_column(pd, values) for key, values in columns.items()})
+    frame.attrs["units"] = {key: unit for key in columns if (unit := columns.unit(key))}
+    return frame
+
+
+def _pandas_column(pd: Any, values: Any) -> Any:
+    if isinstance(values, Ragged):
+        return values.to_object_array()
+    if values.ndim > 1:
+        return _cells(values)
+    if not np.ma.isMaskedArray(values):
+        # pandas shows bytes as bytes; people want text.
+        return np.char.decode(values, "latin-1") if values.dtype.kind == "S" else values
+    data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
+    if data.dtype.kind == "b":
+        return pd.arrays.BooleanArray(data, mask)
+    if data.dtype.kind in "iu":
+        return pd.arrays.IntegerArray(data, mask)
+    if data.dtype.kind in "fc":
+        return np.where(mask, np.nan, data)
+    texts = data.astype(object)
+    texts[mask] = None
+    return texts
+
+
+def _cells(values: NDArray[Any]) -> NDArray[np.object_]:
+    cells = np.empty(len(values), dtype=object)
+    for row, cell in enumerate(values):
+        cells[row] = cell
+    return cells
+
+
+def polars_frame(columns: Columns) -> polars.DataFrame:
+    """Return a polars DataFrame, through Arrow."""
+    return needed("polars", "a polars DataFrame").from_arrow(columns.to_arrow())  # type: ignore[no-any-return]

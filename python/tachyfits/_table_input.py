@@ -1,0 +1,247 @@
+"""Tables as people have them, translated into columns that the engine writes.
+
+Dictionaries, structured arrays, astropy tables, pandas and polars frames, Arrow streams: each
+becomes a list of `ColumnData`, native arrays with what the header is to say of them. How one array
+becomes a column of FITS is in `_table_values`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits._columns import Columns
+from tachyfits._errors import usage
+from tachyfits._optional import needed
+from tachyfits._ragged import Ragged
+from tachyfits._table_values import ColumnData, column_data
+
+KNOWN = (
+    "a dict of arrays or lists, a structured array, an astropy Table, a pandas or polars frame, "
+    "whatever gives an Arrow stream (pyarrow, DuckDB), Columns or a Table of tachyfits"
+)
+
+
+def columns_of(data: Any) -> list[ColumnData]:
+    """Translate a table of any known kind; nothing of it is changed.
+
+    Raises
+    ------
+    UsageError
+        It is of no known kind, or a column cannot be said in FITS.
+    """
+    columns = [column_data(name, values, **known) for name, values, known in _named(data)]
+    lengths = {column.name: column.rows for column in columns}
+    if len(set(lengths.values())) > 1:
+        raise usage(f"columns of different lengths: {lengths}", "give all the same rows")
+    return columns
+
+
+def meta_of_data(data: Any) -> Mapping[str, Any]:
+    """Return what a table says of itself as a whole, as keywords."""
+    meta = getattr(data, "meta", None)
+    return meta if isinstance(meta, Mapping) else {}
+
+
+Named = Iterator[tuple[str, Any, dict[str, Any]]]
+
+
+def _named(data: Any) -> Named:
+    """Give (name, values, what is known: unit, null, display, description) of each column."""
+    from tachyfits._table import Table
+
+    if isinstance(data, Table):
+        data = data.read()
+    if isinstance(data, Columns):
+        return _of_columns(data)
+    if isinstance(data, Mapping):
+        return ((str(name), values, {}) for name, values in data.items())
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        return _of_structured(data)
+    module = type(data).__module__.partition(".")[0]
+    if module == "astropy" and hasattr(data, "itercols"):
+        return _of_astropy(data)
+    if module == "pandas" and hasattr(data, "columns"):
+        return _of_pandas(data)
+    if hasattr(data, "__arrow_c_stream__"):
+        return _of_arrow(data)
+    raise usage(f"{type(data).__name__} is no table that is known", f"give {KNOWN}")
+
+
+def _of_columns(data: Columns) -> Named:
+    for key, values in data.items():
+        info = data.info.get(key)
+        if info is None:
+            yield key, values, {}
+            continue
+        known: dict[str, Any] = {"unit": info.unit, "description": info.description}
+        known["display"] = info.display
+        if isinstance(info.null, int) and values.dtype.kind in "iu" and info.scale == 1:
+            known["null"] = info.null + int(info.zero)
+        yield info.name, values, known
+
+
+def _of_structured(data: NDArray[Any]) -> Named:
+    if data.ndim != 1:
+        raise usage(f"a structured array of shape {data.shape}", "give one of one axis: the rows")
+    fields: Any = np.ma.getdata(data)
+    mask: Any = np.ma.getmaskarray(data) if np.ma.isMaskedArray(data) else None
+    for name in data.dtype.names or ():
+        # Masked arrays of fields without elements fail to give these themselves.
+        values = fields[name]
+        yield name, values if mask is None else np.ma.MaskedArray(values, mask=mask[name]), {}
+
+
+def _of_astropy(table: Any) -> Named:
+    for column in table.itercols():
+        info = column.info
+        unit = getattr(column, "unit", None)
+        known = {"unit": _unit_text(unit), "description": info.description or ""}
+        yield info.name, _astropy_values(info.name, column), known
+
+
+def _unit_text(unit: Any) -> str | None:
+    """Return a unit as the FITS Standard writes it; its own text where that cannot say it."""
+    if unit is None or not str(unit):
+        return None
+    try:
+        return str(unit.to_string(format="fits"))
+    except (AttributeError, ValueError):
+        return str(unit)
+
+
+def _astropy_values(name: str, column: Any) -> Any:
+    """Return a column's values; of a Time, text of its own scale (ISO 8601)."""
+    from astropy.time import Time
+    from astropy.units import Quantity
+    from astropy.utils.masked import Masked
+
+    if isinstance(column, Masked) and isinstance(column, Quantity):
+        return np.ma.MaskedArray(np.asarray(column.unmasked.value), mask=np.asarray(column.mask))
+    if isinstance(column, Quantity):
+        return np.asarray(column.value)
+    if isinstance(column, Time):
+        text = np.asarray(column.copy(format="isot").unmasked.value)
+        return np.ma.MaskedArray(text, mask=column.mask) if np.any(column.mask) else text
+    if isinstance(column, np.ndarray):
+        return column
+    raise usage(
+        f"column {name!r} is of astropy's {type(column).__name__}, which no FITS column is",
+        "split it first: astropy.table.serialize.represent_mixins_as_columns(table)",
+    )
+
+
+def _of_pandas(frame: Any) -> Named:
+    units = frame.attrs.get("units", {})
+    for name in frame.columns:
+        yield str(name), _pandas_values(frame[name]), {"unit": units.get(name)}
+
+
+def _pandas_values(series: Any) -> Any:
+    """Return the values of a series; its own kinds of undefined values become masks."""
+    missing = np.asarray(series.isna())
+    kind = getattr(series.dtype, "numpy_dtype", None)
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind != "O":
+        return series.to_numpy()
+    if kind is not None and np.dtype(kind).kind in "biufM":
+        # pandas' own integers, floats and truth values: a mask beside the numbers.
+        default = np.zeros(1, kind)[0]
+        values = series.to_numpy(dtype=kind, na_value=default)
+        return np.ma.MaskedArray(values, mask=missing) if missing.any() else values
+    if getattr(series.dtype, "tz", None) is not None:
+        # The Standard's dates have no time zone: they are UTC.
+        return series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
+    cells = series.astype(object).to_numpy()
+    return np.ma.MaskedArray(cells, mask=missing) if missing.any() else cells
+
+
+def _of_arrow(data: Any) -> Named:
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    table = pa.RecordBatchReader.from_stream(data).read_all()
+    for field, column in zip(table.schema, table.columns, strict=True):
+        said = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
+        known = {"unit": said.get("unit"), "description": said.get("description", "")}
+        known["display"] = said.get("fits.TDISP")
+        values = arrow_values(field.name, column.combine_chunks())
+        if said.get("fits.complex"):
+            values = _complex(values)
+        yield field.name, values, known
+
+
+def arrow_values(name: str, array: Any) -> Any:
+    """Return an Arrow array as NumPy's, masked where null; lists as `Ragged` or more axes."""
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    kind = array.type
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], kind)
+    if pa.types.is_dictionary(kind):
+        return arrow_values(name, array.dictionary_decode())
+    if pa.types.is_fixed_size_list(kind):
+        return _fixed_lists(name, array)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        # flatten() leaves out what lies behind null lists.
+        inner = arrow_values(name, array.flatten())
+        if isinstance(inner, Ragged) or inner.ndim > 1:
+            raise usage(f"column {name!r}: lists of lists", "flatten the inner ones")
+        return Ragged(offsets, inner)
+    missing = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    values = _plain_values(name, array)
+    return values if missing is None else np.ma.MaskedArray(values, mask=missing)
+
+
+def _complex(values: NDArray[Any]) -> NDArray[Any]:
+    """Return pairs of floats as the complex numbers that they were, one axis less."""
+    kind = np.dtype(f"c{2 * values.dtype.itemsize}")
+    pairs = np.ascontiguousarray(np.ma.getdata(values))
+    numbers = pairs.view(kind).reshape(pairs.shape[:-1])
+    if not np.ma.isMaskedArray(values):
+        return numbers
+    return np.ma.MaskedArray(numbers, mask=np.ma.getmaskarray(values).any(axis=-1))
+
+
+def _fixed_lists(name: str, array: Any) -> Any:
+    """Return lists of one length as an array of one axis more."""
+    length = array.type.list_size
+    first = array.offset * length
+    inner = arrow_values(name, array.values.slice(first, len(array) * length))
+    if isinstance(inner, Ragged):
+        raise usage(f"column {name!r}: lists of one length of lists", "flatten the inner lists")
+    cells = inner.reshape((len(array), length, *inner.shape[1:]))
+    if not array.null_count:
+        return cells
+    missing = array.is_null().to_numpy(zero_copy_only=False)
+    mask = np.ma.getmaskarray(cells).copy()
+    mask[missing] = True
+    return np.ma.MaskedArray(np.ma.getdata(cells), mask=mask)
+
+
+def _plain_values(name: str, array: Any) -> NDArray[Any]:
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    kind = array.type
+    types = pa.types
+    if types.is_boolean(kind):
+        return array.fill_null(False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if types.is_integer(kind) or types.is_floating(kind):
+        # An integer would become a float where it is null: the mask says so already.
+        full = array.fill_null(0) if array.null_count else array
+        return full.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if types.is_timestamp(kind):
+        return array.cast(pa.timestamp(kind.unit)).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if types.is_date(kind) or types.is_duration(kind):
+        return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if types.is_decimal(kind):
+        return array.cast(pa.float64()).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if types.is_null(kind):
+        return np.full(len(array), np.nan)
+    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    if any(is_kind(kind) for is_kind in texts) or str(kind).endswith("_view"):
+        return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    raise usage(
+        f"column {name!r} is of Arrow's {kind}, which no FITS column is",
+        "cast it to numbers, truth values, text, or lists of these",
+    )

@@ -1,0 +1,94 @@
+"""Which rows of a table: what people say (slices, numbers, masks), as the engine takes it.
+
+Nothing here reads rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits._errors import not_found, usage
+
+#: Rows from a first to before a last, or numbers in the order in which they are wanted.
+Rows = tuple[int, int] | NDArray[np.int64]
+
+
+def resolve_rows(rows: Any, count: int) -> Rows:
+    """Translate rows (None: all; an integer, a slice, numbers, or a mask) of a table of ``count``.
+
+    >>> resolve_rows(slice(2, None), 5), resolve_rows(None, 5), resolve_rows(-1, 5)
+    ((2, 5), (0, 5), (4, 5))
+    >>> resolve_rows([4, 0, -1], 5), resolve_rows(slice(None, None, -2), 5)
+    (array([4, 0, 4]), array([4, 2, 0]))
+    """
+    if rows is None:
+        return 0, count
+    if isinstance(rows, (slice, range)):
+        if isinstance(rows, range):
+            rows = np.arange(rows.start, rows.stop, rows.step)
+            return _numbers(rows, count)
+        start, stop, step = rows.indices(count)
+        if step == 1:
+            return start, max(start, stop)
+        return np.arange(start, stop, step, dtype=np.int64)
+    if hasattr(rows, "__index__") and not isinstance(rows, (bool, np.bool_)):
+        number = _numbers(np.array([rows.__index__()]), count)[0]
+        return int(number), int(number) + 1
+    array = np.ma.filled(rows, False) if np.ma.isMaskedArray(rows) else np.asarray(rows)
+    if array.dtype == np.bool_ and array.ndim == 1:
+        if len(array) != count:
+            raise usage(f"a mask of {len(array)} for {count} rows", "give one for every row")
+        return np.flatnonzero(array).astype(np.int64)
+    return _numbers(array, count)
+
+
+def _numbers(array: NDArray[Any], count: int) -> NDArray[np.int64]:
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise usage(
+            f"rows of type {array.dtype} and shape {array.shape}",
+            "give a slice, row numbers (0-based integers), or a mask of bool for every row",
+        )
+    if array.dtype.kind == "u" and array.size and int(array.max()) >= count:
+        raise _no_row(int(array.max()), count)
+    numbers = array.astype(np.int64)
+    outside = (numbers < -count) | (numbers >= count)
+    if outside.any():
+        raise _no_row(int(numbers[outside][0]), count)
+    return np.where(numbers < 0, numbers + count, numbers)
+
+
+def _no_row(row: int, count: int) -> Exception:
+    known = f"use 0 to {count - 1}" if count else "the table has no rows"
+    return not_found(f"there is no row {row}; the table has {count}, counted from 0", known)
+
+
+def count_of(rows: Rows) -> int:
+    """Return how many rows these are."""
+    return rows[1] - rows[0] if isinstance(rows, tuple) else len(rows)
+
+
+def piece_of(rows: Rows, first: int, last: int) -> Rows:
+    """Return those from the first-th to before the last-th of these rows."""
+    if isinstance(rows, tuple):
+        return rows[0] + first, min(rows[0] + last, rows[1])
+    return rows[first:last]
+
+
+def span_of(rows: Rows) -> tuple[int, int]:
+    """Return the first and the end of the range that all of these rows are in."""
+    if isinstance(rows, tuple):
+        return rows
+    return (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
+
+
+def among(found: NDArray[np.int64], rows: Rows) -> NDArray[np.int64]:
+    """Return those of ``rows`` that are in ``found`` (ascending), in the order of ``rows``."""
+    if isinstance(rows, tuple):
+        first, last = np.searchsorted(found, rows)
+        return found[first:last]
+    at = np.searchsorted(found, rows)
+    at[at == len(found)] = 0
+    return rows[found[at] == rows] if len(found) else rows[:0]

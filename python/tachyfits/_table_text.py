@@ -1,0 +1,142 @@
+"""Tables as text and HTML: names, units, and cells as people read them.
+
+Numbers have every digit that they need to be read back exactly; long cells are cut. Nothing here
+reads a file.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+#: What stands for an undefined cell.
+UNDEFINED = "--"
+
+#: Elements of an array that are shown; the others are "...".
+SHOWN_ELEMENTS = 4
+
+#: Characters of a cell that are shown.
+SHOWN_CHARACTERS = 40
+
+#: Columns that fit a terminal's line are shown; this many characters wide it is taken to be.
+LINE_CHARACTERS = 120
+
+
+def cell_text(value: Any) -> str:
+    """Return one cell as text, arrays and long text cut.
+
+    >>> import numpy as np
+    >>> [cell_text(v) for v in (np.float32(0.1), np.bool_(True), "NGC 1", np.ma.masked)]
+    ['0.1', 'T', 'NGC 1', '--']
+    >>> cell_text(np.arange(6)), cell_text(np.complex64(1 - 2j)), cell_text(np.array([], "f4"))
+    ('[0, 1, 2, 3, ...]', '1.0-2.0j', '[]')
+    """
+    if value is np.ma.masked:
+        return UNDEFINED
+    if isinstance(value, np.ndarray):
+        flat = value.reshape(-1)
+        shown = [cell_text(flat[index]) for index in range(min(flat.size, SHOWN_ELEMENTS))]
+        return f"[{', '.join(shown + ['...'] * (flat.size > SHOWN_ELEMENTS))}]"
+    if isinstance(value, (bool, np.bool_)):
+        return "T" if value else "F"
+    if isinstance(value, (bytes, np.bytes_)):
+        value = value.decode("latin-1")
+    if isinstance(value, str):
+        clean = "".join(c if c.isprintable() else "?" for c in value)
+        return clean if len(clean) <= SHOWN_CHARACTERS else clean[: SHOWN_CHARACTERS - 3] + "..."
+    if isinstance(value, (complex, np.complexfloating)):
+        return f"{value.real}{value.imag:+}j" if _finite(value) else str(value)
+    return str(value)
+
+
+def _finite(value: Any) -> bool:
+    return bool(np.isfinite(value))
+
+
+def _columns_of_text(
+    arrays: Mapping[str, Any], units: Sequence[str]
+) -> tuple[list[list[str]], list[bool]]:
+    """Return the lines of each column (name, unit if any, cells), and which end flush right."""
+    with_units = any(units)
+    columns, flush = [], []
+    for (key, array), unit in zip(arrays.items(), units, strict=True):
+        head = [key, f"[{unit}]" if unit else ""] if with_units else [key]
+        columns.append([*head, *(cell_text(cell) for cell in array)])
+        kind = getattr(array, "dtype", np.dtype(object)).kind
+        flush.append(kind in "iufc" and getattr(array, "ndim", 2) == 1)
+    return columns, flush
+
+
+def text_of(
+    arrays: Mapping[str, Any], units: Sequence[str], *, width: int | None = LINE_CHARACTERS
+) -> str:
+    """Return aligned text: a line of names, one of units where there are any, the cells.
+
+    Parameters
+    ----------
+    arrays
+        By name, cut to the rows that are to be shown.
+    units
+        One for each column, "" for none.
+    width
+        Leave out columns in the middle if a line is longer; None: show all.
+
+    Examples
+    --------
+    >>> print(text_of({"ID": np.array([7, 12]), "BAND": np.array(["g", "i"])}, ["", "mag"]))
+    ID  BAND
+        [mag]
+     7  g
+    12  i
+    """
+    columns, flush = _columns_of_text(arrays, units)
+    widths = [max(map(len, column)) for column in columns]
+    kept = _that_fit(widths, width)
+    lines = []
+    for row in zip(*columns, strict=True):
+        cells: list[str] = []
+        for index in kept:
+            if index is None:
+                cells.append("...")
+            else:
+                cell, size = row[index], widths[index]
+                cells.append(cell.rjust(size) if flush[index] else cell.ljust(size))
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _that_fit(widths: Sequence[int], width: int | None) -> Iterable[int | None]:
+    """Return the numbers of the columns to show; None stands for those left out."""
+    everything = range(len(widths))
+    if width is None or sum(widths) + 2 * len(widths) - 2 <= width:
+        return everything
+    room, first, last = width - 5, 0, len(widths)
+    while first < last:
+        from_front = first <= len(widths) - last
+        size = widths[first if from_front else last - 1] + 2
+        if size > room:
+            break
+        room -= size
+        first, last = (first + 1, last) if from_front else (first, last - 1)
+    # The first column is shown however wide it is.
+    front = max(first, 1)
+    back = range(max(last, front), len(widths))
+    return [*range(front), *([None] if front < back.start else []), *back]
+
+
+def html_of(arrays: Mapping[str, Any], units: Sequence[str], caption: str) -> str:
+    """Return the same as an HTML table for notebooks."""
+    columns, flush = _columns_of_text(arrays, units)
+    heads = 2 if any(units) else 1
+    lines = []
+    for number, row in enumerate(zip(*columns, strict=True)):
+        tag = "th" if number < heads else "td"
+        cells = (
+            f'<{tag} style="text-align:{"right" if right else "left"}">{html.escape(cell)}</{tag}>'
+            for cell, right in zip(row, flush, strict=True)
+        )
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return f"<table><caption>{html.escape(caption)}</caption>{''.join(lines)}</table>"

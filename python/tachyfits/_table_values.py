@@ -1,0 +1,338 @@
+"""One column as the engine writes it: a native array (or `Ragged`) and what the header says of it.
+
+What NumPy has and FITS has not is translated here, where nothing is lost, and refused where it
+would be: FITS has integers of 8 to 64 bits, floats and complex numbers of 32 and 64, truth values
+and ASCII text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits._errors import usage
+from tachyfits._ragged import Ragged
+
+
+@dataclass(frozen=True)
+class ColumnData:
+    """A column that can be written.
+
+    Attributes
+    ----------
+    name
+        TTYPEn.
+    values
+        bool, integers, float32, float64, complex64, complex128 or S; native-endian, contiguous,
+        rows first; or a `Ragged` of these that begins at offset 0.
+    undefined
+        Where truth values are undefined, of the values' shape; None: nowhere. Undefined integers
+        hold ``null`` already, floats NaN, text nothing.
+    null
+        The value (of the values' type) that means undefined: TNULLn.
+    unit, display, description
+        TUNITn, TDISPn, the comment of TTYPEn.
+    """
+
+    name: str
+    values: NDArray[Any] | Ragged
+    undefined: NDArray[np.bool_] | None = None
+    null: int | None = None
+    unit: str | None = None
+    display: str | None = None
+    description: str = ""
+
+    @property
+    def rows(self) -> int:
+        """Number of cells."""
+        return len(self.values)
+
+
+def column_data(
+    name: str,
+    values: Any,
+    *,
+    unit: str | None = None,
+    null: int | None = None,
+    display: str | None = None,
+    description: str = "",
+) -> ColumnData:
+    """Translate the values of a column.
+
+    Parameters
+    ----------
+    values
+        An array (masked where undefined), a list (None where undefined), or a `Ragged`. Lists of
+        lists of one length become an axis more, of different lengths a `Ragged`.
+    null
+        What is to stand for undefined integers; None: a value that does not occur.
+
+    Notes
+    -----
+    float16 becomes float32. Dates become ISO 8601 text, durations float64 seconds. Undefined text
+    is empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column_data("N", [1, None, 3]).values, column_data("N", [1, None, 3]).null
+    (array([                   1, -9223372036854775808,                    3]), -9223372036854775808)
+    >>> column_data("T", ["a", "bcd"]).values
+    array([b'a', b'bcd'], dtype='|S3')
+    """  # noqa: E501
+    array = _as_array(name, values)
+    if isinstance(array, Ragged):
+        whole = array.compact()
+        plain, mask, implied = _elements(name, whole.values)
+        filled, undefined, null = _filled(name, plain, mask, null)
+        ragged = Ragged(whole.offsets, filled, cell_shape=whole.cell_shape)
+        return ColumnData(name, ragged, undefined, null, unit or implied, display, description)
+    if array.ndim == 0:
+        raise usage(f"column {name!r} is a single value", "give one for every row")
+    plain, mask, implied = _elements(name, array)
+    filled, undefined, null = _filled(name, plain, mask, null)
+    contiguous = np.ascontiguousarray(filled).reshape(filled.shape)
+    return ColumnData(name, contiguous, undefined, null, unit or implied, display, description)
+
+
+def _as_array(name: str, values: Any) -> NDArray[Any] | Ragged:
+    if isinstance(values, (Ragged, np.ndarray)):
+        array = values
+    elif isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
+        array = np.asanyarray(values)
+    else:
+        try:
+            array = np.asanyarray(values)
+        except (ValueError, OverflowError):
+            # Lists of different lengths, or integers beyond 64 bits, which are refused below.
+            array = _objects(values)
+    if isinstance(array, np.ndarray) and array.dtype.kind == "O":
+        return _of_objects(name, array)
+    return array
+
+
+def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
+    cells = np.empty(len(values), dtype=object)
+    for row, cell in enumerate(values):
+        cells[row] = cell
+    return cells
+
+
+def _of_objects(name: str, array: NDArray[Any]) -> NDArray[Any] | Ragged:
+    """Give objects the type that all of them have; None and masked ones are undefined."""
+    cells = [None if cell is np.ma.masked else cell for cell in array.reshape(-1).tolist()]
+    if any(_is_array(cell) for cell in cells):
+        if array.ndim != 1:
+            raise usage(f"column {name!r}: arrays in an array of several axes", "use one axis")
+        return _of_arrays(name, cells)
+    missing = np.array([cell is None for cell in cells], bool)
+    known = [cell for cell in cells if cell is not None]
+    typed = _typed(name, known)
+    full = np.zeros(len(cells), typed.dtype)
+    full[~missing] = typed
+    shaped = full.reshape(array.shape)
+    return np.ma.MaskedArray(shaped, mask=missing.reshape(array.shape)) if missing.any() else shaped
+
+
+def _is_array(cell: Any) -> bool:
+    return isinstance(cell, (np.ndarray, list, tuple)) and np.ndim(cell) > 0
+
+
+def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
+    """Return arrays as a `Ragged`; those of several axes and one shape as an array of one more."""
+    arrays = [np.zeros(0) if cell is None else np.asanyarray(cell) for cell in cells]
+    for array in arrays:
+        if array.dtype.kind not in "biufc":
+            raise usage(
+                f"column {name!r} has cells that are arrays of {array.dtype}",
+                "arrays of different lengths hold numbers or truth values",
+            )
+    if arrays[0].ndim > 1 and all(array.shape == arrays[0].shape for array in arrays):
+        return np.stack(arrays)
+    return Ragged.from_cells(arrays)
+
+
+def _typed(name: str, known: list[Any]) -> NDArray[Any]:
+    """Return objects as an array of numbers, truth values, text or dates; nothing else is FITS."""
+    kinds = {_kind_of(cell) for cell in known}
+    if kinds <= {"truth"} or kinds <= {"number"} or kinds in ({"text"}, {"bytes"}, {"date"}):
+        try:
+            array = _dates(known) if kinds == {"date"} else np.array(known, None if known else "f8")
+        except (ValueError, OverflowError) as error:
+            raise usage(f"column {name!r}: {error}", "use one type for the column") from error
+        if array.dtype.kind in "biufcSUMm":
+            return array
+    shown = ", ".join(sorted({type(cell).__name__ for cell in known}))
+    raise usage(
+        f"column {name!r} has values of type {shown}, which make no column of FITS",
+        "use numbers (of at most 64 bits), truth values, text or dates, one of these in a column",
+    )
+
+
+def _dates(known: list[Any]) -> NDArray[Any]:
+    """Return dates, of whole days where all are; the Standard's have no time zone: they are UTC."""
+    import datetime
+
+    days = all(type(cell) is datetime.date for cell in known)
+    plain = [
+        cell.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        if getattr(cell, "tzinfo", None) is not None
+        else cell
+        for cell in known
+    ]
+    return np.array(plain, "M8[D]" if days else "M8[us]")
+
+
+def _kind_of(cell: Any) -> str:
+    import datetime
+    import numbers
+
+    if isinstance(cell, (bool, np.bool_)):
+        return "truth"
+    if isinstance(cell, numbers.Number):
+        return "number"
+    if isinstance(cell, str):
+        return "text"
+    if isinstance(cell, bytes):
+        return "bytes"
+    if isinstance(cell, (datetime.date, np.datetime64)):
+        return "date"
+    return "other"
+
+
+#: NumPy's kinds of number whose types FITS has, by their bytes.
+_SIZES = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8), "c": (8, 16)}
+
+
+def _elements(
+    name: str, values: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None, str | None]:
+    """Return plain values of a type of FITS, where they are undefined, and a unit if implied."""
+    mask = None
+    if np.ma.isMaskedArray(values) and np.ma.getmask(values) is not np.ma.nomask:
+        mask = np.ma.getmaskarray(values)
+        mask = mask if mask.any() else None
+    data = np.ma.getdata(values)
+    kind, size = data.dtype.kind, data.dtype.itemsize
+    if kind == "b":
+        return data, mask, None
+    if kind in _SIZES:
+        if kind == "f" and size == 2:
+            data, size = data.astype(np.float32), 4
+        if size not in _SIZES[kind]:
+            raise usage(
+                f"column {name!r} is of {data.dtype}, which FITS does not have",
+                f"round it yourself: .astype('{'complex128' if kind == 'c' else 'float64'}')",
+            )
+        return data.astype(data.dtype.newbyteorder("="), copy=False), mask, None
+    if kind == "M":
+        missing = np.isnat(data)
+        text = np.datetime_as_string(data).astype("S")
+        text[missing] = b""
+        return text, mask, None
+    if kind == "m":
+        return _seconds(data), mask, "s"
+    if kind in "SUT":
+        return _ascii(name, data), mask, None
+    raise usage(
+        f"column {name!r} is of {data.dtype}, which FITS does not have",
+        "use numbers, truth values, text or dates",
+    )
+
+
+def _seconds(data: NDArray[Any]) -> NDArray[np.float64]:
+    seconds = data / np.timedelta64(1, "s")
+    seconds[np.isnat(data)] = np.nan
+    return seconds
+
+
+def _ascii(name: str, data: NDArray[Any]) -> NDArray[np.bytes_]:
+    """Return text as NumPy's S; FITS has the characters from blank to "~" alone."""
+    if data.dtype.kind == "T":
+        data = data.astype(object).astype("U")
+    if data.dtype.kind == "U":
+        try:
+            data = np.char.encode(data, "ascii") if data.size else data.astype("S")
+        except UnicodeEncodeError as error:
+            raise _not_ascii(name, data) from error
+    data = np.ascontiguousarray(data)
+    if data.dtype.itemsize == 0:
+        return data
+    characters = data.reshape(-1, 1).view(np.uint8).reshape(data.size, -1)
+    printable = (characters >= 32) & (characters <= 126)
+    # NumPy fills with NUL, which FITS knows as the end of a string; within one it is none.
+    within = np.arange(characters.shape[1]) < np.char.str_len(data).reshape(-1, 1)
+    if not (printable | ~within).all():
+        raise _not_ascii(name, data)
+    return data
+
+
+def _not_ascii(name: str, data: NDArray[Any]) -> Exception:
+    for row, cell in enumerate(data.reshape(-1).tolist()):
+        text = cell.decode("latin-1") if isinstance(cell, bytes) else cell
+        if any(not " " <= character <= "~" for character in text):
+            return usage(
+                f"column {name!r}, cell {row} (0-based): {text!r} has characters that FITS "
+                "does not have",
+                "text in FITS is ASCII from blank to '~': write other characters another way",
+            )
+    return usage(f"column {name!r} is no ASCII text", "use ASCII text")
+
+
+def _filled(
+    name: str, data: NDArray[Any], mask: NDArray[np.bool_] | None, null: int | None
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int | None]:
+    """Put what means undefined where it is undefined: (values, mask of truth values, TNULL)."""
+    kind = data.dtype.kind
+    if kind in "iu" and (mask is not None or null is not None):
+        return _filled_integers(name, data, mask, null)
+    if mask is None:
+        return data, None, None
+    if kind == "b":
+        return data, mask, None
+    filled = data.copy()
+    filled[mask] = b"" if kind == "S" else np.nan
+    return filled, None, None
+
+
+def _filled_integers(
+    name: str, data: NDArray[Any], mask: NDArray[np.bool_] | None, null: int | None
+) -> tuple[NDArray[Any], None, int]:
+    defined = data if mask is None else data[~mask]
+    limits = np.iinfo(data.dtype)
+    if null is None:
+        null = _free_value(name, defined)
+    elif not limits.min <= null <= limits.max:
+        raise usage(f"column {name!r}: null={null} is no {data.dtype}", "use one that is")
+    elif mask is not None and bool((defined == null).any()):
+        raise usage(
+            f"column {name!r}: null={null} occurs among the values that are defined",
+            "choose another value, or none: then one that does not occur is taken",
+        )
+    if mask is None:
+        return data, None, null
+    filled = data.copy()
+    filled[mask] = null
+    return filled, None, null
+
+
+def _free_value(name: str, defined: NDArray[Any]) -> int:
+    """Return a value that does not occur: the type's least or greatest if that is free."""
+    limits = np.iinfo(defined.dtype)
+    # Unsigned numbers use 0 more often than their greatest.
+    first = [limits.min, limits.max] if limits.min else [limits.max, limits.min]
+    for value in first:
+        if not bool((defined == value).any()):
+            return int(value)
+    occurring = set(np.unique(defined).tolist())
+    for value in range(limits.max, limits.min - 1, -1):
+        if value not in occurring:
+            return int(value)
+    raise usage(
+        f"column {name!r}: every value of {defined.dtype} occurs, so none can mean undefined",
+        "use a wider type",
+    )

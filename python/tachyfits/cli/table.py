@@ -1,0 +1,281 @@
+"""`tachyfits table`: the columns of a table, its rows, and its way into other formats."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from tachyfits import Columns, File, Ragged, Table
+from tachyfits._errors import usage
+from tachyfits._table_export import format_of
+from tachyfits._table_text import text_of
+from tachyfits.cli._common import Common, common_options, overwrite_option
+from tachyfits.cli._output import aligned, json_text, say, size_text
+
+#: Rows that are shown if nothing else is asked for.
+HEAD = 20
+
+COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "description")
+
+_ROWS = re.compile(r"(?P<first>\d*)(?P<colon>:?)(?P<last>\d*)")
+
+
+@click.command()
+@common_options(many=False)
+@click.option(
+    "--columns",
+    metavar="A,B,...",
+    help="Only these columns, by name (any case) or number (from 1), in this order.",
+)
+@click.option(
+    "--where",
+    metavar="CONDITION",
+    help="Only rows for which this holds: 'MAG < 20 && CLASS == \"STAR\"'.",
+)
+@click.option(
+    "--head",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"Only the first N rows (of those that the others leave). Default: {HEAD}, "
+    "with --to and --rows all.",
+)
+@click.option(
+    "--rows",
+    metavar="A:B",
+    help="Only these rows, counted from 1, both ends inside; 'A:' goes to the end.",
+)
+@click.option("--list", "listed", is_flag=True, help="List the columns instead of the rows.")
+@click.option(
+    "--to",
+    "output",
+    type=click.Path(),
+    metavar="OUT",
+    help="Write a file instead, in the format that its name ends in: .fits, .csv, "
+    ".parquet, .arrow. It appears when it is complete.",
+)
+@overwrite_option
+def command(
+    common: Common, columns: str | None, where: str | None, head: int | None, rows: str | None,
+    listed: bool, output: str | None, overwrite: bool,
+) -> int:  # fmt: skip
+    """Show a table, choose columns and rows of it, or write it in another format.
+
+    The table is the first of the file unless --hdu names another. Rows and columns are counted
+    from 1. Undefined cells are --, in JSON null, in CSV empty; FITS, CSV, Parquet and Arrow files
+    are written row by row, so that a table may be larger than memory. Parquet and Arrow need
+    pyarrow: pip install 'tachyfits[arrow]'.
+
+    A condition compares columns, numbers and text: < <= > >= == != with && || ! and ( ), arithmetic
+    and functions as in 'tachyfits math'. ROW is the number of the row; isnull(X) is true where X
+    is undefined, and any comparison with what is undefined is false.
+
+    \b
+    Examples:
+      tachyfits table table.fits
+      tachyfits table table.fits --list
+      tachyfits table table.fits --columns NAME,MAG --where 'MAG < 20 && RA > 10' --head 5
+      tachyfits table table.fits --rows 2:4 --json
+      tachyfits table table.fits --where "NAME != 'beta'" --to bright.csv
+      tachyfits table table.fits --hdu STARS --columns RA,DEC --to positions.fits
+    """
+    if listed and (output or where or rows or head is not None):
+        raise click.UsageError("--list shows columns: it goes with neither rows nor --to")
+    if output is not None:
+        format_of(output)
+
+    def show(file: File) -> None:
+        table = _table(common, file)
+        chosen = _columns(table, columns)
+        if listed:
+            click.echo(_listed(common, table, chosen))
+        elif output is not None:
+            _write(common, table, chosen, _numbers(table, rows, where, head, None), output,
+                   overwrite)  # fmt: skip
+        else:
+            most = HEAD if head is None and rows is None else head
+            _show(common, table, chosen, rows, where, most)
+
+    return common.each(show)
+
+
+def _table(common: Common, file: File) -> Table:
+    """Return the table that ``--hdu`` names; the first one without."""
+    if common.hdu == "all":
+        raise click.UsageError("--hdu all: choose one table")
+    named = common.hdu is not None
+    for hdu in common.hdus(file):
+        if isinstance(hdu, Table):
+            return hdu
+        if named:
+            raise usage(
+                f"{file.name}: HDU {hdu.index} ({hdu.kind}) is no table",
+                f"see the list of HDUs: tachyfits info {file.name}",
+            )
+    raise usage(
+        f"{file.name}: no HDU is a table", f"see the list of HDUs: tachyfits info {file.name}"
+    )
+
+
+def _columns(table: Table, text: str | None) -> list[str | int]:
+    """Return the columns that are named; a number counts from 1, unless it is a name."""
+    if text is None:
+        return list(table.names)
+    names: list[str | int] = []
+    for part in text.split(","):
+        name = part.strip()
+        if name.isdigit() and name not in table and 1 <= int(name) <= len(table.columns):
+            names.append(int(name) - 1)
+        else:
+            names.append(table.column(name).number)
+    return names
+
+
+def _slice(table: Table, text: str | None) -> slice | None:
+    """Return the rows that ``--rows`` names."""
+    if text is None:
+        return None
+    match = _ROWS.fullmatch(text.strip())
+    if match is None or not text.strip(" :"):
+        raise click.BadParameter(f"{text!r} is no range of rows: use 1:100, 5:, :10 or 7")
+    first = int(match["first"] or 1)
+    last = int(match["last"] or (len(table) if match["colon"] else first))
+    if not 1 <= first <= last <= len(table):
+        raise usage(
+            f"{table.file.name}: HDU {table.index} (0-based) has the rows 1 to {len(table)}; "
+            f"found --rows {text}",
+            "rows are counted from 1, and both ends are inside",
+        )
+    return slice(first - 1, last)
+
+
+def _numbers(
+    table: Table, rows: str | None, where: str | None, head: int | None, threads: int | None
+) -> Any:
+    """Return which rows: a slice, or the numbers of those for which the condition holds."""
+    chosen = _slice(table, rows) or slice(0, len(table))
+    if where is None:
+        stop = chosen.stop if head is None else min(chosen.stop, chosen.start + head)
+        return slice(chosen.start, stop)
+    found = table.where(where, rows=chosen, threads=threads)
+    return found if head is None else found[:head]
+
+
+def _show(
+    common: Common, table: Table, columns: list[str | int], rows: str | None, where: str | None,
+    head: int | None,
+) -> None:  # fmt: skip
+    with common.meter("table") as progress:
+        numbers = _numbers(table, rows, where, None, None)
+        count = numbers.stop - numbers.start if isinstance(numbers, slice) else len(numbers)
+        if head is not None:
+            shown = slice(numbers.start, min(numbers.stop, numbers.start + head))
+            numbers = shown if isinstance(numbers, slice) else numbers[:head]
+        read = table.read(columns, rows=numbers, progress=progress)
+    if common.json:
+        click.echo(json_text(_as_json(table, read, count)))
+        return
+    if len(read):
+        click.echo(text_of(dict(read), [read.unit(key) or "" for key in read], width=None))
+    which = "rows" if where is None else f"of {len(table)} rows"
+    if read.rows < count:
+        say(f"{read.rows} of {count} {which}; --head or --rows shows more")
+    elif where is not None:
+        say(f"{count} {which}")
+
+
+def _as_json(table: Table, read: Columns, count: int) -> dict[str, Any]:
+    columns = [
+        {"name": key, "unit": read.unit(key), "form": info.form, "type": info.type_text}
+        for key, info in read.info.items()
+    ]
+    return {
+        "file": table.file.name,
+        "hdu": table.index,
+        "convention": "FITS: rows and columns from 1; HDUs from 0; cells in NumPy order",
+        "rows": len(table),
+        "rows_chosen": count,
+        "columns": columns,
+        "data": {key: _json_cells(values) for key, values in read.items()},
+    }
+
+
+def _json_cells(values: Any) -> Any:
+    """Return cells as JSON has them: null where undefined."""
+    if isinstance(values, Ragged):
+        return values.to_list()
+    if values.dtype.kind == "f" and values.dtype.itemsize == 4:
+        # The digits of the column, not those that it gets as float64.
+        shortest = np.ma.getdata(values).astype("U").astype(np.float64)
+        mask = np.ma.getmask(values)
+        values = np.ma.MaskedArray(shortest, mask=mask)
+    return values.tolist()
+
+
+def _listed(common: Common, table: Table, names: list[str | int]) -> str:
+    columns = [table.column(name) for name in names]
+    if common.json:
+        listed = [
+            {
+                "column": column.number + 1,
+                "name": column.key,
+                "form": column.form,
+                "type": str(column.dtype),
+                "shape": list(column.shape),
+                "variable": column.is_variable,
+                "unit": column.unit,
+                "null": column.null,
+                "scale": column.scale,
+                "zero": column.zero,
+                "display": column.display,
+                "description": column.description,
+            }
+            for column in columns
+        ]
+        return json_text(
+            {"file": table.file.name, "hdu": table.index, "rows": len(table), "columns": listed}
+        )
+    rows = [
+        (
+            str(column.number + 1),
+            column.key,
+            column.form,
+            column.type_text,
+            column.unit or "",
+            "" if column.null is None else str(column.null),
+            column.description,
+        )
+        for column in columns
+    ]
+    name = f" {table.name!r}" if table.name else ""
+    heading = f"{table.file.name}, HDU {table.index}{name}: {len(table)} rows, {table.kind}"
+    return f"{heading}\n{aligned([COLUMN_HEADING, *rows], right=[0])}"
+
+
+def _write(
+    common: Common, table: Table, columns: list[str | int], rows: Any, output: str,
+    overwrite: bool,
+) -> None:  # fmt: skip
+    with common.meter("table") as progress:
+        table.write(output, columns, rows=rows, overwrite=overwrite, progress=progress)
+    count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+    size = Path(output).stat().st_size
+    if common.json:
+        names = [table.column(name).key for name in columns]
+        click.echo(
+            json_text(
+                {
+                    "file": table.file.name,
+                    "hdu": table.index,
+                    "output": output,
+                    "output_bytes": size,
+                    "rows": count,
+                    "columns": names,
+                }
+            )
+        )
+    else:
+        say(f"{output}: {count} rows, {len(columns)} columns, {size_text(size)}")

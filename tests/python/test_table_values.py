@@ -1,0 +1,272 @@
+"""How values of NumPy, lists and other libraries become columns of FITS; nothing is read here."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import tachyfits as tf
+from tachyfits._table_input import columns_of
+from tachyfits._table_values import column_data
+
+pytestmark = pytest.mark.once
+
+LEAST = {np.dtype(f"i{n}"): np.iinfo(f"i{n}").min for n in (1, 2, 4, 8)}
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "c8"])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_numbers_stay_what_they_are(kind: str, order: str) -> None:
+    values = np.array([0, 1, 100], order + kind)
+    made = column_data("A", values)
+    assert made.values.dtype == np.dtype(kind)
+    assert made.values.dtype.isnative
+    np.testing.assert_array_equal(made.values, values)
+    assert made.null is None
+
+
+@given(hnp.arrays(st.sampled_from(["i1", "u1", "i2", "u4", "i8", "u8"]), 20), st.data())
+def test_the_null_of_masked_integers_is_no_value(values: np.ndarray, data: st.DataObject) -> None:
+    mask = data.draw(hnp.arrays(np.bool_, 20))
+    made = column_data("A", np.ma.MaskedArray(values, mask=mask))
+    if not mask.any():
+        assert made.null is None
+        return
+    assert made.null not in values[~mask].tolist()
+    np.testing.assert_array_equal(np.asarray(made.values) == made.null, mask)
+    np.testing.assert_array_equal(np.asarray(made.values)[~mask], values[~mask])
+
+
+def test_a_null_is_found_among_almost_all_bytes_and_refused_among_all() -> None:
+    every = np.arange(256).astype("u1")
+    values = np.ma.MaskedArray(every, mask=every == 77)
+    assert column_data("A", values).null == 77
+    with pytest.raises(tf.UsageError, match="wider type"):
+        column_data(
+            "A", np.ma.MaskedArray(np.append(every, [0]).astype("u1"), mask=[0] * 256 + [1])
+        )
+
+
+def test_a_null_that_is_given_must_fit_and_be_free() -> None:
+    masked = np.ma.MaskedArray([1, 2, 3], mask=[0, 1, 0], dtype="i2")
+    assert column_data("A", masked, null=-99).values.tolist() == [1, -99, 3]
+    with pytest.raises(tf.UsageError, match="occurs"):
+        column_data("A", masked, null=3)
+    with pytest.raises(tf.UsageError, match="no int16"):
+        column_data("A", masked, null=40000)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (np.ma.MaskedArray([1.0, 2.0], mask=[0, 1]), [1.0, np.nan]),
+        (np.ma.MaskedArray([1j, 2j], mask=[0, 1]), [1j, complex(np.nan, 0)]),
+        ([1.5, None], [1.5, np.nan]),
+    ],
+)
+def test_undefined_floats_are_nan(values: Any, expected: list[complex]) -> None:
+    made = column_data("A", values).values
+    np.testing.assert_array_equal(np.isnan(made), np.isnan(expected))
+    assert made[0] == expected[0]
+
+
+def test_undefined_truth_values_are_kept_beside() -> None:
+    made = column_data("A", [True, None, False])
+    assert made.undefined is not None
+    assert made.undefined.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["a", "bcd", ""], [b"a", b"bcd", b""]),
+        ([b"a", b"bcd"], [b"a", b"bcd"]),
+        (["a", None], [b"a", b""]),
+        (np.array(["x", "yy"], object), [b"x", b"yy"]),
+        (np.array([["a", "b"], ["c", "d"]]), [[b"a", b"b"], [b"c", b"d"]]),
+        (np.array(["2026-11-21", "NaT"], "M8[D]"), [b"2026-11-21", b""]),
+        ([datetime.datetime(2026, 1, 2, 3, 4, 5)], [b"2026-01-02T03:04:05.000000"]),
+    ],
+)
+def test_text_and_dates(values: Any, expected: list[bytes]) -> None:
+    made = column_data("A", values).values
+    assert made.dtype.kind == "S"
+    assert made.tolist() == expected
+
+
+def test_durations_are_seconds() -> None:
+    made = column_data("A", np.array([1500, "NaT"], "m8[ms]"))
+    assert made.unit == "s"
+    np.testing.assert_array_equal(made.values, [1.5, np.nan])
+
+
+def test_half_precision_is_widened() -> None:
+    assert column_data("A", np.array([0.5], "f2")).values.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        (["caf\xe9"], "cell 0"),
+        (["ok", "tab\t"], "cell 1"),
+        ([b"a\xff"], "cell 0"),
+        (np.array([1, 2], "g"), "float64"),
+        ([1, "a", object()], "no column of FITS"),
+        ([2**70, 1], "64 bits|no column of FITS"),
+        (5, "single value"),
+        ([["a"], ["b", "c"]], "numbers"),
+        ([True, 3.5, None, "x"], "no column of FITS"),
+    ],
+)
+def test_what_fits_has_not_is_refused(values: Any, word: str) -> None:
+    with pytest.raises(tf.UsageError, match=word) as caught:
+        column_data("STAR", values)
+    assert "'STAR'" in str(caught.value)
+    assert "\nhint: " in str(caught.value)
+
+
+def test_lists_of_different_lengths_are_ragged() -> None:
+    made = column_data("A", [[1, 2], [], [3]])
+    assert isinstance(made.values, tf.Ragged)
+    assert made.values.to_list() == [[1, 2], [], [3]]
+    assert made.values.dtype.kind == "i"
+
+
+def test_lists_of_one_length_are_an_axis_more() -> None:
+    assert column_data("A", [[1, 2], [3, 4]]).values.shape == (2, 2)
+
+
+@given(st.lists(st.lists(st.integers(-9, 9), max_size=4), max_size=8), st.data())
+def test_ragged_is_a_sequence_of_arrays(cells: list[list[int]], data: st.DataObject) -> None:
+    ragged = tf.Ragged.from_cells(cells, "i4")
+    assert ragged.to_list() == cells
+    assert [cell.tolist() for cell in ragged] == cells
+    part = data.draw(st.slices(len(cells)))
+    assert ragged[part].to_list() == cells[part]
+    assert ragged[part].compact().to_list() == cells[part]
+    if cells:
+        rows = data.draw(st.lists(st.integers(0, len(cells) - 1)))
+        assert ragged.take(np.array(rows, int)).to_list() == [cells[row] for row in rows]
+
+
+def test_ragged_offsets_are_checked() -> None:
+    for offsets in ([0, 3], [1, 0], [-1, 1], []):
+        with pytest.raises(tf.UsageError):
+            tf.Ragged(offsets, np.zeros(2))
+    with pytest.raises(IndexError):
+        tf.Ragged([0, 1], [5.0])[1]
+
+
+def everything() -> tf.Columns:
+    """Columns of every kind that goes through every library."""
+    masked = np.ma.MaskedArray([1, 2**60 + 1, 3], mask=[0, 0, 1], dtype="i8")
+    return tf.Columns(
+        {
+            "whole": np.arange(3, dtype="u2"),
+            "masked": masked,
+            "number": np.array([0.1, np.nan, -0.0], "f4"),
+            "truth": np.array([True, False, True]),
+            "maybe": np.ma.MaskedArray([True, False, True], mask=[1, 0, 0]),
+            "text": np.array(["x", "", "yy"]),
+            "cell": np.arange(12.0).reshape(3, 2, 2),
+            "ragged": tf.Ragged.from_cells([[1, 2], [], [3]], "i2"),
+        }
+    )
+
+
+def same(found: Any, expected: Any) -> None:
+    if isinstance(expected, tf.Ragged):
+        assert isinstance(found, tf.Ragged)
+        assert found.dtype == expected.dtype
+        assert found.to_list() == expected.to_list()
+        return
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(
+        np.ma.filled(found, 0), np.ma.filled(expected, 0).astype(found.dtype)
+    )
+
+
+def through(library: str, columns: tf.Columns) -> Any:
+    if library == "pyarrow":
+        return columns.to_arrow()
+    if library == "pandas":
+        return columns.to_pandas()
+    if library == "polars":
+        return columns.to_polars()
+    return columns.to_structured() if library == "numpy" else columns.to_astropy()
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars", "astropy", "numpy"])
+def test_columns_survive_other_libraries(library: str) -> None:
+    pytest.importorskip(library, reason=f"LEFT OUT: {library} is not installed")
+    if library == "polars":
+        pytest.importorskip("pyarrow")
+    columns = everything()
+    found = {made.name: made for made in columns_of(through(library, columns))}
+    assert list(found) == list(columns)
+    for name, expected in columns.items():
+        made = found[name]
+        values = made.values
+        if made.null is not None:
+            values = np.ma.masked_equal(values, made.null)
+        elif made.undefined is not None:
+            values = np.ma.MaskedArray(values, mask=made.undefined)
+        elif not isinstance(values, tf.Ragged) and values.dtype.kind == "S":
+            values = values.astype("U")
+        np.testing.assert_array_equal(
+            np.ma.getmaskarray(values) if name in ("masked", "maybe") else 0,
+            np.ma.getmaskarray(expected) if name in ("masked", "maybe") else 0,
+        )
+        same(values, expected)
+
+
+def test_complex_numbers_survive_arrow() -> None:
+    pytest.importorskip("pyarrow")
+    values = np.array([[1 + 2j, 0], [np.nan, -1j]], "c8")
+    (made,) = columns_of(tf.Columns({"Z": values}).to_arrow())
+    np.testing.assert_array_equal(made.values, values)
+    assert made.values.dtype == np.complex64
+
+
+def test_arrow_does_not_copy_numbers() -> None:
+    pytest.importorskip("pyarrow")
+    values = np.arange(1000.0)
+    array = tf.Columns({"A": values}).to_arrow()["A"].chunk(0)
+    assert array.buffers()[1].address == values.ctypes.data
+
+
+def test_astropy_units_masks_and_times() -> None:
+    from astropy import units as u
+    from astropy.table import MaskedColumn, QTable
+    from astropy.time import Time
+
+    table = QTable(meta={"OBSERVER": "Hubble"})
+    table["v"] = [1.0, 2.0] * u.km / u.s
+    table["n"] = MaskedColumn([1, 2], mask=[False, True], description="a number")
+    table["t"] = Time(["2026-11-21T00:00:00", "2026-11-22T12:00:00.5"])
+    v, n, t = columns_of(table)
+    assert (v.unit, v.values.tolist()) == ("km s-1", [1.0, 2.0])
+    assert (n.description, n.null is not None) == ("a number", True)
+    assert t.values[1] == b"2026-11-22T12:00:00.500"
+
+
+def test_coordinates_in_one_column_are_refused_with_the_way_out() -> None:
+    from astropy.coordinates import SkyCoord
+    from astropy.table import QTable
+
+    table = QTable({"where": SkyCoord([1, 2], [3, 4], unit="deg")})
+    with pytest.raises(tf.UsageError, match="represent_mixins_as_columns"):
+        columns_of(table)
+
+
+def test_tables_of_no_known_kind_and_uneven_ones_are_refused() -> None:
+    with pytest.raises(tf.UsageError, match="no table that is known"):
+        columns_of(42)
+    with pytest.raises(tf.UsageError, match="different lengths"):
+        columns_of({"a": [1, 2], "b": [1]})
