@@ -323,7 +323,7 @@ class Table:
         raw: bool = False,
         threads: int = 0,
         progress: _Progress | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.bool_] | None]: ...  # offsets, values, where undefined
+    ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.bool_] | None, int]: ...  # offsets, values, where undefined, odd
     def rows_where(
         self,
         condition: str,

@@ -274,11 +274,11 @@ class Table(Hdu):
         together = dict(zip((column.key for column in fixed), read, strict=True))
         for column in wanted:
             if column.is_variable:
-                arrays[column.key] = _ragged(core, column, rows, text, options)
+                arrays[column.key], odd = _ragged(core, column, rows, text, options)
             else:
                 values, nulls, odd = together[column.key]
                 arrays[column.key] = _masked(values, nulls)
-                self._warn_of_odd(column, odd)
+            self._warn_of_odd(column, odd)
         return Columns(arrays, {column.key: column for column in wanted}, meta=self._meta())
 
     def _warn_of_odd(self, column: TableColumn, odd: int) -> None:
@@ -333,33 +333,35 @@ class Table(Hdu):
         self,
         columns: ColumnNames = None,
         *,
-        batch_rows: int = 100_000,
-        rows: Any = None,
+        rows: int = 100_000,
         where: str | None = None,
+        within: Any = None,
         raw: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Iterator[Columns]:
-        """Give the table in pieces of ``batch_rows`` rows: memory stays that of a few pieces.
+        """Give the table in pieces of ``rows`` rows: memory stays that of a few pieces.
 
         Parameters
         ----------
-        batch_rows
-            Rows in each piece; the last may have fewer.
-        columns, rows, where, raw
+        rows
+            How many in each piece; the last may have fewer.
+        within
+            Only these rows: what `read` calls ``rows``.
+        columns, where, raw
             As in `read`.
 
         Examples
         --------
         >>> import tachyfits as tf
         >>> table = tf.open("table.fits")[1]
-        >>> sum(batch["RA"].sum() for batch in table.batches("RA", batch_rows=2))
+        >>> sum(batch["RA"].sum() for batch in table.batches("RA", rows=2))
         np.float64(60.0)
         """
-        if batch_rows < 1:
-            raise usage(f"batches of {batch_rows} rows", "batch_rows is 1 or more")
+        if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows < 1:
+            raise usage(f"batches of rows={rows!r}", "give a number of rows, 1 or more")
         wanted = self._chosen(columns)
-        pieces = self._pieces(resolve_rows(rows, len(self)), where, batch_rows, threads)
+        pieces = self._pieces(resolve_rows(within, len(self)), where, int(rows), threads)
         return (self._read(wanted, piece, raw, threads, progress) for piece in pieces)
 
     def _pieces(
@@ -400,14 +402,14 @@ class Table(Hdu):
         return self._read_for_others(columns, rows, where, threads, progress).to_arrow()
 
     def arrow_reader(
-        self, columns: ColumnNames = None, *, batch_rows: int = 100_000, rows: Any = None,
-        where: str | None = None, threads: int | None = None,
+        self, columns: ColumnNames = None, *, rows: int = 100_000, where: str | None = None,
+        within: Any = None, threads: int | None = None,
     ) -> pyarrow.RecordBatchReader:  # fmt: skip
-        """Return a pyarrow reader that reads the table batch by batch: memory stays small."""
+        """Return a pyarrow reader that reads the table batch by batch; options as of `batches`."""
         from tachyfits._arrow import reader_of
 
         wanted = self._chosen(columns)
-        pieces = self._pieces(resolve_rows(rows, len(self)), where, batch_rows, threads)
+        pieces = self._pieces(resolve_rows(within, len(self)), where, rows, threads)
         batches = (self._read(wanted, p, False, threads, None, text="bytes") for p in pieces)
         empty = self._read(wanted, (0, 0), False, threads, None, text="bytes")
         return reader_of(empty, batches)
@@ -566,11 +568,12 @@ def _masked(values: NDArray[Any], nulls: NDArray[np.bool_] | None) -> NDArray[An
 
 def _ragged(
     core: _core.Table, column: TableColumn, rows: Rows, text: str, options: dict[str, Any]
-) -> Values:
-    offsets, values, nulls = core.read_arrays(column.number, rows, **options)
+) -> tuple[Values, int]:
+    """Return the cells of a column in the heap, and how many elements were odd."""
+    offsets, values, nulls, odd = core.read_arrays(column.number, rows, **options)
     if column.dtype.kind == "U":
-        return _strings(offsets, values, as_bytes=text == "bytes")
-    return Ragged(offsets, _masked(values, nulls), cell_shape=column.shape)
+        return _strings(offsets, values, as_bytes=text == "bytes"), odd
+    return Ragged(offsets, _masked(values, nulls), cell_shape=column.shape), odd
 
 
 def _strings(

@@ -2,18 +2,22 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use tachyfits::{Error, Rows, RunOptions};
+use tachyfits::{Arrays, Error, Rows, RunOptions};
 
 use crate::column::{Column, Text, TypeOf};
 use crate::errors::{OrRaise, not_negative};
 use crate::progress;
 use crate::report::Report;
-use crate::table_arrays::Cell;
+use crate::table_arrays::{Cell, viewed};
 
 /// Values of a column, where they are undefined, and how many were not as the Standard has them.
 type Read<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64);
+
+/// Offsets, values, where they are undefined, and how many were odd.
+type ReadArrays<'py> =
+    (Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64);
 
 /// Rows as Python gives them: the first and the end of a range, or numbers in any order.
 #[derive(FromPyObject)]
@@ -188,6 +192,33 @@ impl Table {
         }
         let odd: Vec<u64> = outputs.into_iter().map(|output| output.odd).collect();
         made.into_iter().zip(odd).map(|(cell, odd)| cell.finish(py, odd)).collect()
+    }
+
+    /// Read a column of arrays of different lengths.
+    ///
+    /// Returns
+    /// -------
+    /// (offsets, values, nulls, odd)
+    ///     The array of a row is ``values[offsets[i]:offsets[i + 1]]``; characters are uint8.
+    #[pyo3(signature = (column, rows, *, raw=false, threads=0, progress=None))]
+    fn read_arrays<'py>(
+        &self,
+        py: Python<'py>,
+        column: usize,
+        rows: RowsGiven<'py>,
+        raw: bool,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<ReadArrays<'py>> {
+        let engine_rows = rows.engine()?;
+        let arrays = self.run(py, threads, progress, |options| {
+            self.table.read_arrays(column, raw, &engine_rows, options)
+        })?;
+        let Arrays { offsets, values, nulls, cells, odd } = arrays;
+        let kind = TypeOf::elements(&cells);
+        let values = viewed(PyArray1::from_vec(py, values).into_any(), &kind)?;
+        let truth = |nulls| viewed(PyArray1::from_vec(py, nulls).into_any(), "bool");
+        Ok((PyArray1::from_vec(py, offsets), values, nulls.map(truth).transpose()?, odd))
     }
 
     fn __repr__(&self) -> String {
