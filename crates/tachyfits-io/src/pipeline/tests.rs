@@ -89,7 +89,9 @@ fn arrangements() -> Vec<RunOptions<'static>> {
     let mut all = Vec::new();
     for buffering in [Buffering::Auto, Buffering::Single, Buffering::Double] {
         for (threads, readers) in [(1, 1), (1, 2), (2, 1), (3, 0), (8, 3)] {
-            all.push(RunOptions { threads, buffering, readers, watch: None });
+            for waiting in [0, 1] {
+                all.push(RunOptions { threads, buffering, readers, waiting, watch: None });
+            }
         }
     }
     all
@@ -400,7 +402,7 @@ proptest! {
         ];
         storages.extend(DirectStorage::open(&path).ok().map(|direct| Box::new(direct) as _));
         storages.push(Box::new(device));
-        let options = RunOptions { threads, buffering, readers, watch: None };
+        let options = RunOptions { threads, buffering, readers, ..RunOptions::default() };
         for storage in &storages {
             let (report, merged) = collect(&**storage, &tasks, &options).unwrap();
             prop_assert_eq!(&merged, &expected);
