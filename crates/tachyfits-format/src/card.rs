@@ -46,6 +46,12 @@ impl Card {
         card
     }
 
+    /// A card of blanks: space for one to come.
+    #[must_use]
+    pub fn blank() -> Card {
+        Card::from_record(&[b' '; CARD_BYTES], &mut Vec::new())
+    }
+
     /// Cards of COMMENT, HISTORY or blank keyword: as many as the text needs, 72 characters each.
     ///
     /// # Errors

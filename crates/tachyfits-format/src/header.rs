@@ -4,7 +4,11 @@
 //! What is not changed keeps its bytes: a header that was only read gives back the very blocks it
 //! was read from.
 
+mod edit;
+
 use std::collections::HashMap;
+
+pub use edit::is_structural;
 
 use crate::card::Card;
 use crate::code::Code;

@@ -44,7 +44,7 @@ pub use cutout::{
 pub use error::{FormatError, Place, Problem, Warning};
 pub use groups::{GroupParameter, RandomGroups};
 pub use hdu::{Hdu, HduKind, StoredType};
-pub use header::{Context, Header};
+pub use header::{Context, Header, is_structural};
 pub use image::{ImageLayout, ValueType};
 pub use limits::{BLOCK_BYTES, CARD_BYTES, Limits, ReadOptions, padded};
 pub use new_image::{NO_CHECKSUM, NewImage};

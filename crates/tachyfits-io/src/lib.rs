@@ -41,5 +41,5 @@ pub use output::OutputFile;
 pub use patch::{Patch, Recovery, Stamp, restore};
 pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run};
 pub use report::Report;
-pub use spool::{SpoolOptions, spool};
+pub use spool::{SpoolOptions, SpoolWriter, spool};
 pub use storage::{Storage, StorageKind, open, open_with};

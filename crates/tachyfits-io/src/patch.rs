@@ -54,6 +54,22 @@ impl Stamp {
         Stamp { bytes: metadata.len(), modified, inode: metadata.ino() }
     }
 
+    /// Looks at the file again.
+    ///
+    /// # Errors
+    /// [`IoError::Changed`] if it is another, and as [`Stamp::of`].
+    pub fn check(&self, path: &Path) -> Result<(), IoError> {
+        let found = Stamp::of(path)?;
+        match found == *self {
+            true => Ok(()),
+            false => Err(IoError::Changed {
+                path: path.to_owned(),
+                expected: self.bytes,
+                found: found.bytes,
+            }),
+        }
+    }
+
     /// Its size.
     pub fn bytes(&self) -> u64 {
         self.bytes

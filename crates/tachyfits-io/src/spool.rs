@@ -55,7 +55,7 @@ pub fn spool(
     options: &SpoolOptions,
 ) -> Result<Arc<dyn Storage>, IoError> {
     let mut reader = BufReader::with_capacity(BLOCK_BYTES, reader);
-    let mut kept = Spool::new(name, options);
+    let mut kept = SpoolWriter::new(name, options.clone());
     // A pipe may deliver its first byte alone, so the look at the first two takes them out.
     let mut first = Vec::with_capacity(2);
     let taken = reader.by_ref().take(2).read_to_end(&mut first);
@@ -81,7 +81,7 @@ pub(crate) fn is_gzip(storage: &dyn Storage) -> Result<bool, IoError> {
 }
 
 /// Inflates all members, one after the other. Zeros may follow the last (RFC 1952 knows no padding, tapes do).
-fn inflate(mut reader: impl BufRead, kept: &mut Spool) -> Result<(), IoError> {
+fn inflate(mut reader: impl BufRead, kept: &mut SpoolWriter) -> Result<(), IoError> {
     let mut member = 0;
     loop {
         let mut decoder = GzDecoder::new(reader);
@@ -119,10 +119,21 @@ fn skip_zeros(reader: &mut impl BufRead) -> io::Result<Option<(u64, u8)>> {
     }
 }
 
-/// What was read so far.
-struct Spool<'a> {
-    name: &'a str,
-    options: &'a SpoolOptions,
+/// Bytes written one after the other that become a storage: what [`spool()`] does with a reader.
+///
+/// ```
+/// use tachyfits_io::{SpoolOptions, SpoolWriter};
+///
+/// let mut kept = SpoolWriter::new("heap", SpoolOptions::default());
+/// kept.write_all(b"SIMPLE")?;
+/// kept.write_all(b"  =")?;
+/// assert_eq!((kept.bytes(), kept.finish()?.bytes()), (9, 9));
+/// # Ok::<(), tachyfits_io::IoError>(())
+/// ```
+#[derive(Debug)]
+pub struct SpoolWriter {
+    name: String,
+    options: SpoolOptions,
     memory: Vec<u8>,
     file: Option<File>,
     bytes: u64,
@@ -130,9 +141,16 @@ struct Spool<'a> {
     member: Option<u64>,
 }
 
-impl<'a> Spool<'a> {
-    fn new(name: &'a str, options: &'a SpoolOptions) -> Spool<'a> {
-        Spool { name, options, memory: Vec::new(), file: None, bytes: 0, member: None }
+impl SpoolWriter {
+    /// Begins with nothing; `name` is for messages.
+    pub fn new(name: &str, options: SpoolOptions) -> SpoolWriter {
+        let name = name.to_owned();
+        SpoolWriter { name, options, memory: Vec::new(), file: None, bytes: 0, member: None }
+    }
+
+    /// How many bytes there are so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     fn copy(&mut self, reader: &mut impl Read) -> Result<(), IoError> {
@@ -140,18 +158,22 @@ impl<'a> Spool<'a> {
         loop {
             match reader.read(&mut block) {
                 Ok(0) => return Ok(()),
-                Ok(count) => self.keep(&block[..count])?,
+                Ok(count) => self.write_all(&block[..count])?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.read_error(error)),
             }
         }
     }
 
-    fn keep(&mut self, block: &[u8]) -> Result<(), IoError> {
+    /// Adds bytes.
+    ///
+    /// # Errors
+    /// [`IoError::Limit`], [`IoError::Memory`], [`IoError::Temporary`].
+    pub fn write_all(&mut self, block: &[u8]) -> Result<(), IoError> {
         let total = self.bytes + block.len() as u64;
         if total > self.options.total_bytes {
             let limit = self.options.total_bytes;
-            return Err(IoError::Limit { name: self.name.to_owned(), limit });
+            return Err(IoError::Limit { name: self.name.clone(), limit });
         }
         if self.file.is_none() && total > self.options.memory_bytes {
             let mut file = self.temporary().map_err(|source| self.temporary_error(source))?;
@@ -166,7 +188,7 @@ impl<'a> Spool<'a> {
             }
             None => {
                 let reserved = self.memory.try_reserve(block.len());
-                let name = || self.name.to_owned();
+                let name = || self.name.clone();
                 reserved.map_err(|_| IoError::Memory { name: name(), bytes: total })?;
                 self.memory.extend_from_slice(block);
             }
@@ -175,9 +197,13 @@ impl<'a> Spool<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Arc<dyn Storage>, IoError> {
+    /// The storage of all bytes.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be examined.
+    pub fn finish(self) -> Result<Arc<dyn Storage>, IoError> {
         Ok(match self.file {
-            Some(file) => Arc::new(FileStorage::from_file(Path::new(self.name), file)?),
+            Some(file) => Arc::new(FileStorage::from_file(Path::new(&self.name), file)?),
             None => Arc::new(MemoryStorage::new(self.name, self.memory)),
         })
     }

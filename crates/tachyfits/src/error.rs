@@ -188,6 +188,12 @@ reasons! {
     ExpressionInput = "expression-input", Usage,
         "The inputs do not fit the expression, or the shapes of the images do not go together.",
         hint "give one image or number for each name of the expression, with shapes that go together";
+    Edit = "edit", Usage,
+        "A file cannot be edited in this way.",
+        hint "inflate a compressed file first; what cannot be read, and random groups, stay where they are";
+    Structure = "structure", Usage,
+        "A card that says where the data are and how they lie cannot be changed by itself.",
+        hint "change the data (rows, columns, HDUs): these cards follow";
     Output = "output", Usage,
         "The array to read into has another size than the section.",
         hint "make the array as large as the section, of the type that is read";

@@ -65,7 +65,10 @@ impl FitsFile {
         Ok(FitsFile { computed: Some(image), ..file })
     }
 
-    fn from_storage(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<FitsFile, Error> {
+    pub(crate) fn from_storage(
+        storage: Arc<dyn Storage>,
+        options: &OpenOptions,
+    ) -> Result<FitsFile, Error> {
         let read = ReadOptions { strict: options.strict, limits: options.limits.clone() };
         let mut walker = Walker::new(read, storage.bytes());
         let mut hdus = Vec::new();

@@ -26,6 +26,7 @@ mod array;
 mod checksum;
 mod computed;
 mod cutout;
+mod edit;
 mod error;
 mod expression;
 mod file;
@@ -58,6 +59,7 @@ mod writer;
 
 pub use array::Array;
 pub use checksum::{Agreement, Checksum};
+pub use edit::{Committed, Edition};
 pub use error::{Error, ErrorCode, ErrorKind, ExpressionError, Reason, Refusal, error_codes};
 pub use expression::{
     ExpressionFunction, ExpressionInput, ExpressionPixels, InputValue, evaluate,
@@ -87,7 +89,7 @@ pub use tachyfits_format::{
     LinearAxis, Null, Real, StoredType, TableKind, TableLayout, TextForm, Value, ValueType,
     Warning,
 };
-pub use tachyfits_io::{Buffering, IoError, OutputFile, Report, StorageKind};
+pub use tachyfits_io::{Buffering, IoError, OutputFile, Recovery, Report, StorageKind};
 pub use tachyfits_kernels::{
     Blanks, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,
 };

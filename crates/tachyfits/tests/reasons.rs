@@ -186,8 +186,14 @@ fn refusal(error: Error) -> Refusal {
 
 #[test]
 fn every_reason_says_where_what_was_expected_what_was_found_and_what_to_do() {
-    // The two of expressions show the place in them: see the tests of expressions.
-    let elsewhere = [Reason::Tier, Reason::Expression, Reason::ExpressionInput];
+    // The two of expressions show the place in them: see the tests of expressions. Files are edited in those of edits.
+    let elsewhere = [
+        Reason::Tier,
+        Reason::Expression,
+        Reason::ExpressionInput,
+        Reason::Edit,
+        Reason::Structure,
+    ];
     for &reason in Reason::ALL.iter().filter(|reason| !elsewhere.contains(reason)) {
         let (error, expected, found) = provoke(reason);
         assert_eq!((error.code(), error.kind()), (reason.code(), reason.kind()));

@@ -1,0 +1,156 @@
+//! Changes of a header that keep the bytes of all other cards: cards inserted and renamed, the cards of structure told from
+//! the others, space kept or used before END, and the mandatory cards of a primary HDU turned into those of an IMAGE
+//! extension and back.
+
+use super::Header;
+use crate::card::Card;
+use crate::error::FormatError;
+use crate::limits::{BLOCK_BYTES, CARD_BYTES};
+use crate::value::Value;
+use crate::writer;
+
+impl Header {
+    /// Puts a card before the card of index `at`, or at the end.
+    pub fn insert(&mut self, at: usize, card: Card) {
+        self.cards.insert(at.min(self.cards.len()), card);
+        self.changed();
+    }
+
+    /// Puts a card in the place of another.
+    ///
+    /// # Panics
+    /// If there is no card of this index.
+    pub fn replace(&mut self, at: usize, card: Card) {
+        self.cards[at] = card;
+        self.changed();
+    }
+
+    /// Gives the first card of a keyword another keyword; value and comment stay. False if there is no such card.
+    ///
+    /// # Errors
+    /// [`crate::Code::CardText`] if the new keyword can have no value.
+    ///
+    /// ```
+    /// use tachyfits_format::Header;
+    /// let mut header = Header::new();
+    /// header.set("OBJEKT", "M 31", "the target")?;
+    /// assert!(header.rename("OBJEKT", "OBJECT")?);
+    /// assert_eq!(header.cards()[0].comment(), "the target");
+    /// # Ok::<(), tachyfits_format::FormatError>(())
+    /// ```
+    pub fn rename(&mut self, keyword: &str, to: &str) -> Result<bool, FormatError> {
+        let Some(at) = self.position(keyword) else { return Ok(false) };
+        let card = &self.cards[at];
+        let plain = |keyword: &str| keyword.len() <= 8 && !keyword.contains(' ');
+        // Also checks the new keyword.
+        let template = Card::new(to, Value::Undefined, "")?;
+        self.cards[at] = match plain(card.keyword()) && plain(template.keyword()) {
+            true => card.renamed(to),
+            false => {
+                let value = card.value().cloned().unwrap_or(Value::Undefined);
+                Card::new(to, value, &printable(card.comment()))?
+            }
+        };
+        self.changed();
+        Ok(true)
+    }
+
+    /// Makes the header as long as `bytes`, if that can be done by leaving out blank cards before END or adding some: what
+    /// follows it in a file then need not be moved.
+    pub fn fit(&mut self, bytes: u64) {
+        let is_longer = |header: &Header| header.block_bytes() > bytes;
+        while is_longer(self) && self.cards.last().is_some_and(Card::is_blank) {
+            self.cards.pop();
+            self.tail = None;
+        }
+        let wanted = bytes / CARD_BYTES as u64;
+        let records = self.record_index(self.cards.len()) as u64 + 1;
+        // END is to stand in the last block, wherever in it.
+        let per_block = (BLOCK_BYTES / CARD_BYTES) as u64;
+        let missing = (wanted + 1).saturating_sub(per_block).saturating_sub(records);
+        if wanted >= per_block && missing > 0 {
+            self.tail = None;
+            self.cards.extend((0..missing).map(|_| Card::blank()));
+        }
+    }
+
+    /// The mandatory cards of the header of a primary HDU turned into those of an IMAGE extension; a header that has them
+    /// already stays as it is.
+    ///
+    /// # Errors
+    /// If NAXIS is no number.
+    pub fn into_extension(mut self) -> Result<Header, FormatError> {
+        let Some(at) = self.position("SIMPLE") else { return Ok(self) };
+        const PRIMARY: [&str; 6] = ["EXTEND", "NEXTEND", "BLOCKED", "GROUPS", "PCOUNT", "GCOUNT"];
+        self.cards[at] = Card::new("XTENSION", "IMAGE", "image extension")?;
+        self.retain(|card| !PRIMARY.contains(&card.keyword()));
+        let after = self.after_axes()?;
+        self.insert(after, Card::new("PCOUNT", 0, "number of parameters")?);
+        self.insert(after + 1, Card::new("GCOUNT", 1, "number of groups")?);
+        Ok(self)
+    }
+
+    /// The mandatory cards of the header of an IMAGE extension turned into those of a primary HDU; a header that has them
+    /// already stays as it is.
+    ///
+    /// # Errors
+    /// If NAXIS is no number.
+    pub fn into_primary(mut self) -> Result<Header, FormatError> {
+        let Some(at) = self.position("XTENSION") else { return Ok(self) };
+        self.cards[at] = Card::new("SIMPLE", true, "conforms to the FITS Standard")?;
+        self.retain(|card| !matches!(card.keyword(), "PCOUNT" | "GCOUNT" | "INHERIT"));
+        let after = self.after_axes()?;
+        self.insert(after, Card::new("EXTEND", true, "extensions may be present")?);
+        Ok(self)
+    }
+
+    /// The header of a primary HDU without data.
+    ///
+    /// ```
+    /// let header = tachyfits_format::Header::empty_primary();
+    /// assert_eq!(header.get_i64("NAXIS").unwrap(), Some(0));
+    /// ```
+    #[must_use]
+    pub fn empty_primary() -> Header {
+        let card = |text: &str| {
+            let mut record = [b' '; CARD_BYTES];
+            record[..text.len()].copy_from_slice(text.as_bytes());
+            Card::from_record(&record, &mut Vec::new())
+        };
+        Header::from_cards(vec![
+            card("SIMPLE  =                    T / conforms to the FITS Standard"),
+            card("BITPIX  =                    8 / bits per pixel"),
+            card("NAXIS   =                    0 / no data"),
+            card("EXTEND  =                    T / extensions may be present"),
+        ])
+    }
+
+    /// The index of the card after NAXIS and its NAXISn.
+    ///
+    /// # Errors
+    /// If NAXIS is no number.
+    pub fn after_axes(&self) -> Result<usize, FormatError> {
+        let naxis = self.get_i64("NAXIS")?.unwrap_or(0);
+        let last = match naxis {
+            1..=999 => self.position(&format!("NAXIS{naxis}")),
+            _ => self.position("NAXIS"),
+        };
+        Ok(last.map_or(0, |at| at + 1))
+    }
+}
+
+/// Whether a keyword says where the data of its HDU are and how they lie (Sect. 4.4.1, 6.1, 7.2.1, 7.3.1): such a card
+/// changes with the data only.
+///
+/// ```
+/// use tachyfits_format::is_structural;
+/// assert!(is_structural("NAXIS2") && is_structural("THEAP") && !is_structural("TTYPE1"));
+/// ```
+#[must_use]
+pub fn is_structural(keyword: &str) -> bool {
+    matches!(keyword, "THEAP" | "END") || writer::is_mandatory(keyword)
+}
+
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
+}

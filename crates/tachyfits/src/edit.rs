@@ -1,0 +1,328 @@
+//! Editing a file: changes are gathered, can be looked at as the file that they would make, and are written at once, wholly
+//! or not at all.
+//!
+//! An edited file is a list of HDUs, each a header and a rope of data (see [`content`]). Nothing is read or moved before
+//! [`Edition::commit`], which writes in place what is not at its place already, under a journal that undoes it, if that is
+//! less than writing the file anew; else a new file takes the place of the old one.
+
+mod commit;
+mod content;
+mod plan;
+mod sums;
+mod unit;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tachyfits_format::{Card, FormatError, Header, Kind, Value, Warning, is_structural, padded};
+use tachyfits_io::{Recovery, Stamp, restore};
+
+pub use commit::Committed;
+use content::{Source, Stored};
+use plan::{Plan, Rest};
+use unit::{Unit, memory};
+
+use crate::error::{Error, Reason};
+use crate::file::{FitsFile, OpenOptions};
+use crate::image::tier;
+use crate::options::RunOptions;
+
+/// A file that is being edited. Dropped without [`Edition::commit`], the file is as it was.
+///
+/// ```
+/// use tachyfits::{Edition, FitsFile, OpenOptions, RunOptions};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("m31.fits");
+/// # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
+/// #     "NAXIS1  =                    3", "OBJECT  = 'M31     '           / target", "END"];
+/// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+/// # bytes.resize(2880, b' ');
+/// # bytes.resize(5760, 0);
+/// # std::fs::write(&path, bytes)?;
+/// let options = OpenOptions::default();
+/// let mut edition = Edition::open(&path, &options)?;
+/// edition.set(0, "OBJECT", "M 31", "")?;
+/// edition.copy(1, &FitsFile::open(&path, &options)?, 0)?;
+/// let committed = edition.commit(false, &RunOptions::default())?;
+/// assert!(committed.in_place);
+/// let file = FitsFile::open(&path, &options)?;
+/// assert_eq!(file.hdus()[0].header.get_text("OBJECT"), Ok(Some("M 31")));
+/// assert_eq!(file.hdus()[1].kind.as_str(), "image");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Edition {
+    path: PathBuf,
+    name: String,
+    stamp: Stamp,
+    recovery: Option<Recovery>,
+    options: OpenOptions,
+    own: Arc<dyn Source>,
+    rest: Rest,
+    units: Vec<Unit>,
+}
+
+impl Edition {
+    /// Opens a file for editing. If an earlier edit was interrupted, the file is made whole first; see
+    /// [`Edition::recovery`].
+    ///
+    /// # Errors
+    /// As [`FitsFile::open`], and [`Reason::Edit`] if the file is compressed.
+    pub fn open(path: &Path, options: &OpenOptions) -> Result<Edition, Error> {
+        let recovery = restore(path)?;
+        let stamp = Stamp::of(path)?;
+        let file = FitsFile::open(path, options)?;
+        stamp.check(path)?;
+        if file.bytes() != stamp.bytes() {
+            let expected = "a file whose bytes are those of its HDUs";
+            let refused = Error::refused(Reason::Edit, expected, "compressed content");
+            return Err(refused.at(file.name(), 0));
+        }
+        let storage = Arc::clone(file.shared_bytes());
+        let own: Arc<dyn Source> = Arc::new(Stored { storage, own: true });
+        let begin = file.hdus().last().map_or(0, |hdu| hdu.data_offset + padded(hdu.data_bytes));
+        let is_error = |warning: &Warning| warning.code().kind() != Kind::Warning;
+        Ok(Edition {
+            path: path.to_owned(),
+            name: file.name().to_owned(),
+            stamp,
+            recovery,
+            options: options.clone(),
+            rest: Rest { begin, unreadable: file.warnings().iter().any(is_error) },
+            units: file.hdus().iter().map(|hdu| Unit::of(hdu, &own)).collect(),
+            own,
+        })
+    }
+
+    /// What had to be done because an earlier edit was interrupted.
+    pub fn recovery(&self) -> Option<Recovery> {
+        self.recovery
+    }
+
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many HDUs there are now.
+    pub fn hdus(&self) -> usize {
+        self.units.len()
+    }
+
+    /// The header of an HDU, as edited. Sums, EXTEND and NEXTEND are put right when it is written.
+    ///
+    /// # Errors
+    /// [`Reason::NoSuchHdu`].
+    pub fn header(&self, hdu: usize) -> Result<&Header, Error> {
+        Ok(self.unit(hdu)?.header())
+    }
+
+    /// Changes the header of an HDU; all bytes of cards that are not changed stay.
+    ///
+    /// # Errors
+    /// What `change` gives, and [`Reason::Structure`] if a card was changed, moved or removed that says where the data are.
+    /// The header is then as it was.
+    pub fn change_header<T>(
+        &mut self,
+        hdu: usize,
+        change: impl FnOnce(&mut Header) -> Result<T, FormatError>,
+    ) -> Result<T, Error> {
+        let unit = self.unit(hdu)?;
+        let mut header = unit.header().clone();
+        let value = self.format_error(change(&mut header))?;
+        if let Some(keyword) = structure_differs(unit.header(), &header) {
+            let expected = format!("{keyword} as it is");
+            let refused = Error::refused(Reason::Structure, expected, "another card or order");
+            return Err(refused.at(&self.name, hdu));
+        }
+        self.units[hdu].changed = Some(header);
+        Ok(value)
+    }
+
+    /// Sets a keyword, as [`Header::set`]: an empty comment keeps the one that is there.
+    ///
+    /// # Errors
+    /// As [`Edition::change_header`].
+    pub fn set(
+        &mut self,
+        hdu: usize,
+        keyword: &str,
+        value: impl Into<Value>,
+        comment: &str,
+    ) -> Result<(), Error> {
+        self.change_header(hdu, |header| header.set(keyword, value, comment))
+    }
+
+    /// Removes all cards of a keyword; gives how many there were.
+    ///
+    /// # Errors
+    /// As [`Edition::change_header`].
+    pub fn delete(&mut self, hdu: usize, keyword: &str) -> Result<usize, Error> {
+        self.change_header(hdu, |header| Ok(header.remove(keyword)))
+    }
+
+    /// Gives the first card of a keyword another keyword; false if there is none.
+    ///
+    /// # Errors
+    /// As [`Edition::change_header`].
+    pub fn rename(&mut self, hdu: usize, keyword: &str, to: &str) -> Result<bool, Error> {
+        self.change_header(hdu, |header| header.rename(keyword, to))
+    }
+
+    /// Puts a card before the card of index `at`, or behind the last.
+    ///
+    /// # Errors
+    /// As [`Edition::change_header`].
+    pub fn insert_card(&mut self, hdu: usize, at: usize, card: Card) -> Result<(), Error> {
+        self.change_header(hdu, |header| {
+            header.insert(at, card);
+            Ok(())
+        })
+    }
+
+    /// States DATASUM and CHECKSUM of an HDU when it is written, taken from all of its bytes. Where they are stated
+    /// already they are kept right without this.
+    ///
+    /// # Errors
+    /// [`Reason::NoSuchHdu`].
+    pub fn state_sums(&mut self, hdu: usize) -> Result<(), Error> {
+        self.unit(hdu)?;
+        self.units[hdu].states_sums = true;
+        Ok(())
+    }
+
+    /// Inserts a copy of an HDU of any file, computed ones too, before the HDU of index `at`; at the end if there is none.
+    /// A primary HDU becomes an IMAGE extension and back as its place asks; a table as the first HDU gets a primary HDU
+    /// without data before it.
+    ///
+    /// # Errors
+    /// [`Reason::NoSuchHdu`], [`Reason::DataMissing`] if the HDU is cut short, [`Reason::Edit`] for random groups, which
+    /// no extension can hold.
+    pub fn copy(&mut self, at: usize, from: &FitsFile, hdu: usize) -> Result<(), Error> {
+        let found = from.hdu(hdu)?;
+        if found.data_bytes_present < found.data_bytes {
+            let expected = format!("{} bytes of data", found.data_bytes);
+            let present = format!("{} bytes, then the end of the file", found.data_bytes_present);
+            let refused = Error::refused(Reason::DataMissing, expected, present);
+            return Err(refused.at(from.name(), hdu));
+        }
+        let storage = Arc::clone(from.shared_bytes());
+        // The edited file itself, opened once more: what is to be written over is read before.
+        let is_file = matches!(from.storage(), "positioned" | "mapped" | "direct");
+        let own = is_file && Stamp::of(from.name().as_ref()).is_ok_and(|stamp| stamp == self.stamp);
+        let source: Arc<dyn Source> = Arc::new(Stored { storage, own });
+        self.insert(at, Unit::of(found, &source))
+    }
+
+    /// Removes an HDU. If a table is the first then, a primary HDU without data takes the place.
+    ///
+    /// # Errors
+    /// [`Reason::NoSuchHdu`].
+    pub fn remove(&mut self, hdu: usize) -> Result<(), Error> {
+        self.unit(hdu)?;
+        let mut units = self.units.clone();
+        units.remove(hdu);
+        self.arrange(units)
+    }
+
+    /// The file as it will be, to be read like any other.
+    ///
+    /// # Errors
+    /// As [`Edition::commit`], but for writing.
+    pub fn preview(&self) -> Result<FitsFile, Error> {
+        let mut units = self.units.clone();
+        self.tidy(&mut units)?;
+        let plan = Plan::new(&self.name, &units, &self.own, self.rest)?;
+        FitsFile::from_storage(Arc::new(plan), &self.options)
+    }
+
+    /// Writes all changes; with `sync` a file that is written anew survives a loss of power when this returns, as one that
+    /// is changed in place does in any case.
+    ///
+    /// # Errors
+    /// [`tachyfits_io::IoError::Changed`] if the file was changed by others since it was opened, and if it cannot be
+    /// written. The file is then as it was.
+    pub fn commit(self, sync: bool, run: &RunOptions<'_>) -> Result<Committed, Error> {
+        let mut units = self.units.clone();
+        self.tidy(&mut units)?;
+        let tier = tier()?;
+        for unit in &mut units {
+            sums::restate(unit, &self.own, run, tier)?;
+        }
+        let plan = Plan::new(&self.name, &units, &self.own, self.rest)?;
+        commit::commit(&self.path, &self.stamp, &plan, sync, run)
+    }
+
+    fn insert(&mut self, at: usize, unit: Unit) -> Result<(), Error> {
+        let mut units = self.units.clone();
+        units.insert(at.min(units.len()), unit);
+        self.arrange(units)
+    }
+
+    /// Takes these HDUs, each with the mandatory cards that its place asks for.
+    fn arrange(&mut self, mut units: Vec<Unit>) -> Result<(), Error> {
+        if !units.first().is_some_and(Unit::may_be_first) {
+            units.insert(0, Unit::new(Header::empty_primary(), memory(Vec::new())));
+        }
+        if let Some(index) = (1..units.len()).find(|&index| units[index].must_be_first()) {
+            let refused =
+                Error::refused(Reason::Edit, "random groups as the first HDU only", "them later");
+            return Err(refused.at(&self.name, index));
+        }
+        for (index, unit) in units.iter_mut().enumerate() {
+            let first = if index == 0 { "SIMPLE" } else { "XTENSION" };
+            if unit.header().position(first).is_none() {
+                let header = unit.header().clone();
+                let header =
+                    if index == 0 { header.into_primary() } else { header.into_extension() };
+                unit.changed = Some(self.format_error(header)?);
+            }
+        }
+        self.units = units;
+        Ok(())
+    }
+
+    /// Makes EXTEND and NEXTEND of the first HDU say what is there.
+    fn tidy(&self, units: &mut [Unit]) -> Result<(), Error> {
+        let extensions = units.len().saturating_sub(1);
+        let Some(first) = units.first_mut() else { return Ok(()) };
+        let header = first.header();
+        let denies = extensions > 0 && header.get_logical("EXTEND") == Ok(Some(false));
+        let counted = header.get_i64("NEXTEND").ok().flatten();
+        if denies {
+            self.format_error(first.header_mut().set("EXTEND", true, ""))?;
+        }
+        if counted.is_some_and(|counted| counted != extensions as i64) {
+            self.format_error(first.header_mut().set("NEXTEND", extensions, ""))?;
+        }
+        Ok(())
+    }
+
+    fn unit(&self, hdu: usize) -> Result<&Unit, Error> {
+        self.units.get(hdu).ok_or_else(|| {
+            let expected = format!("an HDU from 0 to {}", self.units.len().saturating_sub(1));
+            Error::refused(Reason::NoSuchHdu, expected, hdu.to_string()).at(&self.name, hdu)
+        })
+    }
+
+    fn format_error<T>(&self, result: Result<T, FormatError>) -> Result<T, Error> {
+        result.map_err(|error| Error::Format { file: self.name.clone(), error })
+    }
+}
+
+/// The first keyword of structure whose cards are not the same in both, in the same order, before all that is not of
+/// structure in the beginning.
+fn structure_differs(before: &Header, after: &Header) -> Option<String> {
+    let cards = |header: &Header| -> Vec<(String, Option<Value>)> {
+        let structural = header.cards().iter().filter(|card| is_structural(card.keyword()));
+        structural.map(|card| (card.keyword().to_owned(), card.value().cloned())).collect()
+    };
+    let (old, new) = (cards(before), cards(after));
+    let leading = |header: &Header| {
+        header.cards().iter().take_while(|card| is_structural(card.keyword())).count()
+    };
+    let count = old.len().max(new.len());
+    let differs = (0..count).find(|&index| old.get(index) != new.get(index));
+    let at = differs.or((leading(after) < leading(before)).then_some(leading(after)))?;
+    old.get(at).or(new.get(at)).map(|(keyword, _)| keyword.clone())
+}

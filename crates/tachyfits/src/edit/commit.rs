@@ -1,0 +1,144 @@
+//! Writing what was edited: in place where little changes and the rest stays where it is, else as a new file that takes the
+//! place of the old one when it is complete.
+
+use std::ops::Range;
+use std::path::Path;
+
+use tachyfits_io::{OutputFile, Patch, Report, SpoolOptions, SpoolWriter, Stamp, Storage, Tasks};
+
+use super::plan::Plan;
+use crate::error::Error;
+use crate::options::{Progress, RunOptions};
+
+/// Bytes of a task.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// What [`super::Edition::commit`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// The file was changed in place, not written anew.
+    pub in_place: bool,
+    /// Bytes written to it.
+    pub bytes_written: u64,
+    /// Its size now.
+    pub bytes: u64,
+}
+
+/// Writes the plan.
+pub(crate) fn commit(
+    path: &Path,
+    stamp: &Stamp,
+    plan: &Plan,
+    sync: bool,
+    run: &RunOptions<'_>,
+) -> Result<Committed, Error> {
+    let dirty = plan.dirty();
+    let bytes = plan.bytes();
+    if dirty.is_empty() && bytes == stamp.bytes() {
+        return Ok(Committed { in_place: true, bytes_written: 0, bytes });
+    }
+    let cost = plan.cost(&dirty);
+    // A new file is read and written once.
+    if cost.in_place() <= 2 * bytes {
+        in_place(path, stamp, plan, &dirty, run)?;
+        return Ok(Committed { in_place: true, bytes_written: cost.written, bytes });
+    }
+    rebuild(path, stamp, plan, sync, run)?;
+    Ok(Committed { in_place: false, bytes_written: bytes, bytes })
+}
+
+fn in_place(
+    path: &Path,
+    stamp: &Stamp,
+    plan: &Plan,
+    dirty: &[Range<u64>],
+    run: &RunOptions<'_>,
+) -> Result<(), Error> {
+    // What is read from the file itself is read before anything is written to it.
+    let mut kept = SpoolWriter::new(plan.name(), SpoolOptions::default());
+    let mut piece = Vec::new();
+    let is_own = |range: &Range<u64>| plan.rope.reads_own(range.clone());
+    for range in dirty.iter().filter(|range| is_own(range)) {
+        for part in pieces(range) {
+            piece.resize((part.end - part.start) as usize, 0);
+            plan.read_exact_at(part.start, &mut piece)?;
+            kept.write_all(&piece)?;
+        }
+    }
+    let kept = kept.finish()?;
+    let patch = Patch::begin(path, stamp, dirty, plan.bytes())?;
+    let mut taken = 0;
+    for range in dirty {
+        if !is_own(range) {
+            copy(plan, range.clone(), run, |at, bytes| Ok(patch.write_all_at(at, bytes)?))?;
+            continue;
+        }
+        for part in pieces(range) {
+            piece.resize((part.end - part.start) as usize, 0);
+            kept.read_exact_at(taken, &mut piece)?;
+            taken += piece.len() as u64;
+            patch.write_all_at(part.start, &piece)?;
+        }
+    }
+    Ok(patch.commit()?)
+}
+
+fn rebuild(
+    path: &Path,
+    stamp: &Stamp,
+    plan: &Plan,
+    sync: bool,
+    run: &RunOptions<'_>,
+) -> Result<(), Error> {
+    let mut output = OutputFile::create(path, true)?;
+    output.reserve(plan.bytes())?;
+    copy(plan, 0..plan.bytes(), run, |at, bytes| Ok(output.write_all_at(at, bytes)?))?;
+    stamp.check(path)?;
+    match sync {
+        true => output.commit_durably()?,
+        false => output.commit()?,
+    }
+    Ok(())
+}
+
+/// Hands a range to `write`, piece by piece, on several threads.
+fn copy(
+    plan: &Plan,
+    range: Range<u64>,
+    options: &RunOptions<'_>,
+    write: impl Fn(u64, &[u8]) -> Result<(), Error> + Sync,
+) -> Result<Report, Error> {
+    let progress = Progress { options: *options, total: range.end - range.start };
+    let begin = range.start;
+    tachyfits_io::run(
+        plan,
+        &Pieces(range),
+        &progress.run_options(),
+        || (),
+        |(), task, fetched| write(begin + task * PIECE_BYTES, fetched.piece(0)),
+        |_task, ()| Ok(()),
+    )
+}
+
+/// A range in pieces.
+struct Pieces(Range<u64>);
+
+impl Tasks for Pieces {
+    fn len(&self) -> u64 {
+        (self.0.end - self.0.start).div_ceil(PIECE_BYTES)
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        let begin = self.0.start + index * PIECE_BYTES;
+        ranges.push(begin..self.0.end.min(begin + PIECE_BYTES));
+    }
+}
+
+fn pieces(range: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
+    let range = range.clone();
+    let count = (range.end - range.start).div_ceil(PIECE_BYTES);
+    (0..count).map(move |index| {
+        let begin = range.start + index * PIECE_BYTES;
+        begin..range.end.min(begin + PIECE_BYTES)
+    })
+}

@@ -1,0 +1,352 @@
+//! The data of an HDU that is being edited: a rope of pieces, each a part of something that can be read. Cutting and
+//! joining ropes moves no bytes.
+//!
+//! A piece may be bytes of the edited file itself; the rope says which of its parts are, so that only the others need to be
+//! written where the data stay in their place.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use tachyfits_io::{IoError, Storage};
+
+/// Pieces of one source with gaps up to this many bytes are read together.
+const GAP_BYTES: u64 = 32 << 10;
+/// The most bytes that are read together for the sake of pieces.
+const TOGETHER_BYTES: u64 = 1 << 20;
+
+/// What a piece is a part of.
+pub(crate) trait Source: Storage {
+    /// Appends the parts that are bytes of the edited file, in rising order; those not within `range` may be left out.
+    fn kept(&self, range: Range<u64>, parts: &mut Vec<Kept>);
+
+    /// Whether reading it reads the edited file.
+    fn reads_own(&self) -> bool;
+}
+
+/// A part of some data that is the bytes of the edited file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Where it is in the data.
+    pub(crate) at: u64,
+    /// Where it is in the edited file.
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+}
+
+/// A storage as a source.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) storage: Arc<dyn Storage>,
+    /// It is the edited file.
+    pub(crate) own: bool,
+}
+
+impl Source for Stored {
+    fn kept(&self, range: Range<u64>, parts: &mut Vec<Kept>) {
+        if self.own && !range.is_empty() {
+            let (at, bytes) = (range.start, range.end - range.start);
+            parts.push(Kept { at, offset: at, bytes });
+        }
+    }
+
+    fn reads_own(&self) -> bool {
+        self.own
+    }
+}
+
+/// Passes reading on to another storage.
+macro_rules! storage_of {
+    ($type:ty, $field:ident) => {
+        impl Storage for $type {
+            fn name(&self) -> &str {
+                self.$field.name()
+            }
+
+            fn bytes(&self) -> u64 {
+                self.$field.bytes()
+            }
+
+            fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+                self.$field.read_exact_at(offset, buffer)
+            }
+
+            fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
+                self.$field.slice(range)
+            }
+
+            fn is_resident(&self, range: Range<u64>) -> bool {
+                self.$field.is_resident(range)
+            }
+
+            fn will_need(&self, range: Range<u64>) {
+                self.$field.will_need(range)
+            }
+        }
+    };
+}
+storage_of!(Stored, storage);
+
+/// Some data, as pieces one after the other.
+#[derive(Clone, Default)]
+pub(crate) struct Rope {
+    /// Where each piece begins, and the piece.
+    pieces: Vec<(u64, Piece)>,
+    bytes: u64,
+}
+
+#[derive(Clone)]
+struct Piece {
+    source: Arc<dyn Source>,
+    /// Where the piece begins in its source.
+    from: u64,
+    bytes: u64,
+}
+
+impl fmt::Debug for Rope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rope({} bytes in {} pieces)", self.bytes, self.pieces.len())
+    }
+}
+
+impl Rope {
+    /// A part of a source.
+    pub(crate) fn of(source: Arc<dyn Source>, range: Range<u64>) -> Rope {
+        let mut rope = Rope::default();
+        rope.push(Piece { source, from: range.start, bytes: range.end - range.start });
+        rope
+    }
+
+    /// All of a storage that is not the edited file.
+    pub(crate) fn of_storage(storage: Arc<dyn Storage>) -> Rope {
+        let bytes = storage.bytes();
+        Rope::of(Arc::new(Stored { storage, own: false }), 0..bytes)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn push(&mut self, piece: Piece) {
+        if piece.bytes == 0 {
+            return;
+        }
+        let begin = self.bytes;
+        self.bytes += piece.bytes;
+        if let Some((_, last)) = self.pieces.last_mut()
+            && Arc::ptr_eq(&last.source, &piece.source)
+            && last.from + last.bytes == piece.from
+        {
+            last.bytes += piece.bytes;
+            return;
+        }
+        self.pieces.push((begin, piece));
+    }
+
+    /// Adds another rope behind this one.
+    pub(crate) fn append(&mut self, other: Rope) {
+        other.pieces.into_iter().for_each(|(_, piece)| self.push(piece));
+    }
+
+    /// Adds a part of another rope.
+    pub(crate) fn append_part(&mut self, other: &Rope, range: Range<u64>) {
+        for index in other.first_piece(range.start)..other.pieces.len() {
+            let (begin, piece) = &other.pieces[index];
+            if *begin >= range.end {
+                break;
+            }
+            let start = range.start.max(*begin);
+            let end = range.end.min(begin + piece.bytes);
+            let source = Arc::clone(&piece.source);
+            self.push(Piece { source, from: piece.from + start - begin, bytes: end - start });
+        }
+    }
+
+    /// A part of the data.
+    pub(crate) fn part(&self, range: Range<u64>) -> Rope {
+        let mut part = Rope::default();
+        part.append_part(self, range);
+        part
+    }
+
+    /// The parts of `range` that are bytes of the edited file, in rising order.
+    pub(crate) fn kept(&self, range: Range<u64>, parts: &mut Vec<Kept>) {
+        for index in self.first_piece(range.start)..self.pieces.len() {
+            let (begin, piece) = &self.pieces[index];
+            if *begin >= range.end {
+                break;
+            }
+            let within = piece.from..piece.from + piece.bytes;
+            let first = parts.len();
+            piece.source.kept(within.clone(), parts);
+            let mut kept = first;
+            for index in first..parts.len() {
+                let part = parts[index];
+                let start = part.at.max(within.start);
+                let end = (part.at + part.bytes).min(within.end);
+                // In the rope, and cut to the range.
+                let at = (start.max(within.start) - within.start + begin).max(range.start);
+                let stop = (end.max(start) - within.start + begin).min(range.end);
+                if at < stop {
+                    let skipped = at + within.start - begin - part.at;
+                    parts[kept] = Kept { at, offset: part.offset + skipped, bytes: stop - at };
+                    kept += 1;
+                }
+            }
+            parts.truncate(kept);
+        }
+    }
+
+    /// Whether reading the range reads the edited file.
+    pub(crate) fn reads_own(&self, range: Range<u64>) -> bool {
+        let pieces = &self.pieces[self.first_piece(range.start)..];
+        let within = pieces.iter().take_while(|(begin, _)| *begin < range.end);
+        within.into_iter().any(|(_, piece)| piece.source.reads_own())
+    }
+
+    /// The index of the piece that has the byte `at`.
+    fn first_piece(&self, at: u64) -> usize {
+        self.pieces.partition_point(|(begin, piece)| begin + piece.bytes <= at)
+    }
+
+    /// Fills `buffer` with the bytes from `offset` on, which are all within the rope.
+    pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let end = offset + buffer.len() as u64;
+        let mut index = self.first_piece(offset);
+        let mut at = offset;
+        let mut scratch = Vec::new();
+        while at < end {
+            let count = self.together(index, at, end);
+            let (begin, first) = &self.pieces[index];
+            let (last_begin, last) = &self.pieces[index + count - 1];
+            let stop = end.min(last_begin + last.bytes);
+            let from = first.from + at - begin;
+            let out = &mut buffer[(at - offset) as usize..(stop - offset) as usize];
+            if count == 1 {
+                first.source.read_exact_at(from, out)?;
+            } else {
+                scratch.resize((last.from + stop - last_begin - from) as usize, 0);
+                first.source.read_exact_at(from, &mut scratch)?;
+                for (begin, piece) in &self.pieces[index..index + count] {
+                    let (start, ends) = (at.max(*begin), stop.min(begin + piece.bytes));
+                    let source = (piece.from + start - begin - from) as usize;
+                    let length = (ends - start) as usize;
+                    out[(start - at) as usize..][..length]
+                        .copy_from_slice(&scratch[source..source + length]);
+                }
+            }
+            at = stop;
+            index += count;
+        }
+        Ok(())
+    }
+
+    /// How many pieces from `index` on are read together: near each other in one source.
+    fn together(&self, index: usize, at: u64, end: u64) -> usize {
+        let (begin, first) = &self.pieces[index];
+        let from = first.from + at - begin;
+        let mut count = 1;
+        let mut reached = first.from + first.bytes;
+        for (begin, piece) in &self.pieces[index + 1..] {
+            let near = *begin < end
+                && Arc::ptr_eq(&piece.source, &first.source)
+                && piece.from >= reached
+                && piece.from - reached <= GAP_BYTES
+                && piece.from + piece.bytes - from <= TOGETHER_BYTES;
+            if !near {
+                break;
+            }
+            reached = piece.from + piece.bytes;
+            count += 1;
+        }
+        count
+    }
+
+    /// The bytes without copying, where one piece has them in memory.
+    pub(crate) fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
+        let (begin, piece) = self.pieces.get(self.first_piece(range.start))?;
+        let within = *begin <= range.start && range.end <= begin + piece.bytes;
+        let from = (piece.from + range.start).checked_sub(*begin)?;
+        within.then(|| piece.source.slice(from..from + (range.end - range.start)))?
+    }
+
+    /// Whether the beginning of a range seems to be in memory.
+    pub(crate) fn is_resident(&self, range: Range<u64>) -> bool {
+        self.pieces.get(self.first_piece(range.start)).is_none_or(|(begin, piece)| {
+            let end = range.end.min(begin + piece.bytes);
+            let from = piece.from + range.start.saturating_sub(*begin);
+            piece.source.is_resident(from..from + end.saturating_sub(range.start))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tachyfits_io::MemoryStorage;
+
+    fn stored(content: &[u8], own: bool) -> Arc<dyn Source> {
+        let storage = Arc::new(MemoryStorage::new("made", content.to_vec()));
+        Arc::new(Stored { storage, own })
+    }
+
+    fn all(rope: &Rope) -> Vec<u8> {
+        let mut bytes = vec![0; rope.bytes() as usize];
+        rope.read(0, &mut bytes).unwrap();
+        bytes
+    }
+
+    proptest! {
+        /// Cutting and joining as with plain vectors; what is said to be kept is what the file has there.
+        #[test]
+        fn ropes_are_what_vectors_are(
+            cuts in prop::collection::vec((0usize..300, 0usize..300, 0usize..300, any::<bool>()), 1..20),
+            from in 0usize..400,
+            length in 0usize..400,
+        ) {
+            let old: Vec<u8> = (0..=255).collect();
+            let new: Vec<u8> = (0..200).map(|n| (n * 7) as u8).collect();
+            let (own, other) = (stored(&old, true), stored(&new, false));
+            let mut rope = Rope::of(Arc::clone(&own), 0..256);
+            let mut twin = old.clone();
+            for (a, b, c, keep) in cuts {
+                let (begin, end) = (a.min(b).min(twin.len()), a.max(b).min(twin.len()));
+                let at = c.min(new.len());
+                let mut next = rope.part(0..begin as u64);
+                next.append(Rope::of(Arc::clone(&other), at as u64 / 2..at as u64));
+                let mut vector = [&twin[..begin], &new[at / 2..at]].concat();
+                if keep {
+                    next.append_part(&rope, end as u64..rope.bytes());
+                    vector.extend(&twin[end..]);
+                } else {
+                    next.append_part(&rope, begin as u64..end as u64);
+                    vector.extend(&twin[begin..end]);
+                }
+                (rope, twin) = (next, vector);
+                if twin.len() > 2000 {
+                    break;
+                }
+            }
+            prop_assert_eq!(rope.bytes() as usize, twin.len());
+            prop_assert_eq!(&all(&rope), &twin);
+            let from = from.min(twin.len());
+            let to = (from + length).min(twin.len());
+            let mut part = vec![0; to - from];
+            rope.read(from as u64, &mut part).unwrap();
+            prop_assert_eq!(&part[..], &twin[from..to]);
+            if let Some(slice) = rope.slice(from as u64..to as u64) {
+                prop_assert_eq!(slice, &twin[from..to]);
+            }
+            let mut parts = Vec::new();
+            rope.kept(from as u64..to as u64, &mut parts);
+            let mut reached = from as u64;
+            for Kept { at, offset, bytes } in parts {
+                prop_assert!(at >= reached && at + bytes <= to as u64 && bytes > 0);
+                reached = at + bytes;
+                let (at, offset) = (at as usize, offset as usize);
+                prop_assert_eq!(&twin[at..at + bytes as usize], &old[offset..offset + bytes as usize]);
+            }
+        }
+    }
+}

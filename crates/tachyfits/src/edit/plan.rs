@@ -1,0 +1,178 @@
+//! The file as it will be: one rope of headers, data and fill. It can be read as a file before anything is written, and says
+//! which of its bytes the old file has at the same place.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use tachyfits_io::{IoError, Storage};
+
+use super::content::{Kept, Rope, Source};
+use super::unit::{Unit, memory};
+use crate::error::{Error, Reason};
+
+/// Ranges that are written with less than this between them are written as one: a page of the page cache.
+const NEAR_BYTES: u64 = 4096;
+
+/// See the module.
+pub(crate) struct Plan {
+    name: String,
+    pub(crate) rope: Rope,
+    /// Size of the file as it is.
+    old_bytes: u64,
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plan({:?}, {:?})", self.name, self.rope)
+    }
+}
+
+impl Plan {
+    /// Lays the HDUs out behind each other. `rest` says where the last HDU of the old file ends: what follows there stays as
+    /// long as the same HDU is before it.
+    pub(crate) fn new(
+        name: &str,
+        units: &[Unit],
+        own: &Arc<dyn Source>,
+        rest: Rest,
+    ) -> Result<Plan, Error> {
+        let mut rope = Rope::default();
+        for (index, unit) in units.iter().enumerate() {
+            let is_last = index + 1 == units.len();
+            let old = unit.origin.as_ref().filter(|_| unit.own);
+            match (&unit.changed, &unit.origin) {
+                (None, Some(hdu)) if unit.own && hdu.data_offset <= own.bytes() => {
+                    rope.append(Rope::of(Arc::clone(own), hdu.header_offset..hdu.data_offset));
+                }
+                _ => {
+                    let mut header = unit.header().clone();
+                    if let Some(hdu) = old {
+                        header.fit(hdu.data_offset - hdu.header_offset);
+                    }
+                    rope.append(memory(header.to_bytes()));
+                }
+            }
+            let at_place = old.is_some_and(|hdu| hdu.data_offset == rope.bytes());
+            rope.append(unit.data.clone());
+            if unit.missing() > 0 {
+                if !is_last || !at_place {
+                    let expected =
+                        format!("{} bytes more of the data of HDU {index}", unit.missing());
+                    let found = "the end of the file";
+                    return Err(
+                        Error::refused(Reason::DataMissing, expected, found).at(name, index)
+                    );
+                }
+                continue;
+            }
+            rope.append(unit.fill());
+        }
+        let kept_rest = rest.begin == rope.bytes() && units.last().is_some_and(|unit| unit.own);
+        if rest.begin < own.bytes() && kept_rest {
+            rope.append(Rope::of(Arc::clone(own), rest.begin..own.bytes()));
+        } else if rest.begin < own.bytes() && rest.unreadable {
+            let expected = "HDUs that can all be read, where they are moved";
+            let found = format!("{} bytes from byte {} on", own.bytes() - rest.begin, rest.begin);
+            let last = units.len().saturating_sub(1);
+            return Err(Error::refused(Reason::Edit, expected, found).at(name, last));
+        }
+        Ok(Plan { name: name.to_owned(), rope, old_bytes: own.bytes() })
+    }
+
+    /// Some bytes, to be read as a storage.
+    pub(crate) fn of_rope(rope: Rope) -> Plan {
+        Plan { name: "edited data".to_owned(), rope, old_bytes: 0 }
+    }
+
+    /// The ranges that the old file does not have at their place, near ones joined.
+    pub(crate) fn dirty(&self) -> Vec<Range<u64>> {
+        let mut parts = Vec::new();
+        self.rope.kept(0..self.rope.bytes(), &mut parts);
+        let mut dirty: Vec<Range<u64>> = Vec::new();
+        let mut reached = 0;
+        let mut add = |range: Range<u64>| match dirty.last_mut() {
+            _ if range.is_empty() => {}
+            Some(last) if range.start - last.end < NEAR_BYTES => last.end = range.end,
+            _ => dirty.push(range),
+        };
+        for Kept { at, offset, bytes } in parts {
+            if at == offset {
+                add(reached..at);
+                reached = at + bytes;
+            }
+        }
+        add(reached..self.rope.bytes());
+        dirty
+    }
+
+    /// What a change in place would cost: bytes of the old file that are overwritten, bytes written in all, and whether
+    /// bytes would be read that are overwritten.
+    pub(crate) fn cost(&self, dirty: &[Range<u64>]) -> Cost {
+        let length = |range: &Range<u64>| range.end - range.start;
+        let old = |range: &Range<u64>| range.end.min(self.old_bytes).saturating_sub(range.start);
+        Cost {
+            overwritten: dirty.iter().map(old).sum(),
+            written: dirty.iter().map(length).sum(),
+            kept_first: dirty
+                .iter()
+                .filter(|range| self.rope.reads_own((*range).clone()))
+                .map(length)
+                .sum(),
+        }
+    }
+}
+
+/// See [`Plan::cost`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cost {
+    pub(crate) overwritten: u64,
+    pub(crate) written: u64,
+    /// Bytes that have to be kept elsewhere before anything is written.
+    pub(crate) kept_first: u64,
+}
+
+impl Cost {
+    /// Bytes read and written for a change in place.
+    pub(crate) fn in_place(self) -> u64 {
+        2 * self.overwritten + 2 * self.written + 2 * self.kept_first
+    }
+}
+
+/// What follows the last HDU of the old file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rest {
+    pub(crate) begin: u64,
+    /// It is an HDU that cannot be read, and not mere junk.
+    pub(crate) unreadable: bool,
+}
+
+impl Storage for Plan {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn bytes(&self) -> u64 {
+        self.rope.bytes()
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let (expected, size) = (buffer.len() as u64, self.bytes());
+        if offset.checked_add(expected).is_none_or(|end| end > size) {
+            return Err(IoError::Short { name: self.name.clone(), offset, expected, size });
+        }
+        self.rope.read(offset, buffer)
+    }
+
+    fn kind(&self) -> &'static str {
+        "edited"
+    }
+
+    fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
+        self.rope.slice(range)
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        self.rope.is_resident(range)
+    }
+}

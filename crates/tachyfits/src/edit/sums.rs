@@ -1,0 +1,157 @@
+//! DATASUM and CHECKSUM of an edited HDU. The sum of unchanged data is taken over; that of changed data follows from the old
+//! one by what was taken out and what was put in, so that its cost grows with the change.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tachyfits_format::{FormatError, Header, NO_CHECKSUM};
+use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
+
+use super::content::{Kept, Rope, Source};
+use super::plan::Plan;
+use super::unit::Unit;
+use crate::checksum::sum_of_range;
+use crate::error::Error;
+use crate::options::RunOptions;
+
+/// States the sums anew in the header of a unit that has changed and states them.
+pub(crate) fn restate(
+    unit: &mut Unit,
+    own: &Arc<dyn Source>,
+    run: &RunOptions<'_>,
+    tier: Tier,
+) -> Result<(), Error> {
+    let states = |header: &Header, keyword: &str| header.position(keyword).is_some();
+    let header = unit.header();
+    let stated = states(header, "DATASUM") || states(header, "CHECKSUM");
+    let is_same = unit.changed.is_none() && !unit.has_new_data();
+    if !(unit.states_sums || (stated && !is_same)) || unit.missing() > 0 {
+        return Ok(());
+    }
+    let data_alone = states(header, "DATASUM") && !states(header, "CHECKSUM");
+    let sum = match stated_sum(unit).filter(|_| !unit.states_sums) {
+        Some(sum) if !unit.has_new_data() => sum,
+        Some(sum) => changed_sum(unit, sum, own, run, tier)?,
+        None => whole_sum(unit, run, tier)?,
+    };
+    let with_checksum = unit.states_sums || !data_alone;
+    let length = unit.origin.as_ref().filter(|_| unit.own);
+    let length = length.map(|hdu| hdu.data_offset - hdu.header_offset);
+    let name = own.name().to_owned();
+    let set = set(unit.header_mut(), sum, with_checksum, length, tier);
+    set.map_err(|error| Error::Format { file: name, error })
+}
+
+/// Puts the sums into a header that is made as long as it was before.
+fn set(
+    header: &mut Header,
+    data: OnesComplement,
+    with_checksum: bool,
+    length: Option<u64>,
+    tier: Tier,
+) -> Result<(), FormatError> {
+    header.set("DATASUM", data.sum().to_string(), "")?;
+    if with_checksum {
+        header.set("CHECKSUM", NO_CHECKSUM, "")?;
+    }
+    if let Some(length) = length {
+        header.fit(length);
+    }
+    if with_checksum {
+        let mut whole = data;
+        whole.accumulate(0, &header.to_bytes(), tier);
+        let checksum = encode_checksum(whole.sum(), true);
+        header.set("CHECKSUM", String::from_utf8_lossy(&checksum).as_ref(), "")?;
+    }
+    Ok(())
+}
+
+/// DATASUM as the origin states it.
+fn stated_sum(unit: &Unit) -> Option<OnesComplement> {
+    let text = unit.origin.as_ref()?.header.get_text("DATASUM").ok()??;
+    text.trim().parse().ok().map(OnesComplement::from_sum)
+}
+
+/// The sum of data that are those of the origin in part.
+fn changed_sum(
+    unit: &Unit,
+    mut sum: OnesComplement,
+    own: &Arc<dyn Source>,
+    run: &RunOptions<'_>,
+    tier: Tier,
+) -> Result<OnesComplement, Error> {
+    let Some(hdu) = unit.origin.as_ref().filter(|hdu| unit.own && hdu.end_offset() <= own.bytes())
+    else {
+        return whole_sum(unit, run, tier);
+    };
+    let old = hdu.data_offset..hdu.end_offset();
+    let Some((taken_out, put_in)) = difference(&unit.data, old.clone()) else {
+        return whole_sum(unit, run, tier);
+    };
+    let touched: u64 = taken_out.iter().chain(&put_in).map(|range| range.end - range.start).sum();
+    if touched >= unit.data.bytes() {
+        return whole_sum(unit, run, tier);
+    }
+    let old_bytes = Rope::of(Arc::clone(own), old.clone());
+    for range in taken_out {
+        let range = range.start - old.start..range.end - old.start;
+        let part = sum_of_part(&old_bytes, range, run, tier)?;
+        sum.merge(OnesComplement::from_sum(!part.sum()));
+    }
+    for range in put_in {
+        sum.merge(sum_of_part(&unit.data, range, run, tier)?);
+    }
+    let fill = unit.fill();
+    let mut bytes = vec![0; fill.bytes() as usize];
+    fill.read(0, &mut bytes)?;
+    sum.accumulate(unit.data.bytes(), &bytes, tier);
+    // All ones is 0 again, and whether it was ever anything else only the bytes know.
+    match sum.sum() {
+        u32::MAX => whole_sum(unit, run, tier),
+        _ => Ok(sum),
+    }
+}
+
+/// The ranges of the old file that the data no longer have, and those of the data that are new; `None` where the old bytes
+/// are in another order, or shifted against the words of the sum.
+fn difference(data: &Rope, old: Range<u64>) -> Option<(Vec<Range<u64>>, Vec<Range<u64>>)> {
+    let mut parts = Vec::new();
+    data.kept(0..data.bytes(), &mut parts);
+    let (mut taken_out, mut put_in) = (Vec::new(), Vec::new());
+    let (mut reached_old, mut reached) = (old.start, 0);
+    for Kept { at, offset, bytes } in parts {
+        let in_order = offset >= reached_old && offset + bytes <= old.end;
+        if !in_order || (offset - old.start) % 4 != at % 4 {
+            return None;
+        }
+        taken_out.push(reached_old..offset);
+        put_in.push(reached..at);
+        (reached_old, reached) = (offset + bytes, at + bytes);
+    }
+    taken_out.push(reached_old..old.end);
+    put_in.push(reached..data.bytes());
+    let some = |ranges: Vec<Range<u64>>| ranges.into_iter().filter(|range| !range.is_empty());
+    Some((some(taken_out).collect(), some(put_in).collect()))
+}
+
+/// The sum of all data and their fill.
+fn whole_sum(unit: &Unit, run: &RunOptions<'_>, tier: Tier) -> Result<OnesComplement, Error> {
+    let mut rope = unit.data.clone();
+    rope.append(unit.fill());
+    let end = rope.bytes();
+    sum_of_part(&rope, 0..end, run, tier)
+}
+
+/// The sum of a part of some data, counted from its beginning.
+fn sum_of_part(
+    rope: &Rope,
+    range: Range<u64>,
+    run: &RunOptions<'_>,
+    tier: Tier,
+) -> Result<OnesComplement, Error> {
+    let begin = range.start;
+    let part = Plan::of_rope(rope.part(range));
+    let (sum, _report) = sum_of_range(&part, 0..part.rope.bytes(), run, tier)?;
+    // Where it lies within the words of the whole.
+    Ok(OnesComplement::from_sum(sum.sum().rotate_right(8 * (begin % 4) as u32)))
+}

@@ -1,0 +1,119 @@
+//! One HDU of the file to be: its header, if that is another than it was, and its data.
+
+use std::sync::Arc;
+
+use tachyfits_format::{Hdu, HduKind, Header, padded};
+use tachyfits_io::{MemoryStorage, Storage};
+
+use super::content::{Rope, Source, Stored};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    /// The HDU that it was, in the edited file or another; none if it is new.
+    pub(crate) origin: Option<Arc<Hdu>>,
+    /// The origin is in the edited file.
+    pub(crate) own: bool,
+    /// The header, where it is not that of the origin.
+    pub(crate) changed: Option<Header>,
+    /// The data without fill: of a file that is cut short, what it holds.
+    pub(crate) data: Rope,
+    /// The fill up to a whole block, as the origin has it; none where the data are others.
+    pub(crate) fill: Option<Rope>,
+    has_other_data: bool,
+    /// The sums are to be stated even where they are not.
+    pub(crate) states_sums: bool,
+}
+
+impl Unit {
+    /// An HDU as it is in a file.
+    pub(crate) fn of(hdu: &Arc<Hdu>, source: &Arc<dyn Source>) -> Unit {
+        let begin = hdu.data_offset.min(source.bytes());
+        let end = begin + hdu.data_bytes_present.min(source.bytes() - begin);
+        let fill = (hdu.end_offset() <= source.bytes())
+            .then(|| Rope::of(Arc::clone(source), end..hdu.end_offset()));
+        Unit {
+            origin: Some(Arc::clone(hdu)),
+            own: source.reads_own(),
+            changed: None,
+            data: Rope::of(Arc::clone(source), begin..end),
+            fill,
+            has_other_data: false,
+            states_sums: false,
+        }
+    }
+
+    /// A new HDU.
+    pub(crate) fn new(header: Header, data: Rope) -> Unit {
+        Unit {
+            origin: None,
+            own: false,
+            changed: Some(header),
+            data,
+            fill: None,
+            has_other_data: true,
+            states_sums: false,
+        }
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        match (&self.changed, &self.origin) {
+            (Some(header), _) => header,
+            (None, Some(hdu)) => &hdu.header,
+            (None, None) => unreachable!("a new HDU has a header of its own"),
+        }
+    }
+
+    /// The header, to be changed.
+    pub(crate) fn header_mut(&mut self) -> &mut Header {
+        let own = self.header().clone();
+        self.changed.get_or_insert(own)
+    }
+
+    /// Other data in the place of the present ones; the caller changes the header with them.
+    pub(crate) fn set_data(&mut self, data: Rope) {
+        self.data = data;
+        self.fill = None;
+        self.has_other_data = true;
+    }
+
+    /// The data are not those of the origin.
+    pub(crate) fn has_new_data(&self) -> bool {
+        self.origin.is_none() || self.has_other_data
+    }
+
+    /// Bytes of data that the header declares and the file does not hold.
+    pub(crate) fn missing(&self) -> u64 {
+        self.origin.as_ref().map_or(0, |hdu| hdu.data_bytes - hdu.data_bytes_present)
+    }
+
+    /// The fill, as it is or as it is to be.
+    pub(crate) fn fill(&self) -> Rope {
+        if let Some(fill) = &self.fill {
+            return fill.clone();
+        }
+        let count = padded(self.data.bytes()) - self.data.bytes();
+        // Of ASCII tables blanks, of all else zeros (Sect. 3.3.2, 7.2.3).
+        let is_text = self.header().get_text("XTENSION").is_ok_and(|kind| kind == Some("TABLE"));
+        let byte = if is_text { b' ' } else { 0 };
+        memory(vec![byte; count as usize])
+    }
+
+    /// It may stand at the beginning of a file, perhaps with other mandatory cards.
+    pub(crate) fn may_be_first(&self) -> bool {
+        self.header().position("SIMPLE").is_some()
+            || self.header().get_text("XTENSION").is_ok_and(|kind| kind == Some("IMAGE"))
+    }
+
+    /// It must stand at the beginning.
+    pub(crate) fn must_be_first(&self) -> bool {
+        self.origin.as_ref().is_some_and(|hdu| hdu.kind == HduKind::RandomGroups)
+    }
+}
+
+/// Bytes in memory as data.
+pub(crate) fn memory(bytes: Vec<u8>) -> Rope {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new("new bytes", bytes));
+    let bytes = storage.bytes();
+    Rope::of(Arc::new(Stored { storage, own: false }), 0..bytes)
+}
