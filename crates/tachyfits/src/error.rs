@@ -143,6 +143,9 @@ reasons! {
     ColumnKind = "column-kind", Usage,
         "A column cannot be read so.",
         hint "read columns of arrays in the heap as variable-length arrays, and others as cells of one size";
+    CellText = "cell-text", Format,
+        "The text of a field of an ASCII table is no number of its form.",
+        hint "the stored text can be read (raw); a TNULLn card says which text means that there is no number";
     NoSuchAxis = "no-such-axis", Usage,
         "There is no axis of this number, or it is named twice.",
         hint "name each axis once, within the number of axes of the image";

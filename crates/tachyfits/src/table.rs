@@ -8,6 +8,7 @@ mod cells;
 mod decode;
 mod read;
 mod rows;
+mod text;
 
 use std::sync::Arc;
 

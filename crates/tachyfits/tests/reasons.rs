@@ -69,7 +69,9 @@ fn provoke(reason: Reason) -> (Error, &'static str, &'static str) {
         Reason::Statistic => {
             ("median".parse::<Statistic>().unwrap_err(), "one of count, nan, sum", "\"median\"")
         }
-        Reason::Column | Reason::Rows | Reason::ColumnKind => provoke_with_table(reason),
+        Reason::Column | Reason::Rows | Reason::ColumnKind | Reason::CellText => {
+            provoke_with_table(reason)
+        }
         Reason::AxisOrder | Reason::Rebinning | Reason::Path => provoke_by_reshaping(reason),
         other => provoke_with_pixels(other),
     }
@@ -95,6 +97,17 @@ fn provoke_with_table(reason: Reason) -> (Error, &'static str, &'static str) {
             "cells have one size",
             "column 2 (col2), arrays in the heap (PE(3))",
         ),
+        Reason::CellText => {
+            let cards = ["TFORM1  = 'I4'", "TBCOL1  = 1"].map(str::to_owned);
+            let text = common::table_file("TABLE", [4, 2], 0, &cards, b"  12 1.5");
+            let mut values = [0; 16];
+            let values = &mut values;
+            let (raw, nulls, text_as) = (false, None, TextAs::Bytes);
+            let column = ColumnOutput { column: 0, raw, values, nulls, text: text_as, odd: 0 };
+            let table = common::table(text);
+            let error = table.read(&mut [column], &Rows::Range(0..2), &options()).unwrap_err();
+            (error, "a number (I4) in row 2 (from 1) of column 1 (col1)", "\" 1.5\", not a number")
+        }
         other => unreachable!("{other:?} is not about tables"),
     }
 }
@@ -211,7 +224,7 @@ fn every_reason_says_where_what_was_expected_what_was_found_and_what_to_do() {
         if reason != Reason::Statistic {
             let place = match reason {
                 Reason::NoSuchHdu => 3,
-                Reason::Column | Reason::Rows | Reason::ColumnKind => 1,
+                Reason::Column | Reason::Rows | Reason::ColumnKind | Reason::CellText => 1,
                 _ => 0,
             };
             assert_eq!((&*refusal.file, refusal.hdu), ("made.fits", Some(place)), "{text}");

@@ -4,6 +4,7 @@ use tachyfits_kernels::Tier;
 
 use super::decode::{Decoder, Scratch};
 use super::rows::RowBlock;
+use super::text::BadText;
 
 /// Bytes of rows that columns are gathered from one after another: half of a first-level cache of 32 or 48 KiB, which the
 /// columns' ends pass through as well.
@@ -26,6 +27,9 @@ pub(crate) struct PlacedDecoder<'a> {
 }
 
 /// Decodes columns; `odd` counts, for each, the elements that the Standard does not have.
+///
+/// # Errors
+/// Where text is no number: which column, and which row of the block.
 pub(crate) fn decode_columns(
     block: &RowBlock<'_>,
     columns: &[PlacedDecoder<'_>],
@@ -33,7 +37,7 @@ pub(crate) fn decode_columns(
     scratch: &mut Scratch,
     outs: &mut [CellsOut<'_>],
     odd: &mut [u64],
-) {
+) -> Result<(), (usize, BadText)> {
     let part_rows = match columns.len() {
         1 => block.rows,
         _ => (CACHED_BYTES / block.stride.max(1)).max(LEAST_ROWS),
@@ -42,13 +46,17 @@ pub(crate) fn decode_columns(
         let rows = part_rows.min(block.rows - first);
         let bytes = &block.bytes[first * block.stride..];
         let part = RowBlock { bytes, rows, ..*block };
-        for ((column, out), odd) in columns.iter().zip(outs.iter_mut()).zip(odd.iter_mut()) {
+        let outs = outs.iter_mut().zip(odd.iter_mut());
+        for (index, (column, (out, odd))) in columns.iter().zip(outs).enumerate() {
             let decoder = column.decoder;
             let cells = |from: usize, size: usize| from * size..(from + rows) * size;
             let values = &mut out.values[cells(first, decoder.cell_bytes)];
             let nulls =
                 out.nulls.as_deref_mut().map(|nulls| &mut nulls[cells(first, decoder.elements)]);
-            *odd += decoder.decode(&part, column.offset, tier, scratch, values, nulls);
+            *odd += decoder
+                .decode(&part, column.offset, tier, scratch, values, nulls)
+                .map_err(|bad| (index, BadText { row: first + bad.row, ..bad }))?;
         }
     }
+    Ok(())
 }

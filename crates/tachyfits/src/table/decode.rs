@@ -13,6 +13,7 @@ use tachyfits_kernels::{
 use super::cells::{CellKind, Cells, cells, cells_of_elements};
 use super::read::TextAs;
 use super::rows::RowBlock;
+use super::text::{BadText, TextNumbers};
 use crate::image::pixel_type;
 
 /// Elements that are scaled at a time: as floats 16 KiB.
@@ -55,6 +56,8 @@ enum Way {
         text: TextAs,
         raw: bool,
     },
+    /// Text becomes numbers.
+    Numbers(TextNumbers),
 }
 
 /// What a decoder keeps from block to block.
@@ -65,8 +68,7 @@ pub(crate) struct Scratch {
 }
 
 impl Decoder {
-    /// The decoder of a column of a binary table, or of text; `None` for what has another way: arrays in the heap, and
-    /// numbers as text. It is also `None` where a cell does not fit in memory.
+    /// The decoder of a column; `None` for arrays in the heap, and where a cell does not fit in memory.
     pub(crate) fn new(column: &Column, raw: bool, text: TextAs) -> Option<Decoder> {
         let cells = cells(column, raw);
         let way = match column.field {
@@ -78,7 +80,8 @@ impl Decoder {
             Field::Text { .. } if matches!(cells.kind, CellKind::Text { .. }) => {
                 text_way(&cells, text, raw)
             }
-            Field::Variable { .. } | Field::Text { .. } => return None,
+            Field::Text { .. } => Way::Numbers(TextNumbers::new(column)?),
+            Field::Variable { .. } => return None,
         };
         let elements = usize::try_from(cells.elements()).ok()?;
         let element_bytes = usize::try_from(cells.kind.bytes()).ok()?;
@@ -114,7 +117,7 @@ impl Decoder {
         let elements = values.len() / self.cell_bytes.max(1);
         let array = Decoder { elements, cell_bytes: values.len(), ..self.clone() };
         let block = RowBlock { bytes, stride: bytes.len(), rows: 1 };
-        array.decode(&block, 0, tier, scratch, values, nulls)
+        array.decode_bytes(&block, 0, tier, scratch, values, nulls)
     }
 
     /// Elements are turned where they are, and never null: the numbers, and how many bytes of them a field has.
@@ -127,7 +130,26 @@ impl Decoder {
 
     /// Decodes the fields that begin at `offset` of each row; `values` has the cells of these rows, `nulls` their
     /// elements. Returns how many elements are as the Standard does not have them.
+    ///
+    /// # Errors
+    /// Where text is no number.
     pub(crate) fn decode(
+        &self,
+        block: &RowBlock<'_>,
+        offset: usize,
+        tier: Tier,
+        scratch: &mut Scratch,
+        values: &mut [u8],
+        nulls: Option<&mut [u8]>,
+    ) -> Result<u64, BadText> {
+        match &self.way {
+            Way::Numbers(numbers) => numbers.decode(block, offset, values, nulls).map(|()| 0),
+            _ => Ok(self.decode_bytes(block, offset, tier, scratch, values, nulls)),
+        }
+    }
+
+    /// The same for what cannot fail: any bytes are some cell.
+    fn decode_bytes(
         &self,
         block: &RowBlock<'_>,
         offset: usize,
@@ -180,6 +202,7 @@ impl Decoder {
                 }
                 widen_text(&scratch.bytes, tier, values);
             }
+            Way::Numbers(_) => unreachable!("numbers as text are decoded apart"),
         }
         if let Some(nulls) = nulls {
             nulls.fill(0);
@@ -199,6 +222,7 @@ impl Way {
             Way::Copy | Way::Logical => Some(elements),
             Way::Bits => Some(elements.div_ceil(8)),
             Way::Text { width, .. } => elements.checked_mul(*width),
+            Way::Numbers(numbers) => Some(numbers.width),
         }
     }
 }

@@ -10,6 +10,7 @@ use super::Table;
 use super::block::{CellsOut, PlacedDecoder, decode_columns};
 use super::decode::{Decoder, Scratch};
 use super::rows::{RowReads, Rows};
+use super::text::BadText;
 use crate::error::{Error, Reason};
 use crate::image::{filled, tier};
 use crate::options::{Progress, RunOptions};
@@ -106,6 +107,7 @@ impl Table {
                 nulls.fill(0);
             }
         }
+        let numbers: Vec<usize> = columns.iter().map(|column| column.column).collect();
         let (mut outs, mut odds): (Vec<CellsOut<'_>>, Vec<&mut u64>) = columns
             .iter_mut()
             .map(|column| {
@@ -113,7 +115,8 @@ impl Table {
                 (CellsOut { values, nulls: nulls.as_deref_mut() }, odd)
             })
             .unzip();
-        let reading = Reading { table: self, decoders: &decoders, tier, options };
+        let reading =
+            Reading { table: self, numbers: &numbers, decoders: &decoders, tier, options };
         let (report, odd) = match rows {
             Rows::List(list) if !list.is_sorted() => reading.unsorted(list, &mut outs)?,
             rows => reading.sorted(rows.clone(), &mut outs)?,
@@ -162,6 +165,14 @@ impl Table {
         })
     }
 
+    /// The error of a field whose text is no number.
+    pub(crate) fn bad_text(&self, column: usize, row: u64, bad: &BadText) -> Error {
+        let (words, row) = (self.words(column), row + 1);
+        let form = self.layout.columns.get(column).map_or("", |column| &column.form);
+        let expected = format!("a number ({form}) in row {row} (from 1) of {words}");
+        self.refused(Reason::CellText, expected, format!("{}, {}", bad.found, bad.error))
+    }
+
     /// A column in messages.
     pub(crate) fn words(&self, column: usize) -> String {
         let name = self.layout.columns.get(column).map_or("", |column| &column.name);
@@ -196,6 +207,8 @@ impl Table {
 /// What does not change from batch to batch.
 struct Reading<'a> {
     table: &'a Table,
+    /// Those of the columns.
+    numbers: &'a [usize],
     decoders: &'a [Decoder],
     tier: Tier,
     options: &'a RunOptions<'a>,
@@ -233,7 +246,12 @@ impl Reading<'_> {
                 let mut outs = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 let block = reads.block(task, fetched, packed);
                 let mut odd = vec![0; placed.len()];
-                decode_columns(&block, &placed, self.tier, scratch, &mut outs, &mut odd);
+                decode_columns(&block, &placed, self.tier, scratch, &mut outs, &mut odd).map_err(
+                    |(column, bad)| {
+                        let row = reads.number(reads.places(task).start + bad.row as u64);
+                        self.table.bad_text(self.numbers[column], row, &bad)
+                    },
+                )?;
                 Ok::<_, Error>(odd)
             },
             |_task, found| {

@@ -2,8 +2,11 @@
 //! files that are traps; damaged ones.
 
 mod arrays;
+mod ascii;
 #[path = "../common/mod.rs"]
 mod common;
 mod made;
 mod model;
 mod read;
+mod shared;
+mod traps;
