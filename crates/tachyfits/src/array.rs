@@ -12,7 +12,7 @@ use crate::file::{FitsFile, OpenOptions};
 use crate::image::{no_memory, tier};
 use crate::options::{Progress, RunOptions};
 use crate::write::{check_new_pixels, new_image, value_range};
-use crate::writer::{ImageWriter, WriteOptions};
+use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 
 /// Pixels of a piece that is encoded and written at a time.
 const PIECE_PIXELS: u64 = 1 << 16;
@@ -54,17 +54,32 @@ impl Array<'_> {
         options: &WriteOptions,
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        let name = path.display().to_string();
+        let mut file = FileWriter::create(path, options)?;
+        let report = self.write_into(&mut file, header, options.pixels, run)?;
+        file.commit()?;
+        Ok(report)
+    }
+
+    /// Writes the pixels as the next HDU of a new file: the primary array, or an IMAGE extension.
+    ///
+    /// # Errors
+    /// As [`Array::write`].
+    pub fn write_into(
+        &self,
+        file: &mut FileWriter,
+        header: &Header,
+        pixels: Option<NewPixels>,
+        run: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
         self.check()?;
         let from = Encoding::plain(self.pixel);
-        let to = match options.pixels {
+        let to = match pixels {
             Some(pixels) => check_new_pixels(pixels, &from)?,
             None => from,
         };
-        let tier = tier()?;
-        let new = new_image(self.axes, &to, options.checksum);
-        let header = new.header(header).map_err(|error| Error::Format { file: name, error })?;
-        let writer = ImageWriter::create(path, &new, header, options, tier)?;
+        let tier = file.tier();
+        let new = new_image(self.axes, &to, file.states_sums());
+        let writer = ImageWriter::begin(file, &new, header)?;
         let pieces = Pieces { pixels: self.pixels(), size: from.pixel_bytes() as u64 };
         let progress = Progress { options: *run, total: self.bytes.len() as u64 };
         let report = tachyfits_io::run(

@@ -191,6 +191,9 @@ reasons! {
     ExpressionInput = "expression-input", Usage,
         "The inputs do not fit the expression, or the shapes of the images do not go together.",
         hint "give one image or number for each name of the expression, with shapes that go together";
+    CellValues = "cell-values", Usage,
+        "Cells that are to be written do not fit the columns, or the rows.",
+        hint "give each column the cells that reading it would give, with values that its form, TSCAL, TZERO and TNULL can hold";
     Edit = "edit", Usage,
         "A file cannot be edited in this way.",
         hint "inflate a compressed file first; what cannot be read, and random groups, stay where they are";

@@ -81,13 +81,15 @@ pub use region::{Region, RowSpan};
 pub use section::{AxisRange, Section};
 pub use smooth::{Edge, PlaneSmoothing, Smoothing, SmoothingKernel};
 pub use statistic::{Statistic, Values};
-pub use table::{Arrays, CellKind, Cells, ColumnOutput, Rows, Table, TextAs};
-pub use writer::{NewPixels, WriteOptions};
+pub use table::{
+    Arrays, CellKind, Cells, ColumnInput, ColumnOutput, Rows, Table, TableWriter, TextAs,
+};
+pub use writer::{FileWriter, NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
     Card, Column, Element, Fate, Field, Hdu, HduKind, Header, ImageLayout, Integer, Limits,
-    LinearAxis, Null, Real, StoredType, TableKind, TableLayout, TextForm, Value, ValueType,
-    Warning,
+    LinearAxis, NewColumn, NewTable, Null, Real, StoredType, TableKind, TableLayout, TextForm,
+    Value, ValueType, Warning,
 };
 pub use tachyfits_io::{Buffering, IoError, OutputFile, Recovery, Report, StorageKind};
 pub use tachyfits_kernels::{

@@ -6,9 +6,13 @@ mod arrays;
 mod block;
 mod cells;
 mod decode;
+pub(crate) mod encode;
 mod read;
 mod rows;
+pub(crate) mod rows_out;
 mod text;
+pub(crate) mod write;
+mod write_text;
 
 use std::sync::Arc;
 
@@ -20,8 +24,10 @@ use crate::file::FitsFile;
 
 pub use arrays::Arrays;
 pub use cells::{CellKind, Cells};
+pub use encode::ColumnInput;
 pub use read::{ColumnOutput, TextAs};
 pub use rows::Rows;
+pub use write::TableWriter;
 
 /// The rows of one HDU, read when asked for.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@ use tachyfits_kernels::{ByteOrder, Encoding, PixelType, encode_f64};
 use crate::computed::{Computed, Feed, Window};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
-use crate::image::{Image, stored_type_of, tier};
+use crate::image::{Image, stored_type_of};
 use crate::options::RunOptions;
-use crate::writer::{ImageWriter, NewPixels, WriteOptions};
+use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 
 impl Image {
     /// Writes the image as the primary array of a new file, which appears when it is complete. Pixels are written as they
@@ -27,6 +27,22 @@ impl Image {
         options: &WriteOptions,
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
+        let mut file = FileWriter::create(path, options)?;
+        let report = self.write_into(&mut file, options.pixels, run)?;
+        file.commit()?;
+        Ok(report)
+    }
+
+    /// Writes the image as the next HDU of a new file, as [`Image::write`] does: the primary array, or an IMAGE extension.
+    ///
+    /// # Errors
+    /// As [`Image::write`]; nothing of the file is to be used then.
+    pub fn write_into(
+        &self,
+        file: &mut FileWriter,
+        pixels: Option<NewPixels>,
+        run: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
         let image = match self.computed() {
             Some(computed) => computed,
             None => {
@@ -34,13 +50,12 @@ impl Image {
             }
         };
         let from = image.node().encoding();
-        let to = match options.pixels {
+        let to = match pixels {
             Some(pixels) => check_new_pixels(pixels, &from).map_err(|error| self.place(error))?,
             None => from,
         };
-        let new = new_image(image.node().axes(), &to, options.checksum);
-        let header = image.format_error(new.header(image.carried()))?;
-        let writer = ImageWriter::create(path, &new, header, options, tier()?)?;
+        let new = new_image(image.node().axes(), &to, file.states_sums());
+        let writer = ImageWriter::begin(file, &new, image.carried())?;
         let axes = image.node().axes();
         let report = image.make(
             run,

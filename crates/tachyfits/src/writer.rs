@@ -1,14 +1,16 @@
-//! Writing images: the header first, pixels in any order from any thread, the name at the very end.
+//! Writing new files: HDUs one behind the other, the pixels of an image in any order from any thread, the name at the very
+//! end.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use tachyfits_format::{Header, NewImage, padded};
+use tachyfits_format::{FormatError, Header, NewImage, padded};
 use tachyfits_io::OutputFile;
 use tachyfits_kernels::{OnesComplement, Tier};
 
 use crate::checksum::state_sums;
 use crate::error::Error;
+use crate::image::tier;
 
 /// How an image is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -34,42 +36,165 @@ pub struct NewPixels {
     pub blank: Option<i64>,
 }
 
-/// A new file with one image.
+/// A new file with HDUs one behind the other, which appears under its name when [`FileWriter::commit`] is called.
+///
+/// ```
+/// use tachyfits::{FileWriter, FitsFile, OpenOptions, RunOptions, WriteOptions};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("two.fits");
+/// # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
+/// #     "NAXIS1  =                    3", "END"];
+/// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+/// # bytes.resize(2880, b' ');
+/// # bytes.extend([0, 1, 0, 2, 0, 6]);
+/// # bytes.resize(5760, 0);
+/// let image = FitsFile::from_bytes("three pixels", bytes, &OpenOptions::default())?.image(0)?;
+/// let mut file = FileWriter::create(&path, &WriteOptions::default())?;
+/// image.write_into(&mut file, None, &RunOptions::default())?;
+/// image.write_into(&mut file, None, &RunOptions::default())?;
+/// file.commit()?;
+/// let file = FitsFile::open(&path, &OpenOptions::default())?;
+/// let kinds: Vec<_> = file.hdus().iter().map(|hdu| hdu.kind.as_str()).collect();
+/// assert_eq!(kinds, ["primary", "image"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
-pub(crate) struct ImageWriter {
+pub struct FileWriter {
     output: OutputFile,
+    checksum: bool,
+    sync: bool,
+    tier: Tier,
+    hdus: usize,
+    /// Where the next HDU begins.
+    end: u64,
+}
+
+impl FileWriter {
+    /// Begins a file. `options.pixels` is for images alone and not used here.
+    ///
+    /// # Errors
+    /// As [`OutputFile::create`].
+    pub fn create(path: &Path, options: &WriteOptions) -> Result<FileWriter, Error> {
+        Ok(FileWriter {
+            output: OutputFile::create(path, options.overwrite)?,
+            checksum: options.checksum,
+            sync: options.sync,
+            tier: tier()?,
+            hdus: 0,
+            end: 0,
+        })
+    }
+
+    /// The file's name.
+    pub fn name(&self) -> String {
+        self.output.path().display().to_string()
+    }
+
+    /// How many HDUs it has so far.
+    pub fn hdus(&self) -> usize {
+        self.hdus
+    }
+
+    /// Gives the file its name. A file without HDUs gets a primary one without data.
+    ///
+    /// # Errors
+    /// As [`OutputFile::commit`].
+    pub fn commit(mut self) -> Result<(), Error> {
+        if self.hdus == 0 {
+            self.begin_extension()?;
+        }
+        match self.sync {
+            true => self.output.commit_durably()?,
+            false => self.output.commit()?,
+        }
+        Ok(())
+    }
+
+    /// Makes sure that the next HDU is not the first: writes a primary HDU without data if there is none.
+    pub(crate) fn begin_extension(&mut self) -> Result<(), Error> {
+        if self.hdus > 0 {
+            return Ok(());
+        }
+        let mut header = Header::empty_primary();
+        if self.checksum {
+            let stated = state_sums(&mut header, OnesComplement::default(), self.tier);
+            self.format_error(stated)?;
+        }
+        let bytes = header.to_bytes();
+        self.write_all_at(0, &bytes)?;
+        self.ended(bytes.len() as u64);
+        Ok(())
+    }
+
+    /// The next HDU begins here.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Another HDU is complete, which ends here.
+    pub(crate) fn ended(&mut self, end: u64) {
+        self.hdus += 1;
+        self.end = end;
+    }
+
+    pub(crate) fn tier(&self) -> Tier {
+        self.tier
+    }
+
+    /// DATASUM and CHECKSUM are to be stated.
+    pub(crate) fn states_sums(&self) -> bool {
+        self.checksum
+    }
+
+    /// Sets room aside up to a size of the file.
+    pub(crate) fn reserve(&mut self, bytes: u64) -> Result<(), Error> {
+        Ok(self.output.reserve(bytes)?)
+    }
+
+    /// Writes anywhere, from any thread.
+    pub(crate) fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        Ok(self.output.write_all_at(offset, bytes)?)
+    }
+
+    pub(crate) fn format_error<T>(&self, result: Result<T, FormatError>) -> Result<T, Error> {
+        result.map_err(|error| Error::Format { file: self.name(), error })
+    }
+}
+
+/// An image that is being written as the next HDU of a file.
+#[derive(Debug)]
+pub(crate) struct ImageWriter<'a> {
+    file: &'a mut FileWriter,
     header: Header,
     /// Bytes of a pixel.
     size: u64,
     begin: u64,
+    header_bytes: u64,
     data_bytes: u64,
-    sync: bool,
-    tier: Tier,
     sum: Option<Mutex<OnesComplement>>,
 }
 
-impl ImageWriter {
-    /// Begins a file at `path`: the header is written, and room for the pixels made sure of.
+impl ImageWriter<'_> {
+    /// Begins an image: the first HDU, or an extension. Room for the pixels is made sure of.
     ///
     /// # Errors
-    /// As [`OutputFile::create`] and [`OutputFile::reserve`].
-    pub(crate) fn create(
-        path: &Path,
+    /// As [`NewImage::header`] and [`OutputFile::reserve`].
+    pub(crate) fn begin<'a>(
+        file: &'a mut FileWriter,
         new: &NewImage,
-        header: Header,
-        options: &WriteOptions,
-        tier: Tier,
-    ) -> Result<ImageWriter, Error> {
+        carried: &Header,
+    ) -> Result<ImageWriter<'a>, Error> {
+        let header = file.format_error(new.header(carried))?;
+        let header = match file.hdus() {
+            0 => header,
+            _ => file.format_error(header.into_extension())?,
+        };
         let size = new.stored.bytes() as u64;
         let data_bytes = new.axes.iter().product::<u64>() * size;
-        let blocks = header.to_bytes();
-        let mut output = OutputFile::create(path, options.overwrite)?;
-        let begin = blocks.len() as u64;
-        output.reserve(begin + padded(data_bytes))?;
-        output.write_all(&blocks)?;
-        let sum = options.checksum.then(Mutex::default);
-        let sync = options.sync;
-        Ok(ImageWriter { output, header, size, begin, data_bytes, sync, tier, sum })
+        let (begin, header_bytes) = (file.end(), header.block_bytes());
+        file.reserve(begin + header_bytes + padded(data_bytes))?;
+        let sum = file.states_sums().then(Mutex::default);
+        Ok(ImageWriter { file, header, size, begin, header_bytes, data_bytes, sum })
     }
 
     /// Writes pixels, as they are to be in the file, from linear index `first` on; from any thread, each pixel once.
@@ -80,35 +205,27 @@ impl ImageWriter {
         let offset = first * self.size;
         if let Some(sum) = &self.sum {
             let mut part = OnesComplement::default();
-            part.accumulate(offset, bytes, self.tier);
+            part.accumulate(offset, bytes, self.file.tier());
             sum.lock().unwrap_or_else(PoisonError::into_inner).merge(part);
         }
-        Ok(self.output.write_all_at(self.begin + offset, bytes)?)
+        self.file.write_all_at(self.begin + self.header_bytes + offset, bytes)
     }
 
-    /// Gives the file its name, once all pixels are written.
+    /// Ends the image, once all pixels are written.
     ///
     /// # Errors
-    /// As [`OutputFile::commit`].
+    /// [`tachyfits_io::IoError::Write`].
     pub(crate) fn finish(mut self) -> Result<(), Error> {
+        let data_begin = self.begin + self.header_bytes;
         let fill = vec![0; (padded(self.data_bytes) - self.data_bytes) as usize];
-        self.output.write_all_at(self.begin + self.data_bytes, &fill)?;
+        self.file.write_all_at(data_begin + self.data_bytes, &fill)?;
         if let Some(sum) = self.sum.take() {
             let data = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
-            self.write_checksums(data)?;
+            let stated = state_sums(&mut self.header, data, self.file.tier());
+            self.file.format_error(stated)?;
         }
-        match self.sync {
-            true => self.output.commit_durably()?,
-            false => self.output.commit()?,
-        }
+        self.file.write_all_at(self.begin, &self.header.to_bytes())?;
+        self.file.ended(data_begin + padded(self.data_bytes));
         Ok(())
-    }
-
-    /// Writes the header again, with the sums in it.
-    fn write_checksums(&mut self, data: OnesComplement) -> Result<(), Error> {
-        let stated = state_sums(&mut self.header, data, self.tier);
-        let file = || self.output.path().display().to_string();
-        stated.map_err(|error| Error::Format { file: file(), error })?;
-        Ok(self.output.write_all_at(0, &self.header.to_bytes())?)
     }
 }

@@ -290,7 +290,8 @@ fn what_cannot_be_edited_is_refused_and_the_file_is_as_it_was() {
         assert_eq!(reason(renamed), Reason::Structure);
     }
     let text = edition.set(2, "TFORM1", 2, "").unwrap_err().to_string();
-    let told = "edited.fits: HDU 2 (0-based): expected TFORM1 as it is, found another card or order";
+    let told =
+        "edited.fits: HDU 2 (0-based): expected TFORM1 as it is, found another card or order";
     assert!(text.contains(told) && text.contains("\nhint: change the data"), "{text}");
     let inserted = edition.insert_card(0, 1, Card::new("OBJECT", "M 31", "").unwrap());
     assert_eq!(reason(inserted.unwrap_err()), Reason::Structure);

@@ -1,6 +1,15 @@
-//! Editing: headers and HDUs, against a twin that does the same to a list of HDUs and writes the whole file.
+//! Editing and writing: headers and HDUs, against a twin that does the same to a list of HDUs and writes the whole file;
+//! tables, against what was written, and against a twin that does the same to the cells.
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../table/made.rs"]
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod made;
+#[path = "../table/model.rs"]
+#[allow(dead_code, reason = "each test takes what it needs")]
+mod model;
 
+mod cells;
 mod hdus;
+mod written;

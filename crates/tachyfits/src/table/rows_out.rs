@@ -1,0 +1,313 @@
+//! Rows made of the cells of all columns, block by block on all threads, each block in a core's cache.
+
+use std::ops::Range;
+
+use tachyfits_format::{Element, Field, TableKind, TableLayout};
+use tachyfits_io::{MemoryStorage, Report, Tasks};
+use tachyfits_kernels::Tier;
+
+use super::encode::{Block, ColumnInput, Encoder, Scratch, Values};
+use crate::error::{Error, Reason};
+use crate::options::{Progress, RunOptions};
+
+/// Bytes of rows that are made at a time.
+const BLOCK_BYTES: u64 = 256 << 10;
+/// Elements of arrays that are made at a time.
+const BLOCK_ELEMENTS: usize = 32 << 10;
+
+/// The rows of some columns, to be made.
+pub(crate) struct NewRows<'a> {
+    /// The columns that are put into the rows, with their cells.
+    columns: Vec<(Encoder, ColumnInput<'a>)>,
+    pub(crate) rows: u64,
+    row_bytes: u64,
+    /// What a row has where no field is.
+    fill: u8,
+    /// Number of the first row, for messages.
+    first_row: u64,
+}
+
+/// The descriptors of variable-length columns, by number.
+pub(crate) type Descriptors = Vec<(usize, Vec<u8>)>;
+
+impl<'a> NewRows<'a> {
+    /// Rows of all columns of a layout, in its order; `descriptors` has what variable-length columns have in the rows.
+    ///
+    /// # Errors
+    /// [`Reason::CellValues`] if there are not as many inputs as columns, or not as many cells as rows.
+    pub(crate) fn new(
+        layout: &TableLayout,
+        inputs: &[ColumnInput<'a>],
+        descriptors: &'a Descriptors,
+        rows: u64,
+        first_row: u64,
+    ) -> Result<NewRows<'a>, Error> {
+        if inputs.len() != layout.columns.len() {
+            let expected = format!("cells for {} columns", layout.columns.len());
+            let found = format!("those for {}", inputs.len());
+            return Err(Error::refused(Reason::CellValues, expected, found));
+        }
+        let mut columns = Vec::with_capacity(inputs.len());
+        for (number, input) in inputs.iter().enumerate() {
+            let own = descriptors.iter().find(|(variable, _)| *variable == number);
+            let input = own.map_or(*input, |(_, bytes)| ColumnInput::new(bytes));
+            columns.push((encoder(layout, number, &input)?, input));
+        }
+        let fill = if layout.kind == TableKind::Ascii { b' ' } else { 0 };
+        let new = NewRows { columns, rows, row_bytes: layout.row_bytes, fill, first_row };
+        new.check()?;
+        Ok(new)
+    }
+
+    /// The fields of one column alone, side by side.
+    pub(crate) fn of_column(
+        layout: &TableLayout,
+        number: usize,
+        input: ColumnInput<'a>,
+        rows: u64,
+    ) -> Result<NewRows<'a>, Error> {
+        let encoder = encoder(layout, number, &input)?.at(0);
+        let row_bytes = layout.columns[number].field.row_bytes();
+        let fill = if layout.kind == TableKind::Ascii { b' ' } else { 0 };
+        let new = NewRows { columns: vec![(encoder, input)], rows, row_bytes, fill, first_row: 0 };
+        new.check()?;
+        Ok(new)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.columns.iter().try_for_each(|(encoder, input)| encoder.check(input, self.rows))
+    }
+
+    fn block_rows(&self) -> u64 {
+        (BLOCK_BYTES / self.row_bytes.max(1)).max(1)
+    }
+
+    /// Makes the rows and hands each block with the number of its first row to `work`, on any thread in any order, and what
+    /// that gives to `merge` in order.
+    pub(crate) fn make<R: Send>(
+        &self,
+        options: &RunOptions<'_>,
+        tier: Tier,
+        work: impl Fn(u64, &mut Vec<u8>) -> Result<R, Error> + Sync,
+        merge: impl FnMut(R) -> Result<(), Error> + Send,
+    ) -> Result<Report, Error> {
+        let mut merge = merge;
+        // The cells of the first column are what the progress is counted by.
+        let first = self.columns.first().map_or(&[][..], |(_, input)| input.values);
+        let cell = first.len() as u64 / self.rows.max(1);
+        let storage = MemoryStorage::new("cells", first);
+        let tasks = Blocks { rows: self.rows, block: self.block_rows(), cell };
+        let progress = Progress { options: *options, total: first.len() as u64 };
+        let block_rows = self.block_rows();
+        tachyfits_io::run(
+            &storage,
+            &tasks,
+            &progress.run_options(),
+            || (Scratch::default(), Vec::new()),
+            |(scratch, out), task, _fetched| {
+                let first = task * block_rows;
+                let rows = first..self.rows.min(first + block_rows);
+                self.fill_block(rows, tier, scratch, out)?;
+                work(first, out)
+            },
+            |_task, made| merge(made),
+        )
+    }
+
+    fn fill_block(
+        &self,
+        rows: Range<u64>,
+        tier: Tier,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        out.clear();
+        out.resize(((rows.end - rows.start) * self.row_bytes) as usize, self.fill);
+        let mut block = Block {
+            bytes: out,
+            stride: self.row_bytes as usize,
+            first_row: self.first_row + rows.start,
+        };
+        let (begin, end) = (rows.start as usize, rows.end as usize);
+        for (encoder, input) in &self.columns {
+            let (cell, each) = (encoder.cell_bytes(), encoder.elements());
+            let values = &input.values[begin * cell..end * cell];
+            let nulls = input.nulls.map(|nulls| &nulls[begin * each..end * each]);
+            encoder.encode(Values { values, nulls }, &mut block, tier, scratch)?;
+        }
+        Ok(())
+    }
+}
+
+/// The encoder of a column for an input.
+fn encoder(layout: &TableLayout, number: usize, input: &ColumnInput<'_>) -> Result<Encoder, Error> {
+    let column = &layout.columns[number];
+    Encoder::new(column, number, input.raw, input.text).ok_or_else(|| {
+        let found = format!("cells of column {:?}", column.name);
+        Error::refused(Reason::Memory, "cells that fit in memory", found)
+    })
+}
+
+/// Rows in blocks.
+struct Blocks {
+    rows: u64,
+    block: u64,
+    /// Bytes of a cell that stand for its row.
+    cell: u64,
+}
+
+impl Tasks for Blocks {
+    fn len(&self) -> u64 {
+        self.rows.div_ceil(self.block)
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        let begin = index * self.block;
+        let end = self.rows.min(begin + self.block);
+        ranges.push(begin * self.cell..end * self.cell);
+    }
+}
+
+/// Writes the arrays of the variable-length columns one after the other to the end of a heap that has `heap_bytes`
+/// already, and gives their descriptors and, by column, the number of elements of the longest.
+///
+/// # Errors
+/// [`Reason::CellValues`] if offsets are missing, not rising or beyond the elements, or a `P` descriptor cannot reach so
+/// far; and what `write` gives.
+pub(crate) fn write_arrays(
+    layout: &TableLayout,
+    inputs: &[ColumnInput<'_>],
+    rows: u64,
+    heap_bytes: u64,
+    tier: Tier,
+    write: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<(Descriptors, Vec<u64>), Error> {
+    let mut descriptors = Descriptors::new();
+    let mut most = vec![0; layout.columns.len()];
+    let mut reached = heap_bytes;
+    for (number, input) in inputs.iter().enumerate().take(layout.columns.len()) {
+        let Field::Variable { element, wide, repeat, .. } = layout.columns[number].field else {
+            continue;
+        };
+        let arrays = Arrays { layout, number, element, input, rows };
+        let counts = arrays.counts()?;
+        if repeat == 0 && rows > 0 && counts.iter().any(|count| *count > 0) {
+            return Err(arrays.refused("no elements in a column without descriptors", "some"));
+        }
+        let mut bytes = Vec::with_capacity(counts.len() * if wide { 16 } else { 8 });
+        for &count in &counts {
+            let length = element.total_bytes(count).unwrap_or(u64::MAX);
+            if repeat > 0 {
+                arrays.put_descriptor(count, reached, wide, &mut bytes)?;
+            }
+            most[number] = most[number].max(count);
+            reached = reached.saturating_add(length);
+        }
+        descriptors.push((number, bytes));
+        arrays.write_elements(&counts, tier, write)?;
+    }
+    Ok((descriptors, most))
+}
+
+/// The arrays of one column.
+struct Arrays<'a> {
+    layout: &'a TableLayout,
+    number: usize,
+    element: Element,
+    input: &'a ColumnInput<'a>,
+    rows: u64,
+}
+
+impl Arrays<'_> {
+    fn refused(&self, expected: impl Into<String>, found: impl AsRef<str>) -> Error {
+        self.encoder().refused(expected, found)
+    }
+
+    fn encoder(&self) -> Encoder {
+        let column = &self.layout.columns[self.number];
+        Encoder::of_elements(column, self.number, self.element, self.input.raw)
+    }
+
+    /// Elements of each array.
+    fn counts(&self) -> Result<Vec<u64>, Error> {
+        let elements = self.input.values.len() / self.encoder().cell_bytes().max(1);
+        let Some(offsets) = self.input.offsets else {
+            return Err(self.refused("offsets of the arrays", "none"));
+        };
+        if offsets.len() as u64 != self.rows + 1 {
+            let expected = format!("{} offsets, one more than rows", self.rows + 1);
+            return Err(self.refused(expected, offsets.len().to_string()));
+        }
+        let whole = elements * self.encoder().cell_bytes() == self.input.values.len();
+        let ends = offsets.first() == Some(&0) && offsets.last() == Some(&(elements as i64));
+        let marked = self.input.nulls.is_none_or(|nulls| nulls.len() == elements);
+        if !whole || !ends || !marked || offsets.windows(2).any(|pair| pair[0] > pair[1]) {
+            let expected = "rising offsets from 0 to the number of elements, and as many marks of nulls if any";
+            return Err(self.refused(expected, format!("others, with {elements} elements")));
+        }
+        Ok(offsets.windows(2).map(|pair| (pair[1] - pair[0]) as u64).collect())
+    }
+
+    fn put_descriptor(
+        &self,
+        count: u64,
+        offset: u64,
+        wide: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        // An empty array is nowhere.
+        let offset = if count == 0 { 0 } else { offset };
+        match (wide, i32::try_from(count), i32::try_from(offset)) {
+            (true, ..) => {
+                out.extend((count as i64).to_ne_bytes());
+                out.extend((offset as i64).to_ne_bytes());
+            }
+            (false, Ok(count), Ok(offset)) => {
+                out.extend(count.to_ne_bytes());
+                out.extend(offset.to_ne_bytes());
+            }
+            (false, ..) => {
+                let expected =
+                    "arrays within the 2^31 bytes that P descriptors reach (Q reach all)";
+                return Err(self.refused(expected, format!("{count} elements at byte {offset}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the elements of all arrays.
+    fn write_elements(
+        &self,
+        counts: &[u64],
+        tier: Tier,
+        write: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut out = Vec::new();
+        if self.element == Element::Bit {
+            let mut rest = self.input.values;
+            for &count in counts {
+                let (bits, later) = rest.split_at(count as usize);
+                out.clear();
+                out.resize((count as usize).div_ceil(8), 0);
+                tachyfits_kernels::pack_bits(bits, bits.len(), &mut out);
+                write(&out)?;
+                rest = later;
+            }
+            return Ok(());
+        }
+        let (encoder, mut scratch) = (self.encoder(), Scratch::default());
+        let (cell, stride) = (encoder.cell_bytes(), self.element.bytes() as usize);
+        let elements = self.input.values.len() / cell.max(1);
+        for first in (0..elements).step_by(BLOCK_ELEMENTS) {
+            let end = elements.min(first + BLOCK_ELEMENTS);
+            out.clear();
+            out.resize((end - first) * stride, 0);
+            let values = &self.input.values[first * cell..end * cell];
+            let nulls = self.input.nulls.map(|nulls| &nulls[first..end]);
+            let mut block = Block { bytes: &mut out, stride, first_row: first as u64 };
+            encoder.encode(Values { values, nulls }, &mut block, tier, &mut scratch)?;
+            write(&out)?;
+        }
+        Ok(())
+    }
+}

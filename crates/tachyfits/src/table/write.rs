@@ -1,0 +1,293 @@
+//! A new table, written as its rows come: batch by batch, rows made on all threads and written where they belong, arrays of
+//! variable-length columns behind them. What the header can say only at the end (rows, heap, longest arrays, sums) is put
+//! into it at the end.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tachyfits_format::{
+    Field, FormatError, Hdu, Header, NewTable, ReadOptions, Step, TableKind, TableLayout, Walker,
+    padded,
+};
+use tachyfits_io::{Report, SpoolOptions, SpoolWriter, Storage};
+use tachyfits_kernels::OnesComplement;
+
+use super::encode::ColumnInput;
+use super::rows_out::{NewRows, write_arrays};
+use crate::checksum::state_sums;
+use crate::error::{Error, Reason};
+use crate::options::RunOptions;
+use crate::writer::FileWriter;
+
+/// Bytes of a heap that are copied at a time.
+const COPY_BYTES: u64 = 1 << 20;
+
+/// A table that is being written as the next HDU of a new file.
+///
+/// ```
+/// use tachyfits::{ColumnInput, Element, Field, FileWriter, FitsFile, Header, NewColumn, NewTable, OpenOptions};
+/// use tachyfits::{RunOptions, TableKind, TableWriter, ValueType, WriteOptions};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("table.fits");
+/// let element = Element::Number(ValueType::I32);
+/// let column = NewColumn::new("COUNT", Field::Fixed { element, repeat: 1, width: 1 });
+/// let new = NewTable {
+///     kind: TableKind::Binary, name: None, columns: vec![column], rows: 0, row_bytes: None,
+///     heap_gap: 0, heap_bytes: 0, checksum: false,
+/// };
+/// let file = FileWriter::create(&path, &WriteOptions::default())?;
+/// let mut table = TableWriter::new(file, new, &Header::new())?;
+/// let values: Vec<u8> = [1i32, 2, 3].iter().flat_map(|value| value.to_ne_bytes()).collect();
+/// table.write_rows(&[ColumnInput::new(&values)], 3, &RunOptions::default())?;
+/// table.finish()?.commit()?;
+/// let file = FitsFile::open(&path, &OpenOptions::default())?;
+/// assert_eq!(file.table(1)?.layout().rows, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct TableWriter {
+    file: FileWriter,
+    new: NewTable,
+    carried: Header,
+    layout: TableLayout,
+    /// Where its header begins in the file.
+    begin: u64,
+    header_bytes: u64,
+    rows: u64,
+    /// The number of rows, where it was said beforehand.
+    rows_stated: Option<u64>,
+    heap: Option<SpoolWriter>,
+    heap_bytes: u64,
+    sum: OnesComplement,
+}
+
+impl TableWriter {
+    /// Begins a table behind what the file has; a file without HDUs gets a primary one without data. If `new.rows` is not
+    /// 0, exactly so many rows are to come, and arrays are written right where they belong.
+    ///
+    /// # Errors
+    /// As [`NewTable::header`], and if the file cannot be written.
+    pub fn new(
+        mut file: FileWriter,
+        new: NewTable,
+        carried: &Header,
+    ) -> Result<TableWriter, Error> {
+        file.begin_extension()?;
+        let mut new = new;
+        let rows_stated = (new.rows > 0).then_some(new.rows);
+        new.checksum = file.states_sums();
+        (new.heap_bytes, new.heap_gap) = (0, 0);
+        // The longest forms and numbers that are to come, so that the header keeps its place.
+        for column in &mut new.columns {
+            if let Field::Variable { most, .. } = &mut column.field {
+                *most = Some(0);
+            }
+        }
+        let header = file.format_error(new.header(carried))?;
+        let layout = file.format_error(layout_of(&header))?;
+        let begin = file.end();
+        let header_bytes = header.block_bytes();
+        let data_bytes = rows_stated.unwrap_or(0).saturating_mul(layout.row_bytes);
+        file.reserve(begin + header_bytes + padded(data_bytes))?;
+        Ok(TableWriter {
+            carried: carried.clone(),
+            new,
+            layout,
+            begin,
+            header_bytes,
+            rows: 0,
+            rows_stated,
+            heap: None,
+            heap_bytes: 0,
+            sum: OnesComplement::default(),
+            file,
+        })
+    }
+
+    /// What the header says of the columns; which cells they take is said by [`TableWriter::cells`].
+    pub fn layout(&self) -> &TableLayout {
+        &self.layout
+    }
+
+    /// What the cells of a column are to be, if they are not raw.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn cells(&self, column: usize) -> super::Cells {
+        super::cells::cells(&self.layout.columns[column], false)
+    }
+
+    /// Rows written so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Adds rows: the cells of every column, in the order of the columns.
+    ///
+    /// # Errors
+    /// [`Reason::CellValues`] if the cells do not fit the columns, or there are more rows than was said; and if the file
+    /// cannot be written. Nothing of the file is to be used then.
+    pub fn write_rows(
+        &mut self,
+        inputs: &[ColumnInput<'_>],
+        rows: u64,
+        run: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let name = self.file.name();
+        let hdu = self.file.hdus();
+        self.write_batch(inputs, rows, run).map_err(|error| error.at(&name, hdu))
+    }
+
+    fn write_batch(
+        &mut self,
+        inputs: &[ColumnInput<'_>],
+        rows: u64,
+        run: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let total = self.rows.checked_add(rows).filter(|total| *total <= self.most_rows());
+        let Some(total) = total else {
+            let expected = format!("{} rows in all", self.most_rows());
+            let found = format!("{rows} after {}", self.rows);
+            return Err(Error::refused(Reason::CellValues, expected, found));
+        };
+        let descriptors = self.write_heap(inputs, rows)?;
+        let new = NewRows::new(&self.layout, inputs, &descriptors, rows, self.rows)?;
+        let (row_bytes, tier) = (self.layout.row_bytes, self.file.tier());
+        let first = self.rows * row_bytes;
+        let begin = self.begin + self.header_bytes;
+        let (file, sums) = (&self.file, self.file.states_sums());
+        let sum = Mutex::new(self.sum);
+        let report = new.make(
+            run,
+            tier,
+            |row, bytes| {
+                let at = first + row * row_bytes;
+                if sums {
+                    let mut part = OnesComplement::default();
+                    part.accumulate(at, bytes, tier);
+                    sum.lock().unwrap_or_else(PoisonError::into_inner).merge(part);
+                }
+                file.write_all_at(begin + at, bytes)
+            },
+            |()| Ok(()),
+        )?;
+        self.sum = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.rows = total;
+        Ok(report)
+    }
+
+    /// The most rows that there may be.
+    fn most_rows(&self) -> u64 {
+        let limit = tachyfits_format::Limits::default().max_data_bytes;
+        self.rows_stated.unwrap_or(limit / self.layout.row_bytes.max(1))
+    }
+
+    /// Writes the arrays of variable-length columns: behind the rows where the number of rows is known, else aside.
+    fn write_heap(
+        &mut self,
+        inputs: &[ColumnInput<'_>],
+        rows: u64,
+    ) -> Result<super::rows_out::Descriptors, Error> {
+        let is_variable = |field: &Field| matches!(field, Field::Variable { .. });
+        if !self.layout.columns.iter().any(|column| is_variable(&column.field)) {
+            return Ok(Vec::new());
+        }
+        let tier = self.file.tier();
+        let heap_begin = self.rows_stated.map(|rows| rows * self.layout.row_bytes);
+        let data_begin = self.begin + self.header_bytes;
+        let (file, sums) = (&self.file, self.file.states_sums());
+        let (mut reached, mut sum) = (self.heap_bytes, self.sum);
+        let heap = &mut self.heap;
+        let mut write = |bytes: &[u8]| {
+            match heap_begin {
+                Some(begin) => {
+                    if sums {
+                        sum.accumulate(begin + reached, bytes, tier);
+                    }
+                    file.write_all_at(data_begin + begin + reached, bytes)?;
+                }
+                None => {
+                    let new = || SpoolWriter::new("heap", SpoolOptions::default());
+                    heap.get_or_insert_with(new).write_all(bytes)?;
+                }
+            }
+            reached += bytes.len() as u64;
+            Ok(())
+        };
+        let (descriptors, most) =
+            write_arrays(&self.layout, inputs, rows, self.heap_bytes, tier, &mut write)?;
+        (self.heap_bytes, self.sum) = (reached, sum);
+        for (column, longest) in self.new.columns.iter_mut().zip(most) {
+            if let Field::Variable { most: Some(most), .. } = &mut column.field {
+                *most = (*most).max(longest);
+            }
+        }
+        Ok(descriptors)
+    }
+
+    /// Ends the table: heap, fill and header are written. The file may take further HDUs.
+    ///
+    /// # Errors
+    /// [`Reason::CellValues`] if there are fewer rows than was said, and if the file cannot be written.
+    pub fn finish(mut self) -> Result<FileWriter, Error> {
+        if self.rows_stated.is_some_and(|stated| stated != self.rows) {
+            let expected = format!("{} rows in all", self.most_rows());
+            let refused = Error::refused(Reason::CellValues, expected, self.rows.to_string());
+            return Err(refused.at(&self.file.name(), self.file.hdus()));
+        }
+        let tier = self.file.tier();
+        let data_begin = self.begin + self.header_bytes;
+        let heap_begin = self.rows * self.layout.row_bytes;
+        if let Some(heap) = self.heap.take() {
+            let heap: Arc<dyn Storage> = heap.finish()?;
+            let mut piece = Vec::new();
+            for at in (0..heap.bytes()).step_by(COPY_BYTES as usize) {
+                piece.resize(COPY_BYTES.min(heap.bytes() - at) as usize, 0);
+                heap.read_exact_at(at, &mut piece)?;
+                self.sum.accumulate(heap_begin + at, &piece, tier);
+                self.file.write_all_at(data_begin + heap_begin + at, &piece)?;
+            }
+        }
+        let data_bytes = heap_begin + self.heap_bytes;
+        let byte = if self.new.kind == TableKind::Ascii { b' ' } else { 0 };
+        let fill = vec![byte; (padded(data_bytes) - data_bytes) as usize];
+        self.sum.accumulate(data_bytes, &fill, tier);
+        self.file.write_all_at(data_begin + data_bytes, &fill)?;
+        (self.new.rows, self.new.heap_bytes) = (self.rows, self.heap_bytes);
+        let mut header = self.file.format_error(self.new.header(&self.carried))?;
+        if self.file.states_sums() {
+            self.file.format_error(state_sums(&mut header, self.sum, tier))?;
+        }
+        header.fit(self.header_bytes);
+        self.file.write_all_at(self.begin, &header.to_bytes())?;
+        self.file.ended(data_begin + padded(data_bytes));
+        Ok(self.file)
+    }
+}
+
+/// What a header of a table says of its columns.
+pub(crate) fn layout_of(header: &Header) -> Result<TableLayout, FormatError> {
+    hdu_of(header)?.table()
+}
+
+/// The HDU that a header makes, as the second of a file that holds all of its data.
+pub(crate) fn hdu_of(header: &Header) -> Result<Hdu, FormatError> {
+    let mut bytes = Header::empty_primary().to_bytes();
+    bytes.extend(header.to_bytes());
+    let size = tachyfits_format::Limits::default().max_data_bytes.saturating_mul(2);
+    let options = ReadOptions { strict: false, limits: tachyfits_format::Limits::default() };
+    let mut walker = Walker::new(options, size);
+    loop {
+        match walker.step()? {
+            Step::Read { offset, bytes: count } => {
+                let mut part = vec![0; count];
+                let from = (offset as usize).min(bytes.len());
+                let held = &bytes[from..bytes.len().min(from + count)];
+                part[..held.len()].copy_from_slice(held);
+                walker.supply(&part);
+            }
+            Step::Hdu(hdu) if hdu.index == 1 => return Ok(*hdu),
+            Step::Hdu(_) => {}
+            Step::Done => unreachable!("the file is longer than any HDU"),
+        }
+    }
+}
