@@ -13,8 +13,11 @@ index or a FITS letter ("x" is NAXIS1). Pixel coordinates are 0-based, integers 
 """
 
 from tachyfits._axes import WorldAxis
+from tachyfits._checks import Verification, verify
 from tachyfits._columns import Columns, TableColumn
 from tachyfits._core import (
+    Checksum,
+    Finding,
     FitsFormatError,
     FitsIoError,
     Histogram,
@@ -44,10 +47,12 @@ from tachyfits._writer import write
 __all__ = [
     "Box",
     "Card",
+    "Checksum",
     "Circle",
     "Columns",
     "Ellipse",
     "File",
+    "Finding",
     "FitsFormatError",
     "FitsIoError",
     "Hdu",
@@ -68,6 +73,7 @@ __all__ = [
     "TachyfitsError",
     "TachyfitsWarning",
     "UsageError",
+    "Verification",
     "WorldAxis",
     "__version__",
     "along",
@@ -77,5 +83,6 @@ __all__ = [
     "expression_functions",
     "open",
     "statistics",
+    "verify",
     "write",
 ]

@@ -60,6 +60,72 @@ def expression_functions() -> list[tuple[tuple[str, ...], str, str]]: ...  # (na
 def expression_names(expression: str) -> list[str]: ...
 
 @final
+class Checksum:
+    """The sums of an HDU, and whether its header states them."""
+
+    @property
+    def hdu(self) -> int: ...
+    @property
+    def datasum(self) -> int: ...  # of the data
+    @property
+    def sum(self) -> int: ...  # of the whole HDU: all ones or 0 when CHECKSUM is right
+    @property
+    def stated_datasum(self) -> str | None: ...
+    @property
+    def stated_checksum(self) -> str | None: ...
+    @property
+    def data(self) -> str: ...  # "right" "wrong" "not stated" "unreadable"
+    @property
+    def whole(self) -> str: ...  # the same of CHECKSUM
+    @property
+    def ok(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Finding:
+    """One departure of a file from the Standard."""
+
+    @property
+    def severity(self) -> str: ...  # "error" "warning"
+    @property
+    def code(self) -> str: ...
+    @property
+    def hdu(self) -> int | None: ...  # 0-based
+    @property
+    def card(self) -> int | None: ...  # 0-based
+    @property
+    def keyword(self) -> str | None: ...
+    @property
+    def offset(self) -> int | None: ...  # byte in the file
+    @property
+    def row(self) -> int | None: ...  # from 1
+    @property
+    def column(self) -> tuple[int, str] | None: ...  # number from 1, name
+    @property
+    def expected(self) -> str: ...
+    @property
+    def found(self) -> str: ...
+    @property
+    def repeats(self) -> int: ...
+    @property
+    def advice(self) -> str: ...
+    @property
+    def section(self) -> str: ...
+    @property
+    def fixable(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+def verify(
+    path: str | os.PathLike[str], *, headers_only: bool = False, threads: int = 0, progress: _Progress | None = None
+) -> tuple[int, list[Finding]]: ...  # HDUs, findings
+def verify_bytes(
+    data: bytes, *, name: str = "<bytes>", headers_only: bool = False, threads: int = 0, progress: _Progress | None = None
+) -> tuple[int, list[Finding]]: ...
+def verify_rules() -> list[tuple[str, str, str, str]]: ...  # (code, severity, section, what it means)
+
+@final
 class FitsFile:
     """An open FITS file: its HDUs. Costs the headers."""
 
@@ -107,6 +173,7 @@ class Hdu:
     def header(self) -> Header: ...
     def image(self) -> Image: ...  # FitsFormatError / UsageError when it is none
     def table(self) -> Table: ...  # FitsFormatError / UsageError when it is none
+    def checksum(self, *, threads: int = 0, progress: _Progress | None = None) -> Checksum: ...
     def group_parameters(self) -> dict[str, NDArray[np.float64]]: ...  # random groups
 
 @final

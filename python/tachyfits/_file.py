@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from tachyfits import _core
 from tachyfits._errors import not_found, usage
@@ -19,6 +19,10 @@ from tachyfits._hdu import Hdu
 from tachyfits._image import Image
 from tachyfits._table import Table
 from tachyfits._threads import check_threads
+
+if TYPE_CHECKING:
+    from tachyfits._checks import Verification
+    from tachyfits._pixels import Progress
 
 #: How an object is made again when it is unpickled: a function and its arguments.
 Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -232,6 +236,22 @@ class File:
         raise not_found(
             f"{self._name}: no HDU has EXTNAME {which}", f"the HDUs (0-based) are {names}"
         )
+
+    def verify(
+        self,
+        *,
+        headers_only: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Verification:
+        """Hold the file against the FITS Standard; see `tachyfits.verify`."""
+        from tachyfits._checks import verify
+
+        source = self._recipe[1][0]
+        number = self._threads if threads is None else threads
+        if self._recipe[0] is not _reopen:
+            raise usage(f"{self._name} is computed", "write it, and verify the file")
+        return verify(source, headers_only=headers_only, threads=number, progress=progress)
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table of HDUs as text: number, name, version, kind, type, shape, unit."""

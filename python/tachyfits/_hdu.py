@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._header import Header
+from tachyfits._threads import check_threads
 
 if TYPE_CHECKING:
     from tachyfits._file import File
+    from tachyfits._pixels import Progress
 
 
 class Hdu:
@@ -85,6 +87,44 @@ class Hdu:
             header = self._hdu().header()
             self._header = Header(header.cards(), raw=header.raw())
         return self._header
+
+    def checksum(
+        self, *, threads: int | None = None, progress: Progress | None = None
+    ) -> _core.Checksum:
+        """Sum the bytes of the HDU in one pass and compare them with DATASUM and CHECKSUM.
+
+        Parameters
+        ----------
+        threads
+            Number of threads; None: those of the file.
+        progress
+            Called with (bytes done, bytes in all); returning False cancels.
+
+        Returns
+        -------
+        Checksum
+            ``ok`` when neither sum is wrong (one that is not stated is not); ``data`` and
+            ``whole`` say of DATASUM and of CHECKSUM "right", "wrong", "not stated" or
+            "unreadable"; ``datasum`` is the sum of the data.
+
+        Raises
+        ------
+        FitsFormatError
+            The file ends before the data do.
+
+        Notes
+        -----
+        FITS Standard 4.0, section 4.4.2.7 and appendix J.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> with tf.open("cube.fits") as file:
+        ...     print(file[0].checksum().data)
+        not stated
+        """
+        number = self._file.threads if threads is None else check_threads(threads)
+        return self._hdu().checksum(threads=number, progress=progress)
 
     def group_parameters(self) -> dict[str, NDArray[np.float64]]:
         """Return the parameters of random groups by PTYPE, scaled, one value per group.

@@ -206,7 +206,8 @@ impl Header {
     }
 
     /// Where the card of a keyword is, for messages.
-    pub(crate) fn place(&self, keyword: &str) -> Place {
+    #[must_use]
+    pub fn place(&self, keyword: &str) -> Place {
         let card = self.position(keyword).map(|card| self.record_index(card));
         Place {
             hdu: Some(self.context.hdu),

@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 use tachyfits::HduKind;
 
 use crate::buffer::shaped;
+use crate::checks::{self, Checksum};
 use crate::errors::{OrRaise, argument};
 use crate::header::Header;
 use crate::image::Image;
@@ -128,6 +129,17 @@ impl Hdu {
     fn table(&self, py: Python<'_>) -> PyResult<Table> {
         let table = py.detach(|| self.file.table(self.hdu.index)).or_raise(py)?;
         Ok(Table::new(table))
+    }
+
+    /// Sum the bytes of the HDU and compare them with DATASUM and CHECKSUM.
+    #[pyo3(signature = (*, threads=0, progress=None))]
+    fn checksum(
+        &self,
+        py: Python<'_>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Checksum> {
+        checks::checksum(py, &self.file, self.hdu.index, threads, progress)
     }
 
     /// Return the parameters of random groups: a dictionary by PTYPE of one float64 per group, scaled; those of one

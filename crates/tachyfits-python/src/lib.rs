@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 mod axis;
 mod buffer;
 mod build_info;
+mod checks;
 mod column;
 mod computed;
 mod errors;
@@ -34,6 +35,7 @@ mod table_arrays;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::add_to(module)?;
     build_info::add_to(module)?;
+    checks::add_to(module)?;
     module.add_class::<file::FitsFile>()?;
     module.add_class::<hdu::Hdu>()?;
     module.add_class::<header::Header>()?;

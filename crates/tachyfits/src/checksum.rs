@@ -170,19 +170,21 @@ impl FitsFile {
             return Err(refused.at(self.name(), hdu.index));
         }
         let end = hdu.end_offset().min(self.bytes()).max(hdu.data_offset);
-        sum_of_range(self.bytes_of(), hdu.data_offset..end, run, tier)
+        sum_of_range(self.bytes_of(), hdu.data_offset, hdu.data_offset..end, run, tier)
     }
 }
 
-/// The sum of a range of bytes that begins with a word.
+/// The sum of a range of bytes; the first word of what is summed begins at `base`.
 pub(crate) fn sum_of_range(
     storage: &dyn Storage,
+    base: u64,
     range: Range<u64>,
     options: &RunOptions<'_>,
     tier: Tier,
 ) -> Result<(OnesComplement, Report), Error> {
     let progress = Progress { options: *options, total: range.end - range.start };
     let mut sum = OnesComplement::default();
+    let before = range.start - base;
     let report = tachyfits_io::run(
         storage,
         &Runs(range),
@@ -190,7 +192,7 @@ pub(crate) fn sum_of_range(
         || (),
         |(), task, fetched| {
             let mut part = OnesComplement::default();
-            part.accumulate(task * TASK_BYTES, fetched.piece(0), tier);
+            part.accumulate(before + task * TASK_BYTES, fetched.piece(0), tier);
             Ok::<_, Error>(part)
         },
         |_task, part| {

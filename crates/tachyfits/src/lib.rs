@@ -53,6 +53,7 @@ mod section;
 mod smooth;
 mod statistic;
 mod table;
+mod verify;
 mod workers;
 mod write;
 mod writer;
@@ -84,12 +85,13 @@ pub use statistic::{Statistic, Values};
 pub use table::{
     Arrays, CellKind, Cells, ColumnInput, ColumnOutput, Rows, Table, TableWriter, TextAs,
 };
+pub use verify::{Verification, VerifyOptions, verify, verify_bytes};
 pub use writer::{FileWriter, NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
-    Card, Column, Element, Fate, Field, Hdu, HduKind, Header, ImageLayout, Integer, Limits,
-    LinearAxis, NewColumn, NewTable, Null, Real, StoredType, TableKind, TableLayout, TextForm,
-    Value, ValueType, Warning,
+    Card, Column, Element, Fate, Field, Finding, Fix, Hdu, HduKind, Header, ImageLayout, Integer,
+    Limits, LinearAxis, NewColumn, NewTable, Null, Place, Real, Rule, Severity, StoredType,
+    TableKind, TableLayout, TextForm, Value, ValueType, Warning,
 };
 pub use tachyfits_io::{Buffering, IoError, OutputFile, Recovery, Report, StorageKind};
 pub use tachyfits_kernels::{

@@ -30,6 +30,8 @@ COMMANDS = {
     "rebin": "make one pixel of each block: mean, sum, median, min, max",
     "pv": "cut along a path through a cube: position-velocity; FITS and PNG",
     "cutout": "write a part of an image as a FITS file with right coordinates",
+    "verify": "hold files against the FITS Standard: every departure, its place, what to do",
+    "checksum": "compare DATASUM and CHECKSUM with the bytes of files",
     "bench": "measure this machine on a file: GB/s of sums, statistics, reading",
     "errors": "list the codes of errors and warnings",
 }

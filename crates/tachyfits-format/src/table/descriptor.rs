@@ -67,7 +67,7 @@ impl TableLayout {
     fn descriptor_field(&self, column: usize) -> Result<DescriptorField, FormatError> {
         let found = &self.columns[column];
         let Field::Variable { element, wide, repeat, .. } = found.field else {
-            let place = self.cell(column, None);
+            let place = self.place(column, None);
             let expected = "a column of arrays in the heap (P or Q)";
             return Err(FormatError::new(Code::NotVariable, place, expected, found.form.as_str()));
         };
@@ -76,8 +76,12 @@ impl TableLayout {
         Ok(DescriptorField { column, element, wide, bytes })
     }
 
-    /// Where a cell is, for messages.
-    fn cell(&self, column: usize, row: Option<u64>) -> Place {
+    /// Where a cell is, for messages: `column` and `row` count from 0.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    #[must_use]
+    pub fn place(&self, column: usize, row: Option<u64>) -> Place {
         let found = &self.columns[column];
         let start = |row: u64| self.data_offset + row * self.row_bytes + found.offset;
         Place {
@@ -124,7 +128,7 @@ impl DescriptorField {
                 end.is_some_and(|end| end <= layout.heap.bytes)
             });
         within.map(|(count, offset)| Descriptor { count, offset }).ok_or_else(|| {
-            let place = layout.cell(self.column, Some(row));
+            let place = layout.place(self.column, Some(row));
             let expected = format!("an array within the heap of {} bytes", layout.heap.bytes);
             let letter = self.element.letter();
             let found = format!("{count} elements of type {letter} at byte {offset} of the heap");

@@ -151,7 +151,7 @@ fn sum_of_part(
 ) -> Result<OnesComplement, Error> {
     let begin = range.start;
     let part = Plan::of_rope(rope.part(range));
-    let (sum, _report) = sum_of_range(&part, 0..part.rope.bytes(), run, tier)?;
+    let (sum, _report) = sum_of_range(&part, 0, 0..part.rope.bytes(), run, tier)?;
     // Where it lies within the words of the whole.
     Ok(OnesComplement::from_sum(sum.sum().rotate_right(8 * (begin % 4) as u32)))
 }

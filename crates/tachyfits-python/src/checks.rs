@@ -1,0 +1,252 @@
+//! Whether files are what they should be: sums, and the rules of the Standard.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use tachyfits::VerifyOptions;
+
+use crate::progress;
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Checksum>()?;
+    module.add_class::<Finding>()?;
+    module.add_function(wrap_pyfunction!(verify, module)?)?;
+    module.add_function(wrap_pyfunction!(verify_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(verify_rules, module)?)
+}
+
+/// The sums of an HDU, and whether its header states them.
+#[pyclass(frozen, eq, module = "tachyfits")]
+#[derive(PartialEq)]
+pub(crate) struct Checksum(pub(crate) tachyfits::Checksum);
+
+#[pymethods]
+impl Checksum {
+    /// The 0-based number of the HDU.
+    #[getter]
+    fn hdu(&self) -> usize {
+        self.0.hdu
+    }
+
+    /// The sum of the data, as DATASUM should state it.
+    #[getter]
+    fn datasum(&self) -> u32 {
+        self.0.datasum
+    }
+
+    /// The sum of the whole HDU as it stands: 0xffffffff (or 0) if CHECKSUM is right.
+    #[getter]
+    fn sum(&self) -> u32 {
+        self.0.sum
+    }
+
+    /// DATASUM as the header has it; None without one.
+    #[getter]
+    fn stated_datasum(&self) -> Option<&str> {
+        self.0.stated_datasum.as_deref()
+    }
+
+    /// CHECKSUM as the header has it; None without one.
+    #[getter]
+    fn stated_checksum(&self) -> Option<&str> {
+        self.0.stated_checksum.as_deref()
+    }
+
+    /// Whether DATASUM is the sum of the data: "right", "wrong", "not stated" or "unreadable".
+    #[getter]
+    fn data(&self) -> &'static str {
+        self.0.data.as_str()
+    }
+
+    /// Whether CHECKSUM makes the sum of the HDU all ones: "right", "wrong", "not stated" or "unreadable".
+    #[getter]
+    fn whole(&self) -> &'static str {
+        self.0.whole.as_str()
+    }
+
+    /// Whether neither is wrong or unreadable.
+    #[getter]
+    fn ok(&self) -> bool {
+        self.0.is_good()
+    }
+
+    fn __repr__(&self) -> String {
+        let sums = &self.0;
+        let (data, whole) = (sums.data.as_str(), sums.whole.as_str());
+        format!(
+            "Checksum(hdu={}, datasum={}, data='{data}', whole='{whole}')",
+            sums.hdu, sums.datasum
+        )
+    }
+}
+
+/// One departure of a file from the FITS Standard.
+#[pyclass(frozen, eq, module = "tachyfits")]
+#[derive(PartialEq)]
+pub(crate) struct Finding(tachyfits::Finding);
+
+#[pymethods]
+impl Finding {
+    /// "error": the Standard forbids it; "warning": it advises against it, or it is probably not meant.
+    #[getter]
+    fn severity(&self) -> &'static str {
+        self.0.severity.as_str()
+    }
+
+    /// The stable code of the rule.
+    #[getter]
+    fn code(&self) -> &'static str {
+        self.0.code
+    }
+
+    /// The 0-based number of the HDU; None where it is about the whole file.
+    #[getter]
+    fn hdu(&self) -> Option<usize> {
+        self.0.place.hdu
+    }
+
+    /// The 0-based number of the card in its header.
+    #[getter]
+    fn card(&self) -> Option<usize> {
+        self.0.place.card
+    }
+
+    /// The keyword.
+    #[getter]
+    fn keyword(&self) -> Option<&str> {
+        self.0.place.keyword.as_deref()
+    }
+
+    /// The byte in the file, from 0.
+    #[getter]
+    fn offset(&self) -> Option<u64> {
+        self.0.place.offset
+    }
+
+    /// The row of a table, from 1 as in FITS.
+    #[getter]
+    fn row(&self) -> Option<u64> {
+        self.0.place.row
+    }
+
+    /// The column of a table: its number, from 1 as in FITS, and its name.
+    #[getter]
+    fn column(&self) -> Option<(usize, String)> {
+        self.0.place.column.clone()
+    }
+
+    /// What should have been there.
+    #[getter]
+    fn expected(&self) -> &str {
+        &self.0.expected
+    }
+
+    /// What is there.
+    #[getter]
+    fn found(&self) -> &str {
+        &self.0.found
+    }
+
+    /// How many more of the same it stands for.
+    #[getter]
+    fn repeats(&self) -> u64 {
+        self.0.repeats
+    }
+
+    /// What to do about it.
+    #[getter]
+    fn advice(&self) -> &'static str {
+        self.0.advice
+    }
+
+    /// The section of the Standard 4.0; "" where there is none to name.
+    #[getter]
+    fn section(&self) -> &'static str {
+        self.0.section
+    }
+
+    /// Whether `verify --fix` puts it right.
+    #[getter]
+    fn fixable(&self) -> bool {
+        self.0.fixable
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Finding {}>", self.0.to_string().lines().next().unwrap_or_default())
+    }
+}
+
+fn options(headers_only: bool) -> VerifyOptions {
+    VerifyOptions { headers_only, ..VerifyOptions::default() }
+}
+
+fn findings(verified: tachyfits::Verification) -> (usize, Vec<Finding>) {
+    (verified.hdus, verified.findings.into_iter().map(Finding).collect())
+}
+
+/// Hold a file against the Standard; return the number of HDUs and the findings.
+///
+/// Raises
+/// ------
+/// FitsIoError
+///     The file cannot be read.
+#[pyfunction]
+#[pyo3(signature = (path, *, headers_only=false, threads=0, progress=None))]
+fn verify(
+    py: Python<'_>,
+    path: PathBuf,
+    headers_only: bool,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(usize, Vec<Finding>)> {
+    let verified = progress::run(py, threads, progress, |run| {
+        tachyfits::verify(&path, &options(headers_only), run)
+    })?;
+    Ok(findings(verified))
+}
+
+/// The same of the bytes of a file.
+#[pyfunction]
+#[pyo3(signature = (data, *, name="<bytes>", headers_only=false, threads=0, progress=None))]
+fn verify_bytes(
+    py: Python<'_>,
+    data: Bound<'_, PyBytes>,
+    name: &str,
+    headers_only: bool,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(usize, Vec<Finding>)> {
+    let data = PyBackedBytes::from(data);
+    let verified = progress::run(py, threads, progress, |run| {
+        tachyfits::verify_bytes(name, data, &options(headers_only), run)
+    })?;
+    Ok(findings(verified))
+}
+
+/// Return every rule that verification adds to the codes of errors and warnings: (code, severity, section, meaning).
+#[pyfunction]
+fn verify_rules() -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
+    let row = |rule: &tachyfits::Rule| {
+        (rule.as_str(), rule.severity().as_str(), rule.section(), rule.meaning())
+    };
+    tachyfits::Rule::ALL.iter().map(row).collect()
+}
+
+/// The sums of an HDU.
+pub(crate) fn checksum(
+    py: Python<'_>,
+    file: &tachyfits::FitsFile,
+    index: usize,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Checksum> {
+    let sums = progress::run(py, threads, progress, |run| file.checksum(index, run));
+    let (sums, _report) = sums?;
+    Ok(Checksum(sums))
+}

@@ -1,0 +1,224 @@
+//! Everything in a file that a machine can hold against the Standard: headers by the rules of the format crate, data in
+//! one pass over the bytes that a rule is about, in bounded memory. Nothing stops at the first finding.
+
+mod ascii;
+mod data;
+mod fields;
+mod heap;
+mod tally;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use tachyfits_format::{
+    Context, Finding, Hdu, Header, Limits, Place, ReadOptions, Rule, Severity, Step, Walker,
+    Warning, verify_header,
+};
+use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
+
+use crate::error::Error;
+use crate::file::FitsFile;
+use crate::image::tier;
+use crate::options::RunOptions;
+use data::DataCheck;
+
+/// How a file is verified.
+#[derive(Clone, Debug, Default)]
+pub struct VerifyOptions {
+    /// Look at headers alone, and read no data.
+    pub headers_only: bool,
+    /// How bytes are read.
+    pub storage: StorageKind,
+    /// What the headers may ask for.
+    pub limits: Limits,
+    /// How much of compressed input is kept, and where.
+    pub spool: SpoolOptions,
+}
+
+/// What was found in a file.
+#[derive(Clone, Debug)]
+pub struct Verification {
+    /// The file.
+    pub file: String,
+    /// HDUs that were found.
+    pub hdus: usize,
+    /// How it departs from the Standard, in the order of the file.
+    pub findings: Vec<Finding>,
+}
+
+impl Verification {
+    /// The number of findings of a severity, with those that one finding stands for.
+    pub fn count(&self, severity: Severity) -> u64 {
+        let of = self.findings.iter().filter(|finding| finding.severity == severity);
+        of.map(|finding| finding.repeats + 1).sum()
+    }
+}
+
+/// Verifies a file: gzip content is inflated.
+///
+/// # Errors
+/// If the file cannot be read. What is wrong with its content is a finding and no error.
+///
+/// ```
+/// use tachyfits::{RunOptions, Severity, VerifyOptions, verify_bytes};
+/// # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
+/// #     "NAXIS1  =                    3", "DATE    = 'yesterday'", "END"];
+/// # let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+/// # bytes.resize(2880, b' ');
+/// # bytes.extend([0, 1, 0, 2, 0, 6]);
+/// // Three pixels without fill, written "yesterday".
+/// let verified = verify_bytes("three pixels", bytes, &VerifyOptions::default(), &RunOptions::default())?;
+/// let codes: Vec<&str> = verified.findings.iter().map(|finding| finding.code).collect();
+/// assert_eq!(codes, ["date-form", "data-padding"]);
+/// assert_eq!(verified.count(Severity::Error), 2);
+/// # Ok::<(), tachyfits::Error>(())
+/// ```
+pub fn verify(
+    path: &Path,
+    options: &VerifyOptions,
+    run: &RunOptions<'_>,
+) -> Result<Verification, Error> {
+    verify_storage(open_with(path, options.storage, &options.spool)?, options, run)
+}
+
+/// Verifies the bytes of a file.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_bytes(
+    name: &str,
+    bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+    options: &VerifyOptions,
+    run: &RunOptions<'_>,
+) -> Result<Verification, Error> {
+    verify_storage(Arc::new(MemoryStorage::new(name, bytes)), options, run)
+}
+
+impl FitsFile {
+    /// Verifies the file; see [`verify`].
+    ///
+    /// # Errors
+    /// As [`verify`].
+    pub fn verify(
+        &self,
+        options: &VerifyOptions,
+        run: &RunOptions<'_>,
+    ) -> Result<Verification, Error> {
+        verify_storage(Arc::clone(self.shared_bytes()), options, run)
+    }
+}
+
+fn verify_storage(
+    storage: Arc<dyn Storage>,
+    options: &VerifyOptions,
+    run: &RunOptions<'_>,
+) -> Result<Verification, Error> {
+    let walked = Walked::new(&*storage, &options.limits)?;
+    let mut findings = Vec::new();
+    let tier = tier()?;
+    for (hdu, warnings) in &walked.hdus {
+        findings.extend(verify_header(&hdu.header, Some(hdu), warnings));
+        if !options.headers_only {
+            DataCheck { storage: &*storage, hdu, run, tier }.check(&mut findings)?;
+        }
+    }
+    findings.extend(walked.rest);
+    findings.extend(repeated_names(&walked.hdus));
+    let file = storage.name().to_owned();
+    Ok(Verification { file, hdus: walked.hdus.len(), findings })
+}
+
+/// All HDUs that can be located, each with what the walk noticed of it, and findings of what follows them.
+struct Walked {
+    hdus: Vec<(Hdu, Vec<Warning>)>,
+    rest: Vec<Finding>,
+}
+
+impl Walked {
+    fn new(storage: &dyn Storage, limits: &Limits) -> Result<Walked, Error> {
+        let options = ReadOptions { strict: false, limits: limits.clone() };
+        let mut walker = Walker::new(options, storage.bytes());
+        let mut walked = Walked { hdus: Vec::new(), rest: Vec::new() };
+        let (mut seen, mut end) = (0, 0);
+        let mut buffer = Vec::new();
+        loop {
+            match walker.step() {
+                Ok(Step::Read { offset, bytes }) => {
+                    buffer.resize(bytes, 0);
+                    storage.read_exact_at(offset, &mut buffer)?;
+                    walker.supply(&buffer);
+                }
+                Ok(Step::Hdu(hdu)) => {
+                    let warnings = walker.warnings()[seen..].to_vec();
+                    seen = walker.warnings().len();
+                    end = hdu.end_offset();
+                    walked.hdus.push((*hdu, warnings));
+                }
+                Ok(Step::Done) => break,
+                Err(error) => {
+                    let context = Context { hdu: walked.hdus.len(), offset: end };
+                    walked.rest.push(Finding::of_problem(error.problem()));
+                    walked.unlocated(storage, context, limits)?;
+                    break;
+                }
+            }
+        }
+        let later = &walker.warnings()[seen..];
+        walked.rest.extend(later.iter().map(|warning| Finding::of_problem(warning.problem())));
+        Ok(walked)
+    }
+
+    /// Looks at a header whose HDU cannot be located, and says that nothing behind it was looked at.
+    fn unlocated(
+        &mut self,
+        storage: &dyn Storage,
+        context: Context,
+        limits: &Limits,
+    ) -> Result<(), Error> {
+        let most = (limits.max_header_blocks as u64).saturating_mul(2880);
+        let bytes = storage.bytes().saturating_sub(context.offset).min(most);
+        let mut header = vec![0; bytes as usize];
+        storage.read_exact_at(context.offset, &mut header)?;
+        let begins_header = header.starts_with(b"SIMPLE") || header.starts_with(b"XTENSION");
+        let parsed = Header::parse(&header, context).ok().filter(|_| begins_header);
+        if let Some((header, warnings)) = parsed {
+            let mut findings = verify_header(&header, None, &warnings);
+            // What made the walk stop is said already.
+            let first = &self.rest[0];
+            findings.retain(|finding| {
+                finding.place.card.is_none() || finding.place.card != first.place.card
+            });
+            self.rest.extend(findings);
+        }
+        let place =
+            Place { hdu: Some(context.hdu), offset: Some(context.offset), ..Place::default() };
+        let found = "an HDU whose end is not known";
+        let expected = "an HDU that can be located";
+        self.rest.push(Finding::of_rule(Rule::NotChecked, place, expected, found));
+        Ok(())
+    }
+}
+
+/// HDUs that cannot be told apart by their names (Standard 4.0, section 4.4.2.6).
+fn repeated_names(hdus: &[(Hdu, Vec<Warning>)]) -> Vec<Finding> {
+    let mut first = HashMap::new();
+    let mut findings = Vec::new();
+    for (hdu, _) in hdus {
+        let Some(name) = hdu.extname.as_deref().filter(|name| !name.trim().is_empty()) else {
+            continue;
+        };
+        // A primary array counts as an image.
+        let kind = if hdu.index == 0 { "image" } else { hdu.kind.as_str() };
+        let key = (kind, name.trim_end().to_ascii_uppercase(), hdu.extver, hdu.extlevel);
+        if let Some(earlier) = first.get(&key) {
+            let found = format!("{name:?}, EXTVER = {} as in HDU {earlier}", hdu.extver);
+            let place = hdu.header.place("EXTNAME");
+            let expected = "a name of its own";
+            findings.push(Finding::of_rule(Rule::NameRepeated, place, expected, found));
+        } else {
+            first.insert(key, hdu.index);
+        }
+    }
+    findings
+}

@@ -1,0 +1,262 @@
+//! The rules of the fields of a row: logical values, text, descriptors, the text of numbers. Which bytes are read is not
+//! decided here.
+
+use std::ops::Range;
+
+use tachyfits_format::{
+    Column, Element, Field, Finding, Null, Rule, TableKind, TableLayout, TextForm,
+};
+
+use super::ascii;
+use super::tally::{Kind, Tally, in_cell};
+
+/// What is looked at in the rows of a table.
+pub(super) struct RowCheck<'a> {
+    layout: &'a TableLayout,
+    columns: Vec<Checked<'a>>,
+    /// Parts of a row of an ASCII table that no field has.
+    gaps: Vec<Range<usize>>,
+}
+
+/// A column with a rule.
+#[derive(Clone, Copy)]
+pub(super) struct Checked<'a> {
+    /// Its number, from 0.
+    pub(super) column: usize,
+    found: &'a Column,
+    rule: FieldRule<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum FieldRule<'a> {
+    Logical,
+    /// Strings of so many bytes.
+    Text(usize),
+    Descriptor {
+        element: Element,
+        most: Option<u64>,
+    },
+    Ascii {
+        text: TextForm,
+        null: Option<&'a str>,
+    },
+}
+
+impl<'a> RowCheck<'a> {
+    pub(super) fn new(layout: &'a TableLayout) -> RowCheck<'a> {
+        let columns = layout.columns.iter().enumerate().filter_map(|(column, found)| {
+            let rule = match &found.field {
+                Field::Fixed { element: Element::Logical, .. } => FieldRule::Logical,
+                Field::Fixed { element: Element::Character, width, .. } => {
+                    FieldRule::Text(usize::try_from(*width).unwrap_or(usize::MAX).max(1))
+                }
+                Field::Variable { element, repeat: 1, most, .. } if layout.heap_error.is_none() => {
+                    FieldRule::Descriptor { element: *element, most: *most }
+                }
+                Field::Text { text, .. } => {
+                    let null = match &found.null {
+                        Some(Null::Text(null)) => Some(null.as_str()),
+                        _ => None,
+                    };
+                    FieldRule::Ascii { text: *text, null }
+                }
+                _ => return None,
+            };
+            (found.field.row_bytes() > 0).then_some(Checked { column, found, rule })
+        });
+        RowCheck { layout, columns: columns.collect(), gaps: gaps(layout) }
+    }
+
+    pub(super) fn layout(&self) -> &'a TableLayout {
+        self.layout
+    }
+
+    /// Nothing is looked at.
+    pub(super) fn is_empty(&self) -> bool {
+        self.columns.is_empty() && self.gaps.is_empty()
+    }
+
+    /// There are bytes between the fields that have a rule.
+    pub(super) fn has_gaps(&self) -> bool {
+        !self.gaps.is_empty()
+    }
+
+    /// Columns of the table.
+    pub(super) fn len(&self) -> usize {
+        self.layout.columns.len()
+    }
+
+    /// The columns that are looked at, with their bytes in a row.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (Checked<'a>, Range<u64>)> {
+        self.columns.iter().map(|checked| {
+            let begin = checked.found.offset;
+            (*checked, begin..begin + checked.found.field.row_bytes())
+        })
+    }
+
+    /// Looks at a row.
+    pub(super) fn row(&self, row: u64, bytes: &[u8], tally: &mut Tally) {
+        for checked in &self.columns {
+            let begin = checked.found.offset as usize;
+            let end = begin + checked.found.field.row_bytes() as usize;
+            self.field(*checked, row, &bytes[begin..end], tally);
+        }
+        if !self.gaps.is_empty() && !bytes.is_ascii() {
+            self.gaps(row, bytes, tally);
+        }
+    }
+
+    /// Looks at the field of a column in a row.
+    pub(super) fn field(&self, checked: Checked<'_>, row: u64, bytes: &[u8], tally: &mut Tally) {
+        match checked.rule {
+            FieldRule::Logical => self.logical(checked.column, row, bytes, tally),
+            FieldRule::Text(width) => self.text(checked.column, row, bytes, width, tally),
+            FieldRule::Descriptor { element, most } => {
+                self.descriptor(checked.column, row, bytes, (element, most), tally);
+            }
+            FieldRule::Ascii { text, null } => {
+                self.ascii(checked.column, row, bytes, (text, null), tally);
+            }
+        }
+    }
+
+    /// T, F, or 0 for null (Standard 4.0, section 7.3.3.1); also of arrays in the heap.
+    pub(super) fn logical(&self, column: usize, row: u64, bytes: &[u8], tally: &mut Tally) {
+        for byte in bytes.iter().filter(|byte| !matches!(byte, b'T' | b'F' | 0)) {
+            tally.hit(column, Kind::Value, || {
+                let found = format!("0x{byte:02x}");
+                in_cell(self, Rule::LogicalValue, column, row, "'T', 'F' or a byte of 0", found)
+            });
+        }
+    }
+
+    /// Printable ASCII up to the first NUL; what follows is not defined.
+    pub(super) fn text(
+        &self,
+        column: usize,
+        row: u64,
+        bytes: &[u8],
+        width: usize,
+        tally: &mut Tally,
+    ) {
+        if bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+            return;
+        }
+        for string in bytes.chunks(width) {
+            let text = string.split(|&byte| byte == 0).next().unwrap_or_default();
+            let wrong = text.iter().find(|byte| !matches!(byte, b' '..=b'~'));
+            if let Some(byte) = wrong {
+                tally.hit(column, Kind::Value, || {
+                    let found = format!("0x{byte:02x}");
+                    in_cell(self, Rule::TextValue, column, row, "printable ASCII", found)
+                });
+            }
+        }
+    }
+
+    fn descriptor(
+        &self,
+        column: usize,
+        row: u64,
+        bytes: &[u8],
+        (element, most): (Element, Option<u64>),
+        tally: &mut Tally,
+    ) {
+        match self.layout.descriptor(column, row, bytes) {
+            Err(error) => {
+                tally.hit(column, Kind::Descriptor, || Finding::of_problem(error.problem()));
+            }
+            Ok(descriptor) => {
+                let size = element.total_bytes(descriptor.count).unwrap_or(u64::MAX);
+                tally.heap_bytes[column] += u128::from(size);
+                if most.is_some_and(|most| descriptor.count > most) {
+                    tally.hit(column, Kind::Length, || {
+                        let expected = format!("at most {} elements", most.unwrap_or_default());
+                        let found = descriptor.count.to_string();
+                        in_cell(self, Rule::DescriptorLength, column, row, &expected, found)
+                    });
+                }
+            }
+        }
+    }
+
+    fn ascii(
+        &self,
+        column: usize,
+        row: u64,
+        bytes: &[u8],
+        (text, null): (TextForm, Option<&str>),
+        tally: &mut Tally,
+    ) {
+        let (right, rule, expected) = match text {
+            TextForm::Characters => {
+                let right = bytes.iter().all(|byte| matches!(byte, b' '..=b'~'));
+                (right, Rule::AsciiText, "printable ASCII")
+            }
+            TextForm::Integer => (ascii::is_integer(bytes), Rule::AsciiEntry, "an integer"),
+            _ => (ascii::is_real(bytes), Rule::AsciiEntry, "a number"),
+        };
+        let is_null = || null.is_some_and(|null| bytes.trim_ascii_end() == null.as_bytes());
+        if !right && !is_null() {
+            tally.hit(column, Kind::Value, || {
+                let found = format!("{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(40)]));
+                in_cell(self, rule, column, row, expected, found)
+            });
+        }
+    }
+
+    /// Between fields any 7-bit character may stand.
+    fn gaps(&self, row: u64, bytes: &[u8], tally: &mut Tally) {
+        for gap in &self.gaps {
+            for at in gap.clone().filter(|&at| !bytes[at].is_ascii()) {
+                tally.hit(self.len(), Kind::Value, || {
+                    let offset = self.layout.data_offset + row * self.layout.row_bytes + at as u64;
+                    let place = tachyfits_format::Place {
+                        row: Some(row + 1),
+                        offset: Some(offset),
+                        ..tachyfits_format::Place::default()
+                    };
+                    let found = format!("0x{:02x}", bytes[at]);
+                    Finding::of_rule(Rule::AsciiGap, place, "7-bit ASCII", found)
+                });
+            }
+        }
+    }
+
+    /// The columns whose arrays in the heap have a rule: the column, and whether it holds logical values.
+    pub(super) fn arrays(&self) -> Vec<(usize, bool)> {
+        let of = |checked: &Checked<'_>| match checked.rule {
+            FieldRule::Descriptor { element: Element::Logical, .. } => Some((checked.column, true)),
+            FieldRule::Descriptor { element: Element::Character, .. } => {
+                Some((checked.column, false))
+            }
+            _ => None,
+        };
+        self.columns.iter().filter_map(of).collect()
+    }
+}
+
+/// What no field has, in an ASCII table whose rows can be held.
+fn gaps(layout: &TableLayout) -> Vec<Range<usize>> {
+    let mut gaps = Vec::new();
+    if layout.kind != TableKind::Ascii {
+        return gaps;
+    }
+    let mut fields: Vec<Range<u64>> = layout
+        .columns
+        .iter()
+        .map(|column| column.offset..column.offset + column.field.row_bytes())
+        .collect();
+    fields.sort_unstable_by_key(|field| field.start);
+    let mut end = 0;
+    for field in fields {
+        if field.start > end {
+            gaps.push(end as usize..field.start as usize);
+        }
+        end = end.max(field.end);
+    }
+    if layout.row_bytes > end {
+        gaps.push(end as usize..layout.row_bytes as usize);
+    }
+    gaps
+}

@@ -1,0 +1,141 @@
+"""Whether files are what they should be: the rules of the Standard.
+
+Rules and sums are the engine's; here is what Python makes of the findings.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, overload
+
+from tachyfits import _core
+from tachyfits._threads import check_threads
+
+if TYPE_CHECKING:
+    from tachyfits._pixels import Progress
+
+
+class Verification(Sequence["_core.Finding"]):
+    """What was found in a file: a sequence of findings, in the order of the file.
+
+    It is empty when the file is as the Standard wants it.
+
+    Attributes
+    ----------
+    file
+        The name of the file.
+    hdus
+        Number of HDUs that were found.
+    """
+
+    def __init__(self, file: str, hdus: int, findings: Sequence[_core.Finding]) -> None:
+        self.file = file
+        self.hdus = hdus
+        self._findings = tuple(findings)
+
+    def _count(self, severity: str) -> int:
+        return sum(1 + found.repeats for found in self if found.severity == severity)
+
+    @property
+    def errors(self) -> int:
+        """How often the file breaks a rule."""
+        return self._count("error")
+
+    @property
+    def warnings(self) -> int:
+        """How often it does what is legal and probably not meant, or deprecated."""
+        return self._count("warning")
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error."""
+        return self.errors == 0
+
+    @overload
+    def __getitem__(self, index: int) -> _core.Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[_core.Finding, ...]: ...
+    def __getitem__(self, index: int | slice) -> _core.Finding | tuple[_core.Finding, ...]:
+        return self._findings[index]
+
+    def __len__(self) -> int:
+        return len(self._findings)
+
+    def __iter__(self) -> Iterator[_core.Finding]:
+        return iter(self._findings)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.file}: {self.summary()}"]
+        return "\n".join([*lines, *map(str, self)])
+
+    def summary(self) -> str:
+        """Return the numbers of HDUs, errors and warnings in words."""
+        counts = (
+            (self.hdus, "HDU", "HDUs"),
+            (self.errors, "error", "errors"),
+            (self.warnings, "warning", "warnings"),
+        )
+        return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
+
+
+def verify(
+    source: str | os.PathLike[str] | bytes | bytearray | memoryview,
+    *,
+    headers_only: bool = False,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> Verification:
+    """Hold a file against the FITS Standard 4.0: every departure, its place, what to do.
+
+    Headers, layouts, the values of tables, fill, checksums and what follows the last HDU are
+    looked at; nothing stops at the first finding, and the file is not changed. Data are read in
+    one pass and in bounded memory, and only where a rule is about them.
+
+    Parameters
+    ----------
+    source
+        A path (gzip content is inflated), or the bytes of a file.
+    headers_only
+        Look at headers alone, and read no data.
+    threads
+        Number of threads; 0: one a core. The findings do not depend on it.
+    progress
+        Called with (bytes done, bytes in all); returning False cancels.
+
+    Returns
+    -------
+    Verification
+        A sequence of findings with ``errors``, ``warnings`` and ``ok``. Each finding has
+        ``severity``, ``code``, ``hdu`` and ``card`` (from 0), ``keyword``, ``row`` and ``column``
+        (from 1, as in FITS), ``offset``, ``expected``, ``found``, ``advice`` and ``section`` (of
+        the Standard); ``repeats`` says how many more of the same it stands for.
+
+    Raises
+    ------
+    FitsIoError
+        The file cannot be read. What is wrong with its content is a finding.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> found = tf.verify("cube.fits")
+    >>> found.ok, len(found)
+    (True, 0)
+    >>> for one in tf.verify(b"SIMPLE  = T"):
+    ...     print(one.severity, one.code, one.hdu)
+    error end-missing 0
+    warning not-checked 0
+    """
+    threads = check_threads(threads)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        name = "<bytes>"
+        hdus, findings = _core.verify_bytes(
+            bytes(source), headers_only=headers_only, threads=threads, progress=progress
+        )
+    else:
+        name = os.fspath(source)
+        hdus, findings = _core.verify(
+            source, headers_only=headers_only, threads=threads, progress=progress
+        )
+    return Verification(name, hdus, findings)

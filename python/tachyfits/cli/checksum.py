@@ -1,0 +1,62 @@
+"""`tachyfits checksum`: DATASUM and CHECKSUM compared with the bytes."""
+
+from __future__ import annotations
+
+import click
+
+from tachyfits import File
+from tachyfits.cli._common import Common, common_options
+from tachyfits.cli._output import aligned, json_text
+
+
+@click.command()
+@common_options()
+@click.option("--check", is_flag=True, help="Let HDUs fail that state no sum as well.")
+def command(common: Common, check: bool) -> int:
+    """Sum the bytes of HDUs in one pass and compare them with DATASUM and CHECKSUM.
+
+    DATASUM is about the data, CHECKSUM about the whole HDU: where the first is right and the
+    second wrong, the header alone has changed. A sum that is not stated is not wrong.
+
+    Exit status: 0 when no sum is wrong (--check: and both are stated), 1 otherwise, 2 wrong use.
+
+    \b
+    Examples:
+      tachyfits checksum cube.fits
+      tachyfits checksum *.fits --json
+      tachyfits checksum cube.fits --hdu 0
+    """  # fmt: skip
+    bad = False
+
+    def one(file: File) -> None:
+        nonlocal bad
+        sums = []
+        for hdu in common.hdus(file):
+            with common.meter(f"checksum of HDU {hdu.index}") as progress:
+                sums.append((hdu, hdu.checksum(threads=common.threads, progress=progress)))
+        wanted = {"right"} if check else {"right", "not stated"}
+        bad = bad or any({found.data, found.whole} - wanted for _, found in sums)
+        if common.json:
+            rows = [
+                {
+                    "hdu": hdu.index,
+                    "name": hdu.name,
+                    "datasum": found.datasum,
+                    "stated_datasum": found.stated_datasum,
+                    "stated_checksum": found.stated_checksum,
+                    "data": found.data,
+                    "whole": found.whole,
+                    "ok": found.ok,
+                }
+                for hdu, found in sums
+            ]
+            click.echo(json_text({"file": file.name, "hdus": rows}))
+            return
+        table = [("HDU", "name", "sum of the data", "DATASUM", "CHECKSUM")]
+        table += [
+            (str(hdu.index), hdu.name, str(found.datasum), found.data, found.whole)
+            for hdu, found in sums
+        ]
+        click.echo(f"{file.name}:\n{aligned(table, right=[0, 2])}")
+
+    return max(common.each(one), int(bad))

@@ -1,0 +1,93 @@
+"""`tachyfits verify`: files held against the Standard, each departure with place and advice."""
+
+from __future__ import annotations
+
+import click
+
+import tachyfits
+from tachyfits import TachyfitsError
+from tachyfits.cli import _progress
+from tachyfits.cli._findings import finding_dict, finding_text
+from tachyfits.cli._output import json_text
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+@click.option("--strict", is_flag=True, help="Let warnings fail too: exit status 1.")
+@click.option("--headers-only", is_flag=True, help="Read no data: neither values nor checksums.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each file.")
+@click.option("--quiet", is_flag=True, help="Print a line for each file and no findings.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Threads; 0 (the default): one a core. The findings do not depend on it.",
+)
+@click.option(
+    "--progress/--no-progress",
+    default=None,
+    help="Show progress of work over a second. Default: on a terminal.",
+)
+def command(
+    files: tuple[str, ...],
+    strict: bool,
+    headers_only: bool,
+    as_json: bool,
+    quiet: bool,
+    threads: int,
+    progress: bool | None,
+) -> int:
+    """Hold files against the FITS Standard 4.0 and say how they depart from it.
+
+    An error is what the Standard forbids; a warning is what it advises against, or what is legal
+    and probably not meant. Each has its place (HDUs and cards from 0, rows and columns from 1),
+    what was expected and found, and what to do about it. Nothing stops at the first finding; like
+    findings are counted, not repeated.
+
+    Exit status: 0 without errors, 1 with errors (--strict: or warnings), 2 wrong use.
+
+    \b
+    Examples:
+      tachyfits verify cube.fits
+      tachyfits verify *.fits --quiet
+      tachyfits verify cube.fits --headers-only --json
+    """  # fmt: skip
+    from tachyfits.cli import complain
+
+    status = 0
+    for path in files:
+        try:
+            with _progress.progress(progress, "verify") as meter:
+                found = tachyfits.verify(
+                    path, headers_only=headers_only, threads=threads, progress=meter
+                )
+        except TachyfitsError as error:
+            status = max(status, complain(error))
+            continue
+        if not found.ok or (strict and found):
+            status = max(status, 1)
+        tell(found, as_json=as_json, quiet=quiet)
+    return status
+
+
+def tell(found: tachyfits.Verification, *, as_json: bool, quiet: bool) -> None:
+    """Print what was found."""
+    if as_json:
+        click.echo(
+            json_text(
+                {
+                    "file": found.file,
+                    "convention": "HDUs, cards and bytes from 0; rows and columns from 1",
+                    "hdus": found.hdus,
+                    "errors": found.errors,
+                    "warnings": found.warnings,
+                    "findings": [finding_dict(finding) for finding in found],
+                }
+            )
+        )
+        return
+    click.echo(f"{found.file}: {found.summary()}")
+    if not quiet:
+        for finding in found:
+            click.echo(finding_text(finding))
