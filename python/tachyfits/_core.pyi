@@ -123,6 +123,24 @@ def verify(
 def verify_bytes(
     data: bytes, *, name: str = "<bytes>", headers_only: bool = False, threads: int = 0, progress: _Progress | None = None
 ) -> tuple[int, list[Finding]]: ...
+def mend(
+    path: str | os.PathLike[str], *, sync: bool = False, threads: int = 0, progress: _Progress | None = None
+) -> tuple[list[tuple[str, str, str, str]], bool]: ...  # (code, where, before, after); in place
+def state_sums(
+    path: str | os.PathLike[str],
+    hdus: Sequence[int] | None = None,
+    *,
+    sync: bool = False,
+    threads: int = 0,
+    progress: _Progress | None = None,
+) -> list[int]: ...
+def change_cards(
+    path: str | os.PathLike[str],
+    hdu: int,
+    changes: Sequence[tuple[str, tuple[str, Any, str]]],  # "set" "delete" "rename"
+    *,
+    sync: bool = False,
+) -> list[int]: ...
 def verify_rules() -> list[tuple[str, str, str, str]]: ...  # (code, severity, section, what it means)
 
 @final

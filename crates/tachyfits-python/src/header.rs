@@ -136,7 +136,11 @@ pub(crate) fn engine_header(py: Python<'_>, cards: Cards<'_>) -> PyResult<tachyf
     Ok(tachyfits::Header::from_cards(made))
 }
 
-fn engine_value(py: Python<'_>, keyword: &str, value: Option<Bound<'_, PyAny>>) -> PyResult<Value> {
+pub(crate) fn engine_value(
+    py: Python<'_>,
+    keyword: &str,
+    value: Option<Bound<'_, PyAny>>,
+) -> PyResult<Value> {
     let Some(value) = value else { return Ok(Value::Undefined) };
     let unfit = || {
         let hint = "header values are bool, int, float (finite), str, complex or None";

@@ -18,6 +18,7 @@ mod hdu;
 mod header;
 mod histogram;
 mod image;
+mod mend;
 mod moment;
 mod options;
 mod order;
@@ -36,6 +37,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::add_to(module)?;
     build_info::add_to(module)?;
     checks::add_to(module)?;
+    mend::add_to(module)?;
     module.add_class::<file::FitsFile>()?;
     module.add_class::<hdu::Hdu>()?;
     module.add_class::<header::Header>()?;

@@ -7,6 +7,7 @@
 
 mod commit;
 mod content;
+mod mend;
 mod plan;
 mod sums;
 mod unit;
@@ -19,6 +20,7 @@ use tachyfits_io::{Recovery, Stamp, restore};
 
 pub use commit::Committed;
 use content::{Source, Stored};
+pub(crate) use mend::is_zeros;
 use plan::{Plan, Rest};
 use unit::{Unit, memory};
 

@@ -89,9 +89,9 @@ pub use verify::{Verification, VerifyOptions, verify, verify_bytes};
 pub use writer::{FileWriter, NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
-    Card, Column, Element, Fate, Field, Finding, Fix, Hdu, HduKind, Header, ImageLayout, Integer,
-    Limits, LinearAxis, NewColumn, NewTable, Null, Place, Real, Rule, Severity, StoredType,
-    TableKind, TableLayout, TextForm, Value, ValueType, Warning,
+    Card, Column, Element, Fate, Field, Finding, Fix, FormatError, Hdu, HduKind, Header,
+    ImageLayout, Integer, Limits, LinearAxis, NewColumn, NewTable, Null, Place, Real, Rule,
+    Severity, StoredType, TableKind, TableLayout, TextForm, Value, ValueType, Warning,
 };
 pub use tachyfits_io::{Buffering, IoError, OutputFile, Recovery, Report, StorageKind};
 pub use tachyfits_kernels::{

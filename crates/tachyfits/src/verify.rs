@@ -12,16 +12,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tachyfits_format::{
-    Context, Finding, Hdu, Header, Limits, Place, ReadOptions, Rule, Severity, Step, Walker,
+    Code, Context, Finding, Hdu, Header, Limits, Place, ReadOptions, Rule, Severity, Step, Walker,
     Warning, verify_header,
 };
 use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
 
+use crate::edit::is_zeros;
 use crate::error::Error;
 use crate::file::FitsFile;
 use crate::image::tier;
 use crate::options::RunOptions;
-use data::DataCheck;
+use data::{DataCheck, read_range};
 
 /// How a file is verified.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +124,12 @@ fn verify_storage(
             DataCheck { storage: &*storage, hdu, run, tier }.check(&mut findings)?;
         }
     }
-    findings.extend(walked.rest);
+    let mut rest = walked.rest;
+    for finding in rest.iter_mut().filter(|found| found.code == Code::TrailingBytes.as_str()) {
+        let begin = finding.place.offset.unwrap_or_default();
+        finding.fixable = is_zeros(&*storage, begin..storage.bytes())?;
+    }
+    findings.extend(rest);
     findings.extend(repeated_names(&walked.hdus));
     let file = storage.name().to_owned();
     Ok(Verification { file, hdus: walked.hdus.len(), findings })
@@ -177,9 +183,7 @@ impl Walked {
         limits: &Limits,
     ) -> Result<(), Error> {
         let most = (limits.max_header_blocks as u64).saturating_mul(2880);
-        let bytes = storage.bytes().saturating_sub(context.offset).min(most);
-        let mut header = vec![0; bytes as usize];
-        storage.read_exact_at(context.offset, &mut header)?;
+        let header = read_range(storage, context.offset..context.offset.saturating_add(most))?;
         let begins_header = header.starts_with(b"SIMPLE") || header.starts_with(b"XTENSION");
         let parsed = Header::parse(&header, context).ok().filter(|_| begins_header);
         if let Some((header, warnings)) = parsed {

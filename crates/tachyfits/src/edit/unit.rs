@@ -77,6 +77,12 @@ impl Unit {
         self.has_other_data = true;
     }
 
+    /// The fill is to be as the Standard wants it, whatever it was.
+    pub(crate) fn forget_fill(&mut self) {
+        self.fill = None;
+        self.has_other_data = true;
+    }
+
     /// The data are not those of the origin.
     pub(crate) fn has_new_data(&self) -> bool {
         self.origin.is_none() || self.has_other_data
@@ -89,9 +95,11 @@ impl Unit {
 
     /// The fill, as it is or as it is to be.
     pub(crate) fn fill(&self) -> Rope {
-        if let Some(fill) = &self.fill {
-            return fill.clone();
-        }
+        self.fill.clone().unwrap_or_else(|| self.new_fill())
+    }
+
+    /// The fill as the Standard wants it.
+    pub(crate) fn new_fill(&self) -> Rope {
         let count = padded(self.data.bytes()) - self.data.bytes();
         // Of ASCII tables blanks, of all else zeros (Sect. 3.3.2, 7.2.3).
         let is_text = self.header().get_text("XTENSION").is_ok_and(|kind| kind == Some("TABLE"));

@@ -165,8 +165,7 @@ impl DataCheck<'_> {
     fn check_fill(&self, findings: &mut Vec<Finding>) -> Result<(), Error> {
         let begin = self.hdu.data_offset + self.hdu.data_bytes;
         let end = self.hdu.end_offset().min(self.storage.bytes());
-        let mut bytes = vec![0; end.saturating_sub(begin) as usize];
-        self.storage.read_exact_at(begin, &mut bytes)?;
+        let bytes = read_range(self.storage, begin..end)?;
         let (fill, words) = match self.hdu.kind {
             HduKind::AsciiTable => (b' ', "blanks up to the end of the block"),
             _ => (0, "zeros up to the end of the block"),
@@ -202,9 +201,7 @@ impl DataCheck<'_> {
         let (mut data, _) =
             sum_of_range(self.storage, hdu.data_offset, begin..end, self.run, self.tier)?;
         data.merge(rows.unwrap_or_default());
-        let mut bytes =
-            vec![0; (hdu.data_offset.min(self.storage.bytes()) - hdu.header_offset) as usize];
-        self.storage.read_exact_at(hdu.header_offset, &mut bytes)?;
+        let bytes = read_range(self.storage, hdu.header_offset..hdu.data_offset)?;
         let mut header = OnesComplement::default();
         header.accumulate(0, &bytes, self.tier);
         let sums = Checksum::compared(hdu, data, header);
@@ -226,6 +223,16 @@ impl DataCheck<'_> {
         }
         Ok(())
     }
+}
+
+/// The bytes of a range, as far as the file goes.
+pub(super) fn read_range(storage: &dyn Storage, range: Range<u64>) -> Result<Vec<u8>, Error> {
+    let bytes = range.end.min(storage.bytes()).saturating_sub(range.start);
+    let mut buffer = vec![0; bytes as usize];
+    if bytes > 0 {
+        storage.read_exact_at(range.start, &mut buffer)?;
+    }
+    Ok(buffer)
 }
 
 /// Blocks of whole rows.

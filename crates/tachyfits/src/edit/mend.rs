@@ -1,0 +1,116 @@
+//! Putting right what needs no guessing: how headers are written, and the fill behind headers and data. Values are never
+//! touched, and a sum that was wrong before stays wrong: it says that the data are not what they were.
+
+use std::ops::Range;
+
+use tachyfits_format::{Code, Fix, Hdu, Place, Rule, fixed_header};
+use tachyfits_io::{Storage, fetch};
+
+use super::content::Rope;
+use super::{Edition, Unit};
+use crate::error::Error;
+
+/// Bytes behind the last HDU that are looked at together.
+const PIECE_BYTES: u64 = 1 << 20;
+
+impl Edition {
+    /// Puts right what [`crate::Finding::fixable`] marks, when the edition is committed, and says what that is.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    ///
+    /// ```
+    /// use tachyfits::{Edition, OpenOptions, RunOptions, VerifyOptions, verify};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("free.fits");
+    /// let cards = ["SIMPLE  = T", "BITPIX  = 16", "NAXIS   = 0", "END"];
+    /// let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    /// bytes.resize(2880, b' ');
+    /// std::fs::write(&path, bytes)?;
+    /// let mut edition = Edition::open(&path, &OpenOptions::default())?;
+    /// assert_eq!(edition.mend()?.len(), 3);
+    /// edition.commit(false, &RunOptions::default())?;
+    /// assert_eq!(verify(&path, &VerifyOptions::default(), &RunOptions::default())?.findings, []);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mend(&mut self) -> Result<Vec<Fix>, Error> {
+        let mut fixes = Vec::new();
+        for unit in &mut self.units {
+            let Some(hdu) = unit.origin.clone() else { continue };
+            let (header, fixed) = fixed_header(unit.header(), Some(&hdu));
+            if !fixed.is_empty() {
+                unit.changed = Some(header);
+                fixes.extend(fixed);
+            }
+            fixes.extend(mend_fill(unit, &hdu)?);
+            fixes.extend(missing_fill(&hdu, self.own.bytes()));
+        }
+        fixes.extend(self.mend_rest()?);
+        Ok(fixes)
+    }
+
+    /// Leaves out what follows the last HDU, if that is zeros alone.
+    fn mend_rest(&mut self) -> Result<Option<Fix>, Error> {
+        let rest = self.rest.begin..self.own.bytes();
+        if rest.is_empty() || self.rest.unreadable || !is_zeros(&*self.own, rest.clone())? {
+            return Ok(None);
+        }
+        self.rest.begin = rest.end;
+        let place = Place { offset: Some(rest.start), ..Place::default() };
+        let before = format!("{} zeros behind the last HDU", rest.end - rest.start);
+        let after = "the end of the file".to_owned();
+        Ok(Some(Fix { code: Code::TrailingBytes.as_str(), place, before, after }))
+    }
+}
+
+/// The fill behind the data becomes zeros, of an ASCII table blanks.
+fn mend_fill(unit: &mut Unit, hdu: &Hdu) -> Result<Option<Fix>, Error> {
+    let (Some(before), after) = (unit.fill.clone(), unit.new_fill()) else { return Ok(None) };
+    let bytes = |rope: &Rope| -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; rope.bytes() as usize];
+        rope.read(0, &mut bytes)?;
+        Ok(bytes)
+    };
+    let (old, new) = (bytes(&before)?, bytes(&after)?);
+    let Some(at) = (0..old.len()).find(|&at| old[at] != new[at]) else { return Ok(None) };
+    unit.forget_fill();
+    let place = Place {
+        hdu: Some(hdu.index),
+        offset: Some(hdu.data_offset + hdu.data_bytes + at as u64),
+        ..Place::default()
+    };
+    let (before, after) = (format!("0x{:02x}", old[at]), format!("0x{:02x}", new[at]));
+    Ok(Some(Fix { code: Rule::DataFill.as_str(), place, before, after }))
+}
+
+/// Where the file ends within a block, it is filled up when it is written.
+fn missing_fill(hdu: &Hdu, file_bytes: u64) -> Option<Fix> {
+    let code = match hdu.data_bytes {
+        0 if hdu.data_offset > file_bytes => Code::HeaderPadding,
+        bytes if bytes > 0 && hdu.data_bytes_present == bytes && hdu.end_offset() > file_bytes => {
+            Code::DataPadding
+        }
+        _ => return None,
+    };
+    let place = Place { hdu: Some(hdu.index), offset: Some(file_bytes), ..Place::default() };
+    let before = "the end of the file within a block".to_owned();
+    Some(Fix { code: code.as_str(), place, before, after: "fill up to 2880 bytes".to_owned() })
+}
+
+/// There are zeros alone.
+pub(crate) fn is_zeros(storage: &dyn Storage, range: Range<u64>) -> Result<bool, Error> {
+    let mut at = range.start;
+    while at < range.end {
+        let piece = at..range.end.min(at + PIECE_BYTES);
+        at = piece.end;
+        let zeros = fetch(
+            storage,
+            |ranges| ranges.push(piece),
+            |fetched| fetched.piece(0).iter().all(|&byte| byte == 0),
+        )?;
+        if !zeros {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
