@@ -162,6 +162,33 @@ codes! {
         "A new table cannot have a column as it was asked for.",
         example "a null value of a floating-point column",
         hint "give a form, scaling, null and dimensions that fit each other; a table has at most 999 columns";
+    RecordMarkers = "record-markers", Format,
+        "The markers before and after a record of a Fortran file disagree.",
+        example "a record that begins with the length 80 and ends with 81",
+        hint "records before it can be read; the file is damaged here, or its markers have another width or \
+            byte order than was given; recovery looks for the next whole record";
+    RecordCut = "record-cut", Format,
+        "A Fortran file ends before a record does.",
+        example "a marker of 800 with 100 bytes after it",
+        hint "records before it can be read; fetch the file again, or, if it is whole, give other markers; \
+            recovery looks for the next whole record";
+    RecordFraming = "record-framing", Format,
+        "No width and byte order of markers fits the first record of a Fortran file.",
+        example "a text file",
+        hint "it may be of direct or stream access, which has no markers: say so; to read records before damage, \
+            give the width (4 or 8) and the order (big or little) of the markers";
+    RecordFramingAmbiguous = "record-framing-ambiguous", Format,
+        "Markers of several widths or byte orders fit a Fortran file.",
+        example "16 bytes of 0: two empty records, or one",
+        hint "give the width (4 or 8) and the byte order (big or little) of the markers";
+    RecordIndexTooLarge = "record-index-too-large", Limit,
+        "A Fortran file has more changes of the length of records than the limit.",
+        example "records of 1, 2, 1, 2, ... bytes, more than the limit",
+        hint "raise RecordLimits::max_runs if the file is meant to be so, and memory is there for it";
+    RecordForm = "record-form", Usage,
+        "A description of a record cannot be understood, or does not fit the record.",
+        example "i4,3f8 for a record of 24 bytes",
+        hint "write items such as i4, 3f8, c16, l4, a16, x8, separated by commas; *f8 takes as many as fill the record";
     NotRandomGroups = "not-random-groups", Usage,
         "Random groups were asked of an HDU that holds none.",
         example "the group parameters of an image",

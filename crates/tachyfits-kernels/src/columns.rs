@@ -14,6 +14,7 @@ use crate::encode::Bits;
 use crate::isa::{self, Kernel, Tier};
 use crate::pixel::PixelType;
 
+pub mod transfer;
 pub mod values;
 
 /// Bytes of a field from which on it is turned row by row in vector code.

@@ -11,6 +11,7 @@ mod build;
 mod card_rules;
 mod codes;
 mod cutouts;
+mod fortran_records;
 mod hostile;
 mod image_rules;
 mod new_tables;

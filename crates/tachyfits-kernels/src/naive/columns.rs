@@ -86,3 +86,17 @@ pub fn mark_nulls(stored: &[u8], pixel: PixelType, null: i64) -> Vec<u8> {
     };
     stored.chunks_exact(pixel.bytes()).map(is_null).collect()
 }
+
+/// Twin of [`crate::Transfer::run`].
+pub fn transfer(transfer: &crate::Transfer, from: &[u8], to: &mut [u8]) {
+    let size = transfer.size;
+    for field in 0..transfer.count {
+        for element in 0..transfer.from.elements {
+            for byte in 0..size {
+                let target = if transfer.swap { size - 1 - byte } else { byte };
+                let at = |fields: &Fields| fields.offset + field * fields.stride + element * size;
+                to[at(&transfer.to) + target] = from[at(&transfer.from) + byte];
+            }
+        }
+    }
+}

@@ -3,9 +3,9 @@
 use crate::content::tiers;
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    Fields, PixelType, Tier, add_to_real_parts, decode_logical, encode_logical, gather_field_bytes,
-    gather_fields, mark_nulls, naive, narrow_text, pack_bits, put_nulls, scatter_field_bytes,
-    scatter_fields, trim_text, unpack_bits, widen_text,
+    Fields, PixelType, Tier, Transfer, add_to_real_parts, decode_logical, encode_logical,
+    gather_field_bytes, gather_fields, mark_nulls, naive, narrow_text, pack_bits, put_nulls,
+    scatter_field_bytes, scatter_fields, swap_in_place, trim_text, unpack_bits, widen_text,
 };
 
 /// Rows with a field in them.
@@ -178,6 +178,54 @@ proptest! {
                 prop_assert_eq!(found == before || *is_null == 0, true);
                 prop_assert!(*is_null == 1 || found.iter().all(|&byte| byte == 255));
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn transfers_are_those_of_the_twin(
+        elements in elements(),
+        size in prop::sample::select(vec![1usize, 2, 4, 8, 16]),
+        swap in any::<bool>(),
+        count in 0..200usize,
+        offsets in (0..9usize, 0..9usize),
+        gaps in (prop_oneof![Just(0usize), 1..40usize], prop_oneof![Just(0usize), 1..40usize]),
+        seed in any::<u64>(),
+    ) {
+        let run = elements * size;
+        let fields = |offset, gap| Fields { offset, stride: run + gap, elements };
+        let (from, to) = (fields(offsets.0, gaps.0), fields(offsets.1, gaps.1));
+        let bytes = |fields: Fields| fields.offset + count * fields.stride;
+        let transfer = Transfer { size, swap, count, from, to };
+        let content = random(bytes(from), seed);
+        let mut expected = random(bytes(to), seed ^ 5);
+        let before = expected.clone();
+        naive::transfer(&transfer, &content, &mut expected);
+        for tier in tiers() {
+            let mut found = before.clone();
+            transfer.run(&content, &mut found, tier);
+            prop_assert_eq!(&found, &expected);
+        }
+    }
+
+    #[test]
+    fn swapping_in_place_is_a_transfer(
+        size in prop::sample::select(vec![1usize, 2, 4, 8, 16]),
+        count in 0..200usize,
+        seed in any::<u64>(),
+    ) {
+        let content = random(count * size, seed);
+        let fields = Fields { offset: 0, stride: size, elements: 1 };
+        let mut expected = content.clone();
+        let transfer = Transfer { size, swap: true, count, from: fields, to: fields };
+        naive::transfer(&transfer, &content, &mut expected);
+        for tier in tiers() {
+            let mut found = content.clone();
+            swap_in_place(&mut found, size, tier);
+            prop_assert_eq!(&found, &expected);
         }
     }
 }

@@ -1,0 +1,252 @@
+//! Finding out the markers of a file: each width and order is tried on the first records, and what came
+//! of it is kept as evidence.
+//!
+//! A marker stands before and after each record, so that chance is soon excluded: bytes that are no
+//! markers would have to repeat a length at just the distance that they say. Where more than one way
+//! of reading holds nevertheless (records without bytes look alike in each), nothing is guessed.
+
+use std::fmt;
+
+use crate::code::Code;
+use crate::error::{FormatError, Place};
+
+use super::bytes::{Bytes, Fault, Need, Stop};
+use super::markers::{FileOrder, RecordMarkers};
+use super::walk::RecordStep;
+
+/// Records that are looked at.
+const LOOKED_AT: u64 = 64;
+
+/// Subrecords of these that are looked at: a file may be made of very short ones.
+const PIECES_LOOKED_AT: u64 = 4096;
+
+/// Bytes of the first read, and of a look at another place.
+const FIRST_READ_BYTES: usize = 64 << 10;
+const LOOK_BYTES: usize = 64;
+
+/// What came of trying markers on a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkerEvidence {
+    /// The markers that were tried.
+    pub markers: RecordMarkers,
+    /// Whole records that were found before anything spoke against them.
+    pub records: u64,
+    /// Bytes in these records.
+    pub bytes: u64,
+    /// Whether the last of them ends where the file does.
+    pub reached_end: bool,
+    /// What speaks against them.
+    pub against: Option<String>,
+}
+
+impl fmt::Display for MarkerEvidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MarkerEvidence { markers, records, bytes, .. } = self;
+        write!(f, "{markers}: {records} whole records of {bytes} bytes")?;
+        match (&self.against, self.reached_end) {
+            (Some(against), _) => write!(f, ", then {against}"),
+            (None, true) => write!(f, ", and the file ends with the last one"),
+            (None, false) => write!(f, ", nothing against it (the first ones were looked at)"),
+        }
+    }
+}
+
+/// The markers of a file, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detection {
+    /// The markers.
+    pub markers: RecordMarkers,
+    /// How it was decided, in a sentence.
+    pub reason: String,
+    /// What came of each width and order that was tried.
+    pub evidence: Vec<MarkerEvidence>,
+}
+
+/// Finds out the markers of a file of known size, from bytes that the caller brings.
+///
+/// ```
+/// use tachyfits_format::{FileOrder, MarkerDetector, RecordStep};
+/// // A record of two bytes, big-endian.
+/// let file = [0, 0, 0, 2, 7, 9, 0, 0, 0, 2];
+/// let mut detector = MarkerDetector::new(None, None, file.len() as u64);
+/// while let RecordStep::Read { offset, bytes } = detector.step() {
+///     detector.supply(&file[offset as usize..][..bytes]);
+/// }
+/// let found = detector.finish()?;
+/// assert_eq!((found.markers.bytes(), found.markers.order()), (4, FileOrder::Big));
+/// # Ok::<(), tachyfits_format::FormatError>(())
+/// ```
+#[derive(Debug)]
+pub struct MarkerDetector {
+    bytes: Bytes,
+    trials: Vec<Trial>,
+    begun: bool,
+}
+
+/// Markers that are being tried.
+#[derive(Debug)]
+struct Trial {
+    markers: RecordMarkers,
+    at: u64,
+    continued: bool,
+    pieces: u64,
+    /// Bytes of the record that is not complete.
+    open: u64,
+    records: u64,
+    in_records: u64,
+    fault: Option<Fault>,
+    done: bool,
+}
+
+impl MarkerDetector {
+    /// Tries every width and order, or only those that are given.
+    #[must_use]
+    pub fn new(width: Option<usize>, order: Option<FileOrder>, file_bytes: u64) -> MarkerDetector {
+        let fits = |markers: &RecordMarkers| {
+            width.is_none_or(|width| width == markers.bytes())
+                && order.is_none_or(|order| order == markers.order())
+        };
+        let trials = RecordMarkers::ALL.into_iter().filter(fits).map(Trial::new).collect();
+        MarkerDetector { bytes: Bytes::new(file_bytes), trials, begun: false }
+    }
+
+    /// Goes on as far as the bytes at hand allow; [`RecordStep::Done`] when enough was seen.
+    pub fn step(&mut self) -> RecordStep {
+        if self.bytes.file_bytes == 0 {
+            return RecordStep::Done;
+        }
+        if !self.begun {
+            self.begun = true;
+            let need = self.bytes.want(Need { offset: 0, bytes: FIRST_READ_BYTES }, false);
+            return need.into();
+        }
+        for trial in &mut self.trials {
+            if let Some(need) = trial.advance(&self.bytes) {
+                let need = Need { bytes: need.bytes.max(LOOK_BYTES), ..need };
+                return self.bytes.want(need, true).into();
+            }
+        }
+        RecordStep::Done
+    }
+
+    /// Brings the bytes of the latest [`RecordStep::Read`].
+    pub fn supply(&mut self, bytes: &[u8]) {
+        self.bytes.supply(bytes);
+    }
+
+    /// What was found.
+    ///
+    /// # Errors
+    /// If no markers fit, or several do.
+    pub fn finish(self) -> Result<Detection, FormatError> {
+        let file_bytes = self.bytes.file_bytes;
+        if file_bytes == 0 {
+            let native = self.trials.iter().find(|t| t.markers.order() == FileOrder::NATIVE);
+            let trial = native.or(self.trials.first());
+            let markers = trial.map_or(RecordMarkers::ALL[0], |trial| trial.markers);
+            let reason =
+                "the file is empty: the usual markers of this machine are taken".to_owned();
+            return Ok(Detection { markers, reason, evidence: Vec::new() });
+        }
+        let evidence: Vec<_> = self.trials.iter().map(|t| t.evidence(file_bytes)).collect();
+        let holds: Vec<_> = evidence.iter().filter(|found| found.against.is_none()).collect();
+        let detection =
+            |markers, reason| Ok(Detection { markers, reason, evidence: evidence.clone() });
+        if let [found] = holds.as_slice() {
+            let (markers, records) = (found.markers, found.records);
+            let rest = match evidence.len() {
+                1 => "no other was asked for",
+                _ => "every other width and order fails",
+            };
+            let reason = format!("{markers} hold for the {records} records looked at; {rest}");
+            return detection(markers, reason);
+        }
+        if holds.len() > 1 {
+            return Err(error(
+                Code::RecordFramingAmbiguous,
+                "markers that only one reading fits",
+                &evidence,
+            ));
+        }
+        // Damage further on: what is whole before it decides, if it is more than chance would give.
+        let best = evidence.iter().max_by_key(|found| (found.bytes > 0, found.records));
+        let next = |best: &MarkerEvidence| {
+            let others = evidence.iter().filter(|found| found.markers != best.markers);
+            others.map(|found| found.records).max().unwrap_or(0)
+        };
+        match best {
+            Some(best) if best.bytes > 0 && best.records > next(best) => {
+                let (markers, records) = (best.markers, best.records);
+                let reason = format!(
+                    "{markers} hold for {records} records, more than any other; then the file is damaged"
+                );
+                detection(markers, reason)
+            }
+            _ => Err(error(Code::RecordFraming, "markers before and after each record", &evidence)),
+        }
+    }
+}
+
+fn error(code: Code, expected: &str, evidence: &[MarkerEvidence]) -> FormatError {
+    let place = Place { record: Some(1), offset: Some(0), ..Place::default() };
+    let found: Vec<_> = evidence.iter().map(ToString::to_string).collect();
+    FormatError::new(code, place, expected, found.join("; "))
+}
+
+impl Trial {
+    fn new(markers: RecordMarkers) -> Trial {
+        Trial {
+            markers,
+            at: 0,
+            continued: false,
+            pieces: 0,
+            open: 0,
+            records: 0,
+            in_records: 0,
+            fault: None,
+            done: false,
+        }
+    }
+
+    /// Goes on; gives what it needs, or `None` when it is done.
+    fn advance(&mut self, bytes: &Bytes) -> Option<Need> {
+        while !self.done {
+            let at_end = self.at == bytes.file_bytes && !self.continued;
+            if at_end || self.records == LOOKED_AT || self.pieces == PIECES_LOOKED_AT {
+                self.done = true;
+                break;
+            }
+            match bytes.subrecord(self.markers, self.at, self.continued) {
+                Ok(whole) => {
+                    self.open += whole.payload.end - whole.payload.start;
+                    self.pieces += 1;
+                    self.at = whole.next;
+                    self.continued = whole.goes_on;
+                    if !whole.goes_on {
+                        self.records += 1;
+                        self.in_records += std::mem::take(&mut self.open);
+                    }
+                }
+                Err(Stop::Need(need)) => return Some(need),
+                Err(Stop::Fault(fault)) => {
+                    self.fault = Some(fault);
+                    self.done = true;
+                }
+            }
+        }
+        None
+    }
+
+    fn evidence(&self, file_bytes: u64) -> MarkerEvidence {
+        let against = self.fault.as_ref().map(|fault| {
+            format!("at byte {} instead of {}: {}", fault.offset, fault.expected, fault.found)
+        });
+        MarkerEvidence {
+            markers: self.markers,
+            records: self.records,
+            bytes: self.in_records,
+            reached_end: self.at == file_bytes,
+            against,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Where the records of a file are: runs of records of one length.
+
+use std::ops::Range;
+
+use crate::error::FormatError;
+
+/// Records of one length that follow each other at equal distances, or one record of several subrecords.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordRun {
+    /// The number of the first one, from 0.
+    pub first: u64,
+    /// How many there are.
+    pub count: u64,
+    /// Where the bytes of the first one begin, after its marker.
+    pub offset: u64,
+    /// Bytes of a record, markers not counted.
+    pub bytes: u64,
+    /// From one record to the next.
+    pub stride: u64,
+    /// The bytes of a record that is cut into subrecords; empty where it is not.
+    pub pieces: Box<[Range<u64>]>,
+}
+
+impl RecordRun {
+    /// The byte ranges of a record, by its number within the run.
+    pub fn payload(&self, within: u64) -> impl Iterator<Item = Range<u64>> + '_ {
+        let start = self.offset + within * self.stride;
+        let whole = self.pieces.is_empty().then_some(start..start + self.bytes);
+        whole.into_iter().chain(self.pieces.iter().cloned())
+    }
+}
+
+/// All records of a file, or those before the first damage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordIndex {
+    pub(super) runs: Vec<RecordRun>,
+    pub(super) records: u64,
+    pub(super) end: u64,
+    pub(super) damage: Option<FormatError>,
+    pub(super) skipped: Vec<(Range<u64>, FormatError)>,
+}
+
+impl RecordIndex {
+    /// Records of one length without markers: direct access. What is left at the end is no record.
+    ///
+    /// ```
+    /// let index = tachyfits_format::RecordIndex::direct(10, 35);
+    /// assert_eq!((index.len(), index.end()), (3, 30));
+    /// assert_eq!(index.payload(2), [20..30]);
+    /// ```
+    #[must_use]
+    pub fn direct(record_bytes: u64, file_bytes: u64) -> RecordIndex {
+        let mut index = RecordIndex::default();
+        let count = file_bytes.checked_div(record_bytes).unwrap_or(0);
+        index.push(0, record_bytes, record_bytes, count);
+        index.end = count * record_bytes;
+        index
+    }
+
+    /// A file of stream access: one record, if it has bytes.
+    #[must_use]
+    pub fn stream(file_bytes: u64) -> RecordIndex {
+        RecordIndex::direct(file_bytes, file_bytes)
+    }
+
+    /// How many whole records there are.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.records
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// The records, as runs in the order of the file.
+    #[must_use]
+    pub fn runs(&self) -> &[RecordRun] {
+        &self.runs
+    }
+
+    /// Where the last whole record ends, its marker included.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Why the records end before the file does.
+    #[must_use]
+    pub fn damage(&self) -> Option<&FormatError> {
+        self.damage.as_ref()
+    }
+
+    /// What was skipped to get past damage: which bytes, and why.
+    #[must_use]
+    pub fn skipped(&self) -> &[(Range<u64>, FormatError)] {
+        &self.skipped
+    }
+
+    /// The place in [`RecordIndex::runs`] of the run that a record is in, and its number within that run.
+    #[must_use]
+    pub fn find(&self, record: u64) -> Option<(usize, u64)> {
+        if record >= self.records {
+            return None;
+        }
+        let place = self.runs.partition_point(|run| run.first <= record) - 1;
+        Some((place, record - self.runs[place].first))
+    }
+
+    /// Bytes of a record.
+    #[must_use]
+    pub fn bytes(&self, record: u64) -> Option<u64> {
+        self.find(record).map(|(place, _)| self.runs[place].bytes)
+    }
+
+    /// The byte ranges of a record; none where there is no such record.
+    #[must_use]
+    pub fn payload(&self, record: u64) -> Vec<Range<u64>> {
+        let found = self.find(record);
+        found.map_or(Vec::new(), |(place, within)| self.runs[place].payload(within).collect())
+    }
+
+    /// Adds records of one length, the bytes of the first of which begin at `offset`.
+    pub(super) fn push(&mut self, offset: u64, bytes: u64, stride: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let first = self.records;
+        self.records += count;
+        if let Some(last) = self.runs.last_mut()
+            && last.pieces.is_empty()
+            && last.bytes == bytes
+            && last.stride == stride
+            && last.offset + last.count * stride == offset
+        {
+            last.count += count;
+            return;
+        }
+        self.runs.push(RecordRun { first, count, offset, bytes, stride, pieces: Box::default() });
+    }
+
+    /// Adds a record of several subrecords.
+    pub(super) fn push_pieces(&mut self, pieces: Vec<Range<u64>>) {
+        let bytes = pieces.iter().map(|piece| piece.end - piece.start).sum();
+        let offset = pieces.first().map_or(0, |piece| piece.start);
+        let (first, stride, pieces) = (self.records, 0, pieces.into_boxed_slice());
+        self.records += 1;
+        self.runs.push(RecordRun { first, count: 1, offset, bytes, stride, pieces });
+    }
+}

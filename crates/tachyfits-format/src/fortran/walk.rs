@@ -1,0 +1,341 @@
+//! From marker to marker through a sequential file: which bytes are wanted next, and the index at the end.
+//!
+//! Only markers are looked at. Where records are short, whole blocks are asked for and hopped through;
+//! where they are long, the two markers that stand side by side between records. Blocks grow while the
+//! markers lie close together, up to a limit.
+//!
+//! After damage, recovery tries every byte as the beginning of a record: it counts if its markers agree,
+//! it has bytes, and another such record or the end of the file follows. To bound the work, its length
+//! must be one that was seen before, or short enough to end within the block that is searched.
+
+use std::ops::Range;
+
+use crate::code::Code;
+use crate::error::{FormatError, Place};
+
+use super::bytes::{Bytes, Fault, Need, Stop};
+use super::index::RecordIndex;
+use super::markers::RecordMarkers;
+
+const SMALLEST_BLOCK: usize = 64;
+const LARGEST_BLOCK: usize = 1 << 20;
+
+/// Lengths of records that recovery remembers.
+const LENGTHS: usize = 16;
+
+/// What the next step of a [`RecordWalker`] or a [`super::MarkerDetector`] needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordStep {
+    /// Bring these bytes with `supply`.
+    Read {
+        /// Byte offset in the file.
+        offset: u64,
+        /// How many; all lie within the file as it was.
+        bytes: usize,
+    },
+    /// Nothing more.
+    Done,
+}
+
+impl From<Need> for RecordStep {
+    fn from(need: Need) -> RecordStep {
+        RecordStep::Read { offset: need.offset, bytes: need.bytes }
+    }
+}
+
+/// What a walk may cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordLimits {
+    /// Runs of the index, subrecords counted: 2^25 take 2 GB.
+    pub max_runs: usize,
+    /// Records no further apart than this are reached by reading on; others by a read of their own.
+    pub near_bytes: u64,
+}
+
+impl Default for RecordLimits {
+    fn default() -> Self {
+        RecordLimits { max_runs: 1 << 25, near_bytes: 4096 }
+    }
+}
+
+/// Walks over the records of a file of known size.
+///
+/// ```
+/// use tachyfits_format::{FileOrder, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
+/// let file = [0, 0, 0, 2, 7, 9, 0, 0, 0, 2];
+/// let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
+/// let mut walker = RecordWalker::new(markers, file.len() as u64, RecordLimits::default(), false);
+/// while let RecordStep::Read { offset, bytes } = walker.step() {
+///     walker.supply(&file[offset as usize..][..bytes]);
+/// }
+/// let index = walker.finish();
+/// assert_eq!((index.len(), index.payload(0)), (1, vec![4..6]));
+/// ```
+#[derive(Debug)]
+pub struct RecordWalker {
+    markers: RecordMarkers,
+    limits: RecordLimits,
+    recover: bool,
+    bytes: Bytes,
+    index: RecordIndex,
+    /// Where the next leading marker is.
+    at: u64,
+    /// The subrecords of a record that goes on.
+    pieces: Vec<Range<u64>>,
+    pieces_kept: usize,
+    /// Where the last read ended, and how long the next one is to be.
+    read_end: u64,
+    block: usize,
+    /// Damage that is being got past.
+    search: Option<Search>,
+    /// Where recovery went on last: it must not come back to there.
+    recovered: u64,
+    finished: bool,
+}
+
+#[derive(Debug)]
+struct Search {
+    /// Where the damaged record began.
+    from: u64,
+    error: FormatError,
+    /// The byte that is tried, and where the record after the one there begins, once that one is known to be whole.
+    at: u64,
+    second: Option<u64>,
+    lengths: Vec<u64>,
+}
+
+impl RecordWalker {
+    /// A walk over a file of `file_bytes`; with `recover` it goes on after damage.
+    #[must_use]
+    pub fn new(
+        markers: RecordMarkers,
+        file_bytes: u64,
+        limits: RecordLimits,
+        recover: bool,
+    ) -> RecordWalker {
+        RecordWalker {
+            markers,
+            limits,
+            recover,
+            bytes: Bytes::new(file_bytes),
+            index: RecordIndex::default(),
+            at: 0,
+            pieces: Vec::new(),
+            pieces_kept: 0,
+            read_end: 0,
+            block: SMALLEST_BLOCK,
+            search: None,
+            recovered: 0,
+            finished: false,
+        }
+    }
+
+    /// Goes on as far as the bytes at hand allow.
+    pub fn step(&mut self) -> RecordStep {
+        while !self.finished {
+            let need = match self.search {
+                None => self.walk(),
+                Some(_) => self.look(),
+            };
+            if let Some(need) = need {
+                return need;
+            }
+        }
+        RecordStep::Done
+    }
+
+    /// Brings the bytes of the latest [`RecordStep::Read`].
+    pub fn supply(&mut self, bytes: &[u8]) {
+        self.bytes.supply(bytes);
+    }
+
+    /// Bytes of the file that the walk has behind it.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.search.as_ref().map_or(self.at, |search| search.at)
+    }
+
+    /// The index; [`RecordIndex::damage`] says why it ends before the file does.
+    #[must_use]
+    pub fn finish(self) -> RecordIndex {
+        self.index
+    }
+
+    /// Takes records until bytes are missing, the file ends, or damage is met.
+    fn walk(&mut self) -> Option<RecordStep> {
+        if self.at == self.bytes.file_bytes && self.pieces.is_empty() {
+            self.finished = true;
+            return None;
+        }
+        match self.bytes.subrecord(self.markers, self.at, !self.pieces.is_empty()) {
+            Ok(whole) => {
+                let alone = self.pieces.is_empty() && !whole.goes_on;
+                let at = std::mem::replace(&mut self.at, whole.next);
+                if alone {
+                    self.take_equal(at, whole.payload.end - whole.payload.start);
+                } else {
+                    self.pieces.push(whole.payload);
+                    self.pieces_kept += 1;
+                    if !whole.goes_on {
+                        self.index.push_pieces(std::mem::take(&mut self.pieces));
+                        self.index.end = self.at;
+                    }
+                }
+                if self.index.runs().len() + self.pieces_kept > self.limits.max_runs {
+                    self.too_many();
+                }
+                None
+            }
+            Err(Stop::Need(need)) => Some(self.read(need)),
+            Err(Stop::Fault(fault)) => {
+                self.damaged(&fault);
+                None
+            }
+        }
+    }
+
+    /// Takes a record that begins at an offset, and those of the same length after it that are at hand.
+    fn take_equal(&mut self, offset: u64, bytes: u64) {
+        let width = self.markers.bytes();
+        let stride = bytes + 2 * width as u64;
+        let marker = self.markers.write(bytes as i64);
+        let count = usize::try_from(stride).map_or(1, |step| {
+            let records = self.bytes.at_hand(offset).chunks_exact(step);
+            let same = |record: &&[u8]| {
+                record[..width] == marker[..width] && record[step - width..] == marker[..width]
+            };
+            // The compiler makes better code of a comparison of known width.
+            match width {
+                4 => {
+                    let marker: [u8; 4] = [marker[0], marker[1], marker[2], marker[3]];
+                    let same = |record: &&[u8]| {
+                        record.first_chunk() == Some(&marker)
+                            && record.last_chunk() == Some(&marker)
+                    };
+                    records.take_while(same).count()
+                }
+                _ => records.take_while(same).count(),
+            }
+        });
+        let count = (count as u64).max(1);
+        self.index.push(offset + width as u64, bytes, stride, count);
+        self.at = offset + count * stride;
+        self.index.end = self.at;
+    }
+
+    /// Asks for the bytes from a marker on: a longer block if the last one ended close by.
+    fn read(&mut self, need: Need) -> RecordStep {
+        let near = need.offset <= self.read_end.saturating_add(self.limits.near_bytes);
+        self.block = if near { (self.block * 4).min(LARGEST_BLOCK) } else { SMALLEST_BLOCK };
+        let need = self.bytes.want(Need { bytes: need.bytes.max(self.block), ..need }, false);
+        self.read_end = need.offset + need.bytes as u64;
+        need.into()
+    }
+
+    fn place(&self, offset: u64) -> Place {
+        let record = Some(self.index.len() + 1);
+        Place { record, offset: Some(offset), ..Place::default() }
+    }
+
+    fn too_many(&mut self) {
+        let most = self.limits.max_runs;
+        let expected = format!("at most {most} runs of records of one length");
+        let place = self.place(self.at);
+        self.index.damage =
+            Some(FormatError::new(Code::RecordIndexTooLarge, place, expected, "one more"));
+        self.finished = true;
+    }
+
+    fn damaged(&mut self, fault: &Fault) {
+        let code = if fault.cut { Code::RecordCut } else { Code::RecordMarkers };
+        let error = FormatError::new(
+            code,
+            self.place(fault.offset),
+            fault.expected.clone(),
+            fault.found.clone(),
+        );
+        let from = self.index.end.max(self.recovered);
+        self.pieces.clear();
+        if !self.recover {
+            self.index.damage = Some(error);
+            self.finished = true;
+            return;
+        }
+        let mut lengths = Vec::new();
+        for run in self.index.runs().iter().rev().take(4 * LENGTHS) {
+            if run.bytes > 0 && !lengths.contains(&run.bytes) && lengths.len() < LENGTHS {
+                lengths.push(run.bytes);
+            }
+        }
+        self.search = Some(Search { from, error, at: from + 1, second: None, lengths });
+    }
+
+    /// Looks for the next whole record.
+    fn look(&mut self) -> Option<RecordStep> {
+        let mut search = self.search.take()?;
+        let width = self.markers.bytes();
+        loop {
+            if self.bytes.file_bytes.saturating_sub(search.at) < 2 * width as u64 {
+                let end = self.bytes.file_bytes;
+                self.index.skipped.push((search.from..end, search.error));
+                self.finished = true;
+                return None;
+            }
+            match self.begins_record(&mut search) {
+                Ok(true) => {
+                    self.index.skipped.push((search.from..search.at, search.error));
+                    if self.index.skipped.len() > self.limits.max_runs {
+                        self.too_many();
+                    }
+                    (self.at, self.recovered) = (search.at, search.at);
+                    return None;
+                }
+                Ok(false) => {
+                    search.at += 1;
+                    search.second = None;
+                }
+                Err(need) => {
+                    // The bytes that are searched stay at hand while the ends of a record are looked at.
+                    let elsewhere = need.offset != search.at;
+                    self.search = Some(search);
+                    return Some(self.bytes.want(need, elsewhere).into());
+                }
+            }
+        }
+    }
+
+    /// Whether a record begins where the search is, and another one or the end of the file follows it.
+    fn begins_record(&self, search: &mut Search) -> Result<bool, Need> {
+        let file_bytes = self.bytes.file_bytes;
+        let block = self.bytes.at_hand(search.at).len();
+        if block < LARGEST_BLOCK / 2 && search.at + (block as u64) < file_bytes {
+            return Err(Need { offset: search.at, bytes: LARGEST_BLOCK });
+        }
+        if search.second.is_none() {
+            let markers = 2 * self.markers.bytes() as u64;
+            let width = self.markers.bytes();
+            let leading = self.markers.read(self.bytes.view(search.at, width)?).unsigned_abs();
+            let ends_in_block = leading.saturating_add(markers) <= block as u64;
+            if leading == 0 || !(ends_in_block || search.lengths.contains(&leading)) {
+                return Ok(false);
+            }
+            match self.bytes.subrecord(self.markers, search.at, false) {
+                Ok(whole) if whole.goes_on || whole.next == file_bytes => return Ok(true),
+                Ok(whole) => search.second = Some(whole.next),
+                Err(stop) => return self.unless_faulty(stop),
+            }
+        }
+        let Some(second) = search.second else { return Ok(false) };
+        match self.bytes.subrecord(self.markers, second, false) {
+            Ok(whole) => Ok(!whole.payload.is_empty()),
+            Err(stop) => self.unless_faulty(stop),
+        }
+    }
+
+    fn unless_faulty(&self, stop: Stop) -> Result<bool, Need> {
+        match stop {
+            Stop::Need(need) => Err(Need { bytes: need.bytes.max(SMALLEST_BLOCK), ..need }),
+            Stop::Fault(_) => Ok(false),
+        }
+    }
+}

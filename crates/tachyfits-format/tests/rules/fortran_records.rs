@@ -1,0 +1,268 @@
+//! Records of unformatted Fortran files: against a walk that has the whole file at hand, cut short,
+//! damaged, and of any bytes.
+
+use proptest::prelude::*;
+use tachyfits_format::{
+    Code, Detection, FileOrder, FormatError, ItemKind, MarkerDetector, RecordForm, RecordIndex,
+    RecordLimits, RecordMarkers, RecordStep, RecordWalker,
+};
+
+/// A sequential file with records of these bytes, subrecords of at most `longest`.
+pub(crate) fn file(markers: RecordMarkers, records: &[Vec<u8>], longest: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    for record in records {
+        let mut rest = &record[..];
+        for part in markers.subrecords(record.len() as u64, longest) {
+            let (bytes, later) = rest.split_at(part.bytes as usize);
+            out.extend_from_slice(&markers.write(part.leading)[..markers.bytes()]);
+            out.extend_from_slice(bytes);
+            out.extend_from_slice(&markers.write(part.trailing)[..markers.bytes()]);
+            rest = later;
+        }
+    }
+    out
+}
+
+/// Walks over a file; reading must come to an end.
+pub(crate) fn walk(
+    markers: RecordMarkers,
+    file: &[u8],
+    limits: RecordLimits,
+    recover: bool,
+) -> RecordIndex {
+    let mut walker = RecordWalker::new(markers, file.len() as u64, limits, recover);
+    let mut steps = 0;
+    while let RecordStep::Read { offset, bytes } = walker.step() {
+        assert!(bytes > 0, "an empty read");
+        steps += 1;
+        assert!(steps < 1000 + 20 * file.len(), "it never ends");
+        walker.supply(&file[offset as usize..][..bytes]);
+    }
+    walker.finish()
+}
+
+fn index(markers: RecordMarkers, file: &[u8], recover: bool) -> RecordIndex {
+    // Any distance between records, so that both ways of reading are tried.
+    let near = RecordLimits { near_bytes: 100, ..RecordLimits::default() };
+    let found = walk(markers, file, near, recover);
+    assert_eq!(found, walk(markers, file, RecordLimits::default(), recover));
+    found
+}
+
+pub(crate) fn detect(file: &[u8]) -> Result<Detection, FormatError> {
+    let mut detector = MarkerDetector::new(None, None, file.len() as u64);
+    let mut steps = 0;
+    while let RecordStep::Read { offset, bytes } = detector.step() {
+        steps += 1;
+        assert!(bytes > 0 && steps < 100_000, "it never ends");
+        detector.supply(&file[offset as usize..][..bytes]);
+    }
+    detector.finish()
+}
+
+/// The bytes of each record of an index.
+fn contents(index: &RecordIndex, file: &[u8]) -> Vec<Vec<u8>> {
+    (0..index.len())
+        .map(|record| {
+            let pieces = index.payload(record);
+            let bytes: Vec<u8> = pieces
+                .into_iter()
+                .flat_map(|p| file[p.start as usize..p.end as usize].to_vec())
+                .collect();
+            assert_eq!(index.bytes(record), Some(bytes.len() as u64));
+            bytes
+        })
+        .collect()
+}
+
+fn markers() -> impl Strategy<Value = RecordMarkers> {
+    prop::sample::select(RecordMarkers::ALL.to_vec())
+}
+
+/// Records with runs of equal lengths among them.
+fn records() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let length = prop_oneof![0..40usize, Just(8usize), 100..3000usize];
+    let run = (length, prop_oneof![Just(1usize), 1..30usize], any::<u8>());
+    prop::collection::vec(run, 0..12).prop_map(|runs| {
+        let mut records = Vec::new();
+        for (length, count, seed) in runs {
+            for record in 0..count {
+                let byte =
+                    |at: usize| seed.wrapping_mul(31).wrapping_add((at * 7 + record * 13) as u8);
+                records.push((0..length).map(byte).collect());
+            }
+        }
+        records
+    })
+}
+
+fn four(order: FileOrder) -> RecordMarkers {
+    RecordMarkers::new(4, order).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn every_record_is_found(markers in markers(), records in records(), longest in prop_oneof![Just(u64::MAX), 1..50u64]) {
+        let bytes = file(markers, &records, longest);
+        let index = index(markers, &bytes, false);
+        prop_assert!(index.damage().is_none());
+        prop_assert_eq!(index.end(), bytes.len() as u64);
+        prop_assert_eq!(contents(&index, &bytes), records);
+    }
+
+    #[test]
+    fn markers_are_found_out_or_the_file_is_called_ambiguous(markers in markers(), records in records()) {
+        let bytes = file(markers, &records, u64::MAX);
+        match detect(&bytes) {
+            Ok(found) if !bytes.is_empty() => prop_assert_eq!(found.markers, markers),
+            Ok(_) => {}
+            Err(error) => {
+                prop_assert_eq!(error.code(), Code::RecordFramingAmbiguous);
+                prop_assert!(records.iter().take(64).all(|record| record.len() < 9), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_whole_before_a_cut_stays_readable(
+        markers in markers(), records in records(), cut in any::<prop::sample::Index>(),
+    ) {
+        let bytes = file(markers, &records, 60);
+        prop_assume!(!bytes.is_empty());
+        let kept = &bytes[..cut.index(bytes.len())];
+        let index = index(markers, kept, false);
+        let found = contents(&index, kept);
+        prop_assert_eq!(&found[..], &records[..found.len()]);
+        match index.damage() {
+            None => prop_assert_eq!(index.end(), kept.len() as u64),
+            Some(damage) => {
+                prop_assert_eq!(damage.code(), Code::RecordCut);
+                prop_assert_eq!(damage.problem().place.record, Some(index.len() + 1));
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_walked_over_or_refused(bytes in prop::collection::vec(prop_oneof![Just(0u8), Just(1), Just(255), any::<u8>()], 0..600)) {
+        let _ = detect(&bytes);
+        for markers in RecordMarkers::ALL {
+            for recover in [false, true] {
+                let index = index(markers, &bytes, recover);
+                let _ = contents(&index, &bytes);
+                prop_assert!(!recover || index.damage().is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_got_past(
+        markers in markers(), before in 0..6usize, after in 2..20usize, broken in any::<[u8; 4]>(),
+        lost in 0..30usize,
+    ) {
+        let record = |number: usize| vec![number as u8 | 0x80; 24 + number % 3];
+        let records: Vec<_> = (0..before + 1 + after).map(record).collect();
+        let stored = |records: &[Vec<u8>]| file(markers, records, u64::MAX);
+        let mut bytes = stored(&records[..before]);
+        let mut damaged = stored(&records[before..=before]);
+        // A marker that is wrong, and some bytes that are not there.
+        damaged[..4].copy_from_slice(&broken);
+        damaged.drain(8..8 + lost.min(damaged.len() - 8));
+        prop_assume!(damaged != stored(&records[before..=before]));
+        bytes.extend(damaged);
+        let rest = stored(&records[before + 1..]);
+        bytes.extend(&rest);
+        let index = index(markers, &bytes, true);
+        let found = contents(&index, &bytes);
+        prop_assert_eq!(index.end(), bytes.len() as u64);
+        prop_assert_eq!(&found[..before], &records[..before]);
+        // Chance may make one more or less of the damaged bytes; what follows is there.
+        let tail = &found[found.len() - (after - 1)..];
+        prop_assert_eq!(tail, &records[records.len() - (after - 1)..]);
+        prop_assert_eq!(index.skipped().len(), 1);
+    }
+
+    #[test]
+    fn forms_of_any_text_are_read_or_refused(text in "[ifrclax0-9*, ]{0,24}", bytes in 0..200u64) {
+        if let Ok(form) = RecordForm::parse(&text)
+            && let Ok(items) = form.items(bytes)
+        {
+            let mut offset = 0;
+            for item in items {
+                prop_assert_eq!(item.offset, offset);
+                offset += item.bytes();
+            }
+            prop_assert_eq!(offset, bytes);
+        }
+    }
+}
+
+#[test]
+fn records_of_one_length_are_one_run() {
+    let records = vec![vec![7; 16]; 10_000];
+    let markers = four(FileOrder::Big);
+    let bytes = file(markers, &records, u64::MAX);
+    let index = index(markers, &bytes, false);
+    assert_eq!((index.runs().len(), index.len()), (1, 10_000));
+    let few = RecordLimits { max_runs: 3, ..RecordLimits::default() };
+    let mixed: Vec<_> = (0..10).map(|number| vec![1; number]).collect();
+    let damage = walk(markers, &file(markers, &mixed, u64::MAX), few, false);
+    assert_eq!(damage.damage().unwrap().code(), Code::RecordIndexTooLarge);
+}
+
+#[test]
+fn errors_say_record_and_offset() {
+    let markers = four(FileOrder::Little);
+    let mut bytes = file(markers, &[vec![1; 8], vec![2; 8]], u64::MAX);
+    bytes[28] = 9;
+    let index = index(markers, &bytes, false);
+    let text = index.damage().unwrap().to_string();
+    assert_eq!(index.len(), 1);
+    assert!(text.starts_with(
+        "record 2 (from 1), byte 28: expected a trailing marker of 8, as the leading one at byte 16 says, found 9"
+    ), "{text}");
+}
+
+#[test]
+fn a_long_record_is_cut_as_gfortran_does() {
+    let parts: Vec<_> = four(FileOrder::Little)
+        .subrecords(3_000_000_000, u64::MAX)
+        .map(|x| (x.leading, x.trailing))
+        .collect();
+    assert_eq!(parts, [(-2_147_483_639, 2_147_483_639), (852_516_361, -852_516_361)]);
+    assert_eq!(four(FileOrder::Big).stored_bytes(3_000_000_000), 3_000_000_016);
+}
+
+#[test]
+fn forms_give_places() {
+    let form = RecordForm::parse("i4, 3f8,c16,l4,a16,x8").unwrap();
+    let items = form.items(4 + 24 + 16 + 4 + 16 + 8).unwrap();
+    assert_eq!(
+        (items[2].kind, items[2].offset, items[2].number_bytes()),
+        (ItemKind::Complex, 28, 8)
+    );
+    for wrong in ["", "f3", "8", "*f8,*f4", "i4,,i4", "a0", "-1f8", "99999999999999999999f8"] {
+        assert_eq!(RecordForm::parse(wrong).unwrap_err().code(), Code::RecordForm, "{wrong}");
+    }
+    assert!(form.items(71).is_err());
+    assert!(RecordForm::parse("i4,*f8").unwrap().items(11).is_err());
+}
+
+/// The errors that such files have.
+pub(crate) fn errors() -> Vec<FormatError> {
+    let markers = four(FileOrder::Little);
+    let whole = file(markers, &[vec![1; 8]], u64::MAX);
+    let mut wrong = whole.clone();
+    wrong[12] = 9;
+    let none = RecordLimits { max_runs: 0, ..RecordLimits::default() };
+    let damage = |index: RecordIndex| index.damage().unwrap().clone();
+    vec![
+        damage(index(markers, &wrong, false)),
+        damage(index(markers, &whole[..9], false)),
+        damage(walk(markers, &whole, none, false)),
+        detect(b"a text file, which has no markers").unwrap_err(),
+        detect(&[0; 16]).unwrap_err(),
+        RecordForm::parse("z9").unwrap_err(),
+    ]
+}

@@ -1,0 +1,187 @@
+//! Fields of records moved from one spacing to another, the bytes of their elements swapped or kept.
+//!
+//! Unlike the columns of FITS tables, these are of either byte order and of up to 16 bytes, stand for themselves, and may
+//! go from spaced to spaced: records of a Fortran program to rows of a structured array, and back. Swapping is its own
+//! inverse, so that one function does both directions.
+
+use super::{Fields, LONG_FIELD, Ways};
+use crate::isa::{self, Kernel, Tier};
+
+/// A move of fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Bytes of an element: 1, 2, 4, 8 or 16 where elements are swapped, else any number.
+    pub size: usize,
+    /// Whether the bytes of each element change their order.
+    pub swap: bool,
+    /// How many fields there are: one for each record.
+    pub count: usize,
+    /// Where the fields come from; `elements` of a field are counted here.
+    pub from: Fields,
+    /// Where they go to, and as many elements.
+    pub to: Fields,
+}
+
+impl Transfer {
+    /// Moves the fields. What lies between them at the target is not touched.
+    ///
+    /// ```
+    /// use tachyfits_kernels::{Fields, Tier, Transfer};
+    /// // Two big-endian records of a byte and a 16-bit integer, of which the integers are wanted.
+    /// let records = [7, 1, 2, 8, 3, 4];
+    /// let from = Fields { offset: 1, stride: 3, elements: 1 };
+    /// let to = Fields { offset: 0, stride: 2, elements: 1 };
+    /// let transfer = Transfer { size: 2, swap: true, count: 2, from, to };
+    /// let mut out = [0; 4];
+    /// transfer.run(&records, &mut out, Tier::SCALAR);
+    /// assert_eq!(out, [2, 1, 4, 3]);
+    /// ```
+    ///
+    /// # Panics
+    /// If the bytes do not hold the fields, fields overlap the next ones, or elements of another size are to be swapped.
+    pub fn run(&self, from: &[u8], to: &mut [u8], tier: Tier) {
+        assert_eq!(self.from.elements, self.to.elements, "as many elements");
+        let run = self.size.checked_mul(self.from.elements).expect("a field fits in memory");
+        if run == 0 || self.count == 0 {
+            return;
+        }
+        let (from_stride, to_stride) = (self.from.stride, self.to.stride);
+        assert!(self.count == 1 || (from_stride >= run && to_stride >= run), "fields lie apart");
+        let (from, to) = (&from[self.from.offset..], &mut to[self.to.offset..]);
+        // Fields without anything between them are one field.
+        let ways = if self.count == 1 || (from_stride == run && to_stride == run) {
+            let run = run * self.count;
+            Ways { from_stride: run, to_stride: run, run, count: 1 }
+        } else {
+            Ways { from_stride, to_stride, run, count: self.count }
+        };
+        match (self.swap, self.size) {
+            (false, _) | (true, 1) => ways.copy(from, to),
+            (true, 2) => ways.swap::<u16>(from, to, tier),
+            (true, 4) => ways.swap::<u32>(from, to, tier),
+            (true, 8) => ways.swap::<u64>(from, to, tier),
+            (true, size) => {
+                assert_eq!(size, 16, "elements that can be swapped");
+                ways.swap::<u128>(from, to, tier);
+            }
+        }
+    }
+}
+
+/// Swaps the bytes of elements of 1, 2, 4, 8 or 16 bytes where they are.
+///
+/// ```
+/// use tachyfits_kernels::{Tier, swap_in_place};
+/// let mut bytes = [1, 2, 3, 4];
+/// swap_in_place(&mut bytes, 2, Tier::SCALAR);
+/// assert_eq!(bytes, [2, 1, 4, 3]);
+/// ```
+///
+/// # Panics
+/// If elements have another size.
+pub fn swap_in_place(bytes: &mut [u8], size: usize, tier: Tier) {
+    match size {
+        1 => {}
+        2 => u16::swap_there(bytes, tier),
+        4 => u32::swap_there(bytes, tier),
+        8 => u64::swap_there(bytes, tier),
+        _ => {
+            assert_eq!(size, 16, "elements that can be swapped");
+            u128::swap_there(bytes, tier);
+        }
+    }
+}
+
+impl Ways {
+    fn swap<T: Swap>(self, from: &[u8], to: &mut [u8], tier: Tier) {
+        let (from, to) = self.cut(from, to);
+        if self.run >= LONG_FIELD {
+            isa::dispatch(tier, SwapRuns::<T> { ways: self, from, to, element: [] });
+        } else {
+            for at in (0..self.run).step_by(size_of::<T>()) {
+                T::swap_each(self, &from[at..], &mut to[at..]);
+            }
+        }
+    }
+}
+
+/// Unsigned integers of the size of an element, which stand for its bits.
+pub(crate) trait Swap: Copy {
+    /// The elements of a run.
+    fn swap_run(from: &[u8], to: &mut [u8]);
+    /// The first element of each run.
+    fn swap_each(ways: Ways, from: &[u8], to: &mut [u8]);
+    /// Elements where they are.
+    fn swap_there(bytes: &mut [u8], tier: Tier);
+}
+
+macro_rules! swap {
+    ($($type:ty, $bytes:literal;)+) => {
+        $(impl Swap for $type {
+            #[inline(always)]
+            fn swap_run(from: &[u8], to: &mut [u8]) {
+                let ((from, _), (to, _)) = (from.as_chunks::<$bytes>(), to.as_chunks_mut());
+                let from = &from[..to.len()];
+                for at in 0..to.len() {
+                    to[at] = <$type>::from_ne_bytes(from[at]).swap_bytes().to_ne_bytes();
+                }
+            }
+
+            fn swap_each(ways: Ways, from: &[u8], to: &mut [u8]) {
+                ways.each(from, to, |x| <$type>::from_ne_bytes(x).swap_bytes().to_ne_bytes());
+            }
+
+            fn swap_there(bytes: &mut [u8], tier: Tier) {
+                let (elements, _) = bytes.as_chunks_mut::<$bytes>();
+                isa::dispatch(tier, SwapThere { elements });
+            }
+        }
+
+        impl Kernel for SwapThere<'_, $bytes> {
+            type Output = ();
+
+            #[inline(always)]
+            fn run(self) {
+                for element in self.elements {
+                    *element = <$type>::from_ne_bytes(*element).swap_bytes().to_ne_bytes();
+                }
+            }
+        })+
+    };
+}
+swap! { u16, 2; u32, 4; u64, 8; u128, 16; }
+
+/// Swaps runs of elements.
+pub(crate) struct SwapRuns<'a, T> {
+    ways: Ways,
+    from: &'a [u8],
+    to: &'a mut [u8],
+    element: [T; 0],
+}
+
+impl<T: Swap> Kernel for SwapRuns<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let SwapRuns { ways, from, to, .. } = self;
+        for (from, to) in from.chunks(ways.from_stride).zip(to.chunks_mut(ways.to_stride)) {
+            T::swap_run(&from[..ways.run], &mut to[..ways.run]);
+        }
+    }
+}
+
+/// Swaps elements where they are.
+struct SwapThere<'a, const BYTES: usize> {
+    elements: &'a mut [[u8; BYTES]],
+}
+
+/// Where the code that swaps runs of elements of `bytes` bytes begins.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn address(bytes: usize, tier: Tier) -> Option<usize> {
+    match bytes {
+        2 => isa::address::<SwapRuns<'static, u16>>(tier),
+        4 => isa::address::<SwapRuns<'static, u32>>(tier),
+        _ => isa::address::<SwapRuns<'static, u64>>(tier),
+    }
+}
