@@ -9,12 +9,12 @@
 //! with it are false (`!=` is true), and as a truth value it counts as true, both as in NumPy; `isnan` tells it.
 
 mod check;
-mod language;
+pub(crate) mod language;
 mod node;
-mod parse;
-mod problem;
-mod program;
-mod token;
+pub(crate) mod parse;
+pub(crate) mod problem;
+pub(crate) mod program;
+pub(crate) mod token;
 mod unit;
 
 use std::sync::Arc;
@@ -32,6 +32,7 @@ pub use language::{ExpressionFunction, expression_functions};
 use node::{Evaluate, Input};
 use parse::{Expression, parse};
 use program::{Given, Program};
+use token::Dialect;
 use unit::{Unit, unit_of};
 
 /// What a name of an expression stands for.
@@ -100,7 +101,7 @@ pub fn evaluate(
     inputs: &[ExpressionInput],
     pixels: ExpressionPixels,
 ) -> Result<FitsFile, Error> {
-    let parsed = parse(expression).map_err(|problem| problem.of(expression))?;
+    let parsed = parse(expression, Dialect::Pixels).map_err(|problem| problem.of(expression))?;
     let checked = check(expression, &parsed, inputs)?;
     let node = node_of(&parsed, &checked, pixels)?;
     let header = header_of(expression, &parsed, &checked)?;
@@ -112,7 +113,7 @@ pub fn evaluate(
 /// # Errors
 /// [`crate::Reason::Expression`].
 pub fn expression_names(expression: &str) -> Result<Vec<String>, Error> {
-    let parsed = parse(expression).map_err(|problem| problem.of(expression))?;
+    let parsed = parse(expression, Dialect::Pixels).map_err(|problem| problem.of(expression))?;
     Ok(parsed.names.into_iter().map(|name| name.text).collect())
 }
 

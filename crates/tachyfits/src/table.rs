@@ -5,6 +5,7 @@
 mod arrays;
 mod block;
 mod cells;
+mod condition;
 mod decode;
 pub(crate) mod encode;
 mod read;

@@ -71,7 +71,11 @@ pub(crate) const FUNCTIONS: &[ExpressionFunction] = &[
     of_one(&["floor"], "the nearest integer below", Unary::Floor),
     of_one(&["ceil"], "the nearest integer above", Unary::Ceil),
     of_one(&["round"], "the nearest integer, halves to the even one", Unary::Round),
-    of_one(&["isnan"], "1 where x is undefined (NaN or BLANK), else 0", Unary::IsNan),
+    of_one(
+        &["isnan", "isnull"],
+        "1 where x is undefined (NaN, BLANK, or null in a table), else 0",
+        Unary::IsNan,
+    ),
     ExpressionFunction {
         names: &["isfinite"],
         arguments: "x",

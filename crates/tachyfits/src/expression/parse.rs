@@ -13,7 +13,7 @@ use tachyfits_kernels::{Binary, Unary};
 
 use super::language::{ExpressionFunction, Rule, constant, function};
 use super::problem::Problem;
-use super::token::{Kind, Token, tokens};
+use super::token::{Dialect, Kind, Token, tokens, unquoted};
 
 /// Brackets, signs and powers may stand within each other so deep.
 const MOST_DEPTH: usize = 200;
@@ -27,6 +27,8 @@ pub(crate) enum Item {
     Number(f64),
     /// The number of a name in [`Expression::names`].
     Name(usize),
+    /// The number of a string in [`Expression::texts`]; only in conditions on rows.
+    Text(usize),
     Unary(Unary, Id),
     Binary(Binary, Id, Id),
     /// The second where the first is not 0, else the third.
@@ -38,27 +40,43 @@ pub(crate) enum Item {
 pub(crate) struct Name {
     pub(crate) text: String,
     pub(crate) at: Range<usize>,
+    /// It stands between backquotes: it is the name of a column, whatever word of the language it is.
+    pub(crate) is_quoted: bool,
+    /// Which element of the column is meant, from 1: `NAME[2]`.
+    pub(crate) element: Option<u64>,
 }
 
 /// An expression, understood: operations after their operands, the last one giving the result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expression {
     pub(crate) items: Vec<Item>,
+    /// Where each item stands: an operator, a name, a number, or a call.
+    pub(crate) places: Vec<Range<usize>>,
     pub(crate) names: Vec<Name>,
+    pub(crate) texts: Vec<String>,
     pub(crate) result: Id,
 }
 
 /// Understands an expression.
-pub(crate) fn parse(text: &str) -> Result<Expression, Problem> {
-    let tokens = tokens(text)?;
-    let mut parser =
-        Parser { text, tokens, next: 0, depth: 0, items: Vec::new(), names: Vec::new() };
+pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expression, Problem> {
+    let tokens = tokens(text, dialect)?;
+    let mut parser = Parser {
+        text,
+        dialect,
+        tokens,
+        next: 0,
+        depth: 0,
+        items: Vec::new(),
+        places: Vec::new(),
+        names: Vec::new(),
+        texts: Vec::new(),
+    };
     let result = parser.expression(LOWEST)?.id;
     if parser.peek().kind != Kind::End {
         return Err(parser.unexpected("an operator or the end"));
     }
-    let Parser { items, names, .. } = parser;
-    Ok(Expression { items, names, result })
+    let Parser { items, places, names, texts, .. } = parser;
+    Ok(Expression { items, places, names, texts, result })
 }
 
 /// How a part is written, as far as that matters to what stands beside it.
@@ -121,11 +139,14 @@ const fn infix(symbol: &'static str, power: u8, binary: Binary) -> Infix {
 
 struct Parser<'a> {
     text: &'a str,
+    dialect: Dialect,
     tokens: Vec<Token>,
     next: usize,
     depth: usize,
     items: Vec<Item>,
+    places: Vec<Range<usize>>,
     names: Vec<Name>,
+    texts: Vec<String>,
 }
 
 impl Parser<'_> {
@@ -156,7 +177,7 @@ impl Parser<'_> {
         let text = match self.peek().kind {
             Kind::Symbol(symbol) => symbol,
             Kind::Name => self.word(),
-            Kind::Number(_) | Kind::End => return None,
+            Kind::Number(_) | Kind::Text | Kind::Quoted | Kind::End => return None,
         };
         INFIX.iter().find(|infix| infix.symbol == text).copied()
     }
@@ -170,7 +191,7 @@ impl Parser<'_> {
             return Err(brackets_missing(place, infix.symbol));
         }
         let form = if matches!(infix.symbol, "&" | "|") { Form::Bits } else { Form::Plain };
-        Ok(Part { id: self.push(Item::Binary(infix.binary, left.id, right.id)), form })
+        Ok(Part { id: self.push(Item::Binary(infix.binary, left.id, right.id), place), form })
     }
 
     /// What stands left of a comparison is read as it is meant.
@@ -194,7 +215,15 @@ impl Parser<'_> {
         let plain = |id| Ok(Part { id, form: Form::Plain });
         let Token { kind, at } = self.take();
         match kind {
-            Kind::Number(value) => plain(self.push(Item::Number(value))),
+            Kind::Number(value) => plain(self.push(Item::Number(value), at)),
+            Kind::Text => {
+                self.texts.push(unquoted(&self.text[at.clone()]));
+                plain(self.push(Item::Text(self.texts.len() - 1), at))
+            }
+            Kind::Quoted => {
+                let name = unquoted(&self.text[at.clone()]);
+                plain(self.input(name, at, true)?)
+            }
             Kind::Symbol("(") => {
                 let inner = self.expression(LOWEST)?;
                 self.close("an operator or \")\"")?;
@@ -203,15 +232,16 @@ impl Parser<'_> {
             Kind::Symbol("+") => plain(self.expression(SIGN)?.id),
             Kind::Symbol("-") => {
                 let operand = self.expression(SIGN)?.id;
-                plain(self.push(Item::Unary(Unary::Negate, operand)))
+                plain(self.push(Item::Unary(Unary::Negate, operand), at))
             }
             Kind::Symbol("~" | "!") => {
                 let operand = self.expression(SIGN)?.id;
-                Ok(Part { id: self.push(Item::Unary(Unary::Not, operand)), form: Form::Inverted })
+                let id = self.push(Item::Unary(Unary::Not, operand), at);
+                Ok(Part { id, form: Form::Inverted })
             }
             Kind::Name if &self.text[at.clone()] == "not" && least <= NOT => {
                 let operand = self.expression(NOT)?.id;
-                plain(self.push(Item::Unary(Unary::Not, operand)))
+                plain(self.push(Item::Unary(Unary::Not, operand), at))
             }
             Kind::Name if !matches!(&self.text[at.clone()], "and" | "or" | "not") => {
                 plain(self.name(at)?)
@@ -235,20 +265,50 @@ impl Parser<'_> {
                     Problem::new(at, "the name of a function", found).hint(suggestion(text))
                 );
             }
-            (Some(_), false) => {
+            // A column may have the name of a function.
+            (Some(_), false) if self.dialect == Dialect::Pixels => {
                 return Err(self.unexpected(&format!("\"(\" and the arguments of {text}")));
             }
-            (None, false) => {}
+            (_, false) => {}
         }
-        if let Some(value) = constant(text) {
-            return Ok(self.push(Item::Number(value)));
+        // Whether a column has the name of a constant is not known here.
+        if let Some(value) = constant(text).filter(|_| self.dialect == Dialect::Pixels) {
+            return Ok(self.push(Item::Number(value), at));
         }
-        let known = self.names.iter().position(|name| name.text == text);
+        self.input(text.to_owned(), at, false)
+    }
+
+    /// The name of an input, and which of its elements is meant.
+    fn input(&mut self, text: String, at: Range<usize>, is_quoted: bool) -> Result<Id, Problem> {
+        let element = self.element()?;
+        let same =
+            |name: &Name| (&name.text, name.is_quoted, name.element) == (&text, is_quoted, element);
+        let known = self.names.iter().position(same);
         let number = known.unwrap_or_else(|| {
-            self.names.push(Name { text: text.to_owned(), at });
+            self.names.push(Name { text, at: at.clone(), is_quoted, element });
             self.names.len() - 1
         });
-        Ok(self.push(Item::Name(number)))
+        Ok(self.push(Item::Name(number), at))
+    }
+
+    /// A number in square brackets.
+    fn element(&mut self) -> Result<Option<u64>, Problem> {
+        if self.peek().kind != Kind::Symbol("[") {
+            return Ok(None);
+        }
+        self.next += 1;
+        let element = self.word().parse().ok().filter(|&element: &u64| element > 0);
+        let Some(element) = element else {
+            return Err(self.unexpected("the number of an element, from 1"));
+        };
+        self.next += 1;
+        if self.peek().kind != Kind::Symbol("]") {
+            return Err(self
+                .unexpected("\"]\"")
+                .hint("count the elements of an array in one number, in the order of the file"));
+        }
+        self.next += 1;
+        Ok(Some(element))
     }
 
     fn call(&mut self, function: &ExpressionFunction, at: Range<usize>) -> Result<Id, Problem> {
@@ -272,27 +332,29 @@ impl Parser<'_> {
                     "the functions and their arguments are in the documentation of expressions",
                 ));
         }
-        Ok(self.apply(function.rule, &arguments))
+        let end = self.tokens[self.next - 1].at.end;
+        Ok(self.apply(function.rule, &arguments, &(at.start..end)))
     }
 
     /// The operations of a call.
-    fn apply(&mut self, rule: Rule, arguments: &[Id]) -> Id {
+    fn apply(&mut self, rule: Rule, arguments: &[Id], at: &Range<usize>) -> Id {
+        let mut push = |item| self.push(item, at.clone());
         match (rule, arguments) {
-            (Rule::Unary(unary), [x]) => self.push(Item::Unary(unary, *x)),
-            (Rule::Binary(binary), [a, b]) => self.push(Item::Binary(binary, *a, *b)),
-            (Rule::Where, [condition, a, b]) => self.push(Item::Select(*condition, *a, *b)),
+            (Rule::Unary(unary), [x]) => push(Item::Unary(unary, *x)),
+            (Rule::Binary(binary), [a, b]) => push(Item::Binary(binary, *a, *b)),
+            (Rule::Where, [condition, a, b]) => push(Item::Select(*condition, *a, *b)),
             (Rule::Clip, [x, low, high]) => {
-                let raised = self.push(Item::Binary(Binary::Maximum, *x, *low));
-                self.push(Item::Binary(Binary::Minimum, raised, *high))
+                let raised = push(Item::Binary(Binary::Maximum, *x, *low));
+                push(Item::Binary(Binary::Minimum, raised, *high))
             }
             (Rule::IsFinite, [x]) => {
-                let size = self.push(Item::Unary(Unary::Abs, *x));
-                let infinity = self.push(Item::Number(f64::INFINITY));
-                self.push(Item::Binary(Binary::Less, size, infinity))
+                let size = push(Item::Unary(Unary::Abs, *x));
+                let infinity = push(Item::Number(f64::INFINITY));
+                push(Item::Binary(Binary::Less, size, infinity))
             }
             (Rule::Several(binary), [first, others @ ..]) => others
                 .iter()
-                .fold(*first, |before, other| self.push(Item::Binary(binary, before, *other))),
+                .fold(*first, |before, other| push(Item::Binary(binary, before, *other))),
             _ => unreachable!("the number of arguments is checked"),
         }
     }
@@ -305,8 +367,9 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn push(&mut self, item: Item) -> Id {
+    fn push(&mut self, item: Item, at: Range<usize>) -> Id {
         self.items.push(item);
+        self.places.push(at);
         self.items.len() - 1
     }
 

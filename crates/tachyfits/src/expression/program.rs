@@ -193,6 +193,8 @@ impl Values {
                     Given::Number(number) => Value::Number(number.to_bits()),
                     Given::Pixels(input) => Value::Pixels(input),
                 },
+                // Strings are compared where they are read; alone they are no operand.
+                Item::Text(_) => Value::Number(f64::NAN.to_bits()),
                 Item::Unary(unary, x) => Value::Unary(unary, ids[x]),
                 Item::Binary(binary, a, b) => Value::Binary(binary, ids[a], ids[b]),
                 Item::Select(condition, a, b) => Value::Select(ids[condition], ids[a], ids[b]),

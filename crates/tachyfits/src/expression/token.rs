@@ -5,12 +5,26 @@ use std::ops::Range;
 use super::language::{begins_name, continues_name};
 use super::problem::Problem;
 
+/// What expressions are about. The words are the same; conditions on rows also have strings, names of columns with any
+/// characters, and elements of columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Images, pixel by pixel.
+    Pixels,
+    /// Columns of a table, row by row.
+    Rows,
+}
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     Number(f64),
     /// A name, also of a function, constant or operator.
     Name,
+    /// A name between backquotes, whatever its characters are.
+    Quoted,
+    /// A string between quotes.
+    Text,
     /// An operator, a bracket or a comma: one of [`SYMBOLS`].
     Symbol(&'static str),
     End,
@@ -28,12 +42,14 @@ const SYMBOLS: [&str; 22] = [
     "**", "//", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "&", "|",
     "~", "!", "(", ")", ",",
 ];
+/// What else there is in conditions on rows.
+const ROW_SYMBOLS: [&str; 2] = ["[", "]"];
 
 /// The most bytes of an expression: enough for thousands of operations.
 pub(crate) const MOST_BYTES: usize = 1 << 14;
 
 /// Cuts an expression into tokens, of which the last is [`Kind::End`].
-pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
+pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Problem> {
     if text.len() > MOST_BYTES {
         let found = format!("{} bytes", text.len());
         return Err(Problem::new(
@@ -50,7 +66,8 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
             at += 1;
             continue;
         }
-        let (kind, length) = token(&text[at..], character).map_err(|problem| problem.moved(at))?;
+        let (kind, length) =
+            token(&text[at..], character, dialect).map_err(|problem| problem.moved(at))?;
         tokens.push(Token { kind, at: at..at + length });
         at += length;
     }
@@ -59,7 +76,12 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
 }
 
 /// The token that `rest` begins with, and its length.
-fn token(rest: &str, first: char) -> Result<(Kind, usize), Problem> {
+fn token(rest: &str, first: char, dialect: Dialect) -> Result<(Kind, usize), Problem> {
+    if dialect == Dialect::Rows
+        && let Some(found) = token_of_rows(rest, first)
+    {
+        return found;
+    }
     let second = rest[first.len_utf8()..].chars().next();
     if first.is_ascii_digit() || first == '.' && second.is_some_and(|c| c.is_ascii_digit()) {
         return number(rest);
@@ -76,9 +98,47 @@ fn token(rest: &str, first: char) -> Result<(Kind, usize), Problem> {
     Err(match first {
         '^' => problem.hint("write ** for powers"),
         '=' => problem.hint("write == to compare; inputs are given beside the expression"),
+        '\'' | '"' => problem.hint("strings are for conditions on the rows of a table"),
         '[' | ']' | '{' | '}' => problem.hint("use round brackets; cut images out beforehand"),
         _ => problem,
     })
+}
+
+/// A token that only conditions on rows have.
+fn token_of_rows(rest: &str, first: char) -> Option<Result<(Kind, usize), Problem>> {
+    match first {
+        '\'' | '"' => Some(quoted(rest, first, Kind::Text)),
+        '`' => Some(quoted(rest, first, Kind::Quoted)),
+        '#' => {
+            let length = rest[1..].find(|character| !continues_name(character));
+            Some(Ok((Kind::Name, length.map_or(rest.len(), |length| length + 1))))
+        }
+        _ => {
+            let symbol = ROW_SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol))?;
+            Some(Ok((Kind::Symbol(symbol), symbol.len())))
+        }
+    }
+}
+
+/// What stands between two quotes; two of them side by side are one in the text.
+fn quoted(rest: &str, quote: char, kind: Kind) -> Result<(Kind, usize), Problem> {
+    let mut at = 1;
+    while let Some(found) = rest[at..].find(quote) {
+        at += found + 1;
+        if !rest[at..].starts_with(quote) {
+            return Ok((kind, at));
+        }
+        at += 1;
+    }
+    Err(Problem::new(0..rest.len(), format!("a {quote} at the end of the text"), "none"))
+}
+
+/// The text of a token between quotes.
+pub(crate) fn unquoted(token: &str) -> String {
+    let mut characters = token.chars();
+    let quote: String = characters.next_back().into_iter().collect();
+    let inside = &token[quote.len()..token.len() - quote.len()];
+    inside.replace(&quote.repeat(2), &quote)
 }
 
 /// A number: digits, a point, an exponent.

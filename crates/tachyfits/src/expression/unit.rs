@@ -20,7 +20,7 @@ pub(crate) fn unit_of(expression: &Expression, inputs: &[Bound<'_>]) -> Unit {
     let mut units: Vec<Unit> = Vec::with_capacity(expression.items.len());
     for item in &expression.items {
         let unit = match *item {
-            Item::Number(_) => Unit::None,
+            Item::Number(_) | Item::Text(_) => Unit::None,
             Item::Name(name) => match &inputs[name] {
                 Bound::Number(_) => Unit::None,
                 Bound::Image(bound) => match &bound.image.layout().unit {

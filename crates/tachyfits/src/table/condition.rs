@@ -1,0 +1,202 @@
+//! Rows by condition: `MAG < 20 && CLASS == 'STAR'`, evaluated on the rows as they are stored, only the columns that it
+//! names decoded, some rows at a time in the first-level cache.
+//!
+//! The language is that of expressions over images, with strings, columns and truth values: [`check`] finds what its names
+//! stand for. What has a way of its own (strings, 64-bit integers that must be exact) becomes a single operand, a
+//! [`leaf`], so that the program that is left is one of f64.
+
+mod check;
+mod leaf;
+mod side;
+
+use std::ops::Range;
+
+use tachyfits_io::Report;
+use tachyfits_kernels::Tier;
+
+use super::Table;
+use super::rows::{RowBlock, RowReads, Rows};
+use crate::error::{Error, Reason};
+use crate::expression::parse::parse;
+use crate::expression::program::{Given, Program};
+use crate::expression::token::Dialect;
+use crate::image::tier;
+use crate::options::{Progress, RunOptions};
+use check::check;
+use leaf::{Chunk, Leaf, Scratch};
+
+/// Rows that a program takes at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
+const CHUNK: usize = 1024;
+
+/// The most rows of which the condition asks for no bytes: more would take minutes.
+const MOST_UNREAD_ROWS: u64 = 1 << 34;
+
+impl Table {
+    /// The numbers, from 0 and ascending, of those rows among `rows` for which a condition is true.
+    ///
+    /// A condition compares columns, numbers and strings and joins comparisons: `MAG < 20 && CLASS == 'STAR'`. Its words
+    /// are those of [`crate::evaluate`]; besides,
+    ///
+    /// - names are those of columns, in either case; in backquotes they may have any characters;
+    /// - strings stand between single or double quotes; blanks at their end do not count, nor what follows a NUL;
+    /// - `NAME[2]` is the second element of a column of arrays;
+    /// - `ROW` (or `#ROW`) is the number of the row, from 1; `T` and `F` (or `true`, `false`) are truth values;
+    /// - `isnull(x)` is true where a number or logical value is null or NaN, or a string has no characters.
+    ///
+    /// A comparison with a null is false, also by `!=`; a null logical value counts as false. Numbers are f64, scaling
+    /// applied; integers of 64 bits are compared exactly with other integers.
+    ///
+    /// ```
+    /// use tachyfits::{FitsFile, OpenOptions, RunOptions};
+    /// # let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
+    /// # let cards = [
+    /// #     "XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 3", "NAXIS2  = 3", "PCOUNT  = 0", "GCOUNT  = 1",
+    /// #     "TFIELDS = 2", "TTYPE1  = 'CLASS'", "TFORM1  = 'A'", "TTYPE2  = 'COUNT'", "TFORM2  = 'I'", "END",
+    /// # ];
+    /// # let mut bytes = Vec::new();
+    /// # for header in [&primary[..], &cards] {
+    /// #     bytes.extend(header.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
+    /// #     bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+    /// # }
+    /// # bytes.extend([b'a', 0, 10, b'b', 0, 20, b'a', 1, 0]);
+    /// # bytes.resize(8640, 0);
+    /// // Rows of a letter, CLASS, and a 16-bit integer, COUNT: a 10, b 20, a 256.
+    /// let table = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.table(1)?;
+    /// let (rows, _) = table.rows_where("CLASS == 'a' && count > 15", 0..3, &RunOptions::default())?;
+    /// assert_eq!(rows, [2]);
+    /// # Ok::<(), tachyfits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Reason::Expression`] and [`Reason::ExpressionInput`] with the place in the condition; [`Reason::Rows`];
+    /// [`Reason::DataMissing`] when the file ends before a row; [`Reason::CellText`]; or reading fails.
+    pub fn rows_where(
+        &self,
+        condition: &str,
+        rows: Range<u64>,
+        options: &RunOptions<'_>,
+    ) -> Result<(Vec<u64>, Report), Error> {
+        let tier = tier()?;
+        let parsed = parse(condition, Dialect::Rows).map_err(|problem| problem.of(condition))?;
+        let checked = check(condition, &parsed, &self.layout);
+        let checked = checked.map_err(|problem| problem.of(condition))?;
+        self.check_rows(&Rows::Range(rows.clone()))?;
+        let given: Vec<Given> = (0..checked.leaves.len()).map(Given::Pixels).collect();
+        let (program, needed) = Program::new(&checked.expression, &given, tier);
+        let leaves = needed.iter().map(|&leaf| checked.leaves[leaf].clone()).collect();
+        let search = Search { table: self, program, leaves, tier };
+        if rows.is_empty() {
+            return Ok((Vec::new(), Report::default()));
+        }
+        search.rows(rows, options)
+    }
+}
+
+/// A condition that is understood.
+struct Search<'a> {
+    table: &'a Table,
+    program: Program,
+    leaves: Vec<Leaf>,
+    tier: Tier,
+}
+
+impl Search<'_> {
+    fn rows(
+        &self,
+        rows: Range<u64>,
+        options: &RunOptions<'_>,
+    ) -> Result<(Vec<u64>, Report), Error> {
+        let mut fields = Vec::new();
+        self.leaves.iter().for_each(|leaf| leaf.fields(&mut fields));
+        if fields.iter().all(Range::is_empty) {
+            return Ok((self.unread(rows)?, Report::default()));
+        }
+        let reads = RowReads::new(&self.table.layout, Rows::Range(rows), &fields);
+        let progress = Progress { options: *options, total: reads.bytes() };
+        let mut found = Vec::new();
+        let report = tachyfits_io::run(
+            self.table.bytes_of(),
+            &reads,
+            &progress.run_options(),
+            || (Vec::new(), Scratch::new(self.program.slots(), CHUNK)),
+            |(packed, scratch), task, fetched| {
+                let first_row = reads.number(reads.places(task).start);
+                let block = reads.block(task, fetched, packed);
+                self.block(&block, &|in_row| reads.offset(in_row), first_row, scratch)
+            },
+            |_task, mut rows: Vec<u64>| self.append(&mut found, &mut rows),
+        )?;
+        Ok((found, report))
+    }
+
+    /// Rows of which no byte is asked for.
+    fn unread(&self, rows: Range<u64>) -> Result<Vec<u64>, Error> {
+        let count = rows.end - rows.start;
+        if count > MOST_UNREAD_ROWS {
+            let expected =
+                format!("at most {MOST_UNREAD_ROWS} rows for a condition without columns");
+            return Err(self.table.refused(Reason::Memory, expected, count.to_string()));
+        }
+        let mut scratch = Scratch::new(self.program.slots(), CHUNK);
+        let mut found = Vec::new();
+        let mut first = rows.start;
+        while first < rows.end {
+            let count = (rows.end - first).min(1 << 20);
+            let block = RowBlock { bytes: &[], stride: 0, rows: count as usize };
+            self.append(&mut found, &mut self.block(&block, &|_| 0, first, &mut scratch)?)?;
+            first += count;
+        }
+        Ok(found)
+    }
+
+    fn append(&self, found: &mut Vec<u64>, rows: &mut Vec<u64>) -> Result<(), Error> {
+        if found.try_reserve(rows.len()).is_err() {
+            let found = format!("more than {} rows", found.len());
+            return Err(self.table.refused(Reason::Memory, "memory for the rows found", found));
+        }
+        found.append(rows);
+        Ok(())
+    }
+
+    /// The rows of a block for which the condition is true.
+    fn block(
+        &self,
+        block: &RowBlock<'_>,
+        offset: &dyn Fn(u64) -> usize,
+        first_row: u64,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<u64>, Error> {
+        let mut found = Vec::new();
+        for first in (0..block.rows).step_by(CHUNK) {
+            let count = CHUNK.min(block.rows - first);
+            let (bytes, row) = (&block.bytes[first * block.stride..], first_row + first as u64);
+            let chunk = Chunk { table: self.table, bytes, stride: block.stride, row, offset };
+            let Scratch { slots, fields } = scratch;
+            let mut failed = None;
+            let truths = self.program.run(slots, count, self.tier, |leaf, out| {
+                if let Err(error) = self.leaves[leaf].load(&chunk, self.tier, fields, out) {
+                    failed.get_or_insert(error);
+                }
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            push_true(truths, row, &mut found);
+        }
+        Ok(found)
+    }
+}
+
+/// Appends the numbers of those that are not 0.
+fn push_true(truths: &[f64], first: u64, found: &mut Vec<u64>) {
+    /// So many are looked at together, as most conditions choose few rows.
+    const TOGETHER: usize = 16;
+    for (group, truths) in truths.chunks(TOGETHER).enumerate() {
+        if truths.iter().fold(0, |any, truth| any | truth.to_bits()) == 0 {
+            continue;
+        }
+        let first = first + (group * TOGETHER) as u64;
+        let chosen = (first..).zip(truths).filter(|(_, truth)| **truth != 0.0);
+        found.extend(chosen.map(|(row, _)| row));
+    }
+}

@@ -1,0 +1,393 @@
+//! What the names of a condition stand for, and whether its operands go together: numbers with numbers, strings with
+//! strings, truth values where truth is asked for. The result is an expression over [`Leaf`]s. Nothing is read here.
+
+use tachyfits_format::{Column, Element, Field, Null, TableLayout, TextForm};
+use tachyfits_kernels::{Binary, Encoding, Unary};
+
+use super::leaf::Leaf;
+use super::side::{Text, TextField, Whole, significant};
+use crate::expression::language::constant;
+use crate::expression::parse::{Expression, Id, Item, Name};
+use crate::expression::problem::Problem;
+use crate::image::pixel_type;
+
+/// A condition whose names are numbers of leaves.
+pub(super) struct Checked {
+    pub(super) expression: Expression,
+    pub(super) leaves: Vec<Leaf>,
+}
+
+/// What a part of a condition is.
+#[derive(Clone, Debug)]
+enum Kind {
+    Number,
+    /// 1 or 0, never null.
+    Truth,
+    /// 1, 0, or NaN for null.
+    Logical,
+    Text(Text),
+}
+
+/// A part of a condition: its operation in the new expression, and its value as an integer where it is one.
+#[derive(Clone, Debug)]
+struct Part {
+    id: Id,
+    kind: Kind,
+    whole: Option<Whole>,
+}
+
+/// Checks a condition, whose text shows how its numbers are written.
+pub(super) fn check(
+    text: &str,
+    expression: &Expression,
+    layout: &TableLayout,
+) -> Result<Checked, Problem> {
+    let mut checker = Checker {
+        text,
+        expression,
+        layout,
+        items: Vec::new(),
+        leaves: Vec::new(),
+        parts: Vec::with_capacity(expression.items.len()),
+    };
+    for id in 0..expression.items.len() {
+        let part = checker.part(id)?;
+        checker.parts.push(part);
+    }
+    let result = checker.truth(expression.result)?;
+    let Checker { items, leaves, .. } = checker;
+    let expression =
+        Expression { items, places: Vec::new(), names: Vec::new(), texts: Vec::new(), result };
+    Ok(Checked { expression, leaves })
+}
+
+struct Checker<'a> {
+    text: &'a str,
+    expression: &'a Expression,
+    layout: &'a TableLayout,
+    /// The new expression.
+    items: Vec<Item>,
+    leaves: Vec<Leaf>,
+    /// What has become of each item of the old one.
+    parts: Vec<Part>,
+}
+
+impl Checker<'_> {
+    fn part(&mut self, id: Id) -> Result<Part, Problem> {
+        match self.expression.items[id] {
+            Item::Number(value) => {
+                let digits = &self.text[self.expression.places[id].clone()];
+                let whole = digits.parse().ok().map(Whole::Constant);
+                Ok(Part { whole, ..self.number_part(Item::Number(value)) })
+            }
+            Item::Text(number) => {
+                let text = significant(self.expression.texts[number].as_bytes()).to_vec();
+                Ok(self.text_part(Text::Constant(text)))
+            }
+            Item::Name(number) => self.name(&self.expression.names[number]),
+            Item::Unary(Unary::Not, x) => {
+                let x = self.truth(x)?;
+                Ok(self.truth_part(Item::Unary(Unary::Not, x)))
+            }
+            Item::Unary(Unary::IsNan, x) => Ok(self.is_null(x)),
+            Item::Unary(unary, x) => {
+                let negated = match (unary, &self.parts[x].whole) {
+                    (Unary::Negate, Some(Whole::Constant(value))) => Some(Whole::Constant(-value)),
+                    _ => None,
+                };
+                let x = self.number(x)?;
+                Ok(Part { whole: negated, ..self.number_part(Item::Unary(unary, x)) })
+            }
+            Item::Binary(binary, a, b) => self.binary(id, binary, a, b),
+            Item::Select(condition, a, b) => {
+                let item = Item::Select(self.truth(condition)?, self.number(a)?, self.number(b)?);
+                Ok(self.number_part(item))
+            }
+        }
+    }
+
+    fn binary(&mut self, id: Id, binary: Binary, a: Id, b: Id) -> Result<Part, Problem> {
+        use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual, Or};
+        match binary {
+            And | Or => {
+                let item = Item::Binary(binary, self.truth(a)?, self.truth(b)?);
+                Ok(self.truth_part(item))
+            }
+            Less | LessEqual | Greater | GreaterEqual | Equal | NotEqual => {
+                self.comparison(id, binary, a, b)
+            }
+            _ => {
+                let item = Item::Binary(binary, self.number(a)?, self.number(b)?);
+                Ok(self.number_part(item))
+            }
+        }
+    }
+
+    fn comparison(&mut self, id: Id, binary: Binary, a: Id, b: Id) -> Result<Part, Problem> {
+        let leaf = match (&self.parts[a], &self.parts[b]) {
+            (Part { kind: Kind::Text(left), .. }, Part { kind: Kind::Text(right), .. }) => {
+                Some(Leaf::Texts(binary, [left.clone(), right.clone()]))
+            }
+            (Part { kind: Kind::Text(_), .. }, _) | (_, Part { kind: Kind::Text(_), .. }) => {
+                let place = self.expression.places[id].clone();
+                let expected = "strings on both sides, or numbers on both sides";
+                return Err(Problem::new(place, expected, "a string and a number")
+                    .hint("write strings in quotes and numbers without"));
+            }
+            (Part { whole: Some(left), .. }, Part { whole: Some(right), .. })
+                if left.is_long() || right.is_long() =>
+            {
+                Some(Leaf::Wholes(binary, [left.clone(), right.clone()]))
+            }
+            _ => None,
+        };
+        if let Some(leaf) = leaf {
+            let item = self.leaf(leaf);
+            return Ok(self.truth_part(item));
+        }
+        let (a, b) = (self.number(a)?, self.number(b)?);
+        if binary == Binary::NotEqual {
+            // As `!=` this would be true of NaN, which stands for null.
+            let less = self.push(Item::Binary(Binary::Less, a, b));
+            let greater = self.push(Item::Binary(Binary::Greater, a, b));
+            return Ok(self.truth_part(Item::Binary(Binary::Or, less, greater)));
+        }
+        Ok(self.truth_part(Item::Binary(binary, a, b)))
+    }
+
+    /// Whether a number is null, or a string has no characters.
+    fn is_null(&mut self, x: Id) -> Part {
+        let Part { id, kind, .. } = self.parts[x].clone();
+        let item = match kind {
+            Kind::Text(text) => {
+                self.leaf(Leaf::Texts(Binary::Equal, [text, Text::Constant(Vec::new())]))
+            }
+            _ => Item::Unary(Unary::IsNan, id),
+        };
+        self.truth_part(item)
+    }
+
+    fn name(&mut self, name: &Name) -> Result<Part, Problem> {
+        let column = self.layout.column(&name.text);
+        let word = if name.is_quoted { None } else { word(&name.text) };
+        match (column, word) {
+            (Some(_), Some(_)) => {
+                let found = format!("{:?}, a column and a word of the language", name.text);
+                let hint = format!(
+                    "write `{0}` in backquotes for the column, #ROW for the number of the row",
+                    name.text
+                );
+                Err(Problem::input(name.at.clone(), "a name that means one thing", found)
+                    .hint(hint))
+            }
+            (Some(column), None) => self.column(name, column),
+            (None, Some(word)) if name.element.is_none() => Ok(match word {
+                Word::Row => {
+                    let item = self.leaf(Leaf::Row);
+                    Part { whole: Some(Whole::Row), ..self.number_part(item) }
+                }
+                Word::Truth(value) => self.truth_part(Item::Number(f64::from(u8::from(value)))),
+                Word::Number(value) => self.number_part(Item::Number(value)),
+            }),
+            (None, Some(_)) => Err(Problem::input(
+                name.at.clone(),
+                "a column of arrays before [",
+                format!("{:?}", name.text),
+            )),
+            (None, None) => {
+                let names: Vec<&str> =
+                    self.layout.columns.iter().map(|column| column.name.as_str()).collect();
+                let expected = match names.is_empty() {
+                    true => "a column, of which there is none".to_owned(),
+                    false => format!("one of the columns {}", super::super::shown(&names)),
+                };
+                Err(Problem::input(name.at.clone(), expected, format!("{:?}", name.text))
+                    .hint("names may be in either case; put strings into quotes, and names with other characters than letters, digits and _ into backquotes"))
+            }
+        }
+    }
+
+    fn column(&mut self, name: &Name, number: usize) -> Result<Part, Problem> {
+        let column = &self.layout.columns[number];
+        let index = element_index(name, column)?;
+        match column.field {
+            Field::Text { text: TextForm::Characters, width, .. } => {
+                Ok(self.text_part(Text::Field { at: column.offset, width: width as usize }))
+            }
+            Field::Text { text, width, decimals } => {
+                let is_integer = text == TextForm::Integer;
+                let field = TextField {
+                    column: number,
+                    at: column.offset,
+                    width,
+                    decimals,
+                    is_integer,
+                    null: match &column.null {
+                        Some(Null::Text(null)) => Some(null.clone()),
+                        _ => None,
+                    },
+                    scaling: column.scaled.then_some((column.scale, column.zero)),
+                };
+                let whole = (is_integer && !column.scaled).then(|| Whole::Parsed(field.clone()));
+                let item = self.leaf(Leaf::Parsed(field));
+                Ok(Part { whole, ..self.number_part(item) })
+            }
+            Field::Fixed { element, width, .. } => {
+                self.element(name, column, element, width, index)
+            }
+            Field::Variable { .. } => {
+                Err(refused(name, column, "a column whose values are in the rows"))
+            }
+        }
+    }
+
+    /// An element of a binary table's column.
+    fn element(
+        &mut self,
+        name: &Name,
+        column: &Column,
+        element: Element,
+        width: u64,
+        index: u64,
+    ) -> Result<Part, Problem> {
+        let null = match column.null {
+            Some(Null::Stored(null)) => Some(null),
+            _ => None,
+        };
+        // The layout has only fields within the row, whose bytes fit 64 bits.
+        let at = column.offset + index * element.bytes() * width;
+        match element {
+            Element::Character => {
+                let width = usize::try_from(width)
+                    .map_err(|_| refused(name, column, "a string that fits in memory"))?;
+                Ok(self.text_part(Text::Field { at, width }))
+            }
+            Element::Logical => {
+                let item = self.leaf(Leaf::Logical { at });
+                Ok(Part { kind: Kind::Logical, ..self.number_part(item) })
+            }
+            Element::Bit => {
+                let (at, mask) = (column.offset + index / 8, 0x80 >> (index % 8));
+                let item = self.leaf(Leaf::Bit { at, mask });
+                Ok(self.truth_part(item))
+            }
+            Element::Number(value) => {
+                let pixel = pixel_type(value);
+                let scaling = column.scaled.then_some((column.scale, column.zero));
+                let encoding = Encoding { scaling, blank: null, ..Encoding::plain(pixel) };
+                let item = self.leaf(Leaf::Number { at, encoding });
+                let is_whole = !column.scaled && !pixel.is_float();
+                let whole = is_whole.then_some(Whole::Stored { at, pixel, null });
+                Ok(Part { whole, ..self.number_part(item) })
+            }
+            Element::Complex32 | Element::Complex64 => {
+                Err(refused(name, column, "a column of numbers that are not complex"))
+            }
+        }
+    }
+
+    /// The operation of a part that is a number, or can be taken for one.
+    fn number(&self, id: Id) -> Result<Id, Problem> {
+        match self.parts[id].kind {
+            Kind::Text(_) => {
+                let place = self.expression.places[id].clone();
+                Err(Problem::new(place, "a number", "a string")
+                    .hint("strings can be compared with strings and nothing else"))
+            }
+            Kind::Number | Kind::Truth | Kind::Logical => Ok(self.parts[id].id),
+        }
+    }
+
+    /// The operation of a part that is a truth value; of a null it is false.
+    fn truth(&mut self, id: Id) -> Result<Id, Problem> {
+        let part = self.parts[id].clone();
+        let found = match part.kind {
+            Kind::Truth => return Ok(part.id),
+            Kind::Logical => {
+                let one = self.push(Item::Number(1.0));
+                return Ok(self.push(Item::Binary(Binary::Equal, part.id, one)));
+            }
+            Kind::Number => "a number",
+            Kind::Text(_) => "a string",
+        };
+        let place = self.expression.places[id].clone();
+        Err(Problem::new(place, "a truth value: a comparison, or a logical column", found)
+            .hint("compare it with something, as in FLAGS != 0 or CLASS == 'STAR'"))
+    }
+
+    fn number_part(&mut self, item: Item) -> Part {
+        Part { id: self.push(item), kind: Kind::Number, whole: None }
+    }
+
+    fn truth_part(&mut self, item: Item) -> Part {
+        Part { kind: Kind::Truth, ..self.number_part(item) }
+    }
+
+    fn text_part(&mut self, text: Text) -> Part {
+        // No operation of the new expression uses it.
+        Part { id: usize::MAX, kind: Kind::Text(text), whole: None }
+    }
+
+    /// The item that stands for a leaf; equal ones are one.
+    fn leaf(&mut self, leaf: Leaf) -> Item {
+        let known = self.leaves.iter().position(|other| *other == leaf);
+        Item::Name(known.unwrap_or_else(|| {
+            self.leaves.push(leaf);
+            self.leaves.len() - 1
+        }))
+    }
+
+    fn push(&mut self, item: Item) -> Id {
+        self.items.push(item);
+        self.items.len() - 1
+    }
+}
+
+/// What a name means where no column has it.
+enum Word {
+    Row,
+    Truth(bool),
+    Number(f64),
+}
+
+fn word(name: &str) -> Option<Word> {
+    match name {
+        "T" | "true" => Some(Word::Truth(true)),
+        "F" | "false" => Some(Word::Truth(false)),
+        _ if name.eq_ignore_ascii_case("ROW") || name.eq_ignore_ascii_case("#ROW") => {
+            Some(Word::Row)
+        }
+        _ => constant(name).map(Word::Number),
+    }
+}
+
+/// Which element of the column is meant, from 0.
+fn element_index(name: &Name, column: &Column) -> Result<u64, Problem> {
+    let (elements, width) = match column.field {
+        Field::Fixed { element: Element::Character, repeat, width } => (repeat, width),
+        Field::Fixed { repeat, .. } => (repeat, 1),
+        Field::Text { .. } | Field::Variable { .. } => (1, 1),
+    };
+    let product = column.dimensions.iter().product();
+    let elements = if column.dimensions.is_empty() { elements } else { product };
+    // A string without characters is one as well.
+    let elements = elements.checked_div(width).unwrap_or(1);
+    match name.element {
+        Some(index) if index <= elements => Ok(index - 1),
+        None if elements == 1 => Ok(0),
+        _ => {
+            let expected = match elements {
+                0 => "a column that has elements".to_owned(),
+                _ => format!("one element: {0}[1] to {0}[{elements}]", column.name),
+            };
+            Err(refused(name, column, &expected))
+        }
+    }
+}
+
+fn refused(name: &Name, column: &Column, expected: &str) -> Problem {
+    let element = name.element.map_or_else(String::new, |element| format!("[{element}]"));
+    let found = format!("{}{element} of TFORM '{}'", column.name, column.form);
+    Problem::input(name.at.clone(), expected, found)
+        .hint("conditions are on single numbers, strings, logical values and bits of a row")
+}

@@ -1,0 +1,223 @@
+//! Sides of comparisons that are not made in f64: integers, exactly, and strings.
+
+use std::cmp::Ordering;
+
+use tachyfits_format::text::{is_text, parse_integer, parse_real};
+use tachyfits_kernels::{Binary, PixelType};
+
+use super::leaf::Chunk;
+use crate::error::{Error, Reason};
+
+/// An integer of each row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Whole {
+    /// The same in all rows.
+    Constant(i128),
+    /// The number of the row, from 1.
+    Row,
+    /// In a binary table.
+    Stored { at: u64, pixel: PixelType, null: Option<i64> },
+    /// In an ASCII table.
+    Parsed(TextField),
+}
+
+/// A field of an ASCII table that holds a number.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TextField {
+    pub(super) column: usize,
+    pub(super) at: u64,
+    pub(super) width: u32,
+    pub(super) decimals: u32,
+    pub(super) is_integer: bool,
+    pub(super) null: Option<String>,
+    pub(super) scaling: Option<(f64, f64)>,
+}
+
+/// A string of each row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Text {
+    /// The same in all rows, without blanks at its end.
+    Constant(Vec<u8>),
+    Field {
+        at: u64,
+        width: usize,
+    },
+}
+
+impl Whole {
+    /// f64 does not hold all of them, so that they must be compared as integers.
+    pub(super) fn is_long(&self) -> bool {
+        match self {
+            Whole::Constant(value) => value.unsigned_abs() > 1 << 53,
+            Whole::Row => false,
+            Whole::Stored { pixel, .. } => pixel.bytes() == 8,
+            Whole::Parsed(field) => field.width > 15,
+        }
+    }
+
+    /// The integers of the rows of a chunk; `None` where they are null.
+    pub(super) fn values(
+        &self,
+        chunk: &Chunk<'_>,
+        out: &mut Vec<Option<i128>>,
+        count: usize,
+    ) -> Result<(), Error> {
+        out.clear();
+        match self {
+            Whole::Constant(value) => out.resize(count, Some(*value)),
+            Whole::Row => {
+                out.extend((0..count).map(|row| Some(i128::from(chunk.row) + row as i128 + 1)))
+            }
+            Whole::Stored { at, pixel, null } => {
+                let values = chunk.fields(*at, pixel.bytes(), count);
+                out.extend(values.map(|bytes| stored(bytes, *pixel, *null)));
+            }
+            Whole::Parsed(field) => {
+                let fields = chunk.fields(field.at, field.width as usize, count);
+                for (row, text) in fields.enumerate() {
+                    let value = field
+                        .integer(text)
+                        .map_err(|found| chunk.bad_text(field, row, text, found));
+                    out.push(value?.map(i128::from));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A stored integer, the conventions for unsigned ones applied; `None` if it is the null.
+fn stored(bytes: &[u8], pixel: PixelType, null: Option<i64>) -> Option<i128> {
+    let mut wide = [if bytes[0] & 0x80 == 0 { 0 } else { 0xff }; 8];
+    wide[8 - bytes.len()..].copy_from_slice(bytes);
+    let signed = i64::from_be_bytes(wide);
+    let signed = if bytes.len() == 1 { i64::from(bytes[0]) } else { signed };
+    if null == Some(signed) {
+        return None;
+    }
+    let offset = match pixel {
+        PixelType::I8 => -128,
+        PixelType::U16 => 1 << 15,
+        PixelType::U32 => 1 << 31,
+        PixelType::U64 => 1 << 63,
+        _ => 0,
+    };
+    Some(i128::from(signed) + offset)
+}
+
+impl TextField {
+    fn is_null(&self, text: &[u8]) -> bool {
+        self.null.as_deref().is_some_and(|null| is_text(text, null))
+    }
+
+    fn integer(&self, text: &[u8]) -> Result<Option<i64>, tachyfits_format::text::TextError> {
+        if self.is_null(text) { Ok(None) } else { parse_integer(text).map(Some) }
+    }
+
+    /// The number as f64, NaN if it is the null.
+    fn real(&self, text: &[u8]) -> Result<f64, tachyfits_format::text::TextError> {
+        if self.is_null(text) {
+            return Ok(f64::NAN);
+        }
+        let value = match self.is_integer {
+            true => parse_integer(text)? as f64,
+            false => parse_real(text, self.decimals)?,
+        };
+        Ok(self.scaling.map_or(value, |(scale, zero)| zero + scale * value))
+    }
+
+    /// The numbers of the rows of a chunk.
+    pub(super) fn values(&self, chunk: &Chunk<'_>, out: &mut [f64]) -> Result<(), Error> {
+        let fields = chunk.fields(self.at, self.width as usize, out.len());
+        for (row, (out, text)) in out.iter_mut().zip(fields).enumerate() {
+            *out = self.real(text).map_err(|found| chunk.bad_text(self, row, text, found))?;
+        }
+        Ok(())
+    }
+}
+
+impl Chunk<'_> {
+    /// The error of text that is no number.
+    #[cold]
+    fn bad_text(
+        &self,
+        field: &TextField,
+        row: usize,
+        text: &[u8],
+        found: tachyfits_format::text::TextError,
+    ) -> Error {
+        let words = self.table.words(field.column);
+        let expected = format!("a number in {words}, row {} (from 1)", self.row + row as u64 + 1);
+        let found = format!("{:?}, {found}", String::from_utf8_lossy(text));
+        self.table.refused(Reason::CellText, expected, found)
+    }
+}
+
+/// A string as it is compared: up to its first NUL, without blanks at its end.
+pub(super) fn significant(field: &[u8]) -> &[u8] {
+    let text = field.iter().position(|&byte| byte == 0).map_or(field, |end| &field[..end]);
+    let end = text.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+    &text[..end]
+}
+
+/// Whether the field is this string; `text` is [`significant`].
+fn is_same(field: &[u8], text: &[u8]) -> bool {
+    match (field.first(), text.first()) {
+        // Most fields differ here.
+        (Some(first), Some(other)) if first != other => false,
+        _ => field.strip_prefix(text).is_some_and(|rest| {
+            // Nothing but blanks up to the first NUL.
+            rest.iter().find(|&&byte| byte != b' ').is_none_or(|&byte| byte == 0)
+        }),
+    }
+}
+
+/// Compares strings.
+pub(super) fn compare_texts(
+    chunk: &Chunk<'_>,
+    comparison: Binary,
+    [left, right]: [&Text; 2],
+    out: &mut [f64],
+) {
+    let count = out.len();
+    let number = |truth: bool| f64::from(u8::from(truth));
+    match (left, right, comparison) {
+        (Text::Field { at, width }, Text::Constant(text), Binary::Equal | Binary::NotEqual) => {
+            let wanted = comparison == Binary::Equal;
+            let fields = chunk.fields(*at, *width, count);
+            out.iter_mut()
+                .zip(fields)
+                .for_each(|(out, field)| *out = number(is_same(field, text) == wanted));
+        }
+        _ => {
+            let (left, right) = (left.values(chunk, count), right.values(chunk, count));
+            for (out, (left, right)) in out.iter_mut().zip(left.zip(right)) {
+                *out = number(holds(comparison, left.cmp(right)));
+            }
+        }
+    }
+}
+
+impl Text {
+    /// The strings of the rows of a chunk.
+    fn values<'a>(&'a self, chunk: &'a Chunk<'_>, count: usize) -> impl Iterator<Item = &'a [u8]> {
+        let (constant, at, width) = match self {
+            Text::Constant(text) => (Some(text.as_slice()), 0, 0),
+            Text::Field { at, width } => (None, *at, *width),
+        };
+        let fields = chunk.fields(at, width, count);
+        fields.map(move |field| constant.unwrap_or_else(|| significant(field)))
+    }
+}
+
+/// Whether a comparison holds for operands of this order.
+pub(super) fn holds(comparison: Binary, order: Ordering) -> bool {
+    match comparison {
+        Binary::Less => order.is_lt(),
+        Binary::LessEqual => order.is_le(),
+        Binary::Greater => order.is_gt(),
+        Binary::GreaterEqual => order.is_ge(),
+        Binary::Equal => order.is_eq(),
+        _ => order.is_ne(),
+    }
+}

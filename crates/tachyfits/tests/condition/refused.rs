@@ -1,0 +1,130 @@
+//! What is refused, with the place in the condition and words that help.
+
+use proptest::prelude::*;
+use tachyfits::{Error, ExpressionError, RunOptions};
+
+use crate::common::{table, table_file};
+use crate::rows;
+use crate::words::catalog;
+
+fn refusal(condition: &str) -> ExpressionError {
+    match rows(&catalog(), condition) {
+        Err(Error::Expression(error)) => *error,
+        other => panic!("{condition}: {other:?}"),
+    }
+}
+
+/// (condition with the place between « and », code, words of what was expected, words of the hint)
+const MISTAKES: [(&str, &str, &str, &str); 34] = [
+    ("«»", "expression", "a number, a name", ""),
+    ("«MAG»", "expression", "a truth value", "compare it"),
+    ("MAG «+» 1", "expression", "a truth value", "compare it"),
+    ("«CLASS»", "expression", "a truth value", ""),
+    ("GOOD && «MAG»", "expression", "a truth value", ""),
+    ("!«MAG»", "expression", "a truth value", ""),
+    ("MAG < 20 «&» GOOD", "", "", ""),
+    ("CLASS «==» 3", "expression", "strings on both sides", "in quotes"),
+    ("MAG «<» 'x'", "expression", "strings on both sides", "in quotes"),
+    ("«CLASS» + 1 > 2", "expression", "a number", "compared with strings"),
+    ("-«CLASS» > 2", "expression", "a number", ""),
+    ("sqrt(«'x'») > 2", "expression", "a number", ""),
+    ("where(GOOD, «CLASS», 1) > 2", "expression", "a number", ""),
+    ("where(«MAG», 1, 2) > 1", "expression", "a truth value", ""),
+    ("CLASS == «'STAR»", "expression", "a ' at the end", ""),
+    ("«`MAG»", "expression", "a ` at the end", ""),
+    ("«MAGG» < 2", "expression-input", "one of the columns MAG, CLASS", "in either case"),
+    ("«#FOO» < 2", "expression-input", "one of the columns", ""),
+    ("CLASS == «STAR»", "expression-input", "one of the columns", "put strings into quotes"),
+    ("«e» < 2", "expression-input", "a name that means one thing", "`e` in backquotes"),
+    ("GOOD == «T»", "expression-input", "a name that means one thing", "backquotes"),
+    ("«C» == 1", "expression-input", "not complex", ""),
+    ("«V» == 1", "expression-input", "in the rows", ""),
+    ("«XY» == 1", "expression-input", "XY[1] to XY[2]", ""),
+    ("«XY»[3] == 1", "expression-input", "XY[1] to XY[2]", ""),
+    ("XY[«0»] == 1", "expression", "from 1", ""),
+    ("XY[«MAG»] == 1", "expression", "from 1", ""),
+    ("XY[1«,» 2] == 1", "expression", "\"]\"", "in one number"),
+    ("«MAG»[2] == 1", "expression-input", "MAG[1] to MAG[1]", ""),
+    ("«ROW»[2] == 1", "expression-input", "a column of arrays", ""),
+    ("«NAMES» == 'a'", "expression-input", "NAMES[1] to NAMES[2]", ""),
+    ("MAG «=» 3", "expression", "", "write == to compare"),
+    ("«foo»(MAG) > 1", "expression", "the name of a function", "use one of"),
+    ("1 < MAG «<» 3", "expression", "one comparison", ""),
+];
+
+#[test]
+fn mistakes_are_shown_where_they_are() {
+    for (marked, code, expected, hint) in MISTAKES.iter().filter(|row| !row.1.is_empty()) {
+        let condition = marked.replace(['«', '»'], "");
+        let error = refusal(&condition);
+        let begin = marked.find('«').unwrap();
+        let end = marked.find('»').unwrap() - '«'.len_utf8();
+        assert_eq!(error.at, begin..end, "{marked}: {error}");
+        assert_eq!(error.reason.code(), *code, "{marked}: {error}");
+        assert!(error.expected.contains(expected), "{marked}: {error}");
+        assert!(error.hint.contains(hint), "{marked}: {error}");
+    }
+}
+
+#[test]
+fn brackets_are_asked_for_as_in_images() {
+    assert!(refusal("MAG < 20 & GOOD").hint.contains("&&"));
+}
+
+#[test]
+fn rows_must_be_there() {
+    let table = catalog();
+    let code = |result: Result<_, Error>| result.map(drop).unwrap_err().code();
+    assert_eq!(code(table.rows_where("GOOD", 0..5, &RunOptions::default())), "rows");
+    let empty = table.rows_where("GOOD", 9..9, &RunOptions::default()).unwrap();
+    assert!(empty.0.is_empty());
+    // What is wrong with the condition is said also where no row is looked at.
+    assert_eq!(code(table.rows_where("FOO", 0..0, &RunOptions::default())), "expression-input");
+    let cards = ["TFORM1  = 'J'".to_owned()];
+    let whole = table_file("BINTABLE", [4, 2000], 0, &cards, &[0; 8000]);
+    let cut = crate::common::table(whole[..whole.len() - 2880].to_vec());
+    assert_eq!(code(cut.rows_where("col1 == 0", 0..2000, &RunOptions::default())), "data-missing");
+    let present = cut.layout().rows_present;
+    assert!(present < 2000);
+    let found = cut.rows_where("col1 == 0", 0..present, &RunOptions::default()).unwrap().0;
+    assert_eq!(found.len() as u64, present);
+}
+
+#[test]
+fn a_condition_without_columns_of_very_many_rows_is_refused() {
+    let table = table(table_file("BINTABLE", [0, 1 << 59], 0, &[], &[]));
+    let error = table.rows_where("ROW < 3", 0..1 << 59, &RunOptions::default()).unwrap_err();
+    assert_eq!(error.code(), "memory");
+    let (found, _) = table.rows_where("ROW < 3", 0..100_000, &RunOptions::default()).unwrap();
+    assert_eq!(found, [0, 1]);
+}
+
+#[test]
+fn text_that_is_no_number_is_shown() {
+    let cards = ["TTYPE1  = 'N'", "TFORM1  = 'I3'", "TBCOL1  = 1"].map(str::to_owned);
+    let table = table(table_file("TABLE", [3, 3], 0, &cards, b" 12x y  3"));
+    let error = rows(&table, "N > 3").unwrap_err();
+    assert_eq!(error.code(), "cell-text");
+    let text = error.to_string();
+    assert!(text.contains("column 1 (N), row 2 (from 1)") && text.contains("\"x y\""), "{text}");
+    let part = table.rows_where("N > 3", 0..1, &RunOptions::default()).unwrap();
+    assert_eq!(part.0, [0]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn any_text_is_a_condition_or_refused(
+        condition in "(MAG|CLASS|GOOD|ID|XY|`T`|'a'|\"|'|`|1|2\\.5|\\[1\\]|==|<|!=|&&|\\||!|not |\\(|\\)|,|where|isnull|#ROW| |[ -~é]){0,14}",
+    ) {
+        match rows(&catalog(), &condition) {
+            Ok(found) => prop_assert!(found.iter().all(|row| *row < 4) && found.is_sorted()),
+            Err(Error::Expression(error)) => {
+                prop_assert!(error.at.start <= error.at.end && error.at.end <= condition.len());
+                prop_assert!(condition.get(error.at.clone()).is_some(), "{}", error);
+            }
+            Err(error) => prop_assert!(false, "{}", error),
+        }
+    }
+}
