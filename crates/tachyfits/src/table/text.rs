@@ -6,7 +6,7 @@ use tachyfits_format::{Column, Field, Null, TextForm};
 use super::rows::RowBlock;
 
 /// Makes numbers of text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TextNumbers {
     pub(crate) width: usize,
     decimals: u32,
@@ -67,28 +67,43 @@ impl TextNumbers {
                     })?;
                 }
                 self.each(block, offset, |row, field| {
-                    let value = if self.is_null(field) { 0 } else { parse_integer(field)? };
-                    values[row] = value.to_ne_bytes();
+                    values[row] = self.integer(field)?.unwrap_or(0).to_ne_bytes();
                     Ok(())
                 })
             }
-            (_, scaling) => {
+            _ => {
                 if let Some(nulls) = nulls {
                     nulls.fill(0);
                 }
-                // An integer has no point that could be implied.
-                let decimals = if self.is_integer { 0 } else { self.decimals };
                 self.each(block, offset, |row, field| {
-                    let value = match (self.is_null(field), scaling) {
-                        (true, _) => f64::NAN,
-                        (false, None) => parse_real(field, decimals)?,
-                        (false, Some((scale, zero))) => zero + scale * parse_real(field, decimals)?,
-                    };
-                    values[row] = value.to_ne_bytes();
+                    values[row] = self.real(field)?.to_ne_bytes();
                     Ok(())
                 })
             }
         }
+    }
+
+    /// The numbers are integers that nothing scales.
+    pub(crate) fn are_integers(&self) -> bool {
+        self.is_integer && self.scaling.is_none()
+    }
+
+    /// The integer in a field; `None` if it is the null.
+    #[inline]
+    pub(crate) fn integer(&self, field: &[u8]) -> Result<Option<i64>, TextError> {
+        if self.is_null(field) { Ok(None) } else { parse_integer(field).map(Some) }
+    }
+
+    /// The number in a field, scaled; NaN if it is the null.
+    #[inline]
+    pub(crate) fn real(&self, field: &[u8]) -> Result<f64, TextError> {
+        if self.is_null(field) {
+            return Ok(f64::NAN);
+        }
+        // An integer has no point that could be implied.
+        let decimals = if self.is_integer { 0 } else { self.decimals };
+        let value = parse_real(field, decimals)?;
+        Ok(self.scaling.map_or(value, |(scale, zero)| zero + scale * value))
     }
 
     #[inline]

@@ -106,7 +106,7 @@ fn text_that_is_no_number_is_shown() {
     let error = rows(&table, "N > 3").unwrap_err();
     assert_eq!(error.code(), "cell-text");
     let text = error.to_string();
-    assert!(text.contains("column 1 (N), row 2 (from 1)") && text.contains("\"x y\""), "{text}");
+    assert!(text.contains("row 2 (from 1) of column 1 (N)") && text.contains("\"x y\""), "{text}");
     let part = table.rows_where("N > 3", 0..1, &RunOptions::default()).unwrap();
     assert_eq!(part.0, [0]);
 }

@@ -4,6 +4,7 @@
 use tachyfits_format::{Column, Element, Field, Null, TableLayout, TextForm};
 use tachyfits_kernels::{Binary, Encoding, Unary};
 
+use super::super::text::TextNumbers;
 use super::leaf::Leaf;
 use super::side::{Text, TextField, Whole, significant};
 use crate::expression::language::constant;
@@ -214,21 +215,12 @@ impl Checker<'_> {
             Field::Text { text: TextForm::Characters, width, .. } => {
                 Ok(self.text_part(Text::Field { at: column.offset, width: width as usize }))
             }
-            Field::Text { text, width, decimals } => {
-                let is_integer = text == TextForm::Integer;
-                let field = TextField {
-                    column: number,
-                    at: column.offset,
-                    width,
-                    decimals,
-                    is_integer,
-                    null: match &column.null {
-                        Some(Null::Text(null)) => Some(null.clone()),
-                        _ => None,
-                    },
-                    scaling: column.scaled.then_some((column.scale, column.zero)),
+            Field::Text { .. } => {
+                let Some(numbers) = TextNumbers::new(column) else {
+                    return Err(refused(name, column, "a column of numbers or strings"));
                 };
-                let whole = (is_integer && !column.scaled).then(|| Whole::Parsed(field.clone()));
+                let field = TextField { column: number, at: column.offset, numbers };
+                let whole = field.numbers.are_integers().then(|| Whole::Parsed(field.clone()));
                 let item = self.leaf(Leaf::Parsed(field));
                 Ok(Part { whole, ..self.number_part(item) })
             }

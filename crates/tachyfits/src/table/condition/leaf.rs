@@ -87,13 +87,13 @@ impl Leaf {
         match self {
             Leaf::Row => {}
             Leaf::Number { at, encoding } => field(*at, encoding.pixel_bytes()),
-            Leaf::Parsed(parsed) => field(parsed.at, parsed.width as usize),
+            Leaf::Parsed(parsed) => field(parsed.at, parsed.numbers.width),
             Leaf::Logical { at } | Leaf::Bit { at, .. } => field(*at, 1),
             Leaf::Wholes(_, sides) => {
                 for side in sides {
                     match side {
                         Whole::Stored { at, pixel, .. } => field(*at, pixel.bytes()),
-                        Whole::Parsed(parsed) => field(parsed.at, parsed.width as usize),
+                        Whole::Parsed(parsed) => field(parsed.at, parsed.numbers.width),
                         Whole::Constant(_) | Whole::Row => {}
                     }
                 }

@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 
-use tachyfits_format::text::{is_text, parse_integer, parse_real};
+use tachyfits_format::text::TextError;
 use tachyfits_kernels::{Binary, PixelType};
 
+use super::super::text::{BadText, TextNumbers};
 use super::leaf::Chunk;
-use crate::error::{Error, Reason};
+use crate::error::Error;
 
 /// An integer of each row.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,11 +27,7 @@ pub(super) enum Whole {
 pub(super) struct TextField {
     pub(super) column: usize,
     pub(super) at: u64,
-    pub(super) width: u32,
-    pub(super) decimals: u32,
-    pub(super) is_integer: bool,
-    pub(super) null: Option<String>,
-    pub(super) scaling: Option<(f64, f64)>,
+    pub(super) numbers: TextNumbers,
 }
 
 /// A string of each row.
@@ -51,7 +48,7 @@ impl Whole {
             Whole::Constant(value) => value.unsigned_abs() > 1 << 53,
             Whole::Row => false,
             Whole::Stored { pixel, .. } => pixel.bytes() == 8,
-            Whole::Parsed(field) => field.width > 15,
+            Whole::Parsed(field) => field.numbers.width > 15,
         }
     }
 
@@ -73,12 +70,10 @@ impl Whole {
                 out.extend(values.map(|bytes| stored(bytes, *pixel, *null)));
             }
             Whole::Parsed(field) => {
-                let fields = chunk.fields(field.at, field.width as usize, count);
-                for (row, text) in fields.enumerate() {
-                    let value = field
-                        .integer(text)
-                        .map_err(|found| chunk.bad_text(field, row, text, found));
-                    out.push(value?.map(i128::from));
+                for (row, text) in field.texts(chunk, count).enumerate() {
+                    let value = field.numbers.integer(text);
+                    let value = value.map_err(|error| field.bad(chunk, row, text, error))?;
+                    out.push(value.map(i128::from));
                 }
             }
         }
@@ -106,50 +101,26 @@ fn stored(bytes: &[u8], pixel: PixelType, null: Option<i64>) -> Option<i128> {
 }
 
 impl TextField {
-    fn is_null(&self, text: &[u8]) -> bool {
-        self.null.as_deref().is_some_and(|null| is_text(text, null))
-    }
-
-    fn integer(&self, text: &[u8]) -> Result<Option<i64>, tachyfits_format::text::TextError> {
-        if self.is_null(text) { Ok(None) } else { parse_integer(text).map(Some) }
-    }
-
-    /// The number as f64, NaN if it is the null.
-    fn real(&self, text: &[u8]) -> Result<f64, tachyfits_format::text::TextError> {
-        if self.is_null(text) {
-            return Ok(f64::NAN);
-        }
-        let value = match self.is_integer {
-            true => parse_integer(text)? as f64,
-            false => parse_real(text, self.decimals)?,
-        };
-        Ok(self.scaling.map_or(value, |(scale, zero)| zero + scale * value))
+    /// The fields of the rows of a chunk.
+    fn texts<'a>(&self, chunk: &'a Chunk<'_>, count: usize) -> impl Iterator<Item = &'a [u8]> {
+        chunk.fields(self.at, self.numbers.width, count)
     }
 
     /// The numbers of the rows of a chunk.
     pub(super) fn values(&self, chunk: &Chunk<'_>, out: &mut [f64]) -> Result<(), Error> {
-        let fields = chunk.fields(self.at, self.width as usize, out.len());
-        for (row, (out, text)) in out.iter_mut().zip(fields).enumerate() {
-            *out = self.real(text).map_err(|found| chunk.bad_text(self, row, text, found))?;
+        let texts = self.texts(chunk, out.len());
+        for (row, (out, text)) in out.iter_mut().zip(texts).enumerate() {
+            *out = self.numbers.real(text).map_err(|error| self.bad(chunk, row, text, error))?;
         }
         Ok(())
     }
-}
 
-impl Chunk<'_> {
     /// The error of text that is no number.
     #[cold]
-    fn bad_text(
-        &self,
-        field: &TextField,
-        row: usize,
-        text: &[u8],
-        found: tachyfits_format::text::TextError,
-    ) -> Error {
-        let words = self.table.words(field.column);
-        let expected = format!("a number in {words}, row {} (from 1)", self.row + row as u64 + 1);
-        let found = format!("{:?}, {found}", String::from_utf8_lossy(text));
-        self.table.refused(Reason::CellText, expected, found)
+    fn bad(&self, chunk: &Chunk<'_>, row: usize, text: &[u8], error: TextError) -> Error {
+        let found = format!("{:?}", String::from_utf8_lossy(text));
+        let bad = BadText { row, found, error };
+        chunk.table.bad_text(self.column, chunk.row + row as u64, &bad)
     }
 }
 
