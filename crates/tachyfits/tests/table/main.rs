@@ -5,8 +5,21 @@ mod arrays;
 mod ascii;
 #[path = "../common/mod.rs"]
 mod common;
+mod damage;
 mod made;
 mod model;
 mod read;
+mod same;
 mod shared;
 mod traps;
+
+use std::alloc::System;
+
+use cap::Cap;
+
+/// What this program may hold in memory at any time: the largest table has some ten megabytes, and tests run side by side.
+const MEMORY: usize = 512 << 20;
+
+/// Asking for more ends the program: a file that makes the engine do so is a failure that cannot be overlooked.
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, MEMORY);
