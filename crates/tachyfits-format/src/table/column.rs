@@ -119,9 +119,14 @@ impl<'a> ColumnReader<'a> {
         if matches!(value, Value::Undefined) {
             return Ok(None);
         }
-        if self.kind == TableKind::Ascii {
-            let text = self.header.get_text(&keyword)?.unwrap_or_default();
-            return Ok(Some(Null::Text(text.trim_end().to_owned())));
+        if let Field::Text { width, .. } = field {
+            let text = self.header.get_text(&keyword)?.unwrap_or_default().trim_end();
+            if text.len() > width as usize {
+                let expected = format!("a text of at most {width} characters");
+                self.warn(Code::NullIgnored, &keyword, &expected, quoted(text));
+                return Ok(None);
+            }
+            return Ok(Some(Null::Text(text.to_owned())));
         }
         let Some((least, greatest)) = field.stored().and_then(StoredType::integer_range) else {
             let expected = "TNULL of integers only";

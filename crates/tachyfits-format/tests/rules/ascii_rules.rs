@@ -93,6 +93,8 @@ fn rule_38_forms_of_text() {
     assert_eq!(number.unwrap_err().code(), Code::KeywordType);
     let blank = table(&ascii([8, 0], &["TFORM='I8' TBCOL=1 TNULL='___'"], &[]));
     assert_eq!(blank.columns[0].null, Some(Null::Text(String::new())));
+    let long = table(&ascii([3, 0], &["TFORM='I3' TBCOL=1 TNULL='****'"], &[]));
+    assert_eq!((&long.columns[0].null, codes(&long)), (&None, vec![Code::NullIgnored]));
     let shaped = table(&ascii([8, 0], &["TFORM='I8' TBCOL=1 TDIM='(1)'"], &[]));
     assert_eq!(codes(&shaped), [Code::DimensionsIgnored]);
 }

@@ -13,6 +13,7 @@ mod codes;
 mod cutouts;
 mod fortran_records;
 mod hostile;
+mod hostile_tables;
 mod image_rules;
 mod new_tables;
 mod real_files;

@@ -12,7 +12,7 @@ fn refusal(expression: &str, inputs: &[ExpressionInput]) -> ExpressionError {
 }
 
 /// (expression with the place between « and », words of what was expected, words of the hint)
-const MISTAKES: [(&str, &str, &str); 33] = [
+const MISTAKES: [(&str, &str, &str); 36] = [
     ("«»", "a number, a name or \"(\"", ""),
     ("a +«»", "a number, a name or \"(\"", ""),
     ("a + «)»", "a number, a name or \"(\"", ""),
@@ -46,6 +46,10 @@ const MISTAKES: [(&str, &str, &str); 33] = [
     ("min(a«»", "an operator, \",\" or \")\"", ""),
     ("min(a, «)»", "a number, a name", ""),
     ("a // «*» 2", "a number, a name", ""),
+    // What only conditions on the rows of tables have.
+    ("a == «'»STAR'", "a number, a name or an operator", "rows of a table"),
+    ("a == «\"»STAR\"", "a number, a name or an operator", "rows of a table"),
+    ("«`»a` + 1", "a number, a name or an operator", ""),
 ];
 
 #[test]
