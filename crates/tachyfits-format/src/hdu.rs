@@ -4,7 +4,7 @@
 
 use crate::code::Code;
 use crate::error::{FormatError, Place, Warning, Warnings, quoted};
-use crate::header::Header;
+use crate::header::{Context, Header};
 use crate::limits::{Limits, padded};
 use crate::value::Value;
 
@@ -163,6 +163,16 @@ impl Hdu {
     #[must_use]
     pub fn end_offset(&self) -> u64 {
         self.data_offset.saturating_add(padded(self.data_bytes))
+    }
+
+    /// The HDU that a header makes, with all of its data right behind it: as the first of a file if `index` is 0, else as
+    /// an extension.
+    ///
+    /// # Errors
+    /// If the header does not say what the data are.
+    pub fn of_header(header: Header, index: usize) -> Result<Hdu, FormatError> {
+        let header = header.at(Context { hdu: index, offset: 0 });
+        Hdu::new(header, &Limits::default(), u64::MAX, &mut Warnings::default())
     }
 
     /// Makes the HDU of a header that begins at the context's offset in a file of `file_bytes`.

@@ -4,6 +4,7 @@
 //! What is not changed keeps its bytes: a header that was only read gives back the very blocks it
 //! was read from.
 
+mod columns;
 mod edit;
 
 use std::collections::HashMap;
@@ -120,6 +121,12 @@ impl Header {
     #[must_use]
     pub fn context(&self) -> Context {
         self.context
+    }
+
+    /// The same header at another place, for messages.
+    pub(crate) fn at(mut self, context: Context) -> Header {
+        self.context = context;
+        self
     }
 
     /// The value of a keyword: of the first card that has it and a value. HIERARCH keywords are

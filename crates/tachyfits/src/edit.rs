@@ -5,11 +5,15 @@
 //! [`Edition::commit`], which writes in place what is not at its place already, under a journal that undoes it, if that is
 //! less than writing the file anew; else a new file takes the place of the old one.
 
+mod cells;
+mod columns;
 mod commit;
 mod content;
 mod mend;
 mod plan;
+mod restride;
 mod sums;
+mod table;
 mod unit;
 
 use std::path::{Path, PathBuf};

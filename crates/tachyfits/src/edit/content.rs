@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use tachyfits_io::{IoError, Storage};
 
+use super::cells::Overlay;
+
 /// Pieces of one source with gaps up to this many bytes are read together.
 const GAP_BYTES: u64 = 32 << 10;
 /// The most bytes that are read together for the sake of pieces.
@@ -22,6 +24,16 @@ pub(crate) trait Source: Storage {
 
     /// Whether reading it reads the edited file.
     fn reads_own(&self) -> bool;
+
+    /// How many sources lie one on the other.
+    fn depth(&self) -> usize {
+        0
+    }
+
+    /// Itself, if it is rows with updated cells.
+    fn as_overlay(&self) -> Option<&Overlay> {
+        None
+    }
 }
 
 /// A part of some data that is the bytes of the edited file.
@@ -202,6 +214,21 @@ impl Rope {
         let pieces = &self.pieces[self.first_piece(range.start)..];
         let within = pieces.iter().take_while(|(begin, _)| *begin < range.end);
         within.into_iter().any(|(_, piece)| piece.source.reads_own())
+    }
+
+    /// The source that all of the data are the whole of.
+    pub(crate) fn whole_source(&self) -> Option<&dyn Source> {
+        match &self.pieces[..] {
+            [(_, piece)] if piece.from == 0 && piece.bytes == piece.source.bytes() => {
+                Some(&*piece.source)
+            }
+            _ => None,
+        }
+    }
+
+    /// How many sources lie one on the other at most.
+    pub(crate) fn depth(&self) -> usize {
+        self.pieces.iter().map(|(_, piece)| piece.source.depth()).max().unwrap_or(0)
     }
 
     /// The index of the piece that has the byte `at`.

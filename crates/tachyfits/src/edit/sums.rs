@@ -112,9 +112,12 @@ fn changed_sum(
     }
 }
 
+/// Ranges that rise and are apart.
+type Ranges = Vec<Range<u64>>;
+
 /// The ranges of the old file that the data no longer have, and those of the data that are new; `None` where the old bytes
 /// are in another order, or shifted against the words of the sum.
-fn difference(data: &Rope, old: Range<u64>) -> Option<(Vec<Range<u64>>, Vec<Range<u64>>)> {
+fn difference(data: &Rope, old: Range<u64>) -> Option<(Ranges, Ranges)> {
     let mut parts = Vec::new();
     data.kept(0..data.bytes(), &mut parts);
     let (mut taken_out, mut put_in) = (Vec::new(), Vec::new());

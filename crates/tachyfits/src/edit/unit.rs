@@ -72,8 +72,10 @@ impl Unit {
 
     /// Other data in the place of the present ones; the caller changes the header with them.
     pub(crate) fn set_data(&mut self, data: Rope) {
+        if data.bytes() != self.data.bytes() {
+            self.fill = None;
+        }
         self.data = data;
-        self.fill = None;
         self.has_other_data = true;
     }
 

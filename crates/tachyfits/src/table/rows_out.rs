@@ -168,15 +168,15 @@ impl Tasks for Blocks {
     }
 }
 
-/// Writes the arrays of the variable-length columns one after the other to the end of a heap that has `heap_bytes`
-/// already, and gives their descriptors and, by column, the number of elements of the longest.
+/// Writes the arrays of the variable-length columns, of which `inputs` has those from `first` on, one after the other to the
+/// end of a heap that has `heap_bytes` already, and gives their descriptors and, by column, the number of elements of the longest.
 ///
 /// # Errors
 /// [`Reason::CellValues`] if offsets are missing, not rising or beyond the elements, or a `P` descriptor cannot reach so
 /// far; and what `write` gives.
 pub(crate) fn write_arrays(
     layout: &TableLayout,
-    inputs: &[ColumnInput<'_>],
+    (first, inputs): (usize, &[ColumnInput<'_>]),
     rows: u64,
     heap_bytes: u64,
     tier: Tier,
@@ -185,7 +185,7 @@ pub(crate) fn write_arrays(
     let mut descriptors = Descriptors::new();
     let mut most = vec![0; layout.columns.len()];
     let mut reached = heap_bytes;
-    for (number, input) in inputs.iter().enumerate().take(layout.columns.len()) {
+    for (number, input) in (first..layout.columns.len()).zip(inputs) {
         let Field::Variable { element, wide, repeat, .. } = layout.columns[number].field else {
             continue;
         };

@@ -4,10 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tachyfits_format::{
-    Field, FormatError, Hdu, Header, NewTable, ReadOptions, Step, TableKind, TableLayout, Walker,
-    padded,
-};
+use tachyfits_format::{Field, FormatError, Hdu, Header, NewTable, TableKind, TableLayout, padded};
 use tachyfits_io::{Report, SpoolOptions, SpoolWriter, Storage};
 use tachyfits_kernels::OnesComplement;
 
@@ -83,7 +80,7 @@ impl TableWriter {
             }
         }
         let header = file.format_error(new.header(carried))?;
-        let layout = file.format_error(layout_of(&header))?;
+        let layout = file.format_error(layout_of(&header, file.hdus()))?;
         let begin = file.end();
         let header_bytes = header.block_bytes();
         let data_bytes = rows_stated.unwrap_or(0).saturating_mul(layout.row_bytes);
@@ -214,7 +211,7 @@ impl TableWriter {
             Ok(())
         };
         let (descriptors, most) =
-            write_arrays(&self.layout, inputs, rows, self.heap_bytes, tier, &mut write)?;
+            write_arrays(&self.layout, (0, inputs), rows, self.heap_bytes, tier, &mut write)?;
         (self.heap_bytes, self.sum) = (reached, sum);
         for (column, longest) in self.new.columns.iter_mut().zip(most) {
             if let Field::Variable { most: Some(most), .. } = &mut column.field {
@@ -264,30 +261,7 @@ impl TableWriter {
     }
 }
 
-/// What a header of a table says of its columns.
-pub(crate) fn layout_of(header: &Header) -> Result<TableLayout, FormatError> {
-    hdu_of(header)?.table()
-}
-
-/// The HDU that a header makes, as the second of a file that holds all of its data.
-pub(crate) fn hdu_of(header: &Header) -> Result<Hdu, FormatError> {
-    let mut bytes = Header::empty_primary().to_bytes();
-    bytes.extend(header.to_bytes());
-    let size = tachyfits_format::Limits::default().max_data_bytes.saturating_mul(2);
-    let options = ReadOptions { strict: false, limits: tachyfits_format::Limits::default() };
-    let mut walker = Walker::new(options, size);
-    loop {
-        match walker.step()? {
-            Step::Read { offset, bytes: count } => {
-                let mut part = vec![0; count];
-                let from = (offset as usize).min(bytes.len());
-                let held = &bytes[from..bytes.len().min(from + count)];
-                part[..held.len()].copy_from_slice(held);
-                walker.supply(&part);
-            }
-            Step::Hdu(hdu) if hdu.index == 1 => return Ok(*hdu),
-            Step::Hdu(_) => {}
-            Step::Done => unreachable!("the file is longer than any HDU"),
-        }
-    }
+/// What the header of a table says of its columns.
+pub(crate) fn layout_of(header: &Header, hdu: usize) -> Result<TableLayout, FormatError> {
+    Hdu::of_header(header.clone(), hdu)?.table()
 }

@@ -40,6 +40,36 @@ impl Column {
         }
     }
 
+    /// Without some rows.
+    pub fn without(&self, gone: impl Fn(usize) -> bool, all: usize) -> Column {
+        let mut left = self.rows(0, 0, all);
+        for row in (0..all).filter(|&row| !gone(row)) {
+            left.append(&self.rows(row, 1, all));
+        }
+        left
+    }
+
+    /// With others put in before a row.
+    pub fn insert(&self, at: usize, other: &Column, all: usize) -> Column {
+        let mut whole = self.rows(0, at, all);
+        whole.append(other);
+        whole.append(&self.rows(at, all - at, all));
+        whole
+    }
+
+    /// With the cells of rows replaced, one after the other.
+    pub fn update(&self, rows: &[usize], other: &Column, all: usize) -> Column {
+        let mut from: Vec<(&Column, usize, usize)> = (0..all).map(|row| (self, row, all)).collect();
+        for (index, &row) in rows.iter().enumerate() {
+            from[row] = (other, index, rows.len());
+        }
+        let mut whole = self.rows(0, 0, all);
+        for (column, row, of) in from {
+            whole.append(&column.rows(row, 1, of));
+        }
+        whole
+    }
+
     /// Other cells behind these, of as many rows as each says.
     pub fn append(&mut self, other: &Column) {
         self.values.extend(&other.values);

@@ -11,5 +11,7 @@ mod made;
 mod model;
 
 mod cells;
+mod damage;
 mod hdus;
+mod tables;
 mod written;

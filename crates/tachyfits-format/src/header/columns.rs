@@ -1,0 +1,265 @@
+//! The cards of a table's columns when columns come, go and change places: all keywords that the Standard indexes by column
+//! follow their column, comments and all; those of users stay as they are.
+
+use super::Header;
+use crate::card::Card;
+use crate::error::FormatError;
+use crate::new_table::{NewColumn, NewTable};
+use crate::table::TableKind;
+
+/// Words before a column's number (Sect. 7.2, 7.3, 8.2.1 with Table 22, 9, 10.3). Those in the second list may be followed
+/// by a letter that names a coordinate description.
+const PLAIN: [&str; 32] = [
+    "TTYPE", "TFORM", "TUNIT", "TSCAL", "TZERO", "TNULL", "TDISP", "TDIM", "TBCOL", "TDMIN",
+    "TDMAX", "TLMIN", "TLMAX", "TCTYP", "TCUNI", "TCRVL", "TCDLT", "TCRPX", "TCROT", "TRPOS",
+    "TRDIR", "ZFORM", "ZCTYP", "DOBS", "MJDOB", "DAVG", "MJDA", "OBSGX", "OBSGY", "OBSGZ", "TCZPH",
+    "TCPER",
+];
+const DESCRIBED: [&str; 33] = [
+    "TCTY", "TCUN", "TCRV", "TCDE", "TCRP", "TCNA", "TCRD", "TCSY", "TWCS", "WCSN", "WCAX", "LONP",
+    "LATP", "EQUI", "RADE", "RFRQ", "RWAV", "SPEC", "SOBS", "SSRC", "VSYS", "ZSOU", "VANG", "TCZP",
+    "TCPR", "TC", "TP", "TCD", "TPC", "TV", "TPV", "TS", "TPS",
+];
+/// Words between the number of an axis and that of a column, in whose cells there are images.
+const OF_CELLS: [&str; 24] = [
+    "CTYP", "CUNI", "CRVL", "CDLT", "CRPX", "CROT", "CTY", "CUN", "CRV", "CDE", "CRP", "CNA",
+    "CRD", "CSY", "CZP", "CPR", "PC", "CD", "V", "PV", "S", "PS", "CZPH", "CPER",
+];
+/// Of these the number behind the underscore is that of a column too.
+const PAIRS: [&str; 4] = ["TC", "TP", "TCD", "TPC"];
+
+/// A keyword that belongs to a column: what stands before the number, the number, a second one behind an underscore, and
+/// the letter of a coordinate description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Indexed<'a> {
+    head: &'a str,
+    column: usize,
+    second: Option<&'a str>,
+    letter: &'a str,
+}
+
+impl<'a> Indexed<'a> {
+    fn of(keyword: &'a str) -> Option<Indexed<'a>> {
+        let axis = keyword.bytes().take_while(u8::is_ascii_digit).count();
+        let rest = &keyword[axis..];
+        let word = rest.bytes().take_while(u8::is_ascii_uppercase).count();
+        let (head, numbers) = (&keyword[..axis + word], &rest[word..]);
+        let digits = numbers.bytes().take_while(u8::is_ascii_digit).count();
+        let column = numbers[..digits].parse().ok().filter(|column| (1..=999).contains(column))?;
+        let tail = &numbers[digits..];
+        let (second, letter) = match tail.strip_prefix('_') {
+            None => (None, tail),
+            Some(tail) => {
+                let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
+                (Some(&tail[..digits]).filter(|digits| !digits.is_empty()), &tail[digits..])
+            }
+        };
+        let described = letter.is_empty() || matches!(letter.as_bytes(), [b'A'..=b'Z']);
+        let word = &rest[..word];
+        let known = match axis {
+            0 if PLAIN.contains(&word) => second.is_none() && letter.is_empty(),
+            0 => {
+                let paired = word.len() <= 3 && word.starts_with('T');
+                DESCRIBED.contains(&word) && described && paired == second.is_some()
+            }
+            _ => OF_CELLS.contains(&word) && described,
+        };
+        let numbered = !numbers.starts_with('0') && (tail.starts_with('_') == second.is_some());
+        (known && numbered).then_some(Indexed { head, column, second, letter })
+    }
+
+    /// The keyword with the numbers that columns have now; `None` if one of them is gone.
+    fn renumbered(self, place: &impl Fn(usize) -> Option<usize>) -> Option<String> {
+        let Indexed { head, column, second, letter } = self;
+        let column = place(column)?;
+        let second = match second {
+            None => String::new(),
+            Some(second) if PAIRS.contains(&head) => {
+                format!("_{}", place(second.parse().ok()?)?)
+            }
+            Some(second) => format!("_{second}"),
+        };
+        Some(format!("{head}{column}{second}{letter}"))
+    }
+}
+
+impl Header {
+    /// Gives every card of a column the number that `place` says (both from 1), and removes those of columns that have no
+    /// place any more. TFIELDS is not changed.
+    ///
+    /// # Errors
+    /// [`crate::Code::CardText`] if a keyword would be longer than eight characters.
+    ///
+    /// ```
+    /// use tachyfits_format::Header;
+    /// let mut header = Header::new();
+    /// header.set("TTYPE2", "RA", "right ascension")?;
+    /// header.set("TEMP2", 3, "no keyword of a column")?;
+    /// header.renumber_columns(|column| (column > 1).then(|| column - 1))?;
+    /// assert_eq!(header.get_text("TTYPE1")?, Some("RA"));
+    /// assert_eq!(header.get_i64("TEMP2")?, Some(3));
+    /// # Ok::<(), tachyfits_format::FormatError>(())
+    /// ```
+    pub fn renumber_columns(
+        &mut self,
+        place: impl Fn(usize) -> Option<usize>,
+    ) -> Result<(), FormatError> {
+        let mut cards = Vec::with_capacity(self.cards.len());
+        for card in &self.cards {
+            let Some(indexed) = Indexed::of(card.keyword()).filter(|_| !card.is_commentary())
+            else {
+                cards.push(card.clone());
+                continue;
+            };
+            match indexed.renumbered(&place) {
+                Some(keyword) if keyword == card.keyword() => cards.push(card.clone()),
+                Some(keyword) if keyword.len() <= 8 => cards.push(card.renamed(&keyword)),
+                Some(keyword) => {
+                    // Refused with the reason.
+                    Card::new(&keyword.to_lowercase(), 0, "")?;
+                }
+                None => {}
+            }
+        }
+        if cards != self.cards {
+            self.cards = cards;
+            self.changed();
+        }
+        Ok(())
+    }
+
+    /// Puts the cards of a new column, whose number (from 1) no other column has, behind those of the columns before it;
+    /// `offset` is where its field begins in the row, for TBCOLn.
+    ///
+    /// # Errors
+    /// As [`NewTable::header`].
+    pub fn insert_column_cards(
+        &mut self,
+        number: usize,
+        column: &NewColumn,
+        kind: TableKind,
+        offset: u64,
+    ) -> Result<(), FormatError> {
+        let mut column = column.clone();
+        column.start = Some(offset);
+        let alone = NewTable {
+            kind,
+            name: None,
+            columns: vec![column],
+            rows: 0,
+            row_bytes: None,
+            heap_gap: 0,
+            heap_bytes: 0,
+            checksum: false,
+        };
+        let header = alone.header(&Header::new())?;
+        let new = header.cards().iter().filter_map(|card| {
+            let indexed = Indexed::of(card.keyword())?;
+            Some(card.renamed(&format!("{}{number}", indexed.head)))
+        });
+        let column_of = |card: &Card| Indexed::of(card.keyword()).map(|indexed| indexed.column);
+        let later = |card: &Card| column_of(card).is_some_and(|column| column > number);
+        let last_before = self.cards.iter().rposition(|card| {
+            card.keyword() == "TFIELDS" || column_of(card).is_some_and(|column| column < number)
+        });
+        let first_later = self.cards.iter().position(later);
+        let at = match (first_later, last_before) {
+            (Some(later), Some(before)) if later > before => later,
+            (_, Some(before)) => before + 1,
+            (Some(later), None) => later,
+            (None, None) => self.cards.len(),
+        };
+        let new: Vec<Card> = new.collect();
+        self.cards.splice(at..at, new);
+        self.changed();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keywords_of_columns_are_known_from_others() {
+        let moved = |keyword: &str| {
+            let place = |column| match column {
+                3 => None,
+                column => Some(column + 10),
+            };
+            Indexed::of(keyword).map(|indexed| indexed.renumbered(&place))
+        };
+        for (keyword, new) in [
+            ("TTYPE1", "TTYPE11"),
+            ("TFORM12", "TFORM22"),
+            ("TDIM999", "TDIM1009"),
+            ("TCTYP5", "TCTYP15"),
+            ("TCTY5A", "TCTY15A"),
+            ("TCRPX5", "TCRPX15"),
+            ("TLMIN5", "TLMIN15"),
+            ("TP1_2", "TP11_12"),
+            ("TC1_2B", "TC11_12B"),
+            ("TPC1_2", "TPC11_12"),
+            ("TV1_3", "TV11_3"),
+            ("TPS1_3Z", "TPS11_3Z"),
+            ("2CTYP4", "2CTYP14"),
+            ("12PC4", "12PC14"),
+            ("11PC4A", "11PC14A"),
+            ("1V4_3", "1V14_3"),
+            ("WCSN4", "WCSN14"),
+            ("MJDOB4", "MJDOB14"),
+        ] {
+            assert_eq!(moved(keyword), Some(Some(new.to_owned())), "{keyword}");
+        }
+        for keyword in ["TTYPE3", "TP3_1", "TP1_3", "TCRVL3", "1CRVL3", "TV3_1"] {
+            assert_eq!(moved(keyword), Some(None), "{keyword}");
+        }
+        let others = [
+            "TFIELDS",
+            "THEAP",
+            "TEMP1",
+            "NAXIS1",
+            "TTYPE",
+            "TTYPE0",
+            "TTYPE01",
+            "TTYPEA",
+            "TC1",
+            "TP1",
+            "TTYPE1A",
+            "TTYPE1_2",
+            "T1",
+            "1",
+            "",
+            "TV1_",
+            "PC1_1",
+            "CTYPE1",
+            "CRVAL1",
+            "TTYPE1000",
+            "2MASS1",
+            "TIME1",
+            "V1_2",
+        ];
+        for keyword in others {
+            assert_eq!(Indexed::of(keyword), None, "{keyword}");
+        }
+    }
+
+    #[test]
+    fn a_new_column_stands_behind_those_before_it() {
+        let mut header = Header::new();
+        for keyword in ["TFIELDS", "TTYPE1", "TFORM1", "TTYPE3", "TFORM3", "EXTNAME", "TUNIT3"] {
+            header.set(keyword, "x", "").unwrap();
+        }
+        use crate::image::ValueType;
+        use crate::table::{Element, Field};
+        let field = Field::Fixed { element: Element::Number(ValueType::U16), repeat: 1, width: 1 };
+        let column = NewColumn::new("NEW", field);
+        header.insert_column_cards(2, &column, TableKind::Binary, 0).unwrap();
+        let keywords: Vec<&str> = header.cards().iter().map(Card::keyword).collect();
+        let expected = [
+            "TFIELDS", "TTYPE1", "TFORM1", "TTYPE2", "TFORM2", "TSCAL2", "TZERO2", "TTYPE3",
+            "TFORM3", "EXTNAME", "TUNIT3",
+        ];
+        assert_eq!(keywords, expected);
+    }
+}

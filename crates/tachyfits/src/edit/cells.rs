@@ -1,0 +1,257 @@
+//! Rows some of whose bytes have been replaced: cells that were updated. The rows themselves stay where they are; each
+//! read of them gets the new bytes laid over it.
+//!
+//! Updates of few cells are kept as one sorted list of bytes; lists of about the same length are merged, so that very many
+//! single updates cost little more each than the logarithm of their number.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use tachyfits_io::{IoError, Storage};
+
+use super::content::{Kept, Rope, Source};
+
+/// Bytes between two updates up to which they are written as one: a page of the page cache.
+const NEAR_BYTES: u64 = 4096;
+
+/// See the module.
+#[derive(Clone)]
+pub(crate) struct Overlay {
+    base: Rope,
+    /// The later ones lie over the earlier ones.
+    patches: Vec<Arc<Patch>>,
+}
+
+/// Bytes that replace those of rows.
+#[derive(Debug)]
+pub(crate) enum Patch {
+    /// The same field of rows that follow each other.
+    Fields {
+        /// Where the first field begins.
+        first: u64,
+        stride: u64,
+        width: u64,
+        count: u64,
+        /// The fields one after the other.
+        bytes: Rope,
+    },
+    /// Fields anywhere, none of which overlap.
+    Scattered {
+        /// Where each begins, its length, and where its bytes begin; sorted.
+        places: Vec<(u64, u32, usize)>,
+        bytes: Vec<u8>,
+    },
+}
+
+impl fmt::Debug for Overlay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Overlay({:?}, {} patches)", self.base, self.patches.len())
+    }
+}
+
+impl Overlay {
+    /// Rows with a patch laid over them.
+    pub(crate) fn over(rows: &Rope, patch: Patch) -> Rope {
+        let bytes = rows.bytes();
+        // Rows that have patches already get one more of them, not another layer.
+        let known = rows.whole_source().and_then(|source| source.as_overlay());
+        let mut overlay =
+            known.cloned().unwrap_or_else(|| Overlay { base: rows.clone(), patches: Vec::new() });
+        overlay.add(patch);
+        Rope::of(Arc::new(overlay), 0..bytes)
+    }
+
+    fn add(&mut self, patch: Patch) {
+        self.patches.push(Arc::new(patch));
+        while let [.., older, newer] = &self.patches[..] {
+            let Some(merged) = older.merged(newer) else { break };
+            let kept = self.patches.len() - 2;
+            self.patches.truncate(kept);
+            self.patches.push(Arc::new(merged));
+        }
+    }
+}
+
+impl Patch {
+    /// Both as one, if both are lists and the newer is not much shorter.
+    fn merged(&self, newer: &Patch) -> Option<Patch> {
+        let (
+            Patch::Scattered { places: old, bytes: old_bytes },
+            Patch::Scattered { places: new, bytes: new_bytes },
+        ) = (self, newer)
+        else {
+            return None;
+        };
+        if new.len() * 2 < old.len() {
+            return None;
+        }
+        let (mut places, mut bytes) = (Vec::with_capacity(old.len() + new.len()), Vec::new());
+        let mut old = old.iter().peekable();
+        let mut put = |place: &(u64, u32, usize), from: &[u8]| {
+            let &(at, length, begin) = place;
+            places.push((at, length, bytes.len()));
+            bytes.extend_from_slice(&from[begin..begin + length as usize]);
+        };
+        for place in new {
+            while let Some(earlier) = old.next_if(|earlier| earlier.0 < place.0) {
+                put(earlier, old_bytes);
+            }
+            // Fields are the same or apart: the newer takes the place of the older.
+            old.next_if(|earlier| earlier.0 == place.0);
+            put(place, new_bytes);
+        }
+        old.for_each(|earlier| put(earlier, old_bytes));
+        Some(Patch::Scattered { places, bytes })
+    }
+
+    /// Lays the bytes over those of `out`, which begin at `offset`.
+    fn lay(&self, offset: u64, out: &mut [u8]) -> Result<(), IoError> {
+        let end = offset + out.len() as u64;
+        match self {
+            Patch::Scattered { places, bytes } => {
+                let first =
+                    places.partition_point(|(at, length, _)| at + u64::from(*length) <= offset);
+                for &(at, length, from) in places[first..].iter().take_while(|(at, ..)| *at < end) {
+                    let field = &bytes[from..from + length as usize];
+                    lay_field(field, at, offset, out);
+                }
+            }
+            Patch::Fields { first, stride, width, count, bytes } => {
+                let rows = self.rows(offset..end);
+                if rows.is_empty() || *count == 0 {
+                    return Ok(());
+                }
+                let mut fields = vec![0; ((rows.end - rows.start) * width) as usize];
+                bytes.read(rows.start * width, &mut fields)?;
+                for (row, field) in rows.zip(fields.chunks(*width as usize)) {
+                    lay_field(field, first + row * stride, offset, out);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows, counted from the first, of fields that have some of these bytes.
+    fn rows(&self, range: Range<u64>) -> Range<u64> {
+        let Patch::Fields { first, stride, width, count, .. } = self else { return 0..0 };
+        // The field of row n has the bytes from first + n * stride on.
+        let before = |at: u64| at.saturating_sub(*first).div_ceil(*stride).min(*count);
+        let begun = range.start.saturating_sub(first + width - 1);
+        let start =
+            if range.start < first + width { 0 } else { begun.div_ceil(*stride).min(*count) };
+        start..before(range.end).max(start)
+    }
+
+    /// Calls `visit` for the ranges that have other bytes than the rows, in rising order.
+    fn ranges(&self, within: Range<u64>, mut visit: impl FnMut(Range<u64>)) {
+        match self {
+            Patch::Scattered { places, .. } => {
+                let first = places
+                    .partition_point(|(at, length, _)| at + u64::from(*length) <= within.start);
+                for &(at, length, _) in
+                    places[first..].iter().take_while(|(at, ..)| *at < within.end)
+                {
+                    visit(at..at + u64::from(length));
+                }
+            }
+            Patch::Fields { first, stride, width, .. } => {
+                for row in self.rows(within) {
+                    visit(first + row * stride..first + row * stride + width);
+                }
+            }
+        }
+    }
+
+    fn reads_own(&self) -> bool {
+        match self {
+            Patch::Fields { bytes, .. } => bytes.reads_own(0..bytes.bytes()),
+            Patch::Scattered { .. } => false,
+        }
+    }
+}
+
+/// Puts a field that begins at `at` into `out`, which begins at `offset`: what of it lies there.
+fn lay_field(field: &[u8], at: u64, offset: u64, out: &mut [u8]) {
+    let start = at.max(offset);
+    let end = (at + field.len() as u64).min(offset + out.len() as u64);
+    if start < end {
+        let part = &field[(start - at) as usize..(end - at) as usize];
+        out[(start - offset) as usize..(end - offset) as usize].copy_from_slice(part);
+    }
+}
+
+impl Storage for Overlay {
+    fn name(&self) -> &str {
+        "updated rows"
+    }
+
+    fn bytes(&self) -> u64 {
+        self.base.bytes()
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.base.read(offset, buffer)?;
+        self.patches.iter().try_for_each(|patch| patch.lay(offset, buffer))
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        self.base.is_resident(range)
+    }
+}
+
+impl Source for Overlay {
+    fn kept(&self, range: Range<u64>, parts: &mut Vec<Kept>) {
+        let mut base = Vec::new();
+        self.base.kept(range.clone(), &mut base);
+        for patch in &self.patches {
+            let mut joined: Vec<Range<u64>> = Vec::new();
+            patch.ranges(range.clone(), |changed| match joined.last_mut() {
+                Some(last) if changed.start - last.end.min(changed.start) < NEAR_BYTES => {
+                    last.end = last.end.max(changed.end);
+                }
+                _ => joined.push(changed),
+            });
+            base = without(&base, &joined);
+        }
+        parts.extend(base);
+    }
+
+    fn reads_own(&self) -> bool {
+        self.base.reads_own(0..self.base.bytes())
+            || self.patches.iter().any(|patch| patch.reads_own())
+    }
+
+    fn depth(&self) -> usize {
+        self.base.depth() + 1
+    }
+
+    fn as_overlay(&self) -> Option<&Overlay> {
+        Some(self)
+    }
+}
+
+/// The parts without what lies in the ranges; both are sorted.
+fn without(parts: &[Kept], ranges: &[Range<u64>]) -> Vec<Kept> {
+    let mut left = Vec::with_capacity(parts.len() + ranges.len());
+    let mut first = 0;
+    for part in parts {
+        let end = part.at + part.bytes;
+        let mut at = part.at;
+        let mut keep = |from: u64, to: u64| {
+            if from < to {
+                let offset = part.offset + (from - part.at);
+                left.push(Kept { at: from, offset, bytes: to - from });
+            }
+        };
+        while first < ranges.len() && ranges[first].end <= at {
+            first += 1;
+        }
+        for range in ranges[first..].iter().take_while(|range| range.start < end) {
+            keep(at, range.start);
+            at = at.max(range.end);
+        }
+        keep(at, end);
+    }
+    left
+}

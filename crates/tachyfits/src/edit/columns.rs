@@ -1,0 +1,220 @@
+//! Columns of tables that are edited: inserted, removed and renamed. Their cards follow, rows are made anew when they are
+//! written.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tachyfits_format::{Field, FormatError, Header, NewColumn, TableKind, TableLayout};
+use tachyfits_io::Storage;
+
+use super::Edition;
+use super::content::Rope;
+use super::restride::{Restride, Run};
+use super::table::made_fields;
+use crate::error::{Error, Reason};
+use crate::options::RunOptions;
+use crate::table::encode::ColumnInput;
+use crate::table::write::layout_of;
+
+impl Edition {
+    /// Inserts a column before the column of index `at`, from 0. In an ASCII table its field stands at the end of the row,
+    /// unless `column.start` says where.
+    ///
+    /// # Errors
+    /// [`Reason::Column`] if there is no such place, [`Reason::CellValues`] if the cells do not fit; and if the HDU holds no
+    /// whole table, or the column is none that it can have. The table is then as it was.
+    pub fn insert_column(
+        &mut self,
+        hdu: usize,
+        at: usize,
+        column: &NewColumn,
+        input: &ColumnInput<'_>,
+        run: &RunOptions<'_>,
+    ) -> Result<(), Error> {
+        let mut parts = self.parts(hdu)?;
+        let count = parts.layout.columns.len();
+        if at > count {
+            let expected = format!("a place for the column from 0 to {count}");
+            return Err(self.refuse(hdu, Reason::Column, expected, at.to_string()));
+        }
+        let old = parts.layout.row_bytes;
+        let width = column.field.row_bytes();
+        let (offset, grows) = place_of_new(&parts.layout, at, column);
+        let row_bytes =
+            if grows { old.saturating_add(width) } else { old.max(offset.saturating_add(width)) };
+        self.check_size(Some(parts.layout.rows), row_bytes)
+            .map_err(|error| error.at(&self.name, hdu))?;
+        let mut column = column.clone();
+        if let Field::Variable { most, .. } = &mut column.field {
+            // The longest is said when it is known.
+            *most = Some(0);
+        }
+        let mut header = self.unit(hdu)?.header().clone();
+        let kind = parts.layout.kind;
+        self.format_error(insert_cards(&mut header, at, &column, (kind, offset, row_bytes)))?;
+        let layout = self.format_error(layout_of(&header, hdu))?;
+        let runs = match grows {
+            true => vec![
+                Run { from: 0, to: 0, bytes: offset },
+                Run { from: offset, to: offset + width, bytes: old - offset },
+            ],
+            false => vec![Run { from: 0, to: 0, bytes: old }],
+        };
+        let fill = fill_of(layout.kind);
+        parts.layout = layout;
+        let rows = parts.layout.rows;
+        let made = made_fields(&mut parts, at, input, rows, run);
+        let (fields, most) = made.map_err(|error| error.at(&self.name, hdu))?;
+        let base = std::mem::take(&mut parts.rows);
+        let rows = Restride::new(base, rows, (old, row_bytes), runs, fill)
+            .with_field(offset, width, fields);
+        parts.rows = whole(rows);
+        self.put_back_with(hdu, parts, &most, header)
+    }
+
+    /// Removes columns, given by their indices from 0.
+    ///
+    /// # Errors
+    /// [`Reason::Column`] if there is no such column; and if the HDU holds no whole table.
+    pub fn delete_columns(&mut self, hdu: usize, columns: &[usize]) -> Result<(), Error> {
+        let mut parts = self.parts(hdu)?;
+        for &column in columns {
+            self.check_column(hdu, &parts.layout, column)?;
+        }
+        let gone = |column: usize| columns.contains(&column);
+        let place = |number: usize| {
+            let before = (0..number - 1).filter(|&column| gone(column)).count();
+            (!gone(number - 1)).then_some(number - before)
+        };
+        let old = parts.layout.row_bytes;
+        let runs = left_runs(&parts.layout, &gone);
+        let row_bytes = runs.last().map_or(0, |run| run.to + run.bytes);
+        let mut header = self.unit(hdu)?.header().clone();
+        self.format_error(delete_cards(&mut header, &parts.layout, place, &runs))?;
+        let fill = fill_of(parts.layout.kind);
+        let base = std::mem::take(&mut parts.rows);
+        let rows = Restride::new(base, parts.layout.rows, (old, row_bytes), runs, fill);
+        parts.rows = whole(rows);
+        parts.layout = self.format_error(layout_of(&header, hdu))?;
+        self.put_back_with(hdu, parts, &[], header)
+    }
+
+    /// Gives a column another name.
+    ///
+    /// # Errors
+    /// [`Reason::Column`] if there is no such column; and if the name cannot be written.
+    pub fn rename_column(&mut self, hdu: usize, column: usize, name: &str) -> Result<(), Error> {
+        let layout = self.layout(hdu)?;
+        self.check_column(hdu, &layout, column)?;
+        self.set(hdu, &format!("TTYPE{}", column + 1), name, "")
+    }
+}
+
+/// Puts the cards of a new column into a header.
+fn insert_cards(
+    header: &mut Header,
+    at: usize,
+    column: &NewColumn,
+    (kind, offset, row_bytes): (TableKind, u64, u64),
+) -> Result<(), FormatError> {
+    let count = header.get_i64("TFIELDS")?.unwrap_or(0);
+    header.renumber_columns(|number| Some(if number > at { number + 1 } else { number }))?;
+    header.set("TFIELDS", count + 1, "")?;
+    header.set("NAXIS1", row_bytes, "")?;
+    header.insert_column_cards(at + 1, column, kind, offset)
+}
+
+/// Takes the cards of columns out of a header; `place` says where those that stay are now (both from 1), `runs` where the
+/// bytes of a row are.
+fn delete_cards(
+    header: &mut Header,
+    layout: &TableLayout,
+    place: impl Fn(usize) -> Option<usize>,
+    runs: &[Run],
+) -> Result<(), FormatError> {
+    let left: Vec<usize> =
+        (0..layout.columns.len()).filter(|&column| place(column + 1).is_some()).collect();
+    header.renumber_columns(place)?;
+    header.set("TFIELDS", left.len(), "")?;
+    header.set("NAXIS1", runs.last().map_or(0, |run| run.to + run.bytes), "")?;
+    if layout.kind == TableKind::Ascii {
+        for (number, &column) in (1..).zip(&left) {
+            let offset = moved(runs, layout.columns[column].offset);
+            header.set(&format!("TBCOL{number}"), offset + 1, "")?;
+        }
+    }
+    Ok(())
+}
+
+/// All of a source of rows.
+fn whole(rows: Restride) -> Rope {
+    let bytes = rows.bytes();
+    Rope::of(Arc::new(rows), 0..bytes)
+}
+
+fn fill_of(kind: TableKind) -> u8 {
+    if kind == TableKind::Ascii { b' ' } else { 0 }
+}
+
+/// Where the field of a new column begins, and whether the rest of the row moves behind it.
+fn place_of_new(layout: &TableLayout, at: usize, column: &NewColumn) -> (u64, bool) {
+    let end = layout.columns.iter().map(|column| column.offset + column.field.row_bytes()).max();
+    match layout.kind {
+        TableKind::Binary => {
+            let next = layout.columns.get(at).map(|column| column.offset);
+            (next.unwrap_or(end.unwrap_or(0)).min(layout.row_bytes), true)
+        }
+        // One blank behind the row.
+        TableKind::Ascii => {
+            let behind = if layout.row_bytes == 0 { 0 } else { layout.row_bytes + 1 };
+            (column.start.unwrap_or(behind), false)
+        }
+    }
+}
+
+/// The runs of a row that stay when columns go: all but the bytes that only those have.
+fn left_runs(layout: &TableLayout, gone: &impl Fn(usize) -> bool) -> Vec<Run> {
+    let fields = |wanted: bool| {
+        let columns = layout.columns.iter().enumerate();
+        columns
+            .filter(move |(number, _)| gone(*number) == wanted)
+            .map(|(_, column)| column.offset..column.offset + column.field.row_bytes())
+    };
+    let mut kept: Vec<Range<u64>> = fields(false).collect();
+    kept.sort_by_key(|range| range.start);
+    // Bytes of no column stay; those of columns that go do not, where no other column has them.
+    let mut cuts: Vec<Range<u64>> = Vec::new();
+    for field in fields(true) {
+        let mut at = field.start;
+        for other in kept.iter().filter(|other| other.start < field.end && other.end > field.start)
+        {
+            if at < other.start {
+                cuts.push(at..other.start);
+            }
+            at = at.max(other.end);
+        }
+        if at < field.end {
+            cuts.push(at..field.end);
+        }
+    }
+    cuts.sort_by_key(|range| range.start);
+    let (mut runs, mut from, mut to) = (Vec::new(), 0, 0);
+    let mut run = |from: u64, end: u64, to: &mut u64| {
+        if from < end {
+            runs.push(Run { from, to: *to, bytes: end - from });
+            *to += end - from;
+        }
+    };
+    for cut in cuts {
+        run(from, cut.start, &mut to);
+        from = from.max(cut.end);
+    }
+    run(from, layout.row_bytes, &mut to);
+    runs
+}
+
+/// Where a byte of the old row is now.
+fn moved(runs: &[Run], offset: u64) -> u64 {
+    let run = runs.iter().find(|run| (run.from..run.from + run.bytes).contains(&offset));
+    run.map_or(0, |run| run.to + offset - run.from)
+}

@@ -1,0 +1,385 @@
+//! Tables that are edited: rows added, inserted and removed, cells updated; for columns see [`super::columns`]. Row bytes that
+//! stay are neither read nor moved before the file is written.
+//!
+//! Arrays of variable-length columns: new ones go to the end of the heap, old ones stay where they are, so descriptors that
+//! share bytes, gaps and any order stay as they were.
+
+use std::ops::Range;
+
+use tachyfits_format::{Field, FormatError, Header, TableKind, TableLayout, Value};
+use tachyfits_io::{SpoolOptions, SpoolWriter};
+use tachyfits_kernels::Tier;
+
+use super::Edition;
+use super::cells::{Overlay, Patch};
+use super::content::Rope;
+use crate::error::{Error, Reason};
+use crate::image::tier;
+use crate::options::RunOptions;
+use crate::table::Rows;
+use crate::table::encode::ColumnInput;
+use crate::table::rows_out::{Descriptors, NewRows, write_arrays};
+use crate::table::write::layout_of;
+
+/// So many sources may lie one on the other; beyond that rows are made anew and kept.
+const DEEPEST: usize = 40;
+/// Bytes that are copied at a time.
+const COPY_BYTES: u64 = 1 << 20;
+
+/// The data of a table, taken apart.
+pub(super) struct Parts {
+    pub(super) layout: TableLayout,
+    pub(super) rows: Rope,
+    /// What lies between rows and heap.
+    gap: Rope,
+    heap: Rope,
+}
+
+impl Edition {
+    /// What the header of a table says of its columns, as edited.
+    ///
+    /// # Errors
+    /// [`Reason::NoSuchHdu`], and if the HDU holds no table.
+    pub fn layout(&self, hdu: usize) -> Result<TableLayout, Error> {
+        self.format_error(layout_of(self.unit(hdu)?.header(), hdu))
+    }
+
+    /// Adds rows behind the last: the cells of every column, in the order of the columns.
+    ///
+    /// # Errors
+    /// As [`Edition::insert_rows`].
+    pub fn append_rows(
+        &mut self,
+        hdu: usize,
+        inputs: &[ColumnInput<'_>],
+        rows: u64,
+        run: &RunOptions<'_>,
+    ) -> Result<(), Error> {
+        let at = self.layout(hdu)?.rows;
+        self.insert_rows(hdu, at, inputs, rows, run)
+    }
+
+    /// Inserts rows before the row of index `at`, from 0.
+    ///
+    /// # Errors
+    /// [`Reason::Rows`] if there is no such row, [`Reason::CellValues`] if the cells do not fit the columns; and if the HDU
+    /// holds no whole table. The table is then as it was.
+    pub fn insert_rows(
+        &mut self,
+        hdu: usize,
+        at: u64,
+        inputs: &[ColumnInput<'_>],
+        rows: u64,
+        run: &RunOptions<'_>,
+    ) -> Result<(), Error> {
+        let mut parts = self.parts(hdu)?;
+        if at > parts.layout.rows {
+            let expected = format!("a row from 0 to {}", parts.layout.rows);
+            return Err(self.refuse(hdu, Reason::Rows, expected, at.to_string()));
+        }
+        let made = self.made_rows(&mut parts, inputs, rows, at, run);
+        let (new, most) = made.map_err(|error| error.at(&self.name, hdu))?;
+        let place = at * parts.layout.row_bytes;
+        let mut all = parts.rows.part(0..place);
+        all.append(new);
+        all.append_part(&parts.rows, place..parts.rows.bytes());
+        parts.rows = all;
+        parts.layout.rows += rows;
+        self.put_back(hdu, parts, &most)
+    }
+
+    /// Removes rows, given by their indices from 0 in any order. Arrays that only they pointed to stay in the heap.
+    ///
+    /// # Errors
+    /// [`Reason::Rows`] if there is no such row; and if the HDU holds no whole table.
+    pub fn delete_rows(&mut self, hdu: usize, rows: &Rows<'_>) -> Result<(), Error> {
+        let mut parts = self.parts(hdu)?;
+        let runs = self.row_runs(hdu, rows, parts.layout.rows)?;
+        let row_bytes = parts.layout.row_bytes;
+        let mut left = Rope::default();
+        let mut reached = 0;
+        for run in &runs {
+            left.append_part(&parts.rows, reached * row_bytes..run.start * row_bytes);
+            reached = run.end;
+            parts.layout.rows -= run.end - run.start;
+        }
+        left.append_part(&parts.rows, reached * row_bytes..parts.rows.bytes());
+        parts.rows = left;
+        self.put_back(hdu, parts, &[])
+    }
+
+    /// Gives the cells of a column in some rows other values; where a row is named twice the later counts. Arrays of a
+    /// variable-length column are added to the heap.
+    ///
+    /// # Errors
+    /// [`Reason::Column`] or [`Reason::Rows`] if there is no such column or row, [`Reason::CellValues`] if the values do not
+    /// fit; and if the HDU holds no whole table. The table is then as it was.
+    pub fn update_cells(
+        &mut self,
+        hdu: usize,
+        column: usize,
+        rows: &Rows<'_>,
+        input: &ColumnInput<'_>,
+        run: &RunOptions<'_>,
+    ) -> Result<(), Error> {
+        let mut parts = self.parts(hdu)?;
+        self.check_column(hdu, &parts.layout, column)?;
+        self.row_runs(hdu, rows, parts.layout.rows)?;
+        let count = match rows {
+            Rows::Range(range) => range.end.saturating_sub(range.start),
+            Rows::List(list) => list.len() as u64,
+        };
+        let made = made_fields(&mut parts, column, input, count, run);
+        let (fields, most) = made.map_err(|error| error.at(&self.name, hdu))?;
+        let field = &parts.layout.columns[column];
+        let (width, offset) = (field.field.row_bytes(), field.offset);
+        let stride = parts.layout.row_bytes;
+        if width > 0 && count > 0 {
+            let patch = match rows {
+                Rows::Range(range) => {
+                    let first = range.start * stride + offset;
+                    Patch::Fields { first, stride, width, count, bytes: fields }
+                }
+                Rows::List(list) => scattered(list, &fields, (stride, offset, width))?,
+            };
+            parts.rows = Overlay::over(&parts.rows, patch);
+        }
+        self.put_back(hdu, parts, &most)
+    }
+
+    pub(super) fn check_column(
+        &self,
+        hdu: usize,
+        layout: &TableLayout,
+        column: usize,
+    ) -> Result<(), Error> {
+        if column < layout.columns.len() {
+            return Ok(());
+        }
+        let expected = match layout.columns.len() {
+            0 => "a column, of which there is none".to_owned(),
+            count => format!("a column from 0 to {}", count - 1),
+        };
+        Err(self.refuse(hdu, Reason::Column, expected, column.to_string()))
+    }
+
+    pub(super) fn refuse(
+        &self,
+        hdu: usize,
+        reason: Reason,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Error {
+        Error::refused(reason, expected, found).at(&self.name, hdu)
+    }
+
+    /// Runs of rows, sorted and apart.
+    fn row_runs(&self, hdu: usize, rows: &Rows<'_>, count: u64) -> Result<Vec<Range<u64>>, Error> {
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        match rows {
+            Rows::Range(range) if range.start < range.end => runs.push((*range).clone()),
+            Rows::Range(_) => {}
+            Rows::List(list) => {
+                let mut sorted = list.to_vec();
+                sorted.sort_unstable();
+                sorted.dedup();
+                for row in sorted {
+                    match runs.last_mut() {
+                        Some(last) if last.end == row => last.end = row.saturating_add(1),
+                        _ => runs.push(row..row.saturating_add(1)),
+                    }
+                }
+            }
+        }
+        match runs.last() {
+            Some(last) if last.end > count => {
+                let expected = format!("rows below {count}, counted from 0");
+                Err(self.refuse(hdu, Reason::Rows, expected, (last.end - 1).to_string()))
+            }
+            _ => Ok(runs),
+        }
+    }
+
+    /// Takes the data of a table apart.
+    pub(super) fn parts(&self, hdu: usize) -> Result<Parts, Error> {
+        let unit = self.unit(hdu)?;
+        let layout = self.layout(hdu)?;
+        if unit.missing() > 0 {
+            let expected = format!("{} bytes more of its data", unit.missing());
+            return Err(self.refuse(hdu, Reason::DataMissing, expected, "the end of the file"));
+        }
+        let rows_end = layout.rows * layout.row_bytes;
+        let heap_begin = match layout.kind {
+            TableKind::Ascii => rows_end,
+            TableKind::Binary => self.format_error(layout.heap())?.offset - layout.data_offset,
+        };
+        let heap_begin =
+            if unit.header().position("THEAP").is_none() { rows_end } else { heap_begin };
+        Ok(Parts {
+            rows: unit.data.part(0..rows_end),
+            gap: unit.data.part(rows_end..heap_begin),
+            heap: unit.data.part(heap_begin..unit.data.bytes()),
+            layout,
+        })
+    }
+
+    /// Puts a changed table in the place of the old one.
+    fn put_back(&mut self, hdu: usize, parts: Parts, most: &[u64]) -> Result<(), Error> {
+        let header = self.unit(hdu)?.header().clone();
+        self.put_back_with(hdu, parts, most, header)
+    }
+
+    /// Puts a changed table in the place of the old one, with a header whose sizes are put right here.
+    pub(super) fn put_back_with(
+        &mut self,
+        hdu: usize,
+        parts: Parts,
+        most: &[u64],
+        mut header: Header,
+    ) -> Result<(), Error> {
+        let changed = sizes(&mut header, &parts, most);
+        self.format_error(changed)?;
+        let mut data = parts.rows;
+        if data.depth() > DEEPEST {
+            data = flat(&data)?;
+        }
+        data.append(parts.gap);
+        data.append(parts.heap);
+        let unit = &mut self.units[hdu];
+        if header != *unit.header() {
+            unit.changed = Some(header);
+        }
+        unit.set_data(data);
+        Ok(())
+    }
+
+    /// Refuses more rows than a table may have.
+    pub(super) fn check_size(&self, rows: Option<u64>, row_bytes: u64) -> Result<(), Error> {
+        let limit = self.options.limits.max_data_bytes;
+        match rows.and_then(|rows| rows.checked_mul(row_bytes)) {
+            Some(bytes) if bytes <= limit => Ok(()),
+            _ => {
+                let expected = format!("a table of at most {limit} bytes");
+                let found = format!("rows of {row_bytes} bytes, too many of them");
+                Err(Error::refused(Reason::CellValues, expected, found))
+            }
+        }
+    }
+
+    /// Makes rows, and adds their arrays to the heap.
+    fn made_rows(
+        &self,
+        parts: &mut Parts,
+        inputs: &[ColumnInput<'_>],
+        rows: u64,
+        first_row: u64,
+        run: &RunOptions<'_>,
+    ) -> Result<(Rope, Vec<u64>), Error> {
+        let tier = tier()?;
+        let total = parts.layout.rows.checked_add(rows);
+        self.check_size(total, parts.layout.row_bytes)?;
+        let (descriptors, most) = new_arrays(parts, (0, inputs), rows, tier)?;
+        let new = NewRows::new(&parts.layout, inputs, &descriptors, rows, first_row)?;
+        Ok((made(&new, run, tier)?, most))
+    }
+}
+
+/// The fields of one column for so many rows, side by side; arrays are added to the heap.
+pub(super) fn made_fields(
+    parts: &mut Parts,
+    column: usize,
+    input: &ColumnInput<'_>,
+    rows: u64,
+    run: &RunOptions<'_>,
+) -> Result<(Rope, Vec<u64>), Error> {
+    let tier = tier()?;
+    let (mut descriptors, mut most) = (Descriptors::new(), Vec::new());
+    if matches!(parts.layout.columns[column].field, Field::Variable { .. }) {
+        (descriptors, most) = new_arrays(parts, (column, std::slice::from_ref(input)), rows, tier)?;
+    }
+    let input = descriptors.first().map_or(*input, |(_, bytes)| ColumnInput::new(bytes));
+    let new = NewRows::of_column(&parts.layout, column, input, rows)?;
+    Ok((made(&new, run, tier)?, most))
+}
+
+/// Adds the arrays of new rows to the heap.
+fn new_arrays(
+    parts: &mut Parts,
+    inputs: (usize, &[ColumnInput<'_>]),
+    rows: u64,
+    tier: Tier,
+) -> Result<(Descriptors, Vec<u64>), Error> {
+    let mut heap = SpoolWriter::new("heap", SpoolOptions::default());
+    let mut write = |bytes: &[u8]| Ok(heap.write_all(bytes)?);
+    let begin = parts.heap.bytes();
+    let result = write_arrays(&parts.layout, inputs, rows, begin, tier, &mut write)?;
+    parts.heap.append(Rope::of_storage(heap.finish()?));
+    Ok(result)
+}
+
+/// Makes rows and keeps them.
+fn made(new: &NewRows<'_>, run: &RunOptions<'_>, tier: Tier) -> Result<Rope, Error> {
+    let mut kept = SpoolWriter::new("new rows", SpoolOptions::default());
+    new.make(
+        run,
+        tier,
+        |_row, bytes| Ok(std::mem::take(bytes)),
+        |bytes: Vec<u8>| Ok(kept.write_all(&bytes)?),
+    )?;
+    Ok(Rope::of_storage(kept.finish()?))
+}
+
+/// Fields of a list of rows as a patch: sorted by row, of equal rows the last.
+fn scattered(
+    list: &[u64],
+    fields: &Rope,
+    (stride, offset, width): (u64, u64, u64),
+) -> Result<Patch, Error> {
+    let mut order: Vec<usize> = (0..list.len()).collect();
+    order.sort_by_key(|&index| list[index]);
+    let mut packed = vec![0; fields.bytes() as usize];
+    fields.read(0, &mut packed)?;
+    let last_of_row =
+        |place: usize| order.get(place + 1).is_none_or(|&next| list[next] != list[order[place]]);
+    let places = (0..order.len()).filter(|&place| last_of_row(place)).map(|place| {
+        let index = order[place];
+        (list[index] * stride + offset, width as u32, index * width as usize)
+    });
+    Ok(Patch::Scattered { places: places.collect(), bytes: packed })
+}
+
+/// The same bytes, kept by themselves.
+fn flat(rope: &Rope) -> Result<Rope, Error> {
+    let mut kept = SpoolWriter::new("edited rows", SpoolOptions::default());
+    let mut piece = Vec::new();
+    for at in (0..rope.bytes()).step_by(COPY_BYTES as usize) {
+        piece.resize(COPY_BYTES.min(rope.bytes() - at) as usize, 0);
+        rope.read(at, &mut piece)?;
+        kept.write_all(&piece)?;
+    }
+    Ok(Rope::of_storage(kept.finish()?))
+}
+
+/// Puts the cards right that say how large the table is.
+fn sizes(header: &mut Header, parts: &Parts, most: &[u64]) -> Result<(), FormatError> {
+    let Parts { layout, rows, gap, heap } = parts;
+    let set = |header: &mut Header, keyword: &str, value: u64| match header.get_i64(keyword) {
+        Ok(Some(old)) if u64::try_from(old) == Ok(value) => Ok(()),
+        _ => header.set(keyword, Value::from(value), ""),
+    };
+    set(header, "NAXIS2", layout.rows)?;
+    set(header, "PCOUNT", gap.bytes() + heap.bytes())?;
+    if header.position("THEAP").is_some() {
+        set(header, "THEAP", rows.bytes() + gap.bytes())?;
+    }
+    for (number, (column, &longest)) in layout.columns.iter().zip(most).enumerate() {
+        let Field::Variable { element, wide, repeat, most: Some(stated) } = column.field else {
+            continue;
+        };
+        if longest > stated {
+            let field = Field::Variable { element, wide, repeat, most: Some(longest) };
+            header.set(&format!("TFORM{}", number + 1), field.form(&[]), "")?;
+        }
+    }
+    Ok(())
+}
