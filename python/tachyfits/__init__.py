@@ -32,6 +32,7 @@ from tachyfits._core import (
     error_codes,
     statistics,
 )
+from tachyfits._edit import EditedHdu, EditedHeader, Edition, edit
 from tachyfits._errors import NotFoundError
 from tachyfits._expressions import along, evaluate, expression_functions
 from tachyfits._file import File, open  # noqa: A004 - tf.open is the name people expect
@@ -42,6 +43,7 @@ from tachyfits._ragged import Ragged
 from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
 from tachyfits._results import Plane, Spectrum
 from tachyfits._table import Table
+from tachyfits._table_write import write_table
 from tachyfits._writer import write
 
 __all__ = [
@@ -50,6 +52,9 @@ __all__ = [
     "Checksum",
     "Circle",
     "Columns",
+    "EditedHdu",
+    "EditedHeader",
+    "Edition",
     "Ellipse",
     "File",
     "Finding",
@@ -78,6 +83,7 @@ __all__ = [
     "__version__",
     "along",
     "build_info",
+    "edit",
     "error_codes",
     "evaluate",
     "expression_functions",
@@ -85,4 +91,5 @@ __all__ = [
     "statistics",
     "verify",
     "write",
+    "write_table",
 ]

@@ -303,7 +303,8 @@ class File:
 
 def _shape_text(hdu: Hdu) -> str:
     if isinstance(hdu, Table):
-        return f"{hdu.shape[0]} rows, {hdu.header.get('TFIELDS')} columns"
+        columns = hdu.header.get("TFIELDS")
+        return f"{hdu.shape[0]} rows, {columns} column{'' if columns == 1 else 's'}"
     return str(hdu.shape) if hdu.shape else ""
 
 

@@ -22,12 +22,17 @@ _OF_A_COLUMN = re.compile(
 )
 
 
+def is_of_a_column(keyword: str) -> bool:
+    """Say whether a keyword describes one column, whose number it ends in."""
+    return _OF_A_COLUMN.fullmatch(keyword) is not None
+
+
 def describing_cards(header: Header) -> list[Card]:
     """Return the cards that stay true when rows or columns are chosen from the table."""
     return [
         card
         for card in header.cards
-        if card.keyword not in _STRUCTURE and not _OF_A_COLUMN.fullmatch(card.keyword)
+        if card.keyword not in _STRUCTURE and not is_of_a_column(card.keyword)
     ]
 
 

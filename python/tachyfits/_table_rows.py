@@ -34,8 +34,8 @@ def resolve_rows(rows: Any, count: int) -> Rows:
         if step == 1:
             return start, max(start, stop)
         return np.arange(start, stop, step, dtype=np.int64)
-    if hasattr(rows, "__index__") and not isinstance(rows, (bool, np.bool_)):
-        number = _numbers(np.array([rows.__index__()]), count)[0]
+    if isinstance(rows, (int, np.integer)) and not isinstance(rows, bool):
+        number = _numbers(np.array([int(rows)]), count)[0]
         return int(number), int(number) + 1
     array = np.ma.filled(rows, False) if np.ma.isMaskedArray(rows) else np.asarray(rows)
     if array.dtype == np.bool_ and array.ndim == 1:

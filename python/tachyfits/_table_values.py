@@ -8,7 +8,7 @@ and ASCII text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,8 @@ class ColumnData:
         bool, integers, float32, float64, complex64, complex128 or S; native-endian, contiguous,
         rows first; or a `Ragged` of these that begins at offset 0.
     undefined
-        Where truth values are undefined, of the values' shape; None: nowhere. Undefined integers
-        hold ``null`` already, floats NaN, text nothing.
+        Where integers and truth values are undefined, of the values' shape; None: nowhere. Such
+        integers hold ``null``; undefined floats are NaN, undefined text is empty.
     null
         The value (of the values' type) that means undefined: TNULLn.
     unit, display, description
@@ -260,7 +260,7 @@ def _ascii(name: str, data: NDArray[Any]) -> NDArray[np.bytes_]:
         except UnicodeEncodeError as error:
             raise _not_ascii(name, data) from error
     data = np.ascontiguousarray(data)
-    if data.dtype.itemsize == 0:
+    if data.dtype.itemsize == 0 or not data.size:
         return data
     characters = data.reshape(-1, 1).view(np.uint8).reshape(data.size, -1)
     printable = (characters >= 32) & (characters <= 126)
@@ -286,7 +286,7 @@ def _not_ascii(name: str, data: NDArray[Any]) -> Exception:
 def _filled(
     name: str, data: NDArray[Any], mask: NDArray[np.bool_] | None, null: int | None
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int | None]:
-    """Put what means undefined where it is undefined: (values, mask of truth values, TNULL)."""
+    """Put what means undefined where it is undefined: (values, mask, TNULL)."""
     kind = data.dtype.kind
     if kind in "iu" and (mask is not None or null is not None):
         return _filled_integers(name, data, mask, null)
@@ -301,7 +301,7 @@ def _filled(
 
 def _filled_integers(
     name: str, data: NDArray[Any], mask: NDArray[np.bool_] | None, null: int | None
-) -> tuple[NDArray[Any], None, int]:
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int]:
     defined = data if mask is None else data[~mask]
     limits = np.iinfo(data.dtype)
     if null is None:
@@ -314,10 +314,11 @@ def _filled_integers(
             "choose another value, or none: then one that does not occur is taken",
         )
     if mask is None:
-        return data, None, null
+        mask = data == null
+        return data, mask if mask.any() else None, null
     filled = data.copy()
     filled[mask] = null
-    return filled, None, null
+    return filled, mask, null
 
 
 def _free_value(name: str, defined: NDArray[Any]) -> int:
@@ -336,3 +337,27 @@ def _free_value(name: str, defined: NDArray[Any]) -> int:
         f"column {name!r}: every value of {defined.dtype} occurs, so none can mean undefined",
         "use a wider type",
     )
+
+
+def with_null(column: ColumnData, null: int) -> ColumnData:
+    """Return a column of integers whose undefined elements hold another value.
+
+    Raises
+    ------
+    UsageError
+        It holds no integers, or the value is none of them or occurs.
+    """
+    values = column.values
+    if values.dtype.kind not in "iu":
+        raise usage(
+            f"column {column.name!r} is of {values.dtype}, which has no null of its own",
+            "nulls= is for integers: undefined floats are NaN",
+        )
+    flat = values.values if isinstance(values, Ragged) else values
+    filled, undefined, null = _filled_integers(column.name, flat, column.undefined, null)
+    made = (
+        Ragged(values.offsets, filled, cell_shape=values.cell_shape)
+        if isinstance(values, Ragged)
+        else filled
+    )
+    return replace(column, values=made, undefined=undefined, null=null)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
+from tachyfits._errors import usage
 from tachyfits._header import Header
 from tachyfits._threads import check_threads
 
@@ -114,7 +115,7 @@ def padding(data_bytes: int) -> bytes:
 
 def write(
     path: str | os.PathLike[str],
-    array: NDArray[Any],
+    array: NDArray[Any] | Sequence[Any],
     header: Header | None = None,
     *,
     dtype: Any = None,
@@ -126,7 +127,7 @@ def write(
     threads: int = 0,
     progress: Callable[[int, int], bool | None] | None = None,
 ) -> None:
-    """Write an array as the primary image of a new FITS file.
+    """Write an array as the primary image of a new FITS file, or a list of several HDUs.
 
     The file appears under its name when it is complete.
 
@@ -136,7 +137,9 @@ def write(
         The new file.
     array
         Of any shape but (), integers or floats, any byte order; the last axis becomes NAXIS1.
-        Unsigned types and int8 get the BZERO that the Standard gives them.
+        Unsigned types and int8 get the BZERO that the Standard gives them. For several HDUs a list
+        of images and tables: `Image`, `Table`, tables as `write_table` takes them, pairs of an
+        array or a table and a header, None for a primary HDU without data.
     header
         Cards to take over; those of structure and scaling are made anew.
     dtype, scaling, blank, overwrite, checksum, sync, threads, progress
@@ -155,7 +158,20 @@ def write(
     >>> tf.write("new.fits", np.arange(6, dtype="uint16").reshape(2, 3), checksum=True)
     >>> tf.open("new.fits")[0][1]
     array([3, 4, 5], dtype=uint16)
+    >>> tf.write("two.fits", [(np.ones((2, 3)), None), {"RA": [10.0, 11.0]}])
+    >>> tf.open("two.fits")[1]["RA"]
+    array([10., 11.])
     """
+    if isinstance(array, (list, tuple)) and not _is_numbers(array):
+        from tachyfits._write_hdus import write_hdus
+
+        if header is not None or dtype is not None or scaling is not None or blank is not None:
+            raise usage(
+                "header=, dtype=, scaling= and blank= go with a single array",
+                "give pairs (array, header) in the list",
+            )
+        write_hdus(path, array, overwrite, checksum, sync, check_threads(threads), progress)
+        return
     cards = [] if header is None else [tuple(card) for card in header.cards]
     _core.write_array(
         os.fspath(path),
@@ -169,6 +185,13 @@ def write(
         sync=sync,
         threads=check_threads(threads),
         progress=progress,
+    )
+
+
+def _is_numbers(items: Sequence[Any]) -> bool:
+    """Say whether a list is an array as NumPy takes it, and not a list of HDUs."""
+    return all(isinstance(item, (int, float, complex, np.number, list)) for item in items) or (
+        bool(items) and all(isinstance(item, np.ndarray) and not item.dtype.names for item in items)
     )
 
 

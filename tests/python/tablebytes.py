@@ -6,6 +6,7 @@ they have.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,15 +47,28 @@ def binary_table(
         described += [(f"TTYPE{number}", column.name), (f"TFORM{number}", column.form)]
         described += [(f"{name}{number}", value) for name, value in column.cards.items()]
     data = b"".join(b"".join(column.cells[row] for column in columns) for row in range(count))
-    width = len(data) // count if count else sum(len(c.cells[0]) for c in columns if c.cells)
+    width = sum(form_bytes(column.form) for column in columns)
     heap = b"".join(column.heap for column in columns)
     first = [("XTENSION", "BINTABLE"), ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", width)]
     first += [("NAXIS2", count), ("PCOUNT", len(heap)), ("GCOUNT", 1), ("TFIELDS", len(columns))]
     return empty_primary() + header([*first, *described, *cards]) + pad(data + heap)
 
 
-def big(values: np.ndarray) -> bytes:
-    return values.astype(values.dtype.newbyteorder(">")).tobytes()
+def big(values: Any) -> bytes:
+    # Not of a NumPy scalar, which has no byte order.
+    array = np.asarray(values)
+    return array.astype(array.dtype.newbyteorder(">")).tobytes()
+
+
+def form_bytes(form: str) -> int:
+    """Bytes of a field of a form such as 3J, 11X or PE(4)."""
+    found = re.match(r"(\d*)([A-Z])", form)
+    assert found
+    repeat, letter = int(found[1] or 1), found[2]
+    sizes = {"L": 1, "A": 1, "P": 8, "Q": 16}
+    if letter == "X":
+        return -(-repeat // 8)
+    return repeat * (sizes.get(letter) or np.dtype(STORED[letter]).itemsize)
 
 
 def packed_bits(bits: np.ndarray) -> bytes:

@@ -53,6 +53,13 @@ def folder(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cube.fits").write_bytes(content)
     (tmp_path / "continuum.fits").write_bytes(primary(np.ones((500, 540), "f4")))
+    stars = {
+        "NAME": ["alpha", "beta", "gamma", "delta", "epsilon"],
+        "RA": [10.0, 11.0, 12.0, 13.0, 14.0],
+        "DEC": [-2.0, -1.0, 0.0, 1.0, 2.0],
+        "MAG": [18.5, 21.0, 19.25, None, 17.0],
+    }
+    tf.write_table(tmp_path / "table.fits", stars, units={"RA": "deg"}, name="STARS")
     (tmp_path / "gain.fits").write_bytes(primary(np.linspace(1, 2, 92)))
     return tmp_path
 
@@ -69,8 +76,14 @@ SHELL = [
 
 @pytest.mark.parametrize(("path", "line", "text"), PYTHON, ids=lambda v: str(v)[-30:])
 def test_python_examples(path: Path, line: int, text: str, folder: Path) -> None:
-    with tf.open("cube.fits") as file:
+    with tf.open("cube.fits") as file, tf.open("table.fits") as tables:
         names = {"tf": tf, "np": np, "f": file, "file": file, "cube": file[0]}
+        names |= {"table": tables[1]}
+        # What the blocks before it on the page made.
+        tf.write_table(
+            "stars.fits", {"NAME": ["alpha", "beta"], "N": [3, 5], "HITS": [[1, 2], []]},
+            name="STARS",
+        )  # fmt: skip
         exec(compile("\n" * line + text, str(path), "exec"), names)
 
 

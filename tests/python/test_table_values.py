@@ -41,6 +41,7 @@ def test_the_null_of_masked_integers_is_no_value(values: np.ndarray, data: st.Da
     assert made.null not in values[~mask].tolist()
     np.testing.assert_array_equal(np.asarray(made.values) == made.null, mask)
     np.testing.assert_array_equal(np.asarray(made.values)[~mask], values[~mask])
+    np.testing.assert_array_equal(made.undefined, mask)
 
 
 def test_a_null_is_found_among_almost_all_bytes_and_refused_among_all() -> None:

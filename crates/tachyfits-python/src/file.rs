@@ -27,6 +27,10 @@ impl FitsFile {
     pub(crate) fn new(file: tachyfits::FitsFile) -> FitsFile {
         FitsFile(Arc::new(file))
     }
+
+    pub(crate) fn engine(&self) -> &tachyfits::FitsFile {
+        &self.0
+    }
 }
 
 #[pymethods]

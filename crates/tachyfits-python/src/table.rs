@@ -72,6 +72,10 @@ impl Table {
         Table { table, report: Mutex::new(None) }
     }
 
+    pub(crate) fn engine(&self) -> &tachyfits::Table {
+        &self.table
+    }
+
     /// Where a message is about.
     fn place(&self) -> (&str, Option<usize>) {
         (self.table.file_name(), Some(self.table.hdu().index))
@@ -219,6 +223,24 @@ impl Table {
         let values = viewed(PyArray1::from_vec(py, values).into_any(), &kind)?;
         let truth = |nulls| viewed(PyArray1::from_vec(py, nulls).into_any(), "bool");
         Ok((PyArray1::from_vec(py, offsets), values, nulls.map(truth).transpose()?, odd))
+    }
+
+    /// Return the numbers of the rows from ``first`` to before ``end`` for which a condition holds, ascending.
+    #[pyo3(signature = (condition, first, end, *, threads=0, progress=None))]
+    fn rows_where<'py>(
+        &self,
+        py: Python<'py>,
+        condition: &str,
+        first: u64,
+        end: u64,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let found = self.run(py, threads, progress, |options| {
+            self.table.rows_where(condition, first..end, options)
+        })?;
+        // No table has rows beyond i64: they would not fit a file.
+        Ok(PyArray1::from_vec(py, found.into_iter().map(u64::cast_signed).collect()))
     }
 
     fn __repr__(&self) -> String {

@@ -158,10 +158,16 @@ def _numbers(
     """Return which rows: a slice, or the numbers of those for which the condition holds."""
     chosen = _slice(table, rows) or slice(0, len(table))
     if where is None:
-        stop = chosen.stop if head is None else min(chosen.stop, chosen.start + head)
-        return slice(chosen.start, stop)
+        return chosen if head is None else _first(chosen, head)
     found = table.where(where, rows=chosen, threads=threads)
-    return found if head is None else found[:head]
+    return found if head is None else _first(found, head)
+
+
+def _first(rows: Any, count: int) -> Any:
+    """Return the first so many of rows."""
+    if isinstance(rows, slice):
+        return slice(rows.start, min(rows.stop, rows.start + count))
+    return rows[:count]
 
 
 def _show(
@@ -172,8 +178,7 @@ def _show(
         numbers = _numbers(table, rows, where, None, None)
         count = numbers.stop - numbers.start if isinstance(numbers, slice) else len(numbers)
         if head is not None:
-            shown = slice(numbers.start, min(numbers.stop, numbers.start + head))
-            numbers = shown if isinstance(numbers, slice) else numbers[:head]
+            numbers = _first(numbers, head)
         read = table.read(columns, rows=numbers, progress=progress)
     if common.json:
         click.echo(json_text(_as_json(table, read, count)))

@@ -1,0 +1,189 @@
+//! A file that is being edited: changes wait until they are written, all of them or none.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tachyfits::OpenOptions;
+
+use crate::errors::{OrRaise, argument, not_negative};
+use crate::file::FitsFile;
+use crate::header::{Cards, engine_header, rows as card_rows};
+use crate::progress;
+
+/// A file that is being edited. Nothing is written before `commit`; a failure leaves the file as it was.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> edition = _core.Edition("table.fits")
+/// >>> edition.set_cards(1, [("OBSERVER", "Hubble", "who looked")])
+/// >>> edition.rename_card(1, "TUNIT2", "XUNIT2")
+/// True
+/// >>> edition.commit()["in_place"]
+/// True
+/// >>> _core.FitsFile.open("table.fits").hdu(1).header().get("OBSERVER")
+/// 'Hubble'
+#[pyclass(frozen, module = "tachyfits._core")]
+pub(crate) struct Edition(Mutex<Option<tachyfits::Edition>>);
+
+impl Edition {
+    fn lock(&self) -> MutexGuard<'_, Option<tachyfits::Edition>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets `work` look at or change the edition. No lock is held meanwhile: it may call Python, and others may wait for
+    /// the interpreter.
+    pub(crate) fn with<T>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut tachyfits::Edition) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let mut edition = self.lock().take().ok_or_else(|| over(py))?;
+        let outcome = work(&mut edition);
+        *self.lock() = Some(edition);
+        outcome
+    }
+}
+
+fn over(py: Python<'_>) -> PyErr {
+    let found = "one that is over, or in use by another thread";
+    argument(py, "an edition that waits", found, "begin another one: tachyfits.edit(path)")
+}
+
+#[pymethods]
+impl Edition {
+    #[new]
+    #[pyo3(signature = (path, *, strict=false))]
+    fn new(py: Python<'_>, path: PathBuf, strict: bool) -> PyResult<Edition> {
+        let options = OpenOptions { strict, ..OpenOptions::default() };
+        let edition = py.detach(|| tachyfits::Edition::open(&path, &options)).or_raise(py)?;
+        Ok(Edition(Mutex::new(Some(edition))))
+    }
+
+    /// What had to be done because an earlier edit was interrupted; None if none was.
+    #[getter]
+    fn recovery(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        self.with(py, |edition| Ok(edition.recovery().map(|recovery| recovery.as_str())))
+    }
+
+    /// The file.
+    #[getter]
+    fn name(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |edition| Ok(edition.name().to_owned()))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |edition| Ok(edition.hdus()))
+    }
+
+    /// Return (keyword, value, comment) of every card of an HDU, as edited.
+    fn cards<'py>(&self, py: Python<'py>, hdu: usize) -> PyResult<Cards<'py>> {
+        self.with(py, |edition| card_rows(py, edition.header(hdu).or_raise(py)?.cards()))
+    }
+
+    /// Set cards, each where its keyword stands or behind the others; an empty comment keeps the one that is there.
+    /// COMMENT and HISTORY are always added.
+    fn set_cards(&self, py: Python<'_>, hdu: usize, cards: Cards<'_>) -> PyResult<()> {
+        let given = engine_header(py, cards)?;
+        self.with(py, |edition| {
+            let changed = edition.change_header(hdu, |header| {
+                for card in given.cards() {
+                    match card.value() {
+                        Some(value) => header.set(card.keyword(), value.clone(), card.comment())?,
+                        None => header.push(card.clone()),
+                    }
+                }
+                Ok(())
+            });
+            changed.or_raise(py)
+        })
+    }
+
+    /// Put cards before the card of a (0-based) number.
+    fn insert_cards(
+        &self,
+        py: Python<'_>,
+        hdu: usize,
+        at: usize,
+        cards: Cards<'_>,
+    ) -> PyResult<()> {
+        let given = engine_header(py, cards)?;
+        self.with(py, |edition| {
+            let changed = edition.change_header(hdu, |header| {
+                for (place, card) in (at..).zip(given.cards()) {
+                    header.insert(place, card.clone());
+                }
+                Ok(())
+            });
+            changed.or_raise(py)
+        })
+    }
+
+    /// Remove all cards of a keyword; return how many there were.
+    fn delete_cards(&self, py: Python<'_>, hdu: usize, keyword: &str) -> PyResult<usize> {
+        self.with(py, |edition| edition.delete(hdu, keyword).or_raise(py))
+    }
+
+    /// Give the first card of a keyword another one; false if there is none.
+    fn rename_card(&self, py: Python<'_>, hdu: usize, keyword: &str, to: &str) -> PyResult<bool> {
+        self.with(py, |edition| edition.rename(hdu, keyword, to).or_raise(py))
+    }
+
+    /// State DATASUM and CHECKSUM of an HDU; where they are stated already they are kept right without this.
+    fn state_sums(&self, py: Python<'_>, hdu: usize) -> PyResult<()> {
+        self.with(py, |edition| edition.state_sums(hdu).or_raise(py))
+    }
+
+    /// Insert a copy of an HDU of any file before the HDU of a number; at the end if there is none of it.
+    fn copy(&self, py: Python<'_>, at: usize, file: &FitsFile, hdu: usize) -> PyResult<()> {
+        self.with(py, |edition| edition.copy(at, file.engine(), hdu).or_raise(py))
+    }
+
+    /// Remove an HDU.
+    fn remove(&self, py: Python<'_>, hdu: usize) -> PyResult<()> {
+        self.with(py, |edition| edition.remove(hdu).or_raise(py))
+    }
+
+    /// Return the file as it will be.
+    fn preview(&self, py: Python<'_>) -> PyResult<FitsFile> {
+        self.with(py, |edition| Ok(FitsFile::new(edition.preview().or_raise(py)?)))
+    }
+
+    /// Write all changes. The edition is over then, whether it could be done or not.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     "in_place" (or written anew), "bytes_written", "bytes" (of the file now).
+    #[pyo3(signature = (*, sync=false, threads=0, progress=None))]
+    fn commit<'py>(
+        &self,
+        py: Python<'py>,
+        sync: bool,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let threads = not_negative(py, "threads", threads)?;
+        let edition = self.lock().take().ok_or_else(|| over(py))?;
+        let done = progress::run(py, threads, progress, |run| edition.commit(sync, run))?;
+        let said = PyDict::new(py);
+        said.set_item("in_place", done.in_place)?;
+        said.set_item("bytes_written", done.bytes_written)?;
+        said.set_item("bytes", done.bytes)?;
+        Ok(said)
+    }
+
+    /// Forget the changes.
+    fn discard(&self) {
+        drop(self.lock().take());
+    }
+
+    fn __repr__(&self) -> String {
+        match self.lock().as_ref() {
+            Some(edition) => format!("<Edition of {:?}: {} HDUs>", edition.name(), edition.hdus()),
+            None => "<Edition that is over>".to_owned(),
+        }
+    }
+}

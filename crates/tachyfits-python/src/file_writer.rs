@@ -1,0 +1,300 @@
+//! A new file, written HDU by HDU; tables batch by batch.
+
+use std::mem;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use tachyfits::{Array, Header, NewColumn, NewTable, TableKind, TableWriter, WriteOptions};
+
+use crate::buffer;
+use crate::errors::{OrRaise, argument, not_negative};
+use crate::header::{Cards, engine_header};
+use crate::image::Image;
+use crate::new_columns::{CellsGiven, ColumnGiven, inputs};
+use crate::progress;
+use crate::table::Table;
+
+/// A new file, which appears under its name when `commit` is called: HDUs one behind the other. Forgotten before, it
+/// leaves nothing behind.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from tachyfits import _core
+/// >>> writer = _core.FileWriter("new.fits")
+/// >>> column = dict(name="N", element="int16", repeat=1, width=1, variable=None, null=None)
+/// >>> column |= dict(dimensions=[], unit=None, display=None, scaling=None)
+/// >>> writer.begin_table([column], [], rows=2)
+/// >>> values = np.array([1, 2], "int16").view("uint8")
+/// >>> writer.write_rows([(values, None, None)], 2)
+/// >>> writer.end_table()
+/// >>> writer.commit()
+/// >>> _core.FitsFile.open("new.fits").hdu(1).table().read([0], (0, 2))
+/// [(array([1, 2], dtype=int16), None, 0)]
+#[pyclass(frozen, module = "tachyfits._core")]
+pub(crate) struct FileWriter(Mutex<State>);
+
+/// What is being written.
+enum State {
+    /// HDUs may be begun.
+    File(Box<tachyfits::FileWriter>),
+    /// A table takes rows.
+    Table(Box<TableWriter>),
+    /// It has its name, or failed.
+    Over,
+}
+
+impl State {
+    fn words(&self) -> &'static str {
+        match self {
+            State::File(_) => "a file between two HDUs",
+            State::Table(_) => "a file in a table that takes rows",
+            State::Over => "a file that is finished, or failed",
+        }
+    }
+}
+
+impl FileWriter {
+    /// Takes the state; what is put back is said by the caller: nothing after a failure.
+    fn take(&self) -> State {
+        mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), State::Over)
+    }
+
+    fn put(&self, state: State) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    /// The error for a call that the state does not allow; the state stays.
+    fn unfit(&self, py: Python<'_>, expected: &str, state: State) -> PyErr {
+        let error = argument(py, expected, state.words(), "HDUs are written one behind the other");
+        self.put(state);
+        error
+    }
+
+    fn file(&self, py: Python<'_>) -> PyResult<Box<tachyfits::FileWriter>> {
+        match self.take() {
+            State::File(file) => Ok(file),
+            other => Err(self.unfit(py, "a file between two HDUs", other)),
+        }
+    }
+
+    fn table(&self, py: Python<'_>) -> PyResult<Box<TableWriter>> {
+        match self.take() {
+            State::Table(table) => Ok(table),
+            other => Err(self.unfit(py, "a table that takes rows", other)),
+        }
+    }
+
+    fn begin(&self, py: Python<'_>, new: NewTable, header: Header) -> PyResult<()> {
+        let file = self.file(py)?;
+        let table = py.detach(|| TableWriter::new(*file, new, &header)).or_raise(py)?;
+        self.put(State::Table(Box::new(table)));
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl FileWriter {
+    #[new]
+    #[pyo3(signature = (path, *, overwrite=false, checksum=false, sync=false))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        overwrite: bool,
+        checksum: bool,
+        sync: bool,
+    ) -> PyResult<FileWriter> {
+        let options = WriteOptions { overwrite, checksum, sync, pixels: None };
+        let file = tachyfits::FileWriter::create(&path, &options).or_raise(py)?;
+        Ok(FileWriter(Mutex::new(State::File(Box::new(file)))))
+    }
+
+    /// Begin a table of these columns, dictionaries of name, element, repeat, width, variable, null (stored), dimensions,
+    /// unit, display and scaling.
+    ///
+    /// Parameters
+    /// ----------
+    /// cards
+    ///     Of the header; those of structure and columns are made anew, with the comments that these have.
+    /// kind
+    ///     "binary" or "ascii".
+    /// name
+    ///     EXTNAME.
+    /// rows
+    ///     How many are to come; 0: not known yet.
+    #[pyo3(signature = (columns, cards, *, kind="binary", name=None, rows=0))]
+    fn begin_table(
+        &self,
+        py: Python<'_>,
+        columns: Vec<ColumnGiven>,
+        cards: Cards<'_>,
+        kind: &str,
+        name: Option<String>,
+        rows: u64,
+    ) -> PyResult<()> {
+        let kind = table_kind(py, kind)?;
+        let is_ascii = kind == TableKind::Ascii;
+        let columns: PyResult<Vec<NewColumn>> =
+            columns.into_iter().map(|column| column.engine(py, is_ascii)).collect();
+        self.begin(py, new_table(kind, columns?, name, rows), engine_header(py, cards)?)
+    }
+
+    /// Begin a table of columns as another one has them, to be written with ``raw`` values.
+    ///
+    /// Its cards are taken over, but for those of the keywords ``without``; ``cards`` come before them.
+    #[pyo3(signature = (table, columns, cards, *, without=Vec::new(), rows=0),
+           text_signature = "($self, table, columns, cards, *, without=(), rows=0)")]
+    fn begin_table_like(
+        &self,
+        py: Python<'_>,
+        table: &Table,
+        columns: Vec<usize>,
+        cards: Cards<'_>,
+        without: Vec<String>,
+        rows: u64,
+    ) -> PyResult<()> {
+        let layout = table.engine().layout();
+        let mut taken = Vec::with_capacity(columns.len());
+        for column in columns {
+            // The engine has the words for a column that there is not.
+            table.engine().cells(column, true).or_raise(py)?;
+            taken.push(NewColumn {
+                start: None,
+                ..NewColumn::of(&layout.columns[column], layout.kind)
+            });
+        }
+        let mut carried = engine_header(py, cards)?.cards().to_vec();
+        let theirs = table.engine().hdu().header.cards().iter();
+        carried.extend(
+            theirs.filter(|card| !without.iter().any(|name| name == card.keyword())).cloned(),
+        );
+        self.begin(py, new_table(layout.kind, taken, None, rows), Header::from_cards(carried))
+    }
+
+    /// Write rows of the table that was begun.
+    ///
+    /// Parameters
+    /// ----------
+    /// cells
+    ///     For each column (values, offsets, nulls): the bytes (uint8) of native values; of arrays in the heap int64 offsets
+    ///     in elements; where a value is undefined, a byte each.
+    /// rows
+    ///     How many.
+    /// raw
+    ///     The values are the stored ones.
+    #[pyo3(signature = (cells, rows, *, raw=false, threads=0, progress=None))]
+    fn write_rows(
+        &self,
+        py: Python<'_>,
+        cells: Vec<CellsGiven<'_>>,
+        rows: u64,
+        raw: bool,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let threads = not_negative(py, "threads", threads)?;
+        let given = inputs(&cells, raw)?;
+        let mut table = self.table(py)?;
+        progress::run(py, threads, progress, |run| table.write_rows(&given, rows, run))?;
+        self.put(State::Table(table));
+        Ok(())
+    }
+
+    /// End the table.
+    fn end_table(&self, py: Python<'_>) -> PyResult<()> {
+        let table = self.table(py)?;
+        let file = py.detach(|| table.finish()).or_raise(py)?;
+        self.put(State::File(Box::new(file)));
+        Ok(())
+    }
+
+    /// Write an array as the next HDU: the primary array, or an IMAGE extension; arguments as of `write_array`.
+    #[pyo3(signature = (array, cards, *, threads=0, progress=None))]
+    fn write_array(
+        &self,
+        py: Python<'_>,
+        array: &Bound<'_, PyUntypedArray>,
+        cards: Cards<'_>,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let header = engine_header(py, cards)?;
+        let axes: Vec<u64> = array.shape().iter().rev().map(|&length| length as u64).collect();
+        let threads = not_negative(py, "threads", threads)?;
+        let mut file = self.file(py)?;
+        let name = file.name();
+        buffer::with_bytes(py, array, (&name, None), |bytes, pixel| {
+            let array = Array { bytes, pixel, axes: &axes };
+            progress::run(py, threads, progress, |run| {
+                array.write_into(&mut file, &header, None, run).map(drop)
+            })
+        })?;
+        self.put(State::File(file));
+        Ok(())
+    }
+
+    /// Write an image, computed ones too, as the next HDU.
+    #[pyo3(signature = (image, *, threads=0, progress=None))]
+    fn write_image(
+        &self,
+        py: Python<'_>,
+        image: &Image,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let threads = not_negative(py, "threads", threads)?;
+        let mut file = self.file(py)?;
+        progress::run(py, threads, progress, |run| {
+            image.engine().write_into(&mut file, None, run).map(drop)
+        })?;
+        self.put(State::File(file));
+        Ok(())
+    }
+
+    /// Give the file its name.
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        let file = self.file(py)?;
+        py.detach(|| file.commit()).or_raise(py)
+    }
+
+    /// Forget the file: nothing of it stays.
+    fn discard(&self) {
+        drop(self.take());
+    }
+
+    fn __repr__(&self) -> String {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        format!("<FileWriter: {}>", state.words())
+    }
+}
+
+fn table_kind(py: Python<'_>, kind: &str) -> PyResult<TableKind> {
+    match kind {
+        "binary" => Ok(TableKind::Binary),
+        "ascii" => Ok(TableKind::Ascii),
+        other => {
+            let (expected, found) = ("kind to be \"binary\" or \"ascii\"", format!("{other:?}"));
+            Err(argument(py, expected, &found, "leave kind out for a binary table"))
+        }
+    }
+}
+
+fn new_table(
+    kind: TableKind,
+    columns: Vec<NewColumn>,
+    name: Option<String>,
+    rows: u64,
+) -> NewTable {
+    NewTable {
+        kind,
+        name,
+        columns,
+        rows,
+        row_bytes: None,
+        heap_gap: 0,
+        heap_bytes: 0,
+        checksum: false,
+    }
+}

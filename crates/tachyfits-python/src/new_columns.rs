@@ -1,0 +1,126 @@
+//! Columns of new tables as Python describes them, and their values.
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use tachyfits::{ColumnInput, Element, Field, NewColumn, Null, TextAs, TextForm, ValueType};
+
+use crate::errors::argument;
+
+/// What a new column is to be, as a dictionary in Python.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct ColumnGiven {
+    name: String,
+    /// The elements: NumPy's name of a number, "bool", "bit" or "text"; in an ASCII table a form such as "I6" or "F8.3".
+    element: String,
+    /// How many in a cell; of text characters.
+    repeat: u64,
+    /// Characters of one string, where a cell has several.
+    width: u64,
+    /// Cells are arrays of different lengths: "P" or "Q" descriptors.
+    variable: Option<String>,
+    null: Option<NullGiven>,
+    /// In FITS order.
+    dimensions: Vec<u64>,
+    unit: Option<String>,
+    display: Option<String>,
+    scaling: Option<(f64, f64)>,
+}
+
+/// TNULLn: a stored integer, or the text of an ASCII table's field.
+#[derive(FromPyObject)]
+enum NullGiven {
+    #[pyo3(transparent)]
+    Stored(i64),
+    #[pyo3(transparent)]
+    Text(String),
+}
+
+impl ColumnGiven {
+    /// As the engine takes it.
+    pub(crate) fn engine(self, py: Python<'_>, is_ascii: bool) -> PyResult<NewColumn> {
+        let field = if is_ascii { text_field(py, &self.element)? } else { self.field(py)? };
+        let null = self.null.map(|null| match null {
+            NullGiven::Stored(value) => Null::Stored(value),
+            NullGiven::Text(text) => Null::Text(text),
+        });
+        let ColumnGiven { name, dimensions, unit, display, scaling, .. } = self;
+        Ok(NewColumn { name, field, scaling, null, dimensions, unit, display, start: None })
+    }
+
+    fn field(&self, py: Python<'_>) -> PyResult<Field> {
+        let element = element(py, &self.element)?;
+        let (repeat, width) = (self.repeat, self.width);
+        Ok(match self.variable.as_deref() {
+            None => Field::Fixed { element, repeat, width },
+            Some(letter) => Field::Variable { element, wide: letter == "Q", repeat: 1, most: None },
+        })
+    }
+}
+
+/// The elements of a name.
+fn element(py: Python<'_>, name: &str) -> PyResult<Element> {
+    Ok(match name {
+        "bool" => Element::Logical,
+        "bit" => Element::Bit,
+        "text" => Element::Character,
+        "uint8" => Element::Number(ValueType::U8),
+        "int8" => Element::Number(ValueType::I8),
+        "int16" => Element::Number(ValueType::I16),
+        "uint16" => Element::Number(ValueType::U16),
+        "int32" => Element::Number(ValueType::I32),
+        "uint32" => Element::Number(ValueType::U32),
+        "int64" => Element::Number(ValueType::I64),
+        "uint64" => Element::Number(ValueType::U64),
+        "float32" => Element::Number(ValueType::F32),
+        "float64" => Element::Number(ValueType::F64),
+        "complex64" => Element::Complex32,
+        "complex128" => Element::Complex64,
+        other => {
+            let expected = "elements of a column: a number type of NumPy, bool, bit or text";
+            return Err(argument(py, expected, &format!("{other:?}"), "give one of these"));
+        }
+    })
+}
+
+/// The field of an ASCII table, from a form such as "A10", "I6", "F8.3", "E15.7" or "D25.17".
+fn text_field(py: Python<'_>, form: &str) -> PyResult<Field> {
+    let unfit = || {
+        let hint = "a form is Aw, Iw, Fw.d, Ew.d or Dw.d: w characters, d of them decimals";
+        argument(py, "a form of an ASCII table", &format!("{form:?}"), hint)
+    };
+    let text = match form.chars().next() {
+        Some('A') => TextForm::Characters,
+        Some('I') => TextForm::Integer,
+        Some('F') => TextForm::Fixed,
+        Some('E') => TextForm::Exponent,
+        Some('D') => TextForm::Double,
+        _ => return Err(unfit()),
+    };
+    let (width, decimals) = form[1..].split_once('.').unwrap_or((&form[1..], "0"));
+    let number = |digits: &str| digits.parse::<u32>().map_err(|_| unfit());
+    Ok(Field::Text { text, width: number(width)?, decimals: number(decimals)? })
+}
+
+/// The cells of one column for some rows: bytes of native values, offsets of arrays, truth of nulls.
+pub(crate) type CellsGiven<'py> = (
+    PyReadonlyArray1<'py, u8>,
+    Option<PyReadonlyArray1<'py, i64>>,
+    Option<PyReadonlyArray1<'py, u8>>,
+);
+
+/// As the engine takes them; text is bytes.
+pub(crate) fn inputs<'a>(given: &'a [CellsGiven<'_>], raw: bool) -> PyResult<Vec<ColumnInput<'a>>> {
+    given
+        .iter()
+        .map(|(values, offsets, nulls)| {
+            Ok(ColumnInput {
+                values: values.as_slice()?,
+                offsets: offsets.as_ref().map(|offsets| offsets.as_slice()).transpose()?,
+                nulls: nulls.as_ref().map(|nulls| nulls.as_slice()).transpose()?,
+                raw,
+                text: TextAs::Bytes,
+            })
+        })
+        .collect()
+}

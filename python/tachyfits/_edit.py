@@ -1,0 +1,421 @@
+"""Editing a file: changes wait until they are written, all of them or none.
+
+What can be changed where it stands is; otherwise the file is written anew beside the old one and
+takes its place when it is complete. A failure leaves the file as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, MutableMapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from tachyfits import _core
+from tachyfits._columns import TableColumn
+from tachyfits._errors import not_found, usage
+from tachyfits._file import File
+from tachyfits._hdu import Hdu
+from tachyfits._header import Card, Header
+from tachyfits._pixels import Progress
+from tachyfits._table import Table
+from tachyfits._table_fit import row_cells, values_for
+from tachyfits._table_input import columns_of
+from tachyfits._table_rows import count_of
+from tachyfits._table_spec import new_column, new_text_column
+from tachyfits._table_values import column_data
+from tachyfits._table_write import write_table
+from tachyfits._threads import check_threads
+from tachyfits._writer import native
+
+
+def edit(
+    path: str | os.PathLike[str],
+    *,
+    sync: bool = False,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> Edition:
+    """Open a file for editing; the changes are written when the ``with`` block ends.
+
+    If the block raises, or writing fails, the file is as it was. Headers are changed in their
+    place as long as they fit (blank cards before END keep room), rows are appended and cells
+    updated in place; what moves other data rewrites the file, streamed, beside the old one.
+    CHECKSUM and DATASUM are kept right where they are.
+
+    Parameters
+    ----------
+    path
+        A file that is not compressed.
+    sync
+        Return only when a file that is written anew survives a loss of power; one that is changed
+        in place does in any case.
+    threads
+        0: one per core.
+
+    Returns
+    -------
+    Edition
+        HDUs by number, EXTNAME, or (EXTNAME, EXTVER).
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> with tf.edit("table.fits") as edition:
+    ...     edition[0].header["OBSERVER"] = "Hubble", "who looked"
+    >>> tf.open("table.fits")[0].header["OBSERVER"]
+    'Hubble'
+    """
+    return Edition(path, sync=sync, threads=threads, progress=progress)
+
+
+class Edition:
+    """A file that is being edited: a sequence of `EditedHdu`. Make one with `tachyfits.edit`."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        sync: bool = False,
+        threads: int = 0,
+        progress: Progress | None = None,
+    ) -> None:
+        self._threads = check_threads(threads)
+        self._sync, self._progress = sync, progress
+        self._core = _core.Edition(os.fspath(path))
+        self._made = contextlib.ExitStack()
+        self.name = self._core.name
+        #: What `commit` did: in place or anew, bytes written; None before.
+        self.done: dict[str, Any] | None = None
+        if self._core.recovery is not None:
+            warnings.warn(f"{self.name}: {self._core.recovery}", _core.TachyfitsWarning, 3)
+
+    def preview(self) -> File:
+        """Return the file as it will be, to be read like any other."""
+        return File.computed(self._core.preview(), (_no_pickle, ()), threads=self._threads)
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def __iter__(self) -> Iterator[EditedHdu]:
+        for index in range(len(self)):
+            yield EditedHdu(self, index)
+
+    def __getitem__(self, key: int | str | tuple[str, int]) -> EditedHdu:
+        return EditedHdu(self, self._number(key))
+
+    def _number(self, key: int | str | tuple[str, int]) -> int:
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            count = len(self)
+            if not -count <= key < count:
+                raise not_found(
+                    f"{self.name}: there is no HDU {key}; there are {count}, counted from 0",
+                    f"use 0 to {count - 1}",
+                )
+            return int(key) % count
+        hdu: Hdu = self.preview()[key]
+        return hdu.index
+
+    def __delitem__(self, key: int | str | tuple[str, int]) -> None:
+        self._core.remove(self._number(key))
+
+    def append(self, data: Any, *, name: str | None = None, **options: Any) -> None:
+        """Add an HDU at the end; see `insert`."""
+        self.insert(len(self), data, name=name, **options)
+
+    def insert(self, at: int, data: Any, *, name: str | None = None, **options: Any) -> None:
+        """Insert an HDU before the HDU of a number.
+
+        Parameters
+        ----------
+        at
+            0-based; beyond the last: at the end.
+        data
+            An `Image`, `Table` or other HDU of any file, which is copied as it stands; an array; or
+            a table as `write_table` takes it.
+        name
+            EXTNAME.
+        options
+            Of an array ``header``; of a table those of `write_table`.
+        """
+        if at < 0:
+            raise usage(f"insert at {at}", "HDUs are counted from 0")
+        before = len(self)
+        at = min(at, before)
+        if isinstance(data, Hdu):
+            _refuse(options)
+            self._core.copy(at, data.file._open_core(), data.index)
+        elif isinstance(data, np.ndarray) and data.dtype.names is None:
+            header = options.pop("header", None)
+            _refuse(options)
+            cards = [] if header is None else [tuple(card) for card in header.cards]
+            self._core.copy(at, _core.array_file(native(data), cards), 0)
+        else:
+            self._core.copy(at, self._table_file(data, name, options), 1)
+        if name is not None:
+            # A table as the first HDU gets a primary one before it.
+            place = at + len(self) - before - 1
+            self._core.set_cards(place, [("EXTNAME", name, "")])
+
+    def _table_file(self, data: Any, name: str | None, options: dict[str, Any]) -> _core.FitsFile:
+        """Return a table as a file of its own, which goes when the edition is over."""
+        folder = self._made.enter_context(tempfile.TemporaryDirectory(prefix="tachyfits-"))
+        path = Path(folder) / "table.fits"
+        write_table(path, data, name=name, **options)
+        return _core.FitsFile.open(str(path))
+
+    def copy(self, hdu: Hdu, *, at: int | None = None) -> None:
+        """Copy an HDU of any file, as it stands, before the HDU of a number; None: to the end."""
+        self.insert(len(self) if at is None else at, hdu)
+
+    def commit(self) -> None:
+        """Write the changes; at the end of a ``with`` block this is done by itself."""
+        with self._made:
+            self.done = self._core.commit(
+                sync=self._sync, threads=self._threads, progress=self._progress
+            )
+
+    def discard(self) -> None:
+        """Forget the changes."""
+        self._core.discard()
+        self._made.close()
+
+    def __enter__(self) -> Edition:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self.discard()
+        elif self.done is None:
+            self.commit()
+
+    def __repr__(self) -> str:
+        return f"<tachyfits Edition of {self.name}>"
+
+
+def _refuse(options: Mapping[str, Any]) -> None:
+    if options:
+        raise usage(f"{next(iter(options))}= goes with tables", "leave it out")
+
+
+def _no_pickle() -> File:
+    raise usage("a file that is being edited cannot be pickled", "write it first")
+
+
+class EditedHdu:
+    """One HDU of a file that is being edited: its header, and the rows and columns of a table."""
+
+    def __init__(self, edition: Edition, index: int) -> None:
+        self._edition = edition
+        self._index = index
+
+    @property
+    def _core(self) -> _core.Edition:
+        return self._edition._core
+
+    def _where(self) -> str:
+        return f"{self._edition.name}: HDU {self._index} (0-based)"
+
+    @property
+    def index(self) -> int:
+        """The 0-based number, as of now."""
+        return self._index
+
+    @property
+    def header(self) -> EditedHeader:
+        """The header: a mapping that can be changed."""
+        return EditedHeader(self._core, self._index, self._where())
+
+    @header.setter
+    def header(self, cards: Mapping[str, Any]) -> None:
+        self.header.update(cards)
+
+    def state_sums(self) -> None:
+        """Write CHECKSUM and DATASUM; where they are they are kept right without this."""
+        self._core.state_sums(self._index)
+
+    @property
+    def table(self) -> Table:
+        """The table as it will be."""
+        hdu = self._edition.preview()[self._index]
+        if not isinstance(hdu, Table):
+            raise usage(f"{self._where()} is no table", "rows and columns are those of tables")
+        return hdu
+
+    # Rows.
+
+    def append(self, data: Any) -> None:
+        """Add rows at the end: a table as `write_table` takes it, with every column by name."""
+        self.insert(len(self.table), data)
+
+    def insert(self, at: int, data: Any) -> None:
+        """Insert rows before the row of a (0-based) number.
+
+        Values become those of the columns if they mean the same there; nothing is cut or wrapped.
+        """
+        table = self.table
+        if not 0 <= at <= len(table):
+            raise not_found(f"{self._where()}: no row {at}", f"use 0 to {len(table)}")
+        cells, rows = row_cells(table.columns, columns_of(data), self._where())
+        self._core.insert_rows(
+            self._index, at, cells, rows,
+            threads=self._edition._threads, progress=self._edition._progress,
+        )  # fmt: skip
+
+    def delete(self, *, rows: Any = None, where: str | None = None) -> None:
+        """Remove rows: those given (a slice, numbers, a mask), for which ``where`` holds."""
+        if rows is None and where is None:
+            raise usage("delete() without rows", "say which: rows=..., where=..., or both")
+        self._core.delete_rows(self._index, self.table._selected(rows, where, None, None))
+
+    def update(
+        self, column: str | int, values: Any, *, rows: Any = None, where: str | None = None
+    ) -> None:
+        """Give cells of a column other values; one for each row, or a single one for all.
+
+        None stands for undefined. Only the bytes of these cells are written.
+        """
+        table = self.table
+        known = table.column(column)
+        chosen = table._selected(rows, where, None, None)
+        cells = values_for(known, values, count_of(chosen), self._where())
+        self._core.update_cells(
+            self._index, known.number, chosen, cells, threads=self._edition._threads
+        )
+
+    # Columns.
+
+    def add_column(
+        self,
+        name: str,
+        values: Any,
+        *,
+        before: str | int | None = None,
+        unit: str | None = None,
+        null: int | None = None,
+        description: str = "",
+        form: str | None = None,
+    ) -> None:
+        """Insert a column before another one (None: behind the last).
+
+        Parameters
+        ----------
+        name, values, unit, null, description
+            As of `write_table`.
+        form
+            TFORMn, in an ASCII table.
+        """
+        table = self.table
+        at = len(table.columns) if before is None else table.column(before).number
+        data = column_data(name, values, unit=unit, null=null, description=description)
+        if data.rows != len(table):
+            raise usage(
+                f"{self._where()}: {data.rows} values for {len(table)} rows",
+                "give one for each row",
+            )
+        is_text = table.kind == "ascii table"
+        new = new_text_column(data, form) if is_text else new_column(data)
+        self._core.insert_column(
+            self._index, at, new.spec, new.cells(), threads=self._edition._threads
+        )
+        if description:
+            self._core.set_cards(self._index, [(f"TTYPE{at + 1}", name, description)])
+
+    def delete_column(self, *columns: str | int) -> None:
+        """Remove columns; their arrays stay in the heap."""
+        table = self.table
+        numbers = sorted({table.column(column).number for column in columns})
+        self._core.delete_columns(self._index, numbers)
+
+    def rename_column(self, column: str | int, name: str) -> None:
+        """Give a column another name."""
+        self._core.rename_column(self._index, self.table.column(column).number, name)
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns as they will be."""
+        return self.table.columns
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"<tachyfits EditedHdu {self._index} of {self._edition.name}>"
+
+
+class EditedHeader(MutableMapping[str, Any]):
+    """A header that is being edited: ``header["OBJECT"] = value`` or ``= value, comment``.
+
+    A card that is there is changed where it stands and keeps its comment unless one is given; a
+    new one goes behind the others. Cards that say where the data are cannot be changed.
+    """
+
+    def __init__(self, core: _core.Edition, index: int, where: str) -> None:
+        self._core, self._index, self._where = core, index, where
+
+    def _now(self) -> Header:
+        return Header(self._core.cards(self._index))
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """Every card, in order."""
+        return self._now().cards
+
+    @property
+    def comments(self) -> Mapping[str, str]:
+        """Comments by keyword."""
+        return self._now().comments
+
+    def __getitem__(self, keyword: str) -> Any:
+        return self._now()[keyword]
+
+    def __setitem__(self, keyword: str, value: Any) -> None:
+        self._core.set_cards(self._index, [_card(keyword, value)])
+
+    def __delitem__(self, keyword: str) -> None:
+        if not self._core.delete_cards(self._index, keyword):
+            raise not_found(f"{self._where}: there is no keyword {keyword!r}", "see .cards")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
+
+    def __contains__(self, keyword: object) -> bool:
+        return keyword in self._now()
+
+    def rename(self, keyword: str, to: str) -> None:
+        """Give the first card of a keyword another one; value, comment and place stay."""
+        if not self._core.rename_card(self._index, keyword, to):
+            raise not_found(f"{self._where}: there is no keyword {keyword!r}", "see .cards")
+
+    def insert(self, before: str, keyword: str, value: Any) -> None:
+        """Insert a card before the first one of another keyword."""
+        names = [card.keyword.upper() for card in self.cards]
+        if before.upper() not in names:
+            raise not_found(f"{self._where}: there is no keyword {before!r}", "see .cards")
+        self._core.insert_cards(self._index, names.index(before.upper()), [_card(keyword, value)])
+
+    def __repr__(self) -> str:
+        return repr(self._now())
+
+
+def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
+    name = keyword.strip()
+    # The Standard's keywords are in capitals; longer ones are conventions of their own.
+    name = name.upper() if len(name) <= 8 else name
+    if isinstance(value, tuple):
+        return (name, *value)
+    return name, value.item() if isinstance(value, np.generic) else value, ""

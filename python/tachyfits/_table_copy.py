@@ -1,0 +1,99 @@
+"""A part of a table as a table of its own: stored values as they are, row by row in batches."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tachyfits import _core
+from tachyfits._columns import TableColumn
+from tachyfits._pixels import Progress
+from tachyfits._table_meta import is_of_a_column
+from tachyfits._table_rows import Rows, count_of
+from tachyfits._table_spec import Cells, bytes_of
+
+if TYPE_CHECKING:
+    from tachyfits._table import Table
+
+_NUMBERED = re.compile(r"([A-Z]+)(\d{1,3})")
+
+
+def copy_table(
+    table: Table,
+    path: str | os.PathLike[str],
+    wanted: Sequence[TableColumn],
+    rows: Rows,
+    where: str | None,
+    overwrite: bool,
+    batch_rows: int,
+    threads: int | None,
+    progress: Progress | None,
+) -> None:
+    """Write columns and rows of a table as a new FITS file; scaling, nulls and units stay."""
+    writer = _core.FileWriter(os.fspath(path), overwrite=overwrite)
+    try:
+        copy_into(writer, table, wanted, rows, where, batch_rows, threads, progress)
+        writer.commit()
+    finally:
+        writer.discard()
+
+
+def copy_into(
+    writer: _core.FileWriter,
+    table: Table,
+    wanted: Sequence[TableColumn],
+    rows: Rows,
+    where: str | None,
+    batch_rows: int,
+    threads: int | None,
+    progress: Progress | None,
+) -> None:
+    """Write columns and rows of a table as the next HDU of a file."""
+    count = 0 if where is not None else count_of(rows)
+    core, workers = table._core_table(), table._threads(threads)
+    numbers = [column.number for column in wanted]
+    cards, without = _column_cards(table, wanted)
+    writer.begin_table_like(core, numbers, cards, without=without, rows=count)
+    for piece in table._pieces(rows, where, batch_rows, threads):
+        cells = _stored(core, wanted, piece, workers, progress)
+        writer.write_rows(cells, count_of(piece), raw=True, threads=workers)
+    writer.end_table()
+
+
+def _stored(
+    core: _core.Table,
+    wanted: Sequence[TableColumn],
+    rows: Rows,
+    threads: int,
+    progress: Progress | None,
+) -> list[Cells]:
+    """Return the stored values of some rows."""
+    options: dict[str, Any] = {"raw": True, "threads": threads, "progress": progress}
+    fixed = [column.number for column in wanted if not column.is_variable]
+    read = iter(core.read(fixed, rows, text="bytes", **options))
+    cells: list[Cells] = []
+    for column in wanted:
+        if column.is_variable:
+            offsets, values, _, _ = core.read_arrays(column.number, rows, **options)
+            cells.append((bytes_of(values), offsets, None))
+        else:
+            cells.append((bytes_of(next(read)[0]), None, None))
+    return cells
+
+
+def _column_cards(
+    table: Table, wanted: Sequence[TableColumn]
+) -> tuple[list[tuple[str, Any, str]], list[str]]:
+    """Return the cards of the columns with their new numbers, and the keywords of the old ones."""
+    new = {column.number + 1: number for number, column in enumerate(wanted, 1)}
+    cards, old = [], []
+    for keyword, value, comment in table.header.cards:
+        match = _NUMBERED.fullmatch(keyword)
+        if match is None or not is_of_a_column(keyword):
+            continue
+        old.append(keyword)
+        if int(match[2]) in new:
+            cards.append((f"{match[1]}{new[int(match[2])]}", value, comment))
+    return cards, old

@@ -1,0 +1,167 @@
+"""Values made to fit the columns of a table that there is: what they mean stays, or it is refused.
+
+A column says what its cells are (the types that reading gives); values of another type are taken
+if every one of them is the same number there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits._columns import TableColumn
+from tachyfits._errors import not_found, usage
+from tachyfits._ragged import Ragged
+from tachyfits._table_spec import Cells, bytes_of
+from tachyfits._table_values import ColumnData, column_data
+
+
+def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
+    """Return values as the cells of a column.
+
+    Raises
+    ------
+    UsageError
+        A value cannot be held: too large, not whole, too long, of another shape, or undefined in a
+        column that has nothing for that.
+    """
+    if column.is_variable:
+        return _fitted_arrays(column, data, where)
+    values = data.values
+    if isinstance(values, Ragged):
+        raise _misfit(column, where, "arrays of different lengths", "give arrays of one length")
+    if values.shape[1:] != column.shape:
+        raise _misfit(
+            column, where, f"cells of shape {values.shape[1:]}", f"cells have {column.shape}"
+        )
+    if column.dtype.kind == "U":
+        return _fitted_text(column, values, where), None, None
+    undefined = _undefined(column, data, where)
+    return bytes_of(_converted(column, values, undefined, where)), None, _as_bytes(undefined)
+
+
+def _fitted_arrays(column: TableColumn, data: ColumnData, where: str) -> Cells:
+    values = data.values
+    if column.dtype.kind == "U":
+        if isinstance(values, Ragged) or values.dtype.kind != "S" or values.ndim != 1:
+            raise _misfit(column, where, f"values of {values.dtype}", "give text")
+        cells = [np.frombuffer(cell, np.uint8) for cell in values.tolist()]
+        joined = Ragged.from_cells(cells, np.uint8)
+        return bytes_of(joined.values), joined.offsets, None
+    if not isinstance(values, Ragged):
+        if values.ndim < 2:
+            raise _misfit(column, where, "single values", "give an array for each row")
+        width = int(np.prod(values.shape[1:]))
+        values = Ragged(np.arange(len(values) + 1) * width, values.reshape(-1))
+    undefined = _undefined(column, data, where)
+    undefined = None if undefined is None else undefined.reshape(-1)
+    converted = _converted(column, values.values, undefined, where)
+    return bytes_of(converted), values.offsets, _as_bytes(undefined)
+
+
+def _undefined(column: TableColumn, data: ColumnData, where: str) -> NDArray[np.bool_] | None:
+    """Return where values are undefined, if the column has something that says so."""
+    undefined = data.undefined
+    if undefined is None or column.dtype.kind in "bfc":
+        return undefined
+    if column.null is None:
+        raise _misfit(
+            column, where, "undefined values",
+            "the column has no TNULL: set it in the header first, or give numbers",
+        )  # fmt: skip
+    return undefined
+
+
+def _as_bytes(undefined: NDArray[np.bool_] | None) -> NDArray[np.uint8] | None:
+    return None if undefined is None else bytes_of(undefined)
+
+
+def _converted(
+    column: TableColumn, values: NDArray[Any], undefined: NDArray[np.bool_] | None, where: str
+) -> NDArray[Any]:
+    """Return the values in the column's type; each is the same number there."""
+    kind, wanted = values.dtype.kind, column.dtype
+    if (wanted.kind == "b") != (kind == "b") or kind in "S":
+        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {wanted}")
+    if values.dtype == wanted:
+        return values
+    if kind == "c" and wanted.kind != "c":
+        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {wanted}")
+    with np.errstate(all="ignore"):
+        converted = values.astype(wanted)
+        back = converted.astype(values.dtype)
+    same = back == values
+    if wanted.kind in "iu" and kind in "iu":
+        # An integer may come back the same though its sign changed on the way.
+        same &= (converted < 0) == (values < 0)
+    elif wanted.kind in "fc" and kind in "fc":
+        # Floats are rounded to the column's digits; only what becomes infinite is lost.
+        same = np.isfinite(converted) | ~np.isfinite(values)
+    if undefined is not None:
+        same = same | undefined.reshape(same.shape)
+    if not same.all():
+        first = values.reshape(-1)[int(np.flatnonzero(~same.reshape(-1))[0])]
+        raise _misfit(column, where, f"{first} ({values.dtype})", f"the column is of {wanted}")
+    return converted
+
+
+def _fitted_text(column: TableColumn, values: NDArray[Any], where: str) -> NDArray[np.uint8]:
+    width = column.dtype.itemsize // 4
+    if values.dtype.kind != "S":
+        raise _misfit(column, where, f"values of {values.dtype}", "give text")
+    lengths = np.char.str_len(values)
+    if values.size and int(lengths.max()) > width:
+        longest = values.reshape(-1)[int(lengths.reshape(-1).argmax())]
+        raise _misfit(column, where, f"{longest.decode()!r}", f"the column has {width} characters")
+    return bytes_of(values.astype(f"S{width}")) if width else bytes_of(values[:0])
+
+
+def _misfit(column: TableColumn, where: str, found: str, hint: str) -> Exception:
+    return usage(f"{where}, column {column.name!r} ({column.form}): cannot hold {found}", hint)
+
+
+def row_cells(
+    columns: tuple[TableColumn, ...], made: list[ColumnData], where: str
+) -> tuple[list[Cells], int]:
+    """Return the cells of new rows for every column of a table, and how many rows there are."""
+    by_name = {data.name.rstrip().upper(): data for data in made}
+    missing = [column.key for column in columns if _data_of(column, by_name) is None]
+    known = {name for column in columns for name in (column.name.upper(), column.key.upper())}
+    unknown = [data.name for data in made if data.name.rstrip().upper() not in known]
+    if missing or unknown:
+        raise not_found(
+            f"{where}: new rows lack the columns {', '.join(missing) or 'none'} and have unknown "
+            f"ones: {', '.join(unknown) or 'none'}",
+            "give each column of the table by its name",
+        )
+    cells = []
+    for column in columns:
+        data = _data_of(column, by_name)
+        assert data is not None
+        cells.append(fitted(column, data, where))
+    return cells, made[0].rows if made else 0
+
+
+def _data_of(column: TableColumn, by_name: dict[str, ColumnData]) -> ColumnData | None:
+    found = by_name.get(column.key.rstrip().upper())
+    return found if found is not None else by_name.get(column.name.rstrip().upper())
+
+
+def values_for(column: TableColumn, values: Any, rows: int, where: str) -> Cells:
+    """Return values of a column for so many rows; a single one serves all of them."""
+    if values is None or values is np.ma.masked:
+        kind = "U1" if column.dtype.kind == "U" else column.dtype
+        values = np.ma.MaskedArray(np.zeros((rows, *column.shape), kind), mask=True)
+    elif not isinstance(values, Ragged) and not column.is_variable:
+        single = np.asanyarray(values)
+        if single.shape == column.shape:
+            values = np.broadcast_to(single, (rows, *single.shape), subok=True)
+    data = column_data(column.name, values)
+    if data.rows != rows:
+        raise usage(
+            f"{where}, column {column.name!r}: {data.rows} values for {rows} rows",
+            "give one for each row, or a single one for all",
+        )
+    return fitted(column, data, where)

@@ -1,0 +1,67 @@
+"""A new file of several HDUs, images and tables one behind the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tachyfits import _core
+from tachyfits._header import Header
+from tachyfits._image import Image
+from tachyfits._pixels import Progress
+from tachyfits._table import Table
+from tachyfits._table_copy import copy_into
+from tachyfits._table_input import columns_of
+from tachyfits._table_write import cards_of, new_columns, write_columns
+from tachyfits._writer import native
+
+#: Rows of a table that are copied at a time.
+COPIED_ROWS = 100_000
+
+
+def write_hdus(
+    path: str | os.PathLike[str],
+    hdus: Sequence[Any],
+    overwrite: bool,
+    checksum: bool,
+    sync: bool,
+    threads: int,
+    progress: Progress | None,
+) -> None:
+    """Write a file of these HDUs; see `tachyfits.write`."""
+    writer = _core.FileWriter(os.fspath(path), overwrite=overwrite, checksum=checksum, sync=sync)
+    try:
+        for place, hdu in enumerate(hdus):
+            data, header = hdu if isinstance(hdu, tuple) and len(hdu) == 2 else (hdu, None)
+            if data is None and place == 0:
+                # A primary HDU without data comes by itself before a table; before an image not.
+                data = np.zeros((0,), np.uint8)
+            _write_hdu(writer, data, header, threads, progress)
+        writer.commit()
+    finally:
+        writer.discard()
+
+
+def _write_hdu(
+    writer: _core.FileWriter, data: Any, header: Any, threads: int, progress: Progress | None
+) -> None:
+    if isinstance(data, Image) and header is None:
+        writer.write_image(data._core_image(), threads=threads, progress=progress)
+    elif isinstance(data, Table) and header is None:
+        rows = (0, len(data))
+        copy_into(writer, data, list(data.columns), rows, None, COPIED_ROWS, threads, progress)
+    elif isinstance(data, Image) or (isinstance(data, np.ndarray) and data.dtype.names is None):
+        cards = list(header.cards) if isinstance(header, Header) else _cards(header)
+        array = native(np.asarray(data))
+        writer.write_array(array, cards, threads=threads, progress=progress)
+    else:
+        new = new_columns(columns_of(data), "binary", None)
+        cards = cards_of(data, header)
+        write_columns(writer, new, cards, "binary", None, threads, progress)
+
+
+def _cards(header: Any) -> list[tuple[str, Any, str]]:
+    return [] if header is None else cards_of(None, header)

@@ -1,0 +1,239 @@
+"""Reading tables: every type against plain code, row by row, and rows in any order."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tachyfits as tf
+from tablebytes import Made, big, binary_table, tables
+
+
+def read_alike(found: Any, made: Made, rows: Any = slice(None)) -> None:
+    """A column is what its bytes mean: type, shape, masks, and the bits of the values."""
+    if isinstance(found, tf.Ragged):
+        cells = [made.values[row] for row in np.arange(len(made.cells))[rows]]
+        assert len(found) == len(cells)
+        for cell, expected in zip(found, cells, strict=True):
+            same_bits(cell, expected)
+        return
+    expected = made.values[rows]
+    assert found.dtype.isnative
+    assert found.shape == expected.shape
+    nulls = np.zeros(expected.shape, bool) if made.nulls is None else made.nulls[rows]
+    assert np.ma.isMaskedArray(found) == bool(nulls.any())
+    np.testing.assert_array_equal(np.ma.getmaskarray(found), nulls)
+    same_bits(np.ma.getdata(found)[~nulls], expected[~nulls])
+
+
+def same_bits(found: np.ndarray, expected: np.ndarray) -> None:
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    if found.dtype.kind in "fc" and found.size:
+        # Any NaN is as good as another where values are computed.
+        part = f"f{found.dtype.itemsize // (2 if found.dtype.kind == 'c' else 1)}"
+        a, b = (np.ascontiguousarray(x).view(part) for x in (found, expected))
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(np.signbit(a[a == 0]), np.signbit(b[b == 0]))
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+def opened(columns: list[Made], **options: Any) -> tf.Table:
+    table = tf.open(binary_table(columns), **options)[1]
+    assert isinstance(table, tf.Table)
+    return table
+
+
+@given(tables(), st.sampled_from([1, 2, 3]))
+def test_every_type(columns: list[Made], threads: int) -> None:
+    table = opened(columns)
+    assert table.names == tuple(column.name for column in columns)
+    everything = table.read(threads=threads)
+    assert list(everything) == list(table.names)
+    for number, made in enumerate(columns):
+        read_alike(everything[made.name], made)
+        read_alike(table[number], made)
+        known = table.columns[number]
+        if not known.is_variable:
+            assert everything[made.name].dtype == known.dtype
+            assert everything[made.name].shape[1:] == known.shape
+
+
+@given(tables(), st.data())
+def test_rows_in_any_order(columns: list[Made], data: st.DataObject) -> None:
+    count = len(columns[0].cells)
+    ways: list[st.SearchStrategy[Any]] = [st.slices(count)]
+    if count:
+        ways.append(st.lists(st.integers(-count, count - 1), max_size=20).map(np.array))
+        ways.append(st.lists(st.booleans(), min_size=count, max_size=count).map(np.array))
+    rows = data.draw(st.one_of(ways))
+    if isinstance(rows, np.ndarray) and not rows.size:
+        rows = rows.astype(int)
+    found = opened(columns).read(rows=rows)
+    for made in columns:
+        read_alike(found[made.name], made, rows)
+
+
+@given(tables(), st.integers(1, 4))
+def test_batches_are_the_table_in_pieces(columns: list[Made], size: int) -> None:
+    table = opened(columns)
+    pieces = list(table.batches(rows=size))
+    assert [piece.rows for piece in pieces[:-1]] == [size] * (len(pieces) - 1)
+    first = 0
+    for piece in pieces:
+        for made in columns:
+            read_alike(piece[made.name], made, slice(first, first + piece.rows))
+        first += piece.rows
+    assert first == len(table)
+
+
+@given(tables(ragged=False))
+def test_raw_values_are_those_that_are_stored(columns: list[Made]) -> None:
+    table = opened(columns)
+    stored = table.read(raw=True)
+    for made in columns:
+        values = np.ascontiguousarray(stored[made.name])
+        # NumPy does not show NULs at the end of bytes.
+        if values.dtype.kind == "S":
+            assert values.tolist() == [cell.rstrip(b"\0") for cell in made.cells]
+        else:
+            assert big(values) == b"".join(made.cells)
+
+
+def stars() -> list[Made]:
+    names = np.array(["alpha", "beta", "gamma"])
+    ra = np.array([10.0, 11.0, 12.0])
+    count = np.array([1, -1, 3], "i2")
+    nulls = np.array([False, True, False])
+    return [
+        Made("NAME", "8A", [n.encode().ljust(8) for n in names], names),
+        Made("RA", "D", [big(v) for v in ra], ra, cards={"TUNIT": "deg"}),
+        Made("N", "I", [big(v) for v in count], count, nulls, {"TNULL": -1}),
+    ]
+
+
+def test_columns_by_name_and_number() -> None:
+    table = opened(stars())
+    for key in ("RA", "ra", "Ra ", 1, -2, np.int64(1)):
+        np.testing.assert_array_equal(table[key], [10.0, 11.0, 12.0])
+    assert len(table) == 3
+    assert "ra" in table
+    assert "DEC" not in table
+    assert list(table) == ["NAME", "RA", "N"]
+    assert table.column("n").null == -1
+    assert table.column("RA").unit == "deg"
+    assert list(table[["N", "NAME"]]) == ["N", "NAME"]
+
+
+@pytest.mark.parametrize("key", ["DEC", 3, -4, True])
+def test_columns_that_there_are_not(key: Any) -> None:
+    table = opened(stars())
+    with pytest.raises(KeyError) as caught:
+        table[key]
+    assert isinstance(caught.value, IndexError)
+    assert "NAME, RA, N" in str(caught.value)
+
+
+def test_an_index_is_a_column_and_never_rows() -> None:
+    with pytest.raises(tf.UsageError, match="rows="):
+        opened(stars())[0:2]
+
+
+@pytest.mark.parametrize("rows", [[3], [-4], np.array([2**63], "u8"), [0.5], [[0]], [True, False]])
+def test_rows_that_there_are_not(rows: Any) -> None:
+    with pytest.raises(ValueError, match=r"row|mask"):
+        opened(stars()).read(rows=np.asarray(rows))
+
+
+def test_columns_behave_like_a_dictionary() -> None:
+    columns = opened(stars()).read()
+    assert len(columns) == 3
+    assert "ra" in columns
+    np.testing.assert_array_equal(columns["ra"], columns[1])
+    structured = columns.to_structured()
+    assert structured.dtype.names == ("NAME", "RA", "N")
+    assert structured["N"].tolist() == [1, None, 3]
+
+
+def test_a_table_shows_its_first_rows() -> None:
+    table = opened(stars())
+    text = repr(table)
+    for word in ("3 rows of 3 columns", "NAME", "[deg]", "alpha", "--"):
+        assert word in text
+    assert "<td" in table._repr_html_()
+    table.file.close()
+    assert "closed" in repr(table)
+
+
+def test_a_table_with_many_rows_shows_ten() -> None:
+    values = np.arange(1000)
+    table = opened([Made("N", "K", [big(v) for v in values], values)])
+    assert "... 990 more rows" in repr(table)
+    assert "... 990 more rows" in repr(table.read())
+
+
+def test_tables_pickle_as_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "stars.fits"
+    path.write_bytes(binary_table(stars()))
+    table = pickle.loads(pickle.dumps(tf.open(path)[1]))
+    np.testing.assert_array_equal(table["RA"], [10.0, 11.0, 12.0])
+
+
+def test_a_closed_table_is_refused() -> None:
+    table = opened(stars())
+    table["RA"]
+    table.file.close()
+    with pytest.raises(tf.UsageError, match="closed"):
+        table["RA"]
+
+
+def test_progress_and_cancelling(tmp_path: Path) -> None:
+    values = np.arange(2_000_000)
+    path = tmp_path / "long.fits"
+    content = binary_table([Made("N", "K", [], values)], rows=0)
+    # The rows at once: one by one would take long.
+    rows = f"NAXIS2  = {len(values):>20}".encode()
+    header = content.replace(b"NAXIS2  =                    0", rows)
+    data = big(values)
+    path.write_bytes(header + data + bytes(-len(data) % 2880))
+    table = tf.open(path)[1]
+    told: list[tuple[int, int]] = []
+    found = table.read("N", progress=lambda done, total: told.append((done, total)))
+    np.testing.assert_array_equal(found["N"], values)
+    assert told[-1][0] == told[-1][1]
+    assert table.last_report is not None
+    assert table.last_report.bytes >= 8 * len(values)
+
+
+def test_rows_missing_from_a_file_cut_short_are_named_and_the_others_readable() -> None:
+    content = binary_table(stars())
+    cut = content[: len(content) - 2880 + 18 + 5]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = tf.open(cut)[1]
+    assert table.rows_present == 1
+    assert table.read(rows=[0])["NAME"].tolist() == ["alpha"]
+    with pytest.raises(tf.FitsFormatError, match="row"):
+        table.read()
+    assert "3 rows" in repr(table)
+
+
+def test_storages_and_threads_give_the_same(tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    values = random.integers(-(2**31), 2**31, 30_000).astype("i4")
+    path = tmp_path / "many.fits"
+    path.write_bytes(binary_table([Made("N", "J", [big(v) for v in values], values)]))
+    rows = random.integers(0, len(values), 5000)
+    for storage in ("pread", "mmap", "direct"):
+        for threads in (1, 4):
+            table = tf.open(path, storage=storage)[1]
+            np.testing.assert_array_equal(table.read(threads=threads)["N"], values)
+            np.testing.assert_array_equal(table.read(rows=rows, threads=threads)["N"], values[rows])

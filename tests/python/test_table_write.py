@@ -1,0 +1,348 @@
+"""Writing tables: what is written is what is read, by us, by astropy and by CFITSIO."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import tachyfits as tf
+from tablebytes import big, binary_table, tables
+
+NUMBERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "c8", "c16"]
+
+names = st.lists(
+    st.text("ABCxyz_019", min_size=1, max_size=8), min_size=1, max_size=6, unique_by=str.upper
+)
+
+
+@st.composite
+def columns(draw: st.DrawFn, rows: int) -> Any:
+    """Values of one column: any type that FITS has, cells of any shape, some undefined."""
+    way = draw(st.sampled_from(["number", "number", "truth", "text", "ragged"]))
+    if way == "ragged":
+        kind = draw(st.sampled_from(NUMBERS))
+        lengths = draw(st.lists(st.integers(0, 4), min_size=rows, max_size=rows))
+        return tf.Ragged.from_cells([draw(hnp.arrays(kind, n)) for n in lengths], kind)
+    shape = (rows, *draw(st.sampled_from([(), (), (3,), (2, 3)])))
+    if way == "text":
+        characters = st.text("aZ ~0", max_size=5)
+        values = draw(hnp.arrays(np.dtype("U5"), shape, elements=characters))
+        # Blanks at the end mean nothing.
+        return np.char.rstrip(values) if values.size else values
+    kind = "?" if way == "truth" else draw(st.sampled_from(NUMBERS))
+    values = draw(hnp.arrays(kind, shape))
+    if values.dtype.kind in "iub" and draw(st.booleans()):
+        return np.ma.MaskedArray(values, mask=draw(hnp.arrays(np.bool_, shape)))
+    return values
+
+
+@st.composite
+def made_tables(draw: st.DrawFn) -> dict[str, Any]:
+    rows = draw(st.integers(0, 6))
+    return {name: draw(columns(rows)) for name in draw(names)}
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def same(found: Any, expected: Any) -> None:
+    """Type, shape, masks and the bits of what is defined."""
+    if isinstance(expected, tf.Ragged):
+        assert isinstance(found, tf.Ragged)
+        np.testing.assert_array_equal(found.lengths, expected.lengths)
+        found, expected = found.compact().values, expected.compact().values
+    mask = np.ma.getmaskarray(expected)
+    np.testing.assert_array_equal(np.ma.getmaskarray(found), mask)
+    if expected.dtype.kind == "U":
+        assert found.tolist() == expected.tolist()
+        return
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    a, b = np.ma.getdata(found)[~mask], np.ma.getdata(expected)[~mask]
+    assert a.tobytes() == b.tobytes()
+
+
+@settings(max_examples=80)
+@given(made_tables(), st.booleans(), st.sampled_from([1, 3]))
+def test_what_is_written_is_read(
+    folder: Path, data: dict[str, Any], checksum: bool, threads: int
+) -> None:
+    path = folder / "written.fits"
+    tf.write_table(path, data, overwrite=True, checksum=checksum, threads=threads)
+    with tf.open(path) as file:
+        assert not file.warnings
+        table = file[1]
+        assert table.names == tuple(data)
+        found = table.read()
+        for name, expected in data.items():
+            same(found[name], expected)
+
+
+def theirs(values: Any) -> Any:
+    """What astropy has of a column."""
+    return values if isinstance(values, tf.Ragged) else np.ma.getdata(values)
+
+
+@settings(max_examples=60)
+@given(made_tables())
+def test_astropy_reads_the_same(folder: Path, data: dict[str, Any]) -> None:
+    path = folder / "astropy.fits"
+    tf.write_table(path, data, overwrite=True, checksum=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", fits.verify.VerifyWarning)
+        with fits.open(path, checksum=True) as hdus:
+            hdus.verify("exception")
+            assert hdus[1].columns.names == list(data)
+            for name, expected in data.items():
+                found = hdus[1].data.field(name)
+                if isinstance(expected, tf.Ragged):
+                    if expected.dtype.kind in "u" and expected.dtype.itemsize > 1:
+                        continue  # astropy gives the stored integers of unsigned arrays
+                    if expected.dtype == np.int8:
+                        continue  # the same
+                    for cell, other in zip(found, expected, strict=True):
+                        np.testing.assert_array_equal(np.asarray(cell), other)
+                    continue
+                defined = ~np.ma.getmaskarray(expected)
+                values = np.asarray(found).reshape(expected.shape)
+                np.testing.assert_array_equal(values[defined], np.ma.getdata(expected)[defined])
+
+
+@settings(max_examples=40)
+@given(made_tables())
+def test_cfitsio_reads_the_same(folder: Path, data: dict[str, Any]) -> None:
+    fitsio = pytest.importorskip("fitsio", reason="LEFT OUT: fitsio (CFITSIO) is not installed")
+    path = folder / "cfitsio.fits"
+    tf.write_table(path, data, overwrite=True)
+    with fitsio.FITS(path) as file:
+        rows = file[1].get_nrows()
+        for name, expected in data.items():
+            assert rows == len(expected)
+            is_odd = isinstance(expected, tf.Ragged) or expected.dtype == np.int8
+            if rows == 0 or is_odd or (expected.dtype.kind == "U" and not expected.dtype.itemsize):
+                continue
+            if expected.dtype.kind == "U" and max(map(len, expected.reshape(-1))) == 0:
+                continue  # a column without characters, at which fitsio fails
+            found = file[1].read_column(name)
+            defined = ~np.ma.getmaskarray(expected)
+            if expected.dtype.kind == "U":
+                found = np.char.rstrip(np.asarray(found).astype("U"))
+            values = np.asarray(found).reshape(expected.shape)
+            if expected.dtype.kind == "b":
+                # fitsio makes undefined truth values false.
+                values = values.astype(bool)
+            np.testing.assert_array_equal(values[defined], np.ma.getdata(expected)[defined])
+
+
+@st.composite
+def plain_tables(draw: st.DrawFn) -> dict[str, Any]:
+    """What an ASCII table can hold: finite numbers and text."""
+    rows = draw(st.integers(1, 6))
+    kinds = ["i2", "i4", "i8", "f4", "f8", "U5"]
+    data: dict[str, Any] = {}
+    for name in draw(names):
+        kind = np.dtype(draw(st.sampled_from(kinds)))
+        elements = None
+        if kind.kind == "f":
+            elements = st.floats(allow_nan=False, allow_infinity=False, width=8 * kind.itemsize)
+        elif kind.kind == "U":
+            elements = st.text("aZ~0", max_size=5)
+        data[name] = draw(hnp.arrays(kind, rows, elements=elements))
+    return data
+
+
+@settings(max_examples=60)
+@given(plain_tables())
+def test_ascii_tables_keep_every_digit(folder: Path, data: dict[str, Any]) -> None:
+    path = folder / "ascii.fits"
+    tf.write_table(path, data, kind="ascii", overwrite=True, checksum=True)
+    with tf.open(path) as file:
+        assert not file.warnings
+        table = file[1]
+        assert table.kind == "ascii table"
+        for name, expected in data.items():
+            found = table[name]
+            if expected.dtype.kind == "U":
+                assert found.tolist() == expected.tolist()
+            else:
+                np.testing.assert_array_equal(found.astype(expected.dtype), expected)
+    with fits.open(path, checksum=True) as hdus:
+        for name, expected in data.items():
+            found = hdus[1].data.field(name)
+            if expected.dtype.kind == "f":
+                # To the last digit but one: astropy's own reading of text is not asked for more.
+                digits = 1e-7 if expected.dtype.itemsize == 4 else 1e-15
+                np.testing.assert_allclose(found.astype("f8"), expected.astype("f8"), rtol=digits)
+            else:
+                np.testing.assert_array_equal(found, expected)
+
+
+@settings(max_examples=40)
+@given(tables(), st.data())
+def test_a_part_of_a_table_is_copied_as_it_is_stored(
+    folder: Path, columns: list[Any], data: st.DataObject
+) -> None:
+    table = tf.open(binary_table(columns))[1]
+    chosen = data.draw(st.lists(st.sampled_from(table.names), min_size=1, unique=True))
+    rows = data.draw(st.slices(len(table)))
+    path = folder / "part.fits"
+    table.write(path, chosen, rows=rows, overwrite=True, batch_rows=2)
+    copy = tf.open(path)[1]
+    assert copy.names == tuple(chosen)
+    stored, copied = table.read(chosen, rows=rows, raw=True), copy.read(raw=True)
+    for name in chosen:
+        a, b = table.column(name), copy.column(name)
+        assert (a.unit, a.null, a.scale, a.zero) == (b.unit, b.null, b.scale, b.zero)
+        if isinstance(stored[name], tf.Ragged):
+            assert stored[name].lengths.tolist() == copied[name].lengths.tolist()
+            assert big(stored[name].compact().values) == big(copied[name].values)
+        else:
+            assert big(stored[name]) == big(copied[name])
+
+
+@pytest.fixture
+def stars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tf.Table:
+    monkeypatch.chdir(tmp_path)
+    data = {
+        "NAME": ["alpha", "beta, too", ""],
+        "MAG": np.array([0.1, np.nan, -2.5], "f4"),
+        "N": np.ma.MaskedArray([1, 2, 3], mask=[0, 1, 0]),
+        "SEEN": [True, False, None],
+        "POS": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]],
+        "HITS": [[1, 2], [], [3]],
+    }
+    tf.write_table(
+        "stars.fits", data, units={"MAG": "mag"}, descriptions={"N": "how many"}, name="STARS",
+        header={"OBSERVER": ("Hubble", "who looked"), "HISTORY": ["one", "two"]},
+    )  # fmt: skip
+    table = tf.open("stars.fits")["STARS"]
+    assert isinstance(table, tf.Table)
+    return table
+
+
+def test_what_is_said_of_a_table_is_in_its_header(stars: tf.Table) -> None:
+    assert stars.header["OBSERVER"] == "Hubble"
+    assert stars.header.comments["OBSERVER"] == "who looked"
+    assert stars.header.history() == ["one", "two"]
+    assert stars.column("MAG").unit == "mag"
+    assert stars.column("N").description == "how many"
+    assert stars.name == "STARS"
+
+
+def test_csv(stars: tf.Table) -> None:
+    stars.write("stars.csv")
+    with open("stars.csv", newline="") as stream:
+        rows = list(csv.reader(stream))
+    assert rows == [
+        ["NAME", "MAG", "N", "SEEN", "POS", "HITS"],
+        ["alpha", "0.1", "1", "true", "1.0 2.0", "1 2"],
+        ["beta, too", "nan", "", "false", "3.0 4.0", ""],
+        ["", "-2.5", "3", "", "5.0 6.0", "3"],
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_parquet_and_arrow_files(stars: tf.Table, suffix: str) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="LEFT OUT: pyarrow is not installed")
+    feather = pytest.importorskip("pyarrow.feather")
+    stars.write(f"stars.{suffix}", batch_rows=2)
+    reader = parquet.read_table if suffix == "parquet" else feather.read_table
+    found = reader(f"stars.{suffix}")
+    assert found.num_rows == 3
+    assert found["N"].to_pylist() == [1, None, 3]
+    assert found["HITS"].to_pylist() == [[1, 2], [], [3]]
+    assert found["POS"].to_pylist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    assert found.schema.field("MAG").metadata[b"unit"] == b"mag"
+    tf.write_table("back.fits", found)
+    back = tf.open("back.fits")[1]
+    assert back.column("MAG").unit == "mag"
+    assert back.column("N").description == "how many"
+    for name, values in stars.read().items():
+        same(back[name], values)
+
+
+def test_a_library_that_is_missing_is_named(
+    stars: tf.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(tf.UsageError, match=r"pip install 'tachyfits\[arrow\]'"):
+        stars.write("stars.parquet")
+    assert not Path("stars.parquet").exists()
+
+
+def test_files_that_exist_are_kept_unless_overwritten(stars: tf.Table) -> None:
+    for name in ("kept.fits", "kept.csv"):
+        Path(name).write_bytes(b"old")
+        with pytest.raises(tf.FitsIoError):
+            stars.write(name)
+        assert Path(name).read_bytes() == b"old"
+        stars.write(name, overwrite=True)
+        assert Path(name).read_bytes() != b"old"
+
+
+def test_a_failure_leaves_nothing_behind(stars: tf.Table, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(tf.UsageError):
+        tf.write_table("new.fits", {"A": ["caf\xe9"]})
+    with pytest.raises(tf.TachyfitsError):
+        tf.write_table("new.fits", {"A": [1]}, units={"A": "\xb5m"})
+    with pytest.raises(tf.UsageError, match="ends in no known format"):
+        stars.write("stars.doc")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"units": {"X": "m"}}, {"nulls": {"X": 1}}, {"columns": ["X"]}, {"kind": "text"},
+        {"forms": {"A": "I5"}}, {"kind": "ascii", "forms": {"X": "I5"}}, {"nulls": {"B": 1}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_options_that_name_nothing_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(tf.UsageError):
+        tf.write_table(tmp_path / "new.fits", {"A": [1, 2], "B": [1.5, 2.5]}, **options)
+
+
+def test_forms_of_ascii_tables(tmp_path: Path) -> None:
+    data = {"N": [1, -22], "X": [1.25, -3.5], "S": ["a", "bc"]}
+    path = tmp_path / "forms.fits"
+    tf.write_table(path, data, kind="ascii", forms={"N": "I6", "X": "F8.3", "S": "A4"})
+    table = tf.open(path)[1]
+    assert [column.form for column in table.columns] == ["I6", "F8.3", "A4"]
+    assert table["X"].tolist() == [1.25, -3.5]
+    rows = path.read_bytes()[table.data_offset :][: 2 * table.row_bytes]
+    assert rows == b"     1    1.250 a      -22   -3.500 bc  "
+
+
+def test_files_of_several_hdus(stars: tf.Table) -> None:
+    cube = np.arange(24, dtype="i2").reshape(2, 3, 4)
+    header = tf.Header([("EXTNAME", "CUBE", ""), ("BUNIT", "K", "")])
+    tf.write("all.fits", [cube, (cube, header), stars, {"A": [1, 2]}], checksum=True)
+    with fits.open("all.fits", checksum=True) as hdus:
+        hdus.verify("exception")
+    with tf.open("all.fits") as file:
+        assert [hdu.kind for hdu in file] == ["primary", "image"] + ["binary table"] * 2
+        np.testing.assert_array_equal(file["CUBE"][...], cube)
+        assert file["CUBE"].unit == "K"
+        assert file["STARS"]["N"].tolist() == [1, None, 3]
+        assert file["STARS"].column("N").description == "how many"
+        assert file[3]["A"].tolist() == [1, 2]
+        tf.write("again.fits", list(file))
+    assert [hdu.kind for hdu in tf.open("again.fits")] == ["primary", "image"] + [
+        "binary table"
+    ] * 2
