@@ -5,10 +5,21 @@
 const MOST_FIVES: u32 = 27;
 
 /// 10^0 to 10^22: those that f64 holds exactly.
-const TENS: [f64; 23] = [
+const FLOAT_TENS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
+
+/// 10^0 to 10^18.
+pub(super) const TENS: [u64; 19] = {
+    let mut powers = [1; 19];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = 10 * powers[at - 1];
+        at += 1;
+    }
+    powers
+};
 
 const FIVES: [u64; MOST_FIVES as usize + 1] = {
     let mut powers = [1; MOST_FIVES as usize + 1];
@@ -24,9 +35,9 @@ const FIVES: [u64; MOST_FIVES as usize + 1] = {
 #[inline(always)]
 pub(super) fn to_f64(digits: u64, exponent: i32) -> Option<f64> {
     let power = exponent.unsigned_abs();
-    if digits < 1 << 53 && power < TENS.len() as u32 {
+    if digits < 1 << 53 && power < FLOAT_TENS.len() as u32 {
         // Both are exact, so that the one operation rounds once.
-        let ten = TENS[power as usize];
+        let ten = FLOAT_TENS[power as usize];
         return Some(if exponent < 0 { digits as f64 / ten } else { digits as f64 * ten });
     }
     if digits == 0 {

@@ -1,7 +1,7 @@
 //! Fields to numbers, of what fields usually hold; `None` asks for the plain way ([`super::slow`]), also of what is no number.
 
-use super::decimal;
-use super::window::Window;
+use super::decimal::{self, TENS};
+use super::window::{Window, last_digits};
 
 /// Numbers of this many digits fit 64 bits.
 const MOST_DIGITS: usize = 19;
@@ -26,6 +26,9 @@ pub(super) fn integer(field: &[u8]) -> Option<i64> {
 
 #[inline(always)]
 pub(super) fn real(field: &[u8], decimals: u32) -> Option<f64> {
+    if let Some(value) = written(field, decimals) {
+        return Some(value);
+    }
     let mut window = Window::new(field);
     window.skip_blanks();
     if window.is_at_end() {
@@ -53,6 +56,42 @@ pub(super) fn real(field: &[u8], decimals: u32) -> Option<f64> {
     }
     let value = decimal::to_f64(number, exponent)?;
     Some(if minus { -value } else { value })
+}
+
+/// The number that a program wrote as `Ew.d` or `Dw.d`, whose characters are where these forms put them: `-1.2345678E+01`
+/// at the end of the field. Nothing has to be looked for, so that this is about three times faster.
+#[inline(always)]
+fn written(field: &[u8], decimals: u32) -> Option<f64> {
+    let decimals = decimals as usize;
+    if !(1..=15).contains(&decimals) {
+        return None;
+    }
+    let (text, power) = field.split_last_chunk::<4>()?;
+    let (before, last) = text.split_at_checked(text.len().checked_sub(decimals + 3)?)?;
+    // Sign, digit and point; before these blanks.
+    let [sign, first, b'.'] = *last.first_chunk()? else { return None };
+    let first = first.wrapping_sub(b'0');
+    let [letter, power_sign, tens, ones] = *power;
+    let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
+    let signs = matches!(sign, b' ' | b'+' | b'-') && matches!(power_sign, b'+' | b'-');
+    if !signs || !matches!(letter, b'E' | b'D') || first > 9 || tens > 9 || ones > 9 {
+        return None;
+    }
+    let fraction = match decimals.checked_sub(8) {
+        None | Some(0) => last_digits(text, decimals)?,
+        Some(more) => {
+            let (high, low) = text.split_at(text.len() - 8);
+            last_digits(high, more)? * 100_000_000 + last_digits(low, 8)?
+        }
+    };
+    if before.iter().any(|&byte| byte != b' ') {
+        return None;
+    }
+    let power = 10 * i32::from(tens) + i32::from(ones);
+    let power = if power_sign == b'-' { -power } else { power };
+    let number = u64::from(first) * TENS[decimals] + fraction;
+    let value = decimal::to_f64(number, power - decimals as i32)?;
+    Some(if sign == b'-' { -value } else { value })
 }
 
 /// The exponent after its letter or at its sign, if there is one.

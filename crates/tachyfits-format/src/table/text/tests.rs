@@ -56,6 +56,25 @@ proptest! {
     }
 
     #[test]
+    fn what_programs_write_is_read_as_the_plain_way_does(
+        value in number(), decimals in 0..20usize, width in 0..32usize, damage in 0..120usize, by in any::<u8>(),
+    ) {
+        let mut field = vec![0; width];
+        if value.is_finite() && write_real(value, TextForm::Exponent, decimals as u32, &mut field).is_ok() {
+            let read = parse::real(&field, decimals as u32);
+            if let Some(read) = read {
+                prop_assert_eq!(bits(Ok(read)), bits(slow::real(&field, decimals as u32)));
+            }
+            if let Some(byte) = field.get_mut(damage) {
+                *byte = by;
+            }
+            if let Some(read) = parse::real(&field, decimals as u32) {
+                prop_assert_eq!(bits(Ok(read)), bits(slow::real(&field, decimals as u32)), "{:?}", field);
+            }
+        }
+    }
+
+    #[test]
     fn what_the_standard_library_reads_is_read_so(value in number(), precision in 0..20usize, width in 0..30usize) {
         for text in [format!("{value:width$.precision$E}"), format!("{value:.precision$}"), format!("{value:?}")] {
             let expected: f64 = text.trim().parse().unwrap();

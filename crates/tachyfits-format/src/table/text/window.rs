@@ -93,6 +93,15 @@ impl<'a> Window<'a> {
     }
 }
 
+/// The digits that end `field`, so many of them, of which it has eight characters at least; `None` if they are no digits.
+#[inline(always)]
+pub(super) fn last_digits(field: &[u8], count: usize) -> Option<u64> {
+    let digits = u64::from_le_bytes(*field.last_chunk()?) ^ ZEROS;
+    let digits = digits & (u64::MAX << (8 * (8 - count)));
+    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    (others == 0).then(|| value(digits))
+}
+
 const POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// Fewer than eight characters.

@@ -1,6 +1,6 @@
 //! Numbers to fields, of what is usually written; `None` asks for the plain way ([`super::slow`]).
 
-use super::decimal::Binary;
+use super::decimal::{Binary, TENS};
 use super::{TextError, TextForm};
 
 /// Characters of the digits of a 64-bit number, in whole words.
@@ -8,16 +8,6 @@ const LONGEST: usize = 24;
 /// Digits that a number in exponent form may have to be written here: of 18, the number before the last rounding fits 64
 /// bits.
 const MOST_DECIMALS: u32 = 17;
-
-const TENS: [u64; 19] = {
-    let mut powers = [1; 19];
-    let mut at = 1;
-    while at < powers.len() {
-        powers[at] = 10 * powers[at - 1];
-        at += 1;
-    }
-    powers
-};
 
 pub(super) fn integer(value: i64, field: &mut [u8]) -> Result<(), TextError> {
     let digits = Digits::new(value.unsigned_abs());
@@ -83,6 +73,9 @@ fn exponent(
         return None;
     }
     let (number, power) = significant(value.abs(), decimals)?;
+    if usual(number, power, value.is_sign_negative(), letter, decimals as usize, field) {
+        return Some(Ok(()));
+    }
     let mut end = End::new(field);
     let size = power.unsigned_abs();
     let pair = |number: u32| [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
@@ -102,6 +95,45 @@ fn exponent(
         end.put_one(b'-');
     }
     Some(end.finish())
+}
+
+/// Writes a number with an exponent of two digits into a field with room for a sign: each character has its place, so that
+/// nothing is looked for and the digits go there eight at a time. Gives whether the number is such a one.
+#[inline(always)]
+fn usual(
+    number: u64,
+    power: i32,
+    minus: bool,
+    letter: u8,
+    decimals: usize,
+    field: &mut [u8],
+) -> bool {
+    let width = field.len();
+    let needed = if decimals <= 8 { 12 } else { 20 };
+    if !(1..=15).contains(&decimals) || !(needed..=32).contains(&width) || width < decimals + 7 {
+        return false;
+    }
+    let size = power.unsigned_abs();
+    if size > 99 {
+        return false;
+    }
+    fill_with_blanks(field);
+    let end = width - 4;
+    let low = eight(number % 100_000_000);
+    let high = eight(number / 100_000_000);
+    if decimals > 8 {
+        put_last(&mut field[..end - 8], high, decimals - 8);
+    }
+    put_last(&mut field[..end], low, decimals.min(8));
+    // The digit before the fraction.
+    let first = if decimals < 8 { low[7 - decimals] } else { high[15 - decimals] };
+    let (tens, ones) = (b'0' + (size / 10) as u8, b'0' + (size % 10) as u8);
+    field[end..].copy_from_slice(&[letter, if power < 0 { b'-' } else { b'+' }, tens, ones]);
+    let start = end - decimals - 3;
+    field[start] = if minus { b'-' } else { b' ' };
+    field[start + 1] = first;
+    field[start + 2] = b'.';
+    true
 }
 
 /// The number rounded to `decimals` digits after its first, as an integer, and the power of ten of its first digit.
@@ -150,6 +182,34 @@ const LEAST: [f64; 45] = {
     }
     least
 };
+
+/// Puts the last `count` of eight digits at the end of a field, and blanks before them.
+#[inline(always)]
+fn put_last(field: &mut [u8], digits: [u8; 8], count: usize) {
+    let blank = u64::MAX.checked_shr(8 * count as u32).unwrap_or(0);
+    let word = (u64::from_le_bytes(digits) & !blank) | (0x2020_2020_2020_2020 & blank);
+    if let Some(last) = field.last_chunk_mut() {
+        *last = word.to_le_bytes();
+    }
+}
+
+/// The same as `fill`, without a call for the few characters that a field has.
+#[inline(always)]
+fn fill_with_blanks(field: &mut [u8]) {
+    match field.len() {
+        16..=32 => {
+            field[..16].copy_from_slice(&[b' '; 16]);
+            let start = field.len() - 16;
+            field[start..].copy_from_slice(&[b' '; 16]);
+        }
+        8..16 => {
+            field[..8].copy_from_slice(&[b' '; 8]);
+            let start = field.len() - 8;
+            field[start..].copy_from_slice(&[b' '; 8]);
+        }
+        _ => field.fill(b' '),
+    }
+}
 
 /// The decimal digits of a number at the end of a text, zeros before them.
 struct Digits {
