@@ -13,7 +13,7 @@ index or a FITS letter ("x" is NAXIS1). Pixel coordinates are 0-based, integers 
 """
 
 from tachyfits._axes import WorldAxis
-from tachyfits._checks import Verification, verify
+from tachyfits._checks import Fix, Verification, mend, state_sums, verify
 from tachyfits._columns import Columns, TableColumn
 from tachyfits._core import (
     Checksum,
@@ -60,6 +60,7 @@ __all__ = [
     "Finding",
     "FitsFormatError",
     "FitsIoError",
+    "Fix",
     "Hdu",
     "Header",
     "Histogram",
@@ -87,7 +88,9 @@ __all__ = [
     "error_codes",
     "evaluate",
     "expression_functions",
+    "mend",
     "open",
+    "state_sums",
     "statistics",
     "verify",
     "write",

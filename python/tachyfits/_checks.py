@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from tachyfits import _core
 from tachyfits._threads import check_threads
@@ -139,3 +139,107 @@ def verify(
             source, headers_only=headers_only, threads=threads, progress=progress
         )
     return Verification(name, hdus, findings)
+
+
+class Fix(NamedTuple):
+    """Something in a file that was put right."""
+
+    #: The code of the finding.
+    code: str
+    #: HDU (from 0), keyword, card, byte.
+    place: str
+    before: str
+    after: str
+
+
+def mend(
+    path: str | os.PathLike[str],
+    *,
+    sync: bool = False,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> tuple[Fix, ...]:
+    """Put right in a file what needs no guessing: what `verify` finds ``fixable``.
+
+    That is how headers are written and never what they say: the order and the fixed format of
+    mandatory cards, keywords in lower case where no other card has the name, exponent letters in
+    lower case, a DATE of the form DD/MM/YY, and the fill behind headers and data. Sums that are
+    stated are stated anew where a header has changed; a DATASUM that was wrong stays wrong, as it
+    says that the data have changed.
+
+    The file is changed in place or replaced by a new one, whichever is less to write, wholly or
+    not at all.
+
+    Parameters
+    ----------
+    path
+        The file; it must not be compressed.
+    sync
+        Return only when the file survives a loss of power.
+    threads
+        Number of threads; 0: one a core.
+    progress
+        Called with (bytes done, bytes in all); returning False cancels.
+
+    Returns
+    -------
+    tuple of Fix
+        What was put right: ``code``, ``place``, ``before``, ``after``; empty if nothing was.
+
+    Raises
+    ------
+    FitsIoError
+        The file cannot be read or written. It is then as it was.
+    FitsFormatError
+        It is no FITS file.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> tf.mend("cube.fits")
+    ()
+    """
+    threads = check_threads(threads)
+    fixes, _in_place = _core.mend(path, sync=sync, threads=threads, progress=progress)
+    return tuple(Fix(*fix) for fix in fixes)
+
+
+def state_sums(
+    path: str | os.PathLike[str],
+    hdus: Sequence[int] | None = None,
+    *,
+    sync: bool = False,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> tuple[int, ...]:
+    """State DATASUM and CHECKSUM in the headers of a file as its bytes have them.
+
+    Cards that are there get the new values, with their comments; others are added, in the place
+    of blank cards where some are kept. The file is changed wholly or not at all.
+
+    Parameters
+    ----------
+    path
+        The file; it must not be compressed.
+    hdus
+        Numbers of HDUs, from 0; None: all of them.
+    sync
+        Return only when the file survives a loss of power.
+    threads
+        Number of threads; 0: one a core.
+    progress
+        Called with (bytes done, bytes in all); returning False cancels.
+
+    Returns
+    -------
+    tuple of int
+        The HDUs.
+
+    Raises
+    ------
+    FitsIoError
+        The file cannot be read or written. It is then as it was.
+    """
+    threads = check_threads(threads)
+    numbers = None if hdus is None else [int(hdu) for hdu in hdus]
+    return tuple(_core.state_sums(path, numbers, sync=sync, threads=threads, progress=progress))

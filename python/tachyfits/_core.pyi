@@ -137,7 +137,7 @@ def state_sums(
 def change_cards(
     path: str | os.PathLike[str],
     hdu: int,
-    changes: Sequence[tuple[str, tuple[str, Any, str]]],  # "set" "delete" "rename"
+    changes: Sequence[tuple[str, tuple[str, Any, str]]],  # "set" "delete" "rename" "comment"
     *,
     sync: bool = False,
 ) -> list[int]: ...

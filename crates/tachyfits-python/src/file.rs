@@ -28,6 +28,7 @@ impl FitsFile {
         FitsFile(Arc::new(file))
     }
 
+    /// The engine's file.
     pub(crate) fn engine(&self) -> &tachyfits::FitsFile {
         &self.0
     }

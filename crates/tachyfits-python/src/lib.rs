@@ -12,6 +12,7 @@ mod checks;
 mod column;
 mod computed;
 mod edition;
+mod diff;
 mod errors;
 mod expression;
 mod file;
@@ -41,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     build_info::add_to(module)?;
     checks::add_to(module)?;
     mend::add_to(module)?;
+    diff::add_to(module)?;
     module.add_class::<file::FitsFile>()?;
     module.add_class::<hdu::Hdu>()?;
     module.add_class::<header::Header>()?;

@@ -32,6 +32,11 @@ impl Image {
         Image { storage, hdu, layout, computed }
     }
 
+    /// Where the bytes come from.
+    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
     /// How the pixels are computed, where they are.
     pub(crate) fn computed(&self) -> Option<Arc<Computed>> {
         self.computed.clone()

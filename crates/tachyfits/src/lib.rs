@@ -26,6 +26,7 @@ mod array;
 mod checksum;
 mod computed;
 mod cutout;
+mod diff;
 mod edit;
 mod error;
 mod expression;
@@ -60,6 +61,10 @@ mod writer;
 
 pub use array::Array;
 pub use checksum::{Agreement, Checksum};
+pub use diff::{
+    CardChange, CardDifference, DataDifference, DiffOptions, DifferentValue, FileDifference,
+    HduDifference, HduLabel, ValuesDifference, diff,
+};
 pub use edit::{Committed, Edition};
 pub use error::{Error, ErrorCode, ErrorKind, ExpressionError, Reason, Refusal, error_codes};
 pub use expression::{

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tachyfits import File
+from tachyfits import File, state_sums
 from tachyfits.cli._common import Common, common_options
 from tachyfits.cli._output import aligned, json_text
 
@@ -12,7 +12,12 @@ from tachyfits.cli._output import aligned, json_text
 @click.command()
 @common_options()
 @click.option("--check", is_flag=True, help="Let HDUs fail that state no sum as well.")
-def command(common: Common, check: bool) -> int:
+@click.option(
+    "--update",
+    is_flag=True,
+    help="State both sums in the header as the bytes have them, and compare again.",
+)
+def command(common: Common, check: bool, update: bool) -> int:
     """Sum the bytes of HDUs in one pass and compare them with DATASUM and CHECKSUM.
 
     DATASUM is about the data, CHECKSUM about the whole HDU: where the first is right and the
@@ -25,8 +30,13 @@ def command(common: Common, check: bool) -> int:
       tachyfits checksum cube.fits
       tachyfits checksum *.fits --json
       tachyfits checksum cube.fits --hdu 0
+      tachyfits checksum cube.fits --update
     """  # fmt: skip
     bad = False
+    if update:
+        status = common.each(lambda file: _update(common, file))
+        if status:
+            return status
 
     def one(file: File) -> None:
         nonlocal bad
@@ -60,3 +70,9 @@ def command(common: Common, check: bool) -> int:
         click.echo(f"{file.name}:\n{aligned(table, right=[0, 2])}")
 
     return max(common.each(one), int(bad))
+
+
+def _update(common: Common, file: File) -> None:
+    hdus = None if common.hdu is None else [hdu.index for hdu in common.hdus(file)]
+    with common.meter("sums") as progress:
+        state_sums(file.name, hdus, threads=common.threads, progress=progress)

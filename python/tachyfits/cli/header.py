@@ -9,6 +9,7 @@ import click
 from tachyfits import File, FitsFormatError
 from tachyfits._hdu import Hdu
 from tachyfits._header import Card, card_line, value_text
+from tachyfits.cli._cards import Change, change_header, change_options
 from tachyfits.cli._common import Common, common_options
 from tachyfits.cli._output import json_text
 
@@ -26,8 +27,16 @@ from tachyfits.cli._output import json_text
 @click.option(
     "--raw", is_flag=True, help="The cards as they stand in the file, 80 characters each."
 )
-def command(common: Common, keywords: tuple[str, ...], raw: bool) -> int:
+@change_options
+def command(
+    common: Common, keywords: tuple[str, ...], raw: bool, changes: tuple[Change, ...]
+) -> int:
     """Print headers, or single keywords; of the first HDU, unless --hdu names another.
+
+    With --set, --delete, --rename, --comment the header is changed instead, all of it or nothing:
+    in place where that is less than writing the file anew. Comments stay unless a new one is
+    given, sums that are stated are kept right. Values are read as FITS writes them: T and F,
+    numbers, text in single quotes; what is none of these is text as well.
 
     A keyword that is not there is a failure (exit status 1). In JSON an undefined value is null
     and a complex one a pair.
@@ -38,7 +47,14 @@ def command(common: Common, keywords: tuple[str, ...], raw: bool) -> int:
       tachyfits header cube.fits -k CRVAL3
       tachyfits header cube.fits --hdu SCI -k BMAJ -k BMIN -k BPA
       tachyfits header cube.fits --hdu all --json
+      tachyfits header cube.fits --set 'OBJECT=M 31 / the target' --set EXPTIME=30.5
+      tachyfits header cube.fits --comment 'BUNIT=of the pixels'
+      tachyfits header cube.fits --set OLD=1 --rename OLD=NEW --delete NEW
     """
+    if changes:
+        if raw or keywords:
+            raise click.UsageError("a change goes with neither --raw nor --keyword")
+        return common.each(lambda file: change_header(common, file, changes))
     if raw and (common.json or keywords):
         raise click.UsageError("--raw goes with neither --json nor --keyword")
 

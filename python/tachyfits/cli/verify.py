@@ -13,6 +13,12 @@ from tachyfits.cli._output import json_text
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Put right what needs no guessing, and say what that was; the file is changed "
+    "wholly or not at all. What is left is then listed.",
+)
 @click.option("--strict", is_flag=True, help="Let warnings fail too: exit status 1.")
 @click.option("--headers-only", is_flag=True, help="Read no data: neither values nor checksums.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each file.")
@@ -31,6 +37,7 @@ from tachyfits.cli._output import json_text
 )
 def command(
     files: tuple[str, ...],
+    fix: bool,
     strict: bool,
     headers_only: bool,
     as_json: bool,
@@ -52,12 +59,17 @@ def command(
       tachyfits verify cube.fits
       tachyfits verify *.fits --quiet
       tachyfits verify cube.fits --headers-only --json
+      tachyfits verify cube.fits --fix
     """  # fmt: skip
     from tachyfits.cli import complain
 
     status = 0
     for path in files:
         try:
+            fixes: tuple[tachyfits.Fix, ...] = ()
+            if fix:
+                with _progress.progress(progress, "fix") as meter:
+                    fixes = tachyfits.mend(path, threads=threads, progress=meter)
             with _progress.progress(progress, "verify") as meter:
                 found = tachyfits.verify(
                     path, headers_only=headers_only, threads=threads, progress=meter
@@ -67,12 +79,18 @@ def command(
             continue
         if not found.ok or (strict and found):
             status = max(status, 1)
-        tell(found, as_json=as_json, quiet=quiet)
+        tell(found, fixes, as_json=as_json, quiet=quiet)
     return status
 
 
-def tell(found: tachyfits.Verification, *, as_json: bool, quiet: bool) -> None:
-    """Print what was found."""
+def tell(
+    found: tachyfits.Verification,
+    fixes: tuple[tachyfits.Fix, ...],
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Print what was put right and what was found."""
     if as_json:
         click.echo(
             json_text(
@@ -82,12 +100,16 @@ def tell(found: tachyfits.Verification, *, as_json: bool, quiet: bool) -> None:
                     "hdus": found.hdus,
                     "errors": found.errors,
                     "warnings": found.warnings,
+                    "fixed": [fix._asdict() for fix in fixes],
                     "findings": [finding_dict(finding) for finding in found],
                 }
             )
         )
         return
-    click.echo(f"{found.file}: {found.summary()}")
+    fixed = f", {len(fixes)} fixed" if fixes else ""
+    click.echo(f"{found.file}: {found.summary()}{fixed}")
     if not quiet:
+        for fix in fixes:
+            click.echo(f"fixed: {fix.place}: {fix.before!r} is now {fix.after!r} [{fix.code}]")
         for finding in found:
             click.echo(finding_text(finding))

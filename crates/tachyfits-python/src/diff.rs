@@ -1,0 +1,119 @@
+//! What differs between two files, as plain dictionaries; Python makes results of them.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use tachyfits::{DataDifference, DiffOptions, HduDifference, HduLabel, ValuesDifference};
+
+use crate::file::FitsFile;
+use crate::progress;
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(diff, module)?)
+}
+
+/// Compare two files; return dictionaries of what differs: see `tachyfits.diff`.
+#[pyfunction]
+#[pyo3(signature = (
+    first, second, *, absolute=0.0, relative=0.0, ignore=Vec::new(), ignore_comments=false, places=10,
+    threads=0, progress=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+fn diff<'py>(
+    py: Python<'py>,
+    first: &FitsFile,
+    second: &FitsFile,
+    absolute: f64,
+    relative: f64,
+    ignore: Vec<String>,
+    ignore_comments: bool,
+    places: usize,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let options = DiffOptions { absolute, relative, ignore, ignore_comments, places };
+    let (a, b) = (first.engine(), second.engine());
+    let found = progress::run(py, threads, progress, |run| tachyfits::diff(a, b, &options, run))?;
+    let answer = PyDict::new(py);
+    answer.set_item("compared", found.compared)?;
+    let only = |labels: &[HduLabel]| -> PyResult<Vec<Bound<'py, PyDict>>> {
+        labels.iter().map(|one| label(py, one)).collect()
+    };
+    answer.set_item("only", (only(&found.only[0])?, only(&found.only[1])?))?;
+    let hdus: Vec<_> = found.hdus.iter().map(|one| hdu(py, one)).collect::<PyResult<_>>()?;
+    answer.set_item("hdus", PyList::new(py, hdus)?)?;
+    Ok(answer)
+}
+
+fn label<'py>(py: Python<'py>, label: &HduLabel) -> PyResult<Bound<'py, PyDict>> {
+    let answer = PyDict::new(py);
+    answer.set_item("index", label.index)?;
+    answer.set_item("name", label.name.as_deref())?;
+    answer.set_item("version", label.version)?;
+    answer.set_item("kind", &label.kind)?;
+    Ok(answer)
+}
+
+fn hdu<'py>(py: Python<'py>, found: &HduDifference) -> PyResult<Bound<'py, PyDict>> {
+    let answer = PyDict::new(py);
+    let [first, second] = &found.labels;
+    answer.set_item("hdus", (label(py, first)?, label(py, second)?))?;
+    let cards: Vec<_> = found
+        .cards
+        .iter()
+        .map(|card| {
+            let [first, second] = &card.values;
+            (card.keyword.as_str(), card.change.as_str(), first.as_deref(), second.as_deref())
+        })
+        .collect();
+    answer.set_item("cards", cards)?;
+    let data: Vec<_> = found.data.iter().map(|one| data(py, one)).collect::<PyResult<_>>()?;
+    answer.set_item("data", PyList::new(py, data)?)?;
+    Ok(answer)
+}
+
+fn data<'py>(py: Python<'py>, found: &DataDifference) -> PyResult<Bound<'py, PyDict>> {
+    let answer = PyDict::new(py);
+    let mut pair = |what: &str, first: Py<PyAny>, second: Py<PyAny>| {
+        answer.set_item("what", what)?;
+        answer.set_item("found", (first, second))
+    };
+    match found {
+        DataDifference::Kind([first, second]) => {
+            pair("kind", object(py, first)?, object(py, second)?)?;
+        }
+        DataDifference::Shape([first, second]) => {
+            pair("shape", object(py, first)?, object(py, second)?)?;
+        }
+        DataDifference::Columns([first, second]) => {
+            pair("columns", object(py, first)?, object(py, second)?)?;
+        }
+        DataDifference::Cells { column, cells: [first, second] } => {
+            pair("cells", object(py, first)?, object(py, second)?)?;
+            answer.set_item("column", column)?;
+        }
+        DataDifference::Values(values) => values_of(&answer, values)?,
+    }
+    Ok(answer)
+}
+
+fn object<'py, T: IntoPyObject<'py>>(py: Python<'py>, value: T) -> PyResult<Py<PyAny>> {
+    use pyo3::BoundObject;
+    let made = value.into_pyobject(py).map_err(Into::into)?;
+    Ok(made.into_any().unbind())
+}
+
+fn values_of(answer: &Bound<'_, PyDict>, values: &ValuesDifference) -> PyResult<()> {
+    answer.set_item("what", "values")?;
+    answer.set_item("column", values.column.as_deref())?;
+    answer.set_item("compared", values.compared)?;
+    answer.set_item("different", values.different)?;
+    answer.set_item("undefined", values.undefined)?;
+    answer.set_item("largest", values.largest)?;
+    answer.set_item("largest_at", values.largest_at.clone())?;
+    let places: Vec<_> = values
+        .places
+        .iter()
+        .map(|one| (one.at.clone(), one.values[0].as_str(), one.values[1].as_str()))
+        .collect();
+    answer.set_item("places", places)
+}

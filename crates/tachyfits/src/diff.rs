@@ -1,0 +1,265 @@
+//! What differs between two files: HDUs, cards, pixels and cells within tolerances. Both are read in one pass, block by
+//! block, in bounded memory; bytes that are the same are not decoded.
+
+mod cards;
+mod pixels;
+mod tables;
+mod values;
+
+use tachyfits_format::{Hdu, HduKind};
+
+use crate::error::{Error, Reason};
+use crate::file::FitsFile;
+use crate::image::{Image, tier};
+use crate::options::RunOptions;
+
+pub use cards::{CardChange, CardDifference};
+pub use values::{DifferentValue, ValuesDifference};
+
+/// How two files are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiffOptions {
+    /// Numbers are the same if they differ by no more than this.
+    pub absolute: f64,
+    /// Numbers are the same if they differ by no more than this times the larger magnitude of the two.
+    pub relative: f64,
+    /// Keywords that are not compared; one that ends in `*` stands for all that begin so.
+    pub ignore: Vec<String>,
+    /// Comments of cards are not compared.
+    pub ignore_comments: bool,
+    /// How many different values of each array or column are listed.
+    pub places: usize,
+}
+
+impl Default for DiffOptions {
+    fn default() -> Self {
+        let (absolute, relative) = (0.0, 0.0);
+        DiffOptions { absolute, relative, ignore: Vec::new(), ignore_comments: false, places: 10 }
+    }
+}
+
+/// Which HDU is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HduLabel {
+    /// Its number, from 0.
+    pub index: usize,
+    /// EXTNAME.
+    pub name: Option<String>,
+    /// EXTVER.
+    pub version: i64,
+    /// What it holds.
+    pub kind: String,
+}
+
+/// What differs between two files: the first and the second of each pair.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileDifference {
+    /// The names of the files.
+    pub files: [String; 2],
+    /// HDUs that one file has alone.
+    pub only: [Vec<HduLabel>; 2],
+    /// The pairs of HDUs that differ.
+    pub hdus: Vec<HduDifference>,
+    /// Pairs of HDUs that were compared.
+    pub compared: usize,
+}
+
+impl FileDifference {
+    /// Nothing differs.
+    pub fn is_same(&self) -> bool {
+        self.hdus.is_empty() && self.only.iter().all(Vec::is_empty)
+    }
+}
+
+/// What differs between two HDUs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HduDifference {
+    /// The two.
+    pub labels: [HduLabel; 2],
+    /// Cards that differ; their order does not matter.
+    pub cards: Vec<CardDifference>,
+    /// Differences of the data.
+    pub data: Vec<DataDifference>,
+}
+
+/// A difference of the data of two HDUs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DataDifference {
+    /// One is no image, or no table, and the other is: values are not compared.
+    Kind([String; 2]),
+    /// The axes differ, in FITS order, or the numbers of rows of tables. Rows that both have are compared.
+    Shape([Vec<u64>; 2]),
+    /// Columns that one table has alone.
+    Columns([Vec<String>; 2]),
+    /// The cells of a column are of types, or of shapes, that cannot be compared.
+    Cells {
+        /// The column.
+        column: String,
+        /// What they are.
+        cells: [String; 2],
+    },
+    /// Pixels, or the cells of a column.
+    Values(ValuesDifference),
+}
+
+/// Compares two files.
+///
+/// HDUs go together by EXTNAME and EXTVER where both files have them, else by number.
+///
+/// # Errors
+/// If a file cannot be read or ends before its data do.
+///
+/// ```
+/// use tachyfits::{DataDifference, DiffOptions, FitsFile, OpenOptions, RunOptions, diff};
+/// # let file = |last: u8| {
+/// #     let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
+/// #         "NAXIS1  =                    3", "END"];
+/// #     let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+/// #     bytes.resize(2880, b' ');
+/// #     bytes.extend([0, 1, 0, 2, 0, last]);
+/// #     bytes.resize(5760, 0);
+/// #     FitsFile::from_bytes("three pixels", bytes, &OpenOptions::default())
+/// # };
+/// // 1, 2, 6 and 1, 2, 9.
+/// let (a, b) = (file(6)?, file(9)?);
+/// let found = diff(&a, &b, &DiffOptions::default(), &RunOptions::default())?;
+/// let DataDifference::Values(values) = &found.hdus[0].data[0] else { unreachable!() };
+/// assert_eq!((values.different, values.compared, values.largest), (1, 3, 3.0));
+/// let close = DiffOptions { absolute: 3.0, ..DiffOptions::default() };
+/// assert!(diff(&a, &b, &close, &RunOptions::default())?.is_same());
+/// # Ok::<(), tachyfits::Error>(())
+/// ```
+pub fn diff(
+    a: &FitsFile,
+    b: &FitsFile,
+    options: &DiffOptions,
+    run: &RunOptions<'_>,
+) -> Result<FileDifference, Error> {
+    let (pairs, only) = paired(a, b);
+    let mut hdus = Vec::new();
+    for &[first, second] in &pairs {
+        let (own, other) = (&a.hdus()[first], &b.hdus()[second]);
+        let cards = cards::compare(&own.header, &other.header, options);
+        let data = Pair { files: [a, b], hdus: [own, other], options, run }.data()?;
+        if !cards.is_empty() || !data.is_empty() {
+            hdus.push(HduDifference { labels: [label(own), label(other)], cards, data });
+        }
+    }
+    let files = [a.name().to_owned(), b.name().to_owned()];
+    Ok(FileDifference { files, only, hdus, compared: pairs.len() })
+}
+
+fn label(hdu: &Hdu) -> HduLabel {
+    HduLabel {
+        index: hdu.index,
+        name: hdu.extname.clone(),
+        version: hdu.extver,
+        kind: hdu.kind.as_str().to_owned(),
+    }
+}
+
+/// The HDUs that go together, and those that have none.
+fn paired(a: &FitsFile, b: &FitsFile) -> (Vec<[usize; 2]>, [Vec<HduLabel>; 2]) {
+    let name = |hdu: &Hdu| {
+        let name = hdu.extname.as_ref()?.trim_end().to_ascii_uppercase();
+        Some((name, hdu.extver)).filter(|(name, _)| !name.is_empty())
+    };
+    let mut partner: Vec<Option<usize>> = vec![None; a.hdus().len()];
+    let mut taken = vec![false; b.hdus().len()];
+    for (first, hdu) in a.hdus().iter().enumerate() {
+        let Some(wanted) = name(hdu) else { continue };
+        let found = b
+            .hdus()
+            .iter()
+            .enumerate()
+            .find(|(second, other)| !taken[*second] && name(other).as_ref() == Some(&wanted));
+        if let Some((second, _)) = found {
+            partner[first] = Some(second);
+            taken[second] = true;
+        }
+    }
+    for first in 0..partner.len().min(taken.len()) {
+        if partner[first].is_none() && !taken[first] {
+            partner[first] = Some(first);
+            taken[first] = true;
+        }
+    }
+    let alone = |file: &FitsFile, is_alone: &dyn Fn(usize) -> bool| -> Vec<HduLabel> {
+        file.hdus().iter().filter(|hdu| is_alone(hdu.index)).map(|hdu| label(hdu)).collect()
+    };
+    let only = [alone(a, &|index| partner[index].is_none()), alone(b, &|index| !taken[index])];
+    let pairs = partner.iter().enumerate().filter_map(|(first, second)| Some([first, (*second)?]));
+    (pairs.collect(), only)
+}
+
+/// Two HDUs to be compared.
+struct Pair<'a> {
+    files: [&'a FitsFile; 2],
+    hdus: [&'a Hdu; 2],
+    options: &'a DiffOptions,
+    run: &'a RunOptions<'a>,
+}
+
+impl Pair<'_> {
+    fn data(&self) -> Result<Vec<DataDifference>, Error> {
+        let sort = |hdu: &Hdu| match hdu.kind {
+            HduKind::Primary | HduKind::Image => 0,
+            HduKind::BinaryTable | HduKind::AsciiTable => 1,
+            _ => 2,
+        };
+        let [own, other] = self.hdus;
+        match (sort(own), sort(other)) {
+            (0, 0) => self.images(),
+            (1, 1) => {
+                let [first, second] =
+                    [self.files[0].table(own.index)?, self.files[1].table(other.index)?];
+                tables::compare(&first, &second, self.options, self.run)
+            }
+            (2, 2) if own.kind == other.kind => self.bytes(),
+            _ => Ok(vec![DataDifference::Kind(self.hdus.map(|hdu| hdu.kind.as_str().to_owned()))]),
+        }
+    }
+
+    fn images(&self) -> Result<Vec<DataDifference>, Error> {
+        let [first, second]: [Image; 2] =
+            [self.files[0].image(self.hdus[0].index)?, self.files[1].image(self.hdus[1].index)?];
+        if first.axes() != second.axes() {
+            let axes = [first.axes().to_vec(), second.axes().to_vec()];
+            return Ok(vec![DataDifference::Shape(axes)]);
+        }
+        self.check_present()?;
+        let found = pixels::compare(&first, &second, self.options, self.run, tier()?)?;
+        Ok(found.map(DataDifference::Values).into_iter().collect())
+    }
+
+    /// Data of which nobody knows the meaning.
+    fn bytes(&self) -> Result<Vec<DataDifference>, Error> {
+        let [own, other] = self.hdus;
+        if own.data_bytes != other.data_bytes {
+            let sizes = [vec![own.data_bytes], vec![other.data_bytes]];
+            return Ok(vec![DataDifference::Shape(sizes)]);
+        }
+        self.check_present()?;
+        let found = pixels::compare_bytes(
+            self.files.map(|file| file.shared_bytes().clone()),
+            self.hdus.map(|hdu| hdu.data_offset),
+            own.data_bytes,
+            self.options,
+            self.run,
+            tier()?,
+        )?;
+        Ok(found.map(DataDifference::Values).into_iter().collect())
+    }
+
+    fn check_present(&self) -> Result<(), Error> {
+        for (file, hdu) in self.files.iter().zip(self.hdus) {
+            if hdu.data_bytes_present < hdu.data_bytes {
+                let expected = format!("{} bytes of data", hdu.data_bytes);
+                let found = format!("{} bytes, then the end of the file", hdu.data_bytes_present);
+                let refused = Error::refused(Reason::DataMissing, expected, found);
+                return Err(refused.at(file.name(), hdu.index));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! Cards that differ. Their order does not matter; of cards of one keyword the first goes with the first.
+
+use std::collections::{HashMap, HashSet};
+
+use tachyfits_format::{Card, Header, Value};
+
+use super::DiffOptions;
+
+/// How a card differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CardChange {
+    /// The second header has it alone.
+    Added,
+    /// The first header has it alone.
+    Removed,
+    /// The value is another.
+    Value,
+    /// The value is the same and the comment another.
+    Comment,
+}
+
+impl CardChange {
+    /// The change in a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CardChange::Added => "added",
+            CardChange::Removed => "removed",
+            CardChange::Value => "value",
+            CardChange::Comment => "comment",
+        }
+    }
+}
+
+/// A card that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardDifference {
+    /// The keyword.
+    pub keyword: String,
+    /// How it differs.
+    pub change: CardChange,
+    /// What each header has, as FITS writes values: the value; of commentary cards the text; of comments the comment.
+    pub values: [Option<String>; 2],
+}
+
+/// Compares the cards of two headers.
+pub(super) fn compare(a: &Header, b: &Header, options: &DiffOptions) -> Vec<CardDifference> {
+    let (own, other) = (by_keyword(a, options), by_keyword(b, options));
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    for keyword in a.cards().iter().chain(b.cards()).map(Card::keyword) {
+        if !seen.insert(keyword) {
+            continue;
+        }
+        let none = Vec::new();
+        let pair = [own.get(keyword).unwrap_or(&none), other.get(keyword).unwrap_or(&none)];
+        let texts = |cards: &[&Card]| cards.iter().all(|card| card.is_commentary());
+        if texts(pair[0]) && texts(pair[1]) {
+            compare_texts(keyword, pair, &mut found);
+        } else {
+            compare_values(keyword, pair, options, &mut found);
+        }
+    }
+    found
+}
+
+fn by_keyword<'a>(header: &'a Header, options: &DiffOptions) -> HashMap<&'a str, Vec<&'a Card>> {
+    let mut cards: HashMap<&str, Vec<&Card>> = HashMap::new();
+    let wanted = |card: &&Card| !card.is_blank() && !options.ignores(card.keyword());
+    for card in header.cards().iter().filter(wanted) {
+        cards.entry(card.keyword()).or_default().push(card);
+    }
+    cards
+}
+
+impl DiffOptions {
+    fn ignores(&self, keyword: &str) -> bool {
+        self.ignore.iter().any(|pattern| {
+            let pattern = pattern.trim().to_ascii_uppercase();
+            let keyword = keyword.to_ascii_uppercase();
+            match pattern.strip_suffix('*') {
+                Some(start) => keyword.starts_with(start),
+                None => keyword == pattern,
+            }
+        })
+    }
+}
+
+/// Texts of COMMENT, HISTORY and the like: those that one has more often.
+fn compare_texts(keyword: &str, [a, b]: [&Vec<&Card>; 2], found: &mut Vec<CardDifference>) {
+    let mut counts: HashMap<&str, i64> = HashMap::new();
+    a.iter().for_each(|card| *counts.entry(card.comment()).or_default() += 1);
+    b.iter().for_each(|card| *counts.entry(card.comment()).or_default() -= 1);
+    let mut push = |text: &str, change| {
+        let text = Some(text.to_owned());
+        let values = match change {
+            CardChange::Removed => [text, None],
+            _ => [None, text],
+        };
+        found.push(CardDifference { keyword: keyword.to_owned(), change, values });
+    };
+    for card in a.iter().rev() {
+        let count = counts.get_mut(card.comment()).filter(|count| **count > 0);
+        if let Some(count) = count {
+            *count -= 1;
+            push(card.comment(), CardChange::Removed);
+        }
+    }
+    for card in b.iter().rev() {
+        let count = counts.get_mut(card.comment()).filter(|count| **count < 0);
+        if let Some(count) = count {
+            *count += 1;
+            push(card.comment(), CardChange::Added);
+        }
+    }
+}
+
+fn compare_values(
+    keyword: &str,
+    [a, b]: [&Vec<&Card>; 2],
+    options: &DiffOptions,
+    found: &mut Vec<CardDifference>,
+) {
+    let text = |card: &Card| match card.value() {
+        Some(value) => value.to_string(),
+        None => card.comment().to_owned(),
+    };
+    for at in 0..a.len().max(b.len()) {
+        let (change, values) = match (a.get(at), b.get(at)) {
+            (Some(own), None) => (CardChange::Removed, [Some(text(own)), None]),
+            (None, Some(other)) => (CardChange::Added, [None, Some(text(other))]),
+            (Some(own), Some(other)) if !options.same_values(own.value(), other.value()) => {
+                (CardChange::Value, [Some(text(own)), Some(text(other))])
+            }
+            (Some(own), Some(other))
+                if !options.ignore_comments && own.comment() != other.comment() =>
+            {
+                let comments = [own, other].map(|card| Some(card.comment().to_owned()));
+                (CardChange::Comment, comments)
+            }
+            _ => continue,
+        };
+        found.push(CardDifference { keyword: keyword.to_owned(), change, values });
+    }
+}
+
+impl DiffOptions {
+    /// Numbers are compared by what they are and not by how they are written; integers exactly, whatever their length.
+    fn same_values(&self, a: Option<&Value>, b: Option<&Value>) -> bool {
+        let (Some(a), Some(b)) = (a, b) else { return a == b };
+        match (a, b) {
+            (Value::Integer(a), Value::Integer(b)) => match (a.as_i128(), b.as_i128()) {
+                (Some(a), Some(b)) => a == b || self.same_rounded(a as f64, b as f64),
+                _ => a == b,
+            },
+            _ => match (a.as_f64(), b.as_f64()) {
+                (Some(a), Some(b)) => self.same_numbers(a, b),
+                _ => a == b,
+            },
+        }
+    }
+
+    /// Two integers that are not the same, within tolerances that are more than none.
+    fn same_rounded(&self, a: f64, b: f64) -> bool {
+        (self.absolute > 0.0 || self.relative > 0.0) && a != b && self.same_numbers(a, b)
+    }
+}

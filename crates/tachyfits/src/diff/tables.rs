@@ -1,0 +1,318 @@
+//! Cells that differ: columns that go together by name, both tables read in batches of rows.
+
+use tachyfits_format::{Field, TableLayout};
+
+use super::values::{Differences, Scalar};
+use super::{DataDifference, DiffOptions};
+use crate::error::Error;
+use crate::options::RunOptions;
+use crate::table::{Arrays, CellKind, Cells, ColumnOutput, Rows, Table, TextAs};
+
+/// Bytes of the cells of a batch of rows, of each table.
+const BATCH_BYTES: u64 = 8 << 20;
+/// Rows of a batch of variable-length arrays, whose size is not known before.
+const ARRAY_ROWS: u64 = 4096;
+
+/// Compares two tables.
+pub(super) fn compare(
+    a: &Table,
+    b: &Table,
+    options: &DiffOptions,
+    run: &RunOptions<'_>,
+) -> Result<Vec<DataDifference>, Error> {
+    let rows = [a.layout().rows, b.layout().rows];
+    let mut found = Vec::new();
+    if rows[0] != rows[1] {
+        found.push(DataDifference::Shape([vec![rows[0]], vec![rows[1]]]));
+    }
+    let (pairs, only) = paired(a.layout(), b.layout());
+    if only.iter().any(|names| !names.is_empty()) {
+        found.push(DataDifference::Columns(only));
+    }
+    let tables = [a, b];
+    let mut fixed = Vec::new();
+    let mut by_column = Vec::new();
+    for pair in pairs {
+        let layouts = [0, 1].map(|side| &tables[side].layout().columns[pair[side]]);
+        let variable = layouts.map(|column| matches!(column.field, Field::Variable { .. }));
+        let cells = [a.cells(pair[0], false)?, b.cells(pair[1], false)?];
+        if variable[0] != variable[1] || !comparable(&cells) {
+            let words = [0, 1].map(|side| words(&cells[side], variable[side]));
+            let column = layouts[0].name.clone();
+            by_column.push((pair[0], DataDifference::Cells { column, cells: words }));
+        } else if variable[0] {
+            let differences = arrays(tables, pair, rows[0].min(rows[1]), options, run)?;
+            let values = differences.finish(Some(layouts[0].name.clone()));
+            by_column.extend(values.map(|values| (pair[0], DataDifference::Values(values))));
+        } else {
+            fixed.push(FixedPair { columns: pair, cells });
+        }
+    }
+    let differences = fixed_cells(tables, &fixed, rows[0].min(rows[1]), options, run)?;
+    for (pair, differences) in fixed.iter().zip(differences) {
+        let name = a.layout().columns[pair.columns[0]].name.clone();
+        let values = differences.finish(Some(name));
+        by_column.extend(values.map(|values| (pair.columns[0], DataDifference::Values(values))));
+    }
+    by_column.sort_by_key(|(column, _)| *column);
+    found.extend(by_column.into_iter().map(|(_, difference)| difference));
+    Ok(found)
+}
+
+/// Columns that go together: by name, those without one by number.
+fn paired(a: &TableLayout, b: &TableLayout) -> (Vec<[usize; 2]>, [Vec<String>; 2]) {
+    let mut taken = vec![false; b.columns.len()];
+    let mut pairs = Vec::new();
+    let mut alone = Vec::new();
+    for (first, column) in a.columns.iter().enumerate() {
+        let found = b.columns.iter().enumerate().find(|(second, other)| {
+            !taken[*second]
+                && match column.is_named {
+                    true => other.is_named && other.name.eq_ignore_ascii_case(&column.name),
+                    false => *second == first && !other.is_named,
+                }
+        });
+        match found {
+            Some((second, _)) => {
+                taken[second] = true;
+                pairs.push([first, second]);
+            }
+            None => alone.push(column.name.clone()),
+        }
+    }
+    let others = b.columns.iter().zip(&taken).filter(|(_, taken)| !**taken);
+    (pairs, [alone, others.map(|(column, _)| column.name.clone()).collect()])
+}
+
+/// Cells of one shape, and of types between which there is a difference.
+fn comparable([a, b]: &[Cells; 2]) -> bool {
+    use CellKind::{Bool, Complex32, Complex64, Number, Text};
+    let kinds = matches!(
+        (a.kind, b.kind),
+        (Number(_), Number(_))
+            | (Bool, Bool)
+            | (Text { .. }, Text { .. })
+            | (Complex32 | Complex64, Complex32 | Complex64)
+    );
+    kinds && a.shape == b.shape
+}
+
+fn words(cells: &Cells, variable: bool) -> String {
+    let kind = match cells.kind {
+        CellKind::Bool => "logical".to_owned(),
+        CellKind::Number(pixel) => format!("{pixel:?}"),
+        CellKind::Complex32 => "complex of F32".to_owned(),
+        CellKind::Complex64 => "complex of F64".to_owned(),
+        CellKind::Text { width } => format!("text of {width}"),
+    };
+    let shape: Vec<String> = cells.shape.iter().map(u64::to_string).collect();
+    match (variable, shape.is_empty()) {
+        (true, _) => format!("{kind}, arrays of variable length"),
+        (false, true) => kind,
+        (false, false) => format!("{kind}, {} elements", shape.join(" x ")),
+    }
+}
+
+/// Two columns whose cells have one size.
+struct FixedPair {
+    columns: [usize; 2],
+    cells: [Cells; 2],
+}
+
+/// Compares columns, all of them in one pass over the rows.
+fn fixed_cells(
+    tables: [&Table; 2],
+    pairs: &[FixedPair],
+    rows: u64,
+    options: &DiffOptions,
+    run: &RunOptions<'_>,
+) -> Result<Vec<Differences>, Error> {
+    let mut found = vec![Differences::default(); pairs.len()];
+    let row_bytes = |side: usize| -> u64 {
+        let sizes = pairs
+            .iter()
+            .map(|pair| 2 * pair.cells[side].kind.bytes() * pair.cells[side].elements());
+        sizes.sum()
+    };
+    let batch = (BATCH_BYTES / row_bytes(0).max(row_bytes(1)).max(1)).max(1);
+    let mut first = 0;
+    while first < rows && !pairs.is_empty() {
+        let end = rows.min(first + batch);
+        let read = |side: usize| Batch::read(tables[side], pairs, side, first..end, run);
+        let batches = [read(0)?, read(1)?];
+        for (at, pair) in pairs.iter().enumerate() {
+            let sides = [0, 1].map(|side| batches[side].elements(at, &pair.cells[side]));
+            let elements = pair.cells[0].elements();
+            compare_elements(&sides, options, &mut found[at], &|index| {
+                let (row, element) = (index / elements.max(1), index % elements.max(1));
+                vec![first + row, element]
+            });
+        }
+        first = end;
+    }
+    Ok(found)
+}
+
+/// The cells of some rows: of each column values and nulls.
+struct Batch(Vec<(Vec<u8>, Vec<u8>)>);
+
+impl Batch {
+    fn read(
+        table: &Table,
+        pairs: &[FixedPair],
+        side: usize,
+        rows: std::ops::Range<u64>,
+        run: &RunOptions<'_>,
+    ) -> Result<Batch, Error> {
+        let count = rows.end - rows.start;
+        let mut arrays: Vec<(Vec<u8>, Vec<u8>)> = pairs
+            .iter()
+            .map(|pair| {
+                let cells = &pair.cells[side];
+                let elements = (count * cells.elements()) as usize;
+                let nulls = if cells.nullable { elements } else { 0 };
+                (vec![0; elements * cells.kind.bytes() as usize], vec![0; nulls])
+            })
+            .collect();
+        let mut outputs: Vec<ColumnOutput<'_>> = arrays
+            .iter_mut()
+            .zip(pairs)
+            .map(|((values, nulls), pair)| ColumnOutput {
+                column: pair.columns[side],
+                raw: false,
+                values,
+                nulls: pair.cells[side].nullable.then_some(nulls.as_mut_slice()),
+                text: TextAs::Bytes,
+                odd: 0,
+            })
+            .collect();
+        // Batches are small, and what is to be watched is the whole.
+        let run = RunOptions { progress: run.progress, ..*run };
+        table.read(&mut outputs, &Rows::Range(rows), &run)?;
+        drop(outputs);
+        Ok(Batch(arrays))
+    }
+
+    fn elements(&self, at: usize, cells: &Cells) -> Elements<'_> {
+        let (values, nulls) = &self.0[at];
+        Elements { kind: cells.kind, values, nulls }
+    }
+}
+
+/// Elements one after another.
+struct Elements<'a> {
+    kind: CellKind,
+    values: &'a [u8],
+    /// Empty where none can be null.
+    nulls: &'a [u8],
+}
+
+impl Elements<'_> {
+    fn len(&self) -> u64 {
+        match self.kind.bytes() {
+            0 => 0,
+            bytes => self.values.len() as u64 / bytes,
+        }
+    }
+
+    fn get(&self, index: u64) -> Scalar {
+        let index = index as usize;
+        if self.nulls.get(index).is_some_and(|null| *null != 0) {
+            return Scalar::Null;
+        }
+        let size = self.kind.bytes() as usize;
+        let bytes = &self.values[index * size..(index + 1) * size];
+        let real = |pixel, bytes: &[u8]| match Scalar::number(pixel, bytes) {
+            Scalar::Real { value, .. } => value,
+            _ => f64::NAN,
+        };
+        match self.kind {
+            CellKind::Bool => Scalar::Bool(bytes[0] != 0),
+            CellKind::Number(pixel) => Scalar::number(pixel, bytes),
+            CellKind::Complex32 | CellKind::Complex64 => {
+                let pixel = match self.kind {
+                    CellKind::Complex32 => tachyfits_kernels::PixelType::F32,
+                    _ => tachyfits_kernels::PixelType::F64,
+                };
+                let (re, im) = bytes.split_at(size / 2);
+                Scalar::Complex(real(pixel, re), real(pixel, im))
+            }
+            CellKind::Text { .. } => {
+                let text: Vec<u8> = bytes.iter().copied().take_while(|&byte| byte != 0).collect();
+                Scalar::Text(String::from_utf8_lossy(&text).into_owned())
+            }
+        }
+    }
+}
+
+/// Compares as many elements as both have.
+fn compare_elements(
+    sides: &[Elements<'_>; 2],
+    options: &DiffOptions,
+    found: &mut Differences,
+    at: &dyn Fn(u64) -> Vec<u64>,
+) {
+    let [a, b] = sides;
+    let count = a.len().min(b.len());
+    found.compared += count;
+    if a.kind == b.kind && a.nulls.is_empty() && b.nulls.is_empty() && a.values == b.values {
+        return;
+    }
+    for index in 0..count {
+        let (own, other) = (a.get(index), b.get(index));
+        if !options.same(&own, &other) {
+            found.add(options, &|| at(index), &own, &other);
+        }
+    }
+}
+
+/// Compares two variable-length columns; arrays of other lengths are one difference of the row.
+fn arrays(
+    tables: [&Table; 2],
+    columns: [usize; 2],
+    rows: u64,
+    options: &DiffOptions,
+    run: &RunOptions<'_>,
+) -> Result<Differences, Error> {
+    let mut found = Differences::default();
+    let mut first = 0;
+    while first < rows {
+        let end = rows.min(first + ARRAY_ROWS);
+        let read = |side: usize| -> Result<Arrays, Error> {
+            let range = Rows::Range(first..end);
+            Ok(tables[side].read_arrays(columns[side], false, &range, run)?.0)
+        };
+        let batches = [read(0)?, read(1)?];
+        for row in 0..(end - first) {
+            compare_row(&batches, row, first + row, options, &mut found);
+        }
+        first = end;
+    }
+    Ok(found)
+}
+
+fn compare_row(
+    batches: &[Arrays; 2],
+    at: u64,
+    row: u64,
+    options: &DiffOptions,
+    found: &mut Differences,
+) {
+    let sides = [0, 1].map(|side| array_of(&batches[side], at as usize));
+    let counts = [sides[0].len(), sides[1].len()];
+    if counts[0] != counts[1] {
+        let lengths = counts.map(|count| Scalar::Text(format!("{count} elements")));
+        found.compared += 1;
+        found.add(options, &|| vec![row], &lengths[0], &lengths[1]);
+        return;
+    }
+    compare_elements(&sides, options, found, &|element| vec![row, element]);
+}
+
+fn array_of(arrays: &Arrays, row: usize) -> Elements<'_> {
+    let range = arrays.offsets[row] as usize..arrays.offsets[row + 1] as usize;
+    let size = arrays.cells.kind.bytes() as usize;
+    let nulls = arrays.nulls.as_deref().map_or(&[][..], |nulls| &nulls[range.clone()]);
+    let values = &arrays.values[range.start * size..range.end * size];
+    Elements { kind: arrays.cells.kind, values, nulls }
+}

@@ -1,0 +1,237 @@
+//! When two numbers are the same, and the differences of many: how many, the largest and where, the first few.
+
+use tachyfits_kernels::PixelType;
+
+use super::DiffOptions;
+
+/// A value that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DifferentValue {
+    /// Where: of pixels their indices in FITS order, x first, from 0; of cells the row from 0 and the number of the
+    /// element in the cell, from 0.
+    pub at: Vec<u64>,
+    /// The values as text.
+    pub values: [String; 2],
+}
+
+/// How the pixels of two images, or the cells of two columns, differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValuesDifference {
+    /// The column; none for pixels.
+    pub column: Option<String>,
+    /// Values compared.
+    pub compared: u64,
+    /// Values that differ by more than the tolerances.
+    pub different: u64,
+    /// The largest difference of two numbers that differ by more than the tolerances; NaN where no two numbers do.
+    pub largest: f64,
+    /// Where it is, as [`DifferentValue::at`]; empty where there is none.
+    pub largest_at: Vec<u64>,
+    /// Values that are undefined in one alone, which have no difference.
+    pub undefined: u64,
+    /// The first values that differ.
+    pub places: Vec<DifferentValue>,
+}
+
+/// A value of a cell or a pixel.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Scalar {
+    Integer(i128),
+    /// Shown as a 32-bit float if it is one.
+    Real {
+        value: f64,
+        single: bool,
+    },
+    Complex(f64, f64),
+    Bool(bool),
+    Text(String),
+    Null,
+}
+
+impl Scalar {
+    /// The number of native bytes of a type.
+    pub(super) fn number(pixel: PixelType, bytes: &[u8]) -> Scalar {
+        macro_rules! integer {
+            ($type:ty) => {
+                Scalar::Integer(<$type>::from_ne_bytes(array(bytes)).into())
+            };
+        }
+        match pixel {
+            PixelType::U8 => integer!(u8),
+            PixelType::I8 => integer!(i8),
+            PixelType::I16 => integer!(i16),
+            PixelType::U16 => integer!(u16),
+            PixelType::I32 => integer!(i32),
+            PixelType::U32 => integer!(u32),
+            PixelType::I64 => integer!(i64),
+            PixelType::U64 => integer!(u64),
+            PixelType::F32 => {
+                Scalar::Real { value: f32::from_ne_bytes(array(bytes)).into(), single: true }
+            }
+            PixelType::F64 => {
+                Scalar::Real { value: f64::from_ne_bytes(array(bytes)), single: false }
+            }
+        }
+    }
+
+    fn as_f64(&self) -> Option<f64> {
+        match self {
+            Scalar::Integer(value) => Some(*value as f64),
+            Scalar::Real { value, .. } => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn is_undefined(&self) -> bool {
+        match self {
+            Scalar::Null => true,
+            Scalar::Real { value, .. } => value.is_nan(),
+            Scalar::Complex(re, im) => re.is_nan() || im.is_nan(),
+            _ => false,
+        }
+    }
+
+    /// The size of the difference; `None` where there is none to speak of.
+    fn distance(&self, other: &Scalar) -> Option<f64> {
+        match (self, other) {
+            (Scalar::Integer(a), Scalar::Integer(b)) => Some(a.abs_diff(*b) as f64),
+            (Scalar::Complex(a, b), Scalar::Complex(c, d)) => Some((a - c).hypot(b - d)),
+            _ => Some((self.as_f64()? - other.as_f64()?).abs()),
+        }
+    }
+
+    fn magnitude(&self) -> f64 {
+        match self {
+            Scalar::Complex(re, im) => re.hypot(*im),
+            other => other.as_f64().unwrap_or(0.0).abs(),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Scalar::Integer(value) => value.to_string(),
+            Scalar::Real { value, single: true } => format!("{:?}", *value as f32),
+            Scalar::Real { value, .. } => format!("{value:?}"),
+            Scalar::Complex(re, im) => format!("({re:?}, {im:?})"),
+            Scalar::Bool(value) => if *value { "T" } else { "F" }.to_owned(),
+            Scalar::Text(text) => format!("{text:?}"),
+            Scalar::Null => "undefined".to_owned(),
+        }
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    *bytes.first_chunk().expect("the caller gives the bytes of an element")
+}
+
+impl DiffOptions {
+    /// Numbers are the same within the tolerances; NaN is NaN, and infinities of one sign are the same.
+    pub(super) fn same_numbers(&self, a: f64, b: f64) -> bool {
+        if a == b || (a.is_nan() && b.is_nan()) {
+            return true;
+        }
+        let distance = (a - b).abs();
+        distance.is_finite()
+            && (distance <= self.absolute || distance <= self.relative * a.abs().max(b.abs()))
+    }
+
+    pub(super) fn same(&self, a: &Scalar, b: &Scalar) -> bool {
+        if a == b || (a.is_undefined() && b.is_undefined()) {
+            return true;
+        }
+        if a.is_undefined() || b.is_undefined() {
+            return false;
+        }
+        match (a, b) {
+            (Scalar::Integer(a), Scalar::Integer(b))
+                if self.absolute == 0.0 && self.relative == 0.0 =>
+            {
+                a == b
+            }
+            (
+                Scalar::Real { .. } | Scalar::Integer(_),
+                Scalar::Real { .. } | Scalar::Integer(_),
+            ) => {
+                let (x, y) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
+                // Integers beyond 2^53 that round to one float are told apart.
+                let (Scalar::Integer(_), Scalar::Integer(_)) = (a, b) else {
+                    return self.same_numbers(x, y);
+                };
+                let distance = a.distance(b).unwrap_or(f64::INFINITY);
+                distance <= self.absolute || distance <= self.relative * x.abs().max(y.abs())
+            }
+            (Scalar::Complex(..), Scalar::Complex(..)) => {
+                let distance = a.distance(b).unwrap_or(f64::INFINITY);
+                distance <= self.absolute
+                    || distance <= self.relative * a.magnitude().max(b.magnitude())
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The differences found so far, in the order of the values.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Differences {
+    pub(super) compared: u64,
+    different: u64,
+    undefined: u64,
+    largest: Option<(f64, Vec<u64>)>,
+    places: Vec<DifferentValue>,
+}
+
+impl Differences {
+    /// None among so many values.
+    pub(super) fn of(compared: u64) -> Differences {
+        Differences { compared, ..Differences::default() }
+    }
+
+    /// Two values that differ.
+    pub(super) fn add(
+        &mut self,
+        options: &DiffOptions,
+        at: &dyn Fn() -> Vec<u64>,
+        a: &Scalar,
+        b: &Scalar,
+    ) {
+        self.different += 1;
+        if a.is_undefined() != b.is_undefined() {
+            self.undefined += 1;
+        } else if let Some(distance) = a.distance(b).filter(|distance| !distance.is_nan())
+            && self.largest.as_ref().is_none_or(|(largest, _)| distance > *largest)
+        {
+            self.largest = Some((distance, at()));
+        }
+        if self.places.len() < options.places {
+            self.places.push(DifferentValue { at: at(), values: [a.text(), b.text()] });
+        }
+    }
+
+    /// Adds those of later values.
+    pub(super) fn merge(&mut self, options: &DiffOptions, later: Differences) {
+        self.compared += later.compared;
+        self.different += later.different;
+        self.undefined += later.undefined;
+        if let Some((distance, at)) = later.largest
+            && self.largest.as_ref().is_none_or(|(largest, _)| distance > *largest)
+        {
+            self.largest = Some((distance, at));
+        }
+        let room = options.places - self.places.len();
+        self.places.extend(later.places.into_iter().take(room));
+    }
+
+    /// What is said of them; nothing where there are none.
+    pub(super) fn finish(self, column: Option<String>) -> Option<ValuesDifference> {
+        let (largest, largest_at) = self.largest.unwrap_or((f64::NAN, Vec::new()));
+        (self.different > 0).then_some(ValuesDifference {
+            column,
+            compared: self.compared,
+            different: self.different,
+            largest,
+            largest_at,
+            undefined: self.undefined,
+            places: self.places,
+        })
+    }
+}
