@@ -33,6 +33,7 @@ from tachyfits._core import (
     statistics,
 )
 from tachyfits._edit import EditedHdu, EditedHeader, Edition, edit
+from tachyfits._diff import FileDifference, diff
 from tachyfits._errors import NotFoundError
 from tachyfits._expressions import along, evaluate, expression_functions
 from tachyfits._file import File, open  # noqa: A004 - tf.open is the name people expect
@@ -57,6 +58,7 @@ __all__ = [
     "Edition",
     "Ellipse",
     "File",
+    "FileDifference",
     "Finding",
     "FitsFormatError",
     "FitsIoError",
@@ -85,6 +87,7 @@ __all__ = [
     "along",
     "build_info",
     "edit",
+    "diff",
     "error_codes",
     "evaluate",
     "expression_functions",

@@ -141,6 +141,18 @@ def change_cards(
     *,
     sync: bool = False,
 ) -> list[int]: ...
+def diff(
+    first: FitsFile,
+    second: FitsFile,
+    *,
+    absolute: float = 0.0,
+    relative: float = 0.0,
+    ignore: Sequence[str] = ...,
+    ignore_comments: bool = False,
+    places: int = 10,
+    threads: int = 0,
+    progress: _Progress | None = None,
+) -> dict[str, Any]: ...
 def verify_rules() -> list[tuple[str, str, str, str]]: ...  # (code, severity, section, what it means)
 
 @final

@@ -1,12 +1,13 @@
 //! Verification of files: every rule of data is provoked, findings are the same for any number of threads and storage,
 //! one does not hide another, and any bytes end in findings.
+#![expect(clippy::disallowed_methods, reason = "the tests write files of their own")]
 
 mod common;
 
 use common::{Numbers, fits, header};
 use tachyfits::{
-    Finding, FitsFile, OpenOptions, RunOptions, Severity, Verification, VerifyOptions, verify,
-    verify_bytes,
+    Edition, Finding, FitsFile, OpenOptions, RunOptions, Severity, Verification, VerifyOptions,
+    verify, verify_bytes,
 };
 
 fn verified_with(bytes: &[u8], threads: usize) -> Verification {
@@ -277,5 +278,61 @@ fn any_damage_ends_in_findings() {
             let found = verified_with(&damaged, 1);
             assert!(found.findings.iter().all(|finding| !finding.advice.is_empty()));
         }
+    }
+}
+
+#[test]
+fn what_can_be_put_right_is_and_nothing_else_changes() {
+    let mut file = header(
+        16,
+        &[3],
+        &["exptime =               1.5e+1".to_owned(), "DATE    = 'today'".to_owned()],
+    );
+    file[80..160].copy_from_slice(format!("{:<80}", "BITPIX  = 16 / free").as_bytes());
+    file[2879] = 0;
+    file.extend([0, 1, 0, 2, 0, 3]);
+    file.resize(5760, 7);
+    file.extend([0; 100]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bad.fits");
+    std::fs::write(&path, &file).unwrap();
+    let (options, run) = (VerifyOptions::default(), RunOptions::default());
+    let found = verify(&path, &options, &run).unwrap().findings;
+    let fixable = |findings: &[Finding]| -> Vec<&'static str> {
+        findings.iter().filter(|finding| finding.fixable).map(|finding| finding.code).collect()
+    };
+    let mut before = fixable(&found);
+    let mut edition = Edition::open(&path, &OpenOptions::default()).unwrap();
+    let fixes = edition.mend().unwrap();
+    let mut said: Vec<&str> = fixes.iter().map(|fix| fix.code).collect();
+    edition.commit(false, &run).unwrap();
+    before.sort_unstable();
+    said.sort_unstable();
+    assert_eq!(said, before);
+    assert_eq!(said.len(), 6, "{said:?}");
+    let left = verify(&path, &options, &run).unwrap().findings;
+    assert_eq!(left.iter().map(|finding| finding.code).collect::<Vec<_>>(), ["date-form"]);
+    let mended = std::fs::read(&path).unwrap();
+    assert_eq!(mended.len(), 5760);
+    assert_eq!(mended[2880..2886], file[2880..2886]);
+}
+
+#[test]
+fn a_wrong_datasum_stays_wrong_and_a_right_one_is_kept_right() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("sums.fits");
+    let run = RunOptions::default();
+    for (sum, expected) in [("'65538   '", vec![]), ("'9       '", vec!["datasum", "checksum"])] {
+        let cards = [
+            "exptime = 1".to_owned(),
+            format!("DATASUM = {sum}"),
+            "CHECKSUM= '0000000000000000'".to_owned(),
+        ];
+        std::fs::write(&path, fits(16, &[2], &cards, &[0, 1, 0, 2])).unwrap();
+        let mut edition = Edition::open(&path, &OpenOptions::default()).unwrap();
+        assert_eq!(edition.mend().unwrap().len(), 1);
+        edition.commit(false, &run).unwrap();
+        let found = verify(&path, &VerifyOptions::default(), &run).unwrap().findings;
+        assert_eq!(found.iter().map(|finding| finding.code).collect::<Vec<_>>(), expected);
     }
 }

@@ -1,0 +1,321 @@
+//! Comparing files: what is the same by meaning is the same, what is not is found with its place, for any number of
+//! threads.
+
+mod common;
+
+use common::{Numbers, fits, header};
+use tachyfits::{
+    CardChange, DataDifference, DiffOptions, FileDifference, FitsFile, OpenOptions, RunOptions,
+    ValuesDifference, diff,
+};
+
+fn open(bytes: &[u8]) -> FitsFile {
+    FitsFile::from_bytes("made.fits", bytes.to_vec(), &OpenOptions::default()).unwrap()
+}
+
+fn compared(a: &[u8], b: &[u8], options: &DiffOptions) -> FileDifference {
+    diff(&open(a), &open(b), options, &RunOptions::default()).unwrap()
+}
+
+fn plain(a: &[u8], b: &[u8]) -> FileDifference {
+    compared(a, b, &DiffOptions::default())
+}
+
+/// The one difference of values.
+fn values(found: &FileDifference) -> &ValuesDifference {
+    match &found.hdus[0].data[..] {
+        [DataDifference::Values(values)] => values,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn cards(a: &[&str], b: &[&str]) -> Vec<(String, CardChange)> {
+    let file = |cards: &[&str]| {
+        fits(8, &[1], &cards.iter().map(|&card| card.to_owned()).collect::<Vec<_>>(), &[0])
+    };
+    let found = plain(&file(a), &file(b));
+    let differences = found.hdus.into_iter().flat_map(|hdu| hdu.cards);
+    differences.map(|card| (card.keyword, card.change)).collect()
+}
+
+fn floats(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_be_bytes()).collect()
+}
+
+#[test]
+fn a_file_is_the_same_as_itself() {
+    let file = fits(-32, &[3], &["OBJECT  = 'M 31'".to_owned()], &floats(&[1.0, f32::NAN, -0.0]));
+    let found = plain(&file, &file);
+    assert!(found.is_same());
+    assert_eq!(found.compared, 1);
+}
+
+#[test]
+fn cards_are_compared_by_what_they_mean_in_any_order() {
+    let none: [(String, CardChange); 0] = [];
+    assert_eq!(
+        cards(&["A       = 1", "B       = 2.0"], &["B       = 2.E0", "A       =   01"]),
+        none
+    );
+    assert_eq!(cards(&["COMMENT a", "COMMENT b", ""], &["COMMENT b", "COMMENT a"]), none);
+    let said = |pairs: &[(&str, CardChange)]| -> Vec<(String, CardChange)> {
+        pairs.iter().map(|(keyword, change)| ((*keyword).to_owned(), *change)).collect()
+    };
+    let found = cards(
+        &[
+            "A       = 1",
+            "B       = 2 / old",
+            "C       = 3",
+            "HISTORY one",
+            "E       = 9007199254740993",
+        ],
+        &[
+            "A       = 2",
+            "B       = 2 / new",
+            "D       = 3",
+            "HISTORY two",
+            "E       = 9007199254740992",
+        ],
+    );
+    let expected = [
+        ("A", CardChange::Value),
+        ("B", CardChange::Comment),
+        ("C", CardChange::Removed),
+        ("HISTORY", CardChange::Removed),
+        ("HISTORY", CardChange::Added),
+        ("E", CardChange::Value),
+        ("D", CardChange::Added),
+    ];
+    assert_eq!(found, said(&expected));
+}
+
+#[test]
+fn keywords_and_comments_can_be_left_out() {
+    let file = |card: &str| fits(8, &[1], &[card.to_owned(), "DATE-X  = 1".to_owned()], &[0]);
+    let (a, b) = (file("DATE    = 'a' / one"), file("DATE    = 'b' / two"));
+    assert_eq!(plain(&a, &b).hdus[0].cards.len(), 1);
+    for ignore in ["DATE", "date*", "D*"] {
+        let options = DiffOptions { ignore: vec![ignore.to_owned()], ..DiffOptions::default() };
+        assert!(compared(&a, &b, &options).is_same(), "{ignore}");
+    }
+    let (a, b) = (file("DATE    = 'a' / one"), file("DATE    = 'a' / two"));
+    let options = DiffOptions { ignore_comments: true, ..DiffOptions::default() };
+    assert!(!plain(&a, &b).is_same() && compared(&a, &b, &options).is_same());
+}
+
+#[test]
+fn pixels_are_compared_within_tolerances() {
+    let file = |values: &[f32]| fits(-32, &[3, 2], &[], &floats(values));
+    let a = file(&[1.0, 2.0, f32::NAN, 100.0, f32::NAN, f32::INFINITY]);
+    let b = file(&[1.0, 2.5, f32::NAN, 101.0, 5.0, f32::INFINITY]);
+    let found = plain(&a, &b);
+    let found = values(&found);
+    assert_eq!((found.compared, found.different, found.undefined), (6, 3, 1));
+    assert_eq!((found.largest, &found.largest_at[..]), (1.0, &[0, 1][..]));
+    assert_eq!(found.places[0].at, [1, 0]);
+    assert_eq!(found.places[0].values, ["2.0", "2.5"]);
+    assert_eq!(found.places[2].values, ["NaN", "5.0"]);
+    let different = |absolute, relative| {
+        let options = DiffOptions { absolute, relative, ..DiffOptions::default() };
+        values(&compared(&a, &b, &options)).different
+    };
+    assert_eq!((different(0.5, 0.0), different(1.0, 0.0), different(0.0, 0.01)), (2, 1, 2));
+}
+
+#[test]
+fn pixels_of_other_types_are_compared_by_value() {
+    let a = fits(16, &[3], &["BLANK   = -1".to_owned()], &[0, 1, 0, 2, 255, 255]);
+    let b = fits(-32, &[3], &[], &floats(&[1.0, 2.0, f32::NAN]));
+    let found = plain(&a, &b);
+    assert_eq!(found.hdus[0].data, []);
+    assert_eq!(found.hdus[0].cards.len(), 2);
+}
+
+#[test]
+fn wide_integers_are_compared_exactly() {
+    let file = |value: i64| fits(64, &[1], &[], &value.to_be_bytes());
+    let found = plain(&file((1 << 53) + 1), &file(1 << 53));
+    assert_eq!((values(&found).different, values(&found).largest), (1, 1.0));
+    assert_eq!(values(&found).places[0].values[0], "9007199254740993");
+    let loose = DiffOptions { absolute: 1.0, ..DiffOptions::default() };
+    assert!(compared(&file((1 << 53) + 1), &file(1 << 53), &loose).is_same());
+}
+
+#[test]
+fn differences_are_the_same_for_any_number_of_threads() {
+    let mut numbers = Numbers(3);
+    let pixels = 400_000;
+    let a: Vec<u8> = (0..pixels).map(|_| numbers.next() as u8).collect();
+    let mut b = a.clone();
+    for _ in 0..5000 {
+        b[numbers.below(pixels) as usize] = numbers.next() as u8;
+    }
+    let (first, second) =
+        (open(&fits(8, &[1000, 400], &[], &a)), open(&fits(8, &[1000, 400], &[], &b)));
+    let options = DiffOptions { places: 25, ..DiffOptions::default() };
+    let run = |threads| {
+        let run = RunOptions { threads, ..RunOptions::default() };
+        diff(&first, &second, &options, &run).unwrap()
+    };
+    let found = run(1);
+    let different = a.iter().zip(&b).filter(|(a, b)| a != b).count();
+    assert_eq!(values(&found).different, different as u64);
+    let largest = a.iter().zip(&b).map(|(a, b)| a.abs_diff(*b)).max().unwrap();
+    assert_eq!(values(&found).largest, f64::from(largest));
+    assert_eq!(values(&found).places.len(), 25);
+    for threads in [2, 7] {
+        assert_eq!(run(threads), found);
+    }
+}
+
+#[test]
+fn shapes_and_kinds_that_differ_are_said() {
+    let shape = plain(&fits(8, &[2, 2], &[], &[0; 4]), &fits(8, &[4], &[], &[0; 4]));
+    assert_eq!(shape.hdus[0].data, [DataDifference::Shape([vec![2, 2], vec![4]])]);
+    let image = [header(8, &[], &[]), extension("IMAGE", &[1], 0, &[], &[7])].concat();
+    let table = table(&["B"], &[7], 1, 0);
+    let kinds = plain(&image, &table);
+    let expected = ["image".to_owned(), "binary table".to_owned()];
+    assert!(kinds.hdus.iter().any(|hdu| hdu.data == [DataDifference::Kind(expected.clone())]));
+}
+
+fn extension(xtension: &str, axes: &[u64], heap: usize, cards: &[String], data: &[u8]) -> Vec<u8> {
+    let mut all = vec![
+        format!("XTENSION= '{xtension:<8}'"),
+        format!("BITPIX  = {:>20}", 8),
+        format!("NAXIS   = {:>20}", axes.len()),
+    ];
+    all.extend((1..).zip(axes).map(|(n, axis)| format!("{:<8}= {axis:>20}", format!("NAXIS{n}"))));
+    all.push(format!("PCOUNT  = {heap:>20}"));
+    all.push(format!("GCOUNT  = {:>20}", 1));
+    all.extend_from_slice(cards);
+    all.push("END".to_owned());
+    let mut bytes: Vec<u8> =
+        all.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+    bytes.extend_from_slice(data);
+    bytes.resize(bytes.len().next_multiple_of(2880), 0);
+    bytes
+}
+
+/// A table of columns C1, C2, ... behind an empty primary HDU.
+fn table(forms: &[&str], data: &[u8], rows: usize, heap: usize) -> Vec<u8> {
+    named(
+        &forms
+            .iter()
+            .enumerate()
+            .map(|(n, form)| (format!("C{}", n + 1), *form))
+            .collect::<Vec<_>>(),
+        data,
+        rows,
+        heap,
+    )
+}
+
+fn named(columns: &[(String, &str)], data: &[u8], rows: usize, heap: usize) -> Vec<u8> {
+    let mut cards = vec![format!("TFIELDS = {:>20}", columns.len())];
+    for (number, (name, form)) in (1..).zip(columns) {
+        cards.push(format!("{:<8}= '{name:<8}'", format!("TTYPE{number}")));
+        cards.push(format!("{:<8}= '{form:<8}'", format!("TFORM{number}")));
+    }
+    let row = (data.len() - heap) / rows;
+    let bytes = extension("BINTABLE", &[row as u64, rows as u64], heap, &cards, data);
+    [header(8, &[], &[]), bytes].concat()
+}
+
+#[test]
+fn cells_are_compared_column_by_column() {
+    let a = table(&["2I", "3A", "L"], b"\0\x01\0\x02abcT\0\x03\0\x04de\0F", 2, 0);
+    let b = table(&["2I", "3A", "L"], b"\0\x01\0\x05abcT\0\x03\0\x04xe\0\0", 2, 0);
+    assert!(plain(&a, &a).is_same());
+    let found = plain(&a, &b);
+    let said: Vec<_> = found.hdus[0]
+        .data
+        .iter()
+        .map(|difference| match difference {
+            DataDifference::Values(values) => {
+                let place = &values.places[0];
+                (
+                    values.column.clone().unwrap(),
+                    values.compared,
+                    place.at.clone(),
+                    place.values.clone(),
+                )
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let text = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
+    assert_eq!(
+        said,
+        [
+            ("C1".to_owned(), 4, vec![0, 1], text("2", "5")),
+            ("C2".to_owned(), 2, vec![1, 0], text("\"de\"", "\"xe\"")),
+            ("C3".to_owned(), 2, vec![1, 0], text("F", "undefined")),
+        ]
+    );
+}
+
+#[test]
+fn columns_go_together_by_name_and_rows_that_both_have_are_compared() {
+    let column = |name: &str| (name.to_owned(), "B");
+    let a = named(&[column("A"), column("B")], &[1, 2, 3, 4], 2, 0);
+    let b = named(&[column("b"), column("C")], &[2, 0, 9, 0, 5, 0], 3, 0);
+    let found = plain(&a, &b);
+    let [shape, columns, DataDifference::Values(values)] = &found.hdus[0].data[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(*shape, DataDifference::Shape([vec![2], vec![3]]));
+    assert_eq!(*columns, DataDifference::Columns([vec!["A".to_owned()], vec!["C".to_owned()]]));
+    assert_eq!((values.compared, values.different, &values.places[0].at[..]), (2, 1, &[1, 0][..]));
+}
+
+#[test]
+fn arrays_of_variable_length_are_compared_by_what_they_hold() {
+    let file = |descriptors: &[[u8; 2]], heap: &[u8]| {
+        let rows: Vec<u8> = descriptors
+            .iter()
+            .flat_map(|[count, offset]| [0, 0, 0, *count, 0, 0, 0, *offset])
+            .collect();
+        table(&["PB(3)"], &[rows, heap.to_vec()].concat(), descriptors.len(), heap.len())
+    };
+    // The same arrays at other places of the heap.
+    assert!(
+        plain(&file(&[[2, 0], [1, 2]], &[7, 8, 9]), &file(&[[2, 1], [1, 0]], &[9, 7, 8]))
+            .hdus
+            .is_empty()
+    );
+    let found = plain(&file(&[[2, 0], [1, 2]], &[7, 8, 9]), &file(&[[2, 0], [0, 2]], &[7, 6, 9]));
+    let values = values(&found);
+    assert_eq!((values.different, values.largest), (2, 2.0));
+    assert_eq!(values.places[0].at, [0, 1]);
+    assert_eq!(values.places[1].values, ["\"1 elements\"", "\"0 elements\""]);
+    let other = plain(&file(&[[1, 0]], &[7]), &table(&["B"], &[7], 1, 0));
+    assert!(matches!(&other.hdus[0].data[..], [DataDifference::Cells { .. }]));
+}
+
+#[test]
+fn hdus_go_together_by_name_and_then_by_number() {
+    let image = |name: &str, pixel: u8| {
+        let cards = if name.is_empty() { vec![] } else { vec![format!("EXTNAME = '{name}'")] };
+        extension("IMAGE", &[1], 0, &cards, &[pixel])
+    };
+    let primary = header(8, &[], &[]);
+    let a = [primary.clone(), image("SCI", 1), image("ERR", 2), image("", 3)].concat();
+    let b = [primary.clone(), image("ERR", 2), image("SCI", 1), image("", 4)].concat();
+    let found = plain(&a, &b);
+    assert_eq!((found.compared, found.hdus.len()), (4, 1));
+    assert_eq!(found.hdus[0].labels.each_ref().map(|label| label.index), [3, 3]);
+    let c = [primary, image("SCI", 1)].concat();
+    let found = plain(&a, &c);
+    assert_eq!(found.only[0].iter().map(|label| label.index).collect::<Vec<_>>(), [2, 3]);
+    assert!(found.hdus.is_empty() && !found.is_same());
+}
+
+#[test]
+fn data_that_are_cut_short_are_an_error() {
+    let file = fits(16, &[4], &[], &[0; 8]);
+    let found =
+        diff(&open(&file), &open(&file[..2882]), &DiffOptions::default(), &RunOptions::default());
+    assert_eq!(found.unwrap_err().code(), "data-missing");
+}

@@ -1,0 +1,25 @@
+//! Any bytes as a file: verification ends in findings, the same for any number of threads, and what it can put right in
+//! a header is right then.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tachyfits::{RunOptions, VerifyOptions, verify_bytes};
+use tachyfits_format::{Context, Header, fixed_header, verify_header};
+
+fuzz_target!(|bytes: &[u8]| {
+    let verified = |threads| {
+        let run = RunOptions { threads, ..RunOptions::default() };
+        verify_bytes("fuzzed", bytes.to_vec(), &VerifyOptions::default(), &run)
+    };
+    let one = verified(1).expect("bytes in memory can be read");
+    assert!(one.findings.iter().all(|finding| !finding.advice.is_empty()));
+    let two = verified(2).expect("bytes in memory can be read");
+    assert_eq!(one.findings, two.findings);
+    if let Ok((header, warnings)) = Header::parse(bytes, Context::default()) {
+        let _ = verify_header(&header, None, &warnings);
+        let (mended, _) = fixed_header(&header, None);
+        assert_eq!(mended.cards().len(), header.cards().len());
+        let (_, again) = fixed_header(&mended, None);
+        assert!(again.is_empty(), "not all was put right at once: {again:?}");
+    }
+});

@@ -1,0 +1,247 @@
+"""What differs between two files: HDUs, cards, pixels, cells.
+
+The engine compares; here is what Python makes of the differences.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tachyfits._errors import usage
+from tachyfits._file import File
+from tachyfits._file import open as open_file
+from tachyfits._threads import check_threads
+
+if TYPE_CHECKING:
+    from tachyfits._pixels import Progress
+
+#: What a source of bytes may be; an open File too.
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | File
+
+
+@dataclass(frozen=True)
+class HduLabel:
+    """Which HDU is meant: its number (from 0), EXTNAME, EXTVER, and what it holds."""
+
+    index: int
+    name: str | None
+    version: int
+    kind: str
+
+
+class CardDifference(NamedTuple):
+    """A card that differs; ``change`` is "added", "removed", "value" or "comment".
+
+    ``first`` and ``second`` are what the headers have, as FITS writes it; None for no such card.
+    """
+
+    keyword: str
+    change: str
+    first: str | None
+    second: str | None
+
+
+class DifferentValue(NamedTuple):
+    """A value that differs, as text, and where: NumPy indices; of cells (row, element)."""
+
+    at: tuple[int, ...]
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class DataDifference:
+    """A difference of the data of two HDUs.
+
+    Attributes
+    ----------
+    what
+        "values": pixels, or the cells of ``column``, differ; "shape": the axes (NumPy order) or the
+        numbers of rows do; "columns": columns that one table has alone; "cells": those of
+        ``column`` cannot be compared; "kind": one is no image, or no table.
+    found
+        What the two have, but for values.
+    column
+        The column; None for pixels.
+    compared, different, undefined
+        Numbers of values: compared, those that differ by more than the tolerances, and of these
+        those that are undefined in one file alone.
+    largest, largest_at
+        The largest difference among them and where it is; NaN and () where there is none.
+    places
+        The first values that differ.
+    """
+
+    what: str
+    found: tuple[Any, Any] | None = None
+    column: str | None = None
+    compared: int = 0
+    different: int = 0
+    undefined: int = 0
+    largest: float = float("nan")
+    largest_at: tuple[int, ...] = ()
+    places: tuple[DifferentValue, ...] = ()
+
+
+@dataclass(frozen=True)
+class HduDifference:
+    """What differs between two HDUs: ``cards`` in no order of meaning, and ``data``."""
+
+    hdus: tuple[HduLabel, HduLabel]
+    cards: tuple[CardDifference, ...]
+    data: tuple[DataDifference, ...]
+
+
+@dataclass(frozen=True)
+class FileDifference:
+    """What differs between two files; false in a condition when nothing does.
+
+    Attributes
+    ----------
+    files
+        Their names.
+    only
+        HDUs that the first, and the second, has alone.
+    hdus
+        Pairs of HDUs that differ.
+    compared
+        Number of pairs that were compared.
+    """
+
+    files: tuple[str, str]
+    only: tuple[tuple[HduLabel, ...], tuple[HduLabel, ...]]
+    hdus: tuple[HduDifference, ...]
+    compared: int = field(default=0)
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not self.hdus and not any(self.only)
+
+    def __bool__(self) -> bool:
+        return not self.same
+
+
+def diff(
+    first: Source,
+    second: Source,
+    *,
+    absolute: float = 0.0,
+    relative: float = 0.0,
+    ignore: Sequence[str] = (),
+    ignore_comments: bool = False,
+    places: int = 10,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> FileDifference:
+    """Compare two files: HDUs, cards, pixels and the cells of tables, in one pass over both.
+
+    HDUs go together by EXTNAME and EXTVER where both files have them, else by number; columns by
+    name. The order of cards does not matter, nor how a number is written. Values are compared
+    scaled, NaN and null are the same as NaN and null; BITPIX may differ.
+
+    Parameters
+    ----------
+    first, second
+        Paths, bytes of files, or open files.
+    absolute, relative
+        Numbers are the same if they differ by no more than ``absolute``, or by no more than
+        ``relative`` times the larger magnitude of the two. Numbers of cards too.
+    ignore
+        Keywords that are not compared; ``"DATE*"`` stands for all that begin so.
+    ignore_comments
+        Leave out the comments of cards.
+    places
+        How many different values of each array or column are listed.
+    threads
+        Number of threads; 0: one a core. The result does not depend on it.
+    progress
+        Called with (bytes done, bytes in all); returning False cancels.
+
+    Returns
+    -------
+    FileDifference
+        ``same``, ``hdus`` and ``only``; true in a condition when something differs.
+
+    Raises
+    ------
+    FitsIoError, FitsFormatError
+        A file cannot be read, or ends before its data do.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> with tf.open("cube.fits") as file:
+    ...     (file[0] + 1).write("more.fits", overwrite=True)
+    >>> found = tf.diff("cube.fits", "more.fits", ignore=["HISTORY"])
+    >>> found.same, found.hdus[0].data[0].different, found.hdus[0].data[0].largest
+    (False, 60, 1.0)
+    >>> tf.diff("cube.fits", "more.fits", ignore=["HISTORY"], absolute=1.0).same
+    True
+    """
+    if not (absolute >= 0 and relative >= 0):
+        raise usage(f"tolerances of {absolute!r} and {relative!r}", "give tolerances of 0 or more")
+    if places < 0:
+        raise usage(f"places={places!r}", "give the number of values to list: 0 or more")
+    a, b = (_opened(source) for source in (first, second))
+    from tachyfits import _core
+
+    found = _core.diff(
+        a._open_core(),
+        b._open_core(),
+        absolute=float(absolute),
+        relative=float(relative),
+        ignore=[str(keyword) for keyword in ([ignore] if isinstance(ignore, str) else ignore)],
+        ignore_comments=ignore_comments,
+        places=places,
+        threads=check_threads(threads),
+        progress=progress,
+    )
+    only = tuple(tuple(HduLabel(**label) for label in labels) for labels in found["only"])
+    return FileDifference(
+        files=(a.name, b.name),
+        only=(only[0], only[1]),
+        hdus=tuple(_hdu(one) for one in found["hdus"]),
+        compared=found["compared"],
+    )
+
+
+def _opened(source: Source) -> File:
+    return source if isinstance(source, File) else open_file(source)
+
+
+def _hdu(found: dict[str, Any]) -> HduDifference:
+    first, second = found["hdus"]
+    return HduDifference(
+        hdus=(HduLabel(**first), HduLabel(**second)),
+        cards=tuple(CardDifference(*card) for card in found["cards"]),
+        data=tuple(_data(one) for one in found["data"]),
+    )
+
+
+def _data(found: dict[str, Any]) -> DataDifference:
+    what = found["what"]
+    if what == "shape":
+        first, second = (tuple(reversed(axes)) for axes in found["found"])
+        return DataDifference(what, (first, second))
+    if what != "values":
+        return DataDifference(what, tuple(found["found"]), found.get("column"))
+    # Pixels have FITS order in the engine; rows and elements have that of NumPy already.
+    pixels = found["column"] is None
+
+    def order(at: list[int]) -> tuple[int, ...]:
+        return tuple(reversed(at)) if pixels else tuple(at)
+
+    return DataDifference(
+        what,
+        column=found["column"],
+        compared=found["compared"],
+        different=found["different"],
+        undefined=found["undefined"],
+        largest=found["largest"],
+        largest_at=order(found["largest_at"]),
+        places=tuple(DifferentValue(order(at), a, b) for at, a, b in found["places"]),
+    )

@@ -1,0 +1,200 @@
+"""`tachyfits diff`: what differs between two files."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+import tachyfits
+from tachyfits import FileDifference
+from tachyfits._diff import DataDifference, HduDifference, HduLabel
+from tachyfits.cli import _progress
+from tachyfits.cli._output import json_text, number_text
+
+
+@click.command()
+@click.argument("first", type=click.Path())
+@click.argument("second", type=click.Path())
+@click.option(
+    "--tolerance",
+    "absolute",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="X",
+    help="Numbers that differ by no more than this are the same.",
+)
+@click.option(
+    "--relative",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="X",
+    help="And those that differ by no more than this times the larger of the two.",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="KEY",
+    help="Leave out a keyword; DATE* stands for all that begin so. May be repeated.",
+)
+@click.option("--ignore-comments", is_flag=True, help="Leave out the comments of cards.")
+@click.option(
+    "--places",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many different values of each image or column to list.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--quiet", is_flag=True, help="Print nothing; the exit status says it.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Threads; 0 (the default): one a core. The result does not depend on it.",
+)
+@click.option(
+    "--progress/--no-progress",
+    default=None,
+    help="Show progress of work over a second. Default: on a terminal.",
+)
+def command(
+    first: str,
+    second: str,
+    absolute: float,
+    relative: float,
+    ignore: tuple[str, ...],
+    ignore_comments: bool,
+    places: int,
+    as_json: bool,
+    quiet: bool,
+    threads: int,
+    progress: bool | None,
+) -> int:
+    """Compare two files: HDUs, cards, pixels, the cells of tables.
+
+    HDUs go together by EXTNAME and EXTVER where both files have them, else by number; columns by
+    name. The order of cards and the way a number is written do not matter. NaN is the same as NaN.
+
+    Exit status, as that of diff(1): 0 the same, 1 different, 2 a file cannot be read or wrong use.
+
+    \b
+    Examples:
+      tachyfits diff cube.fits cube.fits
+      tachyfits diff cube.fits cube.fits --tolerance 1e-6 --ignore 'DATE*' --ignore HISTORY
+      tachyfits diff cube.fits cube.fits --relative 1e-5 --json
+    """  # fmt: skip
+    from tachyfits.cli import complain
+
+    try:
+        with _progress.progress(progress, "diff") as meter:
+            found = tachyfits.diff(
+                first,
+                second,
+                absolute=absolute,
+                relative=relative,
+                ignore=ignore,
+                ignore_comments=ignore_comments,
+                places=places,
+                threads=threads,
+                progress=meter,
+            )
+    except tachyfits.TachyfitsError as error:
+        complain(error)
+        return 2
+    if as_json:
+        click.echo(json_text(_as_json(found)))
+    elif not quiet:
+        click.echo("\n".join(_lines(found)))
+    return int(not found.same)
+
+
+def _as_json(found: FileDifference) -> dict[str, Any]:
+    convention = "pixels: x first, from 1; rows and elements from 1; HDUs from 0"
+    answer = asdict(found) | {"same": found.same, "convention": convention}
+    for hdu, difference in zip(answer["hdus"], found.hdus, strict=True):
+        hdu["cards"] = [card._asdict() for card in difference.cards]
+        hdu["data"] = [_data_json(data) for data in difference.data]
+    return answer
+
+
+def _data_json(data: DataDifference) -> dict[str, Any]:
+    answer: dict[str, Any] = {"what": data.what}
+    if data.column is not None:
+        answer["column"] = data.column
+    if data.what != "values":
+        return answer | {"found": _found(data)}
+    places = [{"at": _at(data, at), "values": [a, b]} for at, a, b in data.places]
+    return answer | {
+        "compared": data.compared,
+        "different": data.different,
+        "undefined": data.undefined,
+        "largest": data.largest,
+        "largest_at": _at(data, data.largest_at),
+        "places": places,
+    }
+
+
+def _found(data: DataDifference) -> Any:
+    if data.what == "shape" and data.found is not None:
+        return [list(reversed(axes)) for axes in data.found]
+    return data.found
+
+
+def _at(data: DataDifference, at: tuple[int, ...]) -> list[int]:
+    """Return a place as FITS counts it: from 1, of pixels x first."""
+    order = at if data.column is not None else tuple(reversed(at))
+    return [index + 1 for index in order]
+
+
+def _name(label: HduLabel) -> str:
+    return f"HDU {label.index}" + (f" {label.name!r}" if label.name else "")
+
+
+def _lines(found: FileDifference) -> list[str]:
+    if found.same:
+        return [f"{found.compared} HDUs are the same"]
+    lines = []
+    for name, labels in zip(found.files, found.only, strict=True):
+        lines += [f"{_name(label)} ({label.kind}): only in {name}" for label in labels]
+    for hdu in found.hdus:
+        lines += _hdu_lines(hdu)
+    return lines
+
+
+def _hdu_lines(hdu: HduDifference) -> list[str]:
+    first, second = hdu.hdus
+    title = _name(first) if first == second else f"{_name(first)} and {_name(second)}"
+    lines = [f"{title}:"]
+    for card in hdu.cards:
+        comment = " (comment)" if card.change == "comment" else ""
+        if card.first is not None:
+            lines.append(f"  < {card.keyword:<8} {card.first}{comment}")
+        if card.second is not None:
+            lines.append(f"  > {card.keyword:<8} {card.second}{comment}")
+    for data in hdu.data:
+        lines += _data_lines(data)
+    return lines
+
+
+def _data_lines(data: DataDifference) -> list[str]:
+    name = "pixels" if data.column is None else f"column {data.column!r}"
+    if data.what != "values":
+        name = data.what if data.column is None else f"{data.what} of {name}"
+        first, second = _found(data) or ("", "")
+        return [f"  < {name}: {first}", f"  > {name}: {second}"]
+    lines = [f"  {name}: {data.different} of {data.compared} differ"]
+    if data.largest_at:
+        at = ",".join(map(str, _at(data, data.largest_at)))
+        lines[0] += f", the most by {number_text(data.largest)} at ({at})"
+    if data.undefined:
+        lines[0] += f", {data.undefined} are undefined in one file alone"
+    for place in data.places:
+        where = ",".join(map(str, _at(data, place.at)))
+        lines.append(f"    ({where}): {place.first} and {place.second}")
+    if data.different > len(data.places) and data.places:
+        lines.append(f"    and {data.different - len(data.places)} more")
+    return lines

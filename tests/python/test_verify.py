@@ -1,0 +1,256 @@
+"""Files held against the Standard: the trap files beside fitsverify, what is put right, the command."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tachyfits as tf
+from conftest import SHARED
+from fitsbytes import cube_cards, primary
+from tachyfits.cli import run
+
+pytestmark = pytest.mark.once
+
+#: What verification finds in the trap files: "error", "warning" or "" for nothing, with the codes.
+#: Of every trap, so that a new one cannot be forgotten.
+TRAPS = {
+    "at_mix": "", "at_overlap": "", "at_scaled": "", "bt_bits": "",
+    "bt_blank_ttype": "warning column-unnamed", "bt_complex": "",
+    "bt_dup_names": "warning duplicate-column", "bt_logical": "error logical-value",
+    "bt_lower_tform": "error column-form-irregular", "bt_naxis1_mismatch": "error row-width",
+    "bt_no_ttype": "warning column-unnamed column-unnamed", "bt_norows": "", "bt_scaled_byte": "",
+    "bt_str": "", "bt_str_tdim": "", "bt_tdim_short": "", "bt_tform_suffix": "",
+    "bt_unsigned_null": "", "bt_vla_alias": "", "bt_vla_bad": "error descriptor-range",
+    "bt_vla_gap": "", "bt_vla_px": "", "bt_vla_q_unsigned": "",
+    "bt_vla_theap_low": "error heap-place", "bt_zero_width": "",
+    "bzero_string": "error numeric-text numeric-text", "continue": "warning orphan-continue",
+    "dup_kw": "warning duplicate-keyword", "extend_F": "", "f32_blank_kw": "error blank-ignored",
+    "f32_scaled": "", "f32_special": "", "header_zero_fill": "error header-fill", "hierarch": "",
+    "i16_scaled_blank": "", "i64_big": "", "i64_scaled": "", "i8_bzero": "",
+    "lower_kw": "error illegal-keyword illegal-keyword", "naxis0_ext": "", "naxis2_zero": "",
+    "naxis_1000": "error keyword-range not-checked", "neg_axis": "error keyword-range not-checked",
+    "no_end": "error end-missing not-checked", "no_extend": "", "no_pad": "error data-padding",
+    "nonascii": "error illegal-byte", "noval_ind": "", "nul_header": "error illegal-byte",
+    "numbers": "error lower-case-exponent", "overflow_axes": "error data-too-large not-checked",
+    "rgroups": "", "simple_F": "warning simple-false", "strings": "warning undefined-value",
+    "trail_block": "error trailing-bytes", "trail_junk": "error trailing-bytes",
+    "trail_zero": "error trailing-bytes", "trunc_data": "error truncated-data", "u16_blank": "",
+    "u32": "", "u64": "", "u64_float_bzero": "", "unknown_ext": "",
+}  # fmt: skip
+
+#: Where fitsverify 4.20 says otherwise, and why it errs.
+FITSVERIFY_ERRS = {
+    "at_mix": "an exponent without its letter (1.5+3) is legal: section 7.2.5",
+    "bt_tdim_short": "the product of TDIM may be less than the repeat count: section 7.3.2",
+    "bt_vla_gap": "the offset of an empty array is undefined: section 7.3.5",
+    "overflow_axes": "2^40 x 2^40 pixels are declared and none are there: section 4.4.1.1",
+    "unknown_ext": "FOREIGN is registered and no image: section 4.4.1.2, appendix F",
+}
+
+
+def severity(found: tf.Verification) -> str:
+    return "error" if found.errors else "warning" if found.warnings else ""
+
+
+@pytest.mark.real_files
+def test_the_trap_files_have_the_findings_that_they_were_made_for() -> None:
+    paths = sorted((SHARED / "traps").glob("*.fits"))
+    assert {path.stem for path in paths} == set(TRAPS)
+    for path in paths:
+        found = tf.verify(path)
+        said = " ".join([severity(found), *(finding.code for finding in found)]).strip()
+        assert said == TRAPS[path.stem], path.stem
+
+
+@pytest.mark.real_files
+def test_fitsverify_agrees_but_where_it_errs() -> None:
+    if shutil.which("fitsverify") is None:
+        pytest.skip("fitsverify is not installed: the verdicts of the table alone were tested")
+    for path in sorted((SHARED / "traps").glob("*.fits")):
+        text = subprocess.run(["fitsverify", path], capture_output=True, check=False).stdout
+        said = re.search(rb"found (\d+) warning\(s\) and (\d+) error", text)
+        assert said or b"Abort" in text, path.stem
+        theirs = "error"
+        if said and not int(said[2]):
+            theirs = "warning" if int(said[1]) else ""
+        ours = TRAPS[path.stem].partition(" ")[0]
+        assert (ours != theirs) == (path.stem in FITSVERIFY_ERRS), (path.stem, ours, theirs)
+
+
+@pytest.mark.real_files
+@pytest.mark.parametrize("threads", [1, 3])
+def test_real_files_have_few_errors_and_each_is_one(threads: int) -> None:
+    codes = {
+        path.name: sorted({found.code for found in tf.verify(path, threads=threads)
+                           if found.severity == "error"})
+        for path in sorted((SHARED / "data").rglob("*.fits*"))
+    }  # fmt: skip
+    assert {name: found for name, found in codes.items() if found} == {
+        "NGC4047.co.smo7gain.fits.gz": ["blank-ignored"],
+        "blanksetmin32.fits": ["blank-ignored"],
+        "hlsp_tess-data-alerts_tess_phot_00025155310-s01_tess_v1_lc.fits": ["date-form"],
+        "kplr010666592-2009131110544_slc.fits": ["date-form"],
+        "m101HI.fits": ["invalid-value", "wcs-unit"],
+        "minicube.fits": ["date-form"],
+    }
+
+
+def written(path: Path, cards: list[tuple[str, object]]) -> Path:
+    path.write_bytes(primary(np.arange(6, dtype="i2").reshape(2, 3), cards))
+    return path
+
+
+def test_what_astropy_writes_is_as_the_standard_wants_it(tmp_path: Path) -> None:
+    from astropy.io import fits
+
+    columns = [
+        fits.Column("A", "J", array=[1, 2, 3], null=-1, unit="m/s"),
+        fits.Column("S", "5A", array=["a", "bc", "def"]),
+        fits.Column("L", "L", array=[True, False, True]),
+        fits.Column("V", "PJ()", array=np.array([[1], [2, 3], []], dtype=object)),
+    ]
+    hdus = [
+        fits.PrimaryHDU(np.ones((3, 4), "f4")),
+        fits.ImageHDU(np.ones(5, "u2"), name="SCI"),
+        fits.BinTableHDU.from_columns(columns, name="T"),
+        fits.TableHDU.from_columns([fits.Column("X", "F8.3", array=[1.5, -2.5])]),
+    ]
+    fits.HDUList(hdus).writeto(tmp_path / "a.fits", checksum=True)
+    found = tf.verify(tmp_path / "a.fits")
+    assert list(found) == [], found
+    assert (found.hdus, found.ok) == (4, True)
+    with tf.open(tmp_path / "a.fits") as file:
+        sums = [hdu.checksum() for hdu in file]
+    assert [(one.data, one.whole) for one in sums] == [("right", "right")] * 4
+    stated = [int(hdu.header["DATASUM"]) for hdu in fits.open(tmp_path / "a.fits")]
+    assert [one.datasum for one in sums] == stated
+
+
+def test_findings_have_their_parts() -> None:
+    found = tf.verify(primary(np.zeros(3, "i2"), [("DATE", "today")]))
+    assert (len(found), found.errors, found.warnings, found.ok) == (1, 1, 0, False)
+    one = found[0]
+    assert (one.severity, one.code, one.hdu, one.card, one.keyword, one.offset) == (
+        "error", "date-form", 0, 4, "DATE", 320)  # fmt: skip
+    assert (one.row, one.column, one.repeats, one.fixable) == (None, None, 0, False)
+    assert "ISO-8601" in one.advice
+    assert one.section == "9.1.1"
+    assert "hint: " in str(one)
+    assert found[:1] == (one,)
+    assert "1 HDU, 1 error, 0 warnings" in repr(found)
+
+
+def test_files_verify_themselves(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.fits", [("DATE", "today")])
+    with tf.open(path) as file:
+        assert [one.code for one in file.verify()] == ["date-form"]
+        with pytest.raises(tf.UsageError, match="computed"):
+            (file[0] + 1).file.verify()
+
+
+def test_what_needs_no_guessing_is_put_right(tmp_path: Path) -> None:
+    content = bytearray(primary(np.arange(3, dtype="i2"), [("DATE", "28/11/95"), ("B", 1)]))
+    content[-1] = 1
+    content[5 * 80 : 5 * 80 + 1] = b"b"
+    path = tmp_path / "a.fits"
+    path.write_bytes(content)
+    before = tf.verify(path)
+    fixes = tf.mend(path)
+    assert sorted(fix.code for fix in fixes) == sorted(one.code for one in before if one.fixable)
+    assert [fix.code for fix in fixes] == ["old-date", "illegal-keyword", "data-fill"]
+    assert list(tf.verify(path)) == []
+    with tf.open(path) as file:
+        assert file[0].header["DATE"] == "1995-11-28"
+        np.testing.assert_array_equal(file[0].read(), [0, 1, 2])
+    assert tf.mend(path) == ()
+
+
+def test_sums_are_stated_and_found_wrong_when_the_data_change(tmp_path: Path) -> None:
+    from astropy.io import fits
+
+    path = written(tmp_path / "a.fits", [])
+    assert tf.state_sums(path) == (0,)
+    with tf.open(path) as file:
+        assert file[0].checksum().ok
+        assert file[0].checksum().data == "right"
+    with fits.open(path, checksum=True) as theirs:
+        assert theirs[0].header["DATASUM"] == str(file_sum(path))
+    content = bytearray(path.read_bytes())
+    content[2880] ^= 1
+    path.write_bytes(content)
+    with tf.open(path) as file:
+        assert (file[0].checksum().data, file[0].checksum().whole) == ("wrong", "wrong")
+
+
+def file_sum(path: Path) -> int:
+    with tf.open(path) as file:
+        return file[0].checksum().datasum
+
+
+def test_the_verify_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = str(written(tmp_path / "good.fits", []))
+    odd = str(written(tmp_path / "odd.fits", [("EPOCH", 1950.0)]))
+    bad = str(written(tmp_path / "bad.fits", [("DATE", "today")]))
+    assert run(["verify", good]) == 0
+    assert capsys.readouterr().out == f"{good}: 1 HDU, 0 errors, 0 warnings\n"
+    assert run(["verify", odd]) == 0
+    assert run(["verify", odd, "--strict"]) == 1
+    assert run(["verify", good, bad, "--quiet"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == f"{bad}: 1 HDU, 1 error, 0 warnings"
+    assert run(["verify", bad, "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["errors"], answer["findings"][0]["code"]) == (1, "date-form")
+    assert run(["verify", str(tmp_path / "none.fits")]) == 1
+    assert "io-not-found" in capsys.readouterr().err
+    assert run(["verify"]) == 2
+
+
+def test_the_verify_command_puts_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path / "a.fits", [("DATE", "28/11/95")])
+    assert run(["verify", str(path), "--fix"]) == 0
+    said = capsys.readouterr().out
+    assert "0 errors, 0 warnings, 1 fixed" in said
+    assert "[old-date]" in said
+    assert b"1995-11-28" in path.read_bytes()
+
+
+def test_the_checksum_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(written(tmp_path / "a.fits", []))
+    assert run(["checksum", path]) == 0
+    assert run(["checksum", path, "--check"]) == 1
+    assert run(["checksum", path, "--update", "--check"]) == 0
+    capsys.readouterr()
+    assert run(["checksum", path, "--json"]) == 0
+    hdu = json.loads(capsys.readouterr().out)["hdus"][0]
+    assert (hdu["data"], hdu["whole"], hdu["ok"]) == ("right", "right", True)
+    assert str(hdu["datasum"]) == hdu["stated_datasum"]
+
+
+def test_the_header_command_changes_cards(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(written(tmp_path / "a.fits", cube_cards()[:2]))
+    changes = ["--set", "OBJECT='M 31' / target", "--set", "EXPTIME=30.5", "--set", "N=-3"]
+    assert run(["header", path, *changes]) == 0
+    assert "3 cards changed" in capsys.readouterr().err
+    assert run(["header", path, "--comment", "EXPTIME=seconds", "--rename", "N=COUNT"]) == 0
+    with tf.open(path) as file:
+        header = file[0].header
+        assert (header["OBJECT"], header["EXPTIME"], header["COUNT"]) == ("M 31", 30.5, -3)
+        assert (header.comments["OBJECT"], header.comments["EXPTIME"]) == ("target", "seconds")
+        assert "N" not in header
+    assert run(["header", path, "--delete", "COUNT", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["changed"] == 1
+    before = Path(path).read_bytes()
+    assert run(["header", path, "--set", "A=1", "--delete", "NONE"]) == 2
+    assert run(["header", path, "--set", "NAXIS1=7"]) == 2
+    assert run(["header", path, "--set", "nothing"]) == 2
+    assert Path(path).read_bytes() == before
+    assert list(tf.verify(path)) == []
