@@ -393,3 +393,64 @@ fn the_trap_files_have_the_findings_that_they_were_made_for() {
         assert_eq!(found, expected, "{name}");
     }
 }
+
+/// Numbers without pattern (SplitMix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, count: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x ^ (x >> 31)) % count
+    }
+}
+
+#[test]
+fn damaged_headers_end_in_findings_and_are_mended_at_once() {
+    let whole = header(&[
+        "SIMPLE  = T / free",
+        "BITPIX  =                    8",
+        "NAXIS   =                    0",
+        "exptime =              1.5e+03 / seconds",
+        "DATE    = '28/11/95'",
+        "CTYPE1  = 'RA---TAN'",
+        "PC1_1   =                  1.0",
+        "TDISP1  = 'E12.5E3 '",
+        "LONG    = 'begins &'",
+        "CONTINUE  'and ends' / here",
+        "CDELT1  =               0.0D+0",
+    ]);
+    let mut numbers = Numbers(5);
+    for _ in 0..4000 {
+        let mut damaged = whole.clone();
+        for _ in 0..1 + numbers.below(8) {
+            let at = numbers.below(11 * 80) as usize;
+            damaged[at] = match numbers.below(4) {
+                0 => b" '/=&.-+"[numbers.below(8) as usize],
+                1 => b'0' + numbers.below(10) as u8,
+                2 => b"TFEeDdAaZz"[numbers.below(10) as usize],
+                _ => numbers.below(256) as u8,
+            };
+        }
+        let Ok((parsed, warnings)) = Header::parse(&damaged, Context::default()) else { continue };
+        let found = verify_header(&parsed, None, &warnings);
+        assert!(found.iter().all(|finding| !finding.advice.is_empty()));
+        let (mended, _) = fixed_header(&parsed, None);
+        let text = || String::from_utf8_lossy(&damaged[..880]).into_owned();
+        assert_eq!(mended.cards().len(), parsed.cards().len(), "{}", text());
+        assert_eq!(fixed_header(&mended, None).1, [], "{}", text());
+        // What was put right reads as before, but for keywords and the digits of dates.
+        for (before, after) in parsed.cards().iter().zip(mended.cards()) {
+            let number =
+                |card: &tachyfits_format::Card| card.value().and_then(|value| value.as_f64());
+            assert_eq!(
+                number(before).map(f64::to_bits),
+                number(after).map(f64::to_bits),
+                "{}",
+                text()
+            );
+            assert_eq!(before.comment(), after.comment(), "{}", text());
+        }
+    }
+}
