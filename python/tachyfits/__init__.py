@@ -32,8 +32,8 @@ from tachyfits._core import (
     error_codes,
     statistics,
 )
-from tachyfits._edit import EditedHdu, EditedHeader, Edition, edit
 from tachyfits._diff import FileDifference, diff
+from tachyfits._edit import EditedHdu, EditedHeader, Edition, edit
 from tachyfits._errors import NotFoundError
 from tachyfits._expressions import along, evaluate, expression_functions
 from tachyfits._file import File, open  # noqa: A004 - tf.open is the name people expect
@@ -86,8 +86,8 @@ __all__ = [
     "__version__",
     "along",
     "build_info",
-    "edit",
     "diff",
+    "edit",
     "error_codes",
     "evaluate",
     "expression_functions",
