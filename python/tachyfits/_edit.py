@@ -69,8 +69,13 @@ def edit(
     >>> import tachyfits as tf
     >>> with tf.edit("table.fits") as edition:
     ...     edition[0].header["OBSERVER"] = "Hubble", "who looked"
-    >>> tf.open("table.fits")[0].header["OBSERVER"]
-    'Hubble'
+    ...     stars = edition["STARS"]
+    ...     stars.append({"NAME": ["zeta"], "RA": [15.0], "DEC": [3.0], "MAG": [20.5]})
+    ...     stars.update("MAG", 19.0, where="NAME == 'delta'")
+    ...     stars.add_column("SEEN", [True] * 6, before="RA")
+    >>> tf.open("table.fits")["STARS"].read(["SEEN", "MAG"], rows=slice(3, None)).to_structured()
+    array([( True, 19. ), ( True, 17. ), ( True, 20.5)],
+          dtype=[('SEEN', '?'), ('MAG', '<f8')])
     """
     return Edition(path, sync=sync, threads=threads, progress=progress)
 

@@ -6,6 +6,7 @@ if every one of them is the same number there.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,21 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
         raise _misfit(
             column, where, f"cells of shape {values.shape[1:]}", f"cells have {column.shape}"
         )
+    if _is_nothing(values, column.dtype):
+        kind = "S1" if column.dtype.kind == "U" else column.dtype
+        values, everywhere = np.zeros(values.shape, kind), np.ones(values.shape, bool)
+        data = replace(data, values=values, undefined=everywhere)
     if column.dtype.kind == "U":
         return _fitted_text(column, values, where), None, None
     undefined = _undefined(column, data, where)
     return bytes_of(_converted(column, values, undefined, where)), None, _as_bytes(undefined)
+
+
+def _is_nothing(values: NDArray[Any], wanted: np.dtype[Any]) -> bool:
+    """Say whether values are nothing but undefined, and so of no type of their own."""
+    if values.dtype.kind != "f" or wanted.kind not in "biuU" or not values.size:
+        return False
+    return bool(np.isnan(values).all())
 
 
 def _fitted_arrays(column: TableColumn, data: ColumnData, where: str) -> Cells:

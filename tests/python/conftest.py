@@ -36,6 +36,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    _tell_of_libraries(terminalreporter)
     skipped = [
         report
         for report in terminalreporter.stats.get("skipped", [])
@@ -48,6 +49,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             "They compare every value of real files; set TACHYFITS_SHARED to the folder with "
             "data/ and traps/."
         )
+
+
+def _tell_of_libraries(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which libraries nothing was compared with: they are not installed with the others."""
+    reasons = {
+        str(report.longrepr[2]).removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple) and "LEFT OUT" in report.longrepr[2]
+    }
+    if reasons:
+        terminalreporter.section("COMPARISONS WERE LEFT OUT", sep="!", red=True, bold=True)
+        for reason in sorted(reasons):
+            terminalreporter.line(f"{reason}: pip install it to compare with it")
 
 
 @pytest.fixture(autouse=True)

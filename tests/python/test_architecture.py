@@ -52,7 +52,7 @@ FORBIDDEN_MODULES = {
 }
 
 #: Imported only inside the functions that need them: importing tachyfits costs NumPy and no more.
-HEAVY_LIBRARIES = {"astropy", "dask", "matplotlib", "pandas", "pyarrow", "xarray"}
+HEAVY_LIBRARIES = {"astropy", "dask", "matplotlib", "pandas", "polars", "pyarrow", "xarray"}
 
 #: Parts of the Python package that stand on the API; the API does not know them.
 ABOVE_THE_API = ("cli", "demo", "server")

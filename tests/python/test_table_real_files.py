@@ -119,7 +119,7 @@ def test_real_tables_as_astropy_tables(path: Path) -> None:
 @pytest.mark.real_files
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_real_tables_as_frames_and_arrow(path: Path) -> None:
-    pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
+    pa = pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
     pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -129,6 +129,7 @@ def test_real_tables_as_frames_and_arrow(path: Path) -> None:
     arrow.validate(full=True)
     reader = table.arrow_reader(rows=700).read_all()
     assert reader.schema == arrow.schema
+    assert pa.table(table).schema == arrow.schema
     for name, values in columns.items():
         # As lists of cells, since NaN is not equal to itself.
         cells = [column[name].to_pandas().to_numpy() for column in (reader, arrow)]
@@ -137,5 +138,21 @@ def test_real_tables_as_frames_and_arrow(path: Path) -> None:
             np.asarray(arrow[name].is_null()).reshape(-1),
             np.ma.getmaskarray(values) if values.ndim == 1 else False,
         )
+        if values.ndim == 1 and not np.ma.isMaskedArray(values):
+            np.testing.assert_array_equal(frame[name].to_numpy(), values)
+
+
+@pytest.mark.real_files
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+def test_polars_takes_a_table_as_it_is(path: Path) -> None:
+    pl = pytest.importorskip("polars", reason="LEFT OUT: polars is not installed")
+    pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = tf.open(path)[1]
+    frame = pl.DataFrame(table)
+    assert frame.columns == list(table.names)
+    assert frame.height == len(table)
+    for name, values in table.read().items():
         if values.ndim == 1 and not np.ma.isMaskedArray(values):
             np.testing.assert_array_equal(frame[name].to_numpy(), values)

@@ -13,6 +13,7 @@ mod column;
 mod computed;
 mod diff;
 mod edition;
+mod edition_table;
 mod errors;
 mod expression;
 mod file;

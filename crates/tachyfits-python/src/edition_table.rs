@@ -1,0 +1,96 @@
+//! Tables of a file that is being edited: rows, cells and columns.
+
+use pyo3::prelude::*;
+use tachyfits::TableKind;
+
+use crate::edition::Edition;
+use crate::errors::{OrRaise, not_negative};
+use crate::new_columns::{CellsGiven, ColumnGiven, inputs};
+use crate::progress;
+use crate::table::RowsGiven;
+
+#[pymethods]
+impl Edition {
+    /// Insert rows before the row of a number: the cells of every column, as `FileWriter.write_rows` takes them.
+    #[pyo3(signature = (hdu, at, cells, rows, *, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn insert_rows(
+        &self,
+        py: Python<'_>,
+        hdu: usize,
+        at: u64,
+        cells: Vec<CellsGiven<'_>>,
+        rows: u64,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let (given, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
+        self.with(py, |edition| {
+            progress::run(py, threads, progress, |run| {
+                edition.insert_rows(hdu, at, &given, rows, run)
+            })
+        })
+    }
+
+    /// Remove rows.
+    fn delete_rows(&self, py: Python<'_>, hdu: usize, rows: RowsGiven<'_>) -> PyResult<()> {
+        let rows = rows.engine()?;
+        self.with(py, |edition| edition.delete_rows(hdu, &rows).or_raise(py))
+    }
+
+    /// Give the cells of a column in some rows other values.
+    #[pyo3(signature = (hdu, column, rows, cells, *, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn update_cells(
+        &self,
+        py: Python<'_>,
+        hdu: usize,
+        column: usize,
+        rows: RowsGiven<'_>,
+        cells: CellsGiven<'_>,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let (rows, cells) = (rows.engine()?, [cells]);
+        let (given, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
+        self.with(py, |edition| {
+            progress::run(py, threads, progress, |run| {
+                edition.update_cells(hdu, column, &rows, &given[0], run)
+            })
+        })
+    }
+
+    /// Insert a column before the column of a number, described as for `FileWriter.begin_table`.
+    #[pyo3(signature = (hdu, at, column, cells, *, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
+    fn insert_column(
+        &self,
+        py: Python<'_>,
+        hdu: usize,
+        at: usize,
+        column: ColumnGiven,
+        cells: CellsGiven<'_>,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let cells = [cells];
+        let (given, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
+        self.with(py, |edition| {
+            let is_ascii = edition.layout(hdu).or_raise(py)?.kind == TableKind::Ascii;
+            let column = column.engine(py, is_ascii)?;
+            progress::run(py, threads, progress, |run| {
+                edition.insert_column(hdu, at, &column, &given[0], run)
+            })
+        })
+    }
+
+    /// Remove columns.
+    fn delete_columns(&self, py: Python<'_>, hdu: usize, columns: Vec<usize>) -> PyResult<()> {
+        self.with(py, |edition| edition.delete_columns(hdu, &columns).or_raise(py))
+    }
+
+    /// Give a column another name.
+    fn rename_column(&self, py: Python<'_>, hdu: usize, column: usize, name: &str) -> PyResult<()> {
+        self.with(py, |edition| edition.rename_column(hdu, column, name).or_raise(py))
+    }
+}

@@ -1,0 +1,205 @@
+"""Types of the compiled module `_core`, of tables and of files that are written or edited; see `_core.pyi`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits._core import FitsFile, Image, Report
+
+#: Called now and then with (bytes done, bytes in all); returning False cancels.
+_Progress = Callable[[int, int], bool | None]
+
+#: Rows of a table: (first, end), or int64 numbers in any order.
+_Rows = tuple[int, int] | NDArray[np.int64]
+
+@final
+class Table:
+    """Rows and columns of one HDU, read when asked for. Both are counted from 0."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def rows_present(self) -> int: ...
+    @property
+    def row_bytes(self) -> int: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def last_report(self) -> Report | None: ...
+    def columns(self) -> list[Column]: ...
+    def read(
+        self,
+        columns: Sequence[int],
+        rows: _Rows,
+        *,
+        raw: bool = False,
+        text: str = "str",  # "bytes"
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> list[tuple[NDArray[Any], NDArray[np.bool_] | None, int]]: ...  # values, where undefined, how many were odd
+    def read_arrays(
+        self,
+        column: int,
+        rows: _Rows,
+        *,
+        raw: bool = False,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.bool_] | None, int]: ...  # offsets, values, where undefined, odd
+    def rows_where(
+        self,
+        condition: str,
+        first: int,
+        end: int,
+        *,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> NDArray[np.int64]: ...  # ascending
+
+@final
+class Column:
+    """What the header says of one column of a table."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def is_named(self) -> bool: ...
+    @property
+    def form(self) -> str: ...
+    @property
+    def unit(self) -> str | None: ...
+    @property
+    def display(self) -> str | None: ...
+    @property
+    def null(self) -> int | str | None: ...
+    @property
+    def scale(self) -> float: ...
+    @property
+    def zero(self) -> float: ...
+    @property
+    def offset(self) -> int: ...  # bytes, in a row
+    @property
+    def bytes(self) -> int: ...  # in a row
+    @property
+    def is_variable(self) -> bool: ...
+    @property
+    def dtype(self) -> str: ...  # what reading gives, as NumPy names it
+    @property
+    def shape(self) -> list[int]: ...  # of a cell, NumPy order
+
+#: The cells of one column: bytes of native values, int64 offsets of arrays (in elements), a byte where undefined.
+_Cells = tuple[NDArray[np.uint8], NDArray[np.int64] | None, NDArray[np.uint8] | None]
+
+@final
+class FileWriter:
+    """A new file, written HDU by HDU; it appears under its name when `commit` is called."""
+
+    def __new__(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        checksum: bool = False,
+        sync: bool = False,
+    ) -> FileWriter: ...
+    def begin_table(
+        self,
+        columns: Sequence[dict[str, Any]],  # name, element, repeat, width, variable, null, dimensions, unit, display, scaling
+        cards: Sequence[tuple[str, Any, str]],
+        *,
+        kind: str = "binary",  # "ascii"
+        name: str | None = None,
+        rows: int = 0,  # 0: not known yet
+    ) -> None: ...
+    def begin_table_like(
+        self,
+        table: Table,
+        columns: Sequence[int],
+        cards: Sequence[tuple[str, Any, str]],
+        *,
+        without: Sequence[str] = (),  # keywords of the table that are not taken over
+        rows: int = 0,
+    ) -> None: ...
+    def write_rows(
+        self,
+        cells: Sequence[_Cells],
+        rows: int,
+        *,
+        raw: bool = False,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> None: ...
+    def end_table(self) -> None: ...
+    def write_array(
+        self,
+        array: NDArray[Any],  # native-endian, C order
+        cards: Sequence[tuple[str, Any, str]],
+        *,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> None: ...
+    def write_image(self, image: Image, *, threads: int = 0, progress: _Progress | None = None) -> None: ...
+    def commit(self) -> None: ...
+    def discard(self) -> None: ...  # nothing stays
+
+@final
+class Edition:
+    """A file that is being edited. Nothing is written before `commit`; a failure leaves the file as it was."""
+
+    def __new__(cls, path: str | os.PathLike[str], *, strict: bool = False) -> Edition: ...
+    @property
+    def recovery(self) -> str | None: ...  # what an interrupted edit before left to do
+    @property
+    def name(self) -> str: ...
+    def __len__(self) -> int: ...
+    def cards(self, hdu: int) -> list[tuple[str, Any, str]]: ...
+    def set_cards(self, hdu: int, cards: Sequence[tuple[str, Any, str]]) -> None: ...
+    def insert_cards(self, hdu: int, at: int, cards: Sequence[tuple[str, Any, str]]) -> None: ...
+    def delete_cards(self, hdu: int, keyword: str) -> int: ...  # how many there were
+    def rename_card(self, hdu: int, keyword: str, to: str) -> bool: ...
+    def state_sums(self, hdu: int) -> None: ...
+    def copy(self, at: int, file: FitsFile, hdu: int) -> None: ...
+    def remove(self, hdu: int) -> None: ...
+    def preview(self) -> FitsFile: ...
+    def insert_rows(
+        self,
+        hdu: int,
+        at: int,
+        cells: Sequence[_Cells],
+        rows: int,
+        *,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> None: ...
+    def delete_rows(self, hdu: int, rows: _Rows) -> None: ...
+    def update_cells(
+        self,
+        hdu: int,
+        column: int,
+        rows: _Rows,
+        cells: _Cells,
+        *,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> None: ...
+    def insert_column(
+        self,
+        hdu: int,
+        at: int,
+        column: dict[str, Any],  # as of FileWriter.begin_table
+        cells: _Cells,
+        *,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> None: ...
+    def delete_columns(self, hdu: int, columns: Sequence[int]) -> None: ...
+    def rename_column(self, hdu: int, column: int, name: str) -> None: ...
+    def commit(
+        self, *, sync: bool = False, threads: int = 0, progress: _Progress | None = None
+    ) -> dict[str, Any]: ...  # in_place, bytes_written, bytes
+    def discard(self) -> None: ...

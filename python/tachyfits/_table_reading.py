@@ -1,0 +1,400 @@
+"""TableReading: what a table's header says of its columns, and reading rows and columns.
+
+It translates names, rows and conditions into the engine's terms and its answers into NumPy's;
+every loop over rows is in the compiled module.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._columns import Columns, TableColumn, Values, keys_of
+from tachyfits._errors import not_found, usage
+from tachyfits._hdu import Hdu
+from tachyfits._pixels import Progress
+from tachyfits._ragged import Ragged
+from tachyfits._table_rows import Rows, among, count_of, piece_of, resolve_rows, span_of
+from tachyfits._threads import check_threads
+
+#: What names columns: a name (any case), a 0-based number, several of them; None: all.
+ColumnNames = str | int | Sequence[str | int] | None
+
+#: Rows that a condition is asked of at a time, when its answers are handed out in batches.
+SEARCHED_ROWS = 1 << 22
+
+
+class TableReading(Hdu):
+    """Rows and columns of one HDU: lazy until they are read. `Table` adds the way elsewhere."""
+
+    _table: _core.Table | None = None
+    _known: tuple[TableColumn, ...] | None = None
+
+    def _core_table(self) -> _core.Table:
+        self._file._open_core()
+        if self._table is None:
+            self._table = self._hdu().table()
+            if self._table.warnings:
+                listed = "\n".join(f"  - {warning}" for warning in self._table.warnings)
+                where = f"{self._file.name}: HDU {self._index} (0-based)"
+                warnings.warn(f"{where}:\n{listed}", _core.TachyfitsWarning, stacklevel=4)
+        return self._table
+
+    def _release(self) -> None:
+        self._table = None
+
+    def _threads(self, threads: int | None) -> int:
+        return self._file.threads if threads is None else check_threads(threads)
+
+    # What the header says.
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """What is known of each column: name, unit, form, dtype, shape of a cell, null, ..."""
+        if self._known is None:
+            found = self._core_table().columns()
+            keys = keys_of([column.name for column in found])
+            comments = self.header.comments
+            self._known = tuple(
+                _described(number, key, column, comments.get(f"TTYPE{number + 1}", ""))
+                for number, (key, column) in enumerate(zip(keys, found, strict=True))
+            )
+        return self._known
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns are called in results: TTYPEn, numbered where given twice."""
+        return tuple(column.key for column in self.columns)
+
+    @property
+    def rows_present(self) -> int:
+        """Whole rows that the file has; fewer than ``len(table)`` when it is cut short."""
+        return self._core_table().rows_present
+
+    @property
+    def row_bytes(self) -> int:
+        """NAXIS1: bytes from one row to the next."""
+        return self._core_table().row_bytes
+
+    @property
+    def last_report(self) -> _core.Report | None:
+        """Cost of the latest operation on this object; None before the first."""
+        return self._table.last_report if self._table is not None else None
+
+    def column(self, column: str | int) -> TableColumn:
+        """Return what is known of a column, by name (any case; the first of that name) or number.
+
+        Raises
+        ------
+        NotFoundError
+            There is none (a KeyError and an IndexError).
+        """
+        columns = self.columns
+        if isinstance(column, str):
+            for known in columns:
+                if known.key == column:
+                    return known
+            wanted = column.rstrip().upper()
+            for known in columns:
+                if wanted in (known.name.rstrip().upper(), known.key.upper()):
+                    return known
+        elif _is_number(column) and -len(columns) <= column < len(columns):
+            return columns[column]
+        raise not_found(
+            f"{self._file.name}: HDU {self._index} (0-based): there is no column {column!r}",
+            f"the columns are {', '.join(self.names) or 'none'}",
+        )
+
+    def _chosen(self, columns: ColumnNames) -> list[TableColumn]:
+        if columns is None:
+            return list(self.columns)
+        if isinstance(columns, (str, int, np.integer)):
+            return [self.column(columns)]
+        return list(dict.fromkeys(self.column(column) for column in columns))
+
+    # Reading.
+
+    def __len__(self) -> int:
+        return self._core_table().rows
+
+    def __bool__(self) -> bool:
+        # A table without rows is a table.
+        return True
+
+    @overload
+    def __getitem__(self, key: str | int) -> Any: ...
+    @overload
+    def __getitem__(self, key: list[str] | list[int]) -> Columns: ...
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, (list, tuple)):
+            return self.read(key)
+        if isinstance(key, (slice, np.ndarray)):
+            raise usage(
+                f"table[{key!r}]: an index is a column here", "table.read(rows=...) takes rows"
+            )
+        column = self.column(key)
+        return self.read([column.number])[column.key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self.column(name)  # type: ignore[arg-type]
+        except (LookupError, ValueError):
+            return False
+        return True
+
+    def read(
+        self,
+        columns: ColumnNames = None,
+        *,
+        rows: Any = None,
+        where: str | None = None,
+        raw: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Columns:
+        """Read columns, all in one pass over the rows (cells in the heap need one more each).
+
+        Parameters
+        ----------
+        columns
+            A name (any case) or 0-based number, or several; None: all.
+        rows
+            A slice, 0-based numbers in any order, or a mask; None: all.
+        where
+            Only rows for which this holds; see `where`.
+        raw
+            The stored values: neither TSCALn and TZEROn (those of unsigned integers included) nor
+            TNULLn applied, text as bytes.
+
+        Returns
+        -------
+        Columns
+            Arrays by name, in the order asked for.
+
+        Raises
+        ------
+        NotFoundError
+            There is no such column or row.
+        FitsFormatError
+            A field cannot be understood, or the rows are missing from a file that was cut short;
+            the other columns and rows stay readable.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> table = tf.open("table.fits")[1]
+        >>> table.read(["RA", "DEC"], rows=slice(1, 3)).to_structured().tolist()
+        [(11.0, -1.0), (12.0, 0.0)]
+        """
+        wanted = self._chosen(columns)
+        chosen = self._selected(rows, where, threads, progress)
+        return self._read(wanted, chosen, raw, threads, progress)
+
+    def _selected(
+        self, rows: Any, where: str | None, threads: int | None, progress: Progress | None
+    ) -> Rows:
+        chosen = resolve_rows(rows, len(self))
+        if where is None:
+            return chosen
+        return among(self._found(where, *span_of(chosen), threads, progress), chosen)
+
+    def _found(
+        self, where: str, first: int, last: int, threads: int | None, progress: Progress | None
+    ) -> NDArray[np.int64]:
+        return self._core_table().rows_where(
+            where, first, last, threads=self._threads(threads), progress=progress
+        )
+
+    def _read(
+        self,
+        wanted: Sequence[TableColumn],
+        rows: Rows,
+        raw: bool,
+        threads: int | None,
+        progress: Progress | None,
+        *,
+        text: str | None = None,
+    ) -> Columns:
+        """Read; ``text`` "bytes" leaves text as NumPy's S, a quarter of U."""
+        core, count = self._core_table(), self._threads(threads)
+        text = text or ("bytes" if raw else "str")
+        options: dict[str, Any] = {"raw": raw, "threads": count, "progress": progress}
+        arrays: dict[str, Values] = {}
+        fixed = [column for column in wanted if not column.is_variable]
+        read = core.read([column.number for column in fixed], rows, text=text, **options)
+        together = dict(zip((column.key for column in fixed), read, strict=True))
+        for column in wanted:
+            if column.is_variable:
+                arrays[column.key], odd = _ragged(core, column, rows, text, options)
+            else:
+                values, nulls, odd = together[column.key]
+                arrays[column.key] = _masked(values, nulls)
+            self._warn_of_odd(column, odd)
+        return Columns(arrays, {column.key: column for column in wanted}, meta=self._meta())
+
+    def _warn_of_odd(self, column: TableColumn, odd: int) -> None:
+        if odd:
+            warnings.warn(
+                f"{self._file.name}: HDU {self._index} (0-based), column {column.name!r}: {odd} "
+                "logical values are neither T, F nor 0; 1 is taken as true, others as undefined",
+                _core.TachyfitsWarning,
+                stacklevel=5,
+            )
+
+    def _meta(self) -> dict[str, Any]:
+        """Return the keywords that describe the table as a whole, not its structure."""
+        from tachyfits._table_meta import meta_of
+
+        return meta_of(self.header)
+
+    def where(
+        self,
+        condition: str,
+        *,
+        rows: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the numbers (0-based) of the rows for which a condition holds, in their order.
+
+        Only the columns in the condition are decoded, block by block; nothing of a column is ever
+        in memory as a whole.
+
+        Parameters
+        ----------
+        condition
+            Comparisons of columns, numbers and text, joined by ``&&``, ``||`` and ``!``:
+            ``"MAG < 20 && CLASS == 'STAR'"``. Arithmetic and functions are those of
+            `tachyfits.evaluate`; a name with other characters than letters, digits and "_" stands
+            in backquotes. ``ROW`` is the number of the row from 1. An undefined value makes a
+            comparison false; ``isnull(x)`` asks for one.
+        rows
+            Only among these; see `read`.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("table.fits")[1].where("MAG < 20 && RA > 10.5")
+        array([2, 4])
+        """
+        chosen = self._selected(rows, condition, threads, progress)
+        return np.arange(*chosen) if isinstance(chosen, tuple) else chosen
+
+    def batches(
+        self,
+        columns: ColumnNames = None,
+        *,
+        rows: int = 100_000,
+        where: str | None = None,
+        within: Any = None,
+        raw: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[Columns]:
+        """Give the table in pieces of ``rows`` rows: memory stays that of a few pieces.
+
+        Parameters
+        ----------
+        rows
+            How many in each piece; the last may have fewer.
+        within
+            Only these rows: what `read` calls ``rows``.
+        columns, where, raw
+            As in `read`.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> table = tf.open("table.fits")[1]
+        >>> sum(batch["RA"].sum() for batch in table.batches("RA", rows=2))
+        np.float64(60.0)
+        """
+        if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows < 1:
+            raise usage(f"batches of rows={rows!r}", "give a number of rows, 1 or more")
+        wanted = self._chosen(columns)
+        pieces = self._pieces(resolve_rows(within, len(self)), where, int(rows), threads)
+        return (self._read(wanted, piece, raw, threads, progress) for piece in pieces)
+
+    def _pieces(
+        self, rows: Rows, where: str | None, batch_rows: int, threads: int | None
+    ) -> Iterator[Rows]:
+        """Give rows by so many; a condition is asked of a bounded number of rows at a time."""
+        count = count_of(rows)
+        if where is None:
+            for first in range(0, count, batch_rows):
+                yield piece_of(rows, first, min(first + batch_rows, count))
+            return
+        waiting = np.zeros(0, np.int64)
+        for first in range(0, count, SEARCHED_ROWS):
+            piece = piece_of(rows, first, min(first + SEARCHED_ROWS, count))
+            found = self._selected(_as_index(piece), where, threads, None)
+            waiting = np.concatenate([waiting, np.asarray(found, np.int64)])
+            while len(waiting) >= batch_rows:
+                yield waiting[:batch_rows]
+                waiting = waiting[batch_rows:]
+        if len(waiting):
+            yield waiting
+
+
+def _described(number: int, key: str, core: _core.Column, description: str) -> TableColumn:
+    return TableColumn(
+        number=number,
+        key=key,
+        name=core.name,
+        form=core.form,
+        dtype=np.dtype(core.dtype),
+        shape=tuple(core.shape),
+        is_variable=core.is_variable,
+        unit=core.unit,
+        null=core.null,
+        display=core.display,
+        scale=core.scale,
+        zero=core.zero,
+        description=description,
+    )
+
+
+def _is_number(key: Any) -> bool:
+    return hasattr(key, "__index__") and not isinstance(key, (bool, np.bool_))
+
+
+def _masked(values: NDArray[Any], nulls: NDArray[np.bool_] | None) -> NDArray[Any]:
+    """Return a masked array where anything is undefined, the array itself where nothing is."""
+    if nulls is None or not nulls.any():
+        return values
+    return np.ma.MaskedArray(values, mask=nulls)
+
+
+def _ragged(
+    core: _core.Table, column: TableColumn, rows: Rows, text: str, options: dict[str, Any]
+) -> tuple[Values, int]:
+    """Return the cells of a column in the heap, and how many elements were odd."""
+    offsets, values, nulls, odd = core.read_arrays(column.number, rows, **options)
+    if column.dtype.kind == "U":
+        return _strings(offsets, values, as_bytes=text == "bytes"), odd
+    return Ragged(offsets, _masked(values, nulls), cell_shape=column.shape), odd
+
+
+def _strings(
+    offsets: NDArray[np.int64], characters: NDArray[np.uint8], *, as_bytes: bool
+) -> NDArray[np.object_]:
+    """Return text of any length as an array of str (or bytes): it ends at the first NUL."""
+    data, bounds = characters.tobytes(), offsets.tolist()
+    cells = np.empty(len(bounds) - 1, dtype=object)
+    for row, (first, last) in enumerate(pairwise(bounds)):
+        cell = data[first:last].partition(b"\0")[0].rstrip(b" ")
+        cells[row] = cell if as_bytes else cell.decode("latin-1")
+    return cells
+
+
+def _as_index(rows: Rows) -> Any:
+    return slice(*rows) if isinstance(rows, tuple) else rows

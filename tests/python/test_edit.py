@@ -1,0 +1,253 @@
+"""Editing files through Python: all of it or nothing, and astropy reads what we wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from astropy.io import fits
+
+import tachyfits as tf
+
+pytestmark = pytest.mark.once
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "stars.fits"
+    data = {
+        "NAME": ["alpha", "beta", "gamma"],
+        "MAG": [1.5, 2.5, 3.5],
+        "N": np.ma.MaskedArray([1, 2, 3], mask=[0, 1, 0], dtype="i2"),
+        "HITS": tf.Ragged.from_cells([[1, 2], [], [3]], "i2"),
+        "SEEN": [True, False, None],
+        "POS": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]],
+    }
+    image = np.arange(12, dtype="i2").reshape(3, 4)
+    table = tmp_path / "table.fits"
+    tf.write_table(table, data, name="STARS", descriptions={"N": "how many"})
+    tf.write(path, [image, tf.open(table)[1]], checksum=True)
+    return path
+
+
+def checked(path: Path) -> None:
+    """Astropy finds the sums right and nothing against the Standard."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with fits.open(path, checksum=True) as hdus:
+            hdus.verify("exception")
+
+
+def test_headers_are_changed_in_their_place(path: Path) -> None:
+    size = path.stat().st_size
+    with tf.edit(path) as edition:
+        header = edition[0].header
+        header["OBJECT"] = "M31", "target"
+        header["exptime"] = np.float64(3.5)
+        header.insert("OBJECT", "FIRST", 1)
+        header["OBJECT"] = "M 31"
+        assert header["OBJECT"] == "M 31"
+        assert list(header)[-1] == "EXPTIME"
+    assert edition.done is not None
+    assert edition.done["in_place"]
+    assert path.stat().st_size == size
+    header = tf.open(path)[0].header
+    assert header["OBJECT"] == "M 31"
+    assert header.comments["OBJECT"] == "target"
+    names = [card.keyword for card in header.cards]
+    assert names.index("FIRST") == names.index("OBJECT") - 1
+    with tf.edit(path) as edition:
+        del edition[0].header["FIRST"]
+        edition[0].header.rename("OBJECT", "TARGET")
+    header = tf.open(path)[0].header
+    assert "FIRST" not in header
+    assert header.comments["TARGET"] == "target"
+    checked(path)
+
+
+def test_what_is_not_there_is_said(path: Path) -> None:
+    with tf.edit(path) as edition:
+        with pytest.raises(KeyError, match="NONE"):
+            del edition[0].header["NONE"]
+        with pytest.raises(KeyError):
+            edition[0].header.rename("NONE", "SOME")
+        with pytest.raises(IndexError):
+            edition[7]
+        with pytest.raises(KeyError):
+            edition["NOWHERE"]
+        with pytest.raises(tf.TachyfitsError):
+            edition[0].header["NAXIS1"] = 5
+        with pytest.raises(tf.UsageError):
+            edition[0].append({"A": [1]})
+
+
+def test_an_exception_leaves_the_file_as_it_was(path: Path) -> None:
+    before = path.read_bytes()
+
+    def spoil() -> None:
+        with tf.edit(path) as edition:
+            edition[0].header["OBJECT"] = "M31"
+            edition["STARS"].delete(rows=[0])
+            del edition[0]
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        spoil()
+    assert path.read_bytes() == before
+    assert sorted(p.name for p in path.parent.iterdir()) == ["stars.fits", "table.fits"]
+
+
+def test_rows_come_and_go(path: Path) -> None:
+    with tf.edit(path) as edition:
+        stars = edition["STARS"]
+        new: dict[str, Any] = {
+            "name": ["delta", "eps"], "MAG": [9, 8], "N": [7, None], "HITS": [[4, 5, 6], []],
+            "SEEN": [None, True], "POS": np.zeros((2, 2), "i4"),
+        }  # fmt: skip
+        stars.append(new)
+        stars.insert(0, {name: values[:1] for name, values in new.items()})
+        assert len(stars) == 6
+        stars.delete(where="MAG == 2.5")
+        stars.delete(rows=slice(-1, None))
+    checked(path)
+    table = tf.open(path)["STARS"]
+    assert table["NAME"].tolist() == ["delta", "alpha", "gamma", "delta"]
+    assert table["MAG"].tolist() == [9.0, 1.5, 3.5, 9.0]
+    assert table["N"].tolist() == [7, 1, 3, 7]
+    assert table["HITS"].to_list() == [[4, 5, 6], [1, 2], [3], [4, 5, 6]]
+    assert table["SEEN"].tolist() == [None, True, None, None]
+    assert table["POS"].shape == (4, 2)
+
+
+def test_cells_are_updated(path: Path) -> None:
+    with tf.edit(path) as edition:
+        stars = edition["STARS"]
+        stars.update("MAG", 0.25, where="NAME == 'beta'")
+        stars.update("N", [10, None], rows=[2, 0])
+        stars.update("NAME", "xi", rows=1)
+        stars.update("HITS", [[9, 9, 9]], rows=[1])
+        stars.update("POS", [7.0, 8.0], rows=slice(0, 2))
+        stars.update("SEEN", None, rows=[0])
+    checked(path)
+    table = tf.open(path)["STARS"]
+    assert table["MAG"].tolist() == [1.5, 0.25, 3.5]
+    assert table["N"].tolist() == [None, None, 10]
+    assert table["NAME"].tolist() == ["alpha", "xi", "gamma"]
+    assert table["HITS"].to_list() == [[1, 2], [9, 9, 9], [3]]
+    assert table["POS"].tolist() == [[7.0, 8.0], [7.0, 8.0], [5.0, 6.0]]
+    assert table["SEEN"].tolist() == [None, False, None]
+    assert table.column("N").description == "how many"
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "word"),
+    [
+        ("N", [40000, 1, 2], "40000"),
+        ("N", [1.5, 1, 2], "1.5"),
+        ("N", ["a", "b", "c"], "cannot hold"),
+        ("NAME", ["too long a name", "", ""], "characters"),
+        ("MAG", [1, 2], "2 values for 3 rows"),
+        ("POS", [[1.0], [2.0], [3.0]], "shape"),
+        ("SEEN", [1, 0, 1], "cannot hold"),
+        ("HITS", [1, 2, 3], "single values"),
+        ("HITS", [[1], [2**20], []], str(2**20)),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(
+    path: Path, column: str, values: Any, word: str
+) -> None:
+    before = path.read_bytes()
+    with pytest.raises(tf.UsageError, match=word), tf.edit(path) as edition:
+        edition["STARS"].update(column, values)
+    assert path.read_bytes() == before
+
+
+def test_rows_that_lack_columns_are_refused(path: Path) -> None:
+    with (
+        pytest.raises(tf.UsageError, match=r"lack the columns MAG.*unknown ones: COLOUR"),
+        tf.edit(path) as edition,
+    ):
+        edition["STARS"].append({"NAME": ["x"], "COLOUR": [1]})
+
+
+def test_columns_come_and_go(path: Path) -> None:
+    with tf.edit(path) as edition:
+        stars = edition["STARS"]
+        stars.add_column("ID", [10, 20, 30], before="NAME", unit="count", description="number")
+        stars.add_column("LISTS", [[1.5], [], [2.5, 3.5]])
+        stars.rename_column("MAG", "MAGNITUDE")
+        stars.delete_column("SEEN", "POS")
+        assert [column.name for column in stars.columns] == [
+            "ID", "NAME", "MAGNITUDE", "N", "HITS", "LISTS",
+        ]  # fmt: skip
+    checked(path)
+    table = tf.open(path)["STARS"]
+    assert table.names == ("ID", "NAME", "MAGNITUDE", "N", "HITS", "LISTS")
+    assert table["ID"].tolist() == [10, 20, 30]
+    assert (table.column("ID").unit, table.column("ID").description) == ("count", "number")
+    assert table["N"].tolist() == [1, None, 3]
+    assert table.column("N").description == "how many"
+    assert table["HITS"].to_list() == [[1, 2], [], [3]]
+    assert table["LISTS"].to_list() == [[1.5], [], [2.5, 3.5]]
+    with pytest.raises(tf.UsageError, match="2 values for 3 rows"), tf.edit(path) as edition:
+        edition["STARS"].add_column("X", [1, 2])
+
+
+def test_hdus_come_and_go(path: Path) -> None:
+    other = tf.open(path)
+    with tf.edit(path) as edition:
+        edition.append(np.ones((2, 2), "f4"), name="ONES")
+        edition.insert(1, {"A": [1, 2]}, name="SMALL", units={"A": "m"})
+        edition.copy(other[0], at=1)
+        edition.append(other["STARS"], name="COPY")
+        del edition["STARS"]
+        assert [hdu.header.get("EXTNAME") for hdu in edition] == [
+            None, None, "SMALL", "ONES", "COPY",
+        ]  # fmt: skip
+    checked(path)
+    with tf.open(path) as file:
+        kinds = [hdu.kind for hdu in file]
+        assert kinds == ["primary", "image", "binary table", "image", "binary table"]
+        np.testing.assert_array_equal(file[1][...], np.arange(12).reshape(3, 4))
+        assert file["SMALL"].column("A").unit == "m"
+        assert file["COPY"]["HITS"].to_list() == [[1, 2], [], [3]]
+
+
+def test_a_table_as_the_first_hdu_gets_one_before_it(path: Path) -> None:
+    with tf.edit(path) as edition:
+        del edition[0]
+        edition.insert(0, {"A": [1, 2]}, name="FIRST")
+    checked(path)
+    kinds = [(hdu.kind, hdu.name) for hdu in tf.open(path)]
+    assert kinds[0][0] == "primary"
+    assert ("binary table", "FIRST") in kinds
+
+
+def test_ascii_tables_are_edited(tmp_path: Path) -> None:
+    path = tmp_path / "ascii.fits"
+    data = {"N": [1, 22], "X": [1.5, -2.5], "S": ["a", "bb"]}
+    tf.write_table(path, data, kind="ascii", forms={"N": "I5", "X": "F8.3", "S": "A4"})
+    with tf.edit(path) as edition:
+        edition[1].append({"N": [333], "X": [0.125], "S": ["ccc"]})
+        edition[1].update("X", 9.75, rows=0)
+        edition[1].add_column("Y", [1, 2, 3], form="I3")
+    checked(path)
+    table = tf.open(path)[1]
+    assert table["N"].tolist() == [1, 22, 333]
+    assert table["X"].tolist() == [9.75, -2.5, 0.125]
+    assert table["Y"].tolist() == [1, 2, 3]
+    assert table["S"].tolist() == ["a", "bb", "ccc"]
+
+
+def test_a_compressed_file_is_refused(tmp_path: Path) -> None:
+    import gzip
+
+    path = tmp_path / "a.fits.gz"
+    tf.write(tmp_path / "a.fits", np.zeros(3))
+    path.write_bytes(gzip.compress((tmp_path / "a.fits").read_bytes()))
+    with pytest.raises(tf.TachyfitsError, match="compress"):
+        tf.edit(path)
