@@ -58,8 +58,10 @@ def folder(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
         "RA": [10.0, 11.0, 12.0, 13.0, 14.0],
         "DEC": [-2.0, -1.0, 0.0, 1.0, 2.0],
         "MAG": [18.5, 21.0, 19.25, None, 17.0],
+        "CLASS": ["STAR", "STAR", "GALAXY", "STAR", "STAR"],
     }
-    tf.write_table(tmp_path / "table.fits", stars, units={"RA": "deg"}, name="STARS")
+    for name in ("table.fits", "catalogue.fits"):
+        tf.write_table(tmp_path / name, stars, units={"RA": "deg"}, name="STARS")
     (tmp_path / "gain.fits").write_bytes(primary(np.linspace(1, 2, 92)))
     return tmp_path
 

@@ -237,3 +237,48 @@ def test_storages_and_threads_give_the_same(tmp_path: Path) -> None:
             table = tf.open(path, storage=storage)[1]
             np.testing.assert_array_equal(table.read(threads=threads)["N"], values)
             np.testing.assert_array_equal(table.read(rows=rows, threads=threads)["N"], values[rows])
+
+
+def conditions() -> list[tuple[str, Any]]:
+    """A condition, and what it means to NumPy; nothing undefined matches."""
+    return [
+        ("N > 3", lambda n, x, s: n > 3),
+        ("N != 3 && X < 0.5", lambda n, x, s: (n != 3) & (x < 0.5)),
+        ("S == 'b' || !(X >= 0.5)", lambda n, x, s: (s == "b") | (x < 0.5)),
+        ("isnull(X)", lambda n, x, s: np.isnan(x)),
+        ("ROW <= 5", lambda n, x, s: np.arange(len(n)) < 5),
+        ("abs(N) == 2 && S >= 'b'", lambda n, x, s: (abs(n) == 2) & (s >= "b")),
+    ]
+
+
+@pytest.mark.parametrize(("text", "meaning"), conditions(), ids=[c[0] for c in conditions()])
+def test_rows_by_condition(text: str, meaning: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    n = random.integers(-5, 6, 400).astype("i2")
+    x = np.where(random.random(400) < 0.1, np.nan, random.random(400))
+    s = random.choice(["a", "b", "c"], 400)
+    path = tmp_path / "rows.fits"
+    tf.write_table(path, {"N": n, "X": x, "S": s})
+    table = tf.open(path)[1]
+    with np.errstate(invalid="ignore"):
+        mask = meaning(n.astype(int), x, s)
+        if "!" in text.replace("!=", ""):
+            # What is undefined makes the comparison false, and its opposite true.
+            mask = mask | np.isnan(x)
+    expected = np.flatnonzero(mask)
+    assert table.where(text).tolist() == expected.tolist()
+    np.testing.assert_array_equal(table.read("N", where=text, threads=3)["N"], n[expected])
+    backwards = np.arange(399, -1, -1)
+    assert table.where(text, rows=backwards).tolist() == expected[::-1].tolist()
+    inside = expected[(expected >= 100) & (expected < 200)]
+    assert table.where(text, rows=slice(100, 200)).tolist() == inside.tolist()
+    pieces = [piece["N"] for piece in table.batches("N", where=text, rows=7)]
+    assert all(len(piece) == 7 for piece in pieces[:-1])
+    np.testing.assert_array_equal(np.concatenate([n[:0], *pieces]), n[expected])
+
+
+@pytest.mark.parametrize("text", ["DEC > 1", "RA >", "NAME > 3", "RA == 'x'", "", "VAR > 1"])
+def test_conditions_that_make_no_sense_are_refused(text: str) -> None:
+    with pytest.raises(tf.UsageError) as caught:
+        opened(stars()).where(text)
+    assert "\nhint: " in str(caught.value)
