@@ -218,6 +218,7 @@ class Header:
     def cards(self) -> list[tuple[str, Any, str]]: ...  # (keyword, value, comment); value None = undefined; commentary: text
     def raw(self) -> bytes: ...  # the header blocks as they stand in the file
     def get(self, keyword: str) -> Any: ...  # first of duplicates; KeyError
+    def card(self, keyword: str) -> tuple[str, Any, str] | None: ...  # that of get
     def __contains__(self, keyword: str, /) -> bool: ...
     def __len__(self) -> int: ...
 

@@ -84,8 +84,7 @@ class Hdu:
     def header(self) -> Header:
         """The header: a mapping by keyword, with ``.cards`` and ``.comments``."""
         if self._header is None:
-            header = self._hdu().header()
-            self._header = Header(header.cards(), raw=header.raw())
+            self._header = Header.of_file(self._hdu().header())
         return self._header
 
     def checksum(

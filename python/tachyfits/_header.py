@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tachyfits._errors import not_found
 
 if TYPE_CHECKING:
     import astropy.io.fits
+
+    from tachyfits import _core
 
 _COMMENTARY = ("", "COMMENT", "HISTORY")
 
@@ -46,11 +50,39 @@ class Header(Mapping[str, Any]):
     """
 
     def __init__(self, cards: Iterable[tuple[str, Any, str]], *, raw: bytes | None = None) -> None:
-        self._cards = tuple(Card(*card) for card in cards)
+        self._core: _core.Header | None = None
         self._raw = raw
-        self._first: dict[str, Card] = {}
+        self._cards = tuple(starmap(Card, cards))
+
+    @classmethod
+    def of_file(cls, core: _core.Header) -> Header:
+        """Return the header of an HDU; its cards come into Python when they are asked for.
+
+        A keyword is looked up where the header was parsed: a file may have very many.
+        """
+        header = cls.__new__(cls)
+        header._core = core
+        return header
+
+    @cached_property
+    def _cards(self) -> tuple[Card, ...]:
+        assert self._core is not None
+        return tuple(starmap(Card, self._core.cards()))
+
+    @cached_property
+    def _raw(self) -> bytes | None:
+        return None if self._core is None else self._core.raw()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _made, (self._cards, self._raw)
+
+    @cached_property
+    def _first(self) -> dict[str, Card]:
+        """The first card of each keyword, which is in upper case here."""
+        first: dict[str, Card] = {}
         for card in self._cards:
-            self._first.setdefault(card.keyword.upper(), card)
+            first.setdefault(card.keyword.upper(), card)
+        return first
 
     @property
     def cards(self) -> tuple[Card, ...]:
@@ -69,12 +101,18 @@ class Header(Mapping[str, Any]):
 
     def card(self, keyword: str) -> Card:
         """Return the first card of a keyword; NotFoundError (a KeyError) when there is none."""
-        try:
-            return self._first[keyword.strip().upper()]
-        except KeyError:
+        found = self._found(keyword)
+        if found is None:
             raise not_found(
                 f"the header has no keyword {keyword!r}", "header.get(keyword, default) never fails"
-            ) from None
+            )
+        return found
+
+    def _found(self, keyword: str) -> Card | None:
+        if self._core is None:
+            return self._first.get(keyword.strip().upper())
+        found = self._core.card(keyword.strip())
+        return None if found is None else Card(*found)
 
     def history(self, keyword: str = "HISTORY") -> list[str]:
         """Return the text of every card of a commentary keyword."""
@@ -90,7 +128,7 @@ class Header(Mapping[str, Any]):
         return len(self._first)
 
     def __contains__(self, keyword: object) -> bool:
-        return isinstance(keyword, str) and keyword.strip().upper() in self._first
+        return isinstance(keyword, str) and self._found(keyword) is not None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Header) and self._cards == other._cards
@@ -136,6 +174,11 @@ class Header(Mapping[str, Any]):
                 name = keyword if len(keyword) <= 8 else f"HIERARCH {keyword}"
                 header.append((name, value, comment), end=True)
         return header
+
+
+def _made(cards: Iterable[tuple[str, Any, str]], raw: bytes | None) -> Header:
+    """Unpickle a header."""
+    return Header(cards, raw=raw)
 
 
 class _Comments(Mapping[str, str]):

@@ -102,12 +102,15 @@ impl Header {
             return Err(FormatError::new(Code::EndMissing, place, "an END card", found));
         };
         let mut reader = Reader { context, warnings: Warnings::default() };
-        let cards = reader.cards(&records[..end]);
+        let (cards, index) = reader.cards(&records[..end]);
         let stop = (end / CARDS_PER_BLOCK + 1) * BLOCK_BYTES;
         let tail = &bytes[end * CARD_BYTES..stop.min(bytes.len())];
         reader.check_tail(tail, end);
-        let mut header = Header { cards, tail: Some(tail.to_vec()), context, ..Header::default() };
-        header.reindex();
+        let folded = HashMap::new();
+        let mut header = Header { cards, tail: Some(tail.to_vec()), context, index, folded };
+        for at in 0..header.cards.len() {
+            header.fold_card(at);
+        }
         Ok((header, reader.warnings.into_vec()))
     }
 
@@ -358,14 +361,18 @@ impl Header {
 
     fn index_card(&mut self, at: usize) {
         let card = &self.cards[at];
-        if card.is_commentary() {
-            return;
+        if !card.is_commentary() {
+            self.index.entry(card.keyword().to_owned()).or_insert(at);
+            self.fold_card(at);
         }
+    }
+
+    fn fold_card(&mut self, at: usize) {
+        let card = &self.cards[at];
         let keyword = card.keyword();
-        if keyword.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        if !card.is_commentary() && keyword.bytes().any(|byte| byte.is_ascii_lowercase()) {
             self.folded.entry(keyword.to_ascii_uppercase()).or_insert(at);
         }
-        self.index.entry(keyword.to_owned()).or_insert(at);
     }
 }
 
@@ -382,9 +389,10 @@ struct Reader {
 }
 
 impl Reader {
-    fn cards(&mut self, records: &[[u8; CARD_BYTES]]) -> Vec<Card> {
+    /// The cards, and the first of each keyword that has a value.
+    fn cards(&mut self, records: &[[u8; CARD_BYTES]]) -> (Vec<Card>, HashMap<String, usize>) {
         let mut cards: Vec<Card> = Vec::with_capacity(records.len());
-        let mut seen: HashMap<String, usize> = HashMap::new();
+        let mut seen: HashMap<String, usize> = HashMap::with_capacity(records.len());
         let mut at = 0;
         while at < records.len() {
             let mut issues = Vec::new();
@@ -408,7 +416,7 @@ impl Reader {
             cards.push(card);
             at += used;
         }
-        cards
+        (cards, seen)
     }
 
     /// Twice the same value harms nobody, except where the Standard says "must not" (Sect.

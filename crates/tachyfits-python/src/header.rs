@@ -29,7 +29,7 @@ impl Header {
     }
 
     /// The first card of a keyword: one with a value, or else a commentary card.
-    fn card(&self, keyword: &str) -> Option<&Card> {
+    fn card_of(&self, keyword: &str) -> Option<&Card> {
         let header = &self.0.header;
         match header.position(keyword) {
             Some(at) => header.cards().get(at),
@@ -56,14 +56,19 @@ impl Header {
 
     /// Return the value of a keyword, of the first card where it is given twice; KeyError when there is none.
     fn get<'py>(&self, py: Python<'py>, keyword: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match self.card(keyword) {
+        match self.card_of(keyword) {
             Some(card) => value_of(py, card),
             None => Err(PyKeyError::new_err(keyword.to_owned())),
         }
     }
 
+    /// Return (keyword, value, comment) of the card that `get` reads; None when there is none.
+    fn card<'py>(&self, py: Python<'py>, keyword: &str) -> PyResult<Option<Row<'py>>> {
+        self.card_of(keyword).map(|card| row(py, card)).transpose()
+    }
+
     fn __contains__(&self, keyword: &str) -> bool {
-        self.card(keyword).is_some()
+        self.card_of(keyword).is_some()
     }
 
     fn __len__(&self) -> usize {
@@ -77,10 +82,11 @@ impl Header {
 
 /// Cards as Python has them.
 pub(crate) fn rows<'py>(py: Python<'py>, cards: &[Card]) -> PyResult<Cards<'py>> {
-    let row = |card: &Card| {
-        Ok((card.keyword().to_owned(), value_of(py, card)?, comment_of(card).to_owned()))
-    };
-    cards.iter().map(row).collect()
+    cards.iter().map(|card| row(py, card)).collect()
+}
+
+fn row<'py>(py: Python<'py>, card: &Card) -> PyResult<Row<'py>> {
+    Ok((card.keyword().to_owned(), value_of(py, card)?, comment_of(card).to_owned()))
 }
 
 fn value_of<'py>(py: Python<'py>, card: &Card) -> PyResult<Option<Bound<'py, PyAny>>> {
