@@ -29,7 +29,7 @@ def stream(request: Request) -> dict[str, Any]:
     """Sum every column, batch by batch: integers as integers."""
     sums: dict[str, Any] = {}
     with opened(request) as file:
-        for batch in file[1].batches(batch_rows=request["rows"], threads=request["threads"]):
+        for batch in file[1].batches(rows=request["rows"], threads=request["threads"]):
             for name, values in batch.items():
                 sums[name] = sums.get(name, 0) + total(values)
     return {"sums": sums}
