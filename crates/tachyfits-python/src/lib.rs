@@ -18,6 +18,7 @@ mod errors;
 mod expression;
 mod file;
 mod file_writer;
+mod fortran;
 mod hdu;
 mod header;
 mod histogram;
@@ -63,6 +64,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(expression::expression_names, module)?)?;
     stats::add_to(module)?;
     histogram::add_to(module)?;
+    fortran::add_to(module)?;
     // A list that PyO3 keeps, private functions included; the underscore says what is private.
     module.delattr("__all__")
 }

@@ -206,6 +206,15 @@ reasons! {
     PixelKind = "pixel-kind", Usage,
         "The pixels cannot be read as this type.",
         hint "read scaled or floating-point pixels as float32 or float64; \"raw\" gives the stored values of any";
+    Records = "records", Usage,
+        "Records do not lie within a Fortran file.",
+        hint "records are counted from 0 here; ask for records below the number that the file has";
+    RecordType = "record-type", Usage,
+        "Records of a Fortran file cannot be read or written as these numbers.",
+        hint "numbers have 1, 2, 4, 8 or 16 bytes and fill the records; the index shows the length of each record";
+    Precision = "precision", Usage,
+        "A number is too large for the shorter type that it is to be written as.",
+        hint "keep the precision of these records, or scale the numbers first";
     Tier = "tier", Usage,
         "TACHYFITS_TIER names no vector tier of this machine.",
         hint "unset TACHYFITS_TIER to let tachyfits choose";
@@ -228,6 +237,17 @@ impl Error {
             expected,
             found,
         }))
+    }
+
+    /// The same, with the name of a file that has no HDUs.
+    pub(crate) fn of_file(self, file: &str) -> Error {
+        match self {
+            Error::Refused(mut refusal) => {
+                refusal.file = file.to_owned();
+                Error::Refused(refusal)
+            }
+            other => other,
+        }
     }
 
     /// The same, with its place.

@@ -32,6 +32,7 @@ mod error;
 mod expression;
 mod file;
 mod fold;
+mod fortran;
 mod grid;
 mod groups;
 mod histogram;
@@ -72,6 +73,10 @@ pub use expression::{
     expression_functions, expression_names,
 };
 pub use file::{FitsFile, OpenOptions};
+pub use fortran::{
+    Conversion, NewRecords, RecordAccess, RecordField, RecordFile, RecordLayout, RecordOptions,
+    RecordPart, RecordWriter, append_records, record_items,
+};
 pub use groups::GroupParameters;
 pub use image::Image;
 pub use moment::Coordinates;
@@ -94,9 +99,11 @@ pub use verify::{Verification, VerifyOptions, verify, verify_bytes};
 pub use writer::{FileWriter, NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
-    Card, Column, Element, Fate, Field, Finding, Fix, FormatError, Hdu, HduKind, Header,
-    ImageLayout, Integer, Limits, LinearAxis, NewColumn, NewTable, Null, Place, Real, Rule,
-    Severity, StoredType, TableKind, TableLayout, TextForm, Value, ValueType, Warning,
+    Card, Column, Detection, Element, Fate, Field, FileOrder, Finding, Fix, FormatError, Hdu,
+    HduKind, Header, ImageLayout, Integer, ItemKind, Limits, LinearAxis, MarkerEvidence, NewColumn,
+    NewTable, Null, Place, Real, RecordForm, RecordIndex, RecordItem, RecordLimits, RecordMarkers,
+    RecordRun, Rule, Severity, StoredType, TableKind, TableLayout, TextForm, Value, ValueType,
+    Warning,
 };
 pub use tachyfits_io::{Buffering, IoError, OutputFile, Recovery, Report, StorageKind};
 pub use tachyfits_kernels::{

@@ -26,6 +26,7 @@ use crate::file::FitsFile;
 pub use arrays::Arrays;
 pub use cells::{CellKind, Cells};
 pub use encode::ColumnInput;
+pub(crate) use read::added;
 pub use read::{ColumnOutput, TextAs};
 pub use rows::Rows;
 pub use write::TableWriter;

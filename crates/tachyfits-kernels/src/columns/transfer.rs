@@ -4,6 +4,8 @@
 //! go from spaced to spaced: records of a Fortran program to rows of a structured array, and back. Swapping is its own
 //! inverse, so that one function does both directions.
 
+use std::marker::PhantomData;
+
 use super::{Fields, LONG_FIELD, Ways};
 use crate::isa::{self, Kernel, Tier};
 
@@ -96,7 +98,7 @@ impl Ways {
     fn swap<T: Swap>(self, from: &[u8], to: &mut [u8], tier: Tier) {
         let (from, to) = self.cut(from, to);
         if self.run >= LONG_FIELD {
-            isa::dispatch(tier, SwapRuns::<T> { ways: self, from, to, element: [] });
+            isa::dispatch(tier, SwapRuns::<T> { ways: self, from, to, element: PhantomData });
         } else {
             for at in (0..self.run).step_by(size_of::<T>()) {
                 T::swap_each(self, &from[at..], &mut to[at..]);
@@ -156,7 +158,7 @@ pub(crate) struct SwapRuns<'a, T> {
     ways: Ways,
     from: &'a [u8],
     to: &'a mut [u8],
-    element: [T; 0],
+    element: PhantomData<T>,
 }
 
 impl<T: Swap> Kernel for SwapRuns<'_, T> {

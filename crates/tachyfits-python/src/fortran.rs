@@ -1,0 +1,425 @@
+//! Unformatted Fortran files: records as bytes of NumPy arrays, and arrays as records. What the bytes mean is said by
+//! Python: fields are (offset in the record, bytes of a number, how many, offset in the item).
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::prelude::*;
+use tachyfits::{
+    Conversion, FileOrder, NewRecords, PixelType, Reason, RecordAccess, RecordField, RecordForm,
+    RecordLayout, RecordOptions, RecordPart, RunOptions,
+};
+
+use crate::buffer::name;
+use crate::errors::{OrRaise, argument, refused};
+use crate::options;
+use crate::progress;
+use crate::report::Report;
+use crate::stats::Stats;
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<RecordFile>()?;
+    module.add_class::<RecordWriter>()?;
+    module.add_function(wrap_pyfunction!(append_records, module)?)?;
+    module.add_function(wrap_pyfunction!(record_items, module)?)
+}
+
+/// (offset in the record, bytes of a number, how many, offset in the item).
+type Field = (u64, u64, u64, u64);
+
+/// A part of a file as Python gives it: items, how many, bytes of a record and of an item, fields.
+type Part<'py> = (PyReadonlyArray1<'py, u8>, u64, u64, u64, Vec<Field>);
+
+fn field((offset, size, elements, to): Field) -> RecordField {
+    RecordField { offset, size, elements, to }
+}
+
+fn layout(record_bytes: u64, item_bytes: u64, fields: Vec<Field>) -> RecordLayout {
+    RecordLayout { record_bytes, item_bytes, fields: fields.into_iter().map(field).collect() }
+}
+
+/// How a file is accessed: a number of bytes is needed for direct access, and for it alone.
+fn access(py: Python<'_>, name: &str, record_bytes: Option<u64>) -> PyResult<RecordAccess> {
+    let hint = "give record_bytes with access=\"direct\", and only there";
+    match (name, record_bytes) {
+        ("sequential", None) => Ok(RecordAccess::Sequential),
+        ("stream", None) => Ok(RecordAccess::Stream),
+        ("direct", Some(bytes)) => Ok(RecordAccess::Direct(bytes)),
+        ("direct", None) => Err(argument(py, "the bytes of a record", "none", hint)),
+        ("sequential" | "stream", Some(bytes)) => {
+            Err(argument(py, "no record_bytes", &bytes.to_string(), hint))
+        }
+        _ => {
+            let expected = "access to be one of \"sequential\", \"direct\", \"stream\"";
+            Err(argument(py, expected, &format!("{name:?}"), "leave access out for the usual one"))
+        }
+    }
+}
+
+fn order(py: Python<'_>, name: Option<&str>) -> PyResult<Option<FileOrder>> {
+    match name {
+        None => Ok(None),
+        Some("big") => Ok(Some(FileOrder::Big)),
+        Some("little") => Ok(Some(FileOrder::Little)),
+        Some(other) => {
+            let hint = "leave order out: it is found out from the markers, or the machine's own";
+            Err(argument(py, "order to be \"big\" or \"little\"", &format!("{other:?}"), hint))
+        }
+    }
+}
+
+/// An open unformatted file. Opening costs the first records; the index is made when it is first needed.
+#[pyclass(frozen, module = "tachyfits._core")]
+pub(crate) struct RecordFile {
+    file: Arc<tachyfits::RecordFile>,
+    report: Mutex<Option<tachyfits::Report>>,
+}
+
+impl RecordFile {
+    fn keep(&self, report: tachyfits::Report) {
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+    }
+}
+
+#[pymethods]
+impl RecordFile {
+    /// Open a file by its path.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=None, order=None, recover=false, storage="pread"))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        access: &str,
+        record_bytes: Option<u64>,
+        markers: Option<usize>,
+        order: Option<&str>,
+        recover: bool,
+        storage: &str,
+    ) -> PyResult<RecordFile> {
+        let options = RecordOptions {
+            access: self::access(py, access, record_bytes)?,
+            marker_bytes: markers,
+            order: self::order(py, order)?,
+            recover,
+            storage: options::storage(py, storage)?,
+            ..RecordOptions::default()
+        };
+        let opened = py.detach(|| tachyfits::RecordFile::open(&path, &options)).or_raise(py)?;
+        Ok(RecordFile { file: Arc::new(opened), report: Mutex::new(None) })
+    }
+
+    /// The path.
+    #[getter]
+    fn name(&self) -> &str {
+        self.file.name()
+    }
+
+    /// Bytes of the file.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.file.bytes()
+    }
+
+    /// Bytes of a marker; None without markers.
+    #[getter]
+    fn markers(&self) -> Option<usize> {
+        self.file.markers().map(|markers| markers.bytes())
+    }
+
+    /// The order of bytes: "big" or "little".
+    #[getter]
+    fn order(&self) -> &'static str {
+        self.file.order().as_str()
+    }
+
+    /// How the markers were found out; None where they were given, or there are none.
+    #[getter]
+    fn reason(&self) -> Option<String> {
+        self.file.detection().map(|found| found.reason.clone())
+    }
+
+    /// What came of each width and order of markers that was tried.
+    #[getter]
+    fn evidence(&self) -> Vec<String> {
+        let evidence = self.file.detection().map(|found| found.evidence.as_slice());
+        evidence.unwrap_or_default().iter().map(ToString::to_string).collect()
+    }
+
+    /// Return the number of records; FitsFormatError where damage hides how many there are.
+    fn records(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| self.file.len()).or_raise(py)
+    }
+
+    /// Return the number of whole records before the end or the first damage.
+    fn whole_records(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| self.file.index().map(|index| index.len())).or_raise(py)
+    }
+
+    /// Return what is wrong after the last whole record; None where nothing is.
+    fn damage(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let index = py.detach(|| self.file.index()).or_raise(py)?;
+        Ok(index.damage().map(ToString::to_string))
+    }
+
+    /// Return what recovery passed over: (first byte, byte after the last, why).
+    fn skipped(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, String)>> {
+        let index = py.detach(|| self.file.index()).or_raise(py)?;
+        let each = index.skipped().iter();
+        Ok(each.map(|(range, why)| (range.start, range.end, why.to_string())).collect())
+    }
+
+    /// Return the runs of records of one length: rows of (first record, records, bytes of a record, offset of the first
+    /// one's bytes).
+    fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
+        let index = py.detach(|| self.file.index()).or_raise(py)?;
+        let runs = index.runs();
+        let flat = runs.iter().flat_map(|run| [run.first, run.count, run.bytes, run.offset]);
+        let flat = numpy::PyArray1::from_vec(py, flat.collect());
+        flat.reshape([runs.len(), 4])
+    }
+
+    /// Return the bytes of a record and where they begin in the file.
+    fn record(&self, py: Python<'_>, record: u64) -> PyResult<(u64, u64)> {
+        py.detach(|| {
+            self.file.check_records(record, 1)?;
+            let index = self.file.index()?;
+            let begin = index.payload(record).first().map_or(0, |piece| piece.start);
+            Ok((index.bytes(record).unwrap_or(0), begin))
+        })
+        .or_raise(py)
+    }
+
+    /// Return the bytes that each of these records has; UsageError when they differ.
+    fn common_bytes(&self, py: Python<'_>, first: u64, count: u64) -> PyResult<u64> {
+        py.detach(|| self.file.common_bytes(first, count)).or_raise(py)
+    }
+
+    /// Read records of one length into the bytes of items.
+    #[pyo3(signature = (first, count, record_bytes, item_bytes, fields, out, *, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
+    fn read(
+        &self,
+        py: Python<'_>,
+        first: u64,
+        count: u64,
+        record_bytes: u64,
+        item_bytes: u64,
+        fields: Vec<Field>,
+        mut out: PyReadwriteArray1<'_, u8>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let layout = layout(record_bytes, item_bytes, fields);
+        let bytes = out.as_slice_mut()?;
+        let file = &self.file;
+        let report = progress::run(py, threads, progress, |options| {
+            file.read(first, count, &layout, bytes, options)
+        })?;
+        self.keep(report);
+        Ok(())
+    }
+
+    /// Return the full statistics of the numbers of records, or of a field of them.
+    #[pyo3(signature = (first, count, dtype, *, field=None, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
+    fn stats(
+        &self,
+        py: Python<'_>,
+        first: u64,
+        count: u64,
+        dtype: &str,
+        field: Option<Field>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Stats> {
+        let pixel = PixelType::ALL.into_iter().find(|&pixel| name(pixel) == dtype);
+        let pixel = pixel.ok_or_else(|| {
+            let expected = "numbers of int8, int16, int32, int64, float32 or float64";
+            refused(Reason::RecordType, (self.file.name(), None), expected, dtype)
+        });
+        let pixel = pixel.or_raise(py)?;
+        let field = field.map(self::field);
+        let (stats, report) = progress::run(py, threads, progress, |options| {
+            self.file.stats(first, count, pixel, field, options)
+        })?;
+        self.keep(report);
+        let all = stats.count + stats.nan;
+        let shape = match self.file.common_bytes(first, count) {
+            Ok(bytes) if count > 0 && bytes > 0 => vec![count, all / count],
+            _ => vec![all],
+        };
+        Ok(Stats::new(stats, shape))
+    }
+
+    /// What the latest operation cost; None before the first.
+    #[getter]
+    fn last_report(&self) -> Option<Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).map(Report)
+    }
+
+    /// Write the records as a new file; return how many there were.
+    #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=4, order=None, forms=Vec::new(), single=false, overwrite=false, sync=false, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+    fn convert(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        access: &str,
+        record_bytes: Option<u64>,
+        markers: usize,
+        order: Option<&str>,
+        forms: Vec<String>,
+        single: bool,
+        overwrite: bool,
+        sync: bool,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<u64> {
+        let access = self::access(py, access, record_bytes)?;
+        let order = self::order(py, order)?.unwrap_or(self.file.order());
+        let new = NewRecords { access, marker_bytes: markers, order, overwrite, sync };
+        let forms = forms.iter().map(|form| self::form(py, form)).collect::<PyResult<_>>()?;
+        let conversion = Conversion { new, forms, single };
+        progress::run(py, threads, progress, |options| {
+            self.file.convert(&path, &conversion, options)
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        let file = &self.file;
+        format!("<RecordFile {:?}: {} bytes, {}-endian>", file.name(), file.bytes(), self.order())
+    }
+}
+
+/// Reads a form, or raises what is wrong with it.
+fn form(py: Python<'_>, text: &str) -> PyResult<RecordForm> {
+    let read = RecordForm::parse(text);
+    let file = "a form of records".to_owned();
+    read.map_err(|error| tachyfits::Error::Format { file, error }).or_raise(py)
+}
+
+/// A new unformatted file, which appears when it is finished.
+#[pyclass(frozen, module = "tachyfits._core")]
+pub(crate) struct RecordWriter(Mutex<Option<tachyfits::RecordWriter>>);
+
+#[pymethods]
+impl RecordWriter {
+    /// Begin a file.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=4, order=None, overwrite=false, sync=false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+    fn create(
+        py: Python<'_>,
+        path: PathBuf,
+        access: &str,
+        record_bytes: Option<u64>,
+        markers: usize,
+        order: Option<&str>,
+        overwrite: bool,
+        sync: bool,
+    ) -> PyResult<RecordWriter> {
+        let access = self::access(py, access, record_bytes)?;
+        let order = self::order(py, order)?.unwrap_or(FileOrder::NATIVE);
+        let new = NewRecords { access, marker_bytes: markers, order, overwrite, sync };
+        let writer = py.detach(|| tachyfits::RecordWriter::create(&path, &new)).or_raise(py)?;
+        Ok(RecordWriter(Mutex::new(Some(writer))))
+    }
+
+    /// Write records of one layout. After an error the file is given up.
+    #[pyo3(signature = (items, count, record_bytes, item_bytes, fields, *, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
+    fn write(
+        &self,
+        py: Python<'_>,
+        items: PyReadonlyArray1<'_, u8>,
+        count: u64,
+        record_bytes: u64,
+        item_bytes: u64,
+        fields: Vec<Field>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let layout = layout(record_bytes, item_bytes, fields);
+        let part = RecordPart { items: items.as_slice()?, count, layout: &layout };
+        let mut writer = self.take(py)?;
+        let written = progress::run(py, threads, progress, |options| writer.write(&part, options));
+        if written.is_ok() {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        }
+        written
+    }
+
+    /// Give the file its name; return the number of records.
+    fn finish(&self, py: Python<'_>) -> PyResult<u64> {
+        let writer = self.take(py)?;
+        let records = writer.records();
+        py.detach(|| writer.finish()).or_raise(py)?;
+        Ok(records)
+    }
+
+    /// Give the file up: nothing of it stays.
+    fn abandon(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+impl RecordWriter {
+    fn take(&self, py: Python<'_>) -> PyResult<tachyfits::RecordWriter> {
+        let writer = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        writer.ok_or_else(|| {
+            let hint = "begin a new file; after an error nothing of the old one is there";
+            argument(py, "a file that is being written", "one that is finished or given up", hint)
+        })
+    }
+}
+
+/// Append records to a file, all of them or none.
+#[pyfunction]
+#[pyo3(signature = (path, parts, *, access="sequential", record_bytes=None, markers=None, order=None, threads=0, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+fn append_records(
+    py: Python<'_>,
+    path: PathBuf,
+    parts: Vec<Part<'_>>,
+    access: &str,
+    record_bytes: Option<u64>,
+    markers: Option<usize>,
+    order: Option<&str>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    let options = RecordOptions {
+        access: self::access(py, access, record_bytes)?,
+        marker_bytes: markers,
+        order: self::order(py, order)?,
+        ..RecordOptions::default()
+    };
+    let layouts: Vec<_> = parts.iter().map(|part| layout(part.2, part.3, part.4.clone())).collect();
+    let each = parts.iter().zip(&layouts);
+    let given: Vec<_> = each
+        .map(|(part, layout)| Ok(RecordPart { items: part.0.as_slice()?, count: part.1, layout }))
+        .collect::<PyResult<_>>()?;
+    progress::run(py, threads, progress, |run: &RunOptions<'_>| {
+        tachyfits::append_records(&path, &options, &given, run)
+    })
+}
+
+/// Return the items of a record of so many bytes, by its form: (letter, bytes of an element, count, offset).
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> _core.record_items("i4,*f8", 20)
+/// [('i', 4, 1, 0), ('f', 8, 2, 4)]
+#[pyfunction]
+fn record_items(
+    py: Python<'_>,
+    form: &str,
+    record_bytes: u64,
+) -> PyResult<Vec<(char, u64, u64, u64)>> {
+    let items = tachyfits::record_items(form, record_bytes).or_raise(py)?;
+    let each = items.iter();
+    Ok(each.map(|item| (item.kind.letter(), item.size, item.count, item.offset)).collect())
+}

@@ -1,0 +1,352 @@
+//! Unformatted files of Fortran programs: records found once, then read at random, many of them as one array, straight
+//! from the file's byte order; written, appended and converted.
+//!
+//! How records lie in a file is the business of `tachyfits-format` ([`RecordIndex`]); this brings the bytes. The bytes
+//! of the records, one after the other without their markers, are the *payload*. Views of it are storages, so that
+//! reading in parallel, reductions and progress are those of every other file (`views.rs`).
+
+mod convert;
+mod payload;
+mod read;
+mod views;
+mod write;
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use tachyfits_format::{
+    Detection, FileOrder, FormatError, MarkerDetector, RecordForm, RecordIndex, RecordItem,
+    RecordLimits, RecordMarkers, RecordStep, RecordWalker,
+};
+use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
+
+pub use convert::Conversion;
+pub use write::{NewRecords, RecordPart, RecordWriter, append_records};
+
+use crate::error::{Error, Reason};
+
+/// Records no further apart than this are found by reading on where the file has to come from a device.
+const NEAR_ON_DEVICE: u64 = 256 << 10;
+
+/// How a Fortran program accesses a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RecordAccess {
+    /// `access='sequential'`, the usual one: records between markers.
+    #[default]
+    Sequential,
+    /// `access='direct'`: records of so many bytes, without markers.
+    Direct(u64),
+    /// `access='stream'`: bytes; here one record.
+    Stream,
+}
+
+/// How an unformatted file is opened.
+#[derive(Clone, Debug, Default)]
+pub struct RecordOptions {
+    /// How it was written.
+    pub access: RecordAccess,
+    /// Bytes of a marker, 4 or 8; found out where it is not given.
+    pub marker_bytes: Option<usize>,
+    /// The order of bytes; found out from the markers where it is not given, and the machine's own without markers.
+    pub order: Option<FileOrder>,
+    /// Go on after damage, with the next whole record.
+    pub recover: bool,
+    /// How bytes are read.
+    pub storage: StorageKind,
+    /// What the index may cost.
+    pub limits: RecordLimits,
+}
+
+/// A part of each record, and where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordField {
+    /// Where it begins in the record.
+    pub offset: u64,
+    /// Bytes of a number: 1, 2, 4, 8 or 16. The parts of a complex number are numbers of their own.
+    pub size: u64,
+    /// How many numbers.
+    pub elements: u64,
+    /// Where it begins in the item that the record becomes.
+    pub to: u64,
+}
+
+/// What records of one length are made of, and the items that they become: rows of a structured array, say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordLayout {
+    /// Bytes of a record.
+    pub record_bytes: u64,
+    /// Bytes of an item.
+    pub item_bytes: u64,
+    /// The fields; bytes of the item that are of none are left as they are.
+    pub fields: Vec<RecordField>,
+}
+
+impl RecordLayout {
+    /// Records of numbers of one size, and items that are the same numbers.
+    pub fn plain(record_bytes: u64, size: u64) -> RecordLayout {
+        let elements = record_bytes / size.max(1);
+        let field = RecordField { offset: 0, size, elements, to: 0 };
+        RecordLayout { record_bytes, item_bytes: record_bytes, fields: vec![field] }
+    }
+
+    /// Whether an item is the record with its numbers in another byte order, and of which size they are then.
+    fn is_plain(&self) -> Option<u64> {
+        match self.fields.as_slice() {
+            [field]
+                if self.item_bytes == self.record_bytes
+                    && (field.offset, field.to) == (0, 0)
+                    && field.elements * field.size == self.record_bytes =>
+            {
+                Some(field.size)
+            }
+            _ => None,
+        }
+    }
+
+    /// Checks that fields lie within record and item.
+    fn check(&self) -> Result<(), Error> {
+        for field in &self.fields {
+            let bytes = field.size.checked_mul(field.elements);
+            let within = |offset: u64, all: u64| {
+                bytes.and_then(|bytes| bytes.checked_add(offset)).is_some_and(|end| end <= all)
+            };
+            let known = matches!(field.size, 1 | 2 | 4 | 8 | 16);
+            if !known
+                || !within(field.offset, self.record_bytes)
+                || !within(field.to, self.item_bytes)
+            {
+                let expected = format!(
+                    "numbers of 1, 2, 4, 8 or 16 bytes within records of {} bytes and items of {}",
+                    self.record_bytes, self.item_bytes
+                );
+                return Err(Error::refused(Reason::RecordType, expected, format!("{field:?}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An open unformatted file.
+///
+/// ```
+/// use tachyfits::{RecordFile, RecordLayout, RecordOptions, RunOptions};
+/// // Two records of two big-endian integers.
+/// let bytes = [0, 0, 0, 4, 0, 1, 0, 2, 0, 0, 0, 4, 0, 0, 0, 4, 0, 3, 0, 4, 0, 0, 0, 4];
+/// let file = RecordFile::from_bytes("example", bytes.to_vec(), &RecordOptions::default())?;
+/// let mut values = [0i16; 4];
+/// let out = bytemuck::cast_slice_mut(&mut values);
+/// file.read(0, 2, &RecordLayout::plain(4, 2), out, &RunOptions::default())?;
+/// assert_eq!(values, [1, 2, 3, 4]);
+/// # Ok::<(), tachyfits::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct RecordFile {
+    storage: Arc<dyn Storage>,
+    access: RecordAccess,
+    markers: Option<RecordMarkers>,
+    order: FileOrder,
+    detection: Option<Detection>,
+    options: RecordOptions,
+    index: OnceLock<RecordIndex>,
+}
+
+impl RecordFile {
+    /// Opens a file; its records are looked for when the first one is wanted.
+    ///
+    /// # Errors
+    /// If it cannot be read, or its markers cannot be found out.
+    pub fn open(path: &Path, options: &RecordOptions) -> Result<RecordFile, Error> {
+        let storage = open_with(path, options.storage, &SpoolOptions::default())?;
+        RecordFile::from_storage(storage, options)
+    }
+
+    /// Opens the bytes of a file.
+    ///
+    /// # Errors
+    /// As [`RecordFile::open`].
+    pub fn from_bytes(
+        name: &str,
+        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+        options: &RecordOptions,
+    ) -> Result<RecordFile, Error> {
+        RecordFile::from_storage(Arc::new(MemoryStorage::new(name, bytes)), options)
+    }
+
+    fn from_storage(
+        storage: Arc<dyn Storage>,
+        options: &RecordOptions,
+    ) -> Result<RecordFile, Error> {
+        let (mut markers, mut detection) = (None, None);
+        match options.access {
+            RecordAccess::Sequential => {
+                if let Some(width) = options.marker_bytes.filter(|width| ![4, 8].contains(width)) {
+                    let found = format!("{width} bytes");
+                    return Err(Error::refused(
+                        Reason::RecordType,
+                        "markers of 4 or 8 bytes",
+                        found,
+                    ));
+                }
+                let given = options.marker_bytes.zip(options.order);
+                markers = given.and_then(|(width, order)| RecordMarkers::new(width, order));
+                if markers.is_none() {
+                    let found = detect(&*storage, options)?;
+                    markers = Some(found.markers);
+                    detection = Some(found);
+                }
+            }
+            RecordAccess::Direct(0) => {
+                let expected = "the bytes of a record of direct access";
+                return Err(Error::refused(Reason::RecordType, expected, "records of 0 bytes"));
+            }
+            RecordAccess::Direct(_) | RecordAccess::Stream => {}
+        }
+        let order =
+            markers.map(RecordMarkers::order).or(options.order).unwrap_or(FileOrder::NATIVE);
+        let (access, options) = (options.access, options.clone());
+        Ok(RecordFile {
+            storage,
+            access,
+            markers,
+            order,
+            detection,
+            options,
+            index: OnceLock::new(),
+        })
+    }
+
+    /// The name: a path, or what [`RecordFile::from_bytes`] was given.
+    pub fn name(&self) -> &str {
+        self.storage.name()
+    }
+
+    /// Bytes of the file.
+    pub fn bytes(&self) -> u64 {
+        self.storage.bytes()
+    }
+
+    /// How it was written.
+    pub fn access(&self) -> RecordAccess {
+        self.access
+    }
+
+    /// Its markers, if it has any.
+    pub fn markers(&self) -> Option<RecordMarkers> {
+        self.markers
+    }
+
+    /// The order of bytes.
+    pub fn order(&self) -> FileOrder {
+        self.order
+    }
+
+    /// How the markers were found out, unless they were given.
+    pub fn detection(&self) -> Option<&Detection> {
+        self.detection.as_ref()
+    }
+
+    /// The records: looked for once.
+    ///
+    /// # Errors
+    /// If the file cannot be read. Damage is no error here: [`RecordIndex::damage`].
+    pub fn index(&self) -> Result<&RecordIndex, Error> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let found = match (self.access, self.markers) {
+            (RecordAccess::Sequential, Some(markers)) => self.walk(markers)?,
+            (RecordAccess::Direct(record_bytes), _) => {
+                RecordIndex::direct(record_bytes, self.bytes())
+            }
+            _ => RecordIndex::stream(self.bytes()),
+        };
+        Ok(self.index.get_or_init(|| found))
+    }
+
+    fn walk(&self, markers: RecordMarkers) -> Result<RecordIndex, Error> {
+        let bytes = self.bytes();
+        let mut limits = self.options.limits.clone();
+        // A device reads on faster than it reads anew.
+        if !self.storage.is_resident(0..bytes) {
+            limits.near_bytes = limits.near_bytes.max(NEAR_ON_DEVICE);
+        }
+        let mut walker = RecordWalker::new(markers, bytes, limits, self.options.recover);
+        let mut buffer = Vec::new();
+        while let RecordStep::Read { offset, bytes } = walker.step() {
+            bring(&*self.storage, offset, bytes, &mut buffer, |bytes| walker.supply(bytes))?;
+        }
+        Ok(walker.finish())
+    }
+
+    /// How many records there are.
+    ///
+    /// # Errors
+    /// The damage, where the records end before the file does: how many there are is then not known.
+    pub fn len(&self) -> Result<u64, Error> {
+        let index = self.index()?;
+        match index.damage() {
+            None => Ok(index.len()),
+            Some(damage) => Err(self.format_error(damage.clone())),
+        }
+    }
+
+    /// Whether there is no record.
+    ///
+    /// # Errors
+    /// As [`RecordFile::len`].
+    pub fn is_empty(&self) -> Result<bool, Error> {
+        Ok(self.len()? == 0)
+    }
+
+    pub(crate) fn format_error(&self, error: FormatError) -> Error {
+        Error::Format { file: self.name().to_owned(), error }
+    }
+
+    pub(crate) fn refused(
+        &self,
+        reason: Reason,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Error {
+        Error::refused(reason, expected, found).of_file(self.name())
+    }
+}
+
+/// The items of a record of so many bytes, by its form.
+///
+/// # Errors
+/// If the form cannot be understood or does not fit.
+pub fn record_items(form: &str, record_bytes: u64) -> Result<Vec<RecordItem>, Error> {
+    let items = RecordForm::parse(form).and_then(|form| form.items(record_bytes));
+    items.map_err(|error| Error::Format { file: "a form of records".to_owned(), error })
+}
+
+/// Finds out the markers.
+fn detect(storage: &dyn Storage, options: &RecordOptions) -> Result<Detection, Error> {
+    let mut detector = MarkerDetector::new(options.marker_bytes, options.order, storage.bytes());
+    let mut buffer = Vec::new();
+    while let RecordStep::Read { offset, bytes } = detector.step() {
+        bring(storage, offset, bytes, &mut buffer, |bytes| detector.supply(bytes))?;
+    }
+    let found = detector.finish();
+    found.map_err(|error| Error::Format { file: storage.name().to_owned(), error })
+}
+
+/// Brings bytes to a state machine, without a copy where the storage lends them.
+fn bring(
+    storage: &dyn Storage,
+    offset: u64,
+    bytes: usize,
+    buffer: &mut Vec<u8>,
+    supply: impl FnOnce(&[u8]),
+) -> Result<(), Error> {
+    match storage.slice(offset..offset + bytes as u64) {
+        Some(lent) => supply(lent),
+        None => {
+            buffer.resize(bytes, 0);
+            storage.read_exact_at(offset, buffer)?;
+            supply(buffer);
+        }
+    }
+    Ok(())
+}

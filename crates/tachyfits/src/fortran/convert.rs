@@ -1,0 +1,361 @@
+//! A file written again with other markers, another byte order, or reals of half the precision: streamed, and there
+//! when it is complete.
+//!
+//! Short records that follow each other are converted together, as many as fill a block, by all threads: where each
+//! goes follows from the lengths alone. Long records are converted piece by piece.
+
+use std::ops::Range;
+use std::path::Path;
+
+use tachyfits_format::{FileOrder, ItemKind, RecordForm, RecordItem};
+use tachyfits_io::OutputFile;
+use tachyfits_kernels::{
+    ByteOrder, Encoding, Fields, PixelType, Tier, Transfer, decode_f32, swap_in_place,
+};
+
+use super::payload::Payload;
+use super::write::{NewRecords, Target, parallel, stored_bytes};
+use super::{RecordAccess, RecordFile};
+use crate::error::{Error, Reason};
+use crate::image::tier;
+use crate::options::RunOptions;
+
+/// Bytes of a block of short records, and of a piece of a long one.
+const BLOCK_BYTES: u64 = 256 << 10;
+
+/// Records that take more than this are long.
+const LONG_RECORD: u64 = 1 << 20;
+
+/// Blocks that are planned at a time.
+const PLANNED: usize = 4096;
+
+/// What becomes of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Conversion {
+    /// The new file.
+    pub new: NewRecords,
+    /// What records are made of, in turn: the first record is of the first form, and after the last form comes the first
+    /// again. Not needed where bytes stay as they are.
+    pub forms: Vec<RecordForm>,
+    /// Write reals and complex numbers of 8 bytes (16 of both parts) as those of 4 (8), rounded to the nearest.
+    pub single: bool,
+}
+
+impl RecordFile {
+    /// Writes the records as a new file.
+    ///
+    /// # Errors
+    /// [`Reason::RecordType`] if forms are needed and not given, [`Reason::Precision`] if a number does not fit the
+    /// shorter type; if records do not have their forms; if the file is damaged, or cannot be read or written. A file of
+    /// that name is then as it was.
+    pub fn convert(
+        &self,
+        path: &Path,
+        conversion: &Conversion,
+        options: &RunOptions<'_>,
+    ) -> Result<u64, Error> {
+        let new = &conversion.new;
+        let swap = new.order != self.order();
+        if conversion.forms.is_empty() && (swap || conversion.single) {
+            let expected = "the form of the records, to change the order of bytes or the precision";
+            return Err(self.refused(Reason::RecordType, expected, "none"));
+        }
+        let records = self.len()?;
+        let markers = new.markers().map_err(|error| error.of_file(self.name()))?;
+        let output = OutputFile::create(path, new.overwrite)?;
+        let converter = Converter {
+            file: self,
+            payload: Payload::new(self.bytes_of(), self.index()?, 0..records),
+            conversion,
+            target: Target { sink: &output, at: 0, markers, swap: false, tier: tier()? },
+            options,
+        };
+        converter.run()?;
+        match new.sync {
+            true => output.commit_durably()?,
+            false => output.commit()?,
+        }
+        Ok(records)
+    }
+}
+
+struct Converter<'a> {
+    file: &'a RecordFile,
+    payload: Payload<'a>,
+    conversion: &'a Conversion,
+    target: Target<'a>,
+    options: &'a RunOptions<'a>,
+}
+
+/// Records of one length and form, and where they go.
+#[derive(Clone, Debug)]
+struct Stretch {
+    record: u64,
+    count: u64,
+    /// Bytes of a record, of what it becomes, and of that with markers.
+    bytes: u64,
+    new_bytes: u64,
+    stored: u64,
+    form: usize,
+    /// Where the payload of the first is, and where it goes in the file.
+    position: u64,
+    at: u64,
+}
+
+/// What a worker keeps.
+#[derive(Default)]
+struct Buffers {
+    payload: Vec<u8>,
+    native: Vec<u8>,
+    wide: Vec<u8>,
+    narrow: Vec<f32>,
+    turned: Vec<u8>,
+    block: Vec<u8>,
+}
+
+impl Converter<'_> {
+    fn run(&self) -> Result<(), Error> {
+        let mut tasks: Vec<Vec<Stretch>> = Vec::new();
+        let (mut position, mut at, mut done) = (0, 0, 0);
+        for run in self.file.index()?.runs() {
+            let mut within = 0;
+            while within < run.count {
+                let record = run.first + within;
+                let form = (record % self.conversion.forms.len().max(1) as u64) as usize;
+                let (bytes, new_bytes) = (run.bytes, self.new_bytes(record, run.bytes, form)?);
+                let stored = stored_bytes(self.target.markers, new_bytes);
+                let together = if self.conversion.forms.len() > 1 { 1 } else { run.count - within };
+                let stretch =
+                    |count| Stretch { record, count, bytes, new_bytes, stored, form, position, at };
+                if bytes.max(stored) > LONG_RECORD {
+                    self.convert_planned(&mut tasks, &mut done)?;
+                    self.convert_long(&stretch(1))?;
+                    done += bytes;
+                    (within, position, at) = (within + 1, position + bytes, at + stored);
+                    continue;
+                }
+                let room = BLOCK_BYTES / bytes.max(stored).max(1);
+                let count = together.min(room.max(1));
+                let of_task = |task: &Vec<Stretch>| -> u64 {
+                    task.iter()
+                        .map(|stretch| stretch.count * stretch.stored.max(stretch.bytes))
+                        .sum()
+                };
+                match tasks.last_mut() {
+                    Some(task) if task.len() < 1024 && of_task(task) < BLOCK_BYTES / 2 => {
+                        task.push(stretch(count));
+                    }
+                    _ => tasks.push(vec![stretch(count)]),
+                }
+                (within, position, at) =
+                    (within + count, position + count * bytes, at + count * stored);
+                if tasks.len() == PLANNED {
+                    self.convert_planned(&mut tasks, &mut done)?;
+                }
+            }
+        }
+        self.convert_planned(&mut tasks, &mut done)
+    }
+
+    /// Bytes that a record becomes.
+    fn new_bytes(&self, record: u64, bytes: u64, form: usize) -> Result<u64, Error> {
+        let new_bytes = match self.conversion.single {
+            false => bytes,
+            true => self.items(record, bytes, form)?.iter().map(|item| self.bytes_of(item)).sum(),
+        };
+        match self.conversion.new.access {
+            RecordAccess::Direct(wanted) if wanted != new_bytes => {
+                let expected = format!("records of direct access of {wanted} bytes");
+                let found = format!("record {record} (from 0), which becomes one of {new_bytes}");
+                Err(self.file.refused(Reason::RecordType, expected, found))
+            }
+            _ => Ok(new_bytes),
+        }
+    }
+
+    /// The items of a record; one of bytes where it has no form.
+    fn items(&self, record: u64, bytes: u64, form: usize) -> Result<Vec<RecordItem>, Error> {
+        let Some(form) = self.conversion.forms.get(form) else {
+            let kind = ItemKind::Character;
+            return Ok(vec![RecordItem { kind, size: 1, count: bytes, offset: 0 }]);
+        };
+        form.items(bytes).map_err(|error| {
+            let place = format!("{}: record {record} (from 0)", self.file.name());
+            Error::Format { file: place, error }
+        })
+    }
+
+    fn narrows(&self, item: &RecordItem) -> bool {
+        let floating = matches!(item.kind, ItemKind::Real | ItemKind::Complex);
+        self.conversion.single && floating && item.number_bytes() == 8
+    }
+
+    /// Bytes that an item becomes.
+    fn bytes_of(&self, item: &RecordItem) -> u64 {
+        if self.narrows(item) { item.bytes() / 2 } else { item.bytes() }
+    }
+
+    fn convert_planned(&self, tasks: &mut Vec<Vec<Stretch>>, done: &mut u64) -> Result<(), Error> {
+        let planned = std::mem::take(tasks);
+        let begun = *done;
+        let total = self.payload.bytes();
+        let tell = |now: u64, _: u64| match self.options.progress {
+            Some(progress) => progress((begun + now).min(total), total),
+            None => std::ops::ControlFlow::Continue(()),
+        };
+        let options = RunOptions { progress: Some(&tell), ..*self.options };
+        let in_all = planned.iter().flatten().map(|stretch| stretch.count * stretch.bytes).sum();
+        parallel(&options, planned.len() as u64, in_all, Buffers::default, |buffers, task| {
+            self.convert_block(&planned[task as usize], buffers)
+        })?;
+        *done += in_all;
+        Ok(())
+    }
+
+    /// Converts stretches that follow each other, and writes them at once.
+    fn convert_block(&self, stretches: &[Stretch], buffers: &mut Buffers) -> Result<u64, Error> {
+        let mut read = 0;
+        let mut block = std::mem::take(&mut buffers.block);
+        let Some(first) = stretches.first() else { return Ok(0) };
+        let end = stretches.last().map_or(0, |last| last.at + last.count * last.stored);
+        block.clear();
+        block.resize((end - first.at) as usize, 0);
+        for stretch in stretches {
+            let out = (stretch.at - first.at) as usize;
+            let out = &mut block[out..out + (stretch.count * stretch.stored) as usize];
+            if stretch.stored > 0 {
+                self.target.mark(out, stretch.new_bytes, stretch.stored);
+            }
+            let bytes = stretch.count * stretch.bytes;
+            let mut payload = std::mem::take(&mut buffers.payload);
+            payload.resize(bytes as usize, 0);
+            self.payload.read(stretch.position, &mut payload, 1, self.target.tier)?;
+            let converted = self.convert_stretch(stretch, &payload, out, buffers);
+            buffers.payload = payload;
+            converted?;
+            read += bytes;
+        }
+        self.target.sink.write_all_at(first.at, &block)?;
+        buffers.block = block;
+        Ok(read)
+    }
+
+    /// Converts the records of a stretch, item by item, into the places that they have in the file.
+    fn convert_stretch(
+        &self,
+        stretch: &Stretch,
+        payload: &[u8],
+        out: &mut [u8],
+        buffers: &mut Buffers,
+    ) -> Result<(), Error> {
+        let width = self.target.markers.map_or(0, |markers| markers.bytes());
+        let mut to = width as u64;
+        for item in self.items(stretch.record, stretch.bytes, stretch.form)? {
+            let bytes = self.bytes_of(&item);
+            if bytes > 0 {
+                let from_place = (item.offset, stretch.bytes);
+                let place = |offset: u64, stride: u64, size: u64, bytes: u64| Fields {
+                    offset: offset as usize,
+                    stride: stride as usize,
+                    elements: (bytes / size) as usize,
+                };
+                let (size, count) = (item.number_bytes(), stretch.count as usize);
+                let from = place(from_place.0, from_place.1, size, item.bytes());
+                if self.narrows(&item) {
+                    buffers.native.resize(item.bytes() as usize * count, 0);
+                    let side = place(0, item.bytes(), size, item.bytes());
+                    let take = Transfer { size: 8, swap: false, count, from, to: side };
+                    take.run(payload, &mut buffers.native, self.target.tier);
+                    self.narrow(stretch.record, buffers)?;
+                    let from = place(0, bytes, 4, bytes);
+                    let to = place(to, stretch.stored, 4, bytes);
+                    let put = Transfer { size: 4, swap: false, count, from, to };
+                    put.run(&buffers.turned, out, self.target.tier);
+                } else {
+                    let to = place(to, stretch.stored, size, bytes);
+                    let swap = self.conversion.new.order != self.file.order() && size > 1;
+                    let transfer = Transfer { size: size as usize, swap, count, from, to };
+                    transfer.run(payload, out, self.target.tier);
+                }
+            }
+            to += bytes;
+        }
+        Ok(())
+    }
+
+    /// Turns the reals of 8 bytes in `buffers.native`, as they are in the file, into those of 4 in `buffers.turned`.
+    fn narrow(&self, record: u64, buffers: &mut Buffers) -> Result<(), Error> {
+        let Buffers { native, wide, narrow, turned, .. } = buffers;
+        let tier: Tier = self.target.tier;
+        wide.clear();
+        wide.extend_from_slice(native);
+        if self.file.order() != FileOrder::NATIVE {
+            swap_in_place(wide, 8, tier);
+        }
+        narrow.resize(wide.len() / 8, 0.0);
+        let encoding = Encoding { order: ByteOrder::Native, ..Encoding::plain(PixelType::F64) };
+        decode_f32(wide, &encoding, tier, narrow);
+        let lost = |(number, bytes): (&f32, &[u8; 8])| {
+            number.is_infinite() && f64::from_ne_bytes(*bytes).is_finite()
+        };
+        if let Some((_, bytes)) = narrow.iter().zip(wide.as_chunks().0).find(|&pair| lost(pair)) {
+            let found = format!(
+                "{:e} in record {record} (from 0) or one of those after it",
+                f64::from_ne_bytes(*bytes)
+            );
+            return Err(self.file.refused(
+                Reason::Precision,
+                "numbers that real(4) can hold",
+                found,
+            ));
+        }
+        turned.clear();
+        turned.extend_from_slice(bytemuck::cast_slice(narrow));
+        if self.conversion.new.order != FileOrder::NATIVE {
+            swap_in_place(turned, 4, tier);
+        }
+        Ok(())
+    }
+
+    /// Converts one record piece by piece.
+    fn convert_long(&self, stretch: &Stretch) -> Result<(), Error> {
+        let target = Target { at: stretch.at, ..self.target };
+        target.write_markers(stretch.new_bytes)?;
+        let mut to = 0;
+        for item in self.items(stretch.record, stretch.bytes, stretch.form)? {
+            let narrows = self.narrows(&item);
+            let size = item.number_bytes();
+            let swap = self.conversion.new.order != self.file.order() && size > 1;
+            let from = stretch.position + item.offset;
+            let piece = |task: u64| -> Range<u64> {
+                let start = task * BLOCK_BYTES;
+                start..item.bytes().min(start + BLOCK_BYTES)
+            };
+            let tasks = item.bytes().div_ceil(BLOCK_BYTES);
+            let (total, tell) = (self.payload.bytes(), self.options.progress);
+            let tell = |now: u64, _: u64| match tell {
+                Some(progress) => progress((from + now).min(total), total),
+                None => std::ops::ControlFlow::Continue(()),
+            };
+            let options = RunOptions { progress: Some(&tell), ..*self.options };
+            parallel(&options, tasks, item.bytes(), Buffers::default, |buffers, task| {
+                let range = piece(task);
+                let bytes = range.end - range.start;
+                buffers.native.resize(bytes as usize, 0);
+                self.payload.read(from + range.start, &mut buffers.native, 1, target.tier)?;
+                if narrows {
+                    self.narrow(stretch.record, buffers)?;
+                    target.write_payload(to + range.start / 2, &buffers.turned)?;
+                } else {
+                    if swap {
+                        swap_in_place(&mut buffers.native, size as usize, target.tier);
+                    }
+                    target.write_payload(to + range.start, &buffers.native)?;
+                }
+                Ok(bytes)
+            })?;
+            to += self.bytes_of(&item);
+        }
+        Ok(())
+    }
+}

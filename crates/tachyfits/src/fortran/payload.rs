@@ -1,0 +1,277 @@
+//! The bytes of records, one after the other: where each of them is in the file, and reading them.
+//!
+//! Short records are read together, markers and all, into a block that stays in the cache, and picked from there; long
+//! ones straight to where they are wanted. Either way the bytes of numbers are swapped on the way.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use tachyfits_format::{RecordIndex, RecordRun};
+use tachyfits_io::{IoError, Storage};
+use tachyfits_kernels::{Fields, Tier, Transfer, swap_in_place};
+
+use super::RecordField;
+
+/// Records that take fewer bytes than this are read together.
+const SHORT_RECORD: u64 = 16 << 10;
+
+/// Bytes of a block of short records.
+const BLOCK_BYTES: u64 = 256 << 10;
+
+thread_local! {
+    /// The block of this thread.
+    static BLOCK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The payload of some records.
+#[derive(Debug)]
+pub(crate) struct Payload<'a> {
+    storage: &'a dyn Storage,
+    runs: &'a [RecordRun],
+    /// Where the payload of each run begins, and where that of the last one ends.
+    starts: Vec<u64>,
+    /// The first record's number within the first run, and how many of the last run count.
+    skipped: u64,
+}
+
+/// Records of a run that are read together.
+pub(crate) struct Together<'a> {
+    pub(crate) run: &'a RecordRun,
+    /// The first, within the run.
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+}
+
+impl<'a> Payload<'a> {
+    /// That of records that there are.
+    pub(crate) fn new(
+        storage: &'a dyn Storage,
+        index: &'a RecordIndex,
+        records: Range<u64>,
+    ) -> Payload<'a> {
+        let found = index.find(records.start).zip(index.find(records.end.wrapping_sub(1)));
+        let Some(((first, skipped), (last, _))) = found.filter(|_| !records.is_empty()) else {
+            return Payload { storage, runs: &[], starts: vec![0], skipped: 0 };
+        };
+        let runs = &index.runs()[first..=last];
+        let mut starts = vec![0];
+        let mut all = 0;
+        for run in runs {
+            let begin = run.first.max(records.start);
+            let end = (run.first + run.count).min(records.end);
+            all += (end - begin) * run.bytes;
+            starts.push(all);
+        }
+        Payload { storage, runs, starts, skipped }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    pub(crate) fn storage(&self) -> &'a dyn Storage {
+        self.storage
+    }
+
+    /// The place of a byte of the payload in the file.
+    pub(crate) fn place(&self, position: u64) -> u64 {
+        let Some((run, within)) = self.find(position) else { return 0 };
+        let (record, offset) = (within / run.bytes, within % run.bytes);
+        let mut rest = offset;
+        for piece in run.payload(record) {
+            if rest < piece.end - piece.start {
+                return piece.start + rest;
+            }
+            rest -= piece.end - piece.start;
+        }
+        run.offset
+    }
+
+    /// The run that has a byte of the payload, and the byte's place in the payload of that whole run.
+    fn find(&self, position: u64) -> Option<(&'a RecordRun, u64)> {
+        // Runs without bytes begin where the next one does: the last one that begins here is meant.
+        let at = self.starts.partition_point(|&start| start <= position).checked_sub(1)?;
+        let run = self.runs.get(at)?;
+        let skipped = if at == 0 { self.skipped * run.bytes } else { 0 };
+        Some((run, position - self.starts[at] + skipped))
+    }
+
+    /// Bytes of the payload; those of numbers of `swap` bytes are swapped, if that is more than 1.
+    ///
+    /// Position and length are whole numbers of such numbers, and so is each record.
+    pub(crate) fn read(
+        &self,
+        position: u64,
+        out: &mut [u8],
+        swap: u64,
+        tier: Tier,
+    ) -> Result<(), IoError> {
+        let (mut position, mut out) = (position, out);
+        while !out.is_empty() {
+            let Some((run, within)) = self.find(position) else {
+                return Err(self.ends(position, out.len()));
+            };
+            let at = self.starts.partition_point(|&start| start <= position);
+            let of_run = (self.starts[at] - position).min(out.len() as u64);
+            let (record, offset) = (within / run.bytes, within % run.bytes);
+            let short = run.pieces.is_empty() && run.stride <= SHORT_RECORD;
+            let bytes = match short {
+                true => {
+                    let most = (BLOCK_BYTES / run.stride).max(1) * run.bytes;
+                    of_run.min(most - offset.min(most - 1))
+                }
+                false => of_run.min(run.bytes - offset),
+            };
+            let (part, later) = out.split_at_mut(bytes as usize);
+            match short {
+                true => self.pick(run, within, part, swap, tier)?,
+                false => {
+                    self.read_record(run, record, offset, part)?;
+                    if swap > 1 {
+                        swap_in_place(part, swap as usize, tier);
+                    }
+                }
+            }
+            position += bytes;
+            out = later;
+        }
+        Ok(())
+    }
+
+    /// Bytes of one record as they are.
+    fn read_record(
+        &self,
+        run: &RecordRun,
+        record: u64,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), IoError> {
+        let (mut skip, mut out) = (offset, out);
+        for piece in run.payload(record) {
+            let bytes = piece.end - piece.start;
+            if skip >= bytes {
+                skip -= bytes;
+                continue;
+            }
+            let count = (bytes - skip).min(out.len() as u64) as usize;
+            let (part, later) = out.split_at_mut(count);
+            self.storage.read_exact_at(piece.start + skip, part)?;
+            (skip, out) = (0, later);
+            if out.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of short records: from one block of the file.
+    fn pick(
+        &self,
+        run: &RecordRun,
+        within: u64,
+        out: &mut [u8],
+        swap: u64,
+        tier: Tier,
+    ) -> Result<(), IoError> {
+        let record = |position: u64| run.offset + position / run.bytes * run.stride;
+        let (first, last) = (within, within + out.len() as u64 - 1);
+        let file = record(first) + first % run.bytes..record(last) + last % run.bytes + 1;
+        self.with_block(file, |block| {
+            let mut done = 0;
+            let mut offset = first % run.bytes;
+            while done < out.len() {
+                let rest = (out.len() - done) as u64;
+                // What is left of a record, whole ones, and what is wanted of the last.
+                let (bytes, count) = match (offset, rest / run.bytes) {
+                    (0, 0) => (rest, 1),
+                    (0, whole) => (run.bytes, whole),
+                    (offset, _) => ((run.bytes - offset).min(rest), 1),
+                };
+                let size = swap.max(1);
+                let elements = (bytes / size) as usize;
+                let from = (within + done as u64) / run.bytes * run.stride + offset
+                    - (first / run.bytes * run.stride + first % run.bytes);
+                let transfer = Transfer {
+                    size: size as usize,
+                    swap: swap > 1,
+                    count: count as usize,
+                    from: Fields { offset: from as usize, stride: run.stride as usize, elements },
+                    to: Fields { offset: done, stride: run.bytes as usize, elements },
+                };
+                transfer.run(block, out, tier);
+                done += (bytes * count) as usize;
+                offset = 0;
+            }
+        })
+    }
+
+    /// Records of equal length, whole, into items: each field swapped or not, and put to its place.
+    pub(crate) fn read_items(
+        &self,
+        together: &Together<'_>,
+        fields: &[RecordField],
+        item_bytes: u64,
+        swap: bool,
+        tier: Tier,
+        out: &mut [u8],
+    ) -> Result<(), IoError> {
+        let Together { run, first, count } = *together;
+        let mut gathered = Vec::new();
+        let mut move_all = |block: &[u8], stride: u64| {
+            for field in fields.iter().filter(|field| field.elements > 0) {
+                let place = |offset: u64, stride: u64| Fields {
+                    offset: offset as usize,
+                    stride: stride as usize,
+                    elements: field.elements as usize,
+                };
+                let transfer = Transfer {
+                    size: field.size as usize,
+                    swap: swap && field.size > 1,
+                    count: count as usize,
+                    from: place(field.offset, stride),
+                    to: place(field.to, item_bytes),
+                };
+                transfer.run(block, out, tier);
+            }
+        };
+        if !run.pieces.is_empty() {
+            gathered.resize(run.bytes as usize, 0);
+            self.read_record(run, first, 0, &mut gathered)?;
+            move_all(&gathered, run.bytes);
+            return Ok(());
+        }
+        let start = run.offset + first * run.stride;
+        let end = start + (count - 1) * run.stride + run.bytes;
+        self.with_block(start..end, |block| move_all(block, run.stride))
+    }
+
+    /// The whole records from one on, `within` the payload, that are read together: no more than `most`.
+    pub(crate) fn together(&self, position: u64, most: u64) -> Option<Together<'a>> {
+        let (run, within) = self.find(position)?;
+        let at = self.starts.partition_point(|&start| start <= position);
+        let left = (self.starts[at] - position) / run.bytes.max(1);
+        let block = (BLOCK_BYTES / run.stride.max(1)).max(1);
+        let count = left.min(most).min(block);
+        (count > 0).then_some(Together { run, first: within / run.bytes.max(1), count })
+    }
+
+    /// Bytes of the file, from this thread's block where the storage does not lend them.
+    fn with_block<R>(&self, file: Range<u64>, take: impl FnOnce(&[u8]) -> R) -> Result<R, IoError> {
+        if let Some(lent) = self.storage.slice(file.clone()) {
+            return Ok(take(lent));
+        }
+        BLOCK.with_borrow_mut(|block| {
+            let bytes = (file.end - file.start) as usize;
+            if block.len() < bytes {
+                block.resize(bytes, 0);
+            }
+            self.storage.read_exact_at(file.start, &mut block[..bytes])?;
+            Ok(take(&block[..bytes]))
+        })
+    }
+
+    fn ends(&self, offset: u64, expected: usize) -> IoError {
+        let (name, size) = (self.storage.name().to_owned(), self.bytes());
+        IoError::Short { name, offset, expected: expected as u64, size }
+    }
+}

@@ -1,0 +1,100 @@
+//! Payloads as storages: numbers in the machine's byte order, and items. What reads them is the machinery of every
+//! other storage.
+
+use std::ops::Range;
+
+use tachyfits_io::{IoError, Storage};
+use tachyfits_kernels::Tier;
+
+use super::RecordField;
+use super::payload::Payload;
+
+/// The bytes of records, swapped or not.
+#[derive(Debug)]
+pub(crate) struct PayloadView<'a> {
+    pub(crate) payload: &'a Payload<'a>,
+    /// Bytes of a number whose bytes are swapped; 1 for none.
+    pub(crate) swap: u64,
+    pub(crate) tier: Tier,
+}
+
+impl Storage for PayloadView<'_> {
+    fn name(&self) -> &str {
+        self.payload.storage().name()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.payload.bytes()
+    }
+
+    fn kind(&self) -> &'static str {
+        self.payload.storage().kind()
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.payload.read(offset, buffer, self.swap, self.tier)
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        is_resident(self.payload, range)
+    }
+}
+
+/// Records of one length as items; it is read from whole items on, in whole items.
+#[derive(Debug)]
+pub(crate) struct ItemsView<'a> {
+    pub(crate) payload: &'a Payload<'a>,
+    pub(crate) record_bytes: u64,
+    pub(crate) item_bytes: u64,
+    pub(crate) fields: &'a [RecordField],
+    pub(crate) swap: bool,
+    pub(crate) tier: Tier,
+}
+
+impl ItemsView<'_> {
+    fn position(&self, offset: u64) -> u64 {
+        offset / self.item_bytes * self.record_bytes
+    }
+}
+
+impl Storage for ItemsView<'_> {
+    fn name(&self) -> &str {
+        self.payload.storage().name()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.payload.bytes() / self.record_bytes * self.item_bytes
+    }
+
+    fn kind(&self) -> &'static str {
+        self.payload.storage().kind()
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let mut position = self.position(offset);
+        let mut out = buffer;
+        while !out.is_empty() {
+            let items = out.len() as u64 / self.item_bytes;
+            let Some(together) = self.payload.together(position, items) else {
+                let (name, size) = (self.name().to_owned(), self.bytes());
+                return Err(IoError::Short { name, offset, expected: out.len() as u64, size });
+            };
+            let (part, later) = out.split_at_mut((together.count * self.item_bytes) as usize);
+            let (fields, item) = (self.fields, self.item_bytes);
+            self.payload.read_items(&together, fields, item, self.swap, self.tier, part)?;
+            position += together.count * self.record_bytes;
+            out = later;
+        }
+        Ok(())
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        is_resident(self.payload, self.position(range.start)..self.position(range.end))
+    }
+}
+
+fn is_resident(payload: &Payload<'_>, range: Range<u64>) -> bool {
+    let last = range.end.max(range.start + 1) - 1;
+    let file = payload.place(range.start)..payload.place(last) + 1;
+    file.is_empty() || payload.storage().is_resident(file)
+}

@@ -1,0 +1,423 @@
+//! Writing records: into a new file, which appears when it is complete, or behind those of an old one.
+//!
+//! Short records are made in blocks, markers and all, by all threads; of long ones, pieces are turned and written where
+//! they belong, and the markers by themselves.
+
+use std::fmt::Debug;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use tachyfits_format::{FileOrder, RecordMarkers};
+use tachyfits_io::{IoError, MemoryStorage, OutputFile, Patch, Stamp, Tasks};
+use tachyfits_kernels::{Fields, Tier, Transfer};
+
+use super::{RecordAccess, RecordField, RecordFile, RecordLayout, RecordOptions};
+use crate::error::{Error, Reason};
+use crate::image::tier;
+use crate::options::RunOptions;
+
+/// Bytes of a block of short records, and of a piece of a long one.
+const BLOCK_BYTES: u64 = 256 << 10;
+
+/// Records that take more than this are long.
+const LONG_RECORD: u64 = 1 << 20;
+
+/// How a new file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewRecords {
+    /// For which access.
+    pub access: RecordAccess,
+    /// Bytes of a marker, 4 or 8.
+    pub marker_bytes: usize,
+    /// The order of bytes.
+    pub order: FileOrder,
+    /// Replace an older file of the name.
+    pub overwrite: bool,
+    /// Return from finishing only when the file survives a loss of power.
+    pub sync: bool,
+}
+
+impl Default for NewRecords {
+    fn default() -> NewRecords {
+        NewRecords {
+            access: RecordAccess::Sequential,
+            marker_bytes: 4,
+            order: FileOrder::NATIVE,
+            overwrite: false,
+            sync: false,
+        }
+    }
+}
+
+impl NewRecords {
+    /// The markers, for sequential access.
+    pub(crate) fn markers(&self) -> Result<Option<RecordMarkers>, Error> {
+        if self.access != RecordAccess::Sequential {
+            return Ok(None);
+        }
+        let markers = RecordMarkers::new(self.marker_bytes, self.order);
+        let found = || format!("{} bytes", self.marker_bytes);
+        markers
+            .map(Some)
+            .ok_or_else(|| Error::refused(Reason::RecordType, "markers of 4 or 8 bytes", found()))
+    }
+}
+
+/// Records of one layout: items in memory, one after the other, in the machine's byte order.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordPart<'a> {
+    /// The items.
+    pub items: &'a [u8],
+    /// How many records.
+    pub count: u64,
+    /// What they become. Bytes of a record that are of no field are 0.
+    pub layout: &'a RecordLayout,
+}
+
+/// A new unformatted file.
+///
+/// ```
+/// use tachyfits::{FileOrder, NewRecords, RecordLayout, RecordPart, RecordWriter, RunOptions};
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("new.dat");
+/// let new = NewRecords { order: FileOrder::Big, ..NewRecords::default() };
+/// let mut writer = RecordWriter::create(&path, &new)?;
+/// let layout = RecordLayout::plain(4, 2);
+/// let items = bytemuck::cast_slice(&[1i16, 2]);
+/// writer.write(&RecordPart { items, count: 1, layout: &layout }, &RunOptions::default())?;
+/// writer.finish()?;
+/// assert_eq!(std::fs::read(&path).unwrap(), [0, 0, 0, 4, 0, 1, 0, 2, 0, 0, 0, 4]);
+/// # Ok::<(), tachyfits::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct RecordWriter {
+    output: OutputFile,
+    new: NewRecords,
+    markers: Option<RecordMarkers>,
+    position: u64,
+    records: u64,
+}
+
+impl RecordWriter {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// As [`OutputFile::create`], and [`Reason::RecordType`] for markers that there are not.
+    pub fn create(path: &Path, new: &NewRecords) -> Result<RecordWriter, Error> {
+        let markers = new.markers()?;
+        let output = OutputFile::create(path, new.overwrite)?;
+        Ok(RecordWriter { output, new: *new, markers, position: 0, records: 0 })
+    }
+
+    /// Writes records behind the last ones.
+    ///
+    /// # Errors
+    /// [`Reason::Output`] if the items are not those of the layout, [`Reason::RecordType`] if its records are no records
+    /// of direct access; if the disk is full or fails. The file is then to be given up.
+    pub fn write(&mut self, part: &RecordPart<'_>, options: &RunOptions<'_>) -> Result<(), Error> {
+        let name = self.output.path().display().to_string();
+        let checked = check_part(part, self.new.access);
+        checked.map_err(|error| error.of_file(&name))?;
+        let to = Target {
+            sink: &self.output,
+            at: self.position,
+            markers: self.markers,
+            swap: self.new.order != FileOrder::NATIVE,
+            tier: tier()?,
+        };
+        self.position = to.write(part, options)?;
+        self.records += part.count;
+        Ok(())
+    }
+
+    /// How many records were written.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// As [`OutputFile::commit`].
+    pub fn finish(self) -> Result<(), Error> {
+        match self.new.sync {
+            true => self.output.commit_durably()?,
+            false => self.output.commit()?,
+        }
+        Ok(())
+    }
+}
+
+/// Appends records to a file, which is as it was if that does not come to its end. Markers and byte order are those of
+/// the file; `options` say them where they cannot be found out.
+///
+/// # Errors
+/// If the file is damaged, cut short or not a file of such records, or cannot be written.
+pub fn append_records(
+    path: &Path,
+    options: &RecordOptions,
+    parts: &[RecordPart<'_>],
+    run: &RunOptions<'_>,
+) -> Result<(), Error> {
+    let stamp = Stamp::of(path)?;
+    let file = RecordFile::open(path, &RecordOptions { recover: false, ..options.clone() })?;
+    file.len()?;
+    let end = file.index()?.end();
+    if end != stamp.bytes() {
+        let expected = format!("whole records up to the end of the file at byte {}", stamp.bytes());
+        let found = format!("the last whole record ends at byte {end}");
+        return Err(file.refused(Reason::RecordType, expected, found));
+    }
+    let mut all = end;
+    for part in parts {
+        check_part(part, file.access()).map_err(|error| error.of_file(file.name()))?;
+        all += part.count * stored_bytes(file.markers(), part.layout.record_bytes);
+    }
+    let patch = Patch::begin(path, &stamp, &[], all)?;
+    let mut at = end;
+    for part in parts {
+        let to = Target {
+            sink: &patch,
+            at,
+            markers: file.markers(),
+            swap: file.order() != FileOrder::NATIVE,
+            tier: tier()?,
+        };
+        at = to.write(part, run)?;
+    }
+    Ok(patch.commit()?)
+}
+
+fn check_part(part: &RecordPart<'_>, access: RecordAccess) -> Result<(), Error> {
+    let RecordPart { items, count, layout } = part;
+    layout.check()?;
+    let wanted = u128::from(*count) * u128::from(layout.item_bytes);
+    if wanted != items.len() as u128 {
+        let expected = format!("{wanted} bytes of items for {count} records");
+        return Err(Error::refused(Reason::Output, expected, format!("{} bytes", items.len())));
+    }
+    match access {
+        RecordAccess::Direct(record_bytes) if record_bytes != layout.record_bytes => {
+            let expected = format!("records of direct access of {record_bytes} bytes");
+            let found = format!("records of {} bytes", layout.record_bytes);
+            Err(Error::refused(Reason::RecordType, expected, found))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of a record in the file.
+pub(crate) fn stored_bytes(markers: Option<RecordMarkers>, record_bytes: u64) -> u64 {
+    markers.map_or(record_bytes, |markers| markers.stored_bytes(record_bytes))
+}
+
+/// What can be written to at offsets.
+pub(crate) trait Sink: Sync + Debug {
+    fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError>;
+}
+
+impl Sink for OutputFile {
+    fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
+        OutputFile::write_all_at(self, offset, bytes)
+    }
+}
+
+impl Sink for Patch {
+    fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
+        Patch::write_all_at(self, offset, bytes)
+    }
+}
+
+/// Where records are written, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'a> {
+    pub(crate) sink: &'a dyn Sink,
+    /// Where the first one begins.
+    pub(crate) at: u64,
+    pub(crate) markers: Option<RecordMarkers>,
+    pub(crate) swap: bool,
+    pub(crate) tier: Tier,
+}
+
+impl Target<'_> {
+    /// Writes records; gives where the next one begins.
+    fn write(&self, part: &RecordPart<'_>, options: &RunOptions<'_>) -> Result<u64, Error> {
+        let stored = stored_bytes(self.markers, part.layout.record_bytes);
+        if stored <= LONG_RECORD {
+            self.write_short(part, stored, options)?;
+        } else {
+            for record in 0..part.count {
+                let item = part.layout.item_bytes as usize;
+                let items = &part.items[record as usize * item..][..item];
+                let at = self.at + record * stored;
+                Target { at, ..*self }.write_long(items, part.layout, options)?;
+            }
+        }
+        Ok(self.at + part.count * stored)
+    }
+
+    /// Records that fit in a block.
+    fn write_short(
+        &self,
+        part: &RecordPart<'_>,
+        stored: u64,
+        options: &RunOptions<'_>,
+    ) -> Result<(), Error> {
+        if stored == 0 || part.count == 0 {
+            return Ok(());
+        }
+        let layout = part.layout;
+        let in_block = (BLOCK_BYTES / stored).max(1);
+        let tasks = part.count.div_ceil(in_block);
+        let width = self.markers.map_or(0, RecordMarkers::bytes);
+        let total = part.items.len() as u64;
+        parallel(options, tasks, total, Vec::new, |block: &mut Vec<u8>, task| {
+            let first = task * in_block;
+            let count = in_block.min(part.count - first);
+            if block.is_empty() {
+                // Markers and gaps stay from block to block.
+                block.resize((in_block * stored) as usize, 0);
+                self.mark(block, layout.record_bytes, stored);
+            }
+            let items = &part.items[(first * layout.item_bytes) as usize..];
+            for field in layout.fields.iter().filter(|field| field.elements > 0) {
+                let place = |offset: u64, stride: u64| Fields {
+                    offset: offset as usize,
+                    stride: stride as usize,
+                    elements: field.elements as usize,
+                };
+                let transfer = Transfer {
+                    size: field.size as usize,
+                    swap: self.swap,
+                    count: count as usize,
+                    from: place(field.to, layout.item_bytes),
+                    to: place(width as u64 + field.offset, stored),
+                };
+                transfer.run(items, block, self.tier);
+            }
+            let bytes = (count * stored) as usize;
+            self.sink.write_all_at(self.at + first * stored, &block[..bytes])?;
+            Ok(count * layout.item_bytes)
+        })
+    }
+
+    /// Puts the markers of records into a block of them.
+    pub(crate) fn mark(&self, block: &mut [u8], record_bytes: u64, stored: u64) {
+        let Some(markers) = self.markers else { return };
+        let width = markers.bytes();
+        let marker = markers.write(record_bytes as i64);
+        for record in block.chunks_exact_mut(stored as usize) {
+            record[..width].copy_from_slice(&marker[..width]);
+            let end = record.len() - width;
+            record[end..].copy_from_slice(&marker[..width]);
+        }
+    }
+
+    /// One record, field by field, piece by piece.
+    fn write_long(
+        &self,
+        item: &[u8],
+        layout: &RecordLayout,
+        options: &RunOptions<'_>,
+    ) -> Result<(), Error> {
+        self.write_markers(layout.record_bytes)?;
+        for field in &layout.fields {
+            let RecordField { size, elements, .. } = *field;
+            let values = &item[field.to as usize..(field.to + size * elements) as usize];
+            let pieces: Vec<&[u8]> = values.chunks(BLOCK_BYTES as usize).collect();
+            let tasks = pieces.len() as u64;
+            let total = values.len() as u64;
+            parallel(options, tasks, total, Vec::new, |turned: &mut Vec<u8>, task| {
+                let piece = pieces[task as usize];
+                turned.resize(piece.len(), 0);
+                let elements = piece.len() / size as usize;
+                let stride = piece.len();
+                let fields = Fields { offset: 0, stride, elements };
+                let (size, swap) = (size as usize, self.swap);
+                let transfer = Transfer { size, swap, count: 1, from: fields, to: fields };
+                transfer.run(piece, turned, self.tier);
+                self.write_payload(field.offset + task * BLOCK_BYTES, turned)?;
+                Ok(piece.len() as u64)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The markers of a record, all of its subrecords, and the last byte of one that has none: the file must reach there.
+    pub(crate) fn write_markers(&self, record_bytes: u64) -> Result<(), Error> {
+        let Some(markers) = self.markers else {
+            if record_bytes > 0 {
+                self.sink.write_all_at(self.at + record_bytes - 1, &[0])?;
+            }
+            return Ok(());
+        };
+        let width = markers.bytes();
+        let mut at = self.at;
+        for part in markers.subrecords(record_bytes, markers.longest()) {
+            self.sink.write_all_at(at, &markers.write(part.leading)[..width])?;
+            at += width as u64 + part.bytes;
+            self.sink.write_all_at(at, &markers.write(part.trailing)[..width])?;
+            at += width as u64;
+        }
+        Ok(())
+    }
+
+    /// Bytes of a record, from an offset in it on.
+    pub(crate) fn write_payload(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let Some(markers) = self.markers else {
+            return Ok(self.sink.write_all_at(self.at + offset, bytes)?);
+        };
+        let (width, longest) = (markers.bytes() as u64, markers.longest());
+        let (mut offset, mut rest) = (offset, bytes);
+        while !rest.is_empty() {
+            let count = (longest - offset % longest).min(rest.len() as u64);
+            let (part, later) = rest.split_at(count as usize);
+            let at = self.at + offset + width * (1 + 2 * (offset / longest));
+            self.sink.write_all_at(at, part)?;
+            (offset, rest) = (offset + count, later);
+        }
+        Ok(())
+    }
+}
+
+/// Does tasks on all threads; each gives the bytes that it has done, for the progress.
+pub(crate) fn parallel<W>(
+    options: &RunOptions<'_>,
+    tasks: u64,
+    total: u64,
+    scratch: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, u64) -> Result<u64, Error> + Sync,
+) -> Result<(), Error> {
+    let run = tachyfits_io::RunOptions {
+        threads: options.threads,
+        ..tachyfits_io::RunOptions::default()
+    };
+    let nothing = MemoryStorage::new("records", []);
+    let mut done = 0;
+    tachyfits_io::run(
+        &nothing,
+        &Unread(tasks),
+        &run,
+        scratch,
+        |scratch, task, _fetched| work(scratch, task),
+        |_task, bytes| {
+            done += bytes;
+            match options.progress.map(|progress| progress(done.min(total), total)) {
+                Some(ControlFlow::Break(())) => Err(IoError::Cancelled.into()),
+                _ => Ok(()),
+            }
+        },
+    )?;
+    Ok(())
+}
+
+/// Tasks that bring their bytes themselves.
+struct Unread(u64);
+
+impl Tasks for Unread {
+    fn len(&self) -> u64 {
+        self.0
+    }
+
+    fn ranges(&self, _index: u64, _ranges: &mut Vec<std::ops::Range<u64>>) {}
+}
