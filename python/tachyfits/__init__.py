@@ -12,6 +12,7 @@ index or a FITS letter ("x" is NAXIS1). Pixel coordinates are 0-based, integers 
 (2, 5) 29.5
 """
 
+from tachyfits import fortran
 from tachyfits._axes import WorldAxis
 from tachyfits._checks import Fix, Verification, mend, state_sums, verify
 from tachyfits._columns import Columns, TableColumn
@@ -91,6 +92,7 @@ __all__ = [
     "error_codes",
     "evaluate",
     "expression_functions",
+    "fortran",
     "mend",
     "open",
     "state_sums",

@@ -206,6 +206,10 @@ fn every_reason_says_where_what_was_expected_what_was_found_and_what_to_do() {
         Reason::ExpressionInput,
         Reason::Edit,
         Reason::Structure,
+        // Those of records are in the tests of Fortran files.
+        Reason::Records,
+        Reason::RecordType,
+        Reason::Precision,
     ];
     for &reason in Reason::ALL.iter().filter(|reason| !elsewhere.contains(reason)) {
         let (error, expected, found) = provoke(reason);

@@ -1,0 +1,157 @@
+//! Unformatted Fortran files: read against the bytes themselves for any threads and storage, and what is refused.
+
+use proptest::prelude::*;
+use tachyfits::{
+    Conversion, Error, FileOrder, NewRecords, PixelType, Reason, RecordAccess, RecordField,
+    RecordFile, RecordForm, RecordLayout, RecordMarkers, RecordOptions, RecordPart, RecordWriter,
+    RunOptions, Stats,
+};
+
+/// A file with records of these bytes.
+fn content(markers: RecordMarkers, records: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for record in records {
+        let marker = markers.write(record.len() as i64);
+        out.extend_from_slice(&marker[..markers.bytes()]);
+        out.extend_from_slice(record);
+        out.extend_from_slice(&marker[..markers.bytes()]);
+    }
+    out
+}
+
+fn given(markers: RecordMarkers) -> RecordOptions {
+    RecordOptions {
+        marker_bytes: Some(markers.bytes()),
+        order: Some(markers.order()),
+        ..RecordOptions::default()
+    }
+}
+
+fn opened(markers: RecordMarkers, records: &[Vec<u8>]) -> RecordFile {
+    RecordFile::from_bytes("made.dat", content(markers, records), &given(markers)).unwrap()
+}
+
+fn threads(threads: usize) -> RunOptions<'static> {
+    RunOptions { threads, ..RunOptions::default() }
+}
+
+/// The numbers of a record in the machine's byte order, one by one.
+fn native(record: &[u8], size: usize, order: FileOrder) -> Vec<u8> {
+    let mut out = record.to_vec();
+    if order != FileOrder::NATIVE {
+        out.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+    }
+    out
+}
+
+fn bytes(count: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed | 1;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn records_are_read_for_any_threads_and_storage(
+        markers in prop::sample::select(RecordMarkers::ALL.to_vec()),
+        size in prop::sample::select(vec![1usize, 2, 4, 8, 16]),
+        elements in prop_oneof![1..20usize, 900..1100usize, 3000..9000usize],
+        count in prop_oneof![1..60usize, Just(300usize)],
+        seed in any::<u64>(),
+    ) {
+        let records: Vec<_> = (0..count).map(|n| bytes(elements * size, seed ^ n as u64)).collect();
+        let expected: Vec<u8> = records.iter().flat_map(|r| native(r, size, markers.order())).collect();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("made.dat");
+        std::fs::write(&path, content(markers, &records)).unwrap();
+        let layout = RecordLayout::plain((elements * size) as u64, size as u64);
+        let files = [opened(markers, &records), RecordFile::open(&path, &given(markers)).unwrap()];
+        for file in &files {
+            for options in [threads(1), threads(3)] {
+                let mut out = vec![0; expected.len()];
+                file.read(0, count as u64, &layout, &mut out, &options).unwrap();
+                prop_assert!(out == expected);
+            }
+        }
+        let stats = |file: &RecordFile, options| -> Stats {
+            file.stats(0, count as u64, PixelType::I8, None, &options).unwrap().0
+        };
+        prop_assert_eq!(stats(&files[0], threads(1)), stats(&files[1], threads(3)));
+        // Written again, the bytes are those of the file.
+        let copy = directory.path().join("copy.dat");
+        let new = NewRecords { marker_bytes: markers.bytes(), order: markers.order(), ..NewRecords::default() };
+        let mut writer = RecordWriter::create(&copy, &new).unwrap();
+        let part = RecordPart { items: &expected, count: count as u64, layout: &layout };
+        writer.write(&part, &threads(2)).unwrap();
+        writer.finish().unwrap();
+        prop_assert!(std::fs::read(&copy).unwrap() == std::fs::read(&path).unwrap());
+    }
+
+    #[test]
+    fn a_field_is_the_same_alone_and_among_others(
+        before in 0..9u64, elements in 1..40u64, after in 0..9u64, count in 1..200usize, seed in any::<u64>(),
+    ) {
+        let record_bytes = before + 4 * elements + after;
+        let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
+        let records: Vec<_> = (0..count).map(|n| bytes(record_bytes as usize, seed ^ n as u64)).collect();
+        let file = opened(markers, &records);
+        let field = RecordField { offset: before, size: 4, elements, to: 3 };
+        let item_bytes = 4 * elements + 5;
+        let layout = RecordLayout { record_bytes, item_bytes, fields: vec![field] };
+        let mut out = vec![9; count * item_bytes as usize];
+        file.read(0, count as u64, &layout, &mut out, &threads(2)).unwrap();
+        for (record, item) in records.iter().zip(out.chunks_exact(item_bytes as usize)) {
+            let numbers = &record[before as usize..(before + 4 * elements) as usize];
+            let expected = [vec![9; 3], native(numbers, 4, FileOrder::Big), vec![9; 2]].concat();
+            prop_assert_eq!(item, &expected[..]);
+        }
+        let (stats, _) = file.stats(0, count as u64, PixelType::I32, Some(field), &threads(2)).unwrap();
+        prop_assert_eq!(stats.count, count as u64 * elements);
+    }
+}
+
+/// The reason, and that the text says the file and what to do.
+fn reason<T: std::fmt::Debug>(result: Result<T, Error>) -> Reason {
+    let error = result.unwrap_err();
+    let text = error.to_string();
+    let Error::Refused(refusal) = error else { panic!("another error: {text}") };
+    assert!(text.ends_with(&format!("\nhint: {}", refusal.reason.hint())), "{text}");
+    assert!(text.starts_with("made.dat: expected "), "{text}");
+    refusal.reason
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
+    let large = 1e300f64.to_be_bytes().to_vec();
+    let file = opened(markers, &[vec![1; 8], vec![2; 8], vec![3; 4], large]);
+    let run = threads(1);
+    let layout = RecordLayout::plain(8, 4);
+    assert_eq!(reason(file.read(4, 1, &layout, &mut [0; 8], &run)), Reason::Records);
+    assert_eq!(reason(file.read(u64::MAX, u64::MAX, &layout, &mut [], &run)), Reason::Records);
+    assert_eq!(reason(file.read(0, 3, &layout, &mut [0; 24], &run)), Reason::RecordType);
+    assert_eq!(reason(file.read(2, 1, &layout, &mut [0; 8], &run)), Reason::RecordType);
+    assert_eq!(reason(file.read(0, 2, &layout, &mut [0; 15], &run)), Reason::Output);
+    let odd = RecordLayout::plain(8, 3);
+    assert_eq!(reason(file.read(0, 1, &odd, &mut [0; 8], &run)), Reason::RecordType);
+    assert_eq!(reason(file.stats(0, 3, PixelType::F64, None, &run)), Reason::RecordType);
+    assert_eq!(reason(file.stats(0, 1, PixelType::U16, None, &run)), Reason::RecordType);
+    let outside = RecordField { offset: u64::MAX, size: 4, elements: u64::MAX, to: 0 };
+    assert_eq!(reason(file.stats(0, 1, PixelType::I32, Some(outside), &run)), Reason::RecordType);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.dat");
+    let turned = NewRecords { order: FileOrder::Little, ..NewRecords::default() };
+    let conversion = Conversion { new: turned, forms: vec![], single: false };
+    assert_eq!(reason(file.convert(&path, &conversion, &run)), Reason::RecordType);
+    let forms = ["8i1", "8i1", "4i1", "f8"].map(|form| RecordForm::parse(form).unwrap()).to_vec();
+    let single = Conversion { forms, single: true, ..conversion };
+    assert_eq!(reason(file.convert(&path, &single, &run)), Reason::Precision);
+    assert!(!path.exists());
+    let direct = RecordOptions { access: RecordAccess::Direct(0), ..RecordOptions::default() };
+    assert!(RecordFile::from_bytes("made.dat", vec![0; 8], &direct).is_err());
+}

@@ -1,0 +1,476 @@
+"""An open unformatted file of a Fortran program, and its records: see `tachyfits.fortran`."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._core import Report, Stats, UsageError
+from tachyfits._errors import not_found, usage
+from tachyfits._records import Layout, MemoryOrder, layout, shaped
+from tachyfits._threads import check_threads
+
+_Progress = Callable[[int, int], bool | None]
+
+#: A row of `File.index`: the first record of a run of records of one length, how many there are,
+#: the bytes of each, and where those of the first begin in the file.
+INDEX = np.dtype([("first", "u8"), ("records", "u8"), ("bytes", "u8"), ("offset", "u8")])
+
+
+class EndOfRecords(UsageError, EOFError):
+    """There is no further record to read."""
+
+
+class File:
+    """An open unformatted file: a sequence of records, read when asked for."""
+
+    def __init__(self, core: _core.RecordFile, access: str) -> None:
+        self._core = core
+        self._position = 0
+        #: How it is accessed: "sequential", "direct" or "stream".
+        self.access = access
+
+    @property
+    def name(self) -> str:
+        """The path."""
+        return self._core.name
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the file."""
+        return self._core.bytes
+
+    @property
+    def markers(self) -> int | None:
+        """Bytes of a marker, 4 or 8; None without markers."""
+        return self._core.markers
+
+    @property
+    def order(self) -> str:
+        """Byte order: "big" or "little"."""
+        return self._core.order
+
+    @property
+    def reason(self) -> str | None:
+        """How the markers were found out; None where they were given, or there are none."""
+        return self._core.reason
+
+    @property
+    def evidence(self) -> list[str]:
+        """What speaks for and against each width and order of markers that was tried."""
+        return self._core.evidence
+
+    @property
+    def index(self) -> NDArray[Any]:
+        """Where the records are: a row for each run of records of one length.
+
+        Rows have the fields first (the number of the first record), records, bytes, offset.
+        """
+        runs = self._core.runs()
+        return np.ascontiguousarray(runs).view(INDEX).reshape(-1)
+
+    @property
+    def damage(self) -> str | None:
+        """What is wrong after the last whole record; None where nothing is."""
+        return self._core.damage()
+
+    @property
+    def whole_records(self) -> int:
+        """Number of whole records before the end of the file or the first damage."""
+        return self._core.whole_records()
+
+    @property
+    def skipped(self) -> list[tuple[int, int, str]]:
+        """What recovery passed over: (first byte, byte after the last, why)."""
+        return self._core.skipped()
+
+    @property
+    def last_report(self) -> Report | None:
+        """What the latest operation cost."""
+        return self._core.last_report
+
+    def __len__(self) -> int:
+        """Return the number of records; FitsFormatError where damage hides how many there are."""
+        return self._core.records()
+
+    def __getitem__(self, number: int) -> Record:
+        """Return a record by its number from 0; negative ones count from the end."""
+        number = operator.index(number)
+        if number < 0:
+            count = len(self)
+            if number < -count:
+                raise not_found(
+                    f"{self.name}: there is no record {number}", f"the file has {count} records"
+                )
+            number += count
+        elif number >= self._core.whole_records():
+            count = len(self)
+            raise not_found(
+                f"{self.name}: there is no record {number} (from 0)",
+                f"the file has {count} records",
+            )
+        return Record(self, number)
+
+    def __iter__(self) -> Iterator[Record]:
+        """Give each record; damage is raised after the last whole one."""
+        for number in range(self._core.whole_records()):
+            yield Record(self, number)
+        self._core.records()
+
+    @property
+    def position(self) -> int:
+        """Number of the record that `read` reads next."""
+        return self._position
+
+    @position.setter
+    def position(self, number: int) -> None:
+        number = operator.index(number)
+        if number < 0:
+            raise usage(f"{number} is no record", "records are counted from 0")
+        self._position = number
+
+    def skip(self, records: int = 1) -> None:
+        """Go on by some records without reading them; back where the number is negative."""
+        self.position = self._position + operator.index(records)
+
+    def read(
+        self,
+        dtype: Any = None,
+        *,
+        shape: int | tuple[int, ...] | None = None,
+        order: MemoryOrder = "F",
+        threads: int = 0,
+    ) -> NDArray[Any]:
+        """Read the next record, as `Record.read` does, and go on to the one after it.
+
+        Raises
+        ------
+        EndOfRecords
+            There is none, which is an EOFError too.
+        """
+        if self._position >= self._core.whole_records() and self._position >= len(self):
+            raise EndOfRecords(
+                f"{self.name}: all {len(self)} records were read\n"
+                "hint: set position to 0 to begin again"
+            )
+        array = self[self._position].read(dtype, shape=shape, order=order, threads=threads)
+        self._position += 1
+        return array
+
+    def records(
+        self,
+        first: int = 0,
+        count: int | None = None,
+        dtype: Any = None,
+        *,
+        shape: int | tuple[int, ...] | None = None,
+        order: MemoryOrder = "F",
+        out: NDArray[Any] | None = None,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> NDArray[Any]:
+        """Read records of one length as one array, by all threads, without a call for each.
+
+        Parameters
+        ----------
+        first, count
+            Which records, from 0; without a count those up to the end.
+        dtype
+            What a record is made of: a NumPy dtype, structured for mixed records, or a form.
+        shape, order
+            Of each record, as in `Record.read`.
+        out
+            An array to read into: of the dtype and shape of the result, contiguous in C order, and
+            not for logical values. Saves the making of a new one.
+
+        Returns
+        -------
+        array of native-endian elements
+            The first axis counts the records; the second one their elements, or ``shape``. A
+            structured dtype with one element a record has no second axis.
+
+        Raises
+        ------
+        UsageError
+            Records have different lengths, or are no whole number of such elements.
+        FitsFormatError
+            The file is damaged before the last of them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tachyfits import fortran
+        >>> with fortran.create("run.dat", order="big") as new:
+        ...     new.write_records(np.arange(6.0).reshape(3, 2))
+        >>> fortran.open("run.dat").records(1, 2, "f8")
+        array([[2., 3.],
+               [4., 5.]])
+        >>> fortran.open("run.dat").records(dtype="f8,f8")["f1"]
+        array([1., 3., 5.])
+        """
+        first, count = self._range(first, count)
+        found = layout(dtype, self._core.common_bytes(first, count)) if count else None
+        if found is None:
+            return np.empty(
+                (0, 0) if out is None else out.shape, np.uint8 if out is None else out.dtype
+            )
+        own = (count,) if found.dtype.names and found.elements == 1 else (count, found.elements)
+        array = self._into(out, found, own)
+        self._read(first, count, found, array, threads, progress)
+        if out is not None:
+            return out
+        return shaped(found.finished(array), shape, order, (count,))
+
+    def batches(
+        self,
+        dtype: Any = None,
+        *,
+        records: int = 65_536,
+        threads: int = 0,
+    ) -> Iterator[NDArray[Any]]:
+        """Give the records of a file, all of one length, some at a time: bounded memory.
+
+        The array is the same one each time where the number of records is: copy what is to be kept.
+        """
+        if records < 1:
+            raise usage(f"records={records} at a time", "read one record or more at a time")
+        kept: NDArray[Any] | None = None
+        count = len(self)
+        for first in range(0, count, records):
+            number = min(records, count - first)
+            found = layout(dtype, self._core.common_bytes(first, number))
+            fits = kept is not None and len(kept) == number and found.dtype == found.result
+            kept = self.records(first, number, dtype, out=kept if fits else None, threads=threads)
+            yield kept
+
+    def stats(
+        self,
+        dtype: Any = "f8",
+        *,
+        first: int = 0,
+        count: int | None = None,
+        field: str | None = None,
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> Stats:
+        """Return the statistics of the numbers of records, straight from the file's byte order.
+
+        Parameters
+        ----------
+        dtype
+            int8, int16, int32, int64, float32 or float64: all numbers of the records, which may
+            have different lengths; or a structured dtype or a form.
+        first, count
+            Which records; all without.
+        field
+            Of mixed records of one length: the name of the field ("f0", "f1", ... of a form).
+
+        Returns
+        -------
+        Stats
+            NaN is counted in ``nan`` and otherwise ignored; positions are (record, element), both
+            from 0, where records have one length, else the number of the element among all.
+
+        Examples
+        --------
+        >>> from tachyfits import fortran
+        >>> fortran.write("run.dat", [1.0, 2.0], [6.0])
+        >>> stats = fortran.open("run.dat").stats("f8")
+        >>> stats.count, stats.mean, stats.max, stats.max_position
+        (3, 3.0, 6.0, (2,))
+        """
+        first, count = self._range(first, count)
+        name, place = "", None
+        if field is None:
+            of_one = layout(dtype, 0) if not count or isinstance(dtype, str) else None
+            kind = np.dtype(dtype) if of_one is None else of_one.result
+            if kind.names is not None or kind.kind not in "if":
+                raise usage(f"{dtype!r} is no one type of numbers", "name a field of mixed records")
+            name = kind.name
+        elif count:
+            found = layout(dtype, self._core.common_bytes(first, count))
+            name, place = _field_of(found, field)
+        else:
+            name = "float64"
+        threads = check_threads(threads)
+        return self._core.stats(first, count, name, field=place, threads=threads, progress=progress)
+
+    def _range(self, first: int, count: int | None) -> tuple[int, int]:
+        first = operator.index(first)
+        count = max(len(self) - first, 0) if count is None else operator.index(count)
+        if first < 0 or count < 0:
+            raise usage(f"{count} records from {first} on", "records are counted from 0")
+        return first, count
+
+    def _into(self, out: NDArray[Any] | None, found: Layout, own: tuple[int, ...]) -> NDArray[Any]:
+        if out is None:
+            try:
+                # What is between the fields of an aligned dtype is 0.
+                return (np.zeros if found.dtype.names else np.empty)(own, found.dtype)
+            except (MemoryError, ValueError) as error:
+                raise _core.LimitError(
+                    f"{self.name}: there is no memory for {own} of {found.dtype}\n"
+                    "hint: read fewer records at a time"
+                ) from error
+        fits = out.dtype == found.dtype and found.dtype == found.result and out.shape == own
+        if not fits or not out.flags.c_contiguous or not out.flags.writeable:
+            raise usage(
+                f"out is an array of {out.dtype} and shape {out.shape}",
+                f"give a writeable one of {found.result} and shape {own}, contiguous in C order",
+            )
+        return out
+
+    def _read(
+        self,
+        first: int,
+        count: int,
+        found: Layout,
+        array: NDArray[Any],
+        threads: int,
+        progress: _Progress | None,
+    ) -> None:
+        bytes_of = array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
+        self._core.read(
+            first,
+            count,
+            found.record_bytes,
+            found.item_bytes,
+            found.fields,
+            bytes_of,
+            threads=check_threads(threads),
+            progress=progress,
+        )
+
+    def convert(self, target: str | os.PathLike[str], **options: Any) -> int:
+        """Write the records as another file, with the options of `tachyfits.fortran.convert`."""
+        return convert_file(self, target, **options)
+
+    def close(self) -> None:
+        """Do nothing: the file is closed when nothing refers to it any more."""
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        how = f"{self.markers}-byte markers" if self.markers else f"{self.access} access"
+        return f"<fortran.File {self.name!r}: {self.nbytes} bytes, {how}, {self.order}-endian>"
+
+
+def _field_of(found: Layout, name: str) -> tuple[str, tuple[int, int, int, int]]:
+    """Return the type of a field of numbers, and the field."""
+    names = found.dtype.names or ()
+    if name not in names or found.elements != 1:
+        raise not_found(f"no field {name!r}", f"the record has {', '.join(names) or 'no fields'}")
+    assert found.dtype.fields is not None
+    dtype, to = found.dtype.fields[name][:2]
+    base = dtype.base
+    if base.names is not None or base.kind not in "if" or found.result[name].base.kind == "b":
+        raise usage(f"{name} is of {dtype}", "integers and reals have statistics")
+    return base.name, next(field for field in found.fields if field[3] == to)
+
+
+class Record:
+    """A record of a file: its length, and its content when asked for."""
+
+    def __init__(self, file: File, number: int) -> None:
+        self._file = file
+        #: Its number, from 0.
+        self.number = number
+        #: Bytes of it, and where they begin in the file, after the marker.
+        self.nbytes, self.offset = file._core.record(number)
+
+    def read(
+        self,
+        dtype: Any = None,
+        *,
+        shape: int | tuple[int, ...] | None = None,
+        order: MemoryOrder = "F",
+        threads: int = 0,
+    ) -> NDArray[Any]:
+        """Read the record.
+
+        Parameters
+        ----------
+        dtype
+            What it is made of: a NumPy dtype that fills it, structured for a mixed record; or a
+            form such as "i4,3f8"; None: bytes. Byte order is the file's, whatever the dtype says.
+        shape
+            Of the Fortran array; one length may be -1.
+        order
+            "F": ``shape`` is as Fortran has it, the first index the fastest. "C": ``shape`` is
+            reversed, the last index the fastest.
+
+        Returns
+        -------
+        array of native-endian elements
+            One axis without a shape. A form of several items gives a structured array of one
+            element, with the fields f0, f1, ...; logical values are bool, text is bytes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tachyfits import fortran
+        >>> fortran.write("run.dat", np.array([[1, 2, 3], [4, 5, 6]]), (np.int32(7), "seven"))
+        >>> file = fortran.open("run.dat")
+        >>> file[0].read("i8", shape=(2, 3))
+        array([[1, 2, 3],
+               [4, 5, 6]])
+        >>> file[1].read("i4,a5")["f1"]
+        array([b'seven'], dtype='|S5')
+        """
+        found = layout(dtype, self.nbytes)
+        array = self._file._into(None, found, (found.elements,))
+        self._file._read(self.number, 1, found, array, threads, None)
+        return shaped(found.finished(array), shape, order, ())
+
+    def __bytes__(self) -> bytes:
+        """Return the bytes as they are in the file."""
+        return self.read(None).tobytes()
+
+    def __repr__(self) -> str:
+        return f"<fortran.Record {self.number}: {self.nbytes} bytes at byte {self.offset}>"
+
+
+def convert_file(
+    file: File,
+    target: str | os.PathLike[str],
+    *,
+    markers: int | None = None,
+    order: str | None = None,
+    access: str | None = None,
+    record_bytes: int | None = None,
+    forms: str | Sequence[str] = (),
+    precision: str | None = None,
+    overwrite: bool = False,
+    sync: bool = False,
+    threads: int = 0,
+    progress: _Progress | None = None,
+) -> int:
+    if precision not in (None, "single"):
+        raise usage(f"precision={precision!r}", "the one change of precision is to 'single'")
+    if access is None:
+        access = file.access
+    if access == "direct" and record_bytes is None:
+        record_bytes = int(file.index["bytes"][0]) if len(file.index) else 1
+    return file._core.convert(
+        os.fspath(target),
+        access=access,
+        record_bytes=record_bytes,
+        markers=markers or file.markers or 4,
+        order=order,
+        forms=[forms] if isinstance(forms, str) else list(forms),
+        single=precision == "single",
+        overwrite=overwrite,
+        sync=sync,
+        threads=check_threads(threads),
+        progress=progress,
+    )

@@ -1,0 +1,296 @@
+"""What the bytes of a Fortran record mean: dtypes and forms as fields for the engine, and back.
+
+A field is (offset in the record, bytes of a number, how many, offset in the item), the item being
+an element of the array that is made. The compiled module moves the fields; this says which.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._errors import usage
+
+Field = tuple[int, int, int, int]
+MemoryOrder = Literal["F", "C"]
+
+_ITEM = r"\s*(?:\*|\d+)?[ifrclax]\d+\s*"
+_FORM = re.compile(rf"{_ITEM}(?:,{_ITEM})*")
+#: What NumPy has the same name for, and the same meaning.
+_PLAIN = re.compile(r"\s*[ifc]\d+\s*")
+#: Elements of structured dtypes that a record may have beside each other.
+_MOST_FIELDS = 65_536
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How records of one length become elements of an array."""
+
+    record_bytes: int
+    #: What is read: native, logical values as integers.
+    dtype: np.dtype[Any]
+    #: Elements that a record becomes.
+    elements: int
+    fields: tuple[Field, ...]
+    #: What the array becomes then: logical values as bool.
+    result: np.dtype[Any]
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes that a record becomes."""
+        return self.dtype.itemsize * self.elements
+
+    def finished(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array with logical values as such: any bit set is true."""
+        if self.result == self.dtype:
+            return array
+        if self.result.names is None:
+            return np.asarray(array != 0)
+        made = np.empty(array.shape, self.result)
+        for name in self.result.names:
+            is_logical = self.result[name].base == np.bool_
+            made[name] = array[name] != 0 if is_logical else array[name]
+        return made
+
+
+def layout(what: Any, record_bytes: int) -> Layout:
+    """Return how records of so many bytes are read as a dtype or a form; None: as bytes."""
+    if what is None:
+        what = np.uint8
+    if isinstance(what, str) and _FORM.fullmatch(what) and not _PLAIN.fullmatch(what):
+        return _of_form(what, record_bytes)
+    if isinstance(what, str) and _PLAIN.fullmatch(what):
+        # i3, f12: NumPy's own complaint names no form.
+        _core.record_items(f"*{what.strip()}", 0)
+        if what.strip() in ("f16", "c32"):
+            what = _quad(what.strip())
+    try:
+        dtype = np.dtype(what).newbyteorder("=")
+    except TypeError as error:
+        raise usage(
+            f"{what!r} is neither a dtype nor a form of records",
+            "write a NumPy dtype, or items such as i4,3f8,c16,l4,a16,x8,*f8",
+        ) from error
+    return _of_dtype(dtype, record_bytes)
+
+
+def _of_form(form: str, record_bytes: int) -> Layout:
+    """Return the layout of a form; a single item is an array, several are a structured one."""
+    text = form.strip()
+    single = re.fullmatch(r"([rla])(\d+)", text)
+    # An item alone, without a count, stands for all that the record holds.
+    items = _core.record_items(f"*{text}" if single else text, record_bytes)
+    kept = [item for item in items if item[0] != "x"]
+    if not kept:
+        raise usage(f"{form!r} has nothing to read", "give items besides those that are skipped")
+    if len(kept) == 1:
+        letter, size, count, offset = kept[0]
+        dtype, result = _types(letter, size)
+        alone = tuple(_fields(dtype, offset, 0, count))
+        return Layout(record_bytes, dtype, count, alone, result)
+    reads, gives = [], []
+    fields: list[Field] = []
+    to = 0
+    for number, (letter, size, count, offset) in enumerate(kept):
+        dtype, result = _types(letter, size)
+        shape = () if count == 1 else (count,)
+        reads.append((f"f{number}", dtype, shape))
+        gives.append((f"f{number}", result, shape))
+        fields += _fields(dtype, offset, to, count)
+        to += size * count
+    return Layout(record_bytes, np.dtype(reads), 1, tuple(fields), np.dtype(gives))
+
+
+def _types(letter: str, size: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Return what an item is read as, and what it becomes."""
+    if letter == "l":
+        return np.dtype(f"i{size}"), np.dtype(np.bool_)
+    if letter == "a":
+        dtype: np.dtype[Any] = np.dtype(f"S{size}")
+    elif (letter, size) in (("f", 16), ("c", 32)):
+        dtype = _quad(f"{letter}{size}")
+    else:
+        dtype = np.dtype(f"{letter}{size}")
+    return dtype, dtype
+
+
+def _quad(name: str) -> np.dtype[Any]:
+    """Return the dtype of real(16), where NumPy has it."""
+    if np.finfo(np.longdouble).nmant != 112:
+        raise usage(
+            f"{name}: real(16) is an IEEE number of 128 bits, which NumPy does not have here "
+            f"(its longdouble has {np.finfo(np.longdouble).nmant + 1} digits)",
+            "skip these bytes (x16), or read them as text (a16), and convert them by yourself",
+        )
+    return np.dtype(np.longdouble if name == "f16" else np.clongdouble)
+
+
+def _of_dtype(dtype: np.dtype[Any], record_bytes: int) -> Layout:
+    """Return the layout of a dtype: as many elements as fill the record."""
+    if dtype.names is None:
+        base, count = (dtype.base, prod(dtype.shape)) if dtype.subdtype else (dtype, 1)
+        size = base.itemsize
+        if size == 0 or record_bytes % (size * count):
+            raise usage(
+                f"a record of {record_bytes} bytes is no whole number of {dtype}",
+                "the index shows the length of each record; a form describes mixed ones",
+            )
+        elements = record_bytes // size
+        plain = tuple(_fields(base, 0, 0, elements))
+        return Layout(record_bytes, base, elements, plain, base)
+    parts = list(_flat(dtype, 0))
+    packed = sum(base.itemsize * count for base, count, _ in parts)
+    # As it lies in memory (a type written whole), or item by item, without what aligns them.
+    step = next((s for s in (dtype.itemsize, packed) if s and record_bytes % s == 0), 0)
+    if not step:
+        raise usage(
+            f"a record of {record_bytes} bytes is no whole number of items of {dtype}, "
+            f"which have {packed} bytes",
+            "the index shows the length of each record",
+        )
+    elements = record_bytes // step
+    if elements * len(parts) > _MOST_FIELDS:
+        raise usage(
+            f"a record of {elements} items of {len(parts)} fields is too long to be read so",
+            "read the record as bytes (dtype=None) and take a view of them",
+        )
+    fields: list[Field] = []
+    for element in range(elements):
+        at = 0
+        for base, count, offset in parts:
+            within = offset if step == dtype.itemsize else at
+            fields += _fields(
+                base, element * step + within, element * dtype.itemsize + offset, count
+            )
+            at += base.itemsize * count
+    return Layout(record_bytes, dtype, elements, tuple(fields), dtype)
+
+
+def _flat(dtype: np.dtype[Any], offset: int) -> list[tuple[np.dtype[Any], int, int]]:
+    """Return the numbers of a structured dtype: (type, how many, offset)."""
+    if dtype.subdtype is not None:
+        base, count = dtype.base, prod(dtype.shape)
+        if base.names is None:
+            return [(base, count, offset)]
+        each = range(count)
+        return [part for i in each for part in _flat(base, offset + i * base.itemsize)]
+    if dtype.names is None:
+        return [(dtype, 1, offset)]
+    assert dtype.fields is not None
+    inner = [(dtype.fields[name][0], dtype.fields[name][1]) for name in dtype.names]
+    return [part for field, at in inner for part in _flat(field, offset + at)]
+
+
+def _fields(dtype: np.dtype[Any], offset: int, to: int, count: int) -> list[Field]:
+    """Return the field that so many elements of a simple dtype are."""
+    size = dtype.itemsize
+    if dtype.kind in "iuf" and size in (1, 2, 4, 8, 16):
+        if size == 16:
+            _quad("f16")
+        return [(offset, size, count, to)]
+    if dtype.kind == "c" and size in (8, 16, 32):
+        if size == 32:
+            _quad("c32")
+        return [(offset, size // 2, 2 * count, to)]
+    if dtype.kind in "SV":
+        return [(offset, 1, size * count, to)]
+    if dtype.kind == "b":
+        raise usage("a logical value has no one size", "say which: l1, l2, l4 (the usual) or l8")
+    raise usage(f"Fortran has nothing like {dtype}", "read integers, reals, complex or text")
+
+
+def shaped(
+    array: NDArray[Any],
+    shape: int | tuple[int, ...] | None,
+    order: MemoryOrder,
+    lead: tuple[int, ...],
+) -> NDArray[Any]:
+    """Return the elements of each record in a shape; ``lead`` are the axes before, of records."""
+    if order not in ("F", "C"):
+        raise usage(
+            f"order={order!r} is no order of elements", "use 'F', first index fastest, or 'C'"
+        )
+    if shape is None:
+        return array
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    try:
+        if order == "C":
+            return array.reshape(lead + shape)
+        turned = array.reshape(lead + shape[::-1])
+    except ValueError as error:
+        raise usage(
+            f"records of {array.shape[len(lead)] if array.ndim > len(lead) else 1} elements "
+            f"cannot have the shape {shape}",
+            "give the lengths of the Fortran array, one of them -1 for what follows from the rest",
+        ) from error
+    axes = range(len(lead), turned.ndim)
+    return np.asarray(turned.transpose(*range(len(lead)), *reversed(axes)))
+
+
+#: Items, records, bytes of a record and of an item, fields: what the compiled module writes.
+Part = tuple[NDArray[np.uint8], int, int, int, list[Field]]
+
+
+def one_record(items: tuple[Any, ...], memory: MemoryOrder) -> Part:
+    """Return one record of some items, one after the other."""
+    fields: list[Field] = []
+    pieces: list[NDArray[np.uint8]] = []
+    at = 0
+    for item in items:
+        array = _array(item)
+        if memory not in ("F", "C"):
+            raise usage(f"memory={memory!r} is no order of elements", "use 'F' or 'C'")
+        flat = np.ascontiguousarray(array.ravel(order=memory))
+        one = _of_dtype(flat.dtype, flat.nbytes) if flat.size else None
+        pieces.append(flat.view(np.uint8).reshape(-1) if flat.size else np.empty(0, np.uint8))
+        for offset, size, count, to in one.fields if one else ():
+            fields.append((at + offset, size, count, at + to))
+        at += flat.nbytes
+    whole = pieces[0] if len(pieces) == 1 else np.concatenate([*pieces, np.empty(0, np.uint8)])
+    return whole, 1, at, at, fields
+
+
+def many_records(records: Any, memory: MemoryOrder) -> Part:
+    """Return the records that an array is along its first axis."""
+    array = _array(records)
+    if array.ndim == 0:
+        raise usage("a number is no array of records", "its first axis counts the records")
+    if memory == "F" and array.ndim > 2:
+        array = array.transpose(0, *range(array.ndim - 1, 0, -1))
+    array = np.ascontiguousarray(array)
+    count = array.shape[0]
+    item_bytes = array.dtype.itemsize * prod(array.shape[1:])
+    if not item_bytes:
+        return np.empty(0, np.uint8), count, 0, 0, []
+    dtype = array.dtype
+    packed = sum(base.itemsize * number for base, number, _ in _flat(dtype, 0))
+    record_bytes = packed * prod(array.shape[1:])
+    if dtype.names is not None and packed != dtype.itemsize:
+        # Item by item: what aligns fields in memory is not written.
+        reading = _of_dtype(dtype, record_bytes)
+    else:
+        reading = _of_dtype(dtype, item_bytes)
+    items = array.reshape(-1).view(np.uint8).reshape(-1) if array.size else np.empty(0, np.uint8)
+    return items, count, record_bytes, item_bytes, list(reading.fields)
+
+
+def _array(item: Any) -> NDArray[Any]:
+    """Return what is written for an item: native numbers, text as bytes, logical values of 4."""
+    if isinstance(item, str):
+        item = item.encode("latin-1", errors="strict")
+    if isinstance(item, (bytes, bytearray, memoryview)):
+        return np.frombuffer(item, np.uint8)
+    if np.ma.is_masked(item):
+        raise usage("an array with masked elements", "fill them: array.filled(...)")
+    array = np.asarray(item)
+    if array.dtype.kind == "b":
+        return array.astype(np.int32)
+    if array.dtype.kind == "U":
+        return np.char.encode(array, "latin-1")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)

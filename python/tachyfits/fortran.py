@@ -1,0 +1,332 @@
+"""Unformatted files of Fortran programs: records read, written, appended, converted.
+
+A sequential file has a marker of 4 or 8 bytes before and after each record, in either byte order;
+both are found out from the bytes. What is in a record is not written in the file: say it by a NumPy
+dtype, or by a form such as ``"i4,3f8,a16"``.
+
+The form of a record: items separated by commas, each a count (1 where there is none, ``*`` once for
+as many as fill the record) and a type. Types are ``i1 i2 i4 i8`` integer, ``f2 f4 f8 f16`` real
+(``r`` is the same), ``c8 c16 c32`` complex, ``l1 l2 l4 l8`` logical, ``aN`` text of N characters,
+``xN`` N bytes that are passed over. Sizes are in bytes.
+
+Arrays that are read are in the machine's byte order, whatever that of the file. Records are counted
+from 0 here; messages of damage count them from 1, and say so.
+
+Examples
+--------
+>>> import numpy as np
+>>> from tachyfits import fortran
+>>> fortran.write("run.dat", np.arange(3), np.arange(3) + 0.5, order="big")
+>>> with fortran.open("run.dat") as file:
+...     print(file.markers, file.order, len(file))
+...     file[0].read("i8"), file[1].read("f8")
+4 big 2
+(array([0, 1, 2]), array([0.5, 1.5, 2.5]))
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from tachyfits import _core
+from tachyfits._errors import usage
+from tachyfits._record_file import EndOfRecords, File, Record, convert_file
+from tachyfits._records import MemoryOrder, Part, many_records, one_record
+from tachyfits._threads import check_threads
+
+__all__ = [
+    "EndOfRecords",
+    "File",
+    "Record",
+    "Writer",
+    "append",
+    "convert",
+    "create",
+    "open",
+    "write",
+]
+
+_Path = str | os.PathLike[str]
+_Progress = Callable[[int, int], bool | None]
+
+
+def open(  # noqa: A001
+    path: _Path,
+    markers: int | None = None,
+    order: str | None = None,
+    access: str = "sequential",
+    record_bytes: int | None = None,
+    *,
+    recover: bool = False,
+    storage: str = "pread",
+) -> File:
+    """Open an unformatted file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    markers
+        Bytes of a marker, 4 or 8; None: found out.
+    order
+        "big" or "little"; None: found out from the markers, and the machine's own without them.
+    access
+        "sequential"; "direct": records of ``record_bytes`` bytes without markers; "stream": no
+        records, the file is one.
+    record_bytes
+        Bytes of a record of direct access.
+    recover
+        Go on after damage, with the next record that is whole and followed by another one.
+    storage
+        How bytes are read, as in `tachyfits.open`.
+
+    Raises
+    ------
+    FitsIoError
+        The file cannot be read.
+    FitsFormatError
+        No markers fit, or several do: then give ``markers`` and ``order``.
+
+    Examples
+    --------
+    >>> from tachyfits import fortran
+    >>> fortran.write("run.dat", [1.0, 2.0], [3.0])
+    >>> with fortran.open("run.dat") as file:
+    ...     for record in file:
+    ...         print(record.nbytes, record.read("f8"))
+    16 [1. 2.]
+    8 [3.]
+    """
+    core = _core.RecordFile.open(
+        os.fspath(path),
+        access=access,
+        record_bytes=record_bytes,
+        markers=markers,
+        order=order,
+        recover=recover,
+        storage=storage,
+    )
+    return File(core, access)
+
+
+class Writer:
+    """A file that is being written; made by `create`. It appears when all is written."""
+
+    def __init__(
+        self,
+        core: _core.RecordWriter | None,
+        path: _Path,
+        options: dict[str, Any],
+        memory: MemoryOrder,
+    ) -> None:
+        self._core = core
+        self._path = os.fspath(path)
+        self._options = options
+        self._memory: MemoryOrder = memory
+        self._parts: list[Part] = []
+        self._closed = False
+
+    def write(self, *items: Any, threads: int = 0) -> None:
+        """Write one record: its items one after the other, as a WRITE statement does.
+
+        Items are numbers, arrays, text (Latin-1) and bytes; bool becomes logical(4), 1 for true.
+        """
+        self._write(one_record(items, self._memory), threads)
+
+    def write_records(
+        self, array: Any, *, threads: int = 0, progress: _Progress | None = None
+    ) -> None:
+        """Write many records at once, by all threads: one for each index of the first axis.
+
+        A structured array gives mixed records; what aligns its fields in memory is not written.
+        """
+        self._write(many_records(array, self._memory), threads, progress)
+
+    def _write(self, part: Part, threads: int, progress: _Progress | None = None) -> None:
+        if self._closed:
+            raise usage(f"{self._path} is written and closed", "create another writer")
+        if self._core is None:
+            # All of them are appended at the end, or none: until then they are kept.
+            self._parts.append((part[0].copy(), *part[1:]))
+            return
+        self._core.write(*part, threads=check_threads(threads), progress=progress)
+
+    def close(self) -> None:
+        """Give the file its name."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._core is not None:
+            self._core.finish()
+        else:
+            _core.append_records(self._path, self._parts, **self._options)
+
+    def abandon(self) -> None:
+        """Leave everything as it was."""
+        self._closed = True
+        self._parts = []
+        if self._core is not None:
+            self._core.abandon()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+
+def create(
+    path: _Path,
+    *,
+    markers: int | None = None,
+    order: str | None = None,
+    access: str = "sequential",
+    record_bytes: int | None = None,
+    memory: MemoryOrder = "F",
+    append: bool = False,
+    overwrite: bool = False,
+    sync: bool = False,
+) -> Writer:
+    """Begin to write a file, as a context manager: it appears at the end, or not at all.
+
+    Parameters
+    ----------
+    path
+        The file.
+    markers
+        Bytes of a marker: 4, the default, or 8. Records of more than 2147483639 bytes are cut into
+        subrecords between markers of 4 bytes, as gfortran and ifort do.
+    order
+        "big" or "little"; None: the machine's own.
+    access, record_bytes
+        As in `open`.
+    memory
+        Which index of an array is written fastest: "F" the first, as Fortran programs have them,
+        or "C" the last, as most arrays lie in memory.
+    append
+        Write behind the records of an old file, which is as it was if that fails. Markers and order
+        are those of the file. The records are kept in memory until the end.
+    overwrite
+        Replace an older file.
+    sync
+        End only when the file survives a loss of power.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tachyfits import fortran
+    >>> with fortran.create("run.dat", order="big") as file:
+    ...     file.write(np.int32(3), 0.25, "text")
+    ...     file.write_records(np.zeros((100, 4), "f4"))
+    >>> len(fortran.open("run.dat"))
+    101
+    """
+    how = {"access": access, "record_bytes": record_bytes, "order": order}
+    if append:
+        return Writer(None, path, how | {"markers": markers}, memory)
+    core = _core.RecordWriter.create(
+        os.fspath(path),
+        markers=4 if markers is None else markers,
+        overwrite=overwrite,
+        sync=sync,
+        **how,  # type: ignore[arg-type]
+    )
+    return Writer(core, path, {}, memory)
+
+
+def write(path: _Path, *records: Any, threads: int = 0, **options: Any) -> None:
+    """Write a file of these records, a tuple being one of several items; options as in `create`.
+
+    Examples
+    --------
+    >>> from tachyfits import fortran
+    >>> fortran.write("run.dat", [1.0, 2.0], (7, "text"), order="big", markers=8)
+    >>> [record.nbytes for record in fortran.open("run.dat")]
+    [16, 12]
+    """
+    with create(path, **options) as file:
+        for record in records:
+            file.write(*(record if isinstance(record, tuple) else (record,)), threads=threads)
+
+
+def append(path: _Path, *records: Any, threads: int = 0, **options: Any) -> None:
+    """Append records to a file, all of them or none; options as in `create`.
+
+    Examples
+    --------
+    >>> from tachyfits import fortran
+    >>> fortran.write("run.dat", [1.0, 2.0], order="big")
+    >>> fortran.append("run.dat", [3.0])
+    >>> fortran.open("run.dat")[-1].read("f8")
+    array([3.])
+    """
+    write(path, *records, threads=threads, append=True, **options)
+
+
+def convert(
+    source: _Path,
+    target: _Path,
+    *,
+    source_markers: int | None = None,
+    source_order: str | None = None,
+    source_access: str = "sequential",
+    source_record_bytes: int | None = None,
+    recover: bool = False,
+    storage: str = "pread",
+    **options: Any,
+) -> int:
+    """Write a file again with other markers, byte order or precision; return its records.
+
+    Parameters
+    ----------
+    source, target
+        The old file and the new one, which appears when it is complete. They may be the same with
+        ``overwrite``.
+    source_markers, source_order, source_access, source_record_bytes, recover, storage
+        As in `open`.
+    markers, order, access, record_bytes
+        Of the new file, as in `create`; as they were where they are not given.
+    forms
+        What records are made of: a form such as "*f8" for all, or a list of forms that records have
+        in turn. Needed to change the byte order or the precision.
+    precision
+        "single": real(8) and complex(8) become real(4) and complex(4), rounded to the nearest; a
+        number that is too large for that is an error.
+    overwrite, sync, threads, progress
+        As elsewhere.
+
+    Examples
+    --------
+    >>> from tachyfits import fortran
+    >>> fortran.write("big.dat", [1.0, 2.0], [0.1], order="big")
+    >>> fortran.convert("big.dat", "new.dat", order="little", forms="*f8", precision="single")
+    2
+    >>> fortran.open("new.dat")[1].read("f4")
+    array([0.1], dtype=float32)
+    """
+    file = open(
+        source,
+        source_markers,
+        source_order,
+        source_access,
+        source_record_bytes,
+        recover=recover,
+        storage=storage,
+    )
+    return convert_file(file, target, **options)
+
+
+#: The machine's byte order, as `open` and `create` name it.
+NATIVE = sys.byteorder

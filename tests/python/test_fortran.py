@@ -1,0 +1,531 @@
+"""Unformatted Fortran files: against files made by `struct`, SciPy and gfortran, both ways."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+import tachyfits as tf
+from tachyfits import fortran
+
+PREFIX = {"big": ">", "little": "<"}
+LETTER = {4: "i", 8: "q"}
+
+
+def record(payload: bytes, markers: int = 4, order: str = "little") -> bytes:
+    """Make a record as a naive twin of the writer."""
+    marker = struct.pack(PREFIX[order] + LETTER[markers], len(payload))
+    return marker + payload + marker
+
+
+def made(path: Path, payloads: list[bytes], markers: int = 4, order: str = "little") -> Path:
+    path.write_bytes(b"".join(record(payload, markers, order) for payload in payloads))
+    return path
+
+
+both = pytest.mark.parametrize("order", ["big", "little"])
+widths = pytest.mark.parametrize("markers", [4, 8])
+
+
+@both
+@widths
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "f4", "f8", "c8", "c16", "f2"])
+@pytest.mark.parametrize("length", [1, 7, 64, 5000])
+def test_records_are_arrays(
+    tmp_path: Path, order: str, markers: int, dtype: str, length: int
+) -> None:
+    values = (np.arange(40 * length) % 2000).reshape(40, length).astype(dtype)
+    stored = values.astype(np.dtype(dtype).newbyteorder(PREFIX[order]))
+    path = made(tmp_path / "a.dat", [row.tobytes() for row in stored], markers, order)
+    file = fortran.open(path, markers, order)
+    for threads in (1, 3):
+        found = file.records(dtype=dtype, threads=threads)
+        assert found.dtype == np.dtype(dtype)
+        assert_array_equal(found, values)
+    assert_array_equal(file.records(3, 20, dtype), values[3:23])
+    assert_array_equal(file[-1].read(dtype), values[-1])
+    assert_array_equal(np.concatenate(list(file.batches(dtype, records=40))), values)
+    assert len(file) == 40
+    assert len(file.index) == 1
+    fortran.create(tmp_path / "b.dat", markers=markers, order=order)
+    with fortran.create(tmp_path / "b.dat", markers=markers, order=order) as new:
+        new.write_records(values)
+    assert (tmp_path / "b.dat").read_bytes() == path.read_bytes()
+
+
+@both
+def test_markers_are_found_out(tmp_path: Path, order: str) -> None:
+    for markers in (4, 8):
+        path = made(tmp_path / "a.dat", [b"abcdefgh" * n for n in (3, 1, 100)], markers, order)
+        file = fortran.open(path)
+        assert (file.markers, file.order) == (markers, order)
+        assert file.reason is not None
+        assert "3 records looked at" in file.reason
+        assert len(file.evidence) == 4
+        assert fortran.open(path, order=order).markers == markers
+
+
+def test_ambiguous_and_other_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.dat"
+    path.write_bytes(bytes(16))
+    with pytest.raises(tf.FitsFormatError, match=r"(?s)record-framing-ambiguous.*give the width"):
+        fortran.open(path)
+    assert len(fortran.open(path, 4, "big")) == 2
+    path.write_bytes(b"SIMPLE  =                    T")
+    with pytest.raises(tf.FitsFormatError, match="record-framing"):
+        fortran.open(path)
+    path.write_bytes(b"")
+    assert len(fortran.open(path)) == 0
+    assert fortran.open(path).records(dtype="f8").shape == (0, 0)
+    with pytest.raises(tf.FitsIoError):
+        fortran.open(tmp_path / "none.dat")
+
+
+MIXED = np.dtype([("step", "i4"), ("position", "f8", 3), ("name", "S5"), ("flag", "u1")])
+
+
+@both
+def test_mixed_records(tmp_path: Path, order: str) -> None:
+    rows = np.zeros(500, MIXED)
+    rows["step"] = np.arange(500)
+    rows["position"] = np.arange(1500).reshape(500, 3) / 7
+    rows["name"] = [f"n{number}".encode() for number in range(500)]
+    path = tmp_path / "a.dat"
+    with fortran.create(path, order=order) as new:
+        new.write_records(rows)
+    stored = rows.astype(MIXED.newbyteorder(PREFIX[order]))
+    assert path.read_bytes() == b"".join(record(row.tobytes(), 4, order) for row in stored)
+    file = fortran.open(path)
+    assert_array_equal(file.records(dtype=MIXED), rows)
+    found = file.records(dtype="i4,3f8,a5,x1")
+    assert found.dtype.names == ("f0", "f1", "f2")
+    assert_array_equal(found["f1"], rows["position"])
+    assert_array_equal(file.records(10, 5, "i4,*f8,a5,l1")["f0"], rows["step"][10:15])
+    # What aligns fields in memory is not in the file.
+    aligned = np.dtype([("step", "i4"), ("value", "f8")], align=True)
+    pairs = np.zeros(9, aligned)
+    pairs["step"], pairs["value"] = np.arange(9), np.arange(9) / 3
+    with fortran.create(path, order=order, overwrite=True) as new:
+        new.write_records(pairs)
+    assert fortran.open(path)[0].nbytes == 12
+    assert_array_equal(fortran.open(path).records(dtype=aligned), pairs)
+    stats = file.stats("i4,3f8,a5,x1", field="f1")
+    assert stats.max == rows["position"].max()
+    assert stats.max_position == (499, 2)
+
+
+def test_kinds_of_values(tmp_path: Path) -> None:
+    path = made(
+        tmp_path / "a.dat",
+        [struct.pack("<4i", 0, 1, -1, 256), b"hello   ", struct.pack("<2f", 1, 2), bytes(16)],
+    )
+    file = fortran.open(path)
+    assert_array_equal(file.read("l4"), [False, True, True, True])
+    assert file.read("a8")[0] == b"hello   "
+    assert file.read("c8")[0] == 1 + 2j
+    if np.finfo(np.longdouble).nmant == 112:
+        assert file.read("f16")[0] == 0
+    else:
+        with pytest.raises(tf.UsageError, match="128 bits"):
+            file.read("f16")
+        with pytest.raises(tf.UsageError, match="128 bits"):
+            file.read(np.longdouble)
+        file.skip()
+    with pytest.raises(EOFError, match="all 4 records were read"):
+        file.read("f8")
+    file.position = 1
+    assert bytes(file[1]) == b"hello   "
+    for wrong in ("f3", "U4", "O", "M8[s]", "?", "i4,zz", "x8"):
+        with pytest.raises(tf.UsageError, match="hint: "):
+            file[1].read(wrong)
+    with pytest.raises(tf.UsageError, match="no whole number"):
+        file[1].read([("a", "f8"), ("b", "i4")])
+
+
+def test_shapes_are_those_of_fortran(tmp_path: Path) -> None:
+    cube = np.arange(24.0).reshape(2, 3, 4)
+    path = tmp_path / "a.dat"
+    fortran.write(path, cube)
+    file = fortran.open(path)
+    assert file[0].nbytes == 192
+    assert_array_equal(file[0].read("f8"), cube.ravel(order="F"))
+    assert_array_equal(file[0].read("f8", shape=(2, 3, -1)), cube)
+    assert_array_equal(file[0].read("f8", shape=(4, 3, 2), order="C"), cube.T)
+    fortran.write(path, cube, memory="C", overwrite=True)
+    assert_array_equal(fortran.open(path)[0].read("f8", shape=(2, 3, 4), order="C"), cube)
+    with fortran.create(path, overwrite=True) as new:
+        new.write_records(cube)
+    found = fortran.open(path).records(dtype="f8", shape=(3, 4))
+    assert_array_equal(found, cube)
+    with pytest.raises(tf.UsageError, match="cannot have the shape"):
+        file[0].read("f8", shape=(5, 5))
+
+
+@given(
+    lengths=st.lists(st.integers(0, 40).map(lambda n: n * 4), max_size=60),
+    markers=st.sampled_from([4, 8]),
+    order=st.sampled_from(["big", "little"]),
+    threads=st.sampled_from([1, 2]),
+)
+def test_any_records_come_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    lengths: list[int],
+    markers: int,
+    order: str,
+    threads: int,
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    values = [np.arange(n // 4, dtype="i4") + n for n in lengths]
+    path = folder / "a.dat"
+    fortran.write(path, *values, markers=markers, order=order, threads=threads)
+    stored = [v.astype(PREFIX[order] + "i4").tobytes() for v in values]
+    assert path.read_bytes() == b"".join(record(v, markers, order) for v in stored)
+    file = fortran.open(path, markers, order)
+    for number, expected in enumerate(values):
+        assert_array_equal(file[number].read("i4"), expected)
+    numbers = np.concatenate([np.empty(0, "i4"), *values])
+    stats = file.stats("i4", threads=threads)
+    assert stats.count == len(numbers)
+    assert stats.sum == numbers.sum()
+    if lengths:
+        fortran.append(path, *values[:3], markers=markers, order=order)
+        again = fortran.open(path, markers, order)
+        assert len(again) == len(values) + len(values[:3])
+        assert_array_equal(again[-1].read("i4"), values[min(2, len(values) - 1)])
+    other = "big" if order == "little" else "little"
+    fortran.convert(
+        path, folder / "b.dat", source_markers=markers, source_order=order,
+        markers=12 - markers, order=other, forms="*i4",
+    )  # fmt: skip
+    turned = fortran.open(folder / "b.dat", 12 - markers, other)
+    for number, expected in enumerate(values):
+        assert_array_equal(turned[number].read("i4"), expected)
+
+
+@both
+@pytest.mark.parametrize("length", [3, 1000, 40_000, 300_000])
+def test_statistics_are_those_of_the_array(tmp_path: Path, order: str, length: int) -> None:
+    values = np.random.default_rng(5).normal(1e6, 3, (7, length))
+    values[2, length // 2] = np.nan
+    path = tmp_path / "a.dat"
+    with fortran.create(path, order=order) as new:
+        new.write_records(values)
+    file = fortran.open(path)
+    one = file.stats("f8", threads=1)
+    assert one == file.stats("f8", threads=3)
+    assert (one.count, one.nan) == (values.size - 1, 1)
+    assert one.mean == pytest.approx(np.nanmean(values), rel=1e-14)
+    assert one.std == pytest.approx(np.nanstd(values), rel=1e-9)
+    assert one.min_position == np.unravel_index(np.nanargmin(values), values.shape)
+    field = file.stats(f"f8,{length - 1}f8", field="f1")
+    assert field.max == np.nanmax(values[:, 1:])
+    bytes_ = np.array([[-3, 5, 127], [-128, 0, 1]], "i1")
+    fortran.write(path, *bytes_, overwrite=True)
+    small = fortran.open(path).stats("i1")
+    assert (small.min, small.max, small.sum) == (-128, 127, 2)
+
+
+def test_direct_and_stream_access(tmp_path: Path) -> None:
+    values = np.arange(30, dtype=">i2").reshape(10, 3)
+    path = tmp_path / "a.dat"
+    path.write_bytes(values.tobytes())
+    file = fortran.open(path, access="direct", record_bytes=6, order="big")
+    assert len(file) == 10
+    assert_array_equal(file.records(dtype="i2"), values)
+    whole = fortran.open(path, access="stream", order="big")
+    assert_array_equal(whole[0].read("i2", shape=(3, 10)).T, values)
+    direct = {"access": "direct", "record_bytes": 6, "order": "big"}
+    with fortran.create(tmp_path / "b.dat", **direct) as new:
+        new.write_records(values)
+    assert (tmp_path / "b.dat").read_bytes() == path.read_bytes()
+    with pytest.raises(tf.UsageError, match="record-type"):
+        fortran.write(tmp_path / "d.dat", np.zeros(4, "i2"), **direct)
+    assert not (tmp_path / "d.dat").exists()
+    fortran.append(path, np.zeros(3, "i2"), access="direct", record_bytes=6, order="big")
+    assert path.stat().st_size == 66
+    file.convert(tmp_path / "c.dat", access="sequential")
+    assert_array_equal(fortran.open(tmp_path / "c.dat").records(dtype="i2"), values)
+    with pytest.raises(tf.UsageError, match="record_bytes"):
+        fortran.open(path, access="direct")
+
+
+def test_damage_is_named_and_what_is_before_it_readable(tmp_path: Path) -> None:
+    payloads = [struct.pack("<2d", n, n + 0.5) for n in range(20)]
+    whole = b"".join(record(payload) for payload in payloads)
+    path = tmp_path / "a.dat"
+    path.write_bytes(whole[: 24 * 5 + 10])
+    file = fortran.open(path)
+    assert file.whole_records == 5
+    with pytest.raises(tf.FitsFormatError, match=r"record 6 \(from 1\), byte 120.*record-cut"):
+        len(file)
+    assert_array_equal(file.records(0, 5, "f8")[:, 0], range(5))
+    with pytest.raises(tf.FitsFormatError, match="record 6"):
+        file.records(0, 6, "f8")
+    with pytest.raises(tf.FitsFormatError, match="record 6"):
+        list(file)
+    with pytest.raises(tf.FitsFormatError, match="record-cut"):
+        fortran.append(path, [1.0])
+    damaged = bytearray(whole)
+    damaged[24 * 7 + 1] ^= 0xFF
+    path.write_bytes(damaged)
+    with pytest.raises(tf.FitsFormatError, match=r"record 8 \(from 1\)"):
+        len(fortran.open(path))
+    found = fortran.open(path, recover=True)
+    assert_array_equal(found.records(dtype="f8")[:, 0], [n for n in range(20) if n != 7])
+    ((first, last, why),) = found.skipped
+    assert (first, last) == (168, 192)
+    assert "record 8" in why
+    assert path.read_bytes() == damaged
+
+
+def test_precision_is_halved(tmp_path: Path) -> None:
+    path = tmp_path / "a.dat"
+    values = np.random.default_rng(3).normal(size=(50, 7))
+    with fortran.create(path, order="big") as new:
+        for row in values:
+            new.write(np.int32(9), row, 1 + 2j)
+            new.write("text", row)
+    forms = ["i4,*f8,c16", "a4,7f8"]
+    fortran.convert(path, tmp_path / "b.dat", order="little", forms=forms, precision="single")
+    file = fortran.open(tmp_path / "b.dat")
+    assert file.order == "little"
+    for number, row in enumerate(values):
+        first = file[2 * number].read("i4,7f4,c8")
+        assert_array_equal(first["f1"][0], row.astype("f4"))
+        assert (first["f0"], first["f2"]) == (9, 1 + 2j)
+        assert_array_equal(file[2 * number + 1].read("a4,7f4")["f1"][0], row.astype("f4"))
+    fortran.write(path, [1e300], overwrite=True)
+    with pytest.raises(tf.UsageError, match=r"1e300 in record 0.*precision"):
+        fortran.convert(path, tmp_path / "c.dat", forms="f8", precision="single")
+    assert not (tmp_path / "c.dat").exists()
+    with pytest.raises(tf.UsageError, match="form of the records"):
+        fortran.convert(path, tmp_path / "c.dat", order="big")
+    fortran.convert(path, path, markers=8, overwrite=True)
+    assert fortran.open(path).markers == 8
+
+
+def test_long_records_are_converted_piece_by_piece(tmp_path: Path) -> None:
+    values = np.random.default_rng(3).normal(size=400_000)
+    path = tmp_path / "a.dat"
+    fortran.write(path, (np.int32(5), values), [1.5], order="big")
+    forms = ["i4,*f8", "f8"]
+    fortran.convert(path, tmp_path / "b.dat", order="little", markers=8, forms=forms)
+    file = fortran.open(tmp_path / "b.dat")
+    assert_array_equal(file[0].read("i4,400000f8")["f1"][0], values)
+    assert file[1].read("f8") == [1.5]
+    fortran.convert(path, tmp_path / "c.dat", forms=forms, precision="single")
+    single = fortran.open(tmp_path / "c.dat")
+    assert_array_equal(single[0].read("i4,400000f4")["f1"][0], values.astype("f4"))
+    assert file.stats("i4,400000f8", count=1, field="f1").max == values.max()
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.dat"
+    fortran.write(path, [1.0])
+    before = path.read_bytes()
+
+    def fails(**options: Any) -> None:
+        with fortran.create(path, **options) as new:
+            new.write([2.0])
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails(overwrite=True)
+    with pytest.raises(KeyError):
+        fails(append=True)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.dat"]
+    with pytest.raises(tf.FitsIoError, match="io-exists"):
+        fortran.write(path, [1.0])
+
+
+def test_scipy_reads_and_writes_the_same(tmp_path: Path) -> None:
+    from scipy.io import FortranFile
+
+    path = tmp_path / "a.dat"
+    values = [np.arange(n, dtype="f8") for n in (1, 5, 1000)]
+    with FortranFile(path, "w") as file:
+        for array in values:
+            file.write_record(array)
+    found = fortran.open(path)
+    for array in values:
+        assert_array_equal(found.read("f8"), array)
+    fortran.write(tmp_path / "b.dat", *values)
+    assert (tmp_path / "b.dat").read_bytes() == path.read_bytes()
+
+
+PROGRAM = """
+program exchange
+  use, intrinsic :: iso_fortran_env
+  implicit none
+  character(len=256) :: what, path, order
+  integer(int32) :: step, n
+  integer(int8) :: small(3)
+  integer(int16) :: short(2)
+  integer(int64) :: long
+  real(real32) :: single(5)
+  real(real64) :: double(2, 3), big(1000)
+  complex(real64) :: z(2)
+  logical :: flags(3)
+  character(len=6) :: name
+  integer :: i
+  call get_command_argument(1, what)
+  call get_command_argument(2, path)
+  call get_command_argument(3, order)
+  select case (trim(what))
+  case ('write')
+    open (10, file=trim(path), form='unformatted', status='replace', convert=trim(order))
+    do step = 1, 50
+      write (10) step, real(step, real64)/4, 'abcdef'
+    end do
+    write (10) reshape([(real(i, real64), i = 1, 6)], [2, 3])
+    write (10) [(1.5_real64, -2.0_real64), (0.0_real64, 3.0_real64)]
+    write (10) .true., .false., .true.
+    write (10) [1_int8, -2_int8, 3_int8], [-300_int16, 300_int16], 9876543210_int64
+    write (10)
+    write (10) [(real(i, real64)*0.1_real64, i = 1, 1000)]
+  case ('read')
+    open (10, file=trim(path), form='unformatted', status='old', convert=trim(order))
+    do i = 1, 50
+      read (10) step, double(1, 1), name
+      if (step /= i .or. double(1, 1) /= real(i, real64)/4 .or. name /= 'abcdef') stop 1
+    end do
+    read (10) double
+    if (any(double /= reshape([(real(i, real64), i = 1, 6)], [2, 3]))) stop 2
+    read (10) z
+    if (z(1) /= (1.5_real64, -2.0_real64) .or. z(2) /= (0.0_real64, 3.0_real64)) stop 3
+    read (10) flags
+    if (.not. flags(1) .or. flags(2) .or. .not. flags(3)) stop 4
+    read (10) small, short, long
+    if (any(small /= [1, -2, 3]) .or. any(short /= [-300, 300])) stop 5
+    if (long /= 9876543210_int64) stop 5
+    read (10)
+    read (10) big
+    if (any(big /= [(real(i, real64)*0.1_real64, i = 1, 1000)])) stop 6
+    read (10, iostat=n) single
+    if (n /= iostat_end) stop 7
+    print '(a)', 'all right'
+  case ('last')
+    ! The last numbers of a record that is too long for one marker.
+    block
+      integer(int8), allocatable :: bytes(:)
+      integer(int64) :: length
+      read (order, *) length
+      allocate (bytes(length))
+      open (10, file=trim(path), form='unformatted', status='old')
+      read (10) bytes
+      print '(4i5)', bytes(1:2), bytes(length - 1:length)
+      read (10) step
+      print '(i0)', step
+    end block
+  end select
+  close (10)
+end program exchange
+"""
+
+
+@pytest.fixture(scope="session")
+def gfortran(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Give a function that makes the program, with options of the compiler."""
+    compiler = shutil.which("gfortran")
+    if compiler is None:
+        pytest.skip("no gfortran: EXCHANGE WITH REAL FORTRAN PROGRAMS WAS NOT TESTED")
+    folder = tmp_path_factory.mktemp("gfortran")
+    (folder / "exchange.f90").write_text(PROGRAM)
+
+    def compiled(*options: str) -> str:
+        program = folder / ("exchange" + "".join(options).replace("/", "_"))
+        if not program.exists():
+            words = [compiler, *options, "-J", str(folder), "-o", str(program)]
+            subprocess.run([*words, str(folder / "exchange.f90")], check=True)
+        return str(program)
+
+    return compiled
+
+
+def exchanged(file: fortran.File) -> None:
+    """Check what the program writes."""
+    head = file.records(0, 50, "i4,f8,a6")
+    assert_array_equal(head["f0"], range(1, 51))
+    assert_array_equal(head["f1"], np.arange(1, 51) / 4)
+    assert set(head["f2"]) == {b"abcdef"}
+    assert_array_equal(file[50].read("f8", shape=(2, 3)), [[1, 3, 5], [2, 4, 6]])
+    assert_array_equal(file[51].read("c16"), [1.5 - 2j, 3j])
+    assert_array_equal(file[52].read("l4"), [True, False, True])
+    mixed = file[53].read("3i1,2i2,i8")[0]
+    assert_array_equal(mixed["f0"], [1, -2, 3])
+    assert_array_equal(mixed["f1"], [-300, 300])
+    assert mixed["f2"] == 9876543210
+    assert file[54].nbytes == 0
+    assert_array_equal(file[55].read("f8"), np.arange(1, 1001) * 0.1)
+    assert len(file) == 56
+
+
+@both
+@pytest.mark.parametrize(
+    "options", [(), ("-frecord-marker=8",), ("-fmax-subrecord-length=100",)], ids=str
+)
+def test_real_programs_read_and_write_the_same(
+    tmp_path: Path, gfortran: Any, order: str, options: tuple[str, ...]
+) -> None:
+    program = gfortran(*options)
+    path = tmp_path / "a.dat"
+    words = [program, "write", str(path), f"{order}_endian"]
+    subprocess.run(words, check=True)
+    file = fortran.open(path)
+    assert file.order == order
+    assert file.markers == (8 if "-frecord-marker=8" in options else 4)
+    exchanged(file)
+    # A copy that we write: record by record, and the first ones as one array.
+    copy = tmp_path / "b.dat"
+    with fortran.create(copy, markers=file.markers, order=order) as new:
+        new.write_records(file.records(0, 50, "i4,f8,a6"))
+        new.write(file[50].read("f8", shape=(2, 3)))
+        new.write(file[51].read("c16"))
+        new.write(file[52].read("l4"))
+        mixed = file[53].read("3i1,2i2,i8")[0]
+        new.write(mixed["f0"], mixed["f1"], mixed["f2"])
+        new.write()
+        new.write(file[55].read("f8"))
+    if "-fmax-subrecord-length=100" not in options:
+        assert copy.read_bytes() == path.read_bytes()
+    words = [program, "read", str(copy), f"{order}_endian"]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "all right"
+
+
+def test_a_record_over_two_gigabytes(tmp_path: Path, gfortran: Any) -> None:
+    """Sparse: gfortran reads what we wrote, and we do; its subrecords are as in its manual."""
+    length = 2_147_483_639 + 1001
+    path = tmp_path / "a.dat"
+    first = 2_147_483_639
+    with path.open("wb") as file:
+        file.write(struct.pack("<i", -first) + b"\x01\x02")
+        file.seek(4 + first)
+        file.write(struct.pack("<ii", first, length - first))
+        file.seek(length - first - 2, 1)
+        file.write(b"\x03\x04" + struct.pack("<i", -(length - first)) + record(b"\x07\0\0\0"))
+    found = fortran.open(path)
+    assert (found.markers, found.order, len(found)) == (4, "little", 2)
+    assert found[0].nbytes == length
+    assert found[1].read("i4") == [7]
+    stats = found.stats("i1", count=1)
+    assert (stats.count, stats.sum, stats.max_position) == (length, 10, (0, length - 1))
+    copy = tmp_path / "b.dat"
+    fortran.convert(path, copy, order="big", forms=["*i1", "*i4"])
+    turned = fortran.open(copy)
+    assert (turned.order, turned[0].nbytes, turned[1].read("i4")[0]) == ("big", length, 7)
+    assert turned.stats("i1", count=1).sum == 10
+    copy.unlink()
+    words = [gfortran(), "last", str(path), str(length)]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["1", "2", "3", "4", "7"]
