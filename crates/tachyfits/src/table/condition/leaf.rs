@@ -5,7 +5,7 @@ use std::ops::Range;
 use tachyfits_kernels::{Binary, Encoding, Fields, Tier, decode_f64, gather_field_bytes};
 
 use super::super::Table;
-use super::side::{Text, TextField, Whole, compare_texts, holds};
+use super::side::{Text, TextField, Whole, compare_long, compare_texts, holds};
 use crate::error::Error;
 
 /// What gives a number for each row.
@@ -138,6 +138,7 @@ impl Leaf {
                 let bit = |byte: u8| f64::from(u8::from(byte & mask != 0));
                 out.iter_mut().zip(bytes).for_each(|(out, &byte)| *out = bit(byte));
             }
+            Leaf::Wholes(comparison, sides) if compare_long(chunk, *comparison, sides, out) => {}
             Leaf::Wholes(comparison, sides) => {
                 for (side, values) in sides.iter().zip(&mut gathered.wholes) {
                     side.values(chunk, values, out.len())?;
