@@ -90,6 +90,13 @@ fn provoked(rule: Rule) -> Option<Vec<u8>> {
         Rule::UnitBrackets => image(&["BUNIT   = 'erg/(s cm**2'"]),
         Rule::ValueRange => image(&["CDELT1  =                  0.0"]),
         Rule::ReservedValue => image(&["OBJECT  =                   31"]),
+        other => return provoked_by_structure(other),
+    })
+}
+
+/// The rules of what may stand in a header of its kind, of columns and of coordinates.
+fn provoked_by_structure(rule: Rule) -> Option<Vec<u8>> {
+    Some(match rule {
         Rule::ForbiddenKeyword => after_empty(
             extension("IMAGE", 8, &[], [0, 1], &["SIMPLE  =                    T"]),
             &[],
