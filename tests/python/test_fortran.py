@@ -529,3 +529,49 @@ def test_a_record_over_two_gigabytes(tmp_path: Path, gfortran: Any) -> None:
     words = [gfortran(), "last", str(path), str(length)]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["1", "2", "3", "4", "7"]
+
+
+def command(*words: Any) -> int:
+    from tachyfits.cli import run
+
+    return run(["fortran", *map(str, words)])
+
+
+def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import json
+
+    path = tmp_path / "run.dat"
+    values = np.arange(60.0).reshape(20, 3)
+    fortran.write(path, *values, order="big")
+    assert command("info", path) == 0
+    text = capsys.readouterr().out
+    assert "4-byte markers, big-endian, 20 whole records" in text
+    assert "4-byte little-endian markers: 0 whole records" in text
+    assert command("info", path, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["records"], found["order"], found["runs"][0]["bytes"]) == (20, "big", 24)
+    assert command("dump", path, "--form", "*f8", "--records", "2:3") == 0
+    assert capsys.readouterr().out == "2: 3.0 4.0 5.0\n3: 6.0 7.0 8.0\n"
+    for name in ("a.npy", "a.csv", "a.fits"):
+        assert command("dump", path, "--form", "*f8", "--to", tmp_path / name) == 0
+    assert_array_equal(np.load(tmp_path / "a.npy"), values)
+    assert_array_equal(np.loadtxt(tmp_path / "a.csv", delimiter=",", skiprows=1), values)
+    assert_array_equal(tf.open(tmp_path / "a.fits")[0][:], values)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    other = tmp_path / "other.dat"
+    fortran.write(other, [1.0], order="big")
+    words = ["--form", "*f8", "--to-order", "little", "--to-markers", "8", "-o", folder]
+    assert command("convert", path, other, *words) == 0
+    turned = fortran.open(folder / "run.dat")
+    assert (turned.markers, turned.order) == (8, "little")
+    assert_array_equal(turned.records(dtype="f8"), values)
+    path.write_bytes(path.read_bytes()[:-5])
+    capsys.readouterr()
+    assert command("info", path) == 1
+    assert "record 20 (from 1)" in capsys.readouterr().err
+    assert command("dump", path, "--form", "*f8") == 1
+    assert "19: " in capsys.readouterr().out
+    assert command("dump", path, "--form", "*f8", "--recover") == 0
+    assert command("dump", tmp_path / "none.dat") == 1
+    assert command("dump", path, "--access", "direct") == 2

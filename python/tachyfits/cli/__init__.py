@@ -33,6 +33,7 @@ COMMANDS = {
     "verify": "hold files against the FITS Standard: every departure, its place, what to do",
     "checksum": "compare DATASUM and CHECKSUM with the bytes of files",
     "diff": "compare two files: HDUs, cards, pixels and cells within tolerances",
+    "fortran": "unformatted Fortran records: info, dump, convert",
     "bench": "measure this machine on a file: GB/s of sums, statistics, reading",
     "errors": "list the codes of errors and warnings",
 }
