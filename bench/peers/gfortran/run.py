@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
+import fortran_records as common
 from python_runner import Model, Request, serve
 
 PROGRAM = sys.argv[1]
@@ -29,13 +30,32 @@ def run(request: Request) -> float:
     return float(done.stdout)
 
 
+def records(request: Request) -> tuple[float, float]:
+    """Have records written or read; the seconds, and the sum, that the program says."""
+    program = Path(PROGRAM).with_name("records")
+    order = request["order"] if request["order"] == "native" else f"{request['order']}_endian"
+    path = common.path(request, "gfortran")
+    words = [request["action"], path, order, request["elements"], common.records(request)]
+    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=True)
+    seconds, total = map(float, done.stdout.split())
+    if total != 1.5 * request["numbers"]:
+        raise ValueError(f"the program's sum is {total}")
+    return seconds, total
+
+
 def version() -> str:
     """Give what the compiler called itself."""
     said = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
     return f"{said.stdout.strip()} -O3 -march=native"
 
 
+RECORDS = Model(
+    records,
+    answer=lambda result, request: common.answer(request, "gfortran"),
+    prepare=lambda request: common.make(request, "gfortran"),
+    clock=lambda result: result[0],
+)
 MODEL = Model(run, answer=lambda seconds, request: {}, clock=lambda seconds: seconds)
 
 if __name__ == "__main__":
-    serve({"hanning": MODEL, "add": MODEL}, version)
+    serve({"hanning": MODEL, "add": MODEL, "fortran-records": RECORDS}, version)

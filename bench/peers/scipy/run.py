@@ -8,9 +8,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
 import astropy
+import fortran_records as common
 import scipy
 from astropy.io import fits
 from python_runner import Model, Request, serve
+from scipy.io import FortranFile
 from scipy.ndimage import convolve1d
 
 #: FITS letter -> index in NumPy's order.
@@ -26,8 +28,27 @@ def hanning(request: Request) -> dict[str, object]:
     return {}
 
 
+def records(request: Request) -> None:
+    """Write or read records one by one, which is the only way that there is."""
+    prefix = common.PREFIX[request["order"]]
+    mode = request["action"][0]
+    values = common.one(request).astype(f"{prefix}f8")
+    with FortranFile(common.path(request, "scipy"), mode, f"{prefix}u4") as file:
+        for _ in range(common.records(request)):
+            if mode == "w":
+                file.write_record(values)
+            else:
+                file.read_record(f"{prefix}f8")
+
+
+RECORDS = Model(
+    records,
+    answer=lambda result, request: common.answer(request, "scipy"),
+    prepare=lambda request: common.make(request, "scipy"),
+)
+
 if __name__ == "__main__":
     serve(
-        {"hanning": Model(hanning)},
+        {"hanning": Model(hanning), "fortran-records": RECORDS},
         lambda: f"SciPy {scipy.__version__}, astropy {astropy.__version__}",
     )

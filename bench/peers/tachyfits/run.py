@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 import bits_of_cubes
 import cubes
 import numpy as np
+import records
 import table_models
 from opened import opened, right_tier
 from python_runner import Model, Request, checksum, serve
@@ -115,6 +116,7 @@ MODELS = {
     **cubes.MODELS,
     **bits_of_cubes.MODELS,
     **table_models.MODELS,
+    **records.MODELS,
 }
 
 if __name__ == "__main__":

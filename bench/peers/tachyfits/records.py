@@ -1,0 +1,60 @@
+"""Fortran records: written as one array, and read in batches into one array, as a program would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fortran_records as common
+import numpy as np
+from python_runner import Model, Request
+
+from tachyfits import fortran
+
+#: Bytes of a batch: what a program would keep at a time.
+BATCH = 8 << 20
+
+
+def _batch(request: Request) -> int:
+    return max(1, min(BATCH // (8 * request["elements"]), common.records(request)))
+
+
+def run(request: Request) -> Any:
+    """Write or read all records."""
+    path, threads = common.path(request, "tachyfits"), request["threads"]
+    order = None if request["order"] == "native" else request["order"]
+    count = common.records(request)
+    if request["action"] == "write":
+        values = KEPT[request["elements"], _batch(request)]
+        with fortran.create(path, order=order) as file:
+            for first in range(0, count, len(values)):
+                file.write_records(values[: count - first], threads=threads)
+        return None
+    total = 0
+    for values in fortran.open(path).batches("f8", records=_batch(request), threads=threads):
+        total += len(values)
+    return total
+
+
+#: What is written: it is in memory before the clock starts.
+KEPT: dict[tuple[int, int], np.ndarray] = {}
+
+
+def prepare(request: Request) -> None:
+    """Have the array, or the file, there."""
+    common.make(request, "tachyfits")
+    KEPT.clear()
+    batch = _batch(request)
+    KEPT[request["elements"], batch] = np.tile(common.one(request), (batch, 1))
+
+
+def answer(result: Any, request: Request) -> dict[str, Any]:
+    """Add up the numbers of the file by NumPy; and those that are read by this program itself."""
+    if request["action"] == "read":
+        path = common.path(request, "tachyfits")
+        own = sum(float(part.sum()) for part in fortran.open(path).batches("f8"))
+        if own != 1.5 * request["numbers"]:
+            raise ValueError(f"the numbers read add up to {own}")
+    return common.answer(request, "tachyfits")
+
+
+MODELS = {"fortran-records": Model(run, answer, prepare)}
