@@ -1,5 +1,6 @@
 //! Reading columns: several in one pass over the rows, each task filling its own part of every output.
 
+use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::Field;
@@ -17,6 +18,8 @@ use crate::options::{Progress, RunOptions};
 
 /// A block that is read and turned in place: it stays in the second-level cache meanwhile.
 const IN_PLACE_BYTES: usize = 256 << 10;
+/// Bytes from which on a cell is worth a run of its own.
+const LONG_CELL: u64 = 4 << 20;
 /// Bytes of cells that wait to be put in their places, where rows are asked for in no order.
 const WAITING_BYTES: usize = 64 << 20;
 
@@ -262,7 +265,8 @@ impl Reading<'_> {
         Ok((report, odd))
     }
 
-    /// Reads a column that is the whole row straight into the place where it is wanted, and turns it there.
+    /// Reads a column straight into the place where it is wanted, and turns it there: one that is the whole row, or cells so
+    /// long that each is worth a read of its own, of which a block would have to hold one at least.
     fn in_place(
         &self,
         rows: &Rows<'_>,
@@ -272,23 +276,38 @@ impl Reading<'_> {
             return Ok(None);
         };
         let layout = &self.table.layout;
-        let start = layout.data_offset + rows.start * layout.row_bytes;
+        let start = layout.data_offset + rows.start * layout.row_bytes + decoder.field.start;
         let storage = self.table.bytes_of();
-        let lends = storage.slice(start..start + 1).is_some();
-        match decoder.in_place() {
-            Some((pixel, bytes)) if bytes == layout.row_bytes && !lends => {
-                let progress = Progress { options: *self.options, total: out.values.len() as u64 };
-                let run = progress.run_options();
-                let turn = |bytes: &mut [u8]| native_in_place(bytes, pixel, self.tier);
-                let report =
-                    tachyfits_io::fill(storage, start, out.values, IN_PLACE_BYTES, &run, turn)?;
-                if let Some(nulls) = &mut out.nulls {
-                    nulls.fill(0);
-                }
-                Ok(Some(report))
-            }
-            _ => Ok(None),
+        let Some((pixel, bytes)) = decoder.in_place() else { return Ok(None) };
+        let whole = bytes == layout.row_bytes;
+        if !(whole || bytes >= LONG_CELL) || storage.slice(start..start + 1).is_some() {
+            return Ok(None);
         }
+        let run = if whole { out.values.len() } else { decoder.cell_bytes };
+        let total = out.values.len() as u64;
+        let mut report = Report::default();
+        for (row, values) in (0..).zip(out.values.chunks_mut(run)) {
+            // Of the column, not of the cell.
+            let before = row * run as u64;
+            let shifted = |done, _| match self.options.progress {
+                Some(progress) => progress(before + done, total),
+                None => ControlFlow::Continue(()),
+            };
+            let watched = RunOptions {
+                progress: self.options.progress.is_some().then_some(&shifted),
+                ..*self.options
+            };
+            let progress = Progress { options: watched, total: values.len() as u64 };
+            let options = progress.run_options();
+            let start = start + row * layout.row_bytes;
+            let turn = |bytes: &mut [u8]| native_in_place(bytes, pixel, self.tier);
+            let part = tachyfits_io::fill(storage, start, values, IN_PLACE_BYTES, &options, turn)?;
+            report = added(&report, &part);
+        }
+        if let Some(nulls) = &mut out.nulls {
+            nulls.fill(0);
+        }
+        Ok(Some(report))
     }
 
     /// Reads rows in ascending order, some at a time, and puts their cells where they are wanted.

@@ -243,3 +243,42 @@ fn arrays_of_another_size_and_rows_that_are_not_there() {
     assert_eq!(code(Rows::Range(7..3), 0, None), Ok(()));
     assert_eq!(table.cells(1, false).unwrap_err().code(), "column");
 }
+
+/// Columns that are read straight into their place: the whole row, and cells of megabytes.
+#[test]
+fn columns_that_are_turned_where_they_are() {
+    let plain = |letter: char, repeat: usize| Spec {
+        letter,
+        repeat,
+        scaling: crate::model::Scaling::None,
+        null: None,
+        dimensions: Vec::new(),
+        pointer: None,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.fits");
+    for (columns, rows) in [
+        (vec![plain('J', 1)], 300_001),
+        (vec![plain('C', 3)], 5_000),
+        (vec![plain('I', 3), plain('D', 600_000), plain('B', 1)], 3),
+    ] {
+        let asked = columns.len() / 2;
+        let made = Made::new(columns, rows, 17);
+        #[expect(clippy::disallowed_methods, reason = "the test makes a file of its own")]
+        std::fs::write(&path, made.bytes()).unwrap();
+        let file = tachyfits::FitsFile::open(&path, &tachyfits::OpenOptions::default()).unwrap();
+        let table = file.table(1).unwrap();
+        let last = rows as u64;
+        for (first, last) in [(0, last), (1, last), (1, last - 1)] {
+            let numbers: Vec<u64> = (first..last).collect();
+            let ask = Ask { column: asked, raw: false, text: TextAs::Bytes, nulls: true };
+            let (expected, no_nulls, _) = expected(&made, ask, &numbers);
+            for threads in [1, 3] {
+                let options = RunOptions { threads, ..ONE };
+                let answers = read(&table, &[ask], &Rows::Range(first..last), &options).unwrap();
+                assert!(answers[0].0 == expected, "{first} to {last}");
+                assert_eq!(answers[0].1.as_ref(), Some(&no_nulls));
+            }
+        }
+    }
+}
