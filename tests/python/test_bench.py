@@ -315,7 +315,8 @@ def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> No
     # here, whom rows 3, 11, 12, 19 to 21, 24, 25 compare with; this project, NumPy, astropy, cp and
     # a C compiler may not.
     absent = [v for v in written["verdicts"] if v["verdict"] == bars.NOT_MEASURED]
-    assert {v["row"] for v in absent} <= {"3", "11", "12", "19", "20", "21", "24", "25"}, done.stdout
+    may_be_absent = {"3", "11", "12", "19", "20", "21", "24", "25"}
+    assert {v["row"] for v in absent} <= may_be_absent, done.stdout
     assert all(" / ours" in v["what"] for v in absent), done.stdout
     assert {v["row"] for v in written["verdicts"]} >= set(PROMISED)
     tiers = tachyfits.build_info()["tiers"]
