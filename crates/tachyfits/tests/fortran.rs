@@ -1,5 +1,7 @@
 //! Unformatted Fortran files: read against the bytes themselves for any threads and storage, and what is refused.
 
+#![expect(clippy::disallowed_methods, reason = "a test looks at files as anybody would")]
+
 use proptest::prelude::*;
 use tachyfits::{
     Conversion, Error, FileOrder, NewRecords, PixelType, Reason, RecordAccess, RecordField,
