@@ -114,4 +114,5 @@ def _cells(values: NDArray[Any]) -> NDArray[np.object_]:
 
 def polars_frame(columns: Columns) -> polars.DataFrame:
     """Return a polars DataFrame, through Arrow."""
-    return needed("polars", "a polars DataFrame").from_arrow(columns.to_arrow())  # type: ignore[no-any-return]
+    frame: polars.DataFrame = needed("polars", "a polars DataFrame").from_arrow(columns.to_arrow())
+    return frame

@@ -215,72 +215,85 @@ impl IoError {
 
     /// What happened, in one line without the hint.
     pub fn message(&self) -> String {
+        match self.subject() {
+            Some(subject) => format!("{subject}: {}", self.event()),
+            None => self.event(),
+        }
+    }
+
+    /// The file or directory concerned.
+    fn subject(&self) -> Option<String> {
+        Some(match self {
+            IoError::NotFound { path }
+            | IoError::NotAFile { path, .. }
+            | IoError::Open { path, .. }
+            | IoError::Map { path, .. }
+            | IoError::Direct { path, .. }
+            | IoError::Exists { path }
+            | IoError::Create { path, .. }
+            | IoError::Write { path, .. }
+            | IoError::Commit { path, .. }
+            | IoError::Changed { path, .. }
+            | IoError::Busy { path }
+            | IoError::Unfinished { path, .. }
+            | IoError::Unrestored { path, .. }
+            | IoError::Journal { path, .. } => path.display().to_string(),
+            IoError::Read { name, .. }
+            | IoError::Short { name, .. }
+            | IoError::Gzip { name, .. }
+            | IoError::Limit { name, .. }
+            | IoError::Memory { name, .. } => name.clone(),
+            IoError::Temporary { directory, .. } => directory.display().to_string(),
+            IoError::Threads { .. } | IoError::Cancelled => return None,
+        })
+    }
+
+    /// What happened to it.
+    fn event(&self) -> String {
         match self {
-            IoError::NotFound { path } => format!("{}: no such file", path.display()),
-            IoError::NotAFile { path, found } => {
-                format!("{}: expected a regular file, found {found}", path.display())
+            IoError::NotFound { .. } => "no such file".to_owned(),
+            IoError::NotAFile { found, .. } => format!("expected a regular file, found {found}"),
+            IoError::Open { source, .. } => format!("cannot be opened: {source}"),
+            IoError::Read { offset, expected, source, .. } => {
+                format!("cannot read {expected} bytes at offset {offset}: {source}")
             }
-            IoError::Open { path, source } => {
-                format!("{}: cannot be opened: {source}", path.display())
+            IoError::Short { offset, expected, size, .. } => {
+                format!("expected {expected} bytes at offset {offset}, the file ends at {size}")
             }
-            IoError::Read { name, offset, expected, source } => {
-                format!("{name}: cannot read {expected} bytes at offset {offset}: {source}")
-            }
-            IoError::Short { name, offset, expected, size } => {
-                format!(
-                    "{name}: expected {expected} bytes at offset {offset}, the file ends at {size}"
-                )
-            }
-            IoError::Map { path, source } => {
-                format!("{}: cannot be mapped into memory: {source}", path.display())
-            }
-            IoError::Direct { path, source } => {
-                format!("{}: cannot be read directly: {source}", path.display())
-            }
-            IoError::Gzip { name, member, inflated, detail } => format!(
-                "{name}: damaged gzip content in member {member} (counted from 0), after {inflated} \
+            IoError::Map { source, .. } => format!("cannot be mapped into memory: {source}"),
+            IoError::Direct { source, .. } => format!("cannot be read directly: {source}"),
+            IoError::Gzip { member, inflated, detail, .. } => format!(
+                "damaged gzip content in member {member} (counted from 0), after {inflated} \
                  inflated bytes: {detail}"
             ),
-            IoError::Limit { name, limit } => {
-                format!("{name}: the content exceeds the limit of {limit} bytes")
+            IoError::Limit { limit, .. } => {
+                format!("the content exceeds the limit of {limit} bytes")
             }
-            IoError::Memory { name, bytes } => {
-                format!("{name}: {bytes} bytes of memory are needed and not available")
+            IoError::Memory { bytes, .. } => {
+                format!("{bytes} bytes of memory are needed and not available")
             }
-            IoError::Temporary { directory, source } => {
-                format!("{}: cannot keep a temporary file: {source}", directory.display())
+            IoError::Temporary { source, .. } => format!("cannot keep a temporary file: {source}"),
+            IoError::Exists { .. } => "the file exists already".to_owned(),
+            IoError::Create { source, .. } => format!("cannot be created: {source}"),
+            IoError::Write { offset, expected, source, .. } => {
+                format!("cannot write {expected} bytes at offset {offset}: {source}")
             }
-            IoError::Exists { path } => format!("{}: the file exists already", path.display()),
-            IoError::Create { path, source } => {
-                format!("{}: cannot be created: {source}", path.display())
-            }
-            IoError::Write { path, offset, expected, source } => format!(
-                "{}: cannot write {expected} bytes at offset {offset}: {source}",
-                path.display()
+            IoError::Commit { source, .. } => format!("cannot be put in place: {source}"),
+            IoError::Changed { expected, found, .. } => format!(
+                "expected the file as it was opened ({expected} bytes), found one that was changed \
+                 since ({found} bytes)"
             ),
-            IoError::Commit { path, source } => {
-                format!("{}: cannot be put in place: {source}", path.display())
-            }
-            IoError::Changed { path, expected, found } => format!(
-                "{}: expected the file as it was opened ({expected} bytes), found one that was changed \
-                 since ({found} bytes)",
-                path.display()
-            ),
-            IoError::Busy { path } => {
-                format!("{}: another process is changing the file", path.display())
-            }
-            IoError::Unfinished { path, journal } => format!(
-                "{}: expected a whole file, found a change that is not finished: its journal is {}",
-                path.display(),
+            IoError::Busy { .. } => "another process is changing the file".to_owned(),
+            IoError::Unfinished { journal, .. } => format!(
+                "expected a whole file, found a change that is not finished: its journal is {}",
                 journal.display()
             ),
-            IoError::Unrestored { path, journal, source } => format!(
-                "{}: a change failed and cannot be undone now: {source}; its journal is {}",
-                path.display(),
+            IoError::Unrestored { journal, source, .. } => format!(
+                "a change failed and cannot be undone now: {source}; its journal is {}",
                 journal.display()
             ),
-            IoError::Journal { path, detail } => {
-                format!("{}: this journal of a change cannot be used: {detail}", path.display())
+            IoError::Journal { detail, .. } => {
+                format!("this journal of a change cannot be used: {detail}")
             }
             IoError::Threads { source } => format!("threads cannot be started: {source}"),
             IoError::Cancelled => "cancelled".to_owned(),

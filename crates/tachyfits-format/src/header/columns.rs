@@ -214,6 +214,10 @@ mod tests {
         for keyword in ["TTYPE3", "TP3_1", "TP1_3", "TCRVL3", "1CRVL3", "TV3_1"] {
             assert_eq!(moved(keyword), Some(None), "{keyword}");
         }
+    }
+
+    #[test]
+    fn other_keywords_are_of_no_column() {
         let others = [
             "TFIELDS",
             "THEAP",

@@ -205,17 +205,8 @@ impl Encoder {
                     scatter_fields(values.values, fields, *pixel, tier, block.bytes);
                     return Ok(());
                 }
-                let Scratch { bytes, more, .. } = scratch;
-                self.with_nulls(
-                    values,
-                    *pixel,
-                    *numbers,
-                    *null,
-                    block.first_row,
-                    tier,
-                    bytes,
-                    more,
-                )?;
+                let (Scratch { bytes, more, .. }, first) = (scratch, block.first_row);
+                self.with_nulls(values, *pixel, *numbers, *null, first, tier, bytes, more)?;
                 scatter_fields(bytes, fields, *pixel, tier, block.bytes);
             }
             Way::Scale { encoding, numbers, zero } => {
@@ -235,12 +226,8 @@ impl Encoder {
             }
             Way::Bits => {
                 self.no_nulls(nulls)?;
-                let field = self.elements.div_ceil(8);
-                let rows = values.values.len() / self.cell_bytes;
-                scratch.bytes.clear();
-                scratch.bytes.resize(rows * field, 0);
-                pack_bits(values.values, self.elements, &mut scratch.bytes);
-                scatter_field_bytes(&scratch.bytes, fields(field), block.bytes);
+                self.bits(values, &mut scratch.bytes);
+                scatter_field_bytes(&scratch.bytes, fields(self.elements.div_ceil(8)), block.bytes);
             }
             Way::Text { width, text, fill } => {
                 self.text(values, *width, *text, *fill, block.first_row, &mut scratch.bytes)?;
@@ -248,17 +235,21 @@ impl Encoder {
             }
             Way::Number(field) => {
                 let first = block.first_row;
-                write_text(field, values, self.offset, block).map_err(
-                    |(row, expected, found)| {
-                        self.refused(
-                            expected,
-                            format!("{found} in row {} (from 1)", first + row + 1),
-                        )
-                    },
-                )?;
+                write_text(field, values, self.offset, block).map_err(|refused| {
+                    let (row, expected, found) = refused;
+                    self.refused(expected, format!("{found} in row {} (from 1)", first + row + 1))
+                })?;
             }
         }
         Ok(())
+    }
+
+    /// Packs truth values into the bytes of fields.
+    fn bits(&self, values: Values<'_>, bytes: &mut Vec<u8>) {
+        let rows = values.values.len() / self.cell_bytes;
+        bytes.clear();
+        bytes.resize(rows * self.elements.div_ceil(8), 0);
+        pack_bits(values.values, self.elements, bytes);
     }
 
     fn no_nulls(&self, nulls: Option<&[u8]>) -> Result<(), Error> {

@@ -69,6 +69,17 @@ fn some(numbers: &mut Numbers) -> i64 {
     }
 }
 
+/// What strings may hold.
+const TEXTS: [&[u8; 8]; 7] = [
+    b"STAR    ",
+    b"STAR\0xyz",
+    b"GALAXY  ",
+    b"\0\0\0\0\0\0\0\0",
+    b"        ",
+    b"STARBUCK",
+    b"it's ok ",
+];
+
 /// Appends the bytes of a row; gives what they mean.
 fn row(numbers: &mut Numbers, bytes: &mut Vec<u8>) -> Vec<Value> {
     let mut values = Vec::new();
@@ -110,17 +121,7 @@ fn row(numbers: &mut Numbers, bytes: &mut Vec<u8>) -> Vec<Value> {
         [numbers.below(4) as usize];
     bytes.push(flag);
     values.push(Value::Truth(truth));
-    let text = *[
-        b"STAR    ",
-        b"STAR\0xyz",
-        b"GALAXY  ",
-        b"\0\0\0\0\0\0\0\0",
-        b"        ",
-        b"STARBUCK",
-        b"it's ok ",
-    ]
-    .get(numbers.below(7) as usize)
-    .unwrap();
+    let text = TEXTS[numbers.below(7) as usize];
     bytes.extend(text);
     let end = text.iter().position(|&byte| byte == 0).unwrap_or(8);
     values.push(Value::Text(String::from_utf8_lossy(&text[..end]).trim_end().as_bytes().to_vec()));

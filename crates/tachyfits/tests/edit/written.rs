@@ -107,23 +107,23 @@ fn ascii_columns() -> Vec<NewColumn> {
     ]
 }
 
+/// A number of any bits whose exponent fits an E field: one of three digits does not.
+fn real_of_two_digits(numbers: &mut Numbers) -> f64 {
+    loop {
+        let real = f64::from_bits(numbers.next());
+        if real.is_finite() && real.abs() < 1e90 && real.abs() > 1e-90 {
+            return real;
+        }
+    }
+}
+
 #[test]
 fn an_ascii_table_says_the_numbers_in_text() {
     let rows = 5000;
     let mut numbers = Numbers(7);
     let integers: Vec<i64> = (0..rows).map(|_| numbers.next() as i32 as i64).collect();
     let fixed: Vec<f64> = integers.iter().map(|n| *n as f64 / 1000.0).collect();
-    let reals: Vec<f64> = (0..rows)
-        .map(|_| {
-            loop {
-                let real = f64::from_bits(numbers.next());
-                // Of three digits the exponent does not fit an E field.
-                if real.is_finite() && real.abs() < 1e90 && real.abs() > 1e-90 {
-                    break real;
-                }
-            }
-        })
-        .collect();
+    let reals: Vec<f64> = (0..rows).map(|_| real_of_two_digits(&mut numbers)).collect();
     let halves: Vec<f64> = integers.iter().map(|n| (*n as f64).mul_add(0.5, 10.0)).collect();
     let nulls: Vec<u8> = (0..rows).map(|n| u8::from(n % 7 == 0)).collect();
     let text: Vec<u8> = (0..rows).flat_map(|n| format!("{n:\0<7}").into_bytes()).collect();

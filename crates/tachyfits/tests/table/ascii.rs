@@ -46,6 +46,22 @@ fn field(kind: u64, width: usize, numbers: &mut Numbers) -> String {
     }
 }
 
+/// The columns of the twin's table: an integer, a word, a real number.
+fn cards(decimals: usize, has_null: bool, scaled: bool) -> Vec<String> {
+    let mut cards = ["TFORM1  = 'I20'", "TBCOL1  = 1", "TFORM2  = 'A4'", "TBCOL2  = 22"]
+        .map(str::to_owned)
+        .to_vec();
+    cards.push(format!("TFORM3  = 'E24.{decimals}'"));
+    cards.push("TBCOL3  = 27".to_owned());
+    if has_null {
+        cards.extend(["TNULL1  = '***'", "TNULL3  = '***'"].map(str::to_owned));
+    }
+    if scaled {
+        cards.extend(["TSCAL3  = 0.5", "TZERO3  = 1.25"].map(str::to_owned));
+    }
+    cards
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -75,19 +91,7 @@ proptest! {
             integers.push(integer);
             words.push(word.trim_end().to_owned());
         }
-        let mut cards = ["TFORM1  = 'I20'", "TBCOL1  = 1", "TFORM2  = 'A4'", "TBCOL2  = 22"]
-            .map(str::to_owned)
-            .to_vec();
-        cards.push(format!("TFORM3  = 'E24.{decimals}'"));
-        cards.push("TBCOL3  = 27".to_owned());
-        if has_null {
-            cards.push("TNULL1  = '***'".to_owned());
-            cards.push("TNULL3  = '***'".to_owned());
-        }
-        if scaled {
-            cards.push("TSCAL3  = 0.5".to_owned());
-            cards.push("TZERO3  = 1.25".to_owned());
-        }
+        let cards = cards(decimals, has_null, scaled);
         let table = table(table_file("TABLE", [50, rows as u64], 0, &cards, data.as_bytes()));
         let ask = |column| Ask { column, raw: false, text: TextAs::Bytes, nulls: true };
         let options = RunOptions { threads, ..ONE };
