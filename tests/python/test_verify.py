@@ -1,4 +1,4 @@
-"""Files held against the Standard: the trap files beside fitsverify, what is put right, the command."""
+"""Files held against the Standard: trap files beside fitsverify, what is put right, the command."""
 
 from __future__ import annotations
 
