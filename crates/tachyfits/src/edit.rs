@@ -259,7 +259,7 @@ impl Edition {
         commit::commit(&self.path, &self.stamp, &plan, sync, run)
     }
 
-    fn insert(&mut self, at: usize, unit: Unit) -> Result<(), Error> {
+    pub(super) fn insert(&mut self, at: usize, unit: Unit) -> Result<(), Error> {
         let mut units = self.units.clone();
         units.insert(at.min(units.len()), unit);
         self.arrange(units)

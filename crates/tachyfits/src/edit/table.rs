@@ -6,13 +6,14 @@
 
 use std::ops::Range;
 
-use tachyfits_format::{Field, FormatError, Header, TableKind, TableLayout, Value};
+use tachyfits_format::{Field, FormatError, Header, NewTable, TableKind, TableLayout, Value};
 use tachyfits_io::{SpoolOptions, SpoolWriter};
 use tachyfits_kernels::Tier;
 
 use super::Edition;
 use super::cells::{Overlay, Patch};
 use super::content::Rope;
+use super::unit::Unit;
 use crate::error::{Error, Reason};
 use crate::image::tier;
 use crate::options::RunOptions;
@@ -42,6 +43,46 @@ impl Edition {
     /// [`Reason::NoSuchHdu`], and if the HDU holds no table.
     pub fn layout(&self, hdu: usize) -> Result<TableLayout, Error> {
         self.format_error(layout_of(self.unit(hdu)?.header(), hdu))
+    }
+
+    /// Inserts a new table with `new.rows` rows before the HDU of index `at`; at the end if there is none. `carried` are the
+    /// cards that it takes over, `inputs` the cells of every column.
+    ///
+    /// # Errors
+    /// As [`tachyfits_format::NewTable::header`], and [`Reason::CellValues`] if the cells do not fit the columns. The file is
+    /// then as it was.
+    pub fn insert_table(
+        &mut self,
+        at: usize,
+        new: &NewTable,
+        carried: &Header,
+        inputs: &[ColumnInput<'_>],
+        run: &RunOptions<'_>,
+    ) -> Result<(), Error> {
+        let at = at.min(self.hdus());
+        let mut new = new.clone();
+        let rows = new.rows;
+        let states_sums = std::mem::take(&mut new.checksum);
+        (new.rows, new.heap_gap, new.heap_bytes) = (0, 0, 0);
+        for column in &mut new.columns {
+            if let Field::Variable { most, .. } = &mut column.field {
+                *most = Some(0);
+            }
+        }
+        let mut header = self.format_error(new.header(carried))?;
+        // A table is never the first.
+        let layout = self.format_error(layout_of(&header, at.max(1)))?;
+        let empty = Rope::default();
+        let mut parts = Parts { layout, rows: empty.clone(), gap: empty.clone(), heap: empty };
+        let made = self.made_rows(&mut parts, inputs, rows, 0, run);
+        let (made, most) = made.map_err(|error| error.at(&self.name, at))?;
+        (parts.rows, parts.layout.rows) = (made, rows);
+        self.format_error(sizes(&mut header, &parts, &most))?;
+        let mut data = parts.rows;
+        data.append(parts.heap);
+        let mut unit = Unit::new(header, data);
+        unit.states_sums = states_sums;
+        self.insert(at, unit)
     }
 
     /// Adds rows behind the last: the cells of every column, in the order of the columns.

@@ -1,8 +1,10 @@
 //! All cells of a table, as they are read and as they are given to be written.
 
+use std::collections::BTreeSet;
+
 use tachyfits::{
-    CellKind, ColumnInput, ColumnOutput, Element, Field, FitsFile, Rows, RunOptions, Table,
-    TableKind, TextAs,
+    CellKind, ColumnInput, ColumnOutput, Element, Field, FitsFile, Rows, RunOptions, Severity,
+    Table, TableKind, TextAs, VerifyOptions,
 };
 
 /// The cells of one column: of a variable-length one with offsets.
@@ -141,6 +143,13 @@ fn read_column(table: &Table, number: usize, rows: u64) -> Column {
 fn plain_text(values: &mut [u8]) {
     let odd = values.iter_mut().filter(|byte| !matches!(byte, 0 | b' '..=b'~'));
     odd.for_each(|byte| *byte = b'e');
+}
+
+/// The codes of all errors that the verification finds.
+pub fn errors(file: &FitsFile) -> BTreeSet<&'static str> {
+    let verified = file.verify(&VerifyOptions::default(), &RunOptions::default()).unwrap();
+    let errors = verified.findings.iter().filter(|found| found.severity == Severity::Error);
+    errors.map(|found| found.code).collect()
 }
 
 /// The table of an HDU of a file in memory.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::cells::errors;
 use crate::common::{BLOCK, Numbers, fits};
 use proptest::prelude::*;
 use tachyfits::{
@@ -429,6 +430,7 @@ proptest! {
             prop_assert!(bytes.len().is_multiple_of(BLOCK));
             prop_assert!(file.warnings().is_empty(), "{:?}", file.warnings());
             prop_assert_eq!(&twin_of(&file, &bytes), &twin);
+            prop_assert!(errors(&file).is_empty(), "{:?}", errors(&file));
             for hdu in 0..file.hdus().len() {
                 let (sum, _) = file.checksum(hdu, &RunOptions::default()).unwrap();
                 prop_assert!(sum.is_good());

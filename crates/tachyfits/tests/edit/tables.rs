@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cells::{Column, read_all, table};
+use crate::cells::{Column, errors, read_all, table};
 use crate::common::{BLOCK, Numbers, table_file};
 use crate::made::{Made, column, tables, variable_column};
 use crate::model::Spec;
@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use tachyfits::{
-    ColumnInput, Committed, Edition, Element, Field, FitsFile, NewColumn, OpenOptions, Reason,
-    Rows, RunOptions, TableKind, TextForm, ValueType,
+    ColumnInput, Committed, Edition, Element, Field, FitsFile, Header, NewColumn, NewTable,
+    OpenOptions, Reason, Rows, RunOptions, TableKind, TextForm, ValueType,
 };
 use tempfile::TempDir;
 
@@ -184,6 +184,7 @@ proptest! {
         let columns = read_all(&table(bytes, 1));
         let mut twin = Twin { specs: made.columns.clone(), columns, rows: made.rows };
         let mut numbers = Numbers(seed);
+        let known = errors(&open(&path));
         for number in 0..commits {
             let mut edition = edit(&path);
             if sums && number == 0 {
@@ -203,6 +204,9 @@ proptest! {
             prop_assert!(found.layout().warnings.is_empty(), "{:?}", found.layout().warnings);
             prop_assert_eq!(found.layout().rows, twin.rows as u64);
             prop_assert_eq!(&read_all(&found), &twin.columns);
+            // Of what is made up, the bytes of text and logical values are not all as the Standard has them.
+            let new: Vec<_> = errors(&file).difference(&known).copied().collect();
+            prop_assert!(new.is_empty(), "{:?}", new);
             let (sum, _) = file.checksum(1, &RunOptions::default()).unwrap();
             prop_assert!(sum.is_good() && sum.stated_datasum.is_some() == sums, "{:?}", sum);
             if !last {
@@ -472,4 +476,42 @@ fn a_table_that_is_refused_an_edit_is_as_it_was() {
     assert!(edition.append_rows(0, &[], 0, &run()).is_err());
     assert_eq!(commit(edition).bytes_written, 0);
     assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_new_table_is_put_between_others() {
+    let (_directory, path, made) = plain();
+    let columns = more(&made.columns, 30, 4);
+    let layout = open(&path).table(1).unwrap().layout().clone();
+    let mut new =
+        NewTable { rows: 30, name: Some("NEW".into()), checksum: true, ..NewTable::of(&layout) };
+    let field = Field::Variable {
+        element: Element::Number(ValueType::I16),
+        wide: true,
+        repeat: 1,
+        most: None,
+    };
+    new.columns.push(NewColumn::new("V", field));
+    let mut offsets = vec![0; 31];
+    offsets[20..].fill(3);
+    let values = [1i16, 2, 3].map(i16::to_ne_bytes).concat();
+    let mut inputs = inputs(&columns);
+    inputs.push(ColumnInput { offsets: Some(&offsets), ..ColumnInput::new(&values) });
+    let mut edition = edit(&path);
+    edition.insert_table(0, &new, &Header::new(), &inputs, &run()).unwrap();
+    let short = edition.insert_table(9, &new, &Header::new(), &inputs[1..], &run()).unwrap_err();
+    assert_eq!(short.code(), "cell-values");
+    assert_eq!(edition.hdus(), 4);
+    commit(edition);
+    let file = open(&path);
+    let kinds: Vec<_> = file.hdus().iter().map(|hdu| hdu.kind.as_str().to_owned()).collect();
+    assert_eq!(kinds, ["primary", "binary table", "image", "binary table"]);
+    assert_eq!(file.hdus()[1].extname.as_deref(), Some("NEW"));
+    let found = read_all(&file.table(1).unwrap());
+    assert_eq!(found[..2], columns);
+    assert_eq!((&found[2].values, found[2].offsets.as_ref()), (&values, Some(&offsets)));
+    assert_eq!(file.hdus()[1].header.get_text("TFORM3"), Ok(Some("1QI(3)")));
+    let (sum, _) = file.checksum(1, &run()).unwrap();
+    assert!(sum.is_good() && sum.stated_checksum.is_some());
+    assert!(errors(&file).is_empty(), "{:?}", errors(&file));
 }

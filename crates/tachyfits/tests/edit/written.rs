@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::cells::{Column, read_all, table};
+use crate::cells::{Column, errors, read_all, table};
 use crate::common::{Numbers, fits, image};
 use crate::made::tables;
 use proptest::prelude::*;
@@ -76,6 +76,7 @@ proptest! {
         prop_assert_eq!(copy.layout().rows, made.rows as u64);
         prop_assert_eq!(file.hdus()[1].extname.as_deref(), Some("COPY"));
         prop_assert_eq!(&read_all(&copy), &columns);
+        prop_assert!(errors(&file).is_empty(), "{:?}", errors(&file));
         for (old, new) in source.layout().columns.iter().zip(&copy.layout().columns) {
             prop_assert_eq!((&old.null, &old.dimensions), (&new.null, &new.dimensions));
             prop_assert_eq!((old.scale, old.zero, old.scaled), (new.scale, new.zero, new.scaled));
@@ -151,6 +152,7 @@ fn an_ascii_table_says_the_numbers_in_text() {
     let file = open(&path);
     assert!(file.warnings().is_empty(), "{:?}", file.warnings());
     check_sums(&file);
+    assert!(errors(&file).is_empty(), "{:?}", errors(&file));
     // The text of each field, read by nothing of ours.
     let (bytes, layout) = (fs::read(&path).unwrap(), file.table(1).unwrap().layout().clone());
     assert_eq!(*bytes.last().unwrap(), b' ', "an ASCII table is filled with blanks");
@@ -324,6 +326,7 @@ fn a_file_takes_images_and_tables() {
     assert_eq!(file.hdus()[2].extname.as_deref(), Some("LAST"));
     assert!(file.warnings().is_empty(), "{:?}", file.warnings());
     check_sums(&file);
+    assert!(errors(&file).is_empty(), "{:?}", errors(&file));
     assert_eq!(read_all(&file.table(1).unwrap())[0].values, values);
     // Nothing at all becomes the smallest file.
     let empty = directory.path().join("empty.fits");
