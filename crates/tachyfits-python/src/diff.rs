@@ -73,7 +73,7 @@ fn hdu<'py>(py: Python<'py>, found: &HduDifference) -> PyResult<Bound<'py, PyDic
 
 fn data<'py>(py: Python<'py>, found: &DataDifference) -> PyResult<Bound<'py, PyDict>> {
     let answer = PyDict::new(py);
-    let mut pair = |what: &str, first: Py<PyAny>, second: Py<PyAny>| {
+    let pair = |what: &str, first: Py<PyAny>, second: Py<PyAny>| {
         answer.set_item("what", what)?;
         answer.set_item("found", (first, second))
     };

@@ -74,7 +74,7 @@ enum Change {
 
 impl Change {
     /// The keyword that must be there.
-    fn needed<'a>(&'a self) -> Option<&'a str> {
+    fn needed(&self) -> Option<&str> {
         match self {
             Change::Set(..) => None,
             Change::Delete(keyword) | Change::Rename(keyword, _) | Change::Comment(keyword, _) => {

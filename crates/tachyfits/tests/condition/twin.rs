@@ -339,6 +339,7 @@ fn threads_and_storages_find_the_same() {
     assert_eq!(values.len(), 60_000);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("table.fits");
+    #[expect(clippy::disallowed_methods, reason = "a file to open, of bytes made here")]
     std::fs::write(&path, bytes).unwrap();
     let from_file = FitsFile::open(&path, &OpenOptions::default()).unwrap().table(1).unwrap();
     for threads in [1, 2, 5] {
