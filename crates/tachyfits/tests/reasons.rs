@@ -204,6 +204,7 @@ fn every_reason_says_where_what_was_expected_what_was_found_and_what_to_do() {
         Reason::Tier,
         Reason::Expression,
         Reason::ExpressionInput,
+        Reason::CellValues,
         Reason::Edit,
         Reason::Structure,
         // Those of records are in the tests of Fortran files.

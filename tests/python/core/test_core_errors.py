@@ -7,6 +7,7 @@ import errno
 import itertools
 import os
 import pickle
+import runpy
 import signal
 import subprocess
 import sys
@@ -261,6 +262,9 @@ def test_the_examples_of_the_documentation(
 ) -> None:
     pixels = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
     write(tmp_path / "cube.fits", pixels, BUNIT="Jy/beam")
+    # The table of the package's own examples.
+    examples = runpy.run_path(str(Path(__file__).parents[3] / "python" / "conftest.py"))
+    (tmp_path / "table.fits").write_bytes(examples["example_table"]())
     monkeypatch.chdir(tmp_path)
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
     documented = [(name, item) for name, item in vars(_core).items() if not name.startswith("_")]
