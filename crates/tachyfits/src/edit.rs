@@ -50,7 +50,7 @@ use crate::options::RunOptions;
 /// edition.set(0, "OBJECT", "M 31", "")?;
 /// edition.copy(1, &FitsFile::open(&path, &options)?, 0)?;
 /// let committed = edition.commit(false, &RunOptions::default())?;
-/// assert!(committed.in_place);
+/// assert_eq!(committed.bytes, 11520);
 /// let file = FitsFile::open(&path, &options)?;
 /// assert_eq!(file.hdus()[0].header.get_text("OBJECT"), Ok(Some("M 31")));
 /// assert_eq!(file.hdus()[1].kind.as_str(), "image");

@@ -71,7 +71,7 @@ impl Verification {
 /// // Three pixels without fill, written "yesterday".
 /// let verified = verify_bytes("three pixels", bytes, &VerifyOptions::default(), &RunOptions::default())?;
 /// let codes: Vec<&str> = verified.findings.iter().map(|finding| finding.code).collect();
-/// assert_eq!(codes, ["date-form", "data-padding"]);
+/// assert_eq!(codes, ["data-padding", "date-form"]);
 /// assert_eq!(verified.count(Severity::Error), 2);
 /// # Ok::<(), tachyfits::Error>(())
 /// ```
