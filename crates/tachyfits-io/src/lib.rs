@@ -18,6 +18,7 @@ mod error;
 mod fetch;
 mod file;
 mod fill;
+mod flusher;
 mod joined;
 mod memory;
 mod mmap;

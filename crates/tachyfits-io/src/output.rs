@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
 use crate::error::IoError;
+use crate::flusher::Flusher;
 use crate::storage::open_error;
 use crate::system;
 
@@ -41,6 +42,8 @@ pub struct OutputFile {
     overwrite: bool,
     reserved: bool,
     position: u64,
+    /// Sees to it that what is written goes to the device meanwhile.
+    flusher: Option<Flusher>,
 }
 
 impl OutputFile {
@@ -74,7 +77,15 @@ impl OutputFile {
         let temporary = temporary_beside(&target, permissions)
             .map_err(|source| IoError::Create { path: path.to_owned(), source })?;
         let path = path.to_owned();
-        Ok(OutputFile { path, target, temporary, overwrite, reserved: false, position: 0 })
+        Ok(OutputFile {
+            path,
+            target,
+            temporary,
+            overwrite,
+            reserved: false,
+            position: 0,
+            flusher: None,
+        })
     }
 
     /// The name that the file will have, as given.
@@ -89,6 +100,18 @@ impl OutputFile {
     pub fn reserve(&mut self, bytes: u64) -> Result<(), IoError> {
         self.reserved = true;
         system::reserve(self.file(), bytes).map_err(|source| self.write_error(0, bytes, source))
+    }
+
+    /// Begins to bring what is written to the device while more is being written, for a file that will be put in place by
+    /// [`OutputFile::commit_durably`]: the waiting at the end is then for what is left.
+    ///
+    /// # Errors
+    /// [`IoError::Create`] if the operating system has no more files to give.
+    pub fn flush_early(&mut self) -> Result<(), IoError> {
+        let file = self.file().try_clone();
+        let file = file.map_err(|source| IoError::Create { path: self.path.clone(), source })?;
+        self.flusher = Some(Flusher::new(file));
+        Ok(())
     }
 
     /// Appends bytes after those of the last `write_all`.
@@ -108,6 +131,9 @@ impl OutputFile {
     /// [`IoError::Write`] if the disk is full or fails.
     pub fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
         let written = self.file().write_all_at(bytes, offset);
+        if let Some(flusher) = &self.flusher {
+            flusher.wrote(bytes.len() as u64);
+        }
         written.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
     }
 
@@ -141,6 +167,9 @@ impl OutputFile {
             true => file.metadata().and_then(|metadata| file.set_len(metadata.len())),
             false => Ok(()),
         };
+        // Its errors are reported once only: not again by what follows.
+        let flushed = self.flusher.map_or(Ok(()), Flusher::finish);
+        let trimmed = flushed.and(trimmed);
         let synced = trimmed.and_then(|()| if sync { file.sync_all() } else { Ok(()) });
         if let Err(source) = synced {
             return Err(IoError::Commit { path, source });
@@ -210,6 +239,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.fits");
         let mut output = OutputFile::create(&path, false).unwrap();
+        output.flush_early().unwrap();
         output.reserve(100_000).unwrap();
         output.write_all(b"one ").unwrap();
         output.write_all(b"two ").unwrap();

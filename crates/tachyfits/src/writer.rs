@@ -75,8 +75,12 @@ impl FileWriter {
     /// # Errors
     /// As [`OutputFile::create`].
     pub fn create(path: &Path, options: &WriteOptions) -> Result<FileWriter, Error> {
+        let mut output = OutputFile::create(path, options.overwrite)?;
+        if options.sync {
+            output.flush_early()?;
+        }
         Ok(FileWriter {
-            output: OutputFile::create(path, options.overwrite)?,
+            output,
             checksum: options.checksum,
             sync: options.sync,
             tier: tier()?,
