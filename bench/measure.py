@@ -184,19 +184,21 @@ def run(
     results = {c.name: Result(c) for c in definition.contestants}
     _note_missing(results, peers, small, say)
     session = _Session(peers)
-    rounds = definition.warmup + repeat if definition.contestants else 0
+    # Answers count with small inputs, times do not.
+    warmup = 0 if small else definition.warmup
+    rounds = warmup + repeat if definition.contestants else 0
     try:
         for number in range(rounds):
             for contestant in definition.contestants[:: -1 if number % 2 else 1]:
                 result = results[contestant.name]
                 if result.ended():
                     continue
-                if sits_out(contestant, number - definition.warmup):
+                if sits_out(contestant, number - warmup):
                     session.end(contestant)
                     continue
                 _ready(definition, result, source, idle=not small)
                 request = _request(contestant, source, all_threads, small)
-                _one(session, request, result, source, number < definition.warmup)
+                _one(session, request, result, source, number < warmup)
                 if result.ended():
                     say(f"  {contestant.name}: NOT MEASURED: {result.missing or result.wrong}")
             say(f"  round {number + 1} of {rounds} done")

@@ -71,8 +71,10 @@ fn arrays(table: &Table, column: usize) -> Result<String, Error> {
     Ok(arrays.offsets.windows(2).map(row).collect::<Vec<_>>().join("; "))
 }
 
-/// (file, the columns, their shapes in FITS order).
-const COLUMNS: &[(&str, &[&str], &[&[u64]])] = &[
+/// A file, the columns, their shapes in FITS order.
+type Expected = (&'static str, &'static [&'static str], &'static [&'static [u64]]);
+
+const COLUMNS: &[Expected] = &[
     ("bt_unsigned_null", &["- 32768 65535", "- 5 6"], &[&[], &[]]),
     ("bt_logical", &["T F - T"], &[&[]]),
     ("bt_bits", &["T F F F F F F F F F T T T T T T T T T T T T"], &[&[11]]),
