@@ -71,7 +71,9 @@ FORTRAN_COMMANDS = ("fortran info", "fortran dump", "fortran convert")
 SENSELESS = {
     "verify": {"--hdu"},
     "diff": {"--hdu", "--strict"},
-    **dict.fromkeys(FORTRAN_COMMANDS, {"--hdu", "--strict"}),
+    "fortran info": {"--hdu", "--strict", "--threads", "--progress"},  # a walk over markers
+    "fortran dump": {"--hdu", "--strict"},
+    "fortran convert": {"--hdu", "--strict", "--threads"},
 }
 
 
