@@ -39,6 +39,7 @@ class Table:
         *,
         raw: bool = False,
         text: str = "str",  # "bytes"
+        into: Sequence[tuple[NDArray[Any], NDArray[np.bool_] | None]] | None = None,
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[tuple[NDArray[Any], NDArray[np.bool_] | None, int]]: ...  # values, where undefined, how many were odd

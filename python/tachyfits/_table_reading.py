@@ -26,6 +26,9 @@ from tachyfits._threads import check_threads
 #: What names columns: a name (any case), a 0-based number, several of them; None: all.
 ColumnNames = str | int | Sequence[str | int] | None
 
+#: The values of a column, and where they are undefined if it can say so.
+_Given = tuple[NDArray[Any], NDArray[np.bool_] | None]
+
 #: Rows that a condition is asked of at a time, when its answers are handed out in batches.
 SEARCHED_ROWS = 1 << 22
 
@@ -35,6 +38,7 @@ class TableReading(Hdu):
 
     _table: _core.Table | None = None
     _known: tuple[TableColumn, ...] | None = None
+    _described: dict[str, Any] | None = None
 
     def _core_table(self) -> _core.Table:
         self._file._open_core()
@@ -223,14 +227,22 @@ class TableReading(Hdu):
         progress: Progress | None,
         *,
         text: str | None = None,
+        kept: list[_Given] | None = None,
     ) -> Columns:
-        """Read; ``text`` "bytes" leaves text as NumPy's S, a quarter of U."""
+        """Read; ``text`` "bytes" leaves text as NumPy's S, a quarter of U.
+
+        Arrays of rows of fixed length are put in ``kept``, or read into where they are there.
+        """
         core, count = self._core_table(), self._threads(threads)
         text = text or ("bytes" if raw else "str")
         options: dict[str, Any] = {"raw": raw, "threads": count, "progress": progress}
         arrays: dict[str, Values] = {}
         fixed = [column for column in wanted if not column.is_variable]
-        read = core.read([column.number for column in fixed], rows, text=text, **options)
+        into = [_beginning(given, count_of(rows)) for given in kept] if kept else None
+        numbers = [column.number for column in fixed]
+        read = core.read(numbers, rows, text=text, into=into, **options)
+        if kept == []:
+            kept.extend((values, nulls) for values, nulls, _ in read)
         together = dict(zip((column.key for column in fixed), read, strict=True))
         for column in wanted:
             if column.is_variable:
@@ -252,9 +264,13 @@ class TableReading(Hdu):
 
     def _meta(self) -> dict[str, Any]:
         """Return the keywords that describe the table as a whole, not its structure."""
-        from tachyfits._table_meta import meta_of
+        if self._described is None:
+            from tachyfits._table_meta import meta_of
 
-        return meta_of(self.header)
+            self._described = meta_of(self.header)
+        # Lists of comments are everybody's own.
+        own = self._described.items()
+        return {key: list(value) if isinstance(value, list) else value for key, value in own}
 
     def where(
         self,
@@ -297,6 +313,7 @@ class TableReading(Hdu):
         where: str | None = None,
         within: Any = None,
         raw: bool = False,
+        reuse: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Iterator[Columns]:
@@ -310,6 +327,9 @@ class TableReading(Hdu):
             Only these rows: what `read` calls ``rows``.
         columns, where, raw
             As in `read`.
+        reuse
+            Read each piece into the memory of the one before, which is gone then; about twice as
+            fast for pieces that stay in the processor's cache.
 
         Examples
         --------
@@ -322,7 +342,8 @@ class TableReading(Hdu):
             raise usage(f"batches of rows={rows!r}", "give a number of rows, 1 or more")
         wanted = self._chosen(columns)
         pieces = self._pieces(resolve_rows(within, len(self)), where, int(rows), threads)
-        return (self._read(wanted, piece, raw, threads, progress) for piece in pieces)
+        kept: list[_Given] | None = [] if reuse else None
+        return (self._read(wanted, piece, raw, threads, progress, kept=kept) for piece in pieces)
 
     def _pieces(
         self, rows: Rows, where: str | None, batch_rows: int, threads: int | None
@@ -365,6 +386,12 @@ def _described(number: int, key: str, core: _core.Column, description: str) -> T
 
 def _is_number(key: Any) -> bool:
     return hasattr(key, "__index__") and not isinstance(key, (bool, np.bool_))
+
+
+def _beginning(given: _Given, rows: int) -> _Given:
+    """Return the arrays of so many rows: the last piece of a table may have fewer."""
+    values, nulls = given
+    return values[:rows], None if nulls is None else nulls[:rows]
 
 
 def _masked(values: NDArray[Any], nulls: NDArray[np.bool_] | None) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tachyfits as tf
+from fitsbytes import empty_primary, header, pad
 from tablebytes import Made, big, binary_table, tables
 
 
@@ -82,17 +83,26 @@ def test_rows_in_any_order(columns: list[Made], data: st.DataObject) -> None:
         read_alike(found[made.name], made, rows)
 
 
-@given(tables(), st.integers(1, 4))
-def test_batches_are_the_table_in_pieces(columns: list[Made], size: int) -> None:
+@given(tables(), st.integers(1, 4), st.booleans())
+def test_batches_are_the_table_in_pieces(columns: list[Made], size: int, reuse: bool) -> None:
     table = opened(columns)
-    pieces = list(table.batches(rows=size))
-    assert [piece.rows for piece in pieces[:-1]] == [size] * (len(pieces) - 1)
     first = 0
-    for piece in pieces:
+    for piece in table.batches(rows=size, reuse=reuse):
+        assert piece.rows == min(size, len(table) - first)
         for made in columns:
             read_alike(piece[made.name], made, slice(first, first + piece.rows))
         first += piece.rows
     assert first == len(table)
+
+
+def test_batches_share_their_memory_when_asked_to() -> None:
+    for reuse in (False, True):
+        table = opened(stars())
+        pieces = list(table.batches(rows=2, reuse=reuse))
+        assert len(pieces) > 1
+        for name in table.names:
+            first, *others = (np.ma.getdata(piece[name]) for piece in pieces)
+            assert all(np.shares_memory(first, other) == reuse for other in others), name
 
 
 @given(tables(ragged=False))
@@ -282,3 +292,31 @@ def test_conditions_that_make_no_sense_are_refused(text: str) -> None:
     with pytest.raises(tf.UsageError) as caught:
         opened(stars()).where(text)
     assert "\nhint: " in str(caught.value)
+
+
+@pytest.mark.parametrize("width", [1, 6, 8, 11, 16, 20])
+@pytest.mark.parametrize("null", [None, "*", "-7"])
+def test_integers_as_text_however_they_are_written(width: int, null: str | None) -> None:
+    """Pieces that hold the usual text, with others among them that hold a field of another kind."""
+    rng = np.random.default_rng(width)
+    numbers = rng.integers(1 - 10 ** min(width - 1, 18), 10 ** min(width, 18), 3000)
+    texts = [str(number).rjust(width) for number in numbers]
+    for row, text in {700: "+5", 701: "8", 1500: "", 2999: "007"}.items():
+        if len(text) <= width:
+            texts[row] = text.ljust(width)
+    if null is not None and len(null) <= width:
+        texts[1100] = null.ljust(width)
+        texts[1101] = null.ljust(width)
+    cards = [("XTENSION", "TABLE"), ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", width + 2)]
+    cards += [("NAXIS2", 3000), ("PCOUNT", 0), ("GCOUNT", 1), ("TFIELDS", 1), ("TTYPE1", "N")]
+    cards += [("TBCOL1", 2), ("TFORM1", f"I{width}")]
+    cards += [("TNULL1", null)] if null is not None else []
+    data = "".join(f"|{text}|" for text in texts).encode()
+    table = tf.open(empty_primary() + header(cards) + pad(data, b" "))[1]
+    found = table.read("N")["N"]
+    is_null = np.array([null is not None and text.rstrip() == null for text in texts])
+    assert np.ma.getmaskarray(found).tolist() == is_null.tolist()
+    expected = [
+        0 if null else int(text.strip() or 0) for text, null in zip(texts, is_null, strict=True)
+    ]
+    assert np.ma.getdata(found).tolist() == expected

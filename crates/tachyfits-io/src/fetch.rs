@@ -1,5 +1,6 @@
 //! The bytes of one task: fetched into a reused, aligned buffer, or borrowed where the storage has them in memory.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use crate::aligned::{AlignedBuffer, CACHE_LINE};
@@ -80,7 +81,27 @@ pub(crate) struct Block<'s> {
     staging: AlignedBuffer,
 }
 
+/// The most bytes of a buffer that a thread keeps for its next run.
+const KEPT_BYTES: usize = 1 << 20;
+
+thread_local! {
+    /// The buffer of this thread's last run: new memory would be cleared by the system, which takes as long as reading.
+    static KEPT: Cell<AlignedBuffer> = Cell::new(AlignedBuffer::default());
+}
+
 impl<'s> Block<'s> {
+    /// A block in the memory of this thread's last one.
+    pub(crate) fn of_this_thread() -> Block<'s> {
+        Block { buffer: KEPT.take(), ..Block::default() }
+    }
+
+    /// Keeps the memory for the next block.
+    pub(crate) fn keep(self) {
+        if self.buffer.bytes().len() <= KEPT_BYTES {
+            KEPT.set(self.buffer);
+        }
+    }
+
     /// Fetches the bytes of [`Block::ranges`]; returns how many were read, gaps included, and none where borrowed.
     pub(crate) fn fetch(&mut self, storage: &'s dyn Storage) -> Result<u64, IoError> {
         if self.borrow(storage) {

@@ -369,13 +369,14 @@ where
                 self.coordinator.recycle(block);
             }
         } else {
-            let mut block = Block::default();
+            let mut block = Block::of_this_thread();
             while let Some(index) = self.coordinator.claim() {
                 match self.feed.fetch(index, &mut block, &mut spent) {
                     Ok(()) => self.compute(index, &block, &mut scratch, &mut spent),
                     Err(error) => self.coordinator.fail(index, error.into()),
                 }
             }
+            block.keep();
         }
         spent
     }

@@ -14,6 +14,7 @@ use crate::encode::Bits;
 use crate::isa::{self, Kernel, Tier};
 use crate::pixel::PixelType;
 
+pub mod digits;
 pub mod transfer;
 pub mod values;
 

@@ -36,6 +36,7 @@ mod sum;
 mod transpose;
 
 pub use checksum::{OnesComplement, add_words, encode_checksum};
+pub use columns::digits::{TEXT_INTEGER_WIDTH, integers_of_text};
 pub use columns::transfer::{Transfer, swap_in_place};
 pub use columns::values::{
     add_to_real_parts, decode_logical, encode_logical, mark_nulls, narrow_text, pack_bits,

@@ -16,8 +16,8 @@ mod transpose;
 
 pub use checksum::ones_complement;
 pub use columns::{
-    decode_logical, gather_field_bytes, gather_fields, mark_nulls, scatter_field_bytes,
-    scatter_fields, transfer, trim_text, unpack_bits,
+    decode_logical, gather_field_bytes, gather_fields, integer_of_text, mark_nulls,
+    scatter_field_bytes, scatter_fields, transfer, trim_text, unpack_bits,
 };
 pub use elementwise::{binary, select, unary};
 pub use encode::{encode_f32, encode_f64, encode_native};

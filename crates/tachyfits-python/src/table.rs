@@ -10,7 +10,7 @@ use crate::column::{Column, Text, TypeOf};
 use crate::errors::{OrRaise, not_negative};
 use crate::progress;
 use crate::report::Report;
-use crate::table_arrays::{Cell, viewed};
+use crate::table_arrays::{Cell, Given, viewed};
 
 /// Values of a column, where they are undefined, and how many were not as the Standard has them.
 type Read<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64);
@@ -146,13 +146,16 @@ impl Table {
     ///     The stored values.
     /// text
     ///     "str" for NumPy's U, "bytes" for S.
+    /// into
+    ///     What an earlier read of the same columns gave as (values, nulls): these arrays, for as many rows, are read into
+    ///     and given back.
     ///
     /// Returns
     /// -------
     /// list of (values, nulls, odd)
     ///     ``nulls`` is true where a value is undefined; None where the column has no way to say so. ``odd`` is the number
     ///     of logical values that are neither T, F nor 0: a byte of 1 is taken as true, others are undefined.
-    #[pyo3(signature = (columns, rows, *, raw=false, text="str", threads=0, progress=None))]
+    #[pyo3(signature = (columns, rows, *, raw=false, text="str", into=None, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn read<'py>(
         &self,
@@ -161,6 +164,7 @@ impl Table {
         rows: RowsGiven<'py>,
         raw: bool,
         text: &str,
+        into: Option<Vec<Given<'py>>>,
         threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Read<'py>>> {
@@ -170,18 +174,19 @@ impl Table {
         self.run(py, 1, None, |options| {
             Ok(((), self.table.read(&mut [], &engine_rows, options)?))
         })?;
+        let mut given = into.into_iter().flatten();
         let made: PyResult<Vec<Cell<'py>>> = columns
             .iter()
             .map(|&column| {
                 let cells = self.table.cells(column, raw).or_raise(py)?;
-                Cell::new(
-                    py,
-                    column,
-                    TypeOf::new(&cells, text),
-                    cells.nullable,
-                    count,
-                    self.place(),
-                )
+                let (kind, nullable) = (TypeOf::new(&cells, text), cells.nullable);
+                match given.next() {
+                    // NumPy's text without characters has some all the same.
+                    Some(arrays) if kind.bytes != Some(0) => {
+                        Cell::again(py, column, kind, nullable, count, arrays, self.place())
+                    }
+                    _ => Cell::new(py, column, kind, nullable, count, self.place()),
+                }
             })
             .collect();
         let mut made = made?;

@@ -1,6 +1,7 @@
 //! NumPy arrays that a table's columns are read into.
 
 use numpy::{PyArrayDyn, PyReadwriteArrayDyn};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tachyfits::{ColumnOutput, Reason};
@@ -17,7 +18,12 @@ pub(crate) struct Cell<'py> {
     array: Bound<'py, PyArrayDyn<u8>>,
     values: PyReadwriteArrayDyn<'py, u8>,
     nulls: Option<(Bound<'py, PyArrayDyn<u8>>, PyReadwriteArrayDyn<'py, u8>)>,
+    /// The arrays that the caller gave, if any.
+    given: Option<Given<'py>>,
 }
+
+/// Arrays of an earlier read to be read into again: values, and where they are undefined.
+pub(crate) type Given<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
 impl<'py> Cell<'py> {
     /// New memory for so many rows. NumPy makes it as bytes, which it aligns for every type.
@@ -46,7 +52,33 @@ impl<'py> Cell<'py> {
                 Some((nulls, borrowed))
             }
         };
-        Ok(Cell { column, kind, rows, array, values, nulls })
+        Ok(Cell { column, kind, rows, array, values, nulls, given: None })
+    }
+
+    /// The memory of arrays that an earlier read has made; the engine checks how much it is.
+    pub(crate) fn again(
+        py: Python<'py>,
+        column: usize,
+        kind: TypeOf,
+        nullable: bool,
+        rows: u64,
+        given: Given<'py>,
+        place: Place<'_>,
+    ) -> PyResult<Cell<'py>> {
+        if nullable != given.1.is_some() {
+            return Err(PyValueError::new_err("nulls are read where a column can have them"));
+        }
+        let array = as_bytes(&given.0)?;
+        let values = buffer::borrow(py, &array, place)?;
+        let nulls = match &given.1 {
+            None => None,
+            Some(nulls) => {
+                let nulls = as_bytes(nulls)?;
+                let borrowed = buffer::borrow(py, &nulls, place)?;
+                Some((nulls, borrowed))
+            }
+        };
+        Ok(Cell { column, kind, rows, array, values, nulls, given: Some(given) })
     }
 
     /// As the engine takes it.
@@ -71,8 +103,11 @@ impl<'py> Cell<'py> {
         py: Python<'py>,
         odd: u64,
     ) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64)> {
-        let Cell { kind, rows, array, values, nulls, .. } = self;
+        let Cell { kind, rows, array, values, nulls, given, .. } = self;
         drop(values);
+        if let Some((values, nulls)) = given {
+            return Ok((values, nulls, odd));
+        }
         let mut shape = vec![rows];
         shape.extend(&kind.shape);
         let shape = PyTuple::new(py, shape)?;
@@ -91,6 +126,16 @@ impl<'py> Cell<'py> {
         };
         Ok((values, nulls, odd))
     }
+}
+
+/// The memory of a contiguous array.
+fn as_bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
+    // Of an array that is not contiguous reshaping would make a copy, which nobody would see.
+    if !array.getattr("flags")?.getattr("c_contiguous")?.extract::<bool>()? {
+        return Err(PyValueError::new_err("an array to be read into is contiguous"));
+    }
+    let flat = array.call_method1("reshape", (-1,))?;
+    Ok(viewed(flat, "u1")?.cast_into()?)
 }
 
 /// The same memory as elements of another type.

@@ -87,6 +87,18 @@ pub fn mark_nulls(stored: &[u8], pixel: PixelType, null: i64) -> Vec<u8> {
     stored.chunks_exact(pixel.bytes()).map(is_null).collect()
 }
 
+/// Twin of [`crate::integers_of_text`], of one field: what is in it if it has blanks, a minus or none, and digits, or only
+/// blanks.
+pub fn integer_of_text(field: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(field).ok()?.trim_start_matches(' ');
+    if text.is_empty() {
+        return Some(0);
+    }
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits.then(|| text.parse().ok()).flatten()
+}
+
 /// Twin of [`crate::Transfer::run`].
 pub fn transfer(transfer: &crate::Transfer, from: &[u8], to: &mut [u8]) {
     let size = transfer.size;

@@ -3,9 +3,10 @@
 use crate::content::tiers;
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    Fields, PixelType, Tier, Transfer, add_to_real_parts, decode_logical, encode_logical,
-    gather_field_bytes, gather_fields, mark_nulls, naive, narrow_text, pack_bits, put_nulls,
-    scatter_field_bytes, scatter_fields, swap_in_place, trim_text, unpack_bits, widen_text,
+    Fields, PixelType, TEXT_INTEGER_WIDTH, Tier, Transfer, add_to_real_parts, decode_logical,
+    encode_logical, gather_field_bytes, gather_fields, integers_of_text, mark_nulls, naive,
+    narrow_text, pack_bits, put_nulls, scatter_field_bytes, scatter_fields, swap_in_place,
+    trim_text, unpack_bits, widen_text,
 };
 
 /// Rows with a field in them.
@@ -226,6 +227,77 @@ proptest! {
             let mut found = content.clone();
             swap_in_place(&mut found, size, tier);
             prop_assert_eq!(&found, &expected);
+        }
+    }
+}
+
+/// Text of fields of `width` characters that mostly holds an integer, each field of which may have one character changed.
+fn integer_texts(width: usize) -> impl Strategy<Value = Vec<Vec<u8>>> {
+    const OTHERS: &[u8] = b"0123456789 +-.E\0\x8f\xb5\xff:/";
+    let number = (0..=width as u32).prop_flat_map(|digits| 0..10i64.pow(digits));
+    let sign = prop::sample::select(vec!["", "-"]);
+    let change = prop::option::weighted(0.02, (0..width, prop::sample::select(OTHERS.to_vec())));
+    let field = (number, sign, any::<bool>(), change);
+    let field = field.prop_map(move |(number, sign, zeros, change)| {
+        let text = if zeros { format!("{sign}{number:04}") } else { format!("{sign}{number}") };
+        let text = if text.len() <= width { text } else { String::new() };
+        let mut field = format!("{text:>width$}").into_bytes();
+        if let Some((at, byte)) = change {
+            field[at] = byte;
+        }
+        field
+    });
+    prop::collection::vec(field, 0..150)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn integers_of_text_are_those_of_the_twin(
+        (texts, before, between) in (1..=TEXT_INTEGER_WIDTH)
+            .prop_flat_map(|width| (integer_texts(width), 0..4usize, 0..12usize)),
+        seed in any::<u64>(),
+    ) {
+        let Some(width) = texts.first().map(Vec::len) else { return Ok(()) };
+        let mut rows = random(before, seed);
+        for (row, text) in texts.iter().enumerate() {
+            rows.extend(text);
+            // The last row may end with its field.
+            if row + 1 < texts.len() {
+                rows.extend(random(between, seed ^ row as u64));
+            }
+        }
+        let fields = Fields { offset: before, stride: width + between, elements: width };
+        let expected: Option<Vec<i64>> =
+            texts.iter().map(|text| naive::integer_of_text(text)).collect();
+        for tier in tiers() {
+            let mut out = vec![[7; 8]; texts.len()];
+            let all = integers_of_text(&rows, fields, tier, &mut out);
+            let out: Vec<i64> = out.into_iter().map(i64::from_ne_bytes).collect();
+            prop_assert_eq!(all.then_some(&out), expected.as_ref());
+        }
+    }
+}
+
+#[test]
+fn every_character_at_every_place_is_judged_as_by_the_twin() {
+    for width in [1, 2, 7, 8, 9, 15, 16] {
+        let usual = format!("{:>width$}", if width == 1 { "7" } else { "-7" }).into_bytes();
+        for text in [usual, vec![b'4'; width], vec![b' '; width]] {
+            for at in 0..width {
+                for byte in 0..=255 {
+                    let mut text = text.clone();
+                    text[at] = byte;
+                    let fields = Fields { offset: 0, stride: width, elements: width };
+                    for tier in tiers() {
+                        let mut out = [[7; 8]];
+                        let all = integers_of_text(&text, fields, tier, &mut out);
+                        let found = all.then_some(i64::from_ne_bytes(out[0]));
+                        assert_eq!(found, naive::integer_of_text(&text), "{text:?}");
+                    }
+                }
+            }
         }
     }
 }

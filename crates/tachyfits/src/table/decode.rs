@@ -143,7 +143,7 @@ impl Decoder {
         nulls: Option<&mut [u8]>,
     ) -> Result<u64, BadText> {
         match &self.way {
-            Way::Numbers(numbers) => numbers.decode(block, offset, values, nulls).map(|()| 0),
+            Way::Numbers(numbers) => numbers.decode(block, offset, tier, values, nulls).map(|()| 0),
             _ => Ok(self.decode_bytes(block, offset, tier, scratch, values, nulls)),
         }
     }
