@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ __version__: str
 _Section = Sequence[tuple[int, int, int]]
 #: Called now and then with (bytes done, bytes in all); returning False cancels.
 _Progress = Callable[[int, int], bool | None]
+#: A kind of tuple, such as a named one.
+_Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
 class TachyfitsError(Exception):
     code: str  # stable, one of error_codes()
@@ -219,7 +221,11 @@ class Hdu:
 class Header:
     """The cards, in order."""
 
-    def cards(self) -> list[tuple[str, Any, str]]: ...  # (keyword, value, comment); value None = undefined; commentary: text
+    # (keyword, value, comment), of the kind that is asked for; value None = undefined; commentary: text
+    @overload
+    def cards(self, kind: None = None) -> tuple[tuple[str, Any, str], ...]: ...
+    @overload
+    def cards(self, kind: type[_Tuple]) -> tuple[_Tuple, ...]: ...
     def raw(self) -> bytes: ...  # the header blocks as they stand in the file
     def get(self, keyword: str) -> Any: ...  # first of duplicates; KeyError
     def card(self, keyword: str) -> tuple[str, Any, str] | None: ...  # that of get

@@ -67,7 +67,7 @@ class Header(Mapping[str, Any]):
     @cached_property
     def _cards(self) -> tuple[Card, ...]:
         assert self._core is not None
-        return tuple(map(Card._make, self._core.cards()))
+        return self._core.cards(Card)
 
     @cached_property
     def _raw(self) -> bytes | None:

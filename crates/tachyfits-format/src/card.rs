@@ -21,10 +21,42 @@ use crate::writer;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Card {
-    raw: Vec<u8>,
+    raw: Raw,
     keyword: String,
     value: Option<Value>,
     comment: String,
+}
+
+/// The bytes of a card.
+#[derive(Clone, Debug, PartialEq)]
+enum Raw {
+    /// One record. Nearly all cards are: a header of many is read faster without a piece of memory for each.
+    One([u8; CARD_BYTES]),
+    /// A record and its CONTINUE records.
+    Many(Vec<u8>),
+}
+
+impl Raw {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Raw::One(record) => record,
+            Raw::Many(records) => records,
+        }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Raw::One(record) => record,
+            Raw::Many(records) => records,
+        }
+    }
+
+    fn push(&mut self, record: &[u8; CARD_BYTES]) {
+        match self {
+            Raw::One(first) => *self = Raw::Many([*first, *record].concat()),
+            Raw::Many(records) => records.extend(record),
+        }
+    }
 }
 
 impl Card {
@@ -65,7 +97,7 @@ impl Card {
     /// Reads one record. Strings that continue are completed by [`Card::extend`].
     pub(crate) fn from_record(record: &[u8; CARD_BYTES], issues: &mut Vec<Issue>) -> Card {
         check_bytes(record, issues);
-        let raw = record.to_vec();
+        let raw = Raw::One(*record);
         if let Some((keyword, start)) = scan::hierarch(record) {
             let field = scan::value_field(&record[start..], issues);
             return Card { raw, keyword, value: Some(field.value), comment: field.comment };
@@ -115,7 +147,7 @@ impl Card {
                 self.comment.push(' ');
             }
             self.comment.push_str(&comment);
-            self.raw.extend(record);
+            self.raw.push(record);
             joined += 1;
         }
         let significant = crate::value::significant(text).len();
@@ -151,26 +183,26 @@ impl Card {
     /// All bytes are blank: space kept for cards to come (Sect. 4.4.2.4).
     #[must_use]
     pub fn is_blank(&self) -> bool {
-        self.raw.iter().all(|&byte| byte == b' ')
+        self.raw().iter().all(|&byte| byte == b' ')
     }
 
     /// The 80 bytes as they are in the file, and those of the CONTINUE records.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
-        &self.raw
+        self.raw.bytes()
     }
 
     /// How many CONTINUE records the card has.
     #[must_use]
     pub fn continuations(&self) -> usize {
-        self.raw.len() / CARD_BYTES - 1
+        self.raw().len() / CARD_BYTES - 1
     }
 
     /// The same card under another keyword of at most 8 characters: value and comment keep their
     /// bytes.
     pub(crate) fn renamed(&self, keyword: &str) -> Card {
         let mut card = self.clone();
-        for (at, byte) in card.raw[..8].iter_mut().enumerate() {
+        for (at, byte) in card.raw.bytes_mut()[..8].iter_mut().enumerate() {
             *byte = keyword.as_bytes().get(at).copied().unwrap_or(b' ');
         }
         keyword.clone_into(&mut card.keyword);
@@ -180,11 +212,11 @@ impl Card {
     /// The same card with each byte that a header must not have replaced: those that are read as
     /// blanks by blanks, others by `?`, so that it is read as before. `None` if there is none.
     pub(crate) fn restricted(&self) -> Option<Card> {
-        let mut raw = self.raw.clone();
+        let mut raw = self.raw().to_vec();
         for byte in raw.iter_mut().filter(|byte| !matches!(byte, b' '..=b'~')) {
             *byte = if scan::is_blank(*byte) { b' ' } else { b'?' };
         }
-        (raw != self.raw).then(|| Card::from_raw(&raw, &mut Vec::new()))
+        (raw != self.raw()).then(|| Card::from_raw(&raw, &mut Vec::new()))
     }
 }
 

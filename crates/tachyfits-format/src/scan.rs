@@ -58,9 +58,10 @@ pub(crate) fn value_field(bytes: &[u8], issues: &mut Vec<Issue>) -> Field {
     match bytes.first() {
         None | Some(b'/') => Field { value: Value::Undefined, comment: after_value(bytes, issues) },
         Some(b'\'') => {
-            let (text, rest) = string(bytes, issues);
+            let (mut text, rest) = string(bytes, issues);
+            text.truncate(significant(&text).len());
             let comment = after_value(rest, issues);
-            Field { value: Value::Text(significant(&text).to_owned()), comment }
+            Field { value: Value::Text(text), comment }
         }
         Some(b'(') => complex(bytes, issues),
         Some(_) => token(bytes, issues),
@@ -110,6 +111,13 @@ pub(crate) fn hierarch(record: &[u8]) -> Option<(String, usize)> {
 /// A string that starts with a quote: its text with doubled quotes undone, trailing blanks kept,
 /// and what follows.
 fn string<'a>(bytes: &'a [u8], issues: &mut Vec<Issue>) -> (String, &'a [u8]) {
+    // Most strings have no quote in them: they are copied once.
+    let end = bytes[1..].iter().position(|&byte| byte == b'\'');
+    if let Some((text, rest)) = end.and_then(|end| bytes[1..].split_at_checked(end))
+        && rest.get(1) != Some(&b'\'')
+    {
+        return (decode(text), &rest[1..]);
+    }
     let mut text = Vec::with_capacity(bytes.len());
     let mut at = 1;
     while at < bytes.len() {

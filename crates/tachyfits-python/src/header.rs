@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use tachyfits::{Card, Error, Hdu, Integer, Real, Value};
 
 use crate::errors::{OrRaise, argument};
 
 /// (keyword, value, comment).
-pub(crate) type Row<'py> = (String, Option<Bound<'py, PyAny>>, String);
+pub(crate) type Row<'py> = (Bound<'py, PyString>, Option<Bound<'py, PyAny>>, Bound<'py, PyString>);
 
 /// The cards of one HDU, in order.
 ///
@@ -40,13 +40,23 @@ impl Header {
 
 #[pymethods]
 impl Header {
-    /// Return (keyword, value, comment) of every card but END.
+    /// Return (keyword, value, comment) of every card but END, each as a tuple of this kind, such as a named one.
     ///
     /// Values are int (of any size), float, bool, str or complex; None where the card leaves it undefined, and the text
     /// as it stands where it is of no FITS type (opening warned of that). Commentary cards have their text as the
     /// value.
-    fn cards<'py>(&self, py: Python<'py>) -> PyResult<Cards<'py>> {
-        rows(py, self.0.header.cards())
+    #[pyo3(signature = (kind=None))]
+    fn cards<'py>(
+        &self,
+        py: Python<'py>,
+        kind: Option<Bound<'py, PyType>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let plain = py.get_type::<PyTuple>();
+        let (make, kind) = (plain.getattr("__new__")?, kind.unwrap_or(plain));
+        // One by one: there are never as many plain tuples for the garbage collector to look at.
+        let cards = self.0.header.cards().iter();
+        let made = cards.map(|card| make.call1((&kind, row(py, card)?)));
+        PyTuple::new(py, made.collect::<PyResult<Vec<_>>>()?)
     }
 
     /// Return the header's blocks as they stand in the file.
@@ -86,7 +96,8 @@ pub(crate) fn rows<'py>(py: Python<'py>, cards: &[Card]) -> PyResult<Cards<'py>>
 }
 
 fn row<'py>(py: Python<'py>, card: &Card) -> PyResult<Row<'py>> {
-    Ok((card.keyword().to_owned(), value_of(py, card)?, comment_of(card).to_owned()))
+    let [keyword, comment] = [card.keyword(), comment_of(card)].map(|text| PyString::new(py, text));
+    Ok((keyword, value_of(py, card)?, comment))
 }
 
 fn value_of<'py>(py: Python<'py>, card: &Card) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -129,8 +140,9 @@ pub(crate) type Cards<'py> = Vec<Row<'py>>;
 pub(crate) fn engine_header(py: Python<'_>, cards: Cards<'_>) -> PyResult<tachyfits::Header> {
     let mut made = Vec::new();
     for (keyword, value, comment) in cards {
+        let (keyword, comment) = (keyword.to_cow()?, comment.to_cow()?);
         let named = |error| Error::Format { file: "a new header".to_owned(), error };
-        if matches!(keyword.as_str(), "" | "COMMENT" | "HISTORY") {
+        if matches!(&*keyword, "" | "COMMENT" | "HISTORY") {
             let text =
                 value.map_or(Ok(String::new()), |value| value.str().map(|t| t.to_string()))?;
             made.extend(Card::commentary(&keyword, &text).map_err(named).or_raise(py)?);

@@ -151,6 +151,7 @@ fn change_cards(
 }
 
 fn change(py: Python<'_>, what: &str, (keyword, value, comment): Row<'_>) -> PyResult<Change> {
+    let (keyword, comment) = (keyword.to_string(), comment.to_string());
     Ok(match what {
         "set" => {
             let value = engine_value(py, &keyword, value)?;
