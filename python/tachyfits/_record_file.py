@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._core import Report, Stats, UsageError
 from tachyfits._errors import not_found, usage
-from tachyfits._records import Layout, MemoryOrder, layout, shaped
+from tachyfits._records import Field, Layout, MemoryOrder, layout, shaped
 from tachyfits._threads import check_threads
 
 _Progress = Callable[[int, int], bool | None]
@@ -21,6 +21,8 @@ _Progress = Callable[[int, int], bool | None]
 #: A row of `File.index`: the first record of a run of records of one length, how many there are,
 #: the bytes of each, and where those of the first begin in the file.
 INDEX = np.dtype([("first", "u8"), ("records", "u8"), ("bytes", "u8"), ("offset", "u8")])
+#: As many records as there are.
+_ALL = 2**64 - 1
 
 
 class EndOfRecords(UsageError, EOFError):
@@ -214,18 +216,24 @@ class File:
         >>> fortran.open("run.dat").records(dtype="f8,f8")["f1"]
         array([1., 3., 5.])
         """
-        first, count = self._range(first, count)
-        found = layout(dtype, self._core.common_bytes(first, count)) if count else None
-        if found is None:
-            return np.empty(
-                (0, 0) if out is None else out.shape, np.uint8 if out is None else out.dtype
-            )
-        own = (count,) if found.dtype.names and found.elements == 1 else (count, found.elements)
-        array = self._into(out, found, own)
-        self._read(first, count, found, array, threads, progress)
+        first = operator.index(first)
+        most = _ALL if count is None else operator.index(count)
+        exactly = count is not None
+        ahead = self._ahead(first, most, dtype, lambda *_: out, threads, progress, exactly=exactly)
+        if ahead is not None:
+            array, found = ahead
+        else:
+            first, most = self._range(first, count)
+            if not most:
+                return np.empty(
+                    (0, 0) if out is None else out.shape, np.uint8 if out is None else out.dtype
+                )
+            found = layout(dtype, self._core.common_bytes(first, most))
+            array = self._into(out, found, found.shape(most))
+            self._read(first, most, found, array, threads, progress)
         if out is not None:
             return out
-        return shaped(found.finished(array), shape, order, (count,))
+        return shaped(found.finished(array), shape, order, (len(array),))
 
     def batches(
         self,
@@ -237,16 +245,33 @@ class File:
         """Give the records of a file, all of one length, some at a time: bounded memory.
 
         The array is the same one each time where the number of records is: copy what is to be kept.
+        The file is read once and no further than asked for; damage is raised after the last whole
+        record before it.
         """
         if records < 1:
             raise usage(f"records={records} at a time", "read one record or more at a time")
+        threads = check_threads(threads)
         kept: NDArray[Any] | None = None
-        count = len(self)
-        for first in range(0, count, records):
-            number = min(records, count - first)
-            found = layout(dtype, self._core.common_bytes(first, number))
-            fits = kept is not None and len(kept) == number and found.dtype == found.result
-            kept = self.records(first, number, dtype, out=kept if fits else None, threads=threads)
+        first = 0
+
+        def again(found: Layout, number: int) -> NDArray[Any] | None:
+            same = kept is not None and kept.shape == found.shape(number)
+            return kept if same and found.dtype == found.result else None
+
+        while True:
+            ahead = self._ahead(first, records, dtype, again, threads, None)
+            if ahead is not None:
+                array, found = ahead
+            else:
+                number = min(records, self._core.whole_records() - first)
+                if number <= 0:
+                    self._core.records()
+                    return
+                found = layout(dtype, self._core.common_bytes(first, number))
+                array = self._into(again(found, number), found, found.shape(number))
+                self._read(first, number, found, array, threads, None)
+            kept = found.finished(array)
+            first += len(kept)
             yield kept
 
     def stats(
@@ -326,6 +351,43 @@ class File:
             )
         return out
 
+    def _ahead(
+        self,
+        first: int,
+        most: int,
+        dtype: Any,
+        out: Callable[[Layout, int], NDArray[Any] | None],
+        threads: int,
+        progress: _Progress | None,
+        *,
+        exactly: bool = False,
+    ) -> tuple[NDArray[Any], Layout] | None:
+        """Read records that may all have one length while their markers are looked at.
+
+        None: they have not, or something else is the matter; the index knows.
+        """
+        guess = self._core.ahead(first, most) if first >= 0 and most > 0 else None
+        if guess is None or (exactly and guess[0] != most):
+            return None
+        count, record_bytes = guess
+        try:
+            found = layout(dtype, record_bytes)
+            array = self._into(out(found, count), found, found.shape(count))
+        except (UsageError, _core.LimitError):
+            return None
+        done = self._core.read_ahead(
+            *self._arguments(first, count, found, array),
+            threads=check_threads(threads),
+            progress=progress,
+        )
+        return (array, found) if done else None
+
+    def _arguments(
+        self, first: int, count: int, found: Layout, array: NDArray[Any]
+    ) -> tuple[int, int, int, int, tuple[Field, ...], NDArray[np.uint8]]:
+        bytes_of = array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
+        return first, count, found.record_bytes, found.item_bytes, found.fields, bytes_of
+
     def _read(
         self,
         first: int,
@@ -335,14 +397,8 @@ class File:
         threads: int,
         progress: _Progress | None,
     ) -> None:
-        bytes_of = array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
         self._core.read(
-            first,
-            count,
-            found.record_bytes,
-            found.item_bytes,
-            found.fields,
-            bytes_of,
+            *self._arguments(first, count, found, array),
             threads=check_threads(threads),
             progress=progress,
         )

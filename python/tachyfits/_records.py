@@ -46,6 +46,11 @@ class Layout:
         """Bytes that a record becomes."""
         return self.dtype.itemsize * self.elements
 
+    def shape(self, count: int) -> tuple[int, ...]:
+        """Return the shape of an array of so many records."""
+        alone = self.dtype.names is not None and self.elements == 1
+        return (count,) if alone else (count, self.elements)
+
     def finished(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the array with logical values as such: any bit set is true."""
         if self.result == self.dtype:

@@ -196,6 +196,39 @@ impl RecordFile {
         py.detach(|| self.file.common_bytes(first, count)).or_raise(py)
     }
 
+    /// Return how many records of one length there may be from one on, and their bytes, by the first one's marker; None
+    /// where the index tells.
+    fn ahead(&self, py: Python<'_>, first: u64, most: u64) -> PyResult<Option<(u64, u64)>> {
+        py.detach(|| self.file.ahead(first, most)).or_raise(py)
+    }
+
+    /// Read records as `read` does, without an index, and return whether they were of one length; if not, nothing is
+    /// read.
+    #[pyo3(signature = (first, count, record_bytes, item_bytes, fields, out, *, threads=0, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
+    fn read_ahead(
+        &self,
+        py: Python<'_>,
+        first: u64,
+        count: u64,
+        record_bytes: u64,
+        item_bytes: u64,
+        fields: Vec<Field>,
+        mut out: PyReadwriteArray1<'_, u8>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<bool> {
+        let layout = layout(record_bytes, item_bytes, fields);
+        let bytes = out.as_slice_mut()?;
+        let file = &self.file;
+        let report = progress::run(py, threads, progress, |options| {
+            file.read_ahead(first, count, &layout, bytes, options)
+        })?;
+        let all = report.is_some();
+        report.into_iter().for_each(|report| self.keep(report));
+        Ok(all)
+    }
+
     /// Read records of one length into the bytes of items.
     #[pyo3(signature = (first, count, record_bytes, item_bytes, fields, out, *, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]

@@ -5,6 +5,7 @@
 //! of the records, one after the other without their markers, are the *payload*. Views of it are storages, so that
 //! reading in parallel, reductions and progress are those of every other file (`views.rs`).
 
+mod ahead;
 mod convert;
 mod payload;
 mod read;
@@ -12,7 +13,7 @@ mod views;
 mod write;
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tachyfits_format::{
     Detection, FileOrder, FormatError, MarkerDetector, RecordForm, RecordIndex, RecordItem,
@@ -148,6 +149,8 @@ pub struct RecordFile {
     detection: Option<Detection>,
     options: RecordOptions,
     index: OnceLock<RecordIndex>,
+    /// The walk over markers, as far as it has come; none before it begins, and when it has become the index.
+    walk: Mutex<Option<RecordWalker>>,
 }
 
 impl RecordFile {
@@ -212,6 +215,7 @@ impl RecordFile {
             detection,
             options,
             index: OnceLock::new(),
+            walk: Mutex::new(None),
         })
     }
 
@@ -253,8 +257,16 @@ impl RecordFile {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
+        // Whoever comes meanwhile waits, and finds the index made.
+        let mut walk = self.walked();
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
         let found = match (self.access, self.markers) {
-            (RecordAccess::Sequential, Some(markers)) => self.walk(markers)?,
+            (RecordAccess::Sequential, Some(markers)) => {
+                let walker = walk.take().unwrap_or_else(|| self.walker(markers));
+                self.to_the_end(walker)?
+            }
             (RecordAccess::Direct(record_bytes), _) => {
                 RecordIndex::direct(record_bytes, self.bytes())
             }
@@ -263,19 +275,26 @@ impl RecordFile {
         Ok(self.index.get_or_init(|| found))
     }
 
-    fn walk(&self, markers: RecordMarkers) -> Result<RecordIndex, Error> {
+    fn to_the_end(&self, mut walker: RecordWalker) -> Result<RecordIndex, Error> {
+        let mut buffer = Vec::new();
+        while let RecordStep::Read { offset, bytes } = walker.step() {
+            bring(&*self.storage, offset, bytes, &mut buffer, |bytes| walker.supply(bytes))?;
+        }
+        Ok(walker.finish())
+    }
+
+    fn walked(&self) -> MutexGuard<'_, Option<RecordWalker>> {
+        self.walk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn walker(&self, markers: RecordMarkers) -> RecordWalker {
         let bytes = self.bytes();
         let mut limits = self.options.limits.clone();
         // A device reads on faster than it reads anew.
         if !self.storage.is_resident(0..bytes) {
             limits.near_bytes = limits.near_bytes.max(NEAR_ON_DEVICE);
         }
-        let mut walker = RecordWalker::new(markers, bytes, limits, self.options.recover);
-        let mut buffer = Vec::new();
-        while let RecordStep::Read { offset, bytes } = walker.step() {
-            bring(&*self.storage, offset, bytes, &mut buffer, |bytes| walker.supply(bytes))?;
-        }
-        Ok(walker.finish())
+        RecordWalker::new(markers, bytes, limits, self.options.recover)
     }
 
     /// How many records there are.

@@ -124,6 +124,39 @@ impl RecordMarkers {
         if self.wide { LONGEST_OF_EIGHT } else { LONGEST_OF_FOUR }
     }
 
+    /// How many whole records of `bytes` bytes each, markers on both sides, `block` begins with.
+    ///
+    /// ```
+    /// use tachyfits_format::{FileOrder, RecordMarkers};
+    /// let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
+    /// let block = [0, 0, 0, 1, 7, 0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 2];
+    /// assert_eq!(markers.equal_records(&block, 1), 1);
+    /// ```
+    #[must_use]
+    pub fn equal_records(self, block: &[u8], bytes: u64) -> u64 {
+        let width = self.bytes();
+        let Ok(step) = usize::try_from(bytes.saturating_add(2 * width as u64)) else { return 0 };
+        let marker = self.write(bytes as i64);
+        let records = block.chunks_exact(step);
+        // The compiler makes better code of a comparison of known width.
+        let count = match marker {
+            [a, b, c, d, ..] if width == 4 => {
+                let marker = [a, b, c, d];
+                let same = |record: &&[u8]| {
+                    record.first_chunk() == Some(&marker) && record.last_chunk() == Some(&marker)
+                };
+                records.take_while(same).count()
+            }
+            _ => {
+                let same = |record: &&[u8]| {
+                    record.first_chunk() == Some(&marker) && record.last_chunk() == Some(&marker)
+                };
+                records.take_while(same).count()
+            }
+        };
+        count as u64
+    }
+
     /// The subrecords of a record of `bytes` bytes, none of more than `longest` bytes.
     ///
     /// ```

@@ -155,6 +155,48 @@ impl RecordWalker {
         self.search.as_ref().map_or(self.at, |search| search.at)
     }
 
+    /// Where the next record begins, if the walk stands before one: neither within a record of several subrecords, nor
+    /// looking for the next one after damage, nor at its end.
+    #[must_use]
+    pub fn before_record(&self) -> Option<u64> {
+        let within = self.search.is_some() || !self.pieces.is_empty();
+        (!within && !self.finished).then_some(self.at)
+    }
+
+    /// The records that the walk has behind it.
+    #[must_use]
+    pub fn so_far(&self) -> &RecordIndex {
+        &self.index
+    }
+
+    /// Goes on behind `count` records of `bytes` bytes each, whose markers the caller has seen to be right; gives whether
+    /// it did: not unless it stands before a record, nor where there could be too many runs. Whoever reads the records
+    /// anyway saves the walk over them.
+    ///
+    /// ```
+    /// # use tachyfits_format::{FileOrder, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
+    /// let file = [0, 0, 0, 1, 7, 0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 1];
+    /// let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
+    /// let mut walker = RecordWalker::new(markers, 18, RecordLimits::default(), false);
+    /// assert_eq!(markers.equal_records(&file, 1), 2);
+    /// assert!(walker.pass(1, 2));
+    /// assert_eq!(walker.step(), RecordStep::Done);
+    /// assert_eq!(walker.finish().payload(1), [13..14]);
+    /// ```
+    pub fn pass(&mut self, bytes: u64, count: u64) -> bool {
+        let Some(at) = self.before_record() else { return false };
+        let width = self.markers.bytes() as u64;
+        let stride = bytes + 2 * width;
+        let room = (self.bytes.file_bytes - at) / stride;
+        if count > room || self.index.runs().len() + self.pieces_kept >= self.limits.max_runs {
+            return false;
+        }
+        self.index.push(at + width, bytes, stride, count);
+        self.at = at + count * stride;
+        self.index.end = self.at;
+        true
+    }
+
     /// The index; [`RecordIndex::damage`] says why it ends before the file does.
     #[must_use]
     pub fn finish(self) -> RecordIndex {
@@ -198,26 +240,8 @@ impl RecordWalker {
     fn take_equal(&mut self, offset: u64, bytes: u64) {
         let width = self.markers.bytes();
         let stride = bytes + 2 * width as u64;
-        let marker = self.markers.write(bytes as i64);
-        let count = usize::try_from(stride).map_or(1, |step| {
-            let records = self.bytes.at_hand(offset).chunks_exact(step);
-            let same = |record: &&[u8]| {
-                record[..width] == marker[..width] && record[step - width..] == marker[..width]
-            };
-            // The compiler makes better code of a comparison of known width.
-            match width {
-                4 => {
-                    let marker: [u8; 4] = [marker[0], marker[1], marker[2], marker[3]];
-                    let same = |record: &&[u8]| {
-                        record.first_chunk() == Some(&marker)
-                            && record.last_chunk() == Some(&marker)
-                    };
-                    records.take_while(same).count()
-                }
-                _ => records.take_while(same).count(),
-            }
-        });
-        let count = (count as u64).max(1);
+        let count = self.markers.equal_records(self.bytes.at_hand(offset), bytes);
+        let count = count.max(1);
         self.index.push(offset + width as u64, bytes, stride, count);
         self.at = offset + count * stride;
         self.index.end = self.at;

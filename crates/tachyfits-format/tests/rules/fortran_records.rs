@@ -113,6 +113,41 @@ proptest! {
     }
 
     #[test]
+    fn records_that_are_passed_are_those_that_a_walk_finds(
+        markers in markers(), records in records(), longest in prop_oneof![Just(u64::MAX), 1..50u64],
+        broken in prop::option::of(any::<prop::sample::Index>()), recover in any::<bool>(),
+        most in prop::collection::vec(0..20u64, 1..8),
+    ) {
+        let mut bytes = file(markers, &records, longest);
+        if let Some(place) = broken.filter(|_| !bytes.is_empty()) {
+            let place = place.index(bytes.len());
+            bytes[place] ^= 0x5a;
+        }
+        let limits = RecordLimits { near_bytes: 100, ..RecordLimits::default() };
+        let mut walker = RecordWalker::new(markers, bytes.len() as u64, limits.clone(), recover);
+        for (turn, most) in (0..200).zip(most.into_iter().cycle()) {
+            let rest = walker.before_record().map_or(&[][..], |at| &bytes[at as usize..]);
+            if turn % 3 == 2 || rest.len() < markers.bytes() {
+                if let RecordStep::Read { offset, bytes: count } = walker.step() {
+                    walker.supply(&bytes[offset as usize..][..count]);
+                }
+                continue;
+            }
+            let length = markers.read(rest);
+            if length >= 0 {
+                let count = markers.equal_records(rest, length as u64).min(most);
+                let before = walker.so_far().len();
+                prop_assert!(walker.pass(length as u64, count));
+                prop_assert_eq!(walker.so_far().len(), before + count);
+            }
+        }
+        while let RecordStep::Read { offset, bytes: count } = walker.step() {
+            walker.supply(&bytes[offset as usize..][..count]);
+        }
+        prop_assert_eq!(walker.finish(), walk(markers, &bytes, limits, recover));
+    }
+
+    #[test]
     fn markers_are_found_out_or_the_file_is_called_ambiguous(markers in markers(), records in records()) {
         let bytes = file(markers, &records, u64::MAX);
         match detect(&bytes) {

@@ -176,7 +176,7 @@ impl<'a> Payload<'a> {
         let record = |position: u64| run.offset + position / run.bytes * run.stride;
         let (first, last) = (within, within + out.len() as u64 - 1);
         let file = record(first) + first % run.bytes..record(last) + last % run.bytes + 1;
-        self.with_block(file, |block| {
+        with_block(self.storage, file, |block| {
             let mut done = 0;
             let mut offset = first % run.bytes;
             while done < out.len() {
@@ -242,7 +242,7 @@ impl<'a> Payload<'a> {
         }
         let start = run.offset + first * run.stride;
         let end = start + (count - 1) * run.stride + run.bytes;
-        self.with_block(start..end, |block| move_all(block, run.stride))
+        with_block(self.storage, start..end, |block| move_all(block, run.stride))
     }
 
     /// The whole records from one on, `within` the payload, that are read together: no more than `most`.
@@ -255,23 +255,27 @@ impl<'a> Payload<'a> {
         (count > 0).then_some(Together { run, first: within / run.bytes.max(1), count })
     }
 
-    /// Bytes of the file, from this thread's block where the storage does not lend them.
-    fn with_block<R>(&self, file: Range<u64>, take: impl FnOnce(&[u8]) -> R) -> Result<R, IoError> {
-        if let Some(lent) = self.storage.slice(file.clone()) {
-            return Ok(take(lent));
-        }
-        BLOCK.with_borrow_mut(|block| {
-            let bytes = (file.end - file.start) as usize;
-            if block.len() < bytes {
-                block.resize(bytes, 0);
-            }
-            self.storage.read_exact_at(file.start, &mut block[..bytes])?;
-            Ok(take(&block[..bytes]))
-        })
-    }
-
     fn ends(&self, offset: u64, expected: usize) -> IoError {
         let (name, size) = (self.storage.name().to_owned(), self.bytes());
         IoError::Short { name, offset, expected: expected as u64, size }
     }
+}
+
+/// Bytes of a file, from this thread's block where the storage does not lend them.
+pub(crate) fn with_block<R>(
+    storage: &dyn Storage,
+    range: Range<u64>,
+    take: impl FnOnce(&[u8]) -> R,
+) -> Result<R, IoError> {
+    if let Some(lent) = storage.slice(range.clone()) {
+        return Ok(take(lent));
+    }
+    BLOCK.with_borrow_mut(|block| {
+        let bytes = (range.end - range.start) as usize;
+        if block.len() < bytes {
+            block.resize(bytes, 0);
+        }
+        storage.read_exact_at(range.start, &mut block[..bytes])?;
+        Ok(take(&block[..bytes]))
+    })
 }

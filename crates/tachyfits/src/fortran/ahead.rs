@@ -1,0 +1,241 @@
+//! Reading on where the walk over the markers has not come yet: records that may all have one length are read as if they
+//! had, and their markers are seen to by the way.
+//!
+//! To walk first and read then brings the bytes of short records twice, and from the page cache that is all the work
+//! there is. If a single marker is another one, nothing was gained and nothing is lost: the walk goes the way itself, and
+//! says what there is or what is wrong. So the answers are those of the walk.
+
+use std::ops::Range;
+
+use tachyfits_format::{FileOrder, RecordMarkers};
+use tachyfits_io::{IoError, Report, Storage};
+use tachyfits_kernels::{Fields, Tier, Transfer, swap_in_place};
+
+use super::payload::with_block;
+use super::{RecordFile, RecordLayout};
+use crate::error::Error;
+use crate::image::tier;
+use crate::options::{Progress, RunOptions};
+
+/// Bytes of the file that a thread takes at a time; longer records are walked over, which costs little.
+const BLOCK_BYTES: u64 = 256 << 10;
+
+/// Records that take more bytes than this are read straight to where they are wanted.
+const SHORT_RECORD: u64 = 16 << 10;
+
+/// Records that may be there.
+#[derive(Clone, Copy, Debug)]
+struct Guess {
+    markers: RecordMarkers,
+    /// Where the leading marker of the first one is.
+    offset: u64,
+    /// Bytes of a record, and from one to the next.
+    bytes: u64,
+    stride: u64,
+    /// How many the file has room for.
+    room: u64,
+}
+
+impl RecordFile {
+    /// The records from `first` on that may all have one length, by the marker of the first one and the room that the
+    /// file has: how many, no more than `most` and no fewer unless they reach the end of the file, and the bytes of each.
+    ///
+    /// `None` where nothing is gained by a guess: the index is there already, or has to be made.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn ahead(&self, first: u64, most: u64) -> Result<Option<(u64, u64)>, Error> {
+        let Some(guess) = self.guess(first)? else { return Ok(None) };
+        let count = guess.room.min(most);
+        let end = guess.offset + count * guess.stride;
+        let all = count == most || end == self.bytes();
+        Ok((all && count > 0).then_some((count, guess.bytes)))
+    }
+
+    /// Reads records as [`RecordFile::read`] does, if they have one length as [`RecordFile::ahead`] says; `None` if not, or
+    /// if they are to become other items than their numbers: what is in `out` is of no use then.
+    ///
+    /// # Errors
+    /// If progress stops it. All else that may be wrong is for [`RecordFile::read`] to say.
+    pub fn read_ahead(
+        &self,
+        first: u64,
+        count: u64,
+        layout: &RecordLayout,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<Option<Report>, Error> {
+        let tier = tier()?;
+        let (Some(guess), Some(size)) = (self.guess(first)?, layout.is_plain()) else {
+            return Ok(None);
+        };
+        let wanted = u128::from(count) * u128::from(guess.bytes);
+        if layout.check().is_err()
+            || guess.bytes != layout.record_bytes
+            || count > guess.room
+            || wanted != out.len() as u128
+        {
+            return Ok(None);
+        }
+        let swap = if self.order() == FileOrder::NATIVE { 1 } else { size };
+        let view = AheadView { storage: self.bytes_of(), guess, count, swap, tier };
+        let progress = Progress { options: *options, total: out.len() as u64 };
+        let block = (BLOCK_BYTES / guess.stride).max(1) * guess.bytes;
+        let run = progress.run_options();
+        match tachyfits_io::fill(&view, 0, out, block as usize, &run, |_| ()) {
+            Ok(report) => Ok(self.pass(first, count, guess).then_some(report)),
+            Err(IoError::Cancelled) => Err(IoError::Cancelled.into()),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn guess(&self, first: u64) -> Result<Option<Guess>, Error> {
+        let Some(markers) = self.markers() else { return Ok(None) };
+        let width = markers.bytes() as u64;
+        let mut walk = self.walked();
+        if self.index.get().is_some() {
+            return Ok(None);
+        }
+        let walker = walk.get_or_insert_with(|| self.walker(markers));
+        let Some(at) = walker.before_record() else { return Ok(None) };
+        let known = walker.so_far();
+        let last = known.runs().last().filter(|run| run.pieces.is_empty());
+        let (offset, bytes) = if first == known.len() {
+            if self.bytes() - at < 2 * width {
+                return Ok(None);
+            }
+            let mut marker = [0; 8];
+            let marker = &mut marker[..markers.bytes()];
+            self.bytes_of().read_exact_at(at, marker)?;
+            (at, u64::try_from(markers.read(marker)).unwrap_or(0))
+        } else if let Some(run) = last.filter(|run| (run.first..known.len()).contains(&first)) {
+            (run.offset - width + (first - run.first) * run.stride, run.bytes)
+        } else {
+            return Ok(None);
+        };
+        let stride = bytes.saturating_add(2 * width);
+        let room = (self.bytes() - offset) / stride;
+        let worth = bytes > 0 && stride <= BLOCK_BYTES;
+        Ok(worth.then_some(Guess { markers, offset, bytes, stride, room }))
+    }
+
+    /// Takes the walk behind records that are there; gives whether all is well with that.
+    fn pass(&self, first: u64, count: u64, guess: Guess) -> bool {
+        let mut walk = self.walked();
+        // Another thread may have been here meanwhile, or gone on to the end.
+        let Some(walker) = walk.as_mut() else { return true };
+        let known = walker.so_far().len();
+        let within = (first..first + count).contains(&known);
+        let place = guess.offset.wrapping_add(known.wrapping_sub(first).wrapping_mul(guess.stride));
+        if !within || walker.before_record() != Some(place) {
+            return true;
+        }
+        walker.pass(guess.bytes, first + count - known)
+    }
+}
+
+/// The bytes of records that may be there, swapped or not; read in whole records.
+#[derive(Debug)]
+struct AheadView<'a> {
+    storage: &'a dyn Storage,
+    guess: Guess,
+    count: u64,
+    /// Bytes of a number whose bytes are swapped; 1 for none.
+    swap: u64,
+    tier: Tier,
+}
+
+impl Storage for AheadView<'_> {
+    fn name(&self) -> &str {
+        self.storage.name()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.count * self.guess.bytes
+    }
+
+    fn kind(&self) -> &'static str {
+        self.storage.kind()
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let Guess { offset: begin, bytes, stride, .. } = self.guess;
+        let at = begin + offset / bytes * stride;
+        let whole = offset.is_multiple_of(bytes) && (buffer.len() as u64).is_multiple_of(bytes);
+        let right = match stride <= SHORT_RECORD {
+            _ if !whole => false,
+            true => self.pick(at, buffer)?,
+            false => self.read_each(at, buffer)?,
+        };
+        if right {
+            return Ok(());
+        }
+        let (name, expected) = (self.name().to_owned(), buffer.len() as u64);
+        Err(IoError::Short { name, offset, expected, size: self.bytes() })
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        let Guess { offset, bytes, stride, .. } = self.guess;
+        let place = |position: u64| offset + position.div_ceil(bytes) * stride;
+        self.storage.is_resident(place(range.start)..place(range.end))
+    }
+}
+
+impl AheadView<'_> {
+    /// Short records, from one block; gives whether their markers are right.
+    fn pick(&self, at: u64, out: &mut [u8]) -> Result<bool, IoError> {
+        let Guess { markers, bytes, stride, .. } = self.guess;
+        let count = out.len() as u64 / bytes;
+        let elements = (bytes / self.swap) as usize;
+        let place =
+            |offset: usize, stride: u64| Fields { offset, stride: stride as usize, elements };
+        let transfer = Transfer {
+            size: self.swap as usize,
+            swap: self.swap > 1,
+            count: count as usize,
+            from: place(markers.bytes(), stride),
+            to: place(0, bytes),
+        };
+        with_block(self.storage, at..at + count * stride, |block| {
+            let right = markers.equal_records(block, bytes) == count;
+            if right {
+                transfer.run(block, out, self.tier);
+            }
+            right
+        })
+    }
+
+    /// Longer records, one by one; gives whether their markers are right.
+    ///
+    /// What stands between a record and the next one is read with it, to where the next one will be: that takes one read
+    /// instead of two.
+    fn read_each(&self, at: u64, out: &mut [u8]) -> Result<bool, IoError> {
+        let Guess { markers, bytes, stride, .. } = self.guess;
+        let (width, bytes) = (markers.bytes(), bytes as usize);
+        let marker = &markers.write(bytes as i64)[..width];
+        let mut edge = [0; 8];
+        self.storage.read_exact_at(at, &mut edge[..width])?;
+        let mut right = &edge[..width] == marker;
+        let mut from = at + width as u64;
+        let mut begin = 0;
+        while right && begin < out.len() {
+            let end = begin + bytes;
+            match out.get_mut(begin..end + 2 * width) {
+                Some(more) => {
+                    self.storage.read_exact_at(from, more)?;
+                    right = more[bytes..].chunks_exact(width).all(|found| found == marker);
+                }
+                None => {
+                    self.storage.read_exact_at(from, &mut out[begin..end])?;
+                    self.storage.read_exact_at(from + bytes as u64, &mut edge[..width])?;
+                    right = &edge[..width] == marker;
+                }
+            }
+            if self.swap > 1 {
+                swap_in_place(&mut out[begin..end], self.swap as usize, self.tier);
+            }
+            (from, begin) = (from + stride, end);
+        }
+        Ok(right)
+    }
+}
