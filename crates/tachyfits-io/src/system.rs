@@ -5,6 +5,9 @@
 //! moment of an error are affected, never a result.
 
 use std::fs::File;
+#[cfg(target_os = "linux")]
+use std::io::ErrorKind;
+use std::io::IoSlice;
 use std::ops::Range;
 
 /// Whether a few pages of `range` (first, middle, last) are in the page cache.
@@ -53,6 +56,49 @@ fn is_on(file: &File, magic_numbers: &[u32]) -> bool {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn reports_errors_late(_file: &File) -> bool {
     true
+}
+
+/// How many pieces one system call takes: IOV_MAX of Linux.
+#[cfg(target_os = "linux")]
+const PIECES: usize = 1024;
+
+/// Writes pieces at an offset, one after the other, in one system call where there are not too many.
+#[cfg(target_os = "linux")]
+pub(crate) fn write_all_pieces_at(
+    file: &File,
+    pieces: &mut [IoSlice<'_>],
+    offset: u64,
+) -> std::io::Result<()> {
+    let (mut pieces, mut offset) = (pieces, offset);
+    // Empty ones in front, which a system call would write nothing of.
+    IoSlice::advance_slices(&mut pieces, 0);
+    while !pieces.is_empty() {
+        let most = pieces.len().min(PIECES);
+        match rustix::io::pwritev(file, &pieces[..most], offset) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                IoSlice::advance_slices(&mut pieces, written);
+                offset += written as u64;
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn write_all_pieces_at(
+    file: &File,
+    pieces: &mut [IoSlice<'_>],
+    offset: u64,
+) -> std::io::Result<()> {
+    let mut offset = offset;
+    for piece in pieces {
+        std::os::unix::fs::FileExt::write_all_at(file, piece, offset)?;
+        offset += piece.len() as u64;
+    }
+    Ok(())
 }
 
 /// Sets space on the disk aside, without changing the size of the file; does nothing where that is not possible.

@@ -1,11 +1,15 @@
 //! Writing records: into a new file, which appears when it is complete, or behind those of an old one.
 //!
-//! Short records are made in blocks, markers and all, by all threads; of long ones, pieces are turned and written where
-//! they belong, and the markers by themselves.
+//! Short records are made in blocks, markers and all; of long ones, pieces are turned and written where they belong, and
+//! the markers by themselves. Longer records that are in memory as they will be in the file are written from there. One
+//! thread writes: the kernel lets no second one into the same file.
 
+use std::cell::RefCell;
 use std::fmt::Debug;
+use std::io::IoSlice;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::{FileOrder, RecordMarkers};
 use tachyfits_io::{IoError, MemoryStorage, OutputFile, Patch, Stamp, Tasks};
@@ -21,6 +25,21 @@ const BLOCK_BYTES: u64 = 256 << 10;
 
 /// Records that take more than this are long.
 const LONG_RECORD: u64 = 1 << 20;
+
+/// Records that take no less than this are written from where they are, if nothing about them changes: one more piece in
+/// a system call then costs less than a copy.
+const DIRECT_RECORD: u64 = 12 << 10;
+
+/// And no more than this: progress is told after each.
+const LONGEST_DIRECT: u64 = 16 << 20;
+
+/// Blocks that may be made and wait for an earlier one to be written.
+const WAITING_BLOCKS: usize = 3;
+
+thread_local! {
+    /// The block of this thread: new memory for each batch of a few records would cost more than they do.
+    static BLOCK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// How a new file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,9 +134,8 @@ impl RecordWriter {
     /// [`Reason::Output`] if the items are not those of the layout, [`Reason::RecordType`] if its records are no records
     /// of direct access; if the disk is full or fails. The file is then to be given up.
     pub fn write(&mut self, part: &RecordPart<'_>, options: &RunOptions<'_>) -> Result<(), Error> {
-        let name = self.output.path().display().to_string();
         let checked = check_part(part, self.new.access);
-        checked.map_err(|error| error.of_file(&name))?;
+        checked.map_err(|error| error.of_file(&self.output.path().display().to_string()))?;
         let to = Target {
             sink: &self.output,
             at: self.position,
@@ -214,11 +232,25 @@ pub(crate) fn stored_bytes(markers: Option<RecordMarkers>, record_bytes: u64) ->
 /// What can be written to at offsets.
 pub(crate) trait Sink: Sync + Debug {
     fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError>;
+
+    /// Pieces one after the other, which are used up.
+    fn write_all_pieces_at(&self, offset: u64, pieces: &mut [IoSlice<'_>]) -> Result<(), IoError> {
+        let mut offset = offset;
+        for piece in pieces {
+            self.write_all_at(offset, piece)?;
+            offset += piece.len() as u64;
+        }
+        Ok(())
+    }
 }
 
 impl Sink for OutputFile {
     fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
         OutputFile::write_all_at(self, offset, bytes)
+    }
+
+    fn write_all_pieces_at(&self, offset: u64, pieces: &mut [IoSlice<'_>]) -> Result<(), IoError> {
+        OutputFile::write_all_pieces_at(self, offset, pieces)
     }
 }
 
@@ -243,7 +275,11 @@ impl Target<'_> {
     /// Writes records; gives where the next one begins.
     fn write(&self, part: &RecordPart<'_>, options: &RunOptions<'_>) -> Result<u64, Error> {
         let stored = stored_bytes(self.markers, part.layout.record_bytes);
-        if stored <= LONG_RECORD {
+        let whole = self.markers.is_none_or(|of| part.layout.record_bytes <= of.longest());
+        let unchanged = !self.swap && whole && part.layout.is_plain().is_some();
+        if unchanged && (DIRECT_RECORD..=LONGEST_DIRECT).contains(&stored) {
+            self.write_as_they_are(part, stored, options)?;
+        } else if stored <= LONG_RECORD {
             self.write_short(part, stored, options)?;
         } else {
             for record in 0..part.count {
@@ -254,6 +290,34 @@ impl Target<'_> {
             }
         }
         Ok(self.at + part.count * stored)
+    }
+
+    /// Records that are in memory as they will be in the file: from there, by one thread. The file takes one writer at a
+    /// time, and there is nothing else to do.
+    fn write_as_they_are(
+        &self,
+        part: &RecordPart<'_>,
+        stored: u64,
+        options: &RunOptions<'_>,
+    ) -> Result<(), Error> {
+        let (bytes, total) = (part.layout.record_bytes, part.items.len() as u64);
+        let marker = self.markers.map_or([0; 8], |markers| markers.write(bytes as i64));
+        let marker = &marker[..self.markers.map_or(0, RecordMarkers::bytes)];
+        let at_once = (BLOCK_BYTES / stored).max(1);
+        let mut at = self.at;
+        let mut pieces = Vec::new();
+        let mut done = 0;
+        for records in part.items.chunks((at_once * bytes) as usize) {
+            pieces.clear();
+            for record in records.chunks(bytes as usize) {
+                pieces.extend([marker, record, marker].map(IoSlice::new));
+            }
+            self.sink.write_all_pieces_at(at, &mut pieces)?;
+            at += records.len() as u64 / bytes * stored;
+            done += records.len() as u64;
+            told(options, done, total)?;
+        }
+        Ok(())
     }
 
     /// Records that fit in a block.
@@ -269,36 +333,47 @@ impl Target<'_> {
         let layout = part.layout;
         let in_block = (BLOCK_BYTES / stored).max(1);
         let tasks = part.count.div_ceil(in_block);
-        let width = self.markers.map_or(0, RecordMarkers::bytes);
-        let total = part.items.len() as u64;
-        parallel(options, tasks, total, Vec::new, |block: &mut Vec<u8>, task| {
-            let first = task * in_block;
-            let count = in_block.min(part.count - first);
-            if block.is_empty() {
-                // Markers and gaps stay from block to block.
+        let records = |task: u64| in_block.min(part.count - task * in_block);
+        let plain = layout.is_plain().is_some();
+        let make = |block: &mut Vec<u8>, fresh: bool, task: u64| {
+            let count = records(task);
+            // Markers and gaps stay from block to block.
+            if fresh {
+                if !plain {
+                    block.clear();
+                }
                 block.resize((in_block * stored) as usize, 0);
                 self.mark(block, layout.record_bytes, stored);
             }
-            let items = &part.items[(first * layout.item_bytes) as usize..];
-            for field in layout.fields.iter().filter(|field| field.elements > 0) {
-                let place = |offset: u64, stride: u64| Fields {
-                    offset: offset as usize,
-                    stride: stride as usize,
-                    elements: field.elements as usize,
-                };
-                let transfer = Transfer {
-                    size: field.size as usize,
-                    swap: self.swap,
-                    count: count as usize,
-                    from: place(field.to, layout.item_bytes),
-                    to: place(width as u64 + field.offset, stored),
-                };
-                transfer.run(items, block, self.tier);
-            }
-            let bytes = (count * stored) as usize;
-            self.sink.write_all_at(self.at + first * stored, &block[..bytes])?;
+            let items = &part.items[(task * in_block * layout.item_bytes) as usize..];
+            self.put(items, block, layout, count, stored);
             Ok(count * layout.item_bytes)
+        };
+        let all = (tasks, part.items.len() as u64);
+        in_turn(options, plain, all, make, |task, block| {
+            let block = &block[..(records(task) * stored) as usize];
+            Ok(self.sink.write_all_at(self.at + task * in_block * stored, block)?)
         })
+    }
+
+    /// Puts the fields of items to their places in a block of records.
+    fn put(&self, items: &[u8], block: &mut [u8], layout: &RecordLayout, count: u64, stored: u64) {
+        let width = self.markers.map_or(0, RecordMarkers::bytes) as u64;
+        for field in layout.fields.iter().filter(|field| field.elements > 0) {
+            let place = |offset: u64, stride: u64| Fields {
+                offset: offset as usize,
+                stride: stride as usize,
+                elements: field.elements as usize,
+            };
+            let transfer = Transfer {
+                size: field.size as usize,
+                swap: self.swap,
+                count: count as usize,
+                from: place(field.to, layout.item_bytes),
+                to: place(width + field.offset, stored),
+            };
+            transfer.run(items, block, self.tier);
+        }
     }
 
     /// Puts the markers of records into a block of them.
@@ -324,10 +399,12 @@ impl Target<'_> {
         for field in &layout.fields {
             let RecordField { size, elements, .. } = *field;
             let values = &item[field.to as usize..(field.to + size * elements) as usize];
+            if !self.swap {
+                self.write_unchanged(field.offset, values, options)?;
+                continue;
+            }
             let pieces: Vec<&[u8]> = values.chunks(BLOCK_BYTES as usize).collect();
-            let tasks = pieces.len() as u64;
-            let total = values.len() as u64;
-            parallel(options, tasks, total, Vec::new, |turned: &mut Vec<u8>, task| {
+            let make = |turned: &mut Vec<u8>, _: bool, task: u64| {
                 let piece = pieces[task as usize];
                 turned.resize(piece.len(), 0);
                 let elements = piece.len() / size as usize;
@@ -336,9 +413,28 @@ impl Target<'_> {
                 let (size, swap) = (size as usize, self.swap);
                 let transfer = Transfer { size, swap, count: 1, from: fields, to: fields };
                 transfer.run(piece, turned, self.tier);
-                self.write_payload(field.offset + task * BLOCK_BYTES, turned)?;
                 Ok(piece.len() as u64)
+            };
+            let all = (pieces.len() as u64, values.len() as u64);
+            in_turn(options, true, all, make, |task, turned| {
+                self.write_payload(field.offset + task * BLOCK_BYTES, turned)
             })?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of a record from where they are.
+    fn write_unchanged(
+        &self,
+        offset: u64,
+        values: &[u8],
+        options: &RunOptions<'_>,
+    ) -> Result<(), Error> {
+        let (mut done, total) = (0, values.len() as u64);
+        for piece in values.chunks(LONGEST_DIRECT as usize) {
+            self.write_payload(offset + done, piece)?;
+            done += piece.len() as u64;
+            told(options, done, total)?;
         }
         Ok(())
     }
@@ -380,6 +476,68 @@ impl Target<'_> {
     }
 }
 
+/// Tells the progress; an error where it wants an end.
+fn told(options: &RunOptions<'_>, done: u64, total: u64) -> Result<(), Error> {
+    match options.progress.map(|progress| progress(done.min(total), total)) {
+        Some(ControlFlow::Break(())) => Err(IoError::Cancelled.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Makes blocks, and writes them one at a time, in order: a file takes one writer at a time anyway, and threads that wait
+/// for it spin. `make` is told whether it has a block for the first time, which may have bytes of
+/// anything then, and gives how much of all there is to do it has done, for the progress.
+///
+/// Where numbers are only copied or swapped, `light`, one thread does both: from core to core a block takes as long as
+/// making it does.
+fn in_turn(
+    options: &RunOptions<'_>,
+    light: bool,
+    (tasks, total): (u64, u64),
+    make: impl Fn(&mut Vec<u8>, bool, u64) -> Result<u64, Error> + Sync,
+    mut place: impl FnMut(u64, &[u8]) -> Result<(), Error> + Send,
+) -> Result<(), Error> {
+    let mut done = 0;
+    if light || options.threads == 1 || tasks < 2 {
+        return BLOCK.with_borrow_mut(|block| {
+            for task in 0..tasks {
+                done += make(block, task == 0, task)?;
+                place(task, block)?;
+                told(options, done, total)?;
+            }
+            Ok(())
+        });
+    }
+    let run = tachyfits_io::RunOptions {
+        threads: options.threads,
+        waiting: WAITING_BLOCKS,
+        ..tachyfits_io::RunOptions::default()
+    };
+    // Blocks that were written: markers and gaps stay in them for later ones.
+    let spare: Mutex<Vec<Vec<u8>>> = Mutex::default();
+    let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+    tachyfits_io::run(
+        &MemoryStorage::new("records", []),
+        &Unread(tasks),
+        &run,
+        || (),
+        |(), task, _fetched| {
+            let used = spare().pop();
+            let fresh = used.is_none();
+            let mut block = used.unwrap_or_default();
+            let bytes = make(&mut block, fresh, task)?;
+            Ok((block, bytes))
+        },
+        |task, (block, bytes)| {
+            place(task, &block)?;
+            spare().push(block);
+            done += bytes;
+            told(options, done, total)
+        },
+    )?;
+    Ok(())
+}
+
 /// Does tasks on all threads; each gives the bytes that it has done, for the progress.
 pub(crate) fn parallel<W>(
     options: &RunOptions<'_>,
@@ -402,10 +560,7 @@ pub(crate) fn parallel<W>(
         |scratch, task, _fetched| work(scratch, task),
         |_task, bytes| {
             done += bytes;
-            match options.progress.map(|progress| progress(done.min(total), total)) {
-                Some(ControlFlow::Break(())) => Err(IoError::Cancelled.into()),
-                _ => Ok(()),
-            }
+            told(options, done, total)
         },
     )?;
     Ok(())
