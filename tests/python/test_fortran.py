@@ -258,6 +258,38 @@ def test_direct_and_stream_access(tmp_path: Path) -> None:
         fortran.open(path, access="direct")
 
 
+def test_batches_come_up_to_the_damage(tmp_path: Path) -> None:
+    values = np.arange(60.0).reshape(20, 3)
+    path = made(tmp_path / "a.dat", [row.tobytes() for row in values])
+    damaged = bytearray(path.read_bytes())
+    damaged[32 * 13 + 1] ^= 0xFF
+    path.write_bytes(damaged)
+    file = fortran.open(path, 4, "little")
+    # What is wrong further on does not matter to the records before it.
+    assert_array_equal(file.records(2, 11, "f8"), values[2:13])
+    batches = file.batches("f8", records=5)
+    for first in (0, 5, 10):
+        assert_array_equal(next(batches), values[first : min(first + 5, 13)])
+    with pytest.raises(tf.FitsFormatError, match="record 14"):
+        next(batches)
+    for count in (None, 14, 10**15):
+        with pytest.raises(tf.FitsFormatError, match="record 14"):
+            fortran.open(path, 4, "little").records(0, count, "f8")
+
+
+def test_batches_of_records_of_other_lengths(tmp_path: Path) -> None:
+    payloads = [bytes([n]) * 8 for n in range(6)] + [bytes([n]) * 16 for n in range(6)]
+    file = fortran.open(made(tmp_path / "a.dat", payloads))
+    found = [batch.tobytes() for batch in file.batches(None, records=3)]
+    assert found == [b"".join(payloads[first : first + 3]) for first in (0, 3, 6, 9)]
+    with pytest.raises(tf.UsageError, match="records of 8 bytes"):
+        list(fortran.open(file.name).batches(None, records=4))
+    with pytest.raises(tf.UsageError, match="records of 8 bytes"):
+        fortran.open(file.name).records(4, 4)
+    with pytest.raises(tf.UsageError, match="within the 12"):
+        fortran.open(file.name).records(0, 13)
+
+
 def test_damage_is_named_and_what_is_before_it_readable(tmp_path: Path) -> None:
     payloads = [struct.pack("<2d", n, n + 0.5) for n in range(20)]
     whole = b"".join(record(payload) for payload in payloads)

@@ -95,6 +95,57 @@ proptest! {
     }
 
     #[test]
+    fn reading_ahead_gives_what_the_index_gives(
+        markers in prop::sample::select(RecordMarkers::ALL.to_vec()),
+        elements in prop_oneof![1..20usize, 900..1100usize, 3000..9000usize, 30_000..30_005usize],
+        count in prop_oneof![1..60usize, Just(300usize)],
+        batch in prop_oneof![1..9u64, 20..400u64],
+        broken in prop::option::of(any::<prop::sample::Index>()),
+        recover in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let count = if elements > 3000 { count.min(40) } else { count };
+        let records: Vec<_> = (0..count).map(|n| bytes(elements * 8, seed ^ n as u64)).collect();
+        let mut content = content(markers, &records);
+        if let Some(place) = broken {
+            content[place.index(count) * (elements * 8 + 2 * markers.bytes())] ^= 0x40;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("made.dat");
+        std::fs::write(&path, &content).unwrap();
+        let options = RecordOptions { recover, ..given(markers) };
+        let walked = RecordFile::open(&path, &options).unwrap();
+        let index = walked.index().unwrap();
+        let layout = RecordLayout::plain(elements as u64 * 8, 8);
+        let files = [
+            RecordFile::from_bytes("made.dat", content, &options).unwrap(),
+            RecordFile::open(&path, &options).unwrap(),
+        ];
+        for (file, run) in files.iter().zip([threads(1), threads(3)]) {
+            let mut first = 0;
+            while let Some((number, length)) = file.ahead(first, batch).unwrap() {
+                let mut out = vec![0; (number * length) as usize];
+                let mut expected = out.clone();
+                if file.read_ahead(first, number, &layout, &mut out, &run).unwrap().is_none() {
+                    break;
+                }
+                walked.read(first, number, &layout, &mut expected, &run).unwrap();
+                prop_assert!(out == expected);
+                // Once more, and from the middle on.
+                let half = number / 2;
+                let part = &mut out[(half * length) as usize..];
+                file.read_ahead(first + half, number - half, &layout, part, &run).unwrap().unwrap();
+                prop_assert!(out == expected);
+                first += number;
+            }
+            prop_assert_eq!(file.index().unwrap(), index);
+            if broken.is_none() {
+                prop_assert_eq!(first, count as u64);
+            }
+        }
+    }
+
+    #[test]
     fn a_field_is_the_same_alone_and_among_others(
         before in 0..9u64, elements in 1..40u64, after in 0..9u64, count in 1..200usize, seed in any::<u64>(),
     ) {
@@ -115,6 +166,53 @@ proptest! {
         let (stats, _) = file.stats(0, count as u64, PixelType::I32, Some(field), &threads(2)).unwrap();
         prop_assert_eq!(stats.count, count as u64 * elements);
     }
+}
+
+#[test]
+fn long_records_are_written_as_they_should_be() {
+    let directory = tempfile::tempdir().unwrap();
+    for (length, count) in [(12 << 10, 70), (1 << 20, 3), ((1 << 20) + 8, 3), ((16 << 20) + 8, 2)] {
+        let records: Vec<_> = (0..count).map(|n| bytes(length, n)).collect();
+        for markers in RecordMarkers::ALL {
+            let order = markers.order();
+            let items: Vec<u8> = records.iter().flat_map(|r| native(r, 8, order)).collect();
+            let path = directory.path().join("made.dat");
+            let new = NewRecords {
+                marker_bytes: markers.bytes(),
+                order,
+                overwrite: true,
+                ..NewRecords::default()
+            };
+            let mut writer = RecordWriter::create(&path, &new).unwrap();
+            let layout = RecordLayout::plain(length as u64, 8);
+            let part = RecordPart { items: &items, count, layout: &layout };
+            writer.write(&part, &threads(2)).unwrap();
+            writer.finish().unwrap();
+            assert!(std::fs::read(&path).unwrap() == content(markers, &records), "{length}");
+        }
+    }
+}
+
+#[test]
+fn gaps_of_records_are_0_whatever_was_written_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("made.dat");
+    let mut writer = RecordWriter::create(&path, &NewRecords::default()).unwrap();
+    let plain = RecordLayout::plain(16, 4);
+    let items = vec![7; 16 * 40_000];
+    writer
+        .write(&RecordPart { items: &items, count: 40_000, layout: &plain }, &threads(1))
+        .unwrap();
+    let fields = vec![RecordField { offset: 4, size: 4, elements: 1, to: 0 }];
+    let gaps = RecordLayout { record_bytes: 12, item_bytes: 4, fields };
+    let part = RecordPart { items: &items, count: 160_000, layout: &gaps };
+    writer.write(&part, &threads(1)).unwrap();
+    writer.write(&part, &threads(3)).unwrap();
+    writer.finish().unwrap();
+    let found = std::fs::read(&path).unwrap();
+    let record = [12u32.to_ne_bytes(), [0; 4], [7; 4], [0; 4], 12u32.to_ne_bytes()].concat();
+    assert!(found[40_000 * 24..].chunks(20).all(|found| found == record));
+    assert_eq!(found.len(), 40_000 * 24 + 2 * 160_000 * 20);
 }
 
 /// The reason, and that the text says the file and what to do.
