@@ -10,12 +10,14 @@ from python_runner import Model, Request
 
 from tachyfits import fortran
 
-#: Bytes of a batch: what a program would keep at a time.
-BATCH = 8 << 20
+#: Bytes of a batch. One thread writes, out of memory that stays in its second-level cache; all of
+#: them read, and a batch should be worth starting them.
+BATCH = {"write": 512 << 10, "read": 8 << 20}
 
 
 def _batch(request: Request) -> int:
-    return max(1, min(BATCH // (8 * request["elements"]), common.records(request)))
+    batch = BATCH[request["action"]] // (8 * request["elements"])
+    return max(1, min(batch, common.records(request)))
 
 
 def run(request: Request) -> Any:
