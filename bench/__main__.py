@@ -229,18 +229,21 @@ def run(options: argparse.Namespace) -> int:
 
     for warning in machine["warnings"]:
         print(f"WARNING: {warning}", file=sys.stderr)
+    folder = destination(options, machine)
     measured: Measured = []
+    verdicts: list[bars.Verdict] = []
+    problems: list[str] = []
     for number, definition in enumerate(selected, 1):
         say(f"{definition.name}: {definition.title}")
         measured.append((definition, *measure_one(definition, known, inputs, options, say)))
         if options.drop_inputs:
             drop_inputs(definition, selected[number:], inputs, say)
-    everything = {d.name: results for d, results, _ in measured}
-    verdicts = [v for d, results, _ in measured for v in bars.judge(d, results, everything)]
-    verdicts.sort(key=lambda verdict: report.row_order(verdict.bar.row))
-    problems = account(measured, known, machine)
-    folder = destination(options, machine)
-    report.write(folder, machine, measured, verdicts, small=options.small)
+        # After each, so that an hour's run that is cut off leaves what it has measured.
+        everything = {d.name: results for d, results, _ in measured}
+        verdicts = [v for d, results, _ in measured for v in bars.judge(d, results, everything)]
+        verdicts.sort(key=lambda verdict: report.row_order(verdict.bar.row))
+        problems = account(measured, known, machine)
+        report.write(folder, machine, measured, verdicts, small=options.small)
     print(report.on_screen(measured, verdicts, small=options.small))
     print(f"written: {folder}/table.md results.json", flush=True)
     for line in problems:
@@ -254,8 +257,9 @@ def account(measured: Measured, known: dict[str, Any], machine: dict[str, Any]) 
     used = [known[name] for name in sorted({c.peer for d, *_ in measured for c in d.contestants})]
     missing = {peer.name: reason for peer in used if (reason := peer.missing())}
     versions = {peer.name: peer.version_text() for peer in used if peer.name not in missing}
-    if "debug build" in versions.get("tachyfits", ""):
-        machine["warnings"].append("this project is a debug build: its times mean nothing")
+    debug = "this project is a debug build: its times mean nothing"
+    if "debug build" in versions.get("tachyfits", "") and debug not in machine["warnings"]:
+        machine["warnings"].append(debug)
     machine["load_after"] = os.getloadavg()[0]
     machine["missing_peers"] = ", ".join(missing) or "none"
     machine["versions"] = versions
