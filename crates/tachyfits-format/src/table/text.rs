@@ -3,7 +3,7 @@
 //!
 //! The idea: what fields usually hold (up to 19 digits, exponents near 0) is read eight characters at a time and turned
 //! with 128-bit integers, in which the result is exact before it is rounded once. Everything else goes the plain way
-//! through the standard library ([`slow`]), which is also the specification that tests compare with. Neither allocates.
+//! through the standard library (`slow`), which is also the specification that tests compare with. Neither allocates.
 
 mod decimal;
 mod parse;
