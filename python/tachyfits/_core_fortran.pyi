@@ -52,18 +52,6 @@ class RecordFile:
     def record(self, record: int) -> tuple[int, int]: ...  # (bytes, offset)
     def common_bytes(self, first: int, count: int) -> int: ...
     def ahead(self, first: int, most: int) -> tuple[int, int] | None: ...  # (records, bytes)
-    def read_ahead(  # whether they were of one length
-        self,
-        first: int,
-        count: int,
-        record_bytes: int,
-        item_bytes: int,
-        fields: Sequence[_Field],
-        out: NDArray[np.uint8],
-        *,
-        threads: int = 0,
-        progress: _Progress | None = None,
-    ) -> bool: ...
     def read(
         self,
         first: int,
@@ -73,9 +61,10 @@ class RecordFile:
         fields: Sequence[_Field],
         out: NDArray[np.uint8],
         *,
+        ahead: bool = False,
         threads: int = 0,
         progress: _Progress | None = None,
-    ) -> None: ...
+    ) -> bool: ...  # ahead: whether they were of one length
     def stats(
         self,
         first: int,

@@ -375,8 +375,9 @@ class File:
             array = self._into(out(found, count), found, found.shape(count))
         except (UsageError, _core.LimitError):
             return None
-        done = self._core.read_ahead(
+        done = self._core.read(
             *self._arguments(first, count, found, array),
+            ahead=True,
             threads=check_threads(threads),
             progress=progress,
         )

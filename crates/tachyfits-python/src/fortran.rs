@@ -202,35 +202,9 @@ impl RecordFile {
         py.detach(|| self.file.ahead(first, most)).or_raise(py)
     }
 
-    /// Read records as `read` does, without an index, and return whether they were of one length; if not, nothing is
-    /// read.
-    #[pyo3(signature = (first, count, record_bytes, item_bytes, fields, out, *, threads=0, progress=None))]
-    #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
-    fn read_ahead(
-        &self,
-        py: Python<'_>,
-        first: u64,
-        count: u64,
-        record_bytes: u64,
-        item_bytes: u64,
-        fields: Vec<Field>,
-        mut out: PyReadwriteArray1<'_, u8>,
-        threads: usize,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<bool> {
-        let layout = layout(record_bytes, item_bytes, fields);
-        let bytes = out.as_slice_mut()?;
-        let file = &self.file;
-        let report = progress::run(py, threads, progress, |options| {
-            file.read_ahead(first, count, &layout, bytes, options)
-        })?;
-        let all = report.is_some();
-        report.into_iter().for_each(|report| self.keep(report));
-        Ok(all)
-    }
-
-    /// Read records of one length into the bytes of items.
-    #[pyo3(signature = (first, count, record_bytes, item_bytes, fields, out, *, threads=0, progress=None))]
+    /// Read records of one length into the bytes of items; with `ahead` without an index, and return whether they were of
+    /// one length: if not, what was read is of no use.
+    #[pyo3(signature = (first, count, record_bytes, item_bytes, fields, out, *, ahead=false, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
     fn read(
         &self,
@@ -241,17 +215,20 @@ impl RecordFile {
         item_bytes: u64,
         fields: Vec<Field>,
         mut out: PyReadwriteArray1<'_, u8>,
+        ahead: bool,
         threads: usize,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<()> {
+    ) -> PyResult<bool> {
         let layout = layout(record_bytes, item_bytes, fields);
         let bytes = out.as_slice_mut()?;
         let file = &self.file;
-        let report = progress::run(py, threads, progress, |options| {
-            file.read(first, count, &layout, bytes, options)
+        let report = progress::run(py, threads, progress, |options| match ahead {
+            true => file.read_ahead(first, count, &layout, bytes, options),
+            false => file.read(first, count, &layout, bytes, options).map(Some),
         })?;
-        self.keep(report);
-        Ok(())
+        let all = report.is_some();
+        report.into_iter().for_each(|report| self.keep(report));
+        Ok(all)
     }
 
     /// Return the full statistics of the numbers of records, or of a field of them.

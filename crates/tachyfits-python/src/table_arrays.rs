@@ -43,16 +43,8 @@ impl<'py> Cell<'py> {
             return Err(exception(py, &refused(Reason::Memory, place, expected, found)));
         };
         let array = buffer::empty::<u8>(py, &[bytes], place)?;
-        let values = buffer::borrow(py, &array, place)?;
-        let nulls = match nullable {
-            false => None,
-            true => {
-                let nulls = buffer::empty::<u8>(py, &[elements], place)?;
-                let borrowed = buffer::borrow(py, &nulls, place)?;
-                Some((nulls, borrowed))
-            }
-        };
-        Ok(Cell { column, kind, rows, array, values, nulls, given: None })
+        let nulls = nullable.then(|| buffer::empty::<u8>(py, &[elements], place)).transpose()?;
+        Cell::of(py, column, kind, rows, (array, nulls), None, place)
     }
 
     /// The memory of arrays that an earlier read has made; the engine checks how much it is.
@@ -69,16 +61,26 @@ impl<'py> Cell<'py> {
             return Err(PyValueError::new_err("nulls are read where a column can have them"));
         }
         let array = as_bytes(&given.0)?;
+        let nulls = given.1.as_ref().map(as_bytes).transpose()?;
+        Cell::of(py, column, kind, rows, (array, nulls), Some(given), place)
+    }
+
+    /// Borrows the memory of values and nulls.
+    fn of(
+        py: Python<'py>,
+        column: usize,
+        kind: TypeOf,
+        rows: u64,
+        (array, nulls): (Bound<'py, PyArrayDyn<u8>>, Option<Bound<'py, PyArrayDyn<u8>>>),
+        given: Option<Given<'py>>,
+        place: Place<'_>,
+    ) -> PyResult<Cell<'py>> {
         let values = buffer::borrow(py, &array, place)?;
-        let nulls = match &given.1 {
-            None => None,
-            Some(nulls) => {
-                let nulls = as_bytes(nulls)?;
-                let borrowed = buffer::borrow(py, &nulls, place)?;
-                Some((nulls, borrowed))
-            }
+        let borrowed = |nulls: Bound<'py, PyArrayDyn<u8>>| {
+            buffer::borrow(py, &nulls, place).map(|borrowed| (nulls, borrowed))
         };
-        Ok(Cell { column, kind, rows, array, values, nulls, given: Some(given) })
+        let nulls = nulls.map(borrowed).transpose()?;
+        Ok(Cell { column, kind, rows, array, values, nulls, given })
     }
 
     /// As the engine takes it.
