@@ -12,7 +12,7 @@ from tachyfits import fortran
 
 #: Bytes of a batch. One thread writes, out of memory that stays in its second-level cache; all of
 #: them read, and a batch should be worth starting them.
-BATCH = {"write": 512 << 10, "read": 8 << 20}
+BATCH = {"write": 512 << 10, "read": 16 << 20}
 
 
 def _batch(request: Request) -> int:

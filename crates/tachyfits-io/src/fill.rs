@@ -17,6 +17,9 @@ use crate::storage::{Storage, check_within};
 /// both would make one and clear it, and one of them in vain.
 const PAGE_BYTES: usize = 2 << 20;
 
+/// Less than this is not worth a thread: it takes as long to start one as to copy a few ten thousand bytes.
+const WORTH_A_THREAD: usize = 256 << 10;
+
 /// Fills `out` with the bytes from `offset` on, in blocks of at most `block_bytes`, a multiple of every element's size;
 /// each is handed to `work` by the thread that read it, while it is in that core's cache.
 ///
@@ -43,11 +46,14 @@ pub fn fill(
     let bytes = out.len() as u64;
     check_within(storage, offset, bytes)?;
     let block_bytes = block_bytes.max(1);
-    let pages = out.len().div_ceil(PAGE_BYTES.min(block_bytes));
-    let threads = threads_or_all(options.threads).clamp(1, pages.max(1));
+    let most = out.len() / WORTH_A_THREAD.max(block_bytes);
+    let threads = threads_or_all(options.threads).clamp(1, most.max(1));
+    // What is shorter than a large page for each thread does not get large pages.
+    let share_bytes = out.len().div_ceil(threads).min(PAGE_BYTES);
     let shared = Shared {
         storage,
         block_bytes,
+        share_bytes,
         rest: Mutex::new((offset, out)),
         work,
         options,
@@ -94,6 +100,8 @@ pub fn fill(
 struct Shared<'a, 'b, W> {
     storage: &'a dyn Storage,
     block_bytes: usize,
+    /// About how much a thread takes at a time; from large pages whole ones.
+    share_bytes: usize,
     /// What no thread has taken yet, and its offset in the storage.
     rest: Mutex<(u64, &'b mut [u8])>,
     work: W,
@@ -107,8 +115,8 @@ struct Shared<'a, 'b, W> {
 
 impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
     fn run(&self) -> Result<(), IoError> {
-        while let Some((mut offset, page)) = self.take() {
-            for block in page.chunks_mut(self.block_bytes) {
+        while let Some((mut offset, share)) = self.take() {
+            for block in share.chunks_mut(self.block_bytes) {
                 if self.failed.load(Ordering::Relaxed) {
                     return Ok(());
                 }
@@ -122,18 +130,21 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
         Ok(())
     }
 
-    /// The next bytes up to the end of a page, in whole blocks: a block must not end within an element.
+    /// The next share, of pages up to the end of one, in whole blocks: a block must not end within an element.
     fn take(&self) -> Option<(u64, &'b mut [u8])> {
         let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
         let (offset, out) = std::mem::take(&mut *rest);
         if out.is_empty() {
             return None;
         }
-        let to_page_end = PAGE_BYTES - out.as_ptr().addr() % PAGE_BYTES;
-        let blocks = to_page_end.div_ceil(self.block_bytes);
-        let (page, later) = out.split_at_mut((blocks * self.block_bytes).min(out.len()));
-        *rest = (offset + page.len() as u64, later);
-        Some((offset, page))
+        let share = match self.share_bytes {
+            PAGE_BYTES => PAGE_BYTES - out.as_ptr().addr() % PAGE_BYTES,
+            less => less,
+        };
+        let blocks = share.div_ceil(self.block_bytes);
+        let (share, later) = out.split_at_mut((blocks * self.block_bytes).min(out.len()));
+        *rest = (offset + share.len() as u64, later);
+        Some((offset, share))
     }
 
     fn block(&self, offset: u64, block: &mut [u8]) -> Result<(), IoError> {
@@ -161,17 +172,23 @@ mod tests {
 
     #[test]
     fn every_block_is_read_and_worked_on_once_for_any_threads() {
-        let content: Vec<u8> = (0..100_003u32).map(|index| (index % 251) as u8).collect();
-        let storage = MemoryStorage::new("content", content.clone());
-        for threads in [1, 2, 3, 8] {
+        // For one thread, for a part of a large page for each, and for several large pages.
+        for (length, threads) in
+            [(99_000, 8), (1 << 20, 1), (1 << 20, 2), (1 << 20, 8), (9 << 20, 3)]
+        {
+            let content: Vec<u8> =
+                (0..length as u32 + 1003).map(|place| (place % 251) as u8).collect();
+            let expected: Vec<u8> = content[1003..].iter().map(|byte| !byte).collect();
+            let storage = MemoryStorage::new("content", content);
             for block in [1000, 4096, 1 << 20] {
                 let options = RunOptions { threads, ..RunOptions::default() };
-                let mut out = vec![0; 99_000];
+                let mut out = vec![0; length];
                 let flip = |bytes: &mut [u8]| bytes.iter_mut().for_each(|byte| *byte = !*byte);
                 let report = fill(&storage, 1003, &mut out, block, &options, flip).unwrap();
-                let expected: Vec<u8> = content[1003..100_003].iter().map(|byte| !byte).collect();
                 assert!(out == expected);
-                assert_eq!(report.bytes, 99_000);
+                assert_eq!(report.bytes, length as u64);
+                assert!(report.threads <= threads);
+                assert_eq!(report.threads, threads.min((length / block.max(256 << 10)).max(1)));
             }
         }
     }

@@ -20,10 +20,11 @@ use crate::error::{Error, Reason};
 use crate::image::tier;
 use crate::options::RunOptions;
 
-/// Bytes of a block of short records, and of a piece of a long one.
+/// Bytes of a block of short records, and of a piece of a long one: half of a second-level cache, with where they come
+/// from.
 const BLOCK_BYTES: u64 = 256 << 10;
 
-/// Records that take more than this are long.
+/// Records of several fields that take more than this are written field by field.
 const LONG_RECORD: u64 = 1 << 20;
 
 /// Records that take no less than this are written from where they are, if nothing about them changes: one more piece in
@@ -276,10 +277,11 @@ impl Target<'_> {
     fn write(&self, part: &RecordPart<'_>, options: &RunOptions<'_>) -> Result<u64, Error> {
         let stored = stored_bytes(self.markers, part.layout.record_bytes);
         let whole = self.markers.is_none_or(|of| part.layout.record_bytes <= of.longest());
-        let unchanged = !self.swap && whole && part.layout.is_plain().is_some();
+        let plain = part.layout.is_plain().is_some();
+        let unchanged = !self.swap && whole && plain;
         if unchanged && (DIRECT_RECORD..=LONGEST_DIRECT).contains(&stored) {
             self.write_as_they_are(part, stored, options)?;
-        } else if stored <= LONG_RECORD {
+        } else if stored <= if plain { BLOCK_BYTES } else { LONG_RECORD } {
             self.write_short(part, stored, options)?;
         } else {
             for record in 0..part.count {
@@ -331,7 +333,7 @@ impl Target<'_> {
             return Ok(());
         }
         let layout = part.layout;
-        let in_block = (BLOCK_BYTES / stored).max(1);
+        let in_block = (BLOCK_BYTES / stored).clamp(1, part.count);
         let tasks = part.count.div_ceil(in_block);
         let records = |task: u64| in_block.min(part.count - task * in_block);
         let plain = layout.is_plain().is_some();
