@@ -39,7 +39,7 @@ from tachyfits._errors import NotFoundError
 from tachyfits._expressions import along, evaluate, expression_functions
 from tachyfits._file import File, open  # noqa: A004 - tf.open is the name people expect
 from tachyfits._hdu import Hdu
-from tachyfits._header import Card, Header
+from tachyfits._header import Card, Cards, Header
 from tachyfits._image import Image
 from tachyfits._ragged import Ragged
 from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
@@ -51,6 +51,7 @@ from tachyfits._writer import write
 __all__ = [
     "Box",
     "Card",
+    "Cards",
     "Checksum",
     "Circle",
     "Columns",

@@ -229,6 +229,7 @@ class Header:
     def raw(self) -> bytes: ...  # the header blocks as they stand in the file
     def get(self, keyword: str) -> Any: ...  # first of duplicates; KeyError
     def card(self, keyword: str) -> tuple[str, Any, str] | None: ...  # that of get
+    def card_at(self, index: int) -> tuple[str, Any, str]: ...  # IndexError
     def __contains__(self, keyword: str, /) -> bool: ...
     def __len__(self) -> int: ...
 

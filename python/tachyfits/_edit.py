@@ -22,7 +22,7 @@ from tachyfits._columns import TableColumn
 from tachyfits._errors import not_found, usage
 from tachyfits._file import File
 from tachyfits._hdu import Hdu
-from tachyfits._header import Card, Header
+from tachyfits._header import Cards, Header
 from tachyfits._pixels import Progress
 from tachyfits._table import Table
 from tachyfits._table_fit import row_cells, values_for
@@ -373,7 +373,7 @@ class EditedHeader(MutableMapping[str, Any]):
         return Header(self._core.cards(self._index))
 
     @property
-    def cards(self) -> tuple[Card, ...]:
+    def cards(self) -> Cards:
         """Every card, in order."""
         return self._now().cards
 

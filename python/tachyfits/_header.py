@@ -7,10 +7,10 @@ None. Duplicated keywords answer with the first, and ``cards`` has all of them.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tachyfits._errors import not_found
 
@@ -28,6 +28,50 @@ class Card(NamedTuple):
     keyword: str
     value: Any
     comment: str = ""
+
+
+class Cards(Sequence[Card]):
+    """The cards of a header, in the order of the file; each is made when it is asked for.
+
+    Equal to any sequence of the same cards. What a slice gives is a tuple.
+
+    Examples
+    --------
+    >>> cards = Header([("BUNIT", "Jy/beam", ""), ("BLANK", None, "")]).cards
+    >>> len(cards), cards[-1].keyword
+    (2, 'BLANK')
+    """
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+
+    def __len__(self) -> int:
+        core = self._header._core
+        return len(self._header._cards if core is None else core)
+
+    @overload
+    def __getitem__(self, index: int) -> Card: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Card, ...]: ...
+    def __getitem__(self, index: int | slice) -> Card | tuple[Card, ...]:
+        core = self._header._core
+        if core is None or isinstance(index, slice):
+            return self._header._cards[index]
+        return Card(*core.card_at(range(len(core))[index]))
+
+    def __iter__(self) -> Iterator[Card]:
+        return iter(self._header._cards)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, (str, bytes)):
+            return NotImplemented
+        return len(self) == len(other) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._header._cards)
+
+    def __repr__(self) -> str:
+        return repr(self._header._cards)
 
 
 class Header(Mapping[str, Any]):
@@ -85,9 +129,9 @@ class Header(Mapping[str, Any]):
         return first
 
     @property
-    def cards(self) -> tuple[Card, ...]:
+    def cards(self) -> Cards:
         """Every card in order, with duplicates and commentary."""
-        return self._cards
+        return Cards(self)
 
     @property
     def comments(self) -> Mapping[str, str]:

@@ -203,6 +203,18 @@ def test_markup_in_a_file_is_text() -> None:
         assert "<b>" not in html
 
 
+def test_cards_are_a_sequence_whether_they_were_made_or_not() -> None:
+    header = tf.open(primary(STORED, cube_cards()))[0].header
+    assert header.cards == tuple(header.cards) == tf.Header(header.cards).cards
+    assert header.cards != header.cards[:-1]
+    assert hash(header.cards) == hash(tuple(header.cards))
+    each = [header.cards[number] for number in range(len(header.cards))]
+    assert each == list(header.cards)
+    assert header.cards[-1] == each[-1]
+    with pytest.raises(IndexError):
+        header.cards[len(each)]
+
+
 def test_headers_are_mappings_in_the_files_order() -> None:
     content = primary(STORED, cube_cards())
     lines = [card("FOO", 1), card("FOO", 2), b"COMMENT one".ljust(80), b"HISTORY two".ljust(80)]

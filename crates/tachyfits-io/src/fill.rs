@@ -46,10 +46,7 @@ pub fn fill(
     let bytes = out.len() as u64;
     check_within(storage, offset, bytes)?;
     let block_bytes = block_bytes.max(1);
-    let most = out.len() / WORTH_A_THREAD.max(block_bytes);
-    let threads = threads_or_all(options.threads).clamp(1, most.max(1));
-    // What is shorter than a large page for each thread does not get large pages.
-    let share_bytes = out.len().div_ceil(threads).min(PAGE_BYTES);
+    let (threads, share_bytes) = shares(out.len(), block_bytes, options.threads);
     let shared = Shared {
         storage,
         block_bytes,
@@ -94,6 +91,14 @@ pub fn fill(
         buffering: "inline",
         storage: storage.kind(),
     })
+}
+
+/// How many threads are worth their while, and about how much each takes at a time: what is shorter than a large page for
+/// each of them does not get large pages.
+fn shares(bytes: usize, block_bytes: usize, threads: usize) -> (usize, usize) {
+    let most = bytes / WORTH_A_THREAD.max(block_bytes);
+    let threads = threads_or_all(threads).clamp(1, most.max(1));
+    (threads, bytes.div_ceil(threads).min(PAGE_BYTES))
 }
 
 /// What the threads share.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 use tachyfits::{Card, Error, Hdu, Integer, Real, Value};
@@ -75,6 +75,12 @@ impl Header {
     /// Return (keyword, value, comment) of the card that `get` reads; None when there is none.
     fn card<'py>(&self, py: Python<'py>, keyword: &str) -> PyResult<Option<Row<'py>>> {
         self.card_of(keyword).map(|card| row(py, card)).transpose()
+    }
+
+    /// Return (keyword, value, comment) of one of the cards, counted from 0; IndexError when there are fewer.
+    fn card_at<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Row<'py>> {
+        let card = self.0.header.cards().get(index);
+        row(py, card.ok_or_else(|| PyIndexError::new_err(index))?)
     }
 
     fn __contains__(&self, keyword: &str) -> bool {
