@@ -122,3 +122,11 @@ def test_departures_are_warned_of(name: str, word: str) -> None:
         opened(name)[0]
     assert any(word in str(warning.message) for warning in caught)
     assert all(issubclass(warning.category, tf.TachyfitsWarning) for warning in caught)
+
+
+@pytest.mark.parametrize(("name", "word"), WARNED[:2])
+def test_strict_refuses_headers_that_are_warned_of(name: str, word: str) -> None:
+    with pytest.raises(tf.FitsFormatError, match=word):
+        opened(name, strict=True)
+    for allowed in ("bt_unsigned_null", "bt_dup_names"):
+        assert len(opened(allowed, strict=True)) == len(opened(allowed))

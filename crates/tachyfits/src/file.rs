@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tachyfits_format::{FormatError, Hdu, Limits, ReadOptions, Step, Walker, Warning};
+use tachyfits_format::{
+    Code, FormatError, Hdu, Limits, ReadOptions, Step, TableLayout, Walker, Warning,
+};
 use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
 
 use crate::computed::Computed;
@@ -96,9 +98,11 @@ impl FitsFile {
         // What is odd about the meaning of pixels; an image that cannot be had says so when it is asked for.
         let pixels: Vec<_> =
             hdus.iter().flat_map(|hdu| hdu.image()).flat_map(|layout| layout.warnings).collect();
-        if let Some(first) = pixels.first().filter(|_| options.strict) {
-            let (file, error) = (storage.name().to_owned(), FormatError::from(first.clone()));
-            return Err(Error::Format { file, error });
+        if options.strict {
+            let odd = pixels.first().cloned().map(FormatError::from);
+            if let Some(error) = odd.or_else(|| oddity_of_tables(&hdus)) {
+                return Err(Error::Format { file: storage.name().to_owned(), error });
+            }
         }
         warnings.extend(pixels);
         Ok(FitsFile { storage, hdus, warnings, computed: None })
@@ -171,4 +175,17 @@ impl FitsFile {
     pub(crate) fn bytes_of(&self) -> &dyn Storage {
         &*self.storage
     }
+}
+
+/// The first thing about tables that the Standard does not allow. A table that cannot be had says so when it is asked for,
+/// and warns of the rest then: a file may have very many.
+fn oddity_of_tables(hdus: &[Arc<Hdu>]) -> Option<FormatError> {
+    let layouts = hdus.iter().filter_map(|hdu| hdu.table().ok());
+    let oddities = |layout: TableLayout| {
+        // Names of their own are recommended, no more (Standard 4.0, section 7.3.2).
+        let warnings = layout.warnings.into_iter();
+        let forbidden = warnings.filter(|warning| warning.code() != Code::DuplicateColumn);
+        forbidden.map(FormatError::from).chain(layout.heap_error)
+    };
+    layouts.flat_map(oddities).next()
 }

@@ -2,8 +2,10 @@
 //!
 //! Every array is memory of its own from the system, touched first by the one thread that fills it. `pages` asks for
 //! "2 MiB" (MADV_HUGEPAGE) or "4 KiB" ones: a sum over small pages may spend part of its time looking addresses up,
-//! which a read from the page cache, through the system's own map of all memory, does not. Two arrays that are compared
-//! get the same. A system without huge pages gives small ones to all; the host's `huge_pages` in the record tells.
+//! which a read from the page cache, through the system's own map of all memory, does not. Two byte orders that are
+//! compared take turns in the same memory: of two arrays one may lie in a better place, by up to a tenth on machines that
+//! share their memory with others. A system without huge pages gives small ones to all; the host's `huge_pages` in the
+//! record tells.
 
 use crate::byte_order;
 use memmap2::{Advice, MmapMut, MmapOptions};
@@ -41,6 +43,15 @@ pub struct Held {
 }
 
 impl Held {
+    /// Has the numbers there in this byte order.
+    pub fn turn(&mut self, order: ByteOrder) {
+        if self.order != order && cfg!(target_endian = "little") {
+            let bytes = self.pixel.bytes();
+            self.array.memory.chunks_exact_mut(bytes).for_each(<[u8]>::reverse);
+        }
+        self.order = order;
+    }
+
     /// The array that `request` asks for.
     pub fn make(request: &Value, made_from: String) -> Result<Held, String> {
         let order = byte_order(request["order"].as_str().unwrap_or("native"))?;

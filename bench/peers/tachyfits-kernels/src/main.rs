@@ -36,7 +36,7 @@ fn sum(bytes: &[u8], encoding: &Encoding, threads: usize, tier: Tier) -> f64 {
 
 /// The held array that `request` asks for, made first where needed.
 fn prepare<'a>(held: &'a mut Vec<Held>, request: &Value) -> Result<&'a Held, String> {
-    let keys = ["model", "path", "type", "order", "bytes", "pages"];
+    let keys = ["model", "path", "type", "bytes", "pages"];
     let wanted = keys.map(|key| request[key].to_string()).join(" ");
     let place = match held.iter().position(|array| array.made_from == wanted) {
         Some(place) => place,
@@ -45,6 +45,7 @@ fn prepare<'a>(held: &'a mut Vec<Held>, request: &Value) -> Result<&'a Held, Str
             held.len() - 1
         }
     };
+    held[place].turn(byte_order(request["order"].as_str().unwrap_or("native"))?);
     Ok(&held[place])
 }
 

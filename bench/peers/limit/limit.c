@@ -1,0 +1,151 @@
+/* What the machine itself takes to bring or to take the bytes, with nothing done to them: no program that reads or writes
+ * as we all do can be faster.
+ *
+ * One request per line on stdin (flat JSON without escapes), one reply line on stdout. The models; `threads` of them:
+ *   pread    the file through pread(2), `chunk` bytes at a time into a buffer of each thread
+ *   map      the file mapped, and one byte of each cache line looked at
+ *   memory   the file through pread(2) into new memory of its size, in large pages where the system gives them
+ *   records  `numbers` numbers of 8 bytes written through pwrite(2) into a new file in memory, 256 KiB at a time, by one
+ *            thread; "swap": true turns the bytes of each number on the way
+ * Memory and files are given back when the clock stands. The answer is the number of bytes.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "request.h"
+
+#define LINE 64
+#define PAGE (2L << 20)
+#define BLOCK (256L << 10)
+#define MOST_THREADS 256
+
+enum how { PREAD, MAP, MEMORY };
+
+/* What the threads share; each takes pieces in turn. */
+struct work {
+    enum how how;
+    int file;
+    long long size, chunk;
+    char *map;
+    long long next;
+    int failed;
+};
+
+/* What is given back when the clock stands. */
+static struct {
+    char *map;
+    long long size;
+    int file;
+} used = {NULL, 0, -1};
+
+static void give_back(void) {
+    if (used.map) munmap(used.map, used.size);
+    if (used.file >= 0) close(used.file);
+    used.map = NULL;
+    used.file = -1;
+}
+
+static void *take_pieces(void *shared) {
+    struct work *work = shared;
+    char *buffer = work->how == PREAD ? malloc(work->chunk) : NULL;
+    volatile char seen = 0;
+    for (;;) {
+        long long at = __atomic_fetch_add(&work->next, work->chunk, __ATOMIC_RELAXED);
+        long long end = at + work->chunk < work->size ? at + work->chunk : work->size;
+        if (at >= work->size || work->failed) break;
+        if (work->how == MAP) {
+            char any = 0;
+            for (; at < end; at += LINE) any ^= work->map[at];
+            seen ^= any;
+            continue;
+        }
+        while (at < end) {
+            char *to = work->how == PREAD ? buffer : work->map + at;
+            /* Pieces of what a second-level cache takes, into memory too: its first touch is part of that. */
+            ssize_t got = pread(work->file, to, end - at < BLOCK ? end - at : BLOCK, at);
+            if (got <= 0) {
+                work->failed = 1;
+                break;
+            }
+            at += got;
+        }
+    }
+    free(buffer);
+    return NULL;
+}
+
+static long long read_by(enum how how, const char *path, long long chunk, int threads) {
+    struct stat status;
+    struct work work = {.how = how, .file = open(path, O_RDONLY), .chunk = how == MEMORY ? PAGE : chunk};
+    pthread_t others[MOST_THREADS];
+    int started = 0;
+    if (work.file < 0 || fstat(work.file, &status)) return -1;
+    work.size = status.st_size;
+    if (how == MAP) work.map = mmap(NULL, work.size, PROT_READ, MAP_SHARED, work.file, 0);
+    if (how == MEMORY) {
+        work.map = mmap(NULL, work.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (work.map != MAP_FAILED) madvise(work.map, work.size, MADV_HUGEPAGE);
+    }
+    if (work.map == MAP_FAILED) return -1;
+    while (started < threads - 1 && started < MOST_THREADS &&
+           !pthread_create(&others[started], NULL, take_pieces, &work))
+        started++;
+    take_pieces(&work);
+    while (started) pthread_join(others[--started], NULL);
+    used.map = work.map;
+    used.size = work.size;
+    used.file = work.file;
+    return work.failed ? -1 : work.size;
+}
+
+static long long write_records(long long bytes, int swap) {
+    static uint64_t from[BLOCK / 8], turned[BLOCK / 8];
+    char path[] = "/dev/shm/tachyfits-bench-limit-XXXXXX";
+    int file = mkstemp(path);
+    if (file < 0) return -1;
+    unlink(path);
+    used.file = file;
+    for (long long at = 0; at < bytes; at += BLOCK) {
+        long long count = bytes - at < BLOCK ? bytes - at : BLOCK;
+        if (swap)
+            for (long long i = 0; i < BLOCK / 8; i++) turned[i] = __builtin_bswap64(from[i]);
+        /* 4 bytes from where a page begins, as the marker of a record has it. */
+        if (pwrite(file, swap ? turned : from, count, at + 4) != count) return -1;
+    }
+    return bytes;
+}
+
+int main(int argc, char **argv) {
+    static char line[65536], path[4096], model[64];
+    if (argc > 1 && !strcmp(argv[1], "--version")) {
+        printf("gcc %s -O3\n", __VERSION__);
+        return 0;
+    }
+    while (fgets(line, sizeof line, stdin)) {
+        long long chunk = number_of(line, "chunk", 512 << 10), total = -2;
+        int threads = number_of(line, "threads", 1), swap = strstr(line, "\"swap\": true") != NULL;
+        double start, seconds;
+        if (!text_of(line, "model", model, sizeof model)) model[0] = 0;
+        if (!text_of(line, "path", path, sizeof path)) path[0] = 0;
+        start = now();
+        if (!strcmp(model, "pread")) total = read_by(PREAD, path, chunk, threads);
+        if (!strcmp(model, "map")) total = read_by(MAP, path, chunk, threads);
+        if (!strcmp(model, "memory")) total = read_by(MEMORY, path, chunk, threads);
+        if (!strcmp(model, "records")) total = write_records(8 * number_of(line, "numbers", 0), swap);
+        seconds = now() - start;
+        give_back();
+        if (total == -2)
+            printf("{\"unsupported\": \"no such model\"}\n");
+        else if (total < 0)
+            printf("{\"error\": \"reading or writing failed\"}\n");
+        else
+            printf("{\"seconds\": %.9f, \"bytes\": %lld, \"answer\": {\"bytes\": %lld}}\n", seconds, total, total);
+        fflush(stdout);
+    }
+    return 0;
+}
