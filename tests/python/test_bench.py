@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from bench import BenchError, bars, cache, definitions, makers, measure, peers, report  # noqa: E402
+from bench import __main__ as bench_main  # noqa: E402
 from bench.__main__ import exit_status  # noqa: E402
 from bench.setup import build  # noqa: E402
 
@@ -292,6 +294,28 @@ def test_a_file_that_was_read_is_warm(tmp_path: Path) -> None:
     assert cache.resident_share(path) == 1.0
 
 
+def test_a_run_that_is_cut_off_leaves_what_it_measured(
+    fakes: dict[str, peers.Peer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = {"contestant": [contestant("ours", 1.0)], "bar": [], "expected": {"sum": 10.0}}
+    both = [definitions.parse(pair, name, "test.toml")[0] for name in ("first", "second")]
+    really = bench_main.measure_one
+
+    def one(definition: definitions.Definition, *rest: Any) -> Any:
+        if definition.name == "second":
+            raise KeyboardInterrupt
+        return really(definition, *rest)
+
+    monkeypatch.setattr(bench_main, "chosen", lambda name: both)
+    monkeypatch.setattr(bench_main.peers, "load", lambda: fakes)
+    monkeypatch.setattr(bench_main, "measure_one", one)
+    words = ["--quiet", "--data", str(tmp_path / "data"), "--output", str(tmp_path / "results")]
+    with pytest.raises(KeyboardInterrupt):
+        bench_main.run(bench_main.arguments(words))
+    written = json.loads((tmp_path / "results" / "results.json").read_text())
+    assert [d["definition"] for d in written["definitions"]] == ["first"]
+
+
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
     """Make a folder for 600 MB, which in pytest's own would stay for three runs."""
@@ -303,7 +327,7 @@ def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> No
     import tachyfits
 
     said: list[str] = []
-    for name in ("tachyfits-kernels", "raw"):
+    for name in ("tachyfits-kernels", "raw", "limit"):
         assert build(peers.load()[name], said.append), "\n".join(said)
     command = [sys.executable, "-m", "bench", "--small", "--repeat", "1", "--quiet"]
     command += ["--without", "casa"]  # where it is, it takes minutes
@@ -317,7 +341,7 @@ def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> No
     absent = [v for v in written["verdicts"] if v["verdict"] == bars.NOT_MEASURED]
     may_be_absent = {"3", "11", "12", "19", "20", "21", "24", "25"}
     assert {v["row"] for v in absent} <= may_be_absent, done.stdout
-    assert all(" / ours" in v["what"] for v in absent), done.stdout
+    assert all(re.search(" / (ours|the limit)", v["what"]) for v in absent), done.stdout
     assert {v["row"] for v in written["verdicts"]} >= set(PROMISED)
     tiers = tachyfits.build_info()["tiers"]
     bits = [d for d in written["definitions"] if d["definition"].startswith("09-same-bits")]
