@@ -37,4 +37,15 @@ static inline long long number_of(const char *line, const char *key, long long o
     return at ? atoll(at + strlen(wanted)) : otherwise;
 }
 
+/* The reply of peers that only bring or take bytes: how many, -1 where that failed, -2 for a model that there is not. */
+static inline void reply_bytes(double seconds, long long total) {
+    if (total == -2)
+        printf("{\"unsupported\": \"no such model\"}\n");
+    else if (total < 0)
+        printf("{\"error\": \"reading or writing failed\"}\n");
+    else
+        printf("{\"seconds\": %.9f, \"bytes\": %lld, \"answer\": {\"bytes\": %lld}}\n", seconds, total, total);
+    fflush(stdout);
+}
+
 #endif

@@ -139,13 +139,7 @@ int main(int argc, char **argv) {
         if (!strcmp(model, "records")) total = write_records(8 * number_of(line, "numbers", 0), swap);
         seconds = now() - start;
         give_back();
-        if (total == -2)
-            printf("{\"unsupported\": \"no such model\"}\n");
-        else if (total < 0)
-            printf("{\"error\": \"reading or writing failed\"}\n");
-        else
-            printf("{\"seconds\": %.9f, \"bytes\": %lld, \"answer\": {\"bytes\": %lld}}\n", seconds, total, total);
-        fflush(stdout);
+        reply_bytes(seconds, total);
     }
     return 0;
 }

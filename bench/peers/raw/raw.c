@@ -106,13 +106,7 @@ int main(int argc, char **argv) {
         if (!strcmp(model, "write")) total = bytes ? plain_write(output, bytes, size, chunk, sync) : -1;
         seconds = now() - start;
         if (!strcmp(model, "read")) free(bytes);
-        if (total == -2)
-            printf("{\"unsupported\": \"no such model\"}\n");
-        else if (total < 0)
-            printf("{\"error\": \"reading or writing failed\"}\n");
-        else
-            printf("{\"seconds\": %.9f, \"bytes\": %lld, \"answer\": {\"bytes\": %lld}}\n", seconds, total, total);
-        fflush(stdout);
+        reply_bytes(seconds, total);
     }
     return 0;
 }
