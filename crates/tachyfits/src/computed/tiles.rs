@@ -83,7 +83,7 @@ pub(crate) fn usual_shape(axes: &[u64], halo: &[u64], expansion: u64) -> Vec<u64
             0 => 1,
             halo => {
                 let usual = match before(axis) {
-                    near if near <= FAR_RUN_PIXELS => (NEAR_PIXELS / near).min(HALO_LENGTH),
+                    near if near <= FAR_RUN_PIXELS => (NEAR_PIXELS / near.max(1)).min(HALO_LENGTH),
                     _ => HALO_LENGTH,
                 };
                 (2 * HALO_SHARE * halo).max(usual).min(axes[axis].max(1))
@@ -198,6 +198,7 @@ mod tests {
         assert_eq!(planes(&[4096, 4096, 64], &[0, 1, 0]), [4096, 64, 1]);
         assert_eq!(planes(&[128, 128, 65536], &[0, 0, 1]), [128, 128, 16]);
         assert_eq!(planes(&[4096, 4096, 64], &[0, 0, 1]), [4096, 8, 64]);
+        assert_eq!(planes(&[0, 5, 7], &[0, 0, 1]), [1, 5, 7]);
         assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 50]), [1024, 5, 400]);
         assert_eq!(planes(&[100_000_000], &[1]), [131_072]);
         assert_eq!(usual_shape(&[512, 512, 512], &[0, 0, 0], 8), [512, 32, 1]);

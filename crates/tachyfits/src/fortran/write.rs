@@ -279,9 +279,10 @@ impl Target<'_> {
         let whole = self.markers.is_none_or(|of| part.layout.record_bytes <= of.longest());
         let plain = part.layout.is_plain().is_some();
         let unchanged = !self.swap && whole && plain;
+        let short = if plain { BLOCK_BYTES } else { LONG_RECORD };
         if unchanged && (DIRECT_RECORD..=LONGEST_DIRECT).contains(&stored) {
             self.write_as_they_are(part, stored, options)?;
-        } else if stored <= if plain { BLOCK_BYTES } else { LONG_RECORD } {
+        } else if stored <= short {
             self.write_short(part, stored, options)?;
         } else {
             for record in 0..part.count {
