@@ -14,6 +14,7 @@ import pytest
 
 import tachyfits as tf
 from fitsbytes import card, cube_cards, empty_primary, extension, pad, primary
+from tablebytes import Made, big, binary_table
 
 STORED = np.arange(60, dtype="f4").reshape(3, 4, 5)
 
@@ -201,6 +202,23 @@ def test_markup_in_a_file_is_text() -> None:
                  file[0].image()._repr_html_()):  # fmt: skip
         assert "<script>" not in html
         assert "<b>" not in html
+
+
+def test_strict_refuses_what_a_table_is_warned_of() -> None:
+    column = Made("A", "1J", [big(np.int32(7))], np.array([7], "i4"))
+    content = binary_table([column])
+    assert len(tf.open(content, strict=True)[1]) == 1
+    odd = content.replace(b"'1J", b"'1j")
+    with pytest.raises(tf.FitsFormatError, match="TFORM1"):
+        tf.open(odd, strict=True)
+    with pytest.warns(tf.TachyfitsWarning, match="TFORM1"):
+        assert tf.open(odd)[1]["A"][0] == 7
+
+
+def test_an_image_without_pixels_is_smoothed_to_none(tmp_path: Path) -> None:
+    cube = tf.open(primary(np.zeros((7, 5, 0), "f4")))[0]
+    cube.smooth("hanning", axis="z").write(tmp_path / "none.fits")
+    assert tf.open(tmp_path / "none.fits")[0].shape == (7, 5, 0)
 
 
 def test_cards_are_a_sequence_whether_they_were_made_or_not() -> None:

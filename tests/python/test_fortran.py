@@ -437,3 +437,34 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("dump", path, "--form", "*f8", "--recover") == 0
     assert command("dump", tmp_path / "none.dat") == 1
     assert command("dump", path, "--access", "direct") == 2
+
+
+#: Numbers of 8 bytes in a record: about 12, 256 and 1024 KiB, where the way of writing changes.
+LENGTHS = [1, 1533, 1535, 1536, 32766, 32767, 32768, 131070, 131071, 131072, 131073]
+
+
+@both
+@pytest.mark.parametrize("length", LENGTHS)
+def test_any_length_in_any_calls_is_the_same_bytes(tmp_path: Path, length: int, order: str) -> None:
+    short = np.arange(6.0).reshape(3, 2)
+    long = np.arange(3.0 * length).reshape(3, length)
+    calls = (long, short[:1], long[:1], short, long[1:])
+    with fortran.create(tmp_path / "new.dat", order=order) as file:
+        for records in calls:
+            file.write_records(records)
+    payloads = [row.astype(f"{PREFIX[order]}f8").tobytes() for part in calls for row in part]
+    expected = made(tmp_path / "expected.dat", payloads, order=order).read_bytes()
+    assert (tmp_path / "new.dat").read_bytes() == expected
+
+
+@both
+@pytest.mark.parametrize("batch", [1, 7, 400])
+def test_batches_of_any_size_and_threads_are_the_records(
+    tmp_path: Path, batch: int, order: str
+) -> None:
+    records = np.arange(1000.0 * 512).reshape(1000, 512)
+    payloads = [row.astype(f"{PREFIX[order]}f8").tobytes() for row in records]
+    path = made(tmp_path / "records.dat", payloads, order=order)
+    for threads in (1, 2, 5):
+        batches = fortran.open(path).batches("f8", records=batch, threads=threads)
+        assert_array_equal(np.concatenate([part.copy() for part in batches]), records)

@@ -168,6 +168,9 @@ impl TileReads<'_> {
     /// The bytes that are asked for in all, about: those of the first box times the number of boxes.
     pub(crate) fn bytes(&self) -> u64 {
         let mut ranges = Vec::new();
+        if self.is_empty() {
+            return 0;
+        }
         self.ranges(0, &mut ranges);
         let first: u64 = ranges.iter().map(|range| range.end - range.start).sum();
         first.saturating_mul(self.len())
