@@ -4,6 +4,7 @@
 //! pixel, so that a reduction needs one rule for both NaN and BLANK.
 
 use crate::LANES;
+use crate::isa;
 use crate::pixel::{Pixel, PixelType, with_source_pixel};
 use std::marker::PhantomData;
 
@@ -168,6 +169,7 @@ impl<P: Pixel, O: Order> Source for Plain<P, O> {
         let chunks = bytes.chunks_exact(Self::CHUNK);
         let rest = chunks.remainder();
         for chunk in chunks {
+            isa::prefetch_beyond(chunk);
             let pixels = O::load::<P>(chunk);
             for lane in 0..LANES {
                 lanes[lane] += pixels[lane].widen();

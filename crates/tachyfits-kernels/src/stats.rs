@@ -328,7 +328,9 @@ impl<S: Source, A: Accumulator> Kernel for DecodeKernel<'_, S, A> {
         let DecodeKernel { bytes, source, values, .. } = self;
         let bytes = &bytes[..values.len() * S::CHUNK];
         for chunk in 0..values.len() {
-            let x = source.lanes(&bytes[chunk * S::CHUNK..(chunk + 1) * S::CHUNK]);
+            let pixels = &bytes[chunk * S::CHUNK..(chunk + 1) * S::CHUNK];
+            isa::prefetch_beyond(pixels);
+            let x = source.lanes(pixels);
             first.step(&x);
             values[chunk] = x;
         }

@@ -65,6 +65,8 @@ struct Loop {
     /// Additions of vectors of integers, and the narrowest of them in bytes.
     integers: usize,
     integer_width: usize,
+    /// Lines of memory that it asks for ahead.
+    prefetches: usize,
 }
 
 impl Loop {
@@ -76,6 +78,7 @@ impl Loop {
                 found.integers += 1;
                 found.integer_width = found.integer_width.min(widest(&mut factory, instruction));
             }
+            found.prefetches += usize::from(plain_name(instruction) == "prefetcht0");
             match arithmetic(instruction) {
                 Some(true) => {
                     found.packed += 1;
@@ -198,6 +201,20 @@ fn every_kernel_is_vector_code_on_every_tier() {
     let mut found = complaints(SUBJECTS, &program);
     found.extend(complaints(UNSOURCED, &program));
     assert!(found.is_empty(), "{} are not:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn what_sums_pixels_from_memory_asks_for_them_ahead() {
+    let program = Program::of_this_test();
+    let names = ["sum", "sum, all defined", "sum of integers", "stats, first pass, all defined"];
+    for subject in SUBJECTS.iter().filter(|subject| names.contains(&subject.name)) {
+        for tier in Tier::available() {
+            let encoding = Encoding::plain(PixelType::I32);
+            let Some(address) = (subject.address)(&encoding, tier) else { continue };
+            let loops = program.loops(address);
+            assert!(loops.iter().any(|body| body.prefetches > 0), "{} {tier:?}", subject.name);
+        }
+    }
 }
 
 #[test]
