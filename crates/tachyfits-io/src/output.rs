@@ -7,7 +7,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, IoSlice};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
@@ -130,7 +130,7 @@ impl OutputFile {
     /// # Errors
     /// [`IoError::Write`] if the disk is full or fails.
     pub fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
-        let written = self.file().write_all_at(bytes, offset);
+        let written = system::write_all_at(self.file(), bytes, offset);
         if let Some(flusher) = &self.flusher {
             flusher.wrote(bytes.len() as u64);
         }

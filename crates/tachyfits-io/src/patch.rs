@@ -16,7 +16,7 @@ mod tests;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use journal::Journal;
@@ -198,7 +198,7 @@ impl Patch {
     pub fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
         let end = offset.saturating_add(bytes.len() as u64);
         let written = match self.allows(offset..end) {
-            true => step().and_then(|()| self.file.write_all_at(bytes, offset)),
+            true => step().and_then(|()| system::write_all_at(&self.file, bytes, offset)),
             false => Err(io::Error::from(io::ErrorKind::InvalidInput)),
         };
         written.map_err(|source| self.write_error(offset, bytes.len() as u64, source))

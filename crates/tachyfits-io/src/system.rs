@@ -58,6 +58,21 @@ pub(crate) fn reports_errors_late(_file: &File) -> bool {
     true
 }
 
+/// The most bytes that one system call writes. The kernel makes the larger pages of its cache the more is written at a
+/// time, and fills those of a mebibyte more slowly: writing 4 GB took 1.2 to 1.6 times as long with calls of 1 MiB
+/// (Linux 6.18, ext4), and no less with calls of 128 or 512 KiB.
+const WRITE_BYTES: usize = 256 << 10;
+
+/// Writes bytes at an offset.
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
+    let mut at = offset;
+    for piece in bytes.chunks(WRITE_BYTES) {
+        std::os::unix::fs::FileExt::write_all_at(file, piece, at)?;
+        at += piece.len() as u64;
+    }
+    Ok(())
+}
+
 /// How many pieces one system call takes: IOV_MAX of Linux.
 #[cfg(target_os = "linux")]
 const PIECES: usize = 1024;

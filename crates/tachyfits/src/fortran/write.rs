@@ -27,12 +27,9 @@ const BLOCK_BYTES: u64 = 256 << 10;
 /// Records of several fields that take more than this are written field by field.
 const LONG_RECORD: u64 = 1 << 20;
 
-/// Records that take no less than this are written from where they are, if nothing about them changes: one more piece in
-/// a system call then costs less than a copy.
+/// Records that take no less than this, and no more than a block, are written from where they are, if nothing about them
+/// changes: one more piece in a system call then costs less than a copy.
 const DIRECT_RECORD: u64 = 12 << 10;
-
-/// And no more than this: progress is told after each.
-const LONGEST_DIRECT: u64 = 16 << 20;
 
 /// Blocks that may be made and wait for an earlier one to be written.
 const WAITING_BLOCKS: usize = 3;
@@ -280,7 +277,7 @@ impl Target<'_> {
         let plain = part.layout.is_plain().is_some();
         let unchanged = !self.swap && whole && plain;
         let short = if plain { BLOCK_BYTES } else { LONG_RECORD };
-        if unchanged && (DIRECT_RECORD..=LONGEST_DIRECT).contains(&stored) {
+        if unchanged && (DIRECT_RECORD..=BLOCK_BYTES).contains(&stored) {
             self.write_as_they_are(part, stored, options)?;
         } else if stored <= short {
             self.write_short(part, stored, options)?;
@@ -434,7 +431,7 @@ impl Target<'_> {
         options: &RunOptions<'_>,
     ) -> Result<(), Error> {
         let (mut done, total) = (0, values.len() as u64);
-        for piece in values.chunks(LONGEST_DIRECT as usize) {
+        for piece in values.chunks(BLOCK_BYTES as usize) {
             self.write_payload(offset + done, piece)?;
             done += piece.len() as u64;
             told(options, done, total)?;
