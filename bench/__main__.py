@@ -130,7 +130,7 @@ def measure_one(
         results = measure.run(
             definition,
             known,
-            source_of(definition, wanted, known, scratch, say),
+            source_of(definition, inputs, known, scratch, say),
             repeat=rounds(definition, options),
             all_threads=options.threads or host.cores(),
             small=options.small,
@@ -153,26 +153,32 @@ def too_big(definition: Definition, inputs: dict[str, data.Input]) -> str | None
 
 def source_of(
     definition: Definition,
-    wanted: list[data.Input],
+    inputs: dict[str, data.Input],
     known: dict[str, Any],
     scratch: Path | None,
     say: Any,
 ) -> Source:
     """Say what a definition reads and which answers are right, those of operations included."""
-    answers = dict(definition.expected)
-    if not wanted:
-        return Source(None, answers)
-    record = data.record(wanted[0])
-    answers |= record["expected"]
-    written = {c.output for c in definition.contestants if not known[c.peer].missing()} - {""}
-    for name in sorted(written | set(definition.operations)):
-        answers |= data.operation(wanted, name, say)
-    second = wanted[1].path if len(wanted) > 1 else None
 
-    def check_output(path: Path, operation: str) -> dict[str, Any]:
-        return data.check_output(path, wanted[0], operation)
+    def of(names: tuple[str, ...], own: str = "") -> Source:
+        answers, wanted = dict(definition.expected), [inputs[name] for name in names]
+        if not wanted:
+            return Source(None, answers)
+        record = data.record(wanted[0])
+        answers |= record["expected"]
+        reading = [c for c in definition.contestants if c.input == own]
+        written = {c.output for c in reading if not known[c.peer].missing()} - {""}
+        for name in sorted(written | set(definition.operations)):
+            answers |= data.operation(wanted, name, say)
+        second = wanted[1].path if len(wanted) > 1 else None
 
-    return Source(wanted[0].path, answers, record["pixels"], second, scratch, check_output)
+        def check_output(path: Path, operation: str) -> dict[str, Any]:
+            return data.check_output(path, wanted[0], operation)
+
+        return Source(wanted[0].path, answers, record["pixels"], second, scratch, check_output)
+
+    own = {name: of((name,), name) for name in definition.own_inputs}
+    return replace(of(definition.shared_inputs), own=own)
 
 
 @contextlib.contextmanager
@@ -239,8 +245,7 @@ def run(options: argparse.Namespace) -> int:
         if options.drop_inputs:
             drop_inputs(definition, selected[number:], inputs, say)
         # After each, so that an hour's run that is cut off leaves what it has measured.
-        everything = {d.name: results for d, results, _ in measured}
-        verdicts = [v for d, results, _ in measured for v in bars.judge(d, results, everything)]
+        verdicts = [v for d, results, _ in measured for v in bars.judge(d, results)]
         verdicts.sort(key=lambda verdict: report.row_order(verdict.bar.row))
         problems = account(measured, known, machine)
         report.write(folder, machine, measured, verdicts, small=options.small)

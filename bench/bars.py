@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from statistics import median
 
-from bench.definitions import BAR_KINDS, Bar, Definition, across
+from bench.definitions import BAR_KINDS, Bar, Definition
 from bench.measure import Result
 
 PASS, MISS, WRONG, INFO, NOT_MEASURED = "PASS", "MISS", "WRONG", "info", "NOT MEASURED"
@@ -42,22 +42,13 @@ class Verdict:
         return BAR_KINDS[self.bar.kind][1]
 
 
-def judge(
-    definition: Definition,
-    results: dict[str, Result],
-    everything: dict[str, dict[str, Result]] | None = None,
-) -> list[Verdict]:
-    """Give one verdict per bar; `everything` has the results of all definitions, by name."""
-    return [_judge_one(definition.name, bar, results, everything or {}) for bar in definition.bars]
+def judge(definition: Definition, results: dict[str, Result]) -> list[Verdict]:
+    """Give one verdict per bar."""
+    return [_judge_one(definition.name, bar, results) for bar in definition.bars]
 
 
-def _judge_one(
-    name: str, bar: Bar, results: dict[str, Result], everything: dict[str, dict[str, Result]]
-) -> Verdict:
+def _judge_one(name: str, bar: Bar, results: dict[str, Result]) -> Verdict:
     ours, others = _matching(results, (bar.of,)), _matching(results, bar.against)
-    if bar.across:
-        named = across(bar, {d: list(found) for d, found in everything.items()})
-        ours = [everything[d][contestant] for d, contestant in named]
     wrong = [f"{r.contestant.name} is wrong: {r.wrong}" for r in (*ours, *others) if r.wrong]
     if wrong:
         return Verdict(name, bar, WRONG, remark="; ".join(wrong))
@@ -65,7 +56,7 @@ def _judge_one(
     ours = [r for r in ours if r.measured]
     present = [r for r in others if r.measured]
     if bar.kind in ("identical", "spread") and len(ours) < 2:
-        absent, ours = f"fewer than two to compare: {absent or 'their definitions did not run'}", []
+        absent, ours = f"fewer than two to compare: {absent}", []
     if bar.kind == "hidden" and any(not r.hidden for r in ours):
         absent, ours = "the run reports no share", []
     if not ours or (others and not present) or (bar.kind == "overlap" and len(present) < 2):

@@ -1,9 +1,9 @@
 """Definitions: what is measured, on which input, by whom, and the bars it is held against.
 
-A definition (definitions/*.toml) is one group of contestants that run interleaved on one input, and
-the bars over their medians. A `[matrix]` repeats a definition for every combination of its lists,
-and an `each` table repeats one contestant or one bar; `{key}` in any string is replaced by the
-value. Nothing here runs anything.
+A definition (definitions/*.toml) is one group of contestants that run interleaved, on one input
+unless they name their own, and the bars over their medians. A `[matrix]` repeats a definition for
+every combination of its lists, and an `each` table repeats one contestant or one bar; `{key}` in
+any string is replaced by the value. Nothing here runs anything.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Contestant:
     tolerance: float = 1e-12
     fresh: bool = False  # a new process for every run
     share: bool = False  # one process for all sharing contestants with this peer and environment
+    input: str = ""  # its own, where contestants are compared from input to input
     output: str = ""  # the operation (operations.py) whose result the file that it writes must be
     rounds: int | None = None  # it takes part in this many of the measured rounds; 1: no warm-up
     cache: str = ""  # "cold": the inputs are dropped from the page cache before each of its runs
@@ -62,12 +63,11 @@ class Bar:
     of: str
     against: tuple[str, ...] = ()
     limit: float | None = None
-    across: str = ""  # `of` among the contestants of the definitions so named, not of this one
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A group of contestants, run round-robin on one input."""
+    """A group of contestants, run round-robin."""
 
     name: str
     title: str
@@ -85,9 +85,19 @@ class Definition:
     disk_gb: float = 0  # for what its contestants write, at most at one time
 
     @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the inputs, none to two."""
+    def shared_inputs(self) -> tuple[str, ...]:
+        """Names of the inputs of contestants that have none of their own, none to two."""
         return tuple(name for name in (self.input, self.second) if name is not None)
+
+    @property
+    def own_inputs(self) -> tuple[str, ...]:
+        """Names of the inputs that contestants have of their own."""
+        return tuple(dict.fromkeys(c.input for c in self.contestants if c.input))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of all inputs."""
+        return tuple(dict.fromkeys((*self.shared_inputs, *self.own_inputs)))
 
     @property
     def writes(self) -> bool:
@@ -161,8 +171,6 @@ def _bars(
             raise BenchError(
                 f"{where}: bar {bar.row}: an overlap needs two `against`: I/O, computing"
             )
-        if bar.across:  # seen to when all definitions are there
-            continue
         for pattern in (bar.of, *bar.against):
             if not any(fnmatchcase(name, pattern) for name in names):
                 raise BenchError(f"{where}: bar {bar.row}: no contestant is named {pattern!r}")
@@ -202,18 +210,4 @@ def load(folder: Path = HERE / "definitions") -> list[Definition]:
     found: list[Definition] = []
     for path in sorted(folder.glob("*.toml")):
         found += parse(toml.load(path), path.stem, str(path))
-    for bar in (bar for definition in found for bar in definition.bars if bar.across):
-        if not across(bar, {d.name: [c.name for c in d.contestants] for d in found}):
-            raise BenchError(f"{folder}: bar {bar.row}: nobody is {bar.of!r} in {bar.across!r}")
     return found
-
-
-def across(bar: Bar, contestants: dict[str, list[str]]) -> list[tuple[str, str]]:
-    """List (definition, contestant) that a bar with `across` is about."""
-    return [
-        (definition, name)
-        for definition, names in contestants.items()
-        if fnmatchcase(definition, bar.across)
-        for name in names
-        if fnmatchcase(name, bar.of)
-    ]

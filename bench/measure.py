@@ -155,7 +155,7 @@ class _Session:
 
 @dataclass(frozen=True)
 class Source:
-    """What a definition reads: the file, the answers that are right, where the pixels lie."""
+    """What contestants read: the file, the answers that are right, where the pixels lie."""
 
     path: Path | None
     expected: dict[str, Any]
@@ -163,6 +163,7 @@ class Source:
     second: Path | None = None
     scratch: Path | None = None  # a folder for what is written
     check_output: Callable[[Path, str], dict[str, Any]] | None = None  # a file, an operation
+    own: dict[str, Source] = field(default_factory=dict)  # of contestants that name their input
 
     @property
     def paths(self) -> list[Path]:
@@ -196,9 +197,10 @@ def run(
                 if sits_out(contestant, number - warmup):
                     session.end(contestant)
                     continue
-                _ready(definition, result, source, idle=not small)
-                request = _request(contestant, source, all_threads, small)
-                _one(session, request, result, source, number < warmup)
+                its = source.own.get(contestant.input, source)
+                _ready(definition, result, its, idle=not small)
+                request = _request(contestant, its, all_threads, small)
+                _one(session, request, result, its, number < warmup)
                 if result.ended():
                     say(f"  {contestant.name}: NOT MEASURED: {result.missing or result.wrong}")
             say(f"  round {number + 1} of {rounds} done")

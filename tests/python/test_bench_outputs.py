@@ -257,6 +257,7 @@ def outcome(
                 "name": "copier",
                 "peer": "writer",
                 "model": "copy",
+                "input": "cube",
                 "output": "copy",
                 "parameters": {"writes": str(writes or "")},
             }
@@ -264,7 +265,7 @@ def outcome(
     }
     (definition,) = definitions.parse(document, "test", "test.toml")
     with scratch_folder([cube]) as scratch:
-        source = source_of(definition, [cube], writers, scratch, lambda line: None)
+        source = source_of(definition, {"cube": cube}, writers, scratch, lambda line: None)
         results = measure.run(definition, writers, source, repeat=1, all_threads=1)
         left = list(scratch.iterdir()) if scratch else []
     assert not list(cube.path.parent.glob("scratch-*"))
@@ -336,21 +337,19 @@ def results_of(times: dict[str, list[float]], **bar: Any) -> tuple[Any, dict[str
 
 
 def test_a_spread_is_the_slowest_over_the_fastest_of_all_that_it_names() -> None:
-    bar = {"kind": "spread", "of": "ours, ?", "across": "shape/*", "limit": 1.5}
-    definition, _ = results_of({}, **bar)
-    _, cube = results_of(
-        {"ours, x": [1.0, 1.0], "ours, z": [1.2, 1.2], "cp": [9.0, 9.0]}, kind="seconds", of="*"
-    )
-    _, stick = results_of({"ours, x": [1.6, 1.6]}, kind="seconds", of="*")
-    everything = {"shape/cube": cube, "shape/stick": stick, "other/cube": stick}
-    (verdict,) = bars.judge(definition, {}, everything)
+    times = {"cube, x": [1.0, 1.0], "cube, z": [1.2, 1.2], "stick, x": [1.6, 1.6], "cp": [9.0, 9.0]}
+    definition, results = results_of(times, kind="spread", of="*, ?", limit=1.5)
+    (verdict,) = bars.judge(definition, results)
     assert (verdict.outcome, verdict.value) == (bars.MISS, 1.6)
     assert "of 3" in verdict.remark
-    stick["ours, x"].samples = [1.3, 1.3]
-    assert bars.judge(definition, {}, everything)[0].outcome == bars.PASS
-    assert bars.judge(definition, {}, {})[0].outcome == bars.NOT_MEASURED
-    stick["ours, x"].wrong = "a pixel"
-    assert bars.judge(definition, {}, everything)[0].outcome == bars.WRONG
+    results["stick, x"].samples = [1.3, 1.3]
+    assert bars.judge(definition, results)[0].outcome == bars.PASS
+    results["stick, x"].wrong = "a pixel"
+    assert bars.judge(definition, results)[0].outcome == bars.WRONG
+    results["stick, x"].wrong = None
+    for name in ("cube, x", "cube, z"):
+        results[name].missing = "no"
+    assert bars.judge(definition, results)[0].outcome == bars.NOT_MEASURED
 
 
 def test_the_share_of_hidden_io_is_that_of_three_runs_or_as_reported() -> None:
@@ -388,13 +387,6 @@ def test_what_makes_no_sense_is_refused(
     }
     with pytest.raises(BenchError, match=words):
         definitions.parse(document, "test", "test.toml")
-
-
-def test_a_bar_across_definitions_that_are_not_there_is_refused(tmp_path: Path) -> None:
-    text = '[[bar]]\nrow = "1"\nclaim = "c"\nkind = "spread"\nof = "ours"\nacross = "nothing/*"\n'
-    (tmp_path / "alone.toml").write_text(text)
-    with pytest.raises(BenchError, match="nobody is 'ours' in 'nothing/"):
-        definitions.load(tmp_path)
 
 
 def test_a_file_can_be_put_out_of_the_page_cache() -> None:
@@ -466,8 +458,10 @@ def test_the_plain_loops_and_copies_of_the_peers_give_the_expected_bits(
         {"name": "add", "peer": "gfortran", "model": "add", "output": "sum-of-inputs"}
     )
     chosen = [c for c in contestants if c["peer"] in here]
-    (definition,) = definitions.parse({"contestant": chosen}, "test", "test.toml")
+    document = {"input": "one", "second": "other", "contestant": chosen}
+    (definition,) = definitions.parse(document, "test", "test.toml")
     with scratch_folder(cubes) as scratch:
-        source = source_of(definition, cubes, known, scratch, lambda line: None)
+        inputs = dict(zip(definition.inputs, cubes, strict=True))
+        source = source_of(definition, inputs, known, scratch, lambda line: None)
         results = measure.run(definition, known, source, repeat=1, all_threads=1)
     assert {name: r.wrong or r.missing for name, r in results.items()} == dict.fromkeys(results)

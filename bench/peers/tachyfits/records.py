@@ -1,4 +1,4 @@
-"""Fortran records: written from one array, and read into one, batch by batch, as a program would."""
+"""Fortran records: written from one array, and read into one, batch by batch, as programs do."""
 
 from __future__ import annotations
 

@@ -284,6 +284,17 @@ mod tests {
     }
 
     #[test]
+    fn more_bytes_than_one_system_call_takes_are_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.fits");
+        let content: Vec<u8> = (0..700_001u32).map(|index| (index % 251) as u8).collect();
+        let output = OutputFile::create(&path, false).unwrap();
+        output.write_all_at(5, &content).unwrap();
+        output.commit().unwrap();
+        assert!(fs::read(&path).unwrap()[5..] == content);
+    }
+
+    #[test]
     fn dropping_leaves_everything_as_it_was() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.fits");
