@@ -2,7 +2,8 @@
 //!
 //! The one place of this crate with `unsafe`. A memory map has no way to report that the file was cut short: touching a
 //! page beyond the new end raises SIGBUS, which ends the process. If the content is changed by another process, the
-//! bytes change under the reader. Positioned reads have neither problem and are not slower here.
+//! bytes change under the reader. Positioned reads do not have the first problem; which of
+//! the two is faster depends on the kernel (DESIGN.md, "Why are memory maps not the default?").
 
 #![expect(unsafe_code, reason = "mapping a file is unsafe by nature; see the head of this file")]
 

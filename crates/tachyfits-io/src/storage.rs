@@ -68,7 +68,7 @@ pub trait Storage: Send + Sync + Debug {
 /// How a file is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StorageKind {
-    /// Positioned reads into reused buffers: the default, and the fastest on a warm page cache.
+    /// Positioned reads into reused buffers: the default.
     #[default]
     Positioned,
     /// A memory map. **If the file is cut short by another process while it is mapped, the operating system ends this

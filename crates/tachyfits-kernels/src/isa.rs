@@ -3,9 +3,13 @@
 //! A kernel is a safe struct whose `run` is one `#[inline(always)]` body. The macro below stamps one copy of a
 //! one-line generic function per tier with `#[target_feature]`; the body is inlined into it and compiled for that tier.
 //! This is the only file of the crate with `unsafe`: calling a `#[target_feature]` function promises that the CPU has
-//! those features, and a [`Tier`] can only be had by asking the CPU.
+//! those features, and a [`Tier`] can only be had by asking the CPU. The other use is the instruction that asks for memory
+//! ahead, which no safe function gives.
 
-#![expect(unsafe_code, reason = "calls into functions compiled for a CPU feature set")]
+#![expect(
+    unsafe_code,
+    reason = "calls into functions compiled for a CPU feature set, and a prefetch"
+)]
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -120,8 +124,8 @@ impl fmt::Debug for Tier {
     }
 }
 
-/// How many bytes ahead of the pixels in hand the processor is told to fetch: what memory delivers while it answers once,
-/// and more than a page's beginning, which the processor's own prefetching has to find out anew.
+/// How many bytes ahead of the pixels in hand the processor is told to fetch: a page, at whose end its own prefetching
+/// stops.
 #[cfg(target_arch = "x86_64")]
 const PREFETCHED_BYTES: usize = 4096;
 
