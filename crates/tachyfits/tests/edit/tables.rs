@@ -90,7 +90,8 @@ fn new_column(numbers: &mut Numbers) -> (Spec, NewColumn) {
     let spec = spec.new_tree(&mut runner).unwrap().current();
     let layout = table(Made::new(vec![spec.clone()], 0, 0).bytes(), 1).layout().clone();
     let mut new = NewColumn::of(&layout.columns[0], TableKind::Binary);
-    new.name = format!("NEW{}", numbers.below(1000));
+    // Of so many names that no two columns get the same, which is warned of.
+    new.name = format!("NEW{}", numbers.next());
     (spec, new)
 }
 
