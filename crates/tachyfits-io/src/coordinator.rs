@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::error::IoError;
 use crate::fetch::Block;
@@ -17,8 +18,16 @@ use crate::fetch::Block;
 /// The shared state of a run.
 pub(crate) struct Coordinator<'s, R, E> {
     state: Mutex<State<'s, R, E>>,
+    /// What workers wait for: a task, a block that was read, the end.
     changed: Condvar,
+    /// What readers wait for: room to read on, or the end.
+    room: Condvar,
     window: u64,
+    /// The number of workers.
+    workers: usize,
+    /// The number of free blocks for which a reader that had none is woken: several, since whenever it is, it takes a
+    /// processor from a worker.
+    refill: usize,
 }
 
 struct State<'s, R, E> {
@@ -37,15 +46,23 @@ struct State<'s, R, E> {
     ready: BTreeMap<u64, Block<'s>>,
     /// Blocks that wait for a reader.
     free: Vec<Block<'s>>,
-    /// The number of tasks that are being read.
+    /// The number of tasks that are being read, since when, and the time before that in which some were.
     reading: usize,
-    /// The number of threads that wait for a change; nobody is woken at the cost of a system call if it is zero.
+    reading_since: Instant,
+    read: Duration,
+    /// The numbers of workers and of readers that wait; nobody is woken at the cost of a system call if there are none.
     waiting: usize,
+    waiting_readers: usize,
 }
 
 impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
     /// The state before the first of `tasks` tasks, with `blocks` blocks for readers.
-    pub(crate) fn new(tasks: u64, window: usize, blocks: usize) -> Coordinator<'s, R, E> {
+    pub(crate) fn new(
+        tasks: u64,
+        window: usize,
+        workers: usize,
+        blocks: usize,
+    ) -> Coordinator<'s, R, E> {
         let state = State {
             next: 0,
             merged: 0,
@@ -57,9 +74,19 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
             ready: BTreeMap::new(),
             free: (0..blocks).map(|_| Block::default()).collect(),
             reading: 0,
+            reading_since: Instant::now(),
+            read: Duration::ZERO,
             waiting: 0,
+            waiting_readers: 0,
         };
-        Coordinator { state: Mutex::new(state), changed: Condvar::new(), window: window as u64 }
+        Coordinator {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            room: Condvar::new(),
+            window: window as u64,
+            workers,
+            refill: (blocks.saturating_sub(workers) / 2).max(1),
+        }
     }
 
     /// The next task for a worker that reads for itself; waits for the window, `None` at the end.
@@ -76,17 +103,26 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
     }
 
     /// The next task for a reader, with a block to read it into; waits for both, `None` at the end.
-    pub(crate) fn claim_read(&self) -> Option<(u64, Block<'s>)> {
+    ///
+    /// The first reader (number 0) reads whenever there is room, the others help only when workers might have to wait:
+    /// while one keeps ahead of them, a second would only take the processors from them.
+    pub(crate) fn claim_read(&self, reader: usize) -> Option<(u64, Block<'s>)> {
         let mut state = self.lock();
+        let mut least = 1;
         while state.next < state.horizon {
-            if state.next < state.merged + self.window
+            let starving = state.ready.len() < self.workers;
+            if (starving || (reader == 0 && state.free.len() >= least))
+                && state.next < state.merged + self.window
                 && let Some(block) = state.free.pop()
             {
                 state.next += 1;
-                state.reading += 1;
+                state.begin_reading();
                 return Some((state.next - 1, block));
             }
-            state = self.wait(state);
+            least = self.refill;
+            state.waiting_readers += 1;
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting_readers -= 1;
         }
         None
     }
@@ -94,15 +130,20 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
     /// Hands a block that was read to the workers.
     pub(crate) fn deliver(&self, index: u64, block: Block<'s>) {
         let mut state = self.lock();
-        state.reading -= 1;
+        state.end_reading();
         state.ready.insert(index, block);
         self.wake(&state);
     }
 
     /// Says that a block could not be read.
     pub(crate) fn fail_read(&self, index: u64, error: E) {
-        self.lock().reading -= 1;
+        self.lock().end_reading();
         self.fail(index, error);
+    }
+
+    /// The time in which at least one reader read.
+    pub(crate) fn read_time(&self) -> Duration {
+        self.lock().read
     }
 
     /// The lowest task that is read, for a worker; waits for one, `None` at the end.
@@ -113,7 +154,9 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
             if let Some(entry) = state.ready.first_entry()
                 && *entry.key() < horizon
             {
-                return Some(entry.remove_entry());
+                let entry = entry.remove_entry();
+                self.wake_readers(&state);
+                return Some(entry);
             }
             // At horizon zero there is nothing to take, and a reader that panicked never delivers.
             if state.horizon == 0 || (state.next >= state.horizon && state.reading == 0) {
@@ -127,7 +170,7 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
     pub(crate) fn recycle(&self, block: Block<'s>) {
         let mut state = self.lock();
         state.free.push(block);
-        self.wake(&state);
+        self.wake_readers(&state);
     }
 
     /// Records the failure of a task; of several, the lowest counts.
@@ -210,6 +253,32 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
     fn wake(&self, state: &State<'s, R, E>) {
         if state.waiting > 0 {
             self.changed.notify_all();
+        }
+        self.wake_readers(state);
+    }
+
+    /// Wakes the readers if there is something that they wait for.
+    fn wake_readers(&self, state: &State<'s, R, E>) {
+        let free = state.free.len();
+        let room = free >= self.refill || (free > 0 && state.ready.len() < self.workers);
+        if state.waiting_readers > 0 && (room || state.next >= state.horizon) {
+            self.room.notify_all();
+        }
+    }
+}
+
+impl<R, E> State<'_, R, E> {
+    fn begin_reading(&mut self) {
+        if self.reading == 0 {
+            self.reading_since = Instant::now();
+        }
+        self.reading += 1;
+    }
+
+    fn end_reading(&mut self) {
+        self.reading -= 1;
+        if self.reading == 0 {
+            self.read += self.reading_since.elapsed();
         }
     }
 }

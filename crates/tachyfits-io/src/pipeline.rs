@@ -19,11 +19,16 @@ use crate::fetch::{Block, Fetched};
 use crate::report::Report;
 use crate::storage::Storage;
 
-/// The number of reader threads unless the caller says otherwise: one waits for the device while the other hands over.
+/// The number of reader threads: where workers have to wait for a device, one waits for it while the other hands over.
 const READERS: usize = 2;
 
-/// How many tasks ahead the kernel is told what will be read.
+/// How many blocks are read ahead unless the caller says otherwise: enough that workers go on while readers wait for a
+/// processor.
+const AHEAD: usize = 8;
+
+/// How many tasks ahead the kernel is told what will be read, and about how many bytes at most.
 const HINTED_TASKS: u64 = 8;
+const HINTED_BYTES: u64 = 32 << 20;
 
 /// How many tasks are looked at to see whether the bytes are in the page cache.
 const SAMPLED_TASKS: u64 = 16;
@@ -72,8 +77,8 @@ pub struct RunOptions<'a> {
     pub threads: usize,
     /// How reading and computing are arranged.
     pub buffering: Buffering,
-    /// The number of reader threads where there are any; 0 is the default, 2.
-    pub readers: usize,
+    /// How many blocks are read ahead of the workers, where reader threads do; 0 is the default, 8.
+    pub ahead: usize,
     /// How many tasks may be done and wait for a lower one to be merged, where their results are large; 0 is the default,
     /// about three per thread.
     pub waiting: usize,
@@ -139,10 +144,16 @@ where
 {
     let begun = Instant::now();
     let arrangement = Arrangement::choose(storage, tasks, options);
+    let coordinator = Coordinator::new(
+        tasks.len(),
+        arrangement.window(),
+        arrangement.threads,
+        arrangement.blocks(),
+    );
     let line = Line {
         feed: Feed { storage, tasks, hints: arrangement.hints, read_bytes: AtomicU64::new(0) },
-        coordinator: Coordinator::new(tasks.len(), arrangement.window(), arrangement.blocks()),
-        readers: arrangement.readers,
+        coordinator,
+        readers: arrangement.readers(),
         scratch,
         work,
         merge: Mutex::new(merge),
@@ -152,12 +163,15 @@ where
     let spent = line.run(arrangement.threads);
     let bytes = *line.bytes_done.lock().unwrap_or_else(PoisonError::into_inner);
     let read_bytes = line.feed.read_bytes.into_inner();
+    let io_seconds = match arrangement.ahead {
+        0 => spent.io.as_secs_f64() / arrangement.threads as f64,
+        _ => line.coordinator.read_time().as_secs_f64(),
+    };
     line.coordinator.outcome()?;
-    let io_lanes = if arrangement.readers > 0 { arrangement.readers } else { arrangement.threads };
     Ok(Report {
         bytes,
         read_bytes,
-        io_seconds: spent.io.as_secs_f64() / io_lanes as f64,
+        io_seconds,
         compute_seconds: spent.compute.as_secs_f64() / arrangement.threads as f64,
         write_seconds: 0.0,
         wall_seconds: begun.elapsed().as_secs_f64(),
@@ -171,12 +185,12 @@ where
 #[derive(Debug)]
 struct Arrangement {
     threads: usize,
-    /// The number of reader threads; 0 where workers read for themselves.
-    readers: usize,
+    /// The number of blocks that readers read ahead; 0 where workers read for themselves.
+    ahead: usize,
     /// Whether the storage lends its bytes.
     borrowed: bool,
-    /// Whether to tell the kernel what will be read.
-    hints: bool,
+    /// How many tasks ahead the kernel is told what will be read.
+    hints: u64,
     /// How many results may wait to be merged; 0 is the default.
     waiting: usize,
 }
@@ -192,37 +206,39 @@ impl Arrangement {
             Buffering::Double => true,
         };
         // Bytes in memory need no reader, and one task alone leaves nothing to overlap.
-        let readers = match options.readers {
+        let ahead = match options.ahead {
             _ if !ahead || borrowed || length < 2 => 0,
-            0 => READERS,
-            readers => readers,
+            0 => AHEAD,
+            ahead => ahead,
         };
         Arrangement {
             threads: threads.clamp(1, length.max(1)),
-            readers: readers.min(length),
+            ahead: ahead.min(length),
             borrowed,
-            hints: !resident,
+            hints: if resident { 0 } else { hinted_tasks(tasks) },
             waiting: options.waiting,
         }
     }
 
-    /// How far beyond the merged tasks one may be claimed: enough that one slow task does not stop the others.
-    fn window(&self) -> usize {
-        match self.waiting {
-            0 => 4 * (self.threads + self.readers),
-            waiting => self.threads + self.blocks() + waiting,
-        }
+    fn readers(&self) -> usize {
+        READERS.min(self.ahead)
     }
 
-    /// A block per worker, and two per reader to read on while they are busy.
+    /// How far beyond the merged tasks one may be claimed: enough that one slow task does not stop the others.
+    fn window(&self) -> usize {
+        let waiting = if self.waiting == 0 { 3 * self.threads } else { self.waiting };
+        self.threads + self.ahead + waiting
+    }
+
+    /// A block per worker, and those that are read ahead.
     fn blocks(&self) -> usize {
-        if self.readers > 0 { self.threads + 2 * self.readers } else { 0 }
+        if self.ahead > 0 { self.threads + self.ahead } else { 0 }
     }
 
     fn name(&self) -> &'static str {
         match self {
             Arrangement { borrowed: true, .. } => "borrowed",
-            Arrangement { readers: 0, .. } => "inline",
+            Arrangement { ahead: 0, .. } => "inline",
             _ => "ahead",
         }
     }
@@ -256,6 +272,17 @@ fn sample(storage: &dyn Storage, tasks: &dyn Tasks) -> (bool, bool) {
     (borrowed, resident)
 }
 
+/// How many tasks ahead to announce, as large as the first one is.
+fn hinted_tasks(tasks: &dyn Tasks) -> u64 {
+    let mut ranges = Vec::new();
+    if !tasks.is_empty() {
+        tasks.ranges(0, &mut ranges);
+    }
+    let length = |range: &Range<u64>| range.end.saturating_sub(range.start);
+    let bytes = ranges.iter().map(length).fold(0, u64::saturating_add);
+    (HINTED_BYTES / bytes.max(1)).clamp(1, HINTED_TASKS)
+}
+
 /// Time spent by one thread, or by all.
 #[derive(Clone, Copy, Default)]
 struct Spent {
@@ -267,7 +294,7 @@ struct Spent {
 struct Feed<'s> {
     storage: &'s dyn Storage,
     tasks: &'s dyn Tasks,
-    hints: bool,
+    hints: u64,
     read_bytes: AtomicU64,
 }
 
@@ -275,7 +302,7 @@ impl<'s> Feed<'s> {
     /// Fetches the bytes of a task.
     fn fetch(&self, index: u64, block: &mut Block<'s>, spent: &mut Spent) -> Result<(), IoError> {
         let begun = Instant::now();
-        if self.hints {
+        if self.hints > 0 {
             self.announce(index, block);
         }
         block.ranges.clear();
@@ -288,7 +315,7 @@ impl<'s> Feed<'s> {
 
     /// Says what the tasks after this one will read: the first task speaks for several, the others for one each.
     fn announce(&self, index: u64, block: &mut Block<'s>) {
-        let last = index.saturating_add(HINTED_TASKS);
+        let last = index.saturating_add(self.hints);
         let first = if index == 0 { 1 } else { last };
         for later in first..last.saturating_add(1).min(self.tasks.len()) {
             block.ranges.clear();
@@ -325,7 +352,7 @@ where
             for number in 1..self.readers + threads {
                 let reads = number <= self.readers;
                 let name = if reads { "tachyfits-read" } else { "tachyfits-work" };
-                let body = move || if reads { self.read_ahead() } else { self.work() };
+                let body = move || if reads { self.read_ahead(number - 1) } else { self.work() };
                 match thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, body) {
                     Ok(helper) => helpers.push(helper),
                     Err(source) => self.coordinator.fail(0, IoError::Threads { source }.into()),
@@ -346,10 +373,10 @@ where
     }
 
     /// A reader: fetches blocks in order.
-    fn read_ahead(&self) -> Spent {
+    fn read_ahead(&self, number: usize) -> Spent {
         let _guard = self.coordinator.stop_on_panic();
         let mut spent = Spent::default();
-        while let Some((index, mut block)) = self.coordinator.claim_read() {
+        while let Some((index, mut block)) = self.coordinator.claim_read(number) {
             match self.feed.fetch(index, &mut block, &mut spent) {
                 Ok(()) => self.coordinator.deliver(index, block),
                 Err(error) => self.coordinator.fail_read(index, error.into()),

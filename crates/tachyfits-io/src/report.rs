@@ -7,9 +7,11 @@ pub struct Report {
     pub bytes: u64,
     /// The bytes that were read to get them, gaps included; none where the storage has them in memory.
     pub read_bytes: u64,
-    /// Seconds spent reading, per lane: the sum over the readers by their number.
+    /// Seconds spent reading: with readers ahead, those in which at least one of them read; else the sum over the workers
+    /// by their number.
     pub io_seconds: f64,
-    /// Seconds spent computing and merging, per lane: the sum over the workers by their number.
+    /// Seconds spent computing and merging, a worker's wait for a processor included: the sum over the workers by their
+    /// number.
     pub compute_seconds: f64,
     /// Seconds spent writing, per worker, where the operation writes a file.
     pub write_seconds: f64,

@@ -249,11 +249,11 @@ impl Image {
         self.run_reading(0, tasks, pixels, options, scratch, work, merge)
     }
 
-    /// The same with a number of reader threads where there are any; 0 is the pipeline's own choice.
+    /// The same with the number of blocks that readers read ahead; 0 is the pipeline's own choice.
     #[expect(clippy::too_many_arguments, reason = "those of `run`, and one")]
     pub(crate) fn run_reading<W, R: Send>(
         &self,
-        readers: usize,
+        ahead: usize,
         tasks: &dyn Tasks,
         pixels: u64,
         options: &RunOptions<'_>,
@@ -263,7 +263,7 @@ impl Image {
     ) -> Result<Report, Error> {
         let total = pixels.saturating_mul(self.pixel_bytes().size);
         let progress = Progress { options: *options, total };
-        let run = tachyfits_io::RunOptions { readers, ..progress.run_options() };
+        let run = tachyfits_io::RunOptions { ahead, ..progress.run_options() };
         tachyfits_io::run(&*self.storage, tasks, &run, scratch, work, merge)
     }
 }

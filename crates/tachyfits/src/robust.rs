@@ -6,7 +6,8 @@
 //! taking the middle of the fullest cell for the mode, and in leaving out the first and the last cell, which hold
 //! whatever lies beyond, of the last sum too.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
+use std::sync::{Mutex, PoisonError};
 
 use tachyfits_io::{Buffering, Fetched, Report, Tasks};
 use tachyfits_kernels::{CellCounts, Cells, Encoding, LEAF_PIXELS, Stats, Tier, decode_f64};
@@ -19,14 +20,13 @@ use crate::lines::{GridLines, LineReads, Lines, PixelBytes};
 use crate::options::RunOptions;
 use crate::order::{Passes, part};
 use crate::section::Section;
-use crate::workers::Workers;
+use crate::workers::{Own, Workers};
 
-/// Planes of more bytes are not held in memory: each step goes over them in pieces. That of 4096 by 4096 f32 is.
-const PLANE_BYTES: u64 = 64 << 20;
-/// Bytes of the planes that are in memory together.
+/// Bytes of the planes that are in memory together. Where there is no room for two, each step goes over a plane in
+/// pieces; there is for two of 8192 by 8192 16-bit integers.
 const PLANES_BYTES: u64 = 256 << 20;
-/// Planes of more bytes are read by one thread ahead.
-const LARGE_BYTES: u64 = 16 << 20;
+/// The most planes that are read ahead, and the fewest for which each thread has a plane of its own.
+const AHEAD: RangeInclusive<u64> = 2..=8;
 
 /// Fewer pixels have no noise to speak of.
 const LEAST_PIXELS: u64 = 5;
@@ -36,7 +36,7 @@ const PIXELS_PER_CELL: u64 = 30;
 const LEAST_CELLS: u64 = 100;
 const MOST_CELLS: u64 = 1 << 24;
 /// Widths of the peak at half its height, in cells, that are good enough, and the one that is aimed at.
-const WIDTHS: std::ops::RangeInclusive<usize> = 10..=50;
+const WIDTHS: RangeInclusive<usize> = 10..=50;
 const WIDTH: f64 = 25.0;
 /// Histograms that are tried.
 const TRIES: usize = 20;
@@ -136,9 +136,9 @@ impl Image {
     /// good pixels, an infinite one, or no peak. It is computed `repeat` times, for experiments; 0 only reads, and
     /// gives NaN.
     ///
-    /// Planes of up to 64 MiB are read once and worked on in memory, each by one thread, while later ones are read (with
-    /// [`Buffering::Double`], or when the bytes are not in the page cache). Of larger ones, and of a single one, every
-    /// step is a pass of all threads.
+    /// Planes of up to 128 MiB are read once and worked on in memory while later ones are read (with
+    /// [`Buffering::Double`], or when the bytes are not in the page cache): each by one thread where many fit, one by all
+    /// threads otherwise. Of larger ones, and of a single one, every step is a pass over the storage.
     ///
     /// # Errors
     /// As [`Image::stats`].
@@ -149,17 +149,17 @@ impl Image {
         repeat: u64,
         options: &RunOptions<'_>,
     ) -> Result<(Vec<f64>, Report), Error> {
-        self.robust_rms_within(PLANE_BYTES, per_plane, section, repeat, options)
+        self.robust_rms_within(PLANES_BYTES, per_plane, section, repeat, options)
     }
 
-    /// The same with another limit for the planes that are held in memory; tests make it small.
+    /// The same with another limit for the bytes of planes in memory; tests make it small.
     ///
     /// # Errors
     /// As [`Image::robust_rms`].
     #[doc(hidden)]
     pub fn robust_rms_within(
         &self,
-        plane_bytes: u64,
+        memory: u64,
         per_plane: bool,
         section: &Section,
         repeat: u64,
@@ -181,8 +181,14 @@ impl Image {
             tier: tier()?,
         };
         let bytes = grid.reduced.saturating_mul(self.pixel_bytes().size);
-        let report = match planes.count > 1 && bytes <= plane_bytes {
-            true => planes.in_memory(repeat, options, &mut results)?,
+        let most = memory / bytes.max(1);
+        let report = match planes.count > 1 && most >= 2 {
+            true => planes.in_memory(
+                Arrangement::choose(most, options),
+                repeat,
+                options,
+                &mut results,
+            )?,
             false => planes.in_passes(repeat, options, &mut results)?,
         };
         Ok((results, report))
@@ -211,37 +217,44 @@ impl Planes<'_> {
     /// A plane for each task.
     fn in_memory(
         &self,
+        arrangement: Arrangement,
         repeat: u64,
         options: &RunOptions<'_>,
         results: &mut [f64],
     ) -> Result<Report, Error> {
-        let plane_bytes = (self.pixels * self.image.pixel_bytes().size).max(1);
-        let readers = if plane_bytes > LARGE_BYTES { 1 } else { 2 };
-        let most = (PLANES_BYTES / plane_bytes) as usize;
-        let ahead = if options.buffering == Buffering::Single { 0 } else { 2 * readers };
-        let threads = match options.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
-        let threads = threads.min(most.saturating_sub(ahead)).max(1);
-        let encoding = self.image.encoding();
-        self.image.run_reading(
-            readers,
+        let spare = Spare::default();
+        let report = self.image.run_reading(
+            arrangement.ahead,
             self,
             self.pixels.saturating_mul(self.count),
-            &RunOptions { threads, ..*options },
-            CellCounts::default,
-            |counts, plane, fetched| {
+            &RunOptions {
+                threads: arrangement.planes,
+                buffering: arrangement.buffering,
+                ..*options
+            },
+            || (),
+            |(), plane, fetched| {
                 let lines = self.lines(plane)?;
-                let pixels = self.image.pixel_bytes();
-                let mut plane = Plane { lines: &lines, fetched, pixels, encoding, tier: self.tier };
-                repeated(&mut plane, repeat, counts)
+                let mut plane = Plane {
+                    image: self.image,
+                    lines: &lines,
+                    fetched,
+                    firsts: first_pieces(&lines, self.image.pixel_bytes()),
+                    tier: self.tier,
+                    threads: arrangement.threads,
+                    spare: &spare,
+                };
+                let mut counts = spare.take();
+                let rms = repeated(&mut plane, repeat, &mut counts);
+                spare.keep(counts);
+                rms
             },
             |plane, rms| {
                 results[plane as usize] = rms;
                 Ok(())
             },
-        )
+        )?;
+        Ok(Report { threads: report.threads * arrangement.threads, ..report })
     }
 
     /// Plane after plane, each in passes of all threads.
@@ -296,46 +309,158 @@ impl Tasks for Planes<'_> {
     }
 }
 
+/// How planes in memory are worked on.
+struct Arrangement {
+    /// Planes that are worked on at the same time.
+    planes: usize,
+    /// Threads that work on each of them.
+    threads: usize,
+    /// Planes that are read ahead.
+    ahead: usize,
+    buffering: Buffering,
+}
+
+impl Arrangement {
+    /// `most`: the planes that there is room for, at least two.
+    fn choose(most: u64, options: &RunOptions<'_>) -> Arrangement {
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let left = most.saturating_sub(threads as u64).min(*AHEAD.end());
+        if AHEAD.contains(&left) {
+            let (ahead, buffering) = (left as usize, options.buffering);
+            return Arrangement { planes: threads, threads: 1, ahead, buffering };
+        }
+        // While all threads work on one plane, nobody but a reader reads.
+        let buffering = match options.buffering {
+            Buffering::Auto => Buffering::Double,
+            chosen => chosen,
+        };
+        Arrangement { planes: 1, threads, ahead: 1, buffering }
+    }
+}
+
+/// Counters that were used, to be used again: they may be many, and new memory would be cleared by the system.
+#[derive(Default)]
+struct Spare(Mutex<Vec<CellCounts>>);
+
+impl Spare {
+    fn take(&self) -> CellCounts {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn keep(&self, counts: CellCounts) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(counts);
+    }
+}
+
 /// A plane in memory.
 struct Plane<'a> {
+    image: &'a Image,
     lines: &'a GridLines,
     fetched: &'a Fetched<'a>,
-    pixels: PixelBytes,
-    encoding: Encoding,
+    /// The first of the fetched pieces that each task of the lines takes.
+    firsts: Vec<usize>,
     tier: Tier,
+    threads: usize,
+    spare: &'a Spare,
+}
+
+/// For each task of the lines, how many pieces the ones before it take.
+fn first_pieces(lines: &GridLines, pixels: PixelBytes) -> Vec<usize> {
+    let mut pieces = Vec::new();
+    let mut before = |task| {
+        let first = pieces.len();
+        lines.visit(task, &mut |line| line.stretch.ranges(pixels, &mut pieces));
+        first
+    };
+    (0..lines.tasks()).map(&mut before).collect()
+}
+
+/// Work on bytes that are there: so many tasks that need none.
+struct Here(u64);
+
+impl Tasks for Here {
+    fn len(&self) -> u64 {
+        self.0
+    }
+
+    fn ranges(&self, _index: u64, _ranges: &mut Vec<Range<u64>>) {}
 }
 
 impl Plane<'_> {
-    fn visit(&self, mut take: impl FnMut(&[u8], u64)) {
-        let (mut piece, mut gathered) = (0, Vec::new());
-        for task in 0..self.lines.tasks() {
-            self.lines.visit(task, &mut |line| {
-                let stretch = line.stretch;
-                let bytes =
-                    stretch.collect(self.fetched, &mut piece, self.pixels.size, &mut gathered);
-                take(bytes, line.position);
-            });
-        }
+    /// Hands each line of a task and its first position to `take`.
+    fn visit(&self, task: u64, gathered: &mut Vec<u8>, mut take: impl FnMut(&[u8], u64)) {
+        let mut piece = self.firsts[task as usize];
+        let size = self.image.pixel_bytes().size;
+        self.lines.visit(task, &mut |line| {
+            let bytes = line.stretch.collect(self.fetched, &mut piece, size, gathered);
+            take(bytes, line.position);
+        });
+    }
+
+    /// Goes over all tasks with the threads of this plane; results are merged in the order of the tasks.
+    fn run<W, R: Send>(
+        &self,
+        scratch: impl Fn() -> W + Sync,
+        work: impl Fn(&mut W, u64) -> R + Sync,
+        mut merge: impl FnMut(R) + Send,
+    ) -> Result<(), Error> {
+        let options = RunOptions { threads: self.threads, ..RunOptions::default() };
+        self.image.run(
+            &Here(self.lines.tasks()),
+            self.lines.pixels(),
+            &options,
+            scratch,
+            |scratch, task, _| Ok(work(scratch, task)),
+            |_task, result| {
+                merge(result);
+                Ok(())
+            },
+        )?;
+        Ok(())
     }
 }
 
 impl Pixels for Plane<'_> {
     fn stats(&mut self) -> Result<Stats, Error> {
         // Line by line, as statistics of a section are: so the bits are theirs.
-        let fold = StatsFold { encoding: self.encoding, tier: self.tier };
+        let fold = StatsFold { encoding: self.image.encoding(), tier: self.tier };
         let mut total = Stats::default();
-        self.visit(|bytes, position| {
-            let mut state = Stats::default();
-            fold.accumulate(&mut state, bytes, position);
-            fold.merge(&mut total, &state);
-        });
+        let work = |gathered: &mut Vec<u8>, task| {
+            let mut states = Vec::new();
+            self.visit(task, gathered, |bytes, position| {
+                let mut state = Stats::default();
+                fold.accumulate(&mut state, bytes, position);
+                states.push(state);
+            });
+            states
+        };
+        self.run(Vec::new, work, |states| {
+            states.iter().for_each(|state| fold.merge(&mut total, state));
+        })?;
         Ok(total)
     }
 
     fn count(&mut self, cells: &Cells, counts: &mut CellCounts) -> Result<(), Error> {
-        let mut decoded = vec![0.0; LEAF_PIXELS];
-        self.visit(|bytes, _| {
-            count_line(bytes, &self.encoding, self.tier, cells, &mut decoded, counts);
+        let (encoding, workers) = (self.image.encoding(), Workers::new());
+        let begin = || {
+            let mut counts = self.spare.take();
+            counts.reset(cells.cells);
+            (workers.begin(counts), Vec::new(), vec![0.0; LEAF_PIXELS])
+        };
+        let work = |(counts, gathered, decoded): &mut (Own<CellCounts>, Vec<u8>, Vec<f64>),
+                    task| {
+            let mut counts = counts.get();
+            self.visit(task, gathered, |bytes, _| {
+                count_line(bytes, &encoding, self.tier, cells, decoded, &mut counts);
+            });
+        };
+        self.run(begin, work, |()| ())?;
+        workers.for_each(|more| {
+            counts.merge(more);
+            self.spare.keep(std::mem::take(more));
         });
         Ok(())
     }

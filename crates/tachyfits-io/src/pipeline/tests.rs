@@ -88,9 +88,9 @@ impl From<IoError> for Failure {
 fn arrangements() -> Vec<RunOptions<'static>> {
     let mut all = Vec::new();
     for buffering in [Buffering::Auto, Buffering::Single, Buffering::Double] {
-        for (threads, readers) in [(1, 1), (1, 2), (2, 1), (3, 0), (8, 3)] {
+        for (threads, ahead) in [(1, 1), (1, 2), (2, 1), (3, 0), (8, 3)] {
             for waiting in [0, 1] {
-                all.push(RunOptions { threads, buffering, readers, waiting, watch: None });
+                all.push(RunOptions { threads, buffering, ahead, waiting, watch: None });
             }
         }
     }
@@ -98,7 +98,7 @@ fn arrangements() -> Vec<RunOptions<'static>> {
 }
 
 fn describe(options: &RunOptions<'_>) -> String {
-    format!("{:?}, {} threads, {} readers", options.buffering, options.threads, options.readers)
+    format!("{:?}, {} threads, {} ahead", options.buffering, options.threads, options.ahead)
 }
 
 /// Runs and returns the bytes of all pieces of each task, checking the order of the merging.
@@ -351,7 +351,7 @@ fn results_wait_within_a_window() {
             || (),
             |(), index, _| {
                 let ahead = index - merged.load(Ordering::SeqCst).min(index);
-                assert!(ahead <= 4 * (8 + 3), "{ahead} ahead: {}", describe(&options));
+                assert!(ahead <= 8 + 8 + 3 * 8, "{ahead} ahead: {}", describe(&options));
                 Ok(())
             },
             |index, ()| {
@@ -377,7 +377,7 @@ proptest! {
             0..40,
         ),
         threads in 0usize..6,
-        readers in 0usize..4,
+        blocks in 0usize..4,
         buffering in prop::sample::select(vec![
             Buffering::Auto,
             Buffering::Single,
@@ -402,7 +402,7 @@ proptest! {
         ];
         storages.extend(DirectStorage::open(&path).ok().map(|direct| Box::new(direct) as _));
         storages.push(Box::new(device));
-        let options = RunOptions { threads, buffering, readers, ..RunOptions::default() };
+        let options = RunOptions { threads, buffering, ahead: blocks, ..RunOptions::default() };
         for storage in &storages {
             let (report, merged) = collect(&**storage, &tasks, &options).unwrap();
             prop_assert_eq!(&merged, &expected);

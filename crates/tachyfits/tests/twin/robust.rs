@@ -1,4 +1,4 @@
-//! The robust rms beside one that counts pixel by pixel, in memory and in passes.
+//! The robust rms beside one that counts pixel by pixel: a plane per thread, a plane of all threads, and in passes.
 
 use tachyfits::{AxisRange, Buffering, Image, RunOptions, Section};
 
@@ -88,8 +88,8 @@ fn cube() -> (Image, Vec<Vec<f32>>) {
     (image(fits(-32, &[SIDES[0], SIDES[1], KINDS], &[], &data)), planes)
 }
 
-fn run(image: &Image, limit: u64, section: &Section, repeat: u64) -> Vec<f64> {
-    image.robust_rms_within(limit, true, section, repeat, &ONE).unwrap().0
+fn run(image: &Image, memory: u64, section: &Section, repeat: u64) -> Vec<f64> {
+    image.robust_rms_within(memory, true, section, repeat, &ONE).unwrap().0
 }
 
 fn close(found: f64, expected: f64) -> bool {
@@ -124,15 +124,22 @@ fn planes_in_memory_and_in_passes_have_the_same_bits() {
     for section in [image.whole(), image.section(&ranges).unwrap()] {
         let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
         let expected = bits(run(&image, u64::MAX, &section, 1));
-        assert_eq!(bits(run(&image, 0, &section, 1)), expected);
-        for (threads, buffering) in [(3, Buffering::Double), (2, Buffering::Single)] {
+        let plane_bytes = section.pixels() / KINDS * 4;
+        let memories = [0, 2 * plane_bytes, 5 * plane_bytes, u64::MAX];
+        for memory in memories {
+            assert_eq!(bits(run(&image, memory, &section, 1)), expected);
+        }
+        let buffers = [Buffering::Auto, Buffering::Single, Buffering::Double];
+        for (threads, buffering) in (1..4).flat_map(|threads| buffers.map(|b| (threads, b))) {
             let options = RunOptions { threads, buffering, progress: None };
-            for limit in [0, u64::MAX] {
-                let found = image.robust_rms_within(limit, true, &section, 2, &options).unwrap();
+            for memory in memories {
+                let found = image.robust_rms_within(memory, true, &section, 2, &options).unwrap();
                 assert_eq!(bits(found.0), expected);
                 let (_, report) =
-                    image.robust_rms_within(limit, true, &section, 0, &options).unwrap();
+                    image.robust_rms_within(memory, true, &section, 0, &options).unwrap();
                 assert!(report.bytes >= section.pixels() * 4);
+                // In passes, only those threads that there is work for.
+                assert!(memory == 0 || report.threads == threads, "{memory} {buffering:?}");
             }
         }
     }
