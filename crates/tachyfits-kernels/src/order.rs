@@ -274,10 +274,17 @@ pub struct Cells {
 const COLUMNS: usize = 2;
 
 /// The counts of [`Cells`].
+///
+/// Millions of cells are visited at random, so that their counters are small: those of 32 bits are added to larger ones
+/// before any can overflow.
 #[derive(Clone, Debug, Default)]
 pub struct CellCounts {
     /// One more than there are cells: that of NaN.
-    slots: Vec<[u64; COLUMNS]>,
+    slots: Vec<[u32; COLUMNS]>,
+    /// No two counters of a cell are more than this together.
+    most: u64,
+    /// The counts of each cell before that; empty while there are none.
+    earlier: Vec<u64>,
 }
 
 impl CellCounts {
@@ -285,6 +292,8 @@ impl CellCounts {
     pub fn reset(&mut self, cells: usize) {
         self.slots.clear();
         self.slots.resize(cells + 1, [0; COLUMNS]);
+        self.most = 0;
+        self.earlier.clear();
     }
 
     /// Counts values; `reset` has made counters for the cells.
@@ -299,28 +308,52 @@ impl CellCounts {
     /// ```
     pub fn count(&mut self, values: &[f64], cells: &Cells, tier: Tier) {
         assert_eq!(self.slots.len(), cells.cells + 1, "a counter per cell, and one");
-        isa::dispatch(tier, CellKernel { values, cells: *cells, slots: &mut self.slots });
+        for values in values.chunks(1 << 30) {
+            self.make_room(values.len() as u64);
+            isa::dispatch(tier, CellKernel { values, cells: *cells, slots: &mut self.slots });
+        }
     }
 
     /// Adds the counts of another over the same cells.
     pub fn merge(&mut self, other: &CellCounts) {
         assert_eq!(self.slots.len(), other.slots.len(), "the same cells");
+        self.make_room(other.most);
         for (slot, more) in self.slots.iter_mut().zip(&other.slots) {
-            slot[0] += more.iter().sum::<u64>();
+            slot[0] += more[0] + more[1];
+        }
+        if !other.earlier.is_empty() {
+            self.earlier.resize(self.slots.len(), 0);
+            self.earlier.iter_mut().zip(&other.earlier).for_each(|(count, more)| *count += more);
         }
     }
 
     /// The count of each cell.
     pub fn cells(&self) -> impl DoubleEndedIterator<Item = u64> + ExactSizeIterator {
         let cells = self.slots.len().saturating_sub(1);
-        self.slots[..cells].iter().map(|slot| slot.iter().sum())
+        (0..cells).map(|cell| {
+            let [first, second] = self.slots[cell];
+            u64::from(first + second) + self.earlier.get(cell).copied().unwrap_or(0)
+        })
+    }
+
+    /// Sees to it that so many values more can be counted in any cell.
+    fn make_room(&mut self, values: u64) {
+        if self.most + values > u64::from(u32::MAX) {
+            self.earlier.resize(self.slots.len(), 0);
+            for (count, slot) in self.earlier.iter_mut().zip(&mut self.slots) {
+                *count += u64::from(slot[0] + slot[1]);
+                *slot = [0; COLUMNS];
+            }
+            self.most = 0;
+        }
+        self.most += values;
     }
 }
 
 pub(crate) struct CellKernel<'a> {
     values: &'a [f64],
     cells: Cells,
-    slots: &'a mut [[u64; COLUMNS]],
+    slots: &'a mut [[u32; COLUMNS]],
 }
 
 impl Kernel for CellKernel<'_> {
@@ -348,5 +381,37 @@ impl Kernel for CellKernel<'_> {
                 self.slots[slot as usize][index % COLUMNS] += 1;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CellCounts, Cells};
+    use crate::Tier;
+
+    #[test]
+    fn counts_go_on_where_those_of_32_bits_end() {
+        let cells = Cells { low: 0.0, density: 1.0, cells: 3 };
+        let mut counts = CellCounts::default();
+        counts.reset(3);
+        counts.count(&[0.0, 1.0, 1.0, 1.0, f64::NAN], &cells, Tier::SCALAR);
+        // As if nearly all that 32 bits hold had been counted, in the last cell.
+        counts.slots[2] = [u32::MAX - 9, 4];
+        counts.most = u64::from(u32::MAX);
+        let full = u64::from(u32::MAX) - 5;
+        assert_eq!(counts.cells().collect::<Vec<_>>(), [1, 3, full]);
+        counts.count(&[2.0; 7], &cells, Tier::SCALAR);
+        assert_eq!(counts.cells().collect::<Vec<_>>(), [1, 3, full + 7]);
+        let mut both = counts.clone();
+        both.merge(&counts);
+        assert_eq!(both.cells().collect::<Vec<_>>(), [2, 6, 2 * full + 14]);
+        let mut other = CellCounts::default();
+        other.reset(3);
+        other.slots[1] = [u32::MAX, 0];
+        other.most = u64::from(u32::MAX);
+        counts.merge(&other);
+        assert_eq!(counts.cells().collect::<Vec<_>>(), [1, 3 + u64::from(u32::MAX), full + 7]);
+        counts.reset(3);
+        assert_eq!(counts.cells().collect::<Vec<_>>(), [0; 3]);
     }
 }
