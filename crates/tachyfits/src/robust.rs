@@ -25,8 +25,9 @@ use crate::workers::{Own, Workers};
 /// Bytes of the planes that are in memory together. Where there is no room for two, each step goes over a plane in
 /// pieces; there is for two of 8192 by 8192 16-bit integers.
 const PLANES_BYTES: u64 = 256 << 20;
-/// The most planes that are read ahead, and the fewest for which each thread has a plane of its own.
-const AHEAD: RangeInclusive<u64> = 2..=8;
+/// The most planes that are read ahead, and the fewest as long as there is room for more than two.
+const MOST_AHEAD: usize = 8;
+const LEAST_AHEAD: usize = 2;
 
 /// Fewer pixels have no noise to speak of.
 const LEAST_PIXELS: u64 = 5;
@@ -137,8 +138,8 @@ impl Image {
     /// gives NaN.
     ///
     /// Planes of up to 128 MiB are read once and worked on in memory while later ones are read (with
-    /// [`Buffering::Double`], or when the bytes are not in the page cache): each by one thread where many fit, one by all
-    /// threads otherwise. Of larger ones, and of a single one, every step is a pass over the storage.
+    /// [`Buffering::Double`], or when the bytes are not in the page cache): each by one thread where so many fit, fewer by
+    /// several threads each otherwise. Of larger ones, and of a single one, every step is a pass over the storage.
     ///
     /// # Errors
     /// As [`Image::stats`].
@@ -323,21 +324,19 @@ struct Arrangement {
 impl Arrangement {
     /// `most`: the planes that there is room for, at least two.
     fn choose(most: u64, options: &RunOptions<'_>) -> Arrangement {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
         let threads = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        let left = most.saturating_sub(threads as u64).min(*AHEAD.end());
-        if AHEAD.contains(&left) {
-            let (ahead, buffering) = (left as usize, options.buffering);
-            return Arrangement { planes: threads, threads: 1, ahead, buffering };
-        }
-        // While all threads work on one plane, nobody but a reader reads.
+        let planes = most.saturating_sub(LEAST_AHEAD).clamp(1, threads);
         let buffering = match options.buffering {
-            Buffering::Auto => Buffering::Double,
+            // While all threads work on one plane, nobody but a reader reads.
+            Buffering::Auto if planes == 1 && threads > 1 => Buffering::Double,
             chosen => chosen,
         };
-        Arrangement { planes: 1, threads, ahead: 1, buffering }
+        let ahead = (most - planes).min(MOST_AHEAD);
+        Arrangement { planes, threads: threads / planes, ahead, buffering }
     }
 }
 
