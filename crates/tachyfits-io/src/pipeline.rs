@@ -22,13 +22,11 @@ use crate::storage::Storage;
 /// The number of reader threads: where workers have to wait for a device, one waits for it while the other hands over.
 const READERS: usize = 2;
 
-/// How many blocks are read ahead unless the caller says otherwise: enough that workers go on while readers wait for a
-/// processor.
-const AHEAD: usize = 8;
-
-/// How many tasks ahead the kernel is told what will be read, and about how many bytes at most.
-const HINTED_TASKS: u64 = 8;
-const HINTED_BYTES: u64 = 32 << 20;
+/// How many blocks are read ahead unless the caller says otherwise, and of how many tasks the kernel is told that they
+/// will be read: enough that workers go on while readers wait for a processor, fewer where they are large.
+const AHEAD: u64 = 8;
+const AHEAD_BYTES: u64 = 32 << 20;
+const LEAST_AHEAD: u64 = 4;
 
 /// How many tasks are looked at to see whether the bytes are in the page cache.
 const SAMPLED_TASKS: u64 = 16;
@@ -77,7 +75,8 @@ pub struct RunOptions<'a> {
     pub threads: usize,
     /// How reading and computing are arranged.
     pub buffering: Buffering,
-    /// How many blocks are read ahead of the workers, where reader threads do; 0 is the default, 8.
+    /// How many blocks are read ahead of the workers, where reader threads do; 0 is the default, 8 of up to 4 MiB and 4 of
+    /// 8 MiB or more.
     pub ahead: usize,
     /// How many tasks may be done and wait for a lower one to be merged, where their results are large; 0 is the default,
     /// about three per thread.
@@ -199,23 +198,24 @@ impl Arrangement {
     fn choose(storage: &dyn Storage, tasks: &dyn Tasks, options: &RunOptions<'_>) -> Arrangement {
         let length = usize::try_from(tasks.len()).unwrap_or(usize::MAX);
         let threads = threads_or_all(options.threads);
-        let (borrowed, resident) = sample(storage, tasks);
+        let Sample { borrowed, resident, bytes } = sample(storage, tasks);
         let ahead = match options.buffering {
             Buffering::Auto => !resident,
             Buffering::Single => false,
             Buffering::Double => true,
         };
         // Bytes in memory need no reader, and one task alone leaves nothing to overlap.
+        let several = (AHEAD_BYTES / bytes.max(1)).min(AHEAD);
         let ahead = match options.ahead {
             _ if !ahead || borrowed || length < 2 => 0,
-            0 => AHEAD,
+            0 => several.max(LEAST_AHEAD) as usize,
             ahead => ahead,
         };
         Arrangement {
             threads: threads.clamp(1, length.max(1)),
             ahead: ahead.min(length),
             borrowed,
-            hints: if resident { 0 } else { hinted_tasks(tasks) },
+            hints: if resident { 0 } else { several.max(1) },
             waiting: options.waiting,
         }
     }
@@ -254,33 +254,35 @@ pub(crate) fn threads_or_all(threads: usize) -> usize {
     }
 }
 
-/// Looks at a few tasks: whether the storage lends their bytes, and whether they seem to be in memory.
-fn sample(storage: &dyn Storage, tasks: &dyn Tasks) -> (bool, bool) {
+/// What a look at a few tasks says.
+struct Sample {
+    /// Whether the storage lends their bytes.
+    borrowed: bool,
+    /// Whether they seem to be in memory.
+    resident: bool,
+    /// The bytes of the first task, which the others are about as large as.
+    bytes: u64,
+}
+
+fn sample(storage: &dyn Storage, tasks: &dyn Tasks) -> Sample {
     let count = tasks.len().min(SAMPLED_TASKS);
     let mut ranges = Vec::new();
-    let (mut borrowed, mut resident) = (true, true);
+    let mut seen = Sample { borrowed: true, resident: true, bytes: 0 };
     for sample in 0..count {
         ranges.clear();
         // Evenly spread, the first task included; in u128 because the product may exceed u64.
         let index = u128::from(sample) * u128::from(tasks.len()) / u128::from(count);
         tasks.ranges(index as u64, &mut ranges);
+        if index == 0 {
+            let length = |range: &Range<u64>| range.end.saturating_sub(range.start);
+            seen.bytes = ranges.iter().map(length).fold(0, u64::saturating_add);
+        }
         if let Some(range) = ranges.iter().find(|range| !range.is_empty()) {
-            borrowed = borrowed && storage.slice(range.clone()).is_some();
-            resident = resident && storage.is_resident(range.clone());
+            seen.borrowed = seen.borrowed && storage.slice(range.clone()).is_some();
+            seen.resident = seen.resident && storage.is_resident(range.clone());
         }
     }
-    (borrowed, resident)
-}
-
-/// How many tasks ahead to announce, as large as the first one is.
-fn hinted_tasks(tasks: &dyn Tasks) -> u64 {
-    let mut ranges = Vec::new();
-    if !tasks.is_empty() {
-        tasks.ranges(0, &mut ranges);
-    }
-    let length = |range: &Range<u64>| range.end.saturating_sub(range.start);
-    let bytes = ranges.iter().map(length).fold(0, u64::saturating_add);
-    (HINTED_BYTES / bytes.max(1)).clamp(1, HINTED_TASKS)
+    seen
 }
 
 /// Time spent by one thread, or by all.
