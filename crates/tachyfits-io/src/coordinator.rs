@@ -293,3 +293,71 @@ impl<R, E: From<IoError>> Drop for StopOnPanic<'_, '_, R, E> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Coordinator;
+    use crate::error::IoError;
+    use std::sync::mpsc::{self, RecvTimeoutError};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    /// Nothing comes within this time where nothing is to come, and something within the other where it is.
+    const SHORT: Duration = Duration::from_millis(50);
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// A coordinator of so many workers, with `ahead` blocks to read ahead.
+    fn coordinator(workers: usize, ahead: usize) -> Coordinator<'static, (), IoError> {
+        Coordinator::new(20, 20, workers, workers + ahead)
+    }
+
+    #[test]
+    fn the_second_reader_helps_while_workers_have_too_little() {
+        let line = coordinator(1, 4);
+        let (first, block) = line.claim_read(1).unwrap();
+        line.deliver(first, block);
+        let (sender, claimed) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| line.claim_read(1).map(|(index, _)| sender.send(index)));
+            // There is something for the one worker: only the first reader goes on.
+            let early = claimed.recv_timeout(SHORT);
+            line.take().unwrap();
+            let later = claimed.recv_timeout(LONG);
+            line.cancel();
+            assert_eq!((early, later), (Err(RecvTimeoutError::Timeout), Ok(1)));
+        });
+    }
+
+    #[test]
+    fn a_reader_without_a_block_waits_for_several() {
+        let line = coordinator(1, 4);
+        for _ in 0..5 {
+            let (index, block) = line.claim_read(0).unwrap();
+            line.deliver(index, block);
+        }
+        let (sender, claimed) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| line.claim_read(0).map(|(index, _)| sender.send(index)));
+            while line.lock().waiting_readers == 0 {
+                thread::yield_now();
+            }
+            line.recycle(line.take().unwrap().1);
+            let early = claimed.recv_timeout(SHORT);
+            line.recycle(line.take().unwrap().1);
+            let later = claimed.recv_timeout(LONG);
+            line.cancel();
+            assert_eq!((early, later), (Err(RecvTimeoutError::Timeout), Ok(5)));
+        });
+    }
+
+    #[test]
+    fn two_that_read_at_once_take_the_time_of_one() {
+        let line = coordinator(2, 4);
+        let begun = Instant::now();
+        let both = [0, 1].map(|reader| line.claim_read(reader).unwrap());
+        thread::sleep(Duration::from_millis(20));
+        both.into_iter().for_each(|(index, block)| line.deliver(index, block));
+        let read = line.read_time();
+        assert!(read >= Duration::from_millis(20) && read <= begun.elapsed(), "{read:?}");
+    }
+}

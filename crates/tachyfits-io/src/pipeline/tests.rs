@@ -8,7 +8,7 @@ use std::thread;
 
 use proptest::prelude::*;
 
-use super::{Buffering, RunOptions, Tasks, Watch, run};
+use super::{Arrangement, Buffering, RunOptions, Tasks, Watch, run};
 use crate::conformance::temporary_file;
 use crate::storage::check_within;
 use crate::{DirectStorage, FileStorage, IoError, MappedStorage, MemoryStorage, Report, Storage};
@@ -195,6 +195,21 @@ fn the_arrangement_follows_from_the_storage() {
     assert_eq!(chosen(&mapped, &double), ("borrowed", "mapped", 10_000, 0));
     assert_eq!(chosen(&memory, &options), ("borrowed", "memory", 10_000, 0));
     assert_eq!(chosen(&Device::new(10_000), &options), ("ahead", "other", 10_000, 10_000));
+}
+
+#[test]
+fn large_blocks_are_read_less_far_ahead() {
+    let chosen = |bytes: u64| {
+        let range = |index| index * bytes..(index + 1) * bytes;
+        let tasks = Lists((0..20).map(|index| Vec::from([range(index)])).collect());
+        let arrangement = Arrangement::choose(&Device::new(0), &tasks, &RunOptions::default());
+        (arrangement.ahead, arrangement.hints)
+    };
+    assert_eq!(chosen(100), (8, 8));
+    assert_eq!(chosen(4 << 20), (8, 8));
+    assert_eq!(chosen(6 << 20), (5, 5));
+    assert_eq!(chosen(16 << 20), (4, 2));
+    assert_eq!(chosen(1 << 40), (4, 1));
 }
 
 #[test]
