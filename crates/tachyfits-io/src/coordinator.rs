@@ -311,21 +311,35 @@ mod tests {
         Coordinator::new(20, 20, workers, workers + ahead)
     }
 
+    /// What a reader that waits claims after one step, and after another.
+    fn claims(
+        line: &Coordinator<'static, (), IoError>,
+        reader: usize,
+        steps: [&dyn Fn(); 2],
+    ) -> [Result<u64, RecvTimeoutError>; 2] {
+        let (sender, claimed) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| line.claim_read(reader).map(|(index, _)| sender.send(index)));
+            while line.lock().waiting_readers == 0 {
+                thread::yield_now();
+            }
+            steps[0]();
+            let early = claimed.recv_timeout(SHORT);
+            steps[1]();
+            let late = claimed.recv_timeout(LONG);
+            line.cancel();
+            [early, late]
+        })
+    }
+
     #[test]
     fn the_second_reader_helps_while_workers_have_too_little() {
         let line = coordinator(1, 4);
         let (first, block) = line.claim_read(1).unwrap();
         line.deliver(first, block);
-        let (sender, claimed) = mpsc::channel();
-        thread::scope(|scope| {
-            scope.spawn(|| line.claim_read(1).map(|(index, _)| sender.send(index)));
-            // There is something for the one worker: only the first reader goes on.
-            let early = claimed.recv_timeout(SHORT);
-            line.take().unwrap();
-            let later = claimed.recv_timeout(LONG);
-            line.cancel();
-            assert_eq!((early, later), (Err(RecvTimeoutError::Timeout), Ok(1)));
-        });
+        // There is something for the one worker: only the first reader goes on.
+        let take = || assert!(line.take().is_some());
+        assert_eq!(claims(&line, 1, [&|| (), &take]), [Err(RecvTimeoutError::Timeout), Ok(1)]);
     }
 
     #[test]
@@ -335,19 +349,8 @@ mod tests {
             let (index, block) = line.claim_read(0).unwrap();
             line.deliver(index, block);
         }
-        let (sender, claimed) = mpsc::channel();
-        thread::scope(|scope| {
-            scope.spawn(|| line.claim_read(0).map(|(index, _)| sender.send(index)));
-            while line.lock().waiting_readers == 0 {
-                thread::yield_now();
-            }
-            line.recycle(line.take().unwrap().1);
-            let early = claimed.recv_timeout(SHORT);
-            line.recycle(line.take().unwrap().1);
-            let later = claimed.recv_timeout(LONG);
-            line.cancel();
-            assert_eq!((early, later), (Err(RecvTimeoutError::Timeout), Ok(5)));
-        });
+        let work = || line.recycle(line.take().unwrap().1);
+        assert_eq!(claims(&line, 0, [&work, &work]), [Err(RecvTimeoutError::Timeout), Ok(5)]);
     }
 
     #[test]
