@@ -151,8 +151,9 @@ class OrderStatistics(Pixels):
             How often it is computed, to weigh computing against reading; 0 only reads, and gives
             NaN. What it took is in `last_report`.
         buffering
-            As in `median`. Planes of more than 64 MiB are not held in memory but gone over again
-            for each histogram.
+            As in `median`, but that a plane which all threads work on is read ahead by "auto" too.
+            Planes of more than 128 MiB, and a single one, are not held in memory but gone over
+            again for each histogram.
 
         Returns
         -------

@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 
 /// What an operation cost: bytes, and seconds of reading, of computing and from beginning to end.
 ///
-/// Seconds of reading and computing are per lane: summed over the threads that did it, by their number.
+/// Seconds are those by the clock: of computing, and of reading by the threads that compute, the mean of these threads;
+/// of reading ahead those in which any thread read.
 #[pyclass(frozen, module = "tachyfits")]
 pub(crate) struct Report(pub(crate) tachyfits::Report);
 
