@@ -40,7 +40,7 @@ pub use memory::MemoryStorage;
 pub use mmap::MappedStorage;
 pub use output::OutputFile;
 pub use patch::{Patch, Recovery, Stamp, restore};
-pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run};
+pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run, threads_or_all};
 pub use report::Report;
 pub use spool::{SpoolOptions, SpoolWriter, spool};
 pub use storage::{Storage, StorageKind, open, open_with};

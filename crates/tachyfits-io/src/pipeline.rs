@@ -245,7 +245,7 @@ impl Arrangement {
 }
 
 /// The number of workers that was asked for; all processors for 0.
-pub(crate) fn threads_or_all(threads: usize) -> usize {
+pub fn threads_or_all(threads: usize) -> usize {
     // Asking the system reads files of control groups, which takes longer than a small run.
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     match threads {

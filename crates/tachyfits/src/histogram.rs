@@ -1,9 +1,7 @@
 //! Histograms of a section or of regions. Counts are integers, so workers keep histograms of their own, which are added
 //! up at the end in any order.
 
-use std::thread;
-
-use tachyfits_io::Report;
+use tachyfits_io::{Report, threads_or_all};
 use tachyfits_kernels::{Histogram, HistogramRange};
 
 use crate::error::{Error, Reason};
@@ -85,8 +83,5 @@ impl Image {
 /// The number of threads whose histograms together stay small; never less than one.
 fn workers(threads: usize, bins: usize) -> usize {
     let most = (HISTOGRAMS_BYTES / (bins * BIN_BYTES)).max(1);
-    match threads {
-        0 => thread::available_parallelism().map_or(1, usize::from).min(most),
-        threads => threads.min(most),
-    }
+    threads_or_all(threads).min(most)
 }

@@ -9,7 +9,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Mutex, PoisonError};
 
-use tachyfits_io::{Buffering, Fetched, Report, Tasks};
+use tachyfits_io::{Buffering, Fetched, Report, Tasks, threads_or_all};
 use tachyfits_kernels::{CellCounts, Cells, Encoding, LEAF_PIXELS, Stats, Tier, decode_f64};
 
 use crate::error::Error;
@@ -325,10 +325,7 @@ impl Arrangement {
     /// `most`: the planes that there is room for, at least two.
     fn choose(most: u64, options: &RunOptions<'_>) -> Arrangement {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let threads = match options.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
+        let threads = threads_or_all(options.threads);
         let planes = most.saturating_sub(LEAST_AHEAD).clamp(1, threads);
         let buffering = match options.buffering {
             // While all threads work on one plane, nobody but a reader reads.
