@@ -30,7 +30,7 @@ class RecordFile:
         markers: int | None = None,  # 4, 8; None: found out
         order: str | None = None,  # "big" "little"; None: found out
         recover: bool = False,
-        storage: str = "pread",
+        storage: str = "auto",
     ) -> RecordFile: ...
     @property
     def name(self) -> str: ...

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
 
 #: Ways of reading a file; see `open`.
-STORAGES = ("pread", "mmap", "direct")
+STORAGES = ("auto", "pread", "mmap", "direct")
 
 
 def open(  # noqa: A001 - tf.open is the name people expect
     source: str | os.PathLike[str] | bytes | bytearray | memoryview,
     *,
     strict: bool = False,
-    storage: str = "pread",
+    storage: str = "auto",
     threads: int = 0,
 ) -> File:
     """Open a FITS file. Costs the headers.
@@ -48,9 +48,10 @@ def open(  # noqa: A001 - tf.open is the name people expect
     strict
         Refuse what the FITS Standard does not allow, instead of reading it with a warning.
     storage
-        How bytes are read: "pread" (positioned reads, the default), "mmap" (a memory map: the
-        process is killed by SIGBUS if another program truncates the file meanwhile), or "direct"
-        (past the page cache, for cubes far larger than memory).
+        How bytes are read: "auto" (what lies in the page cache is looked at there where that is
+        faster, the rest is copied; the default), "pread" (copied by positioned reads), "mmap"
+        (looked at through a memory map, come what may), or "direct" (past the page cache, for
+        cubes far larger than memory).
     threads
         Default number of threads of the operations on this file; 0 means one per core.
         Results do not depend on it.
@@ -101,7 +102,7 @@ class File:
     """
 
     def __init__(
-        self, source: str | bytes, *, strict: bool = False, storage: str = "pread", threads: int = 0
+        self, source: str | bytes, *, strict: bool = False, storage: str = "auto", threads: int = 0
     ) -> None:
         if isinstance(source, bytes):
             core = _core.FitsFile.from_bytes(source, strict=strict)

@@ -62,7 +62,7 @@ def open(  # noqa: A001
     record_bytes: int | None = None,
     *,
     recover: bool = False,
-    storage: str = "pread",
+    storage: str = "auto",
 ) -> File:
     """Open an unformatted file.
 
@@ -284,7 +284,7 @@ def convert(
     source_access: str = "sequential",
     source_record_bytes: int | None = None,
     recover: bool = False,
-    storage: str = "pread",
+    storage: str = "auto",
     **options: Any,
 ) -> int:
     """Write a file again with other markers, byte order or precision; return its records.

@@ -37,10 +37,11 @@ ARROWS = {
     "tachyfits-python": {"tachyfits"},
 }
 
-#: The only files with unsafe code: vector tiers and memory maps.
+#: The only files with unsafe code: vector tiers, memory maps and the signal that these raise.
 UNSAFE_FILES = {
     "tachyfits-kernels/src/isa.rs",
     "tachyfits-io/src/mmap.rs",
+    "tachyfits-io/src/mmap/guard.rs",
 }
 
 #: Modules of the standard library with which a crate's own code (tests aside) has no business.

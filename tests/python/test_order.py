@@ -155,7 +155,7 @@ def test_the_same_bits_for_any_threads_buffering_and_storage(tmp_path: Path) -> 
     path = tmp_path / "cube.fits"
     path.write_bytes(primary(stored))
     answers = set()
-    for storage in ("pread", "mmap", "direct"):
+    for storage in ("auto", "pread", "mmap", "direct"):
         for threads, buffering in ((1, "single"), (3, "double"), (2, "auto")):
             with tf.open(path, storage=storage, threads=threads) as file:
                 image = file[0]

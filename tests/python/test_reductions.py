@@ -204,7 +204,8 @@ def test_the_bits_do_not_depend_on_threads_or_storage(bitpix: int, tmp_path: obj
     path.write_bytes(primary(stored, cards))
     regions = [tf.Circle(100, 90, 50.5), tf.Ellipse(200, 200, 90, 30, 33.0)]
     seen = set()
-    for storage, threads in itertools.product(["pread", "mmap", "direct", "bytes"], [1, 2, 3, 8]):
+    ways = ["auto", "pread", "mmap", "direct", "bytes"]
+    for storage, threads in itertools.product(ways, [1, 2, 3, 8]):
         source = path.read_bytes() if storage == "bytes" else path
         options = {} if storage == "bytes" else {"storage": storage}
         with tf.open(source, threads=threads, **options) as file:

@@ -242,7 +242,7 @@ def test_storages_and_threads_give_the_same(tmp_path: Path) -> None:
     path = tmp_path / "many.fits"
     path.write_bytes(binary_table([Made("N", "J", [big(v) for v in values], values)]))
     rows = random.integers(0, len(values), 5000)
-    for storage in ("pread", "mmap", "direct"):
+    for storage in ("auto", "pread", "mmap", "direct"):
         for threads in (1, 4):
             table = tf.open(path, storage=storage)[1]
             np.testing.assert_array_equal(table.read(threads=threads)["N"], values)

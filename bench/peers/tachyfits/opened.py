@@ -12,7 +12,7 @@ import tachyfits as tf
 
 def opened(request: Request) -> Any:
     """Open the file by the storage asked for: positioned reads, a memory map, bytes in memory."""
-    storage = request.get("storage", "pread")
+    storage = request.get("storage", "auto")
     if storage == "memory":
         return tf.open(Path(request["path"]).read_bytes())
     return tf.open(request["path"], storage=storage)

@@ -308,10 +308,8 @@ impl IoError {
             IoError::Open { .. } => "check the permissions of the file and of its directory",
             IoError::Read { .. } => "check the disk or the network mount, then try again",
             IoError::Short { .. } => "the file is cut short or was changed; fetch it again",
-            IoError::Map { .. } => "use positioned reads (the default)",
-            IoError::Direct { .. } => {
-                "use positioned reads (the default); this file system has no O_DIRECT"
-            }
+            IoError::Map { .. } => "use positioned reads",
+            IoError::Direct { .. } => "use positioned reads; this file system has no O_DIRECT",
             IoError::Gzip { .. } => {
                 "the file is damaged or incomplete; check it with gzip -t, fetch it again"
             }

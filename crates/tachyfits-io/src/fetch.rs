@@ -57,8 +57,10 @@ pub fn fetch<R>(
 ) -> Result<R, IoError> {
     let mut block = Block::default();
     ask(&mut block.ranges);
-    block.fetch(storage)?;
-    Ok(use_them(&block.fetched()))
+    block.fetch(storage, false)?;
+    let made = use_them(&block.fetched());
+    block.intact(storage)?;
+    Ok(made)
 }
 
 /// Where the bytes of a range are.
@@ -103,8 +105,9 @@ impl<'s> Block<'s> {
     }
 
     /// Fetches the bytes of [`Block::ranges`]; returns how many were read, gaps included, and none where borrowed.
-    pub(crate) fn fetch(&mut self, storage: &'s dyn Storage) -> Result<u64, IoError> {
-        if self.borrow(storage) {
+    /// `cached`: they are known to be in the page cache, if there is one.
+    pub(crate) fn fetch(&mut self, storage: &'s dyn Storage, cached: bool) -> Result<u64, IoError> {
+        if self.borrow(storage, cached) {
             return Ok(0);
         }
         // Before anything is allocated: a range beyond the end may be of any size.
@@ -141,12 +144,27 @@ impl<'s> Block<'s> {
         self.plan.segments.iter().map(|segment| segment.range.clone())
     }
 
+    /// Whether bytes that were borrowed were there as long as they were used.
+    pub(crate) fn intact(&self, storage: &dyn Storage) -> Result<(), IoError> {
+        let borrowed =
+            |place: &Place<'_>| matches!(place, Place::Borrowed(bytes) if !bytes.is_empty());
+        if !self.places.iter().any(borrowed) {
+            return Ok(());
+        }
+        let used = self.ranges.iter().filter(|range| !range.is_empty());
+        let start = used.clone().map(|range| range.start).min().unwrap_or(0);
+        storage.intact(start..used.map(|range| range.end).max().unwrap_or(0))
+    }
+
     /// Takes every range from the memory of the storage, or none.
-    fn borrow(&mut self, storage: &'s dyn Storage) -> bool {
+    fn borrow(&mut self, storage: &'s dyn Storage, cached: bool) -> bool {
         self.places.clear();
         for range in &self.ranges {
-            let wanted =
-                if range.is_empty() { Some(&[][..]) } else { storage.slice(range.clone()) };
+            let wanted = match cached {
+                _ if range.is_empty() => Some(&[][..]),
+                true => storage.cached(range.clone()),
+                false => storage.slice(range.clone()),
+            };
             match wanted {
                 Some(bytes) => self.places.push(Place::Borrowed(bytes)),
                 None => return false,
@@ -304,7 +322,7 @@ mod tests {
         ranges.insert(0, long);
         for storage in &storages {
             let mut block = Block { ranges: ranges.clone(), ..Block::default() };
-            block.fetch(&**storage).unwrap();
+            block.fetch(&**storage, false).unwrap();
             check(&mut block, &ranges, &content);
             assert!(block.buffer.bytes().len() < 300_000);
             assert!(block.staging.bytes().len() < 300_000);
@@ -315,7 +333,7 @@ mod tests {
     fn memory_is_lent_not_read() {
         let storage = MemoryStorage::new("memory", content());
         let mut block = Block { ranges: vec![5..10, 100..200_000], ..Block::default() };
-        assert_eq!(block.fetch(&storage).unwrap(), 0);
+        assert_eq!(block.fetch(&storage, false).unwrap(), 0);
         let expected = storage.slice(100..200_000).unwrap().as_ptr();
         assert_eq!(block.fetched().piece(1).as_ptr(), expected);
     }
@@ -326,7 +344,7 @@ mod tests {
         let storage = FileStorage::open(&path).unwrap();
         for range in [0..u64::MAX, 50..101, u64::MAX - 1..u64::MAX] {
             let mut block = Block { ranges: vec![0..10, range], ..Block::default() };
-            assert!(matches!(block.fetch(&storage), Err(IoError::Short { size: 100, .. })));
+            assert!(matches!(block.fetch(&storage, false), Err(IoError::Short { size: 100, .. })));
             assert!(block.buffer.bytes().is_empty());
         }
     }
@@ -353,7 +371,7 @@ mod tests {
                         })
                         .collect();
                     let ranges = block.ranges.clone();
-                    block.fetch(&**storage).unwrap();
+                    block.fetch(&**storage, false).unwrap();
                     check(&mut block, &ranges, &content);
                 }
             }

@@ -1,4 +1,4 @@
-//! A file read at offsets with positioned reads, the default storage.
+//! A file read at offsets with positioned reads.
 //!
 //! It keeps no buffer: the caller's buffer is filled by the kernel. On a warm page cache, reading blocks of about
 //! 1 MiB by the thread that computes on them was measured at 25 GB/s per core (ext4, Zen 5), above a memory map.

@@ -56,6 +56,14 @@ impl JoinedStorage {
         self.members[member].0
     }
 
+    /// The one member that a range lies in, and the range within it.
+    fn member_of(&self, range: Range<u64>) -> Option<(&dyn Storage, Range<u64>)> {
+        let holds = |base: u64, bytes: u64| (base..=base + bytes).contains(&range.end);
+        let (base, member) =
+            self.members.iter().find(|(base, member)| holds(*base, member.bytes()))?;
+        Some((&**member, range.start.checked_sub(*base)?..range.end - base))
+    }
+
     /// The parts of a range that lie in members: which, and the range within it.
     fn parts(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &dyn Storage, Range<u64>)> {
         self.members.iter().filter_map(move |(base, member)| {
@@ -96,13 +104,21 @@ impl Storage for JoinedStorage {
     }
 
     fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
-        let (_, base_and_member) = self
-            .members
-            .iter()
-            .enumerate()
-            .find(|(_, (base, member))| (*base..=base + member.bytes()).contains(&range.end))?;
-        let (base, member) = base_and_member;
-        member.slice(range.start.checked_sub(*base)?..range.end - base)
+        let (member, range) = self.member_of(range)?;
+        member.slice(range)
+    }
+
+    fn lends_cached(&self, range: Range<u64>) -> bool {
+        self.member_of(range).is_some_and(|(member, range)| member.lends_cached(range))
+    }
+
+    fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
+        let (member, range) = self.member_of(range)?;
+        member.cached(range)
+    }
+
+    fn intact(&self, range: Range<u64>) -> Result<(), IoError> {
+        self.parts(range).try_for_each(|(_, member, range)| member.intact(range))
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {

@@ -10,6 +10,7 @@
 //! Every error is an [`IoError`] and names the file.
 
 mod aligned;
+mod cached;
 mod coalesce;
 pub mod conformance;
 mod coordinator;
@@ -30,6 +31,7 @@ mod spool;
 mod storage;
 mod system;
 
+pub use cached::CachedStorage;
 pub use direct::DirectStorage;
 pub use error::IoError;
 pub use fetch::{Fetched, fetch};

@@ -1,30 +1,104 @@
-//! A file mapped into memory: opt-in, because the risk is the caller's to judge.
+//! A file mapped into memory, with a guard: where it was cut short meanwhile, reading it gives zeros and an error instead
+//! of the signal that would end the process.
 //!
-//! The one place of this crate with `unsafe`. A memory map has no way to report that the file was cut short: touching a
-//! page beyond the new end raises SIGBUS, which ends the process. If the content is changed by another process, the
-//! bytes change under the reader. Positioned reads do not have the first problem; which of
-//! the two is faster depends on the kernel (DESIGN.md, "Why are memory maps not the default?").
+//! With the guard, the place of this crate with `unsafe`. If the content is changed by another process, the bytes change
+//! under the reader, as they do under any.
 
 #![expect(unsafe_code, reason = "mapping a file is unsafe by nature; see the head of this file")]
 
+mod guard;
+
+use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, UncheckedAdvice};
 
 use crate::error::IoError;
 use crate::file::FileStorage;
 use crate::memory::slice_of;
 use crate::storage::Storage;
+use guard::Watch;
 
-/// A file mapped into memory.
+/// A map of a whole file for reading, under guard.
+#[derive(Debug)]
+pub(crate) struct GuardedMap {
+    watch: &'static Watch,
+    map: Mmap,
+}
+
+impl GuardedMap {
+    /// Maps a file; `None` where as many maps are guarded as can be.
+    pub(crate) fn of(file: &File) -> io::Result<Option<GuardedMap>> {
+        // SAFETY: the map is only read, through `&[u8]`. A file that is cut short meanwhile is the guard's matter. One
+        // that is written to changes under the reader; every use of the bytes checks what it takes from them, and no
+        // promise about the content is made.
+        let map = unsafe { Mmap::map(file) }?;
+        Ok(Watch::over(&map).map(|watch| GuardedMap { watch, map }))
+    }
+
+    /// Bytes of the file; `None` beyond its end, and once a part of it was found missing.
+    pub(crate) fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
+        slice_of(&self.map, range).filter(|_| !self.is_broken())
+    }
+
+    /// Whether a part was not there when it was looked at, and zeros in its place: what was made of them is of no use.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.watch.is_broken()
+    }
+
+    /// Enters the pages of bytes of this map at once, which costs less than a fault for every few of them; an error
+    /// where that is not possible or they are not there.
+    pub(crate) fn enter(&self, bytes: &[u8]) -> io::Result<()> {
+        let offset = bytes.as_ptr().addr() - self.map.as_ptr().addr();
+        #[cfg(target_os = "linux")]
+        return self.map.advise_range(memmap2::Advice::PopulateRead, offset, bytes.len());
+        #[cfg(not(target_os = "linux"))]
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+
+    /// Leaves all pages, so that the process does not seem to hold what it has looked at. Whoever looks again enters them
+    /// again.
+    pub(crate) fn leave(&self) {
+        // SAFETY: a shared map of a file that is only read: pages that are touched again hold what they held.
+        let _ = unsafe { self.map.unchecked_advise(UncheckedAdvice::DontNeed) };
+    }
+}
+
+impl Drop for GuardedMap {
+    fn drop(&mut self) {
+        self.watch.end();
+    }
+}
+
+/// Whether bytes that a map lent were there: an error if the file ends before, or its device failed.
 ///
-/// **If another process truncates the file while it is mapped, this process is ended by SIGBUS**; if it is written to,
-/// the results are of no definite state of the file.
+/// No signal tells of a file that now ends within the last page that was looked at, so its size is asked for.
+pub(crate) fn intact(
+    file: &FileStorage,
+    map: Option<&GuardedMap>,
+    range: Range<u64>,
+) -> Result<(), IoError> {
+    let (name, offset) = (|| file.name().to_owned(), range.start);
+    let expected = range.end.saturating_sub(offset);
+    let failed = |source| IoError::Read { name: name(), offset, expected, source };
+    let size = file.file().metadata().map_err(failed)?.len();
+    let broken = map.is_some_and(GuardedMap::is_broken);
+    if size < range.end || (broken && size < file.bytes()) {
+        return Err(IoError::Short { name: name(), offset, expected, size });
+    }
+    match broken {
+        true => Err(failed(io::Error::other("a page could not be brought into memory"))),
+        false => Ok(()),
+    }
+}
+
+/// A file mapped into memory; all its bytes are lent.
 #[derive(Debug)]
 pub struct MappedStorage {
     file: FileStorage,
-    map: Option<Mmap>,
+    map: Option<GuardedMap>,
 }
 
 impl MappedStorage {
@@ -42,12 +116,9 @@ impl MappedStorage {
         if file.bytes() == 0 {
             return Ok(MappedStorage { file, map: None });
         }
-        // SAFETY: the map is only read, through `&[u8]`. That the file is neither truncated nor written to meanwhile
-        // is asked of the caller in the documentation of this type and of `StorageKind::Mapped`, the only ways here;
-        // no promise about the content is made beyond that.
-        let map = unsafe { Mmap::map(file.file()) }
+        let map = GuardedMap::of(file.file())
             .map_err(|source| IoError::Map { path: path.to_owned(), source })?;
-        Ok(MappedStorage { file, map: Some(map) })
+        Ok(MappedStorage { file, map })
     }
 }
 
@@ -64,13 +135,17 @@ impl Storage for MappedStorage {
         "mapped"
     }
 
-    /// Reads by position: a copy is wanted anyway, and this way cannot raise SIGBUS.
+    /// Reads by position: a copy is wanted anyway.
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         self.file.read_exact_at(offset, buffer)
     }
 
     fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
-        slice_of(self.map.as_deref().unwrap_or_default(), range)
+        self.map.as_ref().and_then(|map| map.slice(range))
+    }
+
+    fn intact(&self, range: Range<u64>) -> Result<(), IoError> {
+        intact(&self.file, self.map.as_ref(), range)
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {
@@ -84,9 +159,20 @@ impl Storage for MappedStorage {
 
 #[cfg(test)]
 mod tests {
-    use super::MappedStorage;
+    use super::{GuardedMap, MappedStorage};
     use crate::conformance::{storage_suite, temporary_file};
+    use crate::{IoError, Storage};
+    use std::fs::{File, OpenOptions};
+    use std::path::Path;
     use std::sync::Arc;
+
+    fn cut(path: &Path, bytes: u64) {
+        OpenOptions::new().write(true).open(path).unwrap().set_len(bytes).unwrap();
+    }
+
+    fn sum(bytes: &[u8]) -> u64 {
+        bytes.iter().map(|&byte| u64::from(byte)).sum()
+    }
 
     #[test]
     fn conforms() {
@@ -94,5 +180,72 @@ mod tests {
             let (_directory, path) = temporary_file(content);
             Arc::new(MappedStorage::open(&path).unwrap())
         });
+    }
+
+    #[test]
+    fn a_file_cut_under_its_map_reads_as_zeros_and_says_so() {
+        let (_directory, path) = temporary_file(&[1; 1_000_000]);
+        let storage = MappedStorage::open(&path).unwrap();
+        let bytes = storage.slice(0..1_000_000).unwrap();
+        assert_eq!(sum(bytes), 1_000_000);
+        storage.intact(0..1_000_000).unwrap();
+        cut(&path, 500_000);
+        // Several threads meet the missing pages at once.
+        let sums = std::thread::scope(|scope| {
+            [0; 4].map(|_| scope.spawn(|| sum(bytes))).map(|thread| thread.join().unwrap())
+        });
+        assert_eq!(sums, [500_000; 4]);
+        let error = storage.intact(7..1_000_000).unwrap_err();
+        assert!(matches!(
+            error,
+            IoError::Short { offset: 7, expected: 999_993, size: 500_000, .. }
+        ));
+        assert!(storage.slice(0..10).is_none());
+        // Reads by position go on.
+        storage.read_exact_at(499_990, &mut [0; 10]).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_ends_within_its_last_page_now_is_found_out_without_a_signal() {
+        let (_directory, path) = temporary_file(&[1; 10_000]);
+        let storage = MappedStorage::open(&path).unwrap();
+        cut(&path, 9_990);
+        assert_eq!(sum(storage.slice(0..10_000).unwrap()), 9_990);
+        assert_eq!(storage.intact(0..10_000).unwrap_err().code(), "io-short");
+        // What is whole can still be used.
+        storage.intact(0..9_990).unwrap();
+    }
+
+    #[test]
+    fn only_the_map_that_broke_is_broken_and_a_new_one_is_whole() {
+        let [(_one, first), (_two, second)] = [(); 2].map(|()| temporary_file(&[1; 100_000]));
+        let [broken, whole] = [&first, &second].map(|path| MappedStorage::open(path).unwrap());
+        let bytes = broken.slice(0..100_000).unwrap();
+        cut(&first, 10);
+        assert_eq!(sum(bytes), 10);
+        assert!(broken.intact(0..100_000).is_err());
+        whole.intact(0..100_000).unwrap();
+        assert_eq!(sum(whole.slice(0..100_000).unwrap()), 100_000);
+        drop(broken);
+        let again = MappedStorage::open(&first).unwrap();
+        assert_eq!(again.slice(0..10), Some(&[1; 10][..]));
+        again.intact(0..10).unwrap();
+    }
+
+    #[test]
+    fn pages_can_be_entered_and_left_and_entering_missing_ones_fails() {
+        let (_directory, path) = temporary_file(&[1; 100_000]);
+        let map = GuardedMap::of(&File::open(&path).unwrap()).unwrap().unwrap();
+        let bytes = map.slice(5_000..95_000).unwrap();
+        if map.enter(bytes).is_err() {
+            eprintln!("ENTERING PAGES NOT TESTED: this system cannot");
+            return;
+        }
+        assert_eq!(sum(bytes), 90_000);
+        map.leave();
+        assert_eq!(sum(bytes), 90_000);
+        map.leave();
+        cut(&path, 50_000);
+        assert!(map.enter(bytes).is_err() && !map.is_broken());
     }
 }

@@ -150,7 +150,13 @@ where
         arrangement.blocks(),
     );
     let line = Line {
-        feed: Feed { storage, tasks, hints: arrangement.hints, read_bytes: AtomicU64::new(0) },
+        feed: Feed {
+            storage,
+            tasks,
+            cached: arrangement.cached,
+            hints: arrangement.hints,
+            read_bytes: AtomicU64::new(0),
+        },
         coordinator,
         readers: arrangement.readers(),
         scratch,
@@ -188,6 +194,8 @@ struct Arrangement {
     ahead: usize,
     /// Whether the storage lends its bytes.
     borrowed: bool,
+    /// Whether it lends those of the page cache.
+    cached: bool,
     /// How many tasks ahead the kernel is told what will be read.
     hints: u64,
     /// How many results may wait to be merged; 0 is the default.
@@ -198,7 +206,9 @@ impl Arrangement {
     fn choose(storage: &dyn Storage, tasks: &dyn Tasks, options: &RunOptions<'_>) -> Arrangement {
         let length = usize::try_from(tasks.len()).unwrap_or(usize::MAX);
         let threads = threads_or_all(options.threads);
-        let Sample { borrowed, resident, bytes } = sample(storage, tasks);
+        // Who chooses between buffers has them.
+        let may_lend = options.buffering == Buffering::Auto;
+        let Sample { borrowed, cached, resident, bytes } = sample(storage, tasks, may_lend);
         let ahead = match options.buffering {
             Buffering::Auto => !resident,
             Buffering::Single => false,
@@ -207,14 +217,15 @@ impl Arrangement {
         // Bytes in memory need no reader, and one task alone leaves nothing to overlap.
         let several = (AHEAD_BYTES / bytes.max(1)).min(AHEAD);
         let ahead = match options.ahead {
-            _ if !ahead || borrowed || length < 2 => 0,
+            _ if !ahead || borrowed || cached || length < 2 => 0,
             0 => several.max(LEAST_AHEAD) as usize,
             ahead => ahead,
         };
         Arrangement {
             threads: threads.clamp(1, length.max(1)),
             ahead: ahead.min(length),
-            borrowed,
+            borrowed: borrowed || cached,
+            cached,
             hints: if resident { 0 } else { several.max(1) },
             waiting: options.waiting,
         }
@@ -258,16 +269,20 @@ pub fn threads_or_all(threads: usize) -> usize {
 struct Sample {
     /// Whether the storage lends their bytes.
     borrowed: bool,
+    /// Whether it lends them from the page cache.
+    cached: bool,
     /// Whether they seem to be in memory.
     resident: bool,
     /// The bytes of the first task, which the others are about as large as.
     bytes: u64,
 }
 
-fn sample(storage: &dyn Storage, tasks: &dyn Tasks) -> Sample {
+/// `may_lend`: what is in the page cache may be lent.
+fn sample(storage: &dyn Storage, tasks: &dyn Tasks, may_lend: bool) -> Sample {
     let count = tasks.len().min(SAMPLED_TASKS);
     let mut ranges = Vec::new();
-    let mut seen = Sample { borrowed: true, resident: true, bytes: 0 };
+    let mut seen = Sample { borrowed: true, cached: false, resident: true, bytes: 0 };
+    let mut middle = None;
     for sample in 0..count {
         ranges.clear();
         // Evenly spread, the first task included; in u128 because the product may exceed u64.
@@ -280,8 +295,12 @@ fn sample(storage: &dyn Storage, tasks: &dyn Tasks) -> Sample {
         if let Some(range) = ranges.iter().find(|range| !range.is_empty()) {
             seen.borrowed = seen.borrowed && storage.slice(range.clone()).is_some();
             seen.resident = seen.resident && storage.is_resident(range.clone());
+            middle = middle.filter(|_| sample > count / 2).or(Some(range.clone()));
         }
     }
+    // The range in the middle speaks for all.
+    seen.cached =
+        may_lend && seen.resident && middle.is_some_and(|range| storage.lends_cached(range));
     seen
 }
 
@@ -296,6 +315,8 @@ struct Spent {
 struct Feed<'s> {
     storage: &'s dyn Storage,
     tasks: &'s dyn Tasks,
+    /// Whether what the storage lends of the page cache is taken.
+    cached: bool,
     hints: u64,
     read_bytes: AtomicU64,
 }
@@ -309,7 +330,7 @@ impl<'s> Feed<'s> {
         }
         block.ranges.clear();
         self.tasks.ranges(index, &mut block.ranges);
-        let read = block.fetch(self.storage);
+        let read = block.fetch(self.storage, self.cached);
         spent.io += begun.elapsed();
         self.read_bytes.fetch_add(read?, Ordering::Relaxed);
         Ok(())
@@ -412,7 +433,9 @@ where
 
     fn compute(&self, index: u64, block: &Block<'_>, scratch: &mut W, spent: &mut Spent) {
         let begun = Instant::now();
-        match (self.work)(scratch, index, &block.fetched()) {
+        let made = (self.work)(scratch, index, &block.fetched());
+        // An error of work comes second: bytes that were not there explain it.
+        match block.intact(self.feed.storage).map_err(E::from).and(made) {
             Ok(result) => self.coordinator.complete(index, result, |index, result| {
                 let mut merge = self.merge.lock().unwrap_or_else(PoisonError::into_inner);
                 (*merge)(index, result)

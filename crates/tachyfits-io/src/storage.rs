@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::cached::CachedStorage;
 use crate::direct::DirectStorage;
 use crate::error::IoError;
 use crate::file::FileStorage;
@@ -34,7 +35,7 @@ pub trait Storage: Send + Sync + Debug {
     /// [`IoError::Short`] if the storage ends before, [`IoError::Read`] if reading fails.
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError>;
 
-    /// What this storage is, for reports: `"positioned"`, `"mapped"`, `"direct"`, `"memory"`, ….
+    /// What this storage is, for reports: `"auto"`, `"positioned"`, `"mapped"`, `"direct"`, `"memory"`, ….
     fn kind(&self) -> &'static str {
         "other"
     }
@@ -44,6 +45,28 @@ pub trait Storage: Send + Sync + Debug {
     fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
         let _ = range;
         None
+    }
+
+    /// Whether what is in the page cache, as `range` is, had better be lent than copied.
+    fn lends_cached(&self, range: Range<u64>) -> bool {
+        let _ = range;
+        false
+    }
+
+    /// As [`Storage::slice`], and also what is in the page cache. For those who have asked [`Storage::lends_cached`]
+    /// before and ask [`Storage::intact`] after.
+    fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
+        self.slice(range)
+    }
+
+    /// Whether bytes that were lent were there when they were looked at.
+    ///
+    /// # Errors
+    /// [`IoError::Short`] if the file was cut short meanwhile, [`IoError::Read`] if its device failed: what was made of
+    /// the bytes is of no use then.
+    fn intact(&self, range: Range<u64>) -> Result<(), IoError> {
+        let _ = range;
+        Ok(())
     }
 
     /// Whether reading `range` is likely to need no device: it is in memory or in the page cache.
@@ -68,12 +91,13 @@ pub trait Storage: Send + Sync + Debug {
 /// How a file is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StorageKind {
-    /// Positioned reads into reused buffers: the default.
+    /// What lies in the page cache is looked at there, through a memory map, where that is faster than a copy; anything
+    /// else is read as with `Positioned`. The default.
     #[default]
+    Auto,
+    /// Positioned reads into reused buffers.
     Positioned,
-    /// A memory map. **If the file is cut short by another process while it is mapped, the operating system ends this
-    /// process with SIGBUS**, and if it is changed, results are of no definite state. Only for files that nobody
-    /// touches.
+    /// A memory map, whatever lies in the page cache.
     Mapped,
     /// Reads that bypass the page cache (`O_DIRECT`), for files far larger than memory. Refused with
     /// [`IoError::Direct`] by file systems that cannot.
@@ -129,6 +153,7 @@ pub fn open_with(
         return spool::spool(storage.name(), storage.file(), options);
     }
     Ok(match kind {
+        StorageKind::Auto => Arc::new(CachedStorage::new(storage)),
         StorageKind::Positioned => Arc::new(storage),
         StorageKind::Mapped => Arc::new(MappedStorage::from_storage(path, storage)?),
         StorageKind::Direct => Arc::new(DirectStorage::open(path)?),

@@ -19,7 +19,7 @@ use crate::options;
 /// >>> from tachyfits import _core
 /// >>> file = _core.FitsFile.open("cube.fits")
 /// >>> len(file), file.storage, file.hdu(0).kind
-/// (1, 'positioned', 'primary')
+/// (1, 'auto', 'primary')
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct FitsFile(Arc<tachyfits::FitsFile>);
 
@@ -45,9 +45,9 @@ impl FitsFile {
     /// strict
     ///     Refuse what the Standard does not allow, instead of reading it with a warning.
     /// storage
-    ///     How bytes are read: "pread", positioned reads, the default; "mmap", a memory map (**the process is killed by
-    ///     SIGBUS when another one cuts the file short meanwhile**); "direct", past the page cache; "memory", the whole
-    ///     file at once.
+    ///     How bytes are read: "auto", where they lie in the page cache if that is faster, else copied, the default;
+    ///     "pread", copied by positioned reads; "mmap", through a memory map; "direct", past the page cache; "memory",
+    ///     the whole file at once.
     ///
     /// Raises
     /// ------
@@ -56,7 +56,7 @@ impl FitsFile {
     /// FitsFormatError
     ///     It is no FITS file, or, with strict, departs from the Standard.
     #[staticmethod]
-    #[pyo3(signature = (path, *, strict=false, storage="pread"))]
+    #[pyo3(signature = (path, *, strict=false, storage="auto"))]
     fn open(py: Python<'_>, path: PathBuf, strict: bool, storage: &str) -> PyResult<FitsFile> {
         let storage = options::storage(py, storage)?;
         let options = OpenOptions { strict, storage, ..OpenOptions::default() };
@@ -91,7 +91,7 @@ impl FitsFile {
         self.0.bytes()
     }
 
-    /// How bytes are read: "positioned", "mapped", "direct" or "memory".
+    /// How bytes are read: "auto", "positioned", "mapped", "direct" or "memory".
     #[getter]
     fn storage(&self) -> &'static str {
         self.0.storage()

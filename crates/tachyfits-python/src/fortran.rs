@@ -86,7 +86,7 @@ impl RecordFile {
 impl RecordFile {
     /// Open a file by its path.
     #[staticmethod]
-    #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=None, order=None, recover=false, storage="pread"))]
+    #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=None, order=None, recover=false, storage="auto"))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     fn open(
         py: Python<'_>,

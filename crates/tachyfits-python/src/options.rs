@@ -24,6 +24,7 @@ fn chosen<T: Copy>(
 /// How bytes are read.
 pub(crate) fn storage(py: Python<'_>, name: &str) -> PyResult<StorageKind> {
     let table = [
+        ("auto", StorageKind::Auto),
         ("pread", StorageKind::Positioned),
         ("mmap", StorageKind::Mapped),
         ("direct", StorageKind::Direct),

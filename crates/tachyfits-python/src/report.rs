@@ -60,7 +60,7 @@ impl Report {
         self.0.buffering
     }
 
-    /// How bytes were read: "positioned", "mapped", "direct" or "memory"; "" when there was nothing to do.
+    /// How bytes were read: "auto", "positioned", "mapped", "direct" or "memory"; "" when there was nothing to do.
     #[getter]
     fn storage(&self) -> &'static str {
         self.0.storage

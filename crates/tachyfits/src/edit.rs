@@ -214,7 +214,7 @@ impl Edition {
         }
         let storage = Arc::clone(from.shared_bytes());
         // The edited file itself, opened once more: what is to be written over is read before.
-        let is_file = matches!(from.storage(), "positioned" | "mapped" | "direct");
+        let is_file = matches!(from.storage(), "auto" | "positioned" | "mapped" | "direct");
         let own = is_file && Stamp::of(from.name().as_ref()).is_ok_and(|stamp| stamp == self.stamp);
         let source: Arc<dyn Source> = Arc::new(Stored { storage, own });
         self.insert(at, Unit::of(found, &source))

@@ -118,7 +118,7 @@ impl FitsFile {
         self.storage.bytes()
     }
 
-    /// How bytes are read: "positioned", "mapped", "direct" or "memory".
+    /// How bytes are read: "auto", "positioned", "mapped", "direct" or "memory".
     pub fn storage(&self) -> &'static str {
         self.storage.kind()
     }

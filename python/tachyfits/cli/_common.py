@@ -131,9 +131,9 @@ def common_options(
         click.option("--progress/--no-progress", default=None,
                      help="Show progress of work over a second. Default: on a terminal."),
         click.option("--strict", is_flag=True, help="Refuse what the FITS Standard forbids."),
-        click.option("--storage", type=click.Choice(STORAGES), default="pread", show_default=True,
-                     help="How bytes are read. A file that is cut short under mmap kills the "
-                          "process; direct goes past the page cache."),
+        click.option("--storage", type=click.Choice(STORAGES), default="auto", show_default=True,
+                     help="How bytes are read: pread copies them, mmap looks at them in the page "
+                          "cache, auto takes the faster, direct goes past the cache."),
     ]  # fmt: skip
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -244,7 +244,7 @@ def test_reprs_are_worth_reading(cube: Path) -> None:
     hdu = file.hdu(0)
     image = hdu.image()
     image.total()
-    assert repr(file) == f'<FitsFile "{cube}": 1 HDUs, 5760 bytes, positioned>'
+    assert repr(file) == f'<FitsFile "{cube}": 1 HDUs, 5760 bytes, auto>'
     assert repr(hdu) == f'<Hdu 0 of "{cube}": primary, axes [5, 4, 3] (FITS order)>'
     assert repr(image) == f'<Image (3, 4, 5) float32 [Jy/beam], HDU 0 of "{cube}">'
     assert repr(hdu.header()).startswith("<Header of HDU 0: ")

@@ -14,10 +14,10 @@ from tachyfits import _core
 #: write(path, pixels, **keywords)
 Write = Callable[..., Path]
 
-STORAGES = ("pread", "mmap", "memory")
+STORAGES = ("auto", "pread", "mmap", "memory")
 
 
-def image_of(path: Path, hdu: int = 0, storage: str = "pread") -> _core.Image:
+def image_of(path: Path, hdu: int = 0, storage: str = "auto") -> _core.Image:
     return _core.FitsFile.open(path, storage=storage).hdu(hdu).image()
 
 

@@ -41,7 +41,7 @@ def test_stats_say_what_numpy_says(image: _core.Image, pixels: np.ndarray) -> No
     report = image.last_report
     assert report is not None
     assert report.bytes == 240
-    assert report.storage == "positioned"
+    assert report.storage == "auto"
 
 
 def test_positions_are_numpy_indices_in_the_section(image: _core.Image, pixels: np.ndarray) -> None:

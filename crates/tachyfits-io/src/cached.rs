@@ -1,0 +1,326 @@
+//! A file whose bytes are looked at in the page cache, where they lie there and that is faster than to copy them: the
+//! default.
+//!
+//! How much a map costs depends on the kernel, the file system and how the file came into the cache: entering a page
+//! takes as long whether the page is 4 KiB or 2 MiB. So a large file is asked, by the clock. Either way the bytes are the
+//! same.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::error::IoError;
+use crate::file::FileStorage;
+use crate::mmap::{GuardedMap, intact};
+use crate::storage::Storage;
+
+/// Smaller files are not worth asking.
+const LEAST_FILE: u64 = 64 << 20;
+
+/// Shorter ranges are better copied: those that lie near each other are read together.
+const LEAST_RANGE: u64 = 16 << 10;
+
+/// How many bytes are asked about, and the fewest that give an answer.
+const ASKED: u64 = 256 << 10;
+const LEAST_ASKED: u64 = 128 << 10;
+
+/// How often both ways are tried; the quickest counts.
+const TRIES: usize = 3;
+
+/// How often a file is asked in vain: it may begin with small pages and go on with large ones, and a clock may be wrong.
+const ASKS: u32 = 4;
+
+/// All pages are left when so much was looked at: a process that holds a whole file seems to need as much memory.
+const LEAVE_AFTER: u64 = 64 << 20;
+
+/// A file, read at offsets, of which what is in the page cache can be lent.
+#[derive(Debug)]
+pub struct CachedStorage {
+    file: FileStorage,
+    /// Made when it is first asked for; none where the file cannot be mapped.
+    map: OnceLock<Option<GuardedMap>>,
+    /// Whether entering pages was found cheaper than copying them, and how often it was not.
+    cheaper: AtomicBool,
+    asked: AtomicU32,
+    entered: AtomicU64,
+}
+
+impl CachedStorage {
+    /// Reads a file that is open.
+    pub fn new(file: FileStorage) -> CachedStorage {
+        CachedStorage {
+            file,
+            map: OnceLock::new(),
+            cheaper: AtomicBool::new(false),
+            asked: AtomicU32::new(0),
+            entered: AtomicU64::new(0),
+        }
+    }
+
+    /// The same, which lends whether it is faster or not.
+    #[cfg(test)]
+    fn lending(file: FileStorage) -> CachedStorage {
+        CachedStorage { cheaper: AtomicBool::new(true), ..CachedStorage::new(file) }
+    }
+
+    fn map(&self) -> Option<&GuardedMap> {
+        self.map.get_or_init(|| GuardedMap::of(self.file.file()).ok().flatten()).as_ref()
+    }
+
+    /// Whether entering the pages of a range and leaving them takes less time than copying them within the cache, which is
+    /// about what a copy costs beyond the way from memory; none where one of them fails.
+    fn ask(&self, range: Range<u64>) -> Option<bool> {
+        let map = self.map()?;
+        let bytes = map.slice(range.clone())?;
+        let mut copy = vec![0; bytes.len()];
+        let copied = least(|| self.file.read_exact_at(range.start, &mut copy).ok())?;
+        let entered = least(|| map.enter(bytes).ok().map(|()| map.leave()))?;
+        Some(entered < copied)
+    }
+
+    /// Leaves all pages now and then.
+    fn leave_after(&self, map: &GuardedMap, bytes: u64) {
+        let before = self.entered.fetch_add(bytes, Ordering::Relaxed);
+        if (before + bytes) / LEAVE_AFTER > before / LEAVE_AFTER {
+            map.leave();
+        }
+    }
+}
+
+/// The least time of several tries; none where one fails.
+fn least(mut step: impl FnMut() -> Option<()>) -> Option<Duration> {
+    let mut least = Duration::MAX;
+    for _ in 0..TRIES {
+        let begun = Instant::now();
+        step()?;
+        least = least.min(begun.elapsed());
+    }
+    Some(least)
+}
+
+impl Storage for CachedStorage {
+    fn name(&self) -> &str {
+        self.file.name()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.file.bytes()
+    }
+
+    fn kind(&self) -> &'static str {
+        "auto"
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        self.file.read_exact_at(offset, buffer)
+    }
+
+    /// Asks by the clock, as often as a few times in vain; once it is found faster it stays so.
+    fn lends_cached(&self, range: Range<u64>) -> bool {
+        if self.cheaper.load(Ordering::Relaxed) {
+            return true;
+        }
+        let asked = range.start..range.end.min(range.start.saturating_add(ASKED));
+        if self.file.bytes() < LEAST_FILE
+            || asked.end.saturating_sub(asked.start) < LEAST_ASKED
+            || self.asked.fetch_add(1, Ordering::Relaxed) >= ASKS
+        {
+            return false;
+        }
+        let cheaper = self.ask(asked).unwrap_or(false);
+        self.cheaper.fetch_or(cheaper, Ordering::Relaxed);
+        cheaper
+    }
+
+    fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
+        let length = range.end.checked_sub(range.start)?;
+        if length < LEAST_RANGE {
+            return None;
+        }
+        let map = self.map()?;
+        let bytes = map.slice(range)?;
+        self.leave_after(map, length);
+        map.enter(bytes).ok()?;
+        Some(bytes)
+    }
+
+    fn intact(&self, range: Range<u64>) -> Result<(), IoError> {
+        intact(&self.file, self.map.get().and_then(Option::as_ref), range)
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        self.file.is_resident(range)
+    }
+
+    fn will_need(&self, range: Range<u64>) {
+        self.file.will_need(range);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ASKS, CachedStorage, LEAST_ASKED, LEAST_FILE, LEAST_RANGE, LEAVE_AFTER};
+    use crate::conformance::{storage_suite, temporary_file};
+    use crate::{Buffering, FileStorage, IoError, Report, RunOptions, Storage, Tasks, run};
+    use std::fs::OpenOptions;
+    use std::ops::Range;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+
+    fn lending(path: &Path) -> CachedStorage {
+        CachedStorage::lending(FileStorage::open(path).unwrap())
+    }
+
+    /// Whether this system can enter the pages of a map.
+    fn can_lend(storage: &CachedStorage) -> bool {
+        let can = storage.cached(0..LEAST_RANGE).is_some();
+        if !can {
+            eprintln!("LENDING OF THE PAGE CACHE NOT TESTED: this system cannot enter pages");
+        }
+        can
+    }
+
+    /// Tasks of so many bytes.
+    struct Pieces(u64, u64);
+
+    impl Tasks for Pieces {
+        fn len(&self) -> u64 {
+            self.0
+        }
+
+        fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+            ranges.push(index * self.1..(index + 1) * self.1);
+        }
+    }
+
+    /// The sum of the bytes of each piece; `before` is called before each.
+    fn sums(
+        storage: &CachedStorage,
+        tasks: &Pieces,
+        options: &RunOptions<'_>,
+        before: impl Fn(u64) + Sync,
+    ) -> Result<(Vec<u64>, Report), IoError> {
+        let mut sums = Vec::new();
+        let report = run(
+            storage,
+            tasks,
+            options,
+            || (),
+            |(), index, fetched| {
+                before(index);
+                Ok(fetched.piece(0).iter().map(|&byte| u64::from(byte)).sum())
+            },
+            |_, sum| {
+                sums.push(sum);
+                Ok::<(), IoError>(())
+            },
+        )?;
+        Ok((sums, report))
+    }
+
+    #[test]
+    fn conforms_whether_it_lends_or_not() {
+        storage_suite(|content| {
+            let (_directory, path) = temporary_file(content);
+            Arc::new(CachedStorage::new(FileStorage::open(&path).unwrap()))
+        });
+        storage_suite(|content| {
+            let (_directory, path) = temporary_file(content);
+            Arc::new(lending(&path))
+        });
+    }
+
+    #[test]
+    fn long_ranges_within_the_file_are_lent_and_small_files_are_not_asked() {
+        let (_directory, path) = temporary_file(&[7; 1 << 20]);
+        let storage = lending(&path);
+        if can_lend(&storage) {
+            assert_eq!(storage.cached(5..100_005), Some(&[7; 100_000][..]));
+            assert!(storage.cached(0..LEAST_RANGE - 1).is_none());
+            assert!(storage.cached(5..(1 << 20) + 1).is_none());
+            // Nobody who has not asked for the page cache is lent anything.
+            assert!(storage.slice(5..100_005).is_none());
+        }
+        let asking = CachedStorage::new(FileStorage::open(&path).unwrap());
+        assert!(!asking.lends_cached(0..1 << 20));
+        assert_eq!(asking.asked.into_inner(), 0);
+    }
+
+    #[test]
+    fn a_large_file_is_asked_by_long_ranges_until_it_is_cheaper_and_not_for_ever() {
+        let (_directory, path) = temporary_file(b"");
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(LEAST_FILE).unwrap();
+        let storage = CachedStorage::new(FileStorage::open(&path).unwrap());
+        assert!(!storage.lends_cached(0..LEAST_ASKED - 1));
+        assert_eq!(storage.asked.load(Ordering::Relaxed), 0);
+        let lent = (0..2 * ASKS).position(|_| storage.lends_cached(0..LEAST_ASKED));
+        let asked = storage.asked.load(Ordering::Relaxed);
+        match lent {
+            // What is lent from then on is not asked again.
+            Some(refused) => {
+                assert_eq!(asked, refused as u32 + 1);
+                assert!(storage.lends_cached(0..1));
+            }
+            None => assert!(asked >= ASKS),
+        }
+    }
+
+    #[test]
+    fn pages_are_left_and_hold_what_they_held() {
+        let content: Vec<u8> = (0..1 << 20).map(|index| (index / 977) as u8).collect();
+        let (_directory, path) = temporary_file(&content);
+        let storage = lending(&path);
+        if !can_lend(&storage) {
+            return;
+        }
+        let kept = storage.cached(0..1 << 20).unwrap();
+        for _ in 0..2 * (LEAVE_AFTER >> 20) {
+            assert!(storage.cached(0..1 << 20) == Some(&content[..]));
+        }
+        assert!(kept == content);
+    }
+
+    #[test]
+    fn runs_look_at_the_page_cache_unless_buffers_were_asked_for() {
+        let (_directory, path) = temporary_file(&[1; 300_000]);
+        let storage = lending(&path);
+        if !can_lend(&storage) {
+            return;
+        }
+        let tasks = Pieces(3, 100_000);
+        let buffered = [Buffering::Single, Buffering::Double];
+        for (buffering, expected) in [Buffering::Auto, buffered[0], buffered[1]].into_iter().zip([
+            ("borrowed", 0),
+            ("inline", 300_000),
+            ("ahead", 300_000),
+        ]) {
+            let options = RunOptions { buffering, ..RunOptions::default() };
+            let (found, report) = sums(&storage, &tasks, &options, |_| ()).unwrap();
+            assert_eq!(found, [100_000; 3]);
+            assert_eq!((report.buffering, report.read_bytes), expected);
+        }
+    }
+
+    #[test]
+    fn a_file_cut_during_a_run_is_an_error_of_the_first_task_it_hurts() {
+        for threads in [1, 3] {
+            let (_directory, path) = temporary_file(&[1; 1_000_000]);
+            let storage = lending(&path);
+            if !can_lend(&storage) {
+                return;
+            }
+            let file = OpenOptions::new().write(true).open(&path).unwrap();
+            // While the sixth piece is looked at; it and what follows is gone.
+            let cut = |index| {
+                if index == 5 {
+                    file.set_len(500_010).unwrap();
+                }
+            };
+            let options = RunOptions { threads, ..RunOptions::default() };
+            let error = sums(&storage, &Pieces(10, 100_000), &options, cut).unwrap_err();
+            assert!(matches!(error, IoError::Short { size: 500_010, .. }), "{error}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Makes an answer of the signal that a memory map raises: where a mapped file was cut short, or its device fails, touching
+//! the page raises SIGBUS, which ends the process unless someone takes it.
+//!
+//! A handler takes it: if the address lies in one of our maps, a page of zeros is put there and the map is marked as
+//! broken; whoever computed goes on with zeros, asks afterwards whether the map is whole, and throws the result away. A
+//! signal from anywhere else goes to whoever took it before, Python's `faulthandler` for one, or ends the process as it
+//! would have. The X server guards its shared memory the same way.
+//!
+//! The handler only loads and stores atomics and calls `mmap` and `sigaction`, which are system calls: nothing here takes
+//! a lock or memory while a signal is handled.
+
+#![expect(unsafe_code, reason = "signals and maps are unsafe by nature; see the head of this file")]
+
+use std::io;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
+
+use libc::{c_int, c_void, siginfo_t};
+
+/// How many maps can be guarded at the same time.
+const WATCHES: usize = 512;
+
+/// The maps that are guarded.
+static GUARDED: [Watch; WATCHES] = [const { Watch::new() }; WATCHES];
+
+/// Who took the signal before us, as `sigaction` says it: the address of the handler and the flags.
+static PREVIOUS: (AtomicUsize, AtomicI32) = (AtomicUsize::new(libc::SIG_DFL), AtomicI32::new(0));
+
+/// Set once a fault that is not ours was handed on.
+static HANDED_ON: AtomicBool = AtomicBool::new(false);
+
+/// The size of a page, known before the first signal.
+static PAGE_BYTES: AtomicUsize = AtomicUsize::new(4096);
+
+/// One map that is guarded, or room for one.
+#[derive(Debug)]
+pub(super) struct Watch {
+    taken: AtomicBool,
+    start: AtomicUsize,
+    /// 0 while nothing is guarded, so that no address lies within.
+    end: AtomicUsize,
+    broken: AtomicBool,
+}
+
+impl Watch {
+    const fn new() -> Watch {
+        Watch {
+            taken: AtomicBool::new(false),
+            start: AtomicUsize::new(0),
+            end: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    /// Guards a map from now on; `None` where as many are guarded as can be, or the handler cannot be set.
+    pub(super) fn over(map: &[u8]) -> Option<&'static Watch> {
+        take_signal().ok()?;
+        let free =
+            |watch: &&Watch| watch.taken.compare_exchange(false, true, SeqCst, SeqCst).is_ok();
+        let watch = GUARDED.iter().find(free)?;
+        let start = map.as_ptr().addr();
+        watch.broken.store(false, SeqCst);
+        watch.start.store(start, SeqCst);
+        watch.end.store(start + map.len(), SeqCst);
+        Some(watch)
+    }
+
+    /// Ends the guard; the map must still be there.
+    pub(super) fn end(&self) {
+        self.end.store(0, SeqCst);
+        self.taken.store(false, SeqCst);
+    }
+
+    /// Whether a page was not there when it was touched: what was read of the map since is of no use.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.load(SeqCst)
+    }
+
+    /// In the handler: puts zeros where the address is, if that is in this map.
+    fn mend(&self, address: usize) -> bool {
+        if address < self.start.load(SeqCst) || address >= self.end.load(SeqCst) {
+            return false;
+        }
+        // Before the zeros are there: who sees them and asks must be told.
+        self.broken.store(true, SeqCst);
+        let bytes = PAGE_BYTES.load(SeqCst);
+        let page = ptr::without_provenance_mut::<c_void>(address & !(bytes - 1));
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        // SAFETY: the page belongs to a map of ours, which its owner holds while any thread touches it, and which ends
+        // at the end of a page; so no memory of anyone else is replaced. The memory stays readable, as it was.
+        let put = unsafe { libc::mmap(page, bytes, libc::PROT_READ, flags, -1, 0) };
+        put == page
+    }
+}
+
+/// The signature of a handler that is told where.
+type Handler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
+
+/// Sees to it that SIGBUS comes to us first; whoever has taken it comes after.
+fn take_signal() -> io::Result<()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let ours = on_bus_error as Handler as usize;
+    let current = action(None)?;
+    if current.sa_sigaction == ours {
+        return Ok(());
+    }
+    // SAFETY: a query of a constant of the system.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    PAGE_BYTES.store(usize::try_from(page).unwrap_or(4096), SeqCst);
+    PREVIOUS.1.store(current.sa_flags, SeqCst);
+    PREVIOUS.0.store(current.sa_sigaction, SeqCst);
+    let mut taken = current;
+    taken.sa_sigaction = ours;
+    taken.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+    action(Some(&taken))?;
+    Ok(())
+}
+
+/// What happens on SIGBUS, or happened before `new` was set.
+fn action(new: Option<&libc::sigaction>) -> io::Result<libc::sigaction> {
+    let new = new.map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: a structure of integers, addresses and a set of bits, all of which may be zero.
+    let mut old: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: both point to structures that live over the call, or `new` to none, which asks only. Where a handler of
+    // ours is set it is `on_bus_error`, with the flag that its signature needs.
+    let done = unsafe { libc::sigaction(libc::SIGBUS, new, &raw mut old) };
+    if done == 0 { Ok(old) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The handler.
+extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: with SA_SIGINFO the system passes a structure that lives while the handler runs.
+    let told = unsafe { &*info };
+    // Above 0, the system has met a fault; otherwise some process sent the signal.
+    let is_fault = told.si_code > 0;
+    // SAFETY: the address is part of what is told of a SIGBUS by the system; otherwise it is not used.
+    let address = unsafe { told.si_addr() }.addr();
+    if is_fault && GUARDED.iter().any(|watch| watch.mend(address)) {
+        return;
+    }
+    hand_on(signal, info, context, is_fault);
+}
+
+/// Does with a signal what would have been done without us.
+fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_fault: bool) {
+    let (handler, flags) = (PREVIOUS.0.load(SeqCst), PREVIOUS.1.load(SeqCst));
+    if handler == libc::SIG_IGN && !is_fault {
+        return;
+    }
+    // A handler that has said its piece about a fault raises the signal again for the one before it, which may be us.
+    let raised_again = !is_fault && HANDED_ON.load(SeqCst);
+    if handler == libc::SIG_DFL || handler == libc::SIG_IGN || raised_again {
+        // A fault comes again when the handler returns, and ends the process then; another signal is sent once more.
+        end_on_signal();
+        if !is_fault {
+            // SAFETY: sends this thread a signal; it is held back until the handler returns.
+            unsafe { libc::raise(signal) };
+        }
+        return;
+    }
+    HANDED_ON.fetch_or(is_fault, SeqCst);
+    let handler = ptr::with_exposed_provenance::<()>(handler);
+    if flags & libc::SA_SIGINFO != 0 {
+        // SAFETY: `sigaction` gave the address as that of a handler of this signature, which the flag says.
+        let handler = unsafe { std::mem::transmute::<*const (), Handler>(handler) };
+        handler(signal, info, context);
+    } else {
+        // SAFETY: as above; without the flag a handler takes the number alone.
+        let handler = unsafe { std::mem::transmute::<*const (), extern "C" fn(c_int)>(handler) };
+        handler(signal);
+    }
+}
+
+/// Lets the next SIGBUS end the process.
+fn end_on_signal() {
+    // SAFETY: a structure of integers, addresses and a set of bits, all of which may be zero.
+    let mut default: libc::sigaction = unsafe { std::mem::zeroed() };
+    default.sa_sigaction = libc::SIG_DFL;
+    // Should it fail, the fault comes again, and so do we.
+    let _ = action(Some(&default));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Watch;
+
+    #[test]
+    fn an_address_within_is_known_and_one_beyond_is_not() {
+        let bytes = [0; 8];
+        let watch = Watch::over(&bytes).unwrap();
+        let start = bytes.as_ptr().addr();
+        assert_eq!(
+            (watch.start.load(super::SeqCst), watch.end.load(super::SeqCst)),
+            (start, start + 8)
+        );
+        assert!(!watch.mend(start + 8) && !watch.mend(start - 1) && !watch.is_broken());
+        watch.end();
+        assert!(!watch.mend(start));
+    }
+}
