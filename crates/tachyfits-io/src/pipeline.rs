@@ -1,10 +1,11 @@
 //! The block pipeline: reads what each task needs, computes on several threads, merges in the order of the tasks.
 //!
-//! Two arrangements. *Inline*, each worker reads its own block and computes on it while it is in the second-level
-//! cache: the best when the bytes are in the page cache, since a copy from there costs less than handing a block from
-//! core to core. *Ahead*, reader threads fetch blocks while the workers compute on earlier ones: the best when a device
-//! has to deliver. [`Buffering::Auto`] looks at the page cache to choose. Which one runs never changes a result: the
-//! merging is in the order of the tasks either way.
+//! Three arrangements. *Borrowed*, workers look at the bytes where they lie: in memory, or in the page cache where the
+//! storage finds that faster than a copy. *Inline*, each worker reads its own block and computes on it while it is in the
+//! second-level cache: the best copy from the page cache, since it costs less than handing a block from core to core.
+//! *Ahead*, reader threads fetch blocks while the workers compute on earlier ones: the best when a device has to deliver.
+//! [`Buffering::Auto`] looks at the page cache to choose. Which one runs never changes a result: the merging is in the
+//! order of the tasks in all of them.
 
 use std::ops::{ControlFlow, Range};
 use std::panic;
@@ -59,7 +60,8 @@ pub trait Watch: Sync {
 /// How reading and computing are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Buffering {
-    /// `Single` if the bytes seem to be in the page cache, else `Double`.
+    /// `Double` unless the bytes seem to be in the page cache: there they are looked at or, as by `Single`, copied,
+    /// whichever the storage finds faster.
     #[default]
     Auto,
     /// Each worker reads its own block.

@@ -5,7 +5,7 @@
 pub struct Report {
     /// The bytes that the tasks asked for.
     pub bytes: u64,
-    /// The bytes that were read to get them, gaps included; none where the storage has them in memory.
+    /// The bytes that were read to get them, gaps included; none where they were borrowed.
     pub read_bytes: u64,
     /// Seconds spent reading: with readers ahead, those in which at least one of them read; else the sum over the workers
     /// by their number.
@@ -20,7 +20,7 @@ pub struct Report {
     /// The number of workers.
     pub threads: usize,
     /// How reading and computing were arranged: `"inline"` (each worker reads its own block), `"ahead"` (reader threads
-    /// fetch blocks ahead of the workers) or `"borrowed"` (the storage has the bytes in memory).
+    /// fetch blocks ahead of the workers) or `"borrowed"` (the bytes were looked at in memory or in the page cache).
     pub buffering: &'static str,
     /// What the storage was: [`crate::Storage::kind`].
     pub storage: &'static str,

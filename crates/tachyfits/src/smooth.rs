@@ -188,6 +188,9 @@ fn check_weights(weights: &[f64], every: u64) -> Result<(), Error> {
     Err(Error::refused(Reason::Smoothing, expected, found))
 }
 
+/// Rows of fewer pixels than this are smoothed several at a time.
+const SHORT_ROWS: usize = 4096;
+
 /// The node of a smoothing.
 #[derive(Debug)]
 struct Smooth {
@@ -340,20 +343,39 @@ impl Smooth {
         let beyond = vec![T::from_f64(self.beyond); inner];
         let blank = vec![T::NAN; inner];
         let half = self.smoothing.half() as i64;
-        let rows = out.chunks_exact_mut(inner * self.encoding.pixel_bytes());
-        for (index, out) in (first..).map(|index| index * self.smoothing.every).zip(rows) {
+        let mut index = first * self.smoothing.every;
+        let mut rest = out;
+        while !rest.is_empty() {
+            let row_bytes = inner * self.encoding.pixel_bytes();
+            let count = self.rows_at_once(lines, index, rest.len() / row_bytes);
+            let (out, later) = rest.split_at_mut(count * row_bytes);
             if self.keeps(index) {
                 T::encode(lines.row(index), &self.encoding, feed.tier, out);
-                continue;
+            } else {
+                let rows_at = |offset| match self.neighbour(index as i64 + offset) {
+                    Neighbour::Pixel(index) => lines.rows(index, count),
+                    Neighbour::Beyond => &beyond,
+                    Neighbour::Blank => &blank,
+                };
+                let rows: Vec<&[T]> = (-half..=half).map(rows_at).collect();
+                T::smooth_into(&rows, &self.smoothing.stencil(), &self.encoding, feed, out);
             }
-            let row = |offset| match self.neighbour(index as i64 + offset) {
-                Neighbour::Pixel(index) => lines.row(index),
-                Neighbour::Beyond => &beyond,
-                Neighbour::Blank => &blank,
-            };
-            let rows: Vec<&[T]> = (-half..=half).map(row).collect();
-            T::smooth_into(&rows, &self.smoothing.stencil(), &self.encoding, feed, out);
+            index += count as u64 * self.smoothing.every;
+            rest = later;
         }
+    }
+
+    /// How many of the next results are smoothed as one row, whose neighbours are all of the image and lie one after the
+    /// other: what a row costs besides its pixels is not little where it is short.
+    fn rows_at_once<T: Number>(&self, lines: &Lines<'_, T>, index: u64, left: usize) -> usize {
+        let half = self.smoothing.half();
+        let most = left.min(SHORT_ROWS / lines.inner);
+        if self.smoothing.every > 1 || most < 2 || index < half || index + half >= self.length() {
+            return 1;
+        }
+        let inside = (self.length() - half - index) as usize;
+        let together = lines.together(index - half).saturating_sub(2 * half as usize);
+        most.min(inside).min(together).max(1)
     }
 
     /// Whole lines along the axis, one after the other: they are smoothed as if they were one, and what is near their ends

@@ -28,6 +28,22 @@ impl<'a, T> Lines<'a, T> {
     pub(super) fn row(&self, index: u64) -> &'a [T] {
         let row = (index - self.begin) as usize;
         debug_assert!(row < self.length, "the box of the input has every row that is needed");
-        self.values.part(self.part + row * self.inner, self.inner)
+        self.rows(index, 1)
+    }
+
+    /// Several rows from `index` on, which lie one after the other.
+    pub(super) fn rows(&self, index: u64, count: usize) -> &'a [T] {
+        self.values.part(self.place(index), count * self.inner)
+    }
+
+    /// How many rows from `index` on lie one after the other.
+    pub(super) fn together(&self, index: u64) -> usize {
+        let row = (index - self.begin) as usize;
+        let in_piece = self.values.length - self.place(index) % self.values.length;
+        (in_piece / self.inner).min(self.length - row)
+    }
+
+    fn place(&self, index: u64) -> usize {
+        self.part + (index - self.begin) as usize * self.inner
     }
 }
