@@ -50,6 +50,24 @@ def test_good_pixels_are_smoothed_as_by_scipy(
                                atol=1e-6 if dtype == "f4" else 1e-12)  # fmt: skip
 
 
+@pytest.mark.parametrize("every", [1, 2])
+@pytest.mark.parametrize("edge", SCIPY_EDGES)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(3, 700, 7), (2, 41, 1500), (5, 9, 5000)])
+def test_rows_of_any_length_are_smoothed_as_by_scipy(
+    dtype: str, edge: str, shape: tuple[int, ...], every: int
+) -> None:
+    values = pixels(shape, 3, dtype)
+    weights = [0.5, -1.0, 2.0, 0.25, 0.125]
+    for axis in (0, 1):
+        smooth = tf.open(primary(values))[0].smooth(weights, axis=axis, edge=edge, every=every)
+        expected = convolve1d(
+            values.astype("f8"), weights[::-1], axis=axis, mode=SCIPY_EDGES[edge], cval=0.0
+        )
+        kept = tuple(slice(None, None, every if axis == at else 1) for at in range(3))
+        np.testing.assert_allclose(smooth[...], expected[kept], rtol=1e-5, atol=1e-5)
+
+
 @given(shape=shapes, seed=st.integers(0, 99), data=st.data())
 @pytest.mark.parametrize("fill", [False, True])
 @pytest.mark.parametrize("edge", ["repeat", "zero"])
