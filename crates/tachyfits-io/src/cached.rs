@@ -31,8 +31,11 @@ const TRIES: usize = 3;
 /// How often a file is asked in vain: it may begin with small pages and go on with large ones, and a clock may be wrong.
 const ASKS: u32 = 4;
 
-/// All pages are left when so much was looked at: a process that holds a whole file seems to need as much memory.
-const LEAVE_AFTER: u64 = 64 << 20;
+/// All pages are left when so much was entered: a process that holds a whole file seems to need as much memory.
+const LEAVE_AFTER: u64 = 128 << 20;
+
+/// The size of a large page, which is entered whole for any byte of it.
+const LARGE_PAGE: u64 = 2 << 20;
 
 /// A file, read at offsets, of which what is in the page cache can be lent.
 #[derive(Debug)]
@@ -80,7 +83,9 @@ impl CachedStorage {
     }
 
     /// Leaves all pages now and then.
-    fn leave_after(&self, map: &GuardedMap, bytes: u64) {
+    fn leave_after(&self, map: &GuardedMap, range: &Range<u64>) {
+        let pages = range.start / LARGE_PAGE..range.end.div_ceil(LARGE_PAGE);
+        let bytes = (pages.end - pages.start) * LARGE_PAGE;
         let before = self.entered.fetch_add(bytes, Ordering::Relaxed);
         if (before + bytes) / LEAVE_AFTER > before / LEAVE_AFTER {
             map.leave();
@@ -139,8 +144,8 @@ impl Storage for CachedStorage {
             return None;
         }
         let map = self.map()?;
-        let bytes = map.slice(range)?;
-        self.leave_after(map, length);
+        let bytes = map.slice(range.clone())?;
+        self.leave_after(map, &range);
         map.enter(bytes).ok()?;
         Some(bytes)
     }
