@@ -18,8 +18,9 @@ use crate::storage::Storage;
 /// Smaller files are not worth asking.
 const LEAST_FILE: u64 = 64 << 20;
 
-/// Shorter ranges are better copied: those that lie near each other are read together.
-const LEAST_RANGE: u64 = 16 << 10;
+/// Shorter ranges are better copied: those that lie near each other are read together, and a large page is entered whole
+/// for any of them.
+const LEAST_RANGE: u64 = 96 << 10;
 
 /// How many bytes are asked about, and the fewest that give an answer.
 const ASKED: u64 = 256 << 10;
