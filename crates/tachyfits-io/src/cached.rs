@@ -33,7 +33,7 @@ const TRIES: usize = 3;
 const ASKS: u32 = 4;
 
 /// All pages are left when so much was entered: a process that holds a whole file seems to need as much memory.
-const LEAVE_AFTER: u64 = 128 << 20;
+const LEAVE_AFTER: u64 = 32 << 20;
 
 /// The size of a large page, which is entered whole for any byte of it.
 const LARGE_PAGE: u64 = 2 << 20;
