@@ -6,6 +6,7 @@
 //! same.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -19,8 +20,8 @@ use crate::storage::Storage;
 const LEAST_FILE: u64 = 64 << 20;
 
 /// Shorter ranges are better copied: those that lie near each other are read together, and a large page is entered whole
-/// for any of them.
-const LEAST_RANGE: u64 = 96 << 10;
+/// for any of them, so that a box of many planes would seem to need hundreds of megabytes.
+const LEAST_RANGE: u64 = 384 << 10;
 
 /// How many bytes are asked about, and the fewest that give an answer.
 const ASKED: u64 = 256 << 10;
@@ -33,7 +34,7 @@ const TRIES: usize = 3;
 const ASKS: u32 = 4;
 
 /// All pages are left when so much was entered: a process that holds a whole file seems to need as much memory.
-const LEAVE_AFTER: u64 = 32 << 20;
+const LEAVE_AFTER: u64 = 64 << 20;
 
 /// The size of a large page, which is entered whole for any byte of it.
 const LARGE_PAGE: u64 = 2 << 20;
@@ -42,6 +43,8 @@ const LARGE_PAGE: u64 = 2 << 20;
 #[derive(Debug)]
 pub struct CachedStorage {
     file: FileStorage,
+    /// Lends any range, in the page cache or not.
+    always: bool,
     /// Made when it is first asked for; none where the file cannot be mapped.
     map: OnceLock<Option<GuardedMap>>,
     /// Whether entering pages was found cheaper than copying them, and how often it was not.
@@ -55,6 +58,7 @@ impl CachedStorage {
     pub fn new(file: FileStorage) -> CachedStorage {
         CachedStorage {
             file,
+            always: false,
             map: OnceLock::new(),
             cheaper: AtomicBool::new(false),
             asked: AtomicU32::new(0),
@@ -62,7 +66,21 @@ impl CachedStorage {
         }
     }
 
-    /// The same, which lends whether it is faster or not.
+    /// The same, which lends any range, whether that is faster or not.
+    ///
+    /// # Errors
+    /// If the file cannot be mapped.
+    pub fn mapped(path: &Path, file: FileStorage) -> Result<CachedStorage, IoError> {
+        // An empty file cannot be mapped, and has nothing to lend.
+        let map = match file.bytes() {
+            0 => None,
+            _ => GuardedMap::of(file.file())
+                .map_err(|source| IoError::Map { path: path.to_owned(), source })?,
+        };
+        Ok(CachedStorage { always: true, map: OnceLock::from(map), ..CachedStorage::new(file) })
+    }
+
+    /// One that need not ask.
     #[cfg(test)]
     fn lending(file: FileStorage) -> CachedStorage {
         CachedStorage { cheaper: AtomicBool::new(true), ..CachedStorage::new(file) }
@@ -115,7 +133,7 @@ impl Storage for CachedStorage {
     }
 
     fn kind(&self) -> &'static str {
-        "auto"
+        if self.always { "mapped" } else { "auto" }
     }
 
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
@@ -123,9 +141,9 @@ impl Storage for CachedStorage {
     }
 
     /// Asks by the clock, as often as a few times in vain; once it is found faster it stays so.
-    fn lends_cached(&self, range: Range<u64>) -> bool {
-        if self.cheaper.load(Ordering::Relaxed) {
-            return true;
+    fn lends_cached(&self, range: Range<u64>, free: bool) -> bool {
+        if self.always || !free || self.cheaper.load(Ordering::Relaxed) {
+            return self.always || free;
         }
         let asked = range.start..range.end.min(range.start.saturating_add(ASKED));
         if self.file.bytes() < LEAST_FILE
@@ -140,11 +158,13 @@ impl Storage for CachedStorage {
     }
 
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
-        let length = range.end.checked_sub(range.start)?;
-        if length < LEAST_RANGE {
+        if !self.always && range.end.saturating_sub(range.start) < LEAST_RANGE {
             return None;
         }
         let map = self.map()?;
+        if self.always {
+            return map.slice(range);
+        }
         let bytes = map.slice(range.clone())?;
         self.leave_after(map, &range);
         map.enter(bytes).ok()?;
@@ -236,6 +256,10 @@ mod tests {
             let (_directory, path) = temporary_file(content);
             Arc::new(lending(&path))
         });
+        storage_suite(|content| {
+            let (_directory, path) = temporary_file(content);
+            Arc::new(CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap())
+        });
     }
 
     #[test]
@@ -243,14 +267,14 @@ mod tests {
         let (_directory, path) = temporary_file(&[7; 1 << 20]);
         let storage = lending(&path);
         if can_lend(&storage) {
-            assert_eq!(storage.cached(5..100_005), Some(&[7; 100_000][..]));
+            assert_eq!(storage.cached(5..400_005), Some(&[7; 400_000][..]));
             assert!(storage.cached(0..LEAST_RANGE - 1).is_none());
             assert!(storage.cached(5..(1 << 20) + 1).is_none());
             // Nobody who has not asked for the page cache is lent anything.
-            assert!(storage.slice(5..100_005).is_none());
+            assert!(storage.slice(5..400_005).is_none());
         }
         let asking = CachedStorage::new(FileStorage::open(&path).unwrap());
-        assert!(!asking.lends_cached(0..1 << 20));
+        assert!(!asking.lends_cached(0..1 << 20, true));
         assert_eq!(asking.asked.into_inner(), 0);
     }
 
@@ -259,15 +283,15 @@ mod tests {
         let (_directory, path) = temporary_file(b"");
         OpenOptions::new().write(true).open(&path).unwrap().set_len(LEAST_FILE).unwrap();
         let storage = CachedStorage::new(FileStorage::open(&path).unwrap());
-        assert!(!storage.lends_cached(0..LEAST_ASKED - 1));
+        assert!(!storage.lends_cached(0..LEAST_ASKED - 1, true));
         assert_eq!(storage.asked.load(Ordering::Relaxed), 0);
-        let lent = (0..2 * ASKS).position(|_| storage.lends_cached(0..LEAST_ASKED));
+        let lent = (0..2 * ASKS).position(|_| storage.lends_cached(0..LEAST_ASKED, true));
         let asked = storage.asked.load(Ordering::Relaxed);
         match lent {
             // What is lent from then on is not asked again.
             Some(refused) => {
                 assert_eq!(asked, refused as u32 + 1);
-                assert!(storage.lends_cached(0..1));
+                assert!(storage.lends_cached(0..1, true) && !storage.lends_cached(0..1, false));
             }
             None => assert!(asked >= ASKS),
         }
@@ -290,21 +314,21 @@ mod tests {
 
     #[test]
     fn runs_look_at_the_page_cache_unless_buffers_were_asked_for() {
-        let (_directory, path) = temporary_file(&[1; 300_000]);
+        let (_directory, path) = temporary_file(&[1; 1_200_000]);
         let storage = lending(&path);
         if !can_lend(&storage) {
             return;
         }
-        let tasks = Pieces(3, 100_000);
+        let tasks = Pieces(3, 400_000);
         let buffered = [Buffering::Single, Buffering::Double];
         for (buffering, expected) in [Buffering::Auto, buffered[0], buffered[1]].into_iter().zip([
             ("borrowed", 0),
-            ("inline", 300_000),
-            ("ahead", 300_000),
+            ("inline", 1_200_000),
+            ("ahead", 1_200_000),
         ]) {
             let options = RunOptions { buffering, ..RunOptions::default() };
             let (found, report) = sums(&storage, &tasks, &options, |_| ()).unwrap();
-            assert_eq!(found, [100_000; 3]);
+            assert_eq!(found, [400_000; 3]);
             assert_eq!((report.buffering, report.read_bytes), expected);
         }
     }
@@ -312,7 +336,7 @@ mod tests {
     #[test]
     fn a_file_cut_during_a_run_is_an_error_of_the_first_task_it_hurts() {
         for threads in [1, 3] {
-            let (_directory, path) = temporary_file(&[1; 1_000_000]);
+            let (_directory, path) = temporary_file(&[1; 4_000_000]);
             let storage = lending(&path);
             if !can_lend(&storage) {
                 return;
@@ -321,12 +345,12 @@ mod tests {
             // While the sixth piece is looked at; it and what follows is gone.
             let cut = |index| {
                 if index == 5 {
-                    file.set_len(500_010).unwrap();
+                    file.set_len(2_000_010).unwrap();
                 }
             };
             let options = RunOptions { threads, ..RunOptions::default() };
-            let error = sums(&storage, &Pieces(10, 100_000), &options, cut).unwrap_err();
-            assert!(matches!(error, IoError::Short { size: 500_010, .. }), "{error}");
+            let error = sums(&storage, &Pieces(10, 400_000), &options, cut).unwrap_err();
+            assert!(matches!(error, IoError::Short { size: 2_000_010, .. }), "{error}");
         }
     }
 }

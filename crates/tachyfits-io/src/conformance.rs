@@ -87,9 +87,11 @@ fn read_one(storage: &dyn Storage, offset: usize, expected: &[u8], memory: &mut 
 }
 
 fn slice_agrees(storage: &dyn Storage, range: Range<u64>, expected: &[u8]) {
-    if let Some(found) = storage.slice(range.clone()) {
+    for found in [storage.slice(range.clone()), storage.cached(range.clone())].into_iter().flatten()
+    {
         assert!(found == expected, "the slice {range:?} has other bytes than the read");
     }
+    storage.intact(range).expect("what was lent is there");
 }
 
 fn reads_past_the_end_fail(storage: &dyn Storage) {
@@ -104,7 +106,8 @@ fn reads_past_the_end_fail(storage: &dyn Storage) {
         };
         assert_eq!((found, told), (size, offset));
         let end = offset.saturating_add(expected);
-        assert!(storage.slice(offset..end).is_none(), "a slice {offset}..{end} of {size}");
+        let lent = storage.slice(offset..end).or(storage.cached(offset..end));
+        assert!(lent.is_none(), "a slice {offset}..{end} of {size}");
     }
 }
 

@@ -58,9 +58,7 @@ pub fn fetch<R>(
     let mut block = Block::default();
     ask(&mut block.ranges);
     block.fetch(storage, false)?;
-    let made = use_them(&block.fetched());
-    block.intact(storage)?;
-    Ok(made)
+    Ok(use_them(&block.fetched()))
 }
 
 /// Where the bytes of a range are.
@@ -105,7 +103,7 @@ impl<'s> Block<'s> {
     }
 
     /// Fetches the bytes of [`Block::ranges`]; returns how many were read, gaps included, and none where borrowed.
-    /// `cached`: they are known to be in the page cache, if there is one.
+    /// `cached`: what a map lends is taken; [`Block::intact`] is asked after.
     pub(crate) fn fetch(&mut self, storage: &'s dyn Storage, cached: bool) -> Result<u64, IoError> {
         if self.borrow(storage, cached) {
             return Ok(0);
@@ -281,7 +279,7 @@ fn ensure(buffer: &mut AlignedBuffer, storage: &dyn Storage, length: u64) -> Res
 mod tests {
     use super::{Block, STAGING_BYTES};
     use crate::conformance::temporary_file;
-    use crate::{DirectStorage, FileStorage, IoError, MappedStorage, MemoryStorage, Storage};
+    use crate::{CachedStorage, DirectStorage, FileStorage, IoError, MemoryStorage, Storage};
     use proptest::prelude::*;
     use std::ops::Range;
 
@@ -293,7 +291,7 @@ mod tests {
         let (directory, path) = temporary_file(content);
         let mut storages: Vec<Box<dyn Storage>> = vec![
             Box::new(FileStorage::open(&path).unwrap()),
-            Box::new(MappedStorage::open(&path).unwrap()),
+            Box::new(CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap()),
             Box::new(MemoryStorage::new("memory", content.to_vec())),
         ];
         match DirectStorage::open(&path) {
@@ -371,8 +369,11 @@ mod tests {
                         })
                         .collect();
                     let ranges = block.ranges.clone();
-                    block.fetch(&**storage, false).unwrap();
-                    check(&mut block, &ranges, &content);
+                    for cached in [false, true] {
+                        block.fetch(&**storage, cached).unwrap();
+                        check(&mut block, &ranges, &content);
+                        block.intact(&**storage).unwrap();
+                    }
                 }
             }
         }

@@ -108,8 +108,8 @@ impl Storage for JoinedStorage {
         member.slice(range)
     }
 
-    fn lends_cached(&self, range: Range<u64>) -> bool {
-        self.member_of(range).is_some_and(|(member, range)| member.lends_cached(range))
+    fn lends_cached(&self, range: Range<u64>, free: bool) -> bool {
+        self.member_of(range).is_some_and(|(member, range)| member.lends_cached(range, free))
     }
 
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {

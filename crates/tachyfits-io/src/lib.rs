@@ -39,7 +39,6 @@ pub use file::FileStorage;
 pub use fill::fill;
 pub use joined::JoinedStorage;
 pub use memory::MemoryStorage;
-pub use mmap::MappedStorage;
 pub use output::OutputFile;
 pub use patch::{Patch, Recovery, Stamp, restore};
 pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run, threads_or_all};

@@ -11,7 +11,6 @@ mod guard;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
 
 use memmap2::{Mmap, UncheckedAdvice};
 
@@ -94,77 +93,17 @@ pub(crate) fn intact(
     }
 }
 
-/// A file mapped into memory; all its bytes are lent.
-#[derive(Debug)]
-pub struct MappedStorage {
-    file: FileStorage,
-    map: Option<GuardedMap>,
-}
-
-impl MappedStorage {
-    /// Maps a file as it is, without looking at its content.
-    ///
-    /// # Errors
-    /// If the file cannot be opened or mapped.
-    pub fn open(path: &Path) -> Result<MappedStorage, IoError> {
-        MappedStorage::from_storage(path, FileStorage::open(path)?)
-    }
-
-    /// Maps a file that is open.
-    pub(crate) fn from_storage(path: &Path, file: FileStorage) -> Result<MappedStorage, IoError> {
-        // An empty file cannot be mapped.
-        if file.bytes() == 0 {
-            return Ok(MappedStorage { file, map: None });
-        }
-        let map = GuardedMap::of(file.file())
-            .map_err(|source| IoError::Map { path: path.to_owned(), source })?;
-        Ok(MappedStorage { file, map })
-    }
-}
-
-impl Storage for MappedStorage {
-    fn name(&self) -> &str {
-        self.file.name()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.file.bytes()
-    }
-
-    fn kind(&self) -> &'static str {
-        "mapped"
-    }
-
-    /// Reads by position: a copy is wanted anyway.
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
-        self.file.read_exact_at(offset, buffer)
-    }
-
-    fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
-        self.map.as_ref().and_then(|map| map.slice(range))
-    }
-
-    fn intact(&self, range: Range<u64>) -> Result<(), IoError> {
-        intact(&self.file, self.map.as_ref(), range)
-    }
-
-    fn is_resident(&self, range: Range<u64>) -> bool {
-        self.file.is_resident(range)
-    }
-
-    fn will_need(&self, range: Range<u64>) {
-        self.file.will_need(range);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{GuardedMap, MappedStorage};
-    use crate::conformance::{storage_suite, temporary_file};
-    use crate::{IoError, Storage};
+    use super::GuardedMap;
+    use crate::conformance::temporary_file;
+    use crate::{CachedStorage, FileStorage, IoError, Storage};
     use std::fs::{File, OpenOptions};
     use std::path::Path;
-    use std::sync::Arc;
+
+    fn mapped(path: &Path) -> CachedStorage {
+        CachedStorage::mapped(path, FileStorage::open(path).unwrap()).unwrap()
+    }
 
     fn cut(path: &Path, bytes: u64) {
         OpenOptions::new().write(true).open(path).unwrap().set_len(bytes).unwrap();
@@ -175,18 +114,10 @@ mod tests {
     }
 
     #[test]
-    fn conforms() {
-        storage_suite(|content| {
-            let (_directory, path) = temporary_file(content);
-            Arc::new(MappedStorage::open(&path).unwrap())
-        });
-    }
-
-    #[test]
     fn a_file_cut_under_its_map_reads_as_zeros_and_says_so() {
         let (_directory, path) = temporary_file(&[1; 1_000_000]);
-        let storage = MappedStorage::open(&path).unwrap();
-        let bytes = storage.slice(0..1_000_000).unwrap();
+        let storage = mapped(&path);
+        let bytes = storage.cached(0..1_000_000).unwrap();
         assert_eq!(sum(bytes), 1_000_000);
         storage.intact(0..1_000_000).unwrap();
         cut(&path, 500_000);
@@ -200,7 +131,7 @@ mod tests {
             error,
             IoError::Short { offset: 7, expected: 999_993, size: 500_000, .. }
         ));
-        assert!(storage.slice(0..10).is_none());
+        assert!(storage.cached(0..10).is_none());
         // Reads by position go on.
         storage.read_exact_at(499_990, &mut [0; 10]).unwrap();
     }
@@ -208,9 +139,9 @@ mod tests {
     #[test]
     fn a_file_that_ends_within_its_last_page_now_is_found_out_without_a_signal() {
         let (_directory, path) = temporary_file(&[1; 10_000]);
-        let storage = MappedStorage::open(&path).unwrap();
+        let storage = mapped(&path);
         cut(&path, 9_990);
-        assert_eq!(sum(storage.slice(0..10_000).unwrap()), 9_990);
+        assert_eq!(sum(storage.cached(0..10_000).unwrap()), 9_990);
         assert_eq!(storage.intact(0..10_000).unwrap_err().code(), "io-short");
         // What is whole can still be used.
         storage.intact(0..9_990).unwrap();
@@ -219,16 +150,16 @@ mod tests {
     #[test]
     fn only_the_map_that_broke_is_broken_and_a_new_one_is_whole() {
         let [(_one, first), (_two, second)] = [(); 2].map(|()| temporary_file(&[1; 100_000]));
-        let [broken, whole] = [&first, &second].map(|path| MappedStorage::open(path).unwrap());
-        let bytes = broken.slice(0..100_000).unwrap();
+        let [broken, whole] = [&first, &second].map(|path| mapped(path));
+        let bytes = broken.cached(0..100_000).unwrap();
         cut(&first, 10);
         assert_eq!(sum(bytes), 10);
         assert!(broken.intact(0..100_000).is_err());
         whole.intact(0..100_000).unwrap();
-        assert_eq!(sum(whole.slice(0..100_000).unwrap()), 100_000);
+        assert_eq!(sum(whole.cached(0..100_000).unwrap()), 100_000);
         drop(broken);
-        let again = MappedStorage::open(&first).unwrap();
-        assert_eq!(again.slice(0..10), Some(&[1; 10][..]));
+        let again = mapped(&first);
+        assert_eq!(again.cached(0..10), Some(&[1; 10][..]));
         again.intact(0..10).unwrap();
     }
 

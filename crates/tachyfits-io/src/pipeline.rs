@@ -301,8 +301,8 @@ fn sample(storage: &dyn Storage, tasks: &dyn Tasks, may_lend: bool) -> Sample {
         }
     }
     // The range in the middle speaks for all.
-    seen.cached =
-        may_lend && seen.resident && middle.is_some_and(|range| storage.lends_cached(range));
+    let free = may_lend && seen.resident;
+    seen.cached = middle.is_some_and(|range| storage.lends_cached(range, free));
     seen
 }
 

@@ -15,7 +15,6 @@ use crate::direct::DirectStorage;
 use crate::error::IoError;
 use crate::file::FileStorage;
 use crate::memory::MemoryStorage;
-use crate::mmap::MappedStorage;
 use crate::patch::check_finished;
 use crate::spool::{self, SpoolOptions};
 
@@ -40,21 +39,22 @@ pub trait Storage: Send + Sync + Debug {
         "other"
     }
 
-    /// The bytes of `range` without copying, where the storage has them in memory; `None` also if the storage ends
+    /// The bytes of `range` without copying, where the storage has them in memory and keeps them; `None` also if the storage ends
     /// before.
     fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
         let _ = range;
         None
     }
 
-    /// Whether what is in the page cache, as `range` is, had better be lent than copied.
-    fn lends_cached(&self, range: Range<u64>) -> bool {
-        let _ = range;
+    /// Whether [`Storage::cached`] had better be asked for ranges like this one. `free`: it is in the page cache, and nobody
+    /// has asked for buffers.
+    fn lends_cached(&self, range: Range<u64>, free: bool) -> bool {
+        let _ = (range, free);
         false
     }
 
-    /// As [`Storage::slice`], and also what is in the page cache. For those who have asked [`Storage::lends_cached`]
-    /// before and ask [`Storage::intact`] after.
+    /// As [`Storage::slice`], and also what a map lends. That may turn out not to be there: who is lent it must ask
+    /// [`Storage::intact`] before what was made of it is used, so that only [`crate::run`] calls this.
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
         self.slice(range)
     }
@@ -155,7 +155,7 @@ pub fn open_with(
     Ok(match kind {
         StorageKind::Auto => Arc::new(CachedStorage::new(storage)),
         StorageKind::Positioned => Arc::new(storage),
-        StorageKind::Mapped => Arc::new(MappedStorage::from_storage(path, storage)?),
+        StorageKind::Mapped => Arc::new(CachedStorage::mapped(path, storage)?),
         StorageKind::Direct => Arc::new(DirectStorage::open(path)?),
         StorageKind::Memory => Arc::new(MemoryStorage::read(&storage)?),
     })

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::{Arrangement, Buffering, RunOptions, Tasks, Watch, run};
 use crate::conformance::temporary_file;
 use crate::storage::check_within;
-use crate::{DirectStorage, FileStorage, IoError, MappedStorage, MemoryStorage, Report, Storage};
+use crate::{CachedStorage, DirectStorage, FileStorage, IoError, MemoryStorage, Report, Storage};
 
 /// Any list of ranges per task.
 struct Lists(Vec<Vec<Range<u64>>>);
@@ -187,7 +187,7 @@ fn the_arrangement_follows_from_the_storage() {
         (report.buffering, report.storage, report.bytes, report.read_bytes)
     };
     let file = FileStorage::open(&path).unwrap();
-    let mapped = MappedStorage::open(&path).unwrap();
+    let mapped = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
     let memory = MemoryStorage::new("memory", vec![1; 10_000]);
     // Just written, the file is in the page cache.
     assert_eq!(chosen(&file, &options), ("inline", "positioned", 10_000, 10_000));
@@ -412,7 +412,7 @@ proptest! {
         }).collect();
         let mut storages: Vec<Box<dyn Storage>> = vec![
             Box::new(FileStorage::open(&path).unwrap()),
-            Box::new(MappedStorage::open(&path).unwrap()),
+            Box::new(CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap()),
             Box::new(MemoryStorage::new("memory", device.content.clone())),
         ];
         storages.extend(DirectStorage::open(&path).ok().map(|direct| Box::new(direct) as _));
