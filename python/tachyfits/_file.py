@@ -50,8 +50,8 @@ def open(  # noqa: A001 - tf.open is the name people expect
     storage
         How bytes are read: "auto" (what lies in the page cache is looked at there where that is
         faster, the rest is copied; the default), "pread" (copied by positioned reads), "mmap"
-        (looked at through a memory map, come what may), or "direct" (past the page cache, for
-        cubes far larger than memory).
+        (looked at through a memory map without asking which is faster), or "direct" (past the
+        page cache, for cubes far larger than memory).
     threads
         Default number of threads of the operations on this file; 0 means one per core.
         Results do not depend on it.

@@ -9,6 +9,9 @@ use std::ops::Range;
 /// The size of a cache line: the alignment of ordinary buffers.
 pub(crate) const CACHE_LINE: usize = 64;
 
+/// The size of a large page of memory, which the system makes, clears or enters whole.
+pub(crate) const LARGE_PAGE: usize = 2 << 20;
+
 /// The alignment of offsets, lengths and memory for direct I/O: the page size, a multiple of every common block size.
 pub(crate) const PAGE: usize = 4096;
 

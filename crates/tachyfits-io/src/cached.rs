@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::IoError;
+use crate::fetch::entered_bytes;
 use crate::file::FileStorage;
 use crate::mmap::{GuardedMap, intact};
 use crate::storage::Storage;
@@ -19,9 +20,8 @@ use crate::storage::Storage;
 /// Smaller files are not worth asking.
 const LEAST_FILE: u64 = 64 << 20;
 
-/// Shorter ranges are better copied: those that lie near each other are read together, and a large page is entered whole
-/// for any of them, so that a box of many planes would seem to need hundreds of megabytes.
-const LEAST_RANGE: u64 = 384 << 10;
+/// Shorter ranges are better copied: those that lie near each other are read together.
+const LEAST_RANGE: u64 = 16 << 10;
 
 /// How many bytes are asked about, and the fewest that give an answer.
 const ASKED: u64 = 256 << 10;
@@ -35,9 +35,6 @@ const ASKS: u32 = 4;
 
 /// All pages are left when so much was entered: a process that holds a whole file seems to need as much memory.
 const LEAVE_AFTER: u64 = 64 << 20;
-
-/// The size of a large page, which is entered whole for any byte of it.
-const LARGE_PAGE: u64 = 2 << 20;
 
 /// A file, read at offsets, of which what is in the page cache can be lent.
 #[derive(Debug)]
@@ -103,8 +100,7 @@ impl CachedStorage {
 
     /// Leaves all pages now and then.
     fn leave_after(&self, map: &GuardedMap, range: &Range<u64>) {
-        let pages = range.start / LARGE_PAGE..range.end.div_ceil(LARGE_PAGE);
-        let bytes = (pages.end - pages.start) * LARGE_PAGE;
+        let bytes = entered_bytes(std::slice::from_ref(range));
         let before = self.entered.fetch_add(bytes, Ordering::Relaxed);
         if (before + bytes) / LEAVE_AFTER > before / LEAVE_AFTER {
             map.leave();

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use crate::aligned::{AlignedBuffer, CACHE_LINE};
+use crate::aligned::{AlignedBuffer, CACHE_LINE, LARGE_PAGE};
 use crate::coalesce::Plan;
 use crate::error::IoError;
 use crate::storage::{Storage, check_within};
@@ -81,6 +81,10 @@ pub(crate) struct Block<'s> {
     staging: AlignedBuffer,
 }
 
+/// The bytes of large pages that a task may enter in a map, and those for each byte that it wants.
+const MOST_ENTERED: u64 = 8 << 20;
+const ENTERED_FOR_EACH: u64 = 4;
+
 /// The most bytes of a buffer that a thread keeps for its next run.
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -133,7 +137,8 @@ impl<'s> Block<'s> {
 
     /// The number of bytes asked for.
     pub(crate) fn wanted(&self) -> u64 {
-        self.ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum()
+        let bytes = |range: &Range<u64>| range.end.saturating_sub(range.start);
+        self.ranges.iter().map(bytes).fold(0, u64::saturating_add)
     }
 
     /// The reads that the ranges need, to be announced; nothing is read.
@@ -156,6 +161,9 @@ impl<'s> Block<'s> {
 
     /// Takes every range from the memory of the storage, or none.
     fn borrow(&mut self, storage: &'s dyn Storage, cached: bool) -> bool {
+        // A page is entered whole for any byte of it: a box of many planes would seem to need many times its size.
+        let most = MOST_ENTERED.max(self.wanted().saturating_mul(ENTERED_FOR_EACH));
+        let cached = cached && entered_bytes(&self.ranges) <= most;
         self.places.clear();
         for range in &self.ranges {
             let wanted = match cached {
@@ -247,6 +255,18 @@ impl<'s> Block<'s> {
     }
 }
 
+/// The bytes of the large pages that ranges lie in, where these ascend; more, where they do not.
+pub(crate) fn entered_bytes(ranges: &[Range<u64>]) -> u64 {
+    let page = |offset| offset / LARGE_PAGE as u64;
+    let (mut pages, mut last) = (0u64, None);
+    for range in ranges.iter().filter(|range| !range.is_empty()) {
+        let (first, end) = (page(range.start), page(range.end - 1));
+        pages = pages.saturating_add(end - first + u64::from(last != Some(first)));
+        last = Some(end);
+    }
+    pages.saturating_mul(LARGE_PAGE as u64)
+}
+
 /// The part of the buffer that a place names.
 fn place_of<'b>(buffer: &'b mut AlignedBuffer, place: &Place<'_>) -> &'b mut [u8] {
     match place {
@@ -334,6 +354,24 @@ mod tests {
         assert_eq!(block.fetch(&storage, false).unwrap(), 0);
         let expected = storage.slice(100..200_000).unwrap().as_ptr();
         assert_eq!(block.fetched().piece(1).as_ptr(), expected);
+    }
+
+    #[test]
+    fn pages_are_counted_once_and_a_task_that_would_enter_many_is_copied() {
+        const PAGE: u64 = super::LARGE_PAGE as u64;
+        let entered = |ranges: &[Range<u64>]| super::entered_bytes(ranges) / PAGE;
+        assert_eq!(entered(&[]), 0);
+        assert_eq!(entered(&[0..1, 5..5, 7..PAGE]), 1);
+        assert_eq!(entered(&[PAGE - 1..PAGE + 1, PAGE + 5..PAGE + 6]), 2);
+        assert_eq!(entered(&[0..4 * PAGE, 9 * PAGE..9 * PAGE + 1]), 5);
+        let (_directory, path) = temporary_file(b"");
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(6 * PAGE).unwrap();
+        let storage = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
+        let read = |pages: u64| {
+            let ranges = (0..pages).map(|page| page * PAGE..page * PAGE + 100_000).collect();
+            Block { ranges, ..Block::default() }.fetch(&storage, true).unwrap()
+        };
+        assert_eq!((read(4), read(5)), (0, 500_000));
     }
 
     #[test]

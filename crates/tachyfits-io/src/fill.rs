@@ -8,14 +8,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::aligned::LARGE_PAGE;
 use crate::error::IoError;
 use crate::pipeline::{RunOptions, threads_or_all};
 use crate::report::Report;
 use crate::storage::{Storage, check_within};
-
-/// The size of a large page of memory. A thread takes what lies in one such page: were two to touch a new page first,
-/// both would make one and clear it, and one of them in vain.
-const PAGE_BYTES: usize = 2 << 20;
 
 /// Less than this is not worth a thread: it takes as long to start one as to copy a few ten thousand bytes.
 const WORTH_A_THREAD: usize = 256 << 10;
@@ -94,11 +91,12 @@ pub fn fill(
 }
 
 /// How many threads are worth their while, and about how much each takes at a time: what is shorter than a large page for
-/// each of them does not get large pages.
+/// each of them does not get large pages. A thread takes what lies in one: were two to touch a new page first, both would
+/// make one and clear it, and one of them in vain.
 fn shares(bytes: usize, block_bytes: usize, threads: usize) -> (usize, usize) {
     let most = bytes / WORTH_A_THREAD.max(block_bytes);
     let threads = threads_or_all(threads).clamp(1, most.max(1));
-    (threads, bytes.div_ceil(threads).min(PAGE_BYTES))
+    (threads, bytes.div_ceil(threads).min(LARGE_PAGE))
 }
 
 /// What the threads share.
@@ -143,7 +141,7 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
             return None;
         }
         let share = match self.share_bytes {
-            PAGE_BYTES => PAGE_BYTES - out.as_ptr().addr() % PAGE_BYTES,
+            LARGE_PAGE => LARGE_PAGE - out.as_ptr().addr() % LARGE_PAGE,
             less => less,
         };
         let blocks = share.div_ceil(self.block_bytes);

@@ -97,7 +97,7 @@ pub enum StorageKind {
     Auto,
     /// Positioned reads into reused buffers.
     Positioned,
-    /// A memory map, whatever lies in the page cache.
+    /// A memory map, without asking which is faster.
     Mapped,
     /// Reads that bypass the page cache (`O_DIRECT`), for files far larger than memory. Refused with
     /// [`IoError::Direct`] by file systems that cannot.

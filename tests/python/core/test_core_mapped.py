@@ -67,6 +67,33 @@ def test_a_file_cut_under_its_map_is_an_error_that_says_so(folder: Path, size: i
     assert f"the file ends at {size}" in done.stdout
 
 
+def test_whatever_takes_bytes_of_a_file_that_was_cut_says_so(folder: Path) -> None:
+    done = run(
+        folder,
+        """
+        tf.fortran.write("records.unf", np.ones(500_000))
+        fits_image = tf.open("image.fits", storage="mmap")[0]
+        records = tf.fortran.open("records.unf", storage="mmap")
+        cut("image.fits", 2_000_000)
+        cut("records.unf", 2_000_000)
+        for take in (
+            lambda: fits_image[...],
+            lambda: fits_image.sum(axis="y"),
+            lambda: fits_image.median(),
+            lambda: fits_image.smooth("hanning", axis="x").write("smooth.fits"),
+            lambda: tf.evaluate("a + a", a=fits_image).write("sum.fits"),
+            lambda: records.read("f8"),
+        ):
+            try:
+                print(take())
+            except tf.TachyfitsError as error:
+                print(error.code)
+        """,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["io-short"] * 6), done.stderr
+    assert not [name for name in ("smooth.fits", "sum.fits") if (folder / name).exists()]
+
+
 def test_what_is_whole_of_a_file_that_was_cut_can_still_be_used(folder: Path) -> None:
     done = run(
         folder,
