@@ -8,11 +8,11 @@
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::entered::{EnteredPages, MOST_ENTERED};
 use crate::error::IoError;
-use crate::fetch::entered_bytes;
 use crate::file::FileStorage;
 use crate::mmap::{GuardedMap, intact};
 use crate::storage::Storage;
@@ -33,9 +33,6 @@ const TRIES: usize = 3;
 /// How often a file is asked in vain: it may begin with small pages and go on with large ones, and a clock may be wrong.
 const ASKS: u32 = 4;
 
-/// All pages are left when so much was entered: a process that holds a whole file seems to need as much memory.
-const LEAVE_AFTER: u64 = 64 << 20;
-
 /// A file, read at offsets, of which what is in the page cache can be lent.
 #[derive(Debug)]
 pub struct CachedStorage {
@@ -47,7 +44,8 @@ pub struct CachedStorage {
     /// Whether entering pages was found cheaper than copying them, and how often it was not.
     cheaper: AtomicBool,
     asked: AtomicU32,
-    entered: AtomicU64,
+    /// Made with the map.
+    entered: OnceLock<EnteredPages>,
 }
 
 impl CachedStorage {
@@ -59,7 +57,7 @@ impl CachedStorage {
             map: OnceLock::new(),
             cheaper: AtomicBool::new(false),
             asked: AtomicU32::new(0),
-            entered: AtomicU64::new(0),
+            entered: OnceLock::new(),
         }
     }
 
@@ -100,9 +98,9 @@ impl CachedStorage {
 
     /// Leaves all pages now and then.
     fn leave_after(&self, map: &GuardedMap, range: &Range<u64>) {
-        let bytes = entered_bytes(std::slice::from_ref(range));
-        let before = self.entered.fetch_add(bytes, Ordering::Relaxed);
-        if (before + bytes) / LEAVE_AFTER > before / LEAVE_AFTER {
+        let entered = self.entered.get_or_init(|| EnteredPages::none_of(self.bytes()));
+        if entered.enter(range) > MOST_ENTERED {
+            entered.leave();
             map.leave();
         }
     }
@@ -182,7 +180,8 @@ impl Storage for CachedStorage {
 
 #[cfg(test)]
 mod tests {
-    use super::{ASKS, CachedStorage, LEAST_ASKED, LEAST_FILE, LEAST_RANGE, LEAVE_AFTER};
+    use super::{ASKS, CachedStorage, LEAST_ASKED, LEAST_FILE, LEAST_RANGE, MOST_ENTERED};
+    use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{Buffering, FileStorage, IoError, Report, RunOptions, Storage, Tasks, run};
     use std::fs::OpenOptions;
@@ -294,17 +293,28 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_left_and_hold_what_they_held() {
+    fn pages_are_left_when_they_are_many_and_hold_what_they_held() {
+        const PAGE: u64 = LARGE_PAGE as u64;
         let content: Vec<u8> = (0..1 << 20).map(|index| (index / 977) as u8).collect();
         let (_directory, path) = temporary_file(&content);
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(2 * MOST_ENTERED).unwrap();
         let storage = lending(&path);
         if !can_lend(&storage) {
             return;
         }
         let kept = storage.cached(0..1 << 20).unwrap();
-        for _ in 0..2 * (LEAVE_AFTER >> 20) {
+        let marked = || storage.entered.get().unwrap().enter(&(0..0)) / PAGE;
+        // To look at the same pages again costs none.
+        for _ in 0..100 {
             assert!(storage.cached(0..1 << 20) == Some(&content[..]));
         }
+        assert_eq!(marked(), 1);
+        for page in 1..MOST_ENTERED / PAGE + 1 {
+            assert_eq!(marked(), page);
+            storage.cached(page * PAGE..page * PAGE + LEAST_RANGE).unwrap();
+        }
+        assert_eq!(marked(), 0);
         assert!(kept == content);
     }
 

@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use crate::aligned::{AlignedBuffer, CACHE_LINE, LARGE_PAGE};
+use crate::aligned::{AlignedBuffer, CACHE_LINE};
 use crate::coalesce::Plan;
+use crate::entered::{MOST_ENTERED, entered_bytes};
 use crate::error::IoError;
 use crate::storage::{Storage, check_within};
 
@@ -81,8 +82,8 @@ pub(crate) struct Block<'s> {
     staging: AlignedBuffer,
 }
 
-/// The bytes of large pages that a task may enter in a map, and those for each byte that it wants.
-const MOST_ENTERED: u64 = 8 << 20;
+/// The bytes of large pages that a task may enter in a map for each byte that it wants, if they are more than
+/// [`MOST_ENTERED`].
 const ENTERED_FOR_EACH: u64 = 4;
 
 /// The most bytes of a buffer that a thread keeps for its next run.
@@ -255,18 +256,6 @@ impl<'s> Block<'s> {
     }
 }
 
-/// The bytes of the large pages that ranges lie in, where these ascend; more, where they do not.
-pub(crate) fn entered_bytes(ranges: &[Range<u64>]) -> u64 {
-    let page = |offset| offset / LARGE_PAGE as u64;
-    let (mut pages, mut last) = (0u64, None);
-    for range in ranges.iter().filter(|range| !range.is_empty()) {
-        let (first, end) = (page(range.start), page(range.end - 1));
-        pages = pages.saturating_add(end - first + u64::from(last != Some(first)));
-        last = Some(end);
-    }
-    pages.saturating_mul(LARGE_PAGE as u64)
-}
-
 /// The part of the buffer that a place names.
 fn place_of<'b>(buffer: &'b mut AlignedBuffer, place: &Place<'_>) -> &'b mut [u8] {
     match place {
@@ -357,21 +346,20 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_counted_once_and_a_task_that_would_enter_many_is_copied() {
-        const PAGE: u64 = super::LARGE_PAGE as u64;
-        let entered = |ranges: &[Range<u64>]| super::entered_bytes(ranges) / PAGE;
-        assert_eq!(entered(&[]), 0);
-        assert_eq!(entered(&[0..1, 5..5, 7..PAGE]), 1);
-        assert_eq!(entered(&[PAGE - 1..PAGE + 1, PAGE + 5..PAGE + 6]), 2);
-        assert_eq!(entered(&[0..4 * PAGE, 9 * PAGE..9 * PAGE + 1]), 5);
+    fn a_task_that_would_enter_many_pages_is_copied() {
+        const PAGE: u64 = crate::aligned::LARGE_PAGE as u64;
+        const MOST: u64 = crate::entered::MOST_ENTERED / PAGE;
         let (_directory, path) = temporary_file(b"");
-        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(6 * PAGE).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len((MOST + 2) * PAGE).unwrap();
         let storage = CachedStorage::mapped(&path, FileStorage::open(&path).unwrap()).unwrap();
-        let read = |pages: u64| {
-            let ranges = (0..pages).map(|page| page * PAGE..page * PAGE + 100_000).collect();
+        let read = |pages: u64, bytes: u64| {
+            let ranges = (0..pages).map(|page| page * PAGE..page * PAGE + bytes).collect();
             Block { ranges, ..Block::default() }.fetch(&storage, true).unwrap()
         };
-        assert_eq!((read(4), read(5)), (0, 500_000));
+        assert_eq!((read(MOST, 100), read(MOST + 1, 100)), (0, (MOST + 1) * 100));
+        // Unless it wants much of each.
+        assert_eq!(read(MOST + 1, PAGE / 4), 0);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod coalesce;
 pub mod conformance;
 mod coordinator;
 mod direct;
+mod entered;
 mod error;
 mod fetch;
 mod file;

@@ -60,7 +60,7 @@ impl<S: Source, A: Accumulator> Kernel for FoldKernel<'_, S, A> {
     fn run(self) -> A {
         let mut accumulator = self.accumulator;
         for chunk in self.bytes.chunks_exact(S::CHUNK) {
-            isa::prefetch_beyond(chunk);
+            isa::prefetch(chunk, isa::PAGE_AHEAD);
             accumulator.step(&self.source.lanes(chunk));
         }
         accumulator

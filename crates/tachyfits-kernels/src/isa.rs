@@ -124,25 +124,24 @@ impl fmt::Debug for Tier {
     }
 }
 
-/// How many bytes ahead of the pixels in hand the processor is told to fetch: a page, at whose end its own prefetching
-/// stops.
-#[cfg(target_arch = "x86_64")]
-const PREFETCHED_BYTES: usize = 4096;
+/// How far ahead loops through memory from beginning to end have it fetched: a page, at whose end the processor's own
+/// prefetching stops.
+pub(crate) const PAGE_AHEAD: usize = 4096;
 
-/// Has the bytes that lie a page beyond `chunk` brought into the first-level cache, for loops that go through memory from
-/// beginning to end and have little to do for each byte. It changes no result, whatever lies there.
+/// Has the bytes that lie `ahead` bytes beyond those of `chunk` brought into the first-level cache, for loops that have
+/// little to do for each byte. It changes no result, whatever lies there.
 #[inline(always)]
-pub(crate) fn prefetch_beyond(chunk: &[u8]) {
+pub(crate) fn prefetch(chunk: &[u8], ahead: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..chunk.len()).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let there = chunk.as_ptr().wrapping_add(PREFETCHED_BYTES + line);
+        let there = chunk.as_ptr().wrapping_add(ahead + line);
         // SAFETY: a prefetch is a hint: it gives the program nothing of what lies at the address and, by the definition
         // of the instruction, does not fault, so that the address may be any. Every x86-64 processor has it.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(there.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = chunk;
+    let _ = (chunk, ahead);
 }
 
 /// Runs a kernel compiled for `tier`.

@@ -112,12 +112,10 @@ pub const SUBJECTS: &[Subject] = subjects! {
     "stats, first pass" Lanes stats::DecodeKernel<'static, S, DefinedLanes>;
     "stats, second pass, all defined" Lanes DecodedKernel<'static, stats::SecondPass>;
     "stats, second pass" Lanes DecodedKernel<'static, stats::DefinedSecondPass>;
-    "moments of rows, first pass" Lanes columns::ColumnKernel<'static, S, AllLanes>;
-    "moments of rows, second pass" Lanes columns::ColumnKernel<'static, S, moments::SecondPass>;
+    "moments of rows" Lanes columns::SlabKernel<'static, S, moments::MomentStep<'static>>;
     "sums of rows" Flat RowKernel<'static, S, rows::SumStep<'static>>;
     "extrema of rows" Flat RowKernel<'static, S, rows::extrema::ExtremaStep<'static>>;
-    "spectral sums of rows, all defined" Lanes columns::ColumnKernel<'static, S, spectral::Weighted<'static>>;
-    "spectral sums of rows" Lanes columns::ColumnKernel<'static, S, spectral::DefinedWeighted<'static>>;
+    "spectral sums of rows" Lanes columns::SlabKernel<'static, S, spectral::SpectralStep<'static>>;
     "spectral sum of a line" Flat LineKernel<'static, S>;
     "histogram" Flat HistogramKernel<'static, S>;
     "counting about a range" Flat SplitKernel<'static>;

@@ -169,7 +169,7 @@ impl<P: Pixel, O: Order> Source for Plain<P, O> {
         let chunks = bytes.chunks_exact(Self::CHUNK);
         let rest = chunks.remainder();
         for chunk in chunks {
-            isa::prefetch_beyond(chunk);
+            isa::prefetch(chunk, isa::PAGE_AHEAD);
             let pixels = O::load::<P>(chunk);
             for lane in 0..LANES {
                 lanes[lane] += pixels[lane].widen();

@@ -329,7 +329,7 @@ impl<S: Source, A: Accumulator> Kernel for DecodeKernel<'_, S, A> {
         let bytes = &bytes[..values.len() * S::CHUNK];
         for chunk in 0..values.len() {
             let pixels = &bytes[chunk * S::CHUNK..(chunk + 1) * S::CHUNK];
-            isa::prefetch_beyond(pixels);
+            isa::prefetch(pixels, isa::PAGE_AHEAD);
             let x = source.lanes(pixels);
             first.step(&x);
             values[chunk] = x;

@@ -2,7 +2,8 @@
 //! loop is kept, such as the image of a range of channels.
 //!
 //! Outputs are cut into tiles and the rows of a tile into slabs; each slab becomes a state, and the slabs of a tile are
-//! merged in order. Sizes depend on the section alone, and so does every sum.
+//! merged in order. Neighbouring tiles take turns, so that bytes that lie near each other are read one after the other.
+//! Sizes depend on the section alone, and so does every sum.
 
 use std::ops::Range;
 
@@ -30,6 +31,12 @@ const SLABS_PER_TASK: u64 = 64;
 const TASK_OUTPUTS: u64 = 1 << 16;
 /// Pixels of a page, for those that are read one by one.
 const FAR_BYTES: u64 = 4096;
+
+/// Bytes of neighbouring tiles that take turns: a large page of the page cache, which is entered whole for any of its
+/// bytes.
+const GROUP_BYTES: u64 = 2 << 20;
+/// Their outputs at most, whose states, some 70 bytes each, wait for their next slab.
+const GROUP_OUTPUTS: u64 = 1 << 19;
 
 /// What is done with the rows of a slab.
 pub(crate) trait RowFold: Sync {
@@ -64,6 +71,8 @@ pub(crate) struct RowPlan {
     reduced: Outer,
     tile: u64,
     tiles_per_loop: u64,
+    /// Tiles that take turns.
+    group: u64,
     slab_rows: u64,
     slabs_per_tile: u64,
     slabs: u64,
@@ -73,6 +82,9 @@ pub(crate) struct RowPlan {
 
 /// One slab of one tile.
 struct Slab {
+    /// Of the tile, within its group.
+    tile: usize,
+    /// Of the slab, within its tile.
     number: u64,
     first_pixel: u64,
     outputs: u64,
@@ -93,6 +105,7 @@ impl RowPlan {
         let (tiles_per_loop, slabs_per_tile) =
             (inner.count.div_ceil(tile), rows.div_ceil(slab_rows));
         let slab_pixels = tile * cost * slab_rows.min(rows.max(1));
+        let group = (GROUP_BYTES / (tile * cost * pixels.size)).min(GROUP_OUTPUTS / tile);
         RowPlan {
             slabs: kept.count() * tiles_per_loop * slabs_per_tile,
             slabs_per_task: (SLAB_PIXELS / slab_pixels)
@@ -103,6 +116,7 @@ impl RowPlan {
             reduced,
             tile,
             tiles_per_loop,
+            group: group.clamp(1, tiles_per_loop.max(1)),
             slab_rows,
             slabs_per_tile,
             pixels,
@@ -110,11 +124,16 @@ impl RowPlan {
     }
 
     fn slab(&self, index: u64) -> Slab {
-        let (tile, number) = (index / self.slabs_per_tile, index % self.slabs_per_tile);
-        let place = self.kept.place(tile / self.tiles_per_loop);
-        let before = tile % self.tiles_per_loop * self.tile;
+        let per_loop = self.tiles_per_loop * self.slabs_per_tile;
+        let place = self.kept.place(index / per_loop);
+        let (index, per_group) = (index % per_loop, self.group * self.slabs_per_tile);
+        let first_tile = index / per_group * self.group;
+        let (turn, tiles) = (index % per_group, self.group.min(self.tiles_per_loop - first_tile));
+        let (number, tile) = (turn / tiles, turn % tiles);
+        let before = (first_tile + tile) * self.tile;
         let first = number * self.slab_rows;
         Slab {
+            tile: tile as usize,
             number,
             first_pixel: place.pixel.wrapping_add_signed(self.inner.stride * before as i64),
             outputs: self.tile.min(self.inner.count - before),
@@ -175,7 +194,8 @@ pub(crate) fn fold_rows<F: RowFold>(
 ) -> Result<Report, Error> {
     let (encoding, tier, size) = (image.encoding(), tier()?, plan.pixels.size);
     let pixels = plan.kept.count() * plan.inner.count * plan.reduced.count();
-    let mut current: Option<F::State> = None;
+    let mut tiles: Vec<Option<F::State>> = Vec::new();
+    tiles.resize_with(plan.group as usize, || None);
     image.run(
         plan,
         pixels,
@@ -193,21 +213,104 @@ pub(crate) fn fold_rows<F: RowFold>(
                     rows.push(Row { bytes, position });
                 }
                 let state = fold.slab(slab.outputs as usize, &rows, &encoding, tier);
-                states.push((slab.number, state));
+                states.push((slab.tile, slab.number, state));
             }
             Ok(states)
         },
         |_task, states| {
-            for (number, state) in states {
-                match &mut current {
-                    Some(merged) if number > 0 => fold.merge(merged, &state),
-                    _ => current = Some(state),
+            for (tile, number, state) in states {
+                match &mut tiles[tile] {
+                    Some(merged) => fold.merge(merged, &state),
+                    first => *first = Some(state),
                 }
                 if number + 1 == plan.slabs_per_tile {
-                    current.take().into_iter().for_each(&mut finish);
+                    tiles[tile].take().into_iter().for_each(&mut finish);
                 }
             }
             Ok(())
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GROUP_OUTPUTS, RowPlan, TILE_OUTPUTS};
+    use crate::grid::Grid;
+    use crate::image::Image;
+    use crate::{Coordinates, FitsFile, OpenOptions, RunOptions};
+    use std::collections::HashMap;
+
+    /// More outputs than take turns, and not a whole number of tiles.
+    const OUTPUTS: u64 = GROUP_OUTPUTS + 3 * TILE_OUTPUTS / 2;
+    const ROWS: u64 = 35;
+    const CUBES: u64 = 2;
+
+    fn image() -> Image {
+        let axes = [("NAXIS1", OUTPUTS), ("NAXIS2", ROWS), ("NAXIS3", CUBES)];
+        let mut cards = vec![format!("{:<80}", "SIMPLE  =                    T")];
+        let numbers = [("BITPIX", 8), ("NAXIS", 3)].into_iter().chain(axes);
+        cards.extend(
+            numbers.map(|(keyword, value)| format!("{:<80}", format!("{keyword:<8}= {value:>20}"))),
+        );
+        cards.push(format!("{:<80}", "END"));
+        let mut bytes = cards.concat().into_bytes();
+        bytes.resize(2880, b' ');
+        bytes.extend((0..OUTPUTS * ROWS * CUBES).map(|pixel| pixel_value(pixel) as u8));
+        bytes.resize(bytes.len().next_multiple_of(2880), 0);
+        FitsFile::from_bytes("rows", bytes, &OpenOptions::default()).unwrap().image(0).unwrap()
+    }
+
+    fn pixel_value(pixel: u64) -> u64 {
+        pixel % 7 + pixel / OUTPUTS % 3
+    }
+
+    #[test]
+    fn neighbouring_tiles_take_turns_and_each_has_all_its_slabs_in_order() {
+        let image = image();
+        let section = image.whole();
+        let grid = Grid::new(image.axes(), &section, &[false, true, false]);
+        let plan = RowPlan::new(&grid, image.pixel_bytes());
+        assert!(plan.group > 1 && plan.group < plan.tiles_per_loop && plan.slabs_per_tile > 1);
+        let mut rows_done: HashMap<u64, u64> = HashMap::new();
+        let (mut finished, mut outputs) = (Vec::new(), 0);
+        for slab in (0..plan.slabs).map(|index| plan.slab(index)) {
+            let done = rows_done.entry(slab.first_pixel).or_insert(0);
+            assert_eq!(slab.rows.start, *done);
+            assert_eq!(slab.number, *done / plan.slab_rows);
+            *done = slab.rows.end;
+            if slab.number + 1 == plan.slabs_per_tile {
+                assert_eq!(*done, ROWS);
+                finished.push(slab.first_pixel);
+                outputs += slab.outputs;
+            }
+        }
+        assert!(finished.is_sorted());
+        assert_eq!((finished.len(), outputs), (rows_done.len(), CUBES * OUTPUTS));
+        // The first slabs of a group's tiles, before their second ones.
+        let turns = (0..=plan.group).map(|index| plan.slab(index));
+        let turns: Vec<_> = turns.map(|slab| (slab.tile as u64, slab.number)).collect();
+        assert_eq!((turns[1], turns[plan.group as usize]), ((1, 0), (0, 1)));
+    }
+
+    #[test]
+    fn more_outputs_than_take_turns_have_their_own_rows() {
+        let image = image();
+        let numbers: Vec<f64> = (0..ROWS).map(|row| row as f64).collect();
+        let coordinates = Coordinates { values: &numbers, widths: &[1.0] };
+        for threads in [1, 3] {
+            let options = RunOptions { threads, ..RunOptions::default() };
+            let moments = image.moments(&[0, 1], 1, coordinates, &image.whole(), &options);
+            let [sums, means] = moments.unwrap().0.try_into().unwrap();
+            assert_eq!(sums.len() as u64, CUBES * OUTPUTS);
+            for (output, (sum, mean)) in sums.iter().zip(&means).enumerate() {
+                let (cube, x) = (output as u64 / OUTPUTS, output as u64 % OUTPUTS);
+                let values = (0..ROWS).map(|row| pixel_value((cube * ROWS + row) * OUTPUTS + x));
+                let weighted = values.clone().enumerate().map(|(row, value)| row as u64 * value);
+                let expected = values.sum::<u64>() as f64;
+                assert_eq!(*sum, expected, "output {output}");
+                let expected = weighted.sum::<u64>() as f64 / expected;
+                assert!((mean - expected).abs() < 1e-12, "output {output}: {mean} {expected}");
+            }
+        }
+    }
 }

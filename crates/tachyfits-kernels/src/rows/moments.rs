@@ -54,6 +54,7 @@ impl MomentRows {
     }
 
     /// Sets `outputs` outputs from `at` on.
+    #[inline(always)]
     fn set(&mut self, at: usize, outputs: usize, moments: &Moments) {
         for (lane, output) in (at..at + outputs).enumerate() {
             let n = moments.count[lane];
@@ -119,13 +120,14 @@ impl MomentRows {
 }
 
 /// What each column adds to the state.
-struct MomentStep<'a> {
+pub(crate) struct MomentStep<'a> {
     state: &'a mut MomentRows,
     /// Whether the outputs before had undefined pixels, so that these probably have some, too.
     holes: bool,
 }
 
 impl ColumnStep for MomentStep<'_> {
+    #[inline(always)]
     fn column<S: Source>(&mut self, at: usize, outputs: usize, column: &Column<'_, S>) {
         self.state.set(at, outputs, &moments(column, &mut self.holes));
     }
@@ -141,6 +143,7 @@ struct Moments {
 }
 
 /// Both passes over a column; `holes` as in [`MomentStep`].
+#[inline(always)]
 fn moments<S: Source>(column: &Column<'_, S>, holes: &mut bool) -> Moments {
     let rows = column.rows();
     let mut defined = !*holes;

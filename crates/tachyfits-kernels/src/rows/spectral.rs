@@ -37,13 +37,17 @@ impl SpectralRows {
         tier: Tier,
     ) -> SpectralRows {
         // Filled as the columns come: zeros that are written over would cost as much as a third of the sums.
+        let capacity = outputs.next_multiple_of(LANES);
         let state = SpectralRows {
-            count: Vec::with_capacity(outputs),
-            sums: std::array::from_fn(|_| Vec::with_capacity(outputs)),
+            count: Vec::with_capacity(capacity),
+            sums: std::array::from_fn(|_| Vec::with_capacity(capacity)),
         };
         let mut step = SpectralStep { state, coordinates, holes: false };
         each_column(outputs, rows, encoding, tier, &mut step);
-        step.state
+        let mut state = step.state;
+        state.count.truncate(outputs);
+        state.sums.iter_mut().for_each(|sums| sums.truncate(outputs));
+        state
     }
 
     /// Adds the states of later rows.
@@ -65,7 +69,7 @@ impl SpectralRows {
     }
 }
 
-struct SpectralStep<'a> {
+pub(crate) struct SpectralStep<'a> {
     state: SpectralRows,
     coordinates: &'a [f64],
     /// Whether the outputs before had undefined pixels, so that these probably have some, too. A guess about time alone:
@@ -74,7 +78,8 @@ struct SpectralStep<'a> {
 }
 
 impl ColumnStep for SpectralStep<'_> {
-    fn column<S: Source>(&mut self, _at: usize, outputs: usize, column: &Column<'_, S>) {
+    #[inline(always)]
+    fn column<S: Source>(&mut self, _at: usize, _outputs: usize, column: &Column<'_, S>) {
         let rows = column.rows();
         let mut weighted = Weighted { coordinates: self.coordinates, sums: [[0.0; LANES]; 3] };
         let mut count = [rows; LANES];
@@ -90,9 +95,9 @@ impl ColumnStep for SpectralStep<'_> {
             (weighted, count) = (defined.all, defined.count);
             self.holes = count != [rows; LANES];
         }
-        self.state.count.extend_from_slice(&count[..outputs]);
+        self.state.count.extend_from_slice(&count);
         for (to, sums) in self.state.sums.iter_mut().zip(&weighted.sums) {
-            to.extend_from_slice(&sums[..outputs]);
+            to.extend_from_slice(sums);
         }
     }
 }

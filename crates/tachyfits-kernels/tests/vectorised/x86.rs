@@ -206,7 +206,14 @@ fn every_kernel_is_vector_code_on_every_tier() {
 #[test]
 fn what_sums_pixels_from_memory_asks_for_them_ahead() {
     let program = Program::of_this_test();
-    let names = ["sum", "sum, all defined", "sum of integers", "stats, first pass, all defined"];
+    let names = [
+        "sum",
+        "sum, all defined",
+        "sum of integers",
+        "stats, first pass, all defined",
+        "moments of rows",
+        "spectral sums of rows",
+    ];
     for subject in SUBJECTS.iter().filter(|subject| names.contains(&subject.name)) {
         for tier in Tier::available() {
             let encoding = Encoding::plain(PixelType::I32);

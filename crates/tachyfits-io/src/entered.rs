@@ -1,0 +1,111 @@
+//! Large pages of a map, which are entered whole for any of their bytes: how many there are, and which were entered.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::aligned::LARGE_PAGE;
+
+/// The bytes of large pages that a map may have entered before all are left: a process that holds a whole file seems to
+/// need as much memory. Enough for 32 rows of a slab that lie far from each other, some of them in two pages.
+pub(crate) const MOST_ENTERED: u64 = 96 << 20;
+
+/// A mark for each large page of a file, shared by all threads that look at it. They tell what memory a process seems to
+/// need, and nothing more: a thread that enters while another one leaves may be missed.
+#[derive(Debug)]
+pub(crate) struct EnteredPages {
+    marks: Box<[AtomicU64]>,
+    pages: AtomicU64,
+}
+
+impl EnteredPages {
+    /// None of a file of so many bytes.
+    pub(crate) fn none_of(bytes: u64) -> EnteredPages {
+        let words = large_pages(&(0..bytes)).end.div_ceil(64);
+        let marks = (0..words).map(|_| AtomicU64::new(0)).collect();
+        EnteredPages { marks, pages: AtomicU64::new(0) }
+    }
+
+    /// Marks the pages of a range within the file; returns the bytes of all that are marked now.
+    pub(crate) fn enter(&self, range: &Range<u64>) -> u64 {
+        let mut new = 0;
+        for page in large_pages(range) {
+            let (word, bit) = (&self.marks[(page / 64) as usize], 1 << (page % 64));
+            // Most are marked already, and to look costs less than to write.
+            if word.load(Ordering::Relaxed) & bit == 0 {
+                new += u64::from(word.fetch_or(bit, Ordering::Relaxed) & bit == 0);
+            }
+        }
+        (self.pages.fetch_add(new, Ordering::Relaxed) + new) * LARGE_PAGE as u64
+    }
+
+    /// Takes all marks away.
+    pub(crate) fn leave(&self) {
+        self.marks.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        self.pages.store(0, Ordering::Relaxed);
+    }
+}
+
+/// The bytes of the large pages that ranges lie in, where these ascend; more, where they do not.
+pub(crate) fn entered_bytes(ranges: &[Range<u64>]) -> u64 {
+    let (mut pages, mut last) = (0u64, None);
+    for range in ranges.iter().filter(|range| !range.is_empty()) {
+        let of_range = large_pages(range);
+        let shared = u64::from(last == Some(of_range.start));
+        pages = pages.saturating_add(of_range.end - of_range.start - shared);
+        last = Some(of_range.end - 1);
+    }
+    pages.saturating_mul(LARGE_PAGE as u64)
+}
+
+/// The large pages that a range lies in, which is not empty or begins at 0.
+fn large_pages(range: &Range<u64>) -> Range<u64> {
+    let page = LARGE_PAGE as u64;
+    range.start / page..range.end.div_ceil(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EnteredPages, entered_bytes};
+    use crate::aligned::LARGE_PAGE;
+    use std::ops::Range;
+
+    const PAGE: u64 = LARGE_PAGE as u64;
+
+    #[test]
+    fn neighbours_in_a_page_count_once() {
+        let entered = |ranges: &[Range<u64>]| entered_bytes(ranges) / PAGE;
+        assert_eq!(entered(&[]), 0);
+        assert_eq!(entered(&[0..1, 5..5, 7..PAGE]), 1);
+        assert_eq!(entered(&[PAGE - 1..PAGE + 1, PAGE + 5..PAGE + 6]), 2);
+        assert_eq!(entered(&[0..4 * PAGE, 9 * PAGE..9 * PAGE + 1]), 5);
+    }
+
+    #[test]
+    fn a_page_is_marked_once_until_all_are_left() {
+        let pages = EnteredPages::none_of(200 * PAGE + 1);
+        let enter = |range| pages.enter(&range) / PAGE;
+        assert_eq!(enter(0..0), 0);
+        assert_eq!(enter(5..6), 1);
+        assert_eq!(enter(0..PAGE), 1);
+        assert_eq!(enter(PAGE - 1..PAGE + 1), 2);
+        assert_eq!(enter(60 * PAGE..70 * PAGE), 12);
+        assert_eq!(enter(200 * PAGE..200 * PAGE + 1), 13);
+        pages.leave();
+        assert_eq!(enter(60 * PAGE..70 * PAGE), 10);
+    }
+
+    #[test]
+    fn threads_count_each_page_once() {
+        let pages = EnteredPages::none_of(100 * PAGE);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for page in 0..100 {
+                        pages.enter(&(page * PAGE..page * PAGE + 1));
+                    }
+                });
+            }
+        });
+        assert_eq!(pages.enter(&(0..1)), 100 * PAGE);
+    }
+}
