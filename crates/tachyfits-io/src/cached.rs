@@ -23,9 +23,8 @@ const LEAST_FILE: u64 = 64 << 20;
 /// Shorter ranges are better copied: those that lie near each other are read together.
 const LEAST_RANGE: u64 = 16 << 10;
 
-/// How many bytes are asked about, and the fewest that give an answer.
+/// How many bytes are asked about.
 const ASKED: u64 = 256 << 10;
-const LEAST_ASKED: u64 = 128 << 10;
 
 /// How often both ways are tried; the quickest counts.
 const TRIES: usize = 3;
@@ -134,14 +133,18 @@ impl Storage for CachedStorage {
         self.file.read_exact_at(offset, buffer)
     }
 
-    /// Asks by the clock, as often as a few times in vain; once it is found faster it stays so.
-    fn lends_cached(&self, range: Range<u64>, free: bool) -> bool {
+    /// Asks by the clock, as often as a few times in vain; once it is found faster it stays so. What is asked about is the
+    /// middle of all: where the reading of a file begins, its pages are smaller.
+    fn lends_cached(&self, range: Range<u64>, all: Range<u64>, free: bool) -> bool {
         if self.always || !free || self.cheaper.load(Ordering::Relaxed) {
             return self.always || free;
         }
-        let asked = range.start..range.end.min(range.start.saturating_add(ASKED));
+        let middle = all.start + all.end.saturating_sub(all.start) / 2;
+        let start = middle.saturating_sub(ASKED / 2);
+        let asked = start..start.saturating_add(ASKED).min(self.file.bytes());
         if self.file.bytes() < LEAST_FILE
-            || asked.end.saturating_sub(asked.start) < LEAST_ASKED
+            || range.end.saturating_sub(range.start) < LEAST_RANGE
+            || !self.file.is_resident(asked.clone())
             || self.asked.fetch_add(1, Ordering::Relaxed) >= ASKS
         {
             return false;
@@ -180,7 +183,7 @@ impl Storage for CachedStorage {
 
 #[cfg(test)]
 mod tests {
-    use super::{ASKS, CachedStorage, LEAST_ASKED, LEAST_FILE, LEAST_RANGE, MOST_ENTERED};
+    use super::{ASKS, CachedStorage, LEAST_FILE, LEAST_RANGE, MOST_ENTERED};
     use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{Buffering, FileStorage, IoError, Report, RunOptions, Storage, Tasks, run};
@@ -269,7 +272,7 @@ mod tests {
             assert!(storage.slice(5..400_005).is_none());
         }
         let asking = CachedStorage::new(FileStorage::open(&path).unwrap());
-        assert!(!asking.lends_cached(0..1 << 20, true));
+        assert!(!asking.lends_cached(0..1 << 20, 0..1 << 20, true));
         assert_eq!(asking.asked.into_inner(), 0);
     }
 
@@ -278,15 +281,16 @@ mod tests {
         let (_directory, path) = temporary_file(b"");
         OpenOptions::new().write(true).open(&path).unwrap().set_len(LEAST_FILE).unwrap();
         let storage = CachedStorage::new(FileStorage::open(&path).unwrap());
-        assert!(!storage.lends_cached(0..LEAST_ASKED - 1, true));
+        let lends = |bytes, free| storage.lends_cached(0..bytes, 0..LEAST_FILE, free);
+        assert!(!lends(LEAST_RANGE - 1, true));
         assert_eq!(storage.asked.load(Ordering::Relaxed), 0);
-        let lent = (0..2 * ASKS).position(|_| storage.lends_cached(0..LEAST_ASKED, true));
+        let lent = (0..2 * ASKS).position(|_| lends(LEAST_RANGE, true));
         let asked = storage.asked.load(Ordering::Relaxed);
         match lent {
             // What is lent from then on is not asked again.
             Some(refused) => {
                 assert_eq!(asked, refused as u32 + 1);
-                assert!(storage.lends_cached(0..1, true) && !storage.lends_cached(0..1, false));
+                assert!(lends(1, true) && !lends(1, false));
             }
             None => assert!(asked >= ASKS),
         }

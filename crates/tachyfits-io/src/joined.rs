@@ -108,8 +108,13 @@ impl Storage for JoinedStorage {
         member.slice(range)
     }
 
-    fn lends_cached(&self, range: Range<u64>, free: bool) -> bool {
-        self.member_of(range).is_some_and(|(member, range)| member.lends_cached(range, free))
+    fn lends_cached(&self, range: Range<u64>, all: Range<u64>, free: bool) -> bool {
+        let start = range.start;
+        self.member_of(range).is_some_and(|(member, range)| {
+            let before = start - range.start;
+            let of_member = |offset: u64| offset.saturating_sub(before).min(member.bytes());
+            member.lends_cached(range, of_member(all.start)..of_member(all.end), free)
+        })
     }
 
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {

@@ -285,6 +285,7 @@ fn sample(storage: &dyn Storage, tasks: &dyn Tasks, may_lend: bool) -> Sample {
     let mut ranges = Vec::new();
     let mut seen = Sample { borrowed: true, cached: false, resident: true, bytes: 0 };
     let mut middle = None;
+    let (mut start, mut end) = (u64::MAX, 0);
     for sample in 0..count {
         ranges.clear();
         // Evenly spread, the first task included; in u128 because the product may exceed u64.
@@ -298,11 +299,12 @@ fn sample(storage: &dyn Storage, tasks: &dyn Tasks, may_lend: bool) -> Sample {
             seen.borrowed = seen.borrowed && storage.slice(range.clone()).is_some();
             seen.resident = seen.resident && storage.is_resident(range.clone());
             middle = middle.filter(|_| sample > count / 2).or(Some(range.clone()));
+            (start, end) = (start.min(range.start), end.max(range.end));
         }
     }
     // The range in the middle speaks for all.
     let free = may_lend && seen.resident;
-    seen.cached = middle.is_some_and(|range| storage.lends_cached(range, free));
+    seen.cached = middle.is_some_and(|range| storage.lends_cached(range, start..end, free));
     seen
 }
 

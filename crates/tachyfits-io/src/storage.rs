@@ -46,10 +46,10 @@ pub trait Storage: Send + Sync + Debug {
         None
     }
 
-    /// Whether [`Storage::cached`] had better be asked for ranges like this one. `free`: it is in the page cache, and nobody
-    /// has asked for buffers.
-    fn lends_cached(&self, range: Range<u64>, free: bool) -> bool {
-        let _ = (range, free);
+    /// Whether [`Storage::cached`] had better be asked for ranges like this one, which lie within `all`. `free`: they are
+    /// in the page cache, and nobody has asked for buffers.
+    fn lends_cached(&self, range: Range<u64>, all: Range<u64>, free: bool) -> bool {
+        let _ = (range, all, free);
         false
     }
 
