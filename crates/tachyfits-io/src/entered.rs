@@ -25,11 +25,13 @@ impl EnteredPages {
         EnteredPages { marks, pages: AtomicU64::new(0) }
     }
 
-    /// Marks the pages of a range within the file; returns the bytes of all that are marked now.
+    /// Marks the pages of a range; returns the bytes of all that are marked now. Pages beyond the file, which may have grown
+    /// since, have no marks.
     pub(crate) fn enter(&self, range: &Range<u64>) -> u64 {
         let mut new = 0;
         for page in large_pages(range) {
-            let (word, bit) = (&self.marks[(page / 64) as usize], 1 << (page % 64));
+            let bit = 1 << (page % 64);
+            let Some(word) = self.marks.get((page / 64) as usize) else { break };
             // Most are marked already, and to look costs less than to write.
             if word.load(Ordering::Relaxed) & bit == 0 {
                 new += u64::from(word.fetch_or(bit, Ordering::Relaxed) & bit == 0);
@@ -92,6 +94,8 @@ mod tests {
         assert_eq!(enter(200 * PAGE..200 * PAGE + 1), 13);
         pages.leave();
         assert_eq!(enter(60 * PAGE..70 * PAGE), 10);
+        // The file has grown since it was opened.
+        assert_eq!(enter(1000 * PAGE..1001 * PAGE), 10);
     }
 
     #[test]
