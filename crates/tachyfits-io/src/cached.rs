@@ -8,15 +8,15 @@
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use crate::aligned::CACHE_LINE;
+use crate::aligned::{CACHE_LINE, LARGE_PAGE};
 use crate::entered::{EnteredPages, MOST_ENTERED};
 use crate::error::IoError;
 use crate::file::FileStorage;
 use crate::mmap::{GuardedMap, intact};
-use crate::storage::Storage;
+use crate::storage::{Storage, Wanted};
 
 /// Smaller files are not worth asking.
 const LEAST_FILE: u64 = 64 << 20;
@@ -24,8 +24,8 @@ const LEAST_FILE: u64 = 64 << 20;
 /// Shorter ranges are better copied: those that lie near each other are read together.
 const LEAST_RANGE: u64 = 16 << 10;
 
-/// How many bytes are asked about at a time.
-const ASKED: usize = 256 << 10;
+/// How many bytes are copied at a time when the clock runs: as many as runs copy, which stay in the cache.
+const COPIED: usize = 256 << 10;
 
 /// How often both ways are tried.
 const TRIES: usize = 3;
@@ -46,8 +46,8 @@ pub struct CachedStorage {
     always: bool,
     /// Made when it is first asked for; none where the file cannot be mapped.
     map: OnceLock<Option<GuardedMap>>,
-    /// Whether entering pages was found cheaper than copying them, and how often it was not.
-    cheaper: AtomicBool,
+    /// How much of a page must be wanted that a map was found cheaper, in thousandths, and how often that was asked.
+    least: AtomicU32,
     asked: AtomicU32,
     /// Made with the map.
     entered: OnceLock<EnteredPages>,
@@ -60,7 +60,7 @@ impl CachedStorage {
             file,
             always: false,
             map: OnceLock::new(),
-            cheaper: AtomicBool::new(false),
+            least: AtomicU32::new(u32::MAX),
             asked: AtomicU32::new(0),
             entered: OnceLock::new(),
         }
@@ -83,37 +83,49 @@ impl CachedStorage {
     /// One that need not ask.
     #[cfg(test)]
     fn lending(file: FileStorage) -> CachedStorage {
-        CachedStorage { cheaper: AtomicBool::new(true), ..CachedStorage::new(file) }
+        CachedStorage { least: AtomicU32::new(0), ..CachedStorage::new(file) }
     }
 
     fn map(&self) -> Option<&GuardedMap> {
         self.map.get_or_init(|| GuardedMap::of(self.file.file()).ok().flatten()).as_ref()
     }
 
-    /// Whether to enter pages, look at them and leave them takes little more time than to copy and look at the copy; none
-    /// where one of them fails. Each try has bytes of its own, so that both ways bring them from where they are, and the
-    /// quickest counts: the first pages of a map need tables of pages.
-    fn ask(&self, range: Range<u64>) -> Option<bool> {
+    /// How much of a large page must be wanted, in thousandths, that to enter, look at and leave it takes little more time
+    /// than to copy that much and look at the copy; none where one of them fails. Each try has a page of its own, so that
+    /// both ways bring it from where it is, and the quickest counts: the first pages of a map need tables of pages.
+    fn ask(&self, range: Range<u64>) -> Option<u32> {
         let map = self.map()?;
-        let mut pieces = map.slice(range.clone())?.chunks_exact(ASKED);
         // Written to, so that no page of it is new to the system when the clock runs.
-        let mut copy = vec![1; ASKED];
+        let mut copy = vec![1; COPIED];
         let (mut copied, mut entered) = (Vec::new(), Vec::new());
-        for (index, bytes) in pieces.by_ref().take(2 * TRIES).enumerate() {
-            let offset = range.start + (index * ASKED) as u64;
+        for (index, page) in map.slice(range.clone())?.chunks_exact(LARGE_PAGE).enumerate() {
             let begun = Instant::now();
             if index % 2 == 0 {
-                self.file.read_exact_at(offset, &mut copy).ok()?;
-                look_at(&copy);
+                for offset in (0..LARGE_PAGE).step_by(COPIED) {
+                    let offset = range.start + (index * LARGE_PAGE + offset) as u64;
+                    self.file.read_exact_at(offset, &mut copy).ok()?;
+                    look_at(&copy);
+                }
                 copied.push(begun.elapsed());
             } else {
-                map.enter(bytes).ok()?;
-                look_at(bytes);
+                map.enter(page).ok()?;
+                look_at(page);
                 map.leave();
                 entered.push(begun.elapsed());
             }
         }
-        Some(entered.into_iter().min()? < SLOWER * copied.into_iter().min()? / 4)
+        let may_take = SLOWER * copied.into_iter().min()? / 4;
+        let entered = 1000 * entered.into_iter().min()?;
+        u32::try_from(entered.as_nanos() / may_take.as_nanos().max(1)).ok()
+    }
+
+    /// The large pages in the middle of all that is taken: where the reading of a file begins, its pages are smaller.
+    fn asked_about(&self, all: &Range<u64>) -> Range<u64> {
+        let page = LARGE_PAGE as u64;
+        let bytes = 2 * TRIES as u64 * page;
+        let middle = all.start + all.end.saturating_sub(all.start) / 2;
+        let start = middle.saturating_sub(bytes / 2) / page * page;
+        start..start.saturating_add(bytes).min(self.bytes())
     }
 
     /// Leaves all pages now and then.
@@ -149,26 +161,22 @@ impl Storage for CachedStorage {
         self.file.read_exact_at(offset, buffer)
     }
 
-    /// Asks by the clock, as often as a few times in vain; once it is found faster it stays so. What is asked about is the
-    /// middle of all: where the reading of a file begins, its pages are smaller.
-    fn lends_cached(&self, range: Range<u64>, all: Range<u64>, free: bool) -> bool {
-        if self.always || !free || self.cheaper.load(Ordering::Relaxed) {
-            return self.always || free;
+    /// Asks by the clock, as often as a few times in vain.
+    fn lends_cached(&self, wanted: &Wanted) -> bool {
+        let enough = |least| wanted.share * 1000.0 > f64::from(least);
+        if self.always || !wanted.free || enough(self.least.load(Ordering::Relaxed)) {
+            return self.always || wanted.free;
         }
-        let middle = all.start + all.end.saturating_sub(all.start) / 2;
-        let bytes = (2 * TRIES * ASKED) as u64;
-        let start = middle.saturating_sub(bytes / 2);
-        let asked = start..start.saturating_add(bytes).min(self.file.bytes());
-        if self.file.bytes() < LEAST_FILE
-            || range.end.saturating_sub(range.start) < LEAST_RANGE
-            || !self.file.is_resident(asked.clone())
+        let range = self.asked_about(&wanted.all);
+        if self.bytes() < LEAST_FILE
+            || wanted.range.end.saturating_sub(wanted.range.start) < LEAST_RANGE
+            || !self.is_resident(range.clone())
             || self.asked.fetch_add(1, Ordering::Relaxed) >= ASKS
         {
             return false;
         }
-        let cheaper = self.ask(asked).unwrap_or(false);
-        self.cheaper.fetch_or(cheaper, Ordering::Relaxed);
-        cheaper
+        let least = self.ask(range).unwrap_or(u32::MAX);
+        enough(self.least.fetch_min(least, Ordering::Relaxed).min(least))
     }
 
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
@@ -203,7 +211,7 @@ mod tests {
     use super::{ASKS, CachedStorage, LEAST_FILE, LEAST_RANGE, MOST_ENTERED};
     use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
-    use crate::{Buffering, FileStorage, IoError, Report, RunOptions, Storage, Tasks, run};
+    use crate::{Buffering, FileStorage, IoError, Report, RunOptions, Storage, Tasks, Wanted, run};
     use std::fs::OpenOptions;
     use std::ops::Range;
     use std::path::Path;
@@ -212,6 +220,11 @@ mod tests {
 
     fn lending(path: &Path) -> CachedStorage {
         CachedStorage::lending(FileStorage::open(path).unwrap())
+    }
+
+    /// All of so many bytes, in ranges of a length.
+    fn wanted(length: u64, bytes: u64, free: bool) -> Wanted {
+        Wanted { range: 0..length, all: 0..bytes, share: 1.0, free }
     }
 
     /// Whether this system can enter the pages of a map.
@@ -289,7 +302,7 @@ mod tests {
             assert!(storage.slice(5..400_005).is_none());
         }
         let asking = CachedStorage::new(FileStorage::open(&path).unwrap());
-        assert!(!asking.lends_cached(0..1 << 20, 0..1 << 20, true));
+        assert!(!asking.lends_cached(&wanted(1 << 20, 1 << 20, true)));
         assert_eq!(asking.asked.into_inner(), 0);
     }
 
@@ -298,9 +311,14 @@ mod tests {
         let (_directory, path) = temporary_file(b"");
         OpenOptions::new().write(true).open(&path).unwrap().set_len(LEAST_FILE).unwrap();
         let storage = CachedStorage::new(FileStorage::open(&path).unwrap());
-        let lends = |bytes, free| storage.lends_cached(0..bytes, 0..LEAST_FILE, free);
+        let lends = |bytes, free| storage.lends_cached(&wanted(bytes, LEAST_FILE, free));
         assert!(!lends(LEAST_RANGE - 1, true));
         assert_eq!(storage.asked.load(Ordering::Relaxed), 0);
+        // A share that nothing could be cheaper for is refused, however cheap a map is.
+        let sparse = Wanted { share: 0.0, ..wanted(LEAST_RANGE, LEAST_FILE, true) };
+        assert!(!storage.lends_cached(&sparse));
+        assert_eq!(storage.asked.swap(0, Ordering::Relaxed), 1);
+        storage.least.store(u32::MAX, Ordering::Relaxed);
         let lent = (0..2 * ASKS).position(|_| lends(LEAST_RANGE, true));
         let asked = storage.asked.load(Ordering::Relaxed);
         match lent {
@@ -308,6 +326,10 @@ mod tests {
             Some(refused) => {
                 assert_eq!(asked, refused as u32 + 1);
                 assert!(lends(1, true) && !lends(1, false));
+                let least = f64::from(storage.least.load(Ordering::Relaxed)) / 1000.0;
+                let share = |share| Wanted { share, ..wanted(1, LEAST_FILE, true) };
+                assert!(storage.lends_cached(&share(least + 0.001)));
+                assert!(!storage.lends_cached(&share(least)));
             }
             None => assert!(asked >= ASKS),
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::IoError;
-use crate::storage::{Storage, check_within};
+use crate::storage::{Storage, Wanted, check_within};
 
 /// Storages one after the other, each beginning at a multiple of the greatest alignment among them; the gaps read as
 /// zeros.
@@ -108,12 +108,12 @@ impl Storage for JoinedStorage {
         member.slice(range)
     }
 
-    fn lends_cached(&self, range: Range<u64>, all: Range<u64>, free: bool) -> bool {
-        let start = range.start;
-        self.member_of(range).is_some_and(|(member, range)| {
-            let before = start - range.start;
+    fn lends_cached(&self, wanted: &Wanted) -> bool {
+        self.member_of(wanted.range.clone()).is_some_and(|(member, range)| {
+            let before = wanted.range.start - range.start;
             let of_member = |offset: u64| offset.saturating_sub(before).min(member.bytes());
-            member.lends_cached(range, of_member(all.start)..of_member(all.end), free)
+            let all = of_member(wanted.all.start)..of_member(wanted.all.end);
+            member.lends_cached(&Wanted { range, all, ..*wanted })
         })
     }
 

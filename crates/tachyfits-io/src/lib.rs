@@ -45,4 +45,4 @@ pub use patch::{Patch, Recovery, Stamp, restore};
 pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run, threads_or_all};
 pub use report::Report;
 pub use spool::{SpoolOptions, SpoolWriter, spool};
-pub use storage::{Storage, StorageKind, open, open_with};
+pub use storage::{Storage, StorageKind, Wanted, open, open_with};

@@ -18,7 +18,7 @@ use crate::coordinator::Coordinator;
 use crate::error::IoError;
 use crate::fetch::{Block, Fetched};
 use crate::report::Report;
-use crate::storage::Storage;
+use crate::storage::{Storage, Wanted};
 
 /// The number of reader threads: where workers have to wait for a device, one waits for it while the other hands over.
 const READERS: usize = 2;
@@ -210,7 +210,8 @@ impl Arrangement {
         let threads = threads_or_all(options.threads);
         // Who chooses between buffers has them.
         let may_lend = options.buffering == Buffering::Auto;
-        let Sample { borrowed, cached, resident, bytes } = sample(storage, tasks, may_lend);
+        let Sample { borrowed, cached, resident, in_order, bytes } =
+            sample(storage, tasks, may_lend);
         let ahead = match options.buffering {
             Buffering::Auto => !resident,
             Buffering::Single => false,
@@ -228,7 +229,9 @@ impl Arrangement {
             ahead: ahead.min(length),
             borrowed: borrowed || cached,
             cached,
-            hints: if resident { 0 } else { several.max(1) },
+            // The kernel finds out by itself about what is read in order. Told, it keeps the file in the smallest of pages,
+            // of which every later reading is slower.
+            hints: if resident || in_order { 0 } else { several.max(1) },
             waiting: options.waiting,
         }
     }
@@ -275,6 +278,8 @@ struct Sample {
     cached: bool,
     /// Whether they seem to be in memory.
     resident: bool,
+    /// Whether each task begins where the one before it ends.
+    in_order: bool,
     /// The bytes of the first task, which the others are about as large as.
     bytes: u64,
 }
@@ -283,29 +288,53 @@ struct Sample {
 fn sample(storage: &dyn Storage, tasks: &dyn Tasks, may_lend: bool) -> Sample {
     let count = tasks.len().min(SAMPLED_TASKS);
     let mut ranges = Vec::new();
-    let mut seen = Sample { borrowed: true, cached: false, resident: true, bytes: 0 };
+    let mut seen =
+        Sample { borrowed: true, cached: false, resident: true, in_order: true, bytes: 0 };
     let mut middle = None;
-    let (mut start, mut end) = (u64::MAX, 0);
+    let (mut start, mut end, mut bytes) = (u64::MAX, 0, 0u64);
     for sample in 0..count {
         ranges.clear();
         // Evenly spread, the first task included; in u128 because the product may exceed u64.
         let index = u128::from(sample) * u128::from(tasks.len()) / u128::from(count);
         tasks.ranges(index as u64, &mut ranges);
-        if index == 0 {
-            let length = |range: &Range<u64>| range.end.saturating_sub(range.start);
-            seen.bytes = ranges.iter().map(length).fold(0, u64::saturating_add);
+        ranges.retain(|range| !range.is_empty());
+        for range in &ranges {
+            bytes = bytes.saturating_add(range.end - range.start);
+            (start, end) = (start.min(range.start), end.max(range.end));
         }
-        if let Some(range) = ranges.iter().find(|range| !range.is_empty()) {
+        if index == 0 {
+            seen.bytes = bytes;
+        }
+        seen.in_order = seen.in_order && goes_on(tasks, index as u64, &ranges);
+        if let Some(range) = ranges.first() {
             seen.borrowed = seen.borrowed && storage.slice(range.clone()).is_some();
             seen.resident = seen.resident && storage.is_resident(range.clone());
             middle = middle.filter(|_| sample > count / 2).or(Some(range.clone()));
-            (start, end) = (start.min(range.start), end.max(range.end));
         }
     }
-    // The range in the middle speaks for all.
-    let free = may_lend && seen.resident;
-    seen.cached = middle.is_some_and(|range| storage.lends_cached(range, start..end, free));
+    // The range in the middle speaks for all, and the tasks that were looked at for the others.
+    seen.cached = middle.is_some_and(|range| {
+        let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
+        storage.lends_cached(&Wanted {
+            range,
+            share: (all_bytes / (end - start) as f64).min(1.0),
+            all: start..end,
+            free: may_lend && seen.resident,
+        })
+    });
     seen
+}
+
+/// Whether the ranges of a task follow each other, and the next task begins there, or within them and goes beyond.
+fn goes_on(tasks: &dyn Tasks, index: u64, ranges: &[Range<u64>]) -> bool {
+    let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return true };
+    let mut next = Vec::new();
+    if index + 1 < tasks.len() {
+        tasks.ranges(index + 1, &mut next);
+    }
+    let begins = next.iter().find(|range| !range.is_empty()).map(|range| range.start);
+    ranges.windows(2).all(|pair| pair[0].end == pair[1].start)
+        && begins.is_none_or(|start| first.start < start && start <= last.end)
 }
 
 /// Time spent by one thread, or by all.

@@ -18,6 +18,19 @@ use crate::memory::MemoryStorage;
 use crate::patch::check_finished;
 use crate::spool::{self, SpoolOptions};
 
+/// What a run is about to take, as a look at a few of its tasks says.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// A range of a task in the middle.
+    pub range: Range<u64>,
+    /// What all ranges lie in.
+    pub all: Range<u64>,
+    /// How much of that is wanted, of 1.
+    pub share: f64,
+    /// Whether it is in the page cache, and nobody has asked for buffers.
+    pub free: bool,
+}
+
 /// A source of bytes of known size.
 ///
 /// An implementation provides three methods; [`crate::conformance::storage_suite`] is its test.
@@ -46,10 +59,9 @@ pub trait Storage: Send + Sync + Debug {
         None
     }
 
-    /// Whether [`Storage::cached`] had better be asked for ranges like this one, which lie within `all`. `free`: they are
-    /// in the page cache, and nobody has asked for buffers.
-    fn lends_cached(&self, range: Range<u64>, all: Range<u64>, free: bool) -> bool {
-        let _ = (range, all, free);
+    /// Whether [`Storage::cached`] had better be asked for what is wanted.
+    fn lends_cached(&self, wanted: &Wanted) -> bool {
+        let _ = wanted;
         false
     }
 

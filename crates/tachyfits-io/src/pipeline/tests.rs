@@ -200,7 +200,7 @@ fn the_arrangement_follows_from_the_storage() {
 #[test]
 fn large_blocks_are_read_less_far_ahead() {
     let chosen = |bytes: u64| {
-        let range = |index| index * bytes..(index + 1) * bytes;
+        let range = |index: u64| 2 * index * bytes..(2 * index + 1) * bytes;
         let tasks = Lists((0..20).map(|index| Vec::from([range(index)])).collect());
         let arrangement = Arrangement::choose(&Device::new(0), &tasks, &RunOptions::default());
         (arrangement.ahead, arrangement.hints)
@@ -215,12 +215,24 @@ fn large_blocks_are_read_less_far_ahead() {
 #[test]
 fn what_is_not_in_the_cache_is_announced_once() {
     for options in arrangements() {
-        let device = Device::new(100 * 100);
-        collect(&device, &hundreds(100), &options).unwrap();
-        let mut hints = device.hints.into_inner().unwrap();
-        hints.sort_by_key(|range| range.start);
-        let expected: Vec<_> = hundreds(100).0.into_iter().skip(1).flatten().collect();
-        assert_eq!(hints, expected, "{}", describe(&options));
+        let hinted = |tasks: &Lists| {
+            let device = Device::new(100 * 200);
+            collect(&device, tasks, &options).unwrap();
+            let mut hints = device.hints.into_inner().unwrap();
+            hints.sort_by_key(|range| range.start);
+            hints
+        };
+        let mut tasks = hundreds(200);
+        tasks.0 = tasks.0.into_iter().step_by(2).collect();
+        let expected: Vec<_> = tasks.0.iter().skip(1).flatten().cloned().collect();
+        assert_eq!(hinted(&tasks), expected, "{}", describe(&options));
+        tasks.0.reverse();
+        assert_eq!(hinted(&tasks).len(), 99, "{}", describe(&options));
+        // What is read in order, overlaps among it, the kernel finds out by itself.
+        assert_eq!(hinted(&hundreds(100)), [], "{}", describe(&options));
+        let overlap = |index| Vec::from([index..index + 60, index + 60..index + 150]);
+        let overlapping = Lists((0..99).map(|index| overlap(index * 100)).collect());
+        assert_eq!(hinted(&overlapping), [], "{}", describe(&options));
     }
 }
 
