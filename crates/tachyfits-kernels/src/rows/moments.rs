@@ -6,7 +6,7 @@
 )]
 
 use super::SumRows;
-use super::columns::{Column, ColumnStep, each_column};
+use super::columns::{COLUMNS, ColumnStep, Columns, each_column};
 use crate::LANES;
 use crate::compensated::Compensated;
 use crate::fold::Accumulator;
@@ -53,20 +53,19 @@ impl MomentRows {
         state
     }
 
-    /// Sets `outputs` outputs from `at` on.
+    /// Sets `outputs` outputs from `at` on to what the two passes gave.
     #[inline(always)]
-    fn set(&mut self, at: usize, outputs: usize, moments: &Moments) {
+    fn set(&mut self, at: usize, outputs: usize, sums: &DefinedLanes, second: &SecondPass) {
         for (lane, output) in (at..at + outputs).enumerate() {
-            let n = moments.count[lane];
+            let n = sums.count[lane];
             self.sums.count[output] = n;
-            self.sums.sum[output] = moments.sum[lane];
+            self.sums.sum[output] = sums.sum[lane];
             if n > 0 {
                 // The corrected two-pass formula: what the rounded mean is off by is taken out again.
-                let off = moments.differences[lane] / n as f64;
-                self.center[output] = moments.mean[lane];
-                self.center_low[output] = off;
-                let differences = moments.differences[lane];
-                self.squares[output] = moments.squares[lane] - differences * differences / n as f64;
+                let differences = second.differences[lane];
+                self.center[output] = second.mean[lane];
+                self.center_low[output] = differences / n as f64;
+                self.squares[output] = second.squares[lane] - differences * differences / n as f64;
             }
         }
     }
@@ -128,45 +127,52 @@ pub(crate) struct MomentStep<'a> {
 
 impl ColumnStep for MomentStep<'_> {
     #[inline(always)]
-    fn column<S: Source>(&mut self, at: usize, outputs: usize, column: &Column<'_, S>) {
-        self.state.set(at, outputs, &moments(column, &mut self.holes));
+    fn take<S: Source>(&mut self, columns: &Columns<'_, S>) {
+        let (sums, defined) = self.sums(columns);
+        let second = sums.map(|sums| SecondPass {
+            mean: std::array::from_fn(|lane| match sums.count[lane] {
+                0 => 0.0,
+                count => sums.sum[lane] / count as f64,
+            }),
+            differences: [0.0; LANES],
+            squares: [0.0; LANES],
+        });
+        let second = if defined {
+            let mut second = second;
+            columns.fold(&mut second);
+            second
+        } else {
+            let mut second = second.map(DefinedSecondPass);
+            columns.fold(&mut second);
+            second.map(|second| second.0)
+        };
+        for (column, (sums, second)) in sums.iter().zip(&second).take(columns.count()).enumerate() {
+            let before = column * LANES;
+            let outputs = LANES.min(columns.outputs - before);
+            self.state.set(columns.first + before, outputs, sums, second);
+        }
     }
 }
 
-/// What the two passes give for sixteen outputs.
-struct Moments {
-    count: [u64; LANES],
-    sum: [f64; LANES],
-    mean: [f64; LANES],
-    differences: [f64; LANES],
-    squares: [f64; LANES],
-}
-
-/// Both passes over a column; `holes` as in [`MomentStep`].
-#[inline(always)]
-fn moments<S: Source>(column: &Column<'_, S>, holes: &mut bool) -> Moments {
-    let rows = column.rows();
-    let mut defined = !*holes;
-    let (mut count, mut sum) = ([rows; LANES], [f64::NAN; LANES]);
-    if defined {
-        sum = column.fold(AllLanes::default()).sum;
-        // An undefined pixel makes the sum of its output NaN.
-        defined = !sum.iter().any(|sum| sum.is_nan());
+impl MomentStep<'_> {
+    /// The first pass: counts and sums, and whether every pixel is defined.
+    #[inline(always)]
+    fn sums<S: Source>(&mut self, columns: &Columns<'_, S>) -> ([DefinedLanes; COLUMNS], bool) {
+        let all = [columns.rows(); LANES];
+        if !self.holes {
+            let mut sums = [AllLanes::default(); COLUMNS];
+            columns.fold(&mut sums);
+            // An undefined pixel makes the sum of its output NaN.
+            let hole = |sums: &AllLanes| sums.sum.iter().any(|sum| sum.is_nan());
+            if !sums[..columns.count()].iter().any(hole) {
+                return (sums.map(|AllLanes { sum }| DefinedLanes { count: all, sum }), true);
+            }
+        }
+        let mut sums = [DefinedLanes::default(); COLUMNS];
+        columns.fold(&mut sums);
+        self.holes = sums[..columns.count()].iter().any(|sums| sums.count != all);
+        (sums, !self.holes)
     }
-    if !defined {
-        DefinedLanes { count, sum } = column.fold(DefinedLanes::default());
-        defined = count == [rows; LANES];
-        *holes = !defined;
-    }
-    let mut mean = [0.0; LANES];
-    for lane in 0..LANES {
-        mean[lane] = if count[lane] > 0 { sum[lane] / count[lane] as f64 } else { 0.0 };
-    }
-    let second = SecondPass { mean, differences: [0.0; LANES], squares: [0.0; LANES] };
-    let second =
-        if defined { column.fold(second) } else { column.fold(DefinedSecondPass(second)).0 };
-    let SecondPass { differences, squares, .. } = second;
-    Moments { count, sum, mean, differences, squares }
 }
 
 /// Differences of each output from its own mean, and their squares, where every pixel is defined.

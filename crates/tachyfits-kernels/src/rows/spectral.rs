@@ -6,9 +6,8 @@
 )]
 
 use super::add_all;
-use super::columns::{Column, ColumnStep, each_column};
+use super::columns::{COLUMNS, ColumnStep, Columns, RowAccumulator, each_column};
 use crate::LANES;
-use crate::fold::Accumulator;
 use crate::isa::Tier;
 use crate::source::{Encoding, Source};
 
@@ -79,23 +78,34 @@ pub(crate) struct SpectralStep<'a> {
 
 impl ColumnStep for SpectralStep<'_> {
     #[inline(always)]
-    fn column<S: Source>(&mut self, _at: usize, _outputs: usize, column: &Column<'_, S>) {
-        let rows = column.rows();
-        let mut weighted = Weighted { coordinates: self.coordinates, sums: [[0.0; LANES]; 3] };
-        let mut count = [rows; LANES];
+    fn take<S: Source>(&mut self, columns: &Columns<'_, S>) {
+        let none = Weighted { coordinates: self.coordinates, sums: [[0.0; LANES]; 3] };
         if !self.holes {
-            weighted = column.fold(weighted);
+            let mut weighted = [none; COLUMNS];
+            columns.fold(&mut weighted);
+            let weighted = &weighted[..columns.count()];
             // An undefined pixel makes the sum of its output NaN.
-            self.holes = weighted.sums[0].iter().any(|sum| sum.is_nan());
+            self.holes =
+                weighted.iter().any(|column| column.sums[0].iter().any(|sum| sum.is_nan()));
+            if !self.holes {
+                return weighted
+                    .iter()
+                    .for_each(|column| self.keep(&[columns.rows(); LANES], column));
+            }
         }
-        if self.holes {
-            let sums = [[0.0; LANES]; 3];
-            let all = Weighted { coordinates: self.coordinates, sums };
-            let defined = column.fold(DefinedWeighted { all, count: [0; LANES] });
-            (weighted, count) = (defined.all, defined.count);
-            self.holes = count != [rows; LANES];
-        }
-        self.state.count.extend_from_slice(&count);
+        let mut defined = [DefinedWeighted { all: none, count: [0; LANES] }; COLUMNS];
+        columns.fold(&mut defined);
+        let defined = &defined[..columns.count()];
+        self.holes = defined.iter().any(|column| column.count != [columns.rows(); LANES]);
+        defined.iter().for_each(|column| self.keep(&column.count, &column.all));
+    }
+}
+
+impl SpectralStep<'_> {
+    /// Appends the sums of a column to the state.
+    #[inline(always)]
+    fn keep(&mut self, count: &[u64; LANES], weighted: &Weighted<'_>) {
+        self.state.count.extend_from_slice(count);
         for (to, sums) in self.state.sums.iter_mut().zip(&weighted.sums) {
             to.extend_from_slice(sums);
         }
@@ -105,37 +115,23 @@ impl ColumnStep for SpectralStep<'_> {
 /// The weighted sums of each output, where every pixel is defined.
 #[derive(Clone, Copy)]
 pub(crate) struct Weighted<'a> {
-    /// Of the rows to come.
+    /// One for each row.
     coordinates: &'a [f64],
     sums: [[f64; LANES]; 3],
 }
 
-impl Weighted<'_> {
-    /// The coordinate of the next row.
+impl RowAccumulator for Weighted<'_> {
     #[inline(always)]
-    fn next(&mut self) -> f64 {
-        match self.coordinates.split_first() {
-            Some((&first, rest)) => {
-                self.coordinates = rest;
-                first
-            }
-            None => 0.0,
-        }
-    }
-}
-
-impl Accumulator for Weighted<'_> {
-    #[inline(always)]
-    fn step(&mut self, x: &[f64]) {
-        let u = self.next();
+    fn row(&mut self, row: usize, x: &[f64; LANES]) {
+        let u = self.coordinates[row];
         let [sum0, sum1, sum2] = &mut self.sums;
-        for lane in 0..x.len() {
+        for lane in 0..LANES {
             sum0[lane] += x[lane];
         }
-        for lane in 0..x.len() {
+        for lane in 0..LANES {
             sum1[lane] += x[lane] * u;
         }
-        for lane in 0..x.len() {
+        for lane in 0..LANES {
             sum2[lane] += x[lane] * u * u;
         }
     }
@@ -148,23 +144,23 @@ pub(crate) struct DefinedWeighted<'a> {
     count: [u64; LANES],
 }
 
-impl Accumulator for DefinedWeighted<'_> {
+impl RowAccumulator for DefinedWeighted<'_> {
     #[inline(always)]
-    fn step(&mut self, x: &[f64]) {
-        let u = self.all.next();
+    fn row(&mut self, row: usize, x: &[f64; LANES]) {
+        let u = self.all.coordinates[row];
         let [sum0, sum1, sum2] = &mut self.all.sums;
-        for lane in 0..x.len() {
+        for lane in 0..LANES {
             self.count[lane] = self.count[lane].wrapping_add(u64::from(!x[lane].is_nan()));
         }
-        for lane in 0..x.len() {
+        for lane in 0..LANES {
             let sum = sum0[lane] + x[lane];
             sum0[lane] = if x[lane].is_nan() { sum0[lane] } else { sum };
         }
-        for lane in 0..x.len() {
+        for lane in 0..LANES {
             let sum = sum1[lane] + x[lane] * u;
             sum1[lane] = if x[lane].is_nan() { sum1[lane] } else { sum };
         }
-        for lane in 0..x.len() {
+        for lane in 0..LANES {
             let sum = sum2[lane] + x[lane] * u * u;
             sum2[lane] = if x[lane].is_nan() { sum2[lane] } else { sum };
         }
