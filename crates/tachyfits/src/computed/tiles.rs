@@ -106,9 +106,13 @@ pub(crate) fn usual_shape(axes: &[u64], halo: &[u64], expansion: u64) -> Vec<u64
 }
 
 /// The shape of a box for an image that is another one with its axes in another order: the new axis n is the axis `order[n]`
-/// of the input. It has runs that are about as long in the one as in the other, longer than usual, since the shorter of the
-/// two decides what reading and writing cost.
-pub(crate) fn reordered_shape(axes: &[u64], order: &[usize], pixel_bytes: u64) -> Vec<u64> {
+/// of the input. Its runs are longer than usual, in the new image about `longer` times as long as in the input.
+pub(crate) fn reordered_shape(
+    axes: &[u64],
+    order: &[usize],
+    pixel_bytes: u64,
+    longer: u64,
+) -> Vec<u64> {
     let pixels: u64 = axes.iter().product();
     // Enough boxes for every thread, but none smaller than usual.
     let most = (pixels / REORDERED_BOXES).max(BOX_PIXELS).min(REORDERED_BYTES / pixel_bytes);
@@ -118,9 +122,11 @@ pub(crate) fn reordered_shape(axes: &[u64], order: &[usize], pixel_bytes: u64) -
     while shape.iter().product::<u64>() < most {
         let by_output = run(axes, &shape, 0..axes.len());
         let by_input = run(axes, &shape, input_axes.iter().copied());
-        let (shorter, longer) =
-            if by_input.0 <= by_output.0 { (by_input, by_output) } else { (by_output, by_input) };
-        let Some(axis) = shorter.1.or(longer.1) else { break };
+        let (first, second) = match by_input.0.saturating_mul(longer) <= by_output.0 {
+            true => (by_input, by_output),
+            false => (by_output, by_input),
+        };
+        let Some(axis) = first.1.or(second.1) else { break };
         shape[axis] = (shape[axis] * 2).min(axes[axis]);
     }
     shape
@@ -211,13 +217,15 @@ mod tests {
     #[test]
     fn boxes_of_another_order_have_long_runs_in_both() {
         // The old x, y and z are the new axes 1, 2 and 0.
-        let shape = |axes: &[u64]| reordered_shape(axes, &[2, 0, 1], 4);
+        let shape = |axes: &[u64]| reordered_shape(axes, &[2, 0, 1], 4, 1);
         assert_eq!(shape(&[1024, 1024, 1024]), [1024, 1024, 4]);
         assert_eq!(shape(&[64, 4096, 4096]), [64, 4096, 16]);
         assert_eq!(shape(&[65536, 128, 128]), [2048, 128, 16]);
         assert_eq!(shape(&[3, 5, 7]), [3, 5, 7]);
-        assert_eq!(reordered_shape(&[4096, 4096], &[1, 0], 4), [1024, 1024]);
-        assert_eq!(reordered_shape(&[64, 64], &[1, 0], u64::MAX), [1, 1]);
+        assert_eq!(reordered_shape(&[4096, 4096], &[1, 0], 4, 1), [1024, 1024]);
+        assert_eq!(reordered_shape(&[4096, 4096], &[1, 0], 4, 4), [2048, 512]);
+        assert_eq!(reordered_shape(&[65536, 128, 128], &[2, 0, 1], 4, 4), [4096, 128, 8]);
+        assert_eq!(reordered_shape(&[64, 64], &[1, 0], u64::MAX, 4), [1, 1]);
     }
 
     proptest! {
