@@ -201,6 +201,10 @@ impl Storage for CachedStorage {
         self.file.is_resident(range)
     }
 
+    fn reads_far_ahead(&self) -> bool {
+        self.file.reads_far_ahead()
+    }
+
     fn will_need(&self, range: Range<u64>) {
         self.file.will_need(range);
     }

@@ -72,6 +72,10 @@ impl Storage for FileStorage {
         system::is_resident(&self.file, range.start..range.end.min(self.bytes))
     }
 
+    fn reads_far_ahead(&self) -> bool {
+        system::reads_far_ahead(&self.file)
+    }
+
     fn will_need(&self, range: Range<u64>) {
         system::will_need(&self.file, range);
     }

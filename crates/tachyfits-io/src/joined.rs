@@ -130,6 +130,10 @@ impl Storage for JoinedStorage {
         self.parts(range).all(|(_, member, range)| member.is_resident(range))
     }
 
+    fn reads_far_ahead(&self) -> bool {
+        self.members.iter().all(|(_, member)| member.reads_far_ahead())
+    }
+
     fn will_need(&self, range: Range<u64>) {
         self.parts(range).for_each(|(_, member, range)| member.will_need(range));
     }

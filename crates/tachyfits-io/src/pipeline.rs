@@ -229,9 +229,12 @@ impl Arrangement {
             ahead: ahead.min(length),
             borrowed: borrowed || cached,
             cached,
-            // The kernel finds out by itself about what is read in order. Told, it keeps the file in the smallest of pages,
-            // of which every later reading is slower.
-            hints: if resident || in_order { 0 } else { several.max(1) },
+            // A kernel that reads far ahead finds out by itself about what is read in order. Told, it keeps the file in the
+            // smallest of pages, of which every later reading is slower.
+            hints: match resident || (in_order && storage.reads_far_ahead()) {
+                true => 0,
+                false => several.max(1),
+            },
             waiting: options.waiting,
         }
     }

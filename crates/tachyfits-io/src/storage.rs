@@ -89,6 +89,11 @@ pub trait Storage: Send + Sync + Debug {
         true
     }
 
+    /// Whether what is read in order is read far ahead without being announced by [`Storage::will_need`].
+    fn reads_far_ahead(&self) -> bool {
+        false
+    }
+
     /// Says that `range` is about to be read; costs little and promises nothing.
     fn will_need(&self, range: Range<u64>) {
         let _ = range;

@@ -148,6 +148,26 @@ pub(crate) fn is_resident(_file: &File, _range: Range<u64>) -> bool {
     true
 }
 
+/// The least that the kernel must read ahead to need no announcements, in KiB: large pages. Many systems have 128.
+#[cfg(target_os = "linux")]
+const READS_AHEAD_KIB: u64 = 2048;
+
+/// Whether the kernel reads far ahead by itself where a file is read in order; a look at its settings, once for a run.
+#[cfg(target_os = "linux")]
+pub(crate) fn reads_far_ahead(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(metadata) = file.metadata() else { return false };
+    let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+    let setting = format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb");
+    let kib = std::fs::read_to_string(setting).ok().and_then(|kib| kib.trim().parse().ok());
+    kib.is_some_and(|kib: u64| kib >= READS_AHEAD_KIB)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn reads_far_ahead(_file: &File) -> bool {
+    false
+}
+
 /// Asks the kernel to begin reading `range` into the page cache.
 #[cfg(target_os = "linux")]
 pub(crate) fn will_need(file: &File, range: Range<u64>) {

@@ -37,13 +37,14 @@ fn hundreds(count: u64) -> Lists {
 struct Device {
     content: Vec<u8>,
     hints: Mutex<Vec<Range<u64>>>,
+    reads_far_ahead: bool,
     panics_at: Option<u64>,
 }
 
 impl Device {
     fn new(length: usize) -> Device {
         let content = (0..length).map(|index| (index ^ (index / 253)) as u8).collect();
-        Device { content, hints: Mutex::default(), panics_at: None }
+        Device { content, hints: Mutex::default(), reads_far_ahead: false, panics_at: None }
     }
 }
 
@@ -65,6 +66,10 @@ impl Storage for Device {
 
     fn is_resident(&self, _range: Range<u64>) -> bool {
         false
+    }
+
+    fn reads_far_ahead(&self) -> bool {
+        self.reads_far_ahead
     }
 
     fn will_need(&self, range: Range<u64>) {
@@ -215,20 +220,22 @@ fn large_blocks_are_read_less_far_ahead() {
 #[test]
 fn what_is_not_in_the_cache_is_announced_once() {
     for options in arrangements() {
-        let hinted = |tasks: &Lists| {
-            let device = Device::new(100 * 200);
+        let hinted_by = |tasks: &Lists, reads_far_ahead| {
+            let device = Device { reads_far_ahead, ..Device::new(100 * 200) };
             collect(&device, tasks, &options).unwrap();
             let mut hints = device.hints.into_inner().unwrap();
             hints.sort_by_key(|range| range.start);
             hints
         };
+        let hinted = |tasks: &Lists| hinted_by(tasks, true);
         let mut tasks = hundreds(200);
         tasks.0 = tasks.0.into_iter().step_by(2).collect();
         let expected: Vec<_> = tasks.0.iter().skip(1).flatten().cloned().collect();
         assert_eq!(hinted(&tasks), expected, "{}", describe(&options));
         tasks.0.reverse();
         assert_eq!(hinted(&tasks).len(), 99, "{}", describe(&options));
-        // What is read in order, overlaps among it, the kernel finds out by itself.
+        // What is read in order, overlaps among it, is found out about by who reads far ahead.
+        assert_eq!(hinted_by(&hundreds(100), false).len(), 99, "{}", describe(&options));
         assert_eq!(hinted(&hundreds(100)), [], "{}", describe(&options));
         let overlap = |index| Vec::from([index..index + 60, index + 60..index + 150]);
         let overlapping = Lists((0..99).map(|index| overlap(index * 100)).collect());

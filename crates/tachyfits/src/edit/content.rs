@@ -91,6 +91,10 @@ macro_rules! storage_of {
                 self.$field.is_resident(range)
             }
 
+            fn reads_far_ahead(&self) -> bool {
+                self.$field.reads_far_ahead()
+            }
+
             fn will_need(&self, range: Range<u64>) {
                 self.$field.will_need(range)
             }
