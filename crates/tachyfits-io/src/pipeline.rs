@@ -7,6 +7,8 @@
 //! [`Buffering::Auto`] looks at the page cache to choose. Which one runs never changes a result: the merging is in the
 //! order of the tasks in all of them.
 
+mod sample;
+
 use std::ops::{ControlFlow, Range};
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +20,8 @@ use crate::coordinator::Coordinator;
 use crate::error::IoError;
 use crate::fetch::{Block, Fetched};
 use crate::report::Report;
-use crate::storage::{Storage, Wanted};
+use crate::storage::Storage;
+use sample::Sample;
 
 /// The number of reader threads: where workers have to wait for a device, one waits for it while the other hands over.
 const READERS: usize = 2;
@@ -28,9 +31,6 @@ const READERS: usize = 2;
 const AHEAD: u64 = 8;
 const AHEAD_BYTES: u64 = 32 << 20;
 const LEAST_AHEAD: u64 = 4;
-
-/// How many tasks are looked at to see whether the bytes are in the page cache.
-const SAMPLED_TASKS: u64 = 16;
 
 /// Units of work, each needing some byte ranges of the storage.
 ///
@@ -211,7 +211,7 @@ impl Arrangement {
         // Who chooses between buffers has them.
         let may_lend = options.buffering == Buffering::Auto;
         let Sample { borrowed, cached, resident, in_order, bytes } =
-            sample(storage, tasks, may_lend);
+            Sample::of(storage, tasks, may_lend);
         let ahead = match options.buffering {
             Buffering::Auto => !resident,
             Buffering::Single => false,
@@ -271,73 +271,6 @@ pub fn threads_or_all(threads: usize) -> usize {
         0 => *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from)),
         threads => threads,
     }
-}
-
-/// What a look at a few tasks says.
-struct Sample {
-    /// Whether the storage lends their bytes.
-    borrowed: bool,
-    /// Whether it lends them from the page cache.
-    cached: bool,
-    /// Whether they seem to be in memory.
-    resident: bool,
-    /// Whether each task begins where the one before it ends.
-    in_order: bool,
-    /// The bytes of the first task, which the others are about as large as.
-    bytes: u64,
-}
-
-/// `may_lend`: what is in the page cache may be lent.
-fn sample(storage: &dyn Storage, tasks: &dyn Tasks, may_lend: bool) -> Sample {
-    let count = tasks.len().min(SAMPLED_TASKS);
-    let mut ranges = Vec::new();
-    let mut seen =
-        Sample { borrowed: true, cached: false, resident: true, in_order: true, bytes: 0 };
-    let mut middle = None;
-    let (mut start, mut end, mut bytes) = (u64::MAX, 0, 0u64);
-    for sample in 0..count {
-        ranges.clear();
-        // Evenly spread, the first task included; in u128 because the product may exceed u64.
-        let index = u128::from(sample) * u128::from(tasks.len()) / u128::from(count);
-        tasks.ranges(index as u64, &mut ranges);
-        ranges.retain(|range| !range.is_empty());
-        for range in &ranges {
-            bytes = bytes.saturating_add(range.end - range.start);
-            (start, end) = (start.min(range.start), end.max(range.end));
-        }
-        if index == 0 {
-            seen.bytes = bytes;
-        }
-        seen.in_order = seen.in_order && goes_on(tasks, index as u64, &ranges);
-        if let Some(range) = ranges.first() {
-            seen.borrowed = seen.borrowed && storage.slice(range.clone()).is_some();
-            seen.resident = seen.resident && storage.is_resident(range.clone());
-            middle = middle.filter(|_| sample > count / 2).or(Some(range.clone()));
-        }
-    }
-    // The range in the middle speaks for all, and the tasks that were looked at for the others.
-    seen.cached = middle.is_some_and(|range| {
-        let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
-        storage.lends_cached(&Wanted {
-            range,
-            share: (all_bytes / (end - start) as f64).min(1.0),
-            all: start..end,
-            free: may_lend && seen.resident,
-        })
-    });
-    seen
-}
-
-/// Whether the ranges of a task follow each other, and the next task begins there, or within them and goes beyond.
-fn goes_on(tasks: &dyn Tasks, index: u64, ranges: &[Range<u64>]) -> bool {
-    let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return true };
-    let mut next = Vec::new();
-    if index + 1 < tasks.len() {
-        tasks.ranges(index + 1, &mut next);
-    }
-    let begins = next.iter().find(|range| !range.is_empty()).map(|range| range.start);
-    ranges.windows(2).all(|pair| pair[0].end == pair[1].start)
-        && begins.is_none_or(|start| first.start < start && start <= last.end)
 }
 
 /// Time spent by one thread, or by all.

@@ -25,7 +25,7 @@ use crate::write::new_image;
 
 pub(crate) use leaf::Leaf;
 pub(crate) use node::{Feed, Node, Reads, Scratch, Sources};
-use storage::ComputedStorage;
+pub(crate) use storage::ComputedStorage;
 use tiles::{TileReads, Tiles};
 pub(crate) use tiles::{reordered_shape, usual_shape};
 pub(crate) use window::Window;

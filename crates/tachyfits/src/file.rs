@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tachyfits_format::{
     Code, FormatError, Hdu, Limits, ReadOptions, Step, TableLayout, Walker, Warning,
 };
-use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
+use tachyfits_io::{IoError, MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
 
-use crate::computed::Computed;
+use crate::computed::{Computed, ComputedStorage};
 use crate::error::{Error, Reason};
 use crate::image::Image;
 
@@ -57,19 +57,34 @@ impl FitsFile {
         FitsFile::from_storage(Arc::new(MemoryStorage::new(name, bytes)), options)
     }
 
-    /// The file that a computed image would be.
+    /// The file that a computed image would be. No pixel is computed for it: headers are read by blocks, beyond their ends.
     pub(crate) fn computed(
-        storage: Arc<dyn Storage>,
+        storage: Arc<ComputedStorage>,
         image: Arc<Computed>,
         options: &OpenOptions,
     ) -> Result<FitsFile, Error> {
-        let file = FitsFile::from_storage(storage, options)?;
-        Ok(FitsFile { computed: Some(image), ..file })
+        let header = Arc::clone(&storage);
+        let read = |offset, buffer: &mut [u8]| {
+            header.read_header_at(offset, buffer);
+            Ok(())
+        };
+        Ok(FitsFile { computed: Some(image), ..FitsFile::walked(storage, options, read)? })
     }
 
     pub(crate) fn from_storage(
         storage: Arc<dyn Storage>,
         options: &OpenOptions,
+    ) -> Result<FitsFile, Error> {
+        let bytes = Arc::clone(&storage);
+        let read = |offset, buffer: &mut [u8]| bytes.read_exact_at(offset, buffer);
+        FitsFile::walked(storage, options, read)
+    }
+
+    /// `read_at` fills a buffer with what the file has from an offset on.
+    fn walked(
+        storage: Arc<dyn Storage>,
+        options: &OpenOptions,
+        read_at: impl Fn(u64, &mut [u8]) -> Result<(), IoError>,
     ) -> Result<FitsFile, Error> {
         let read = ReadOptions { strict: options.strict, limits: options.limits.clone() };
         let mut walker = Walker::new(read, storage.bytes());
@@ -80,7 +95,7 @@ impl FitsFile {
             match walker.step() {
                 Ok(Step::Read { offset, bytes }) => {
                     buffer.resize(bytes, 0);
-                    storage.read_exact_at(offset, &mut buffer)?;
+                    read_at(offset, &mut buffer)?;
                     walker.supply(&buffer);
                 }
                 Ok(Step::Hdu(hdu)) => hdus.push(Arc::new(*hdu)),

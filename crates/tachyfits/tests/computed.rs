@@ -7,8 +7,8 @@ mod common;
 use common::{Numbers, fits, image};
 use proptest::prelude::*;
 use tachyfits::{
-    Array, AxisRange, Blanks, Buffering, Edge, FitsFile, Header, Image, NewPixels, OpenOptions,
-    OutputPixels, PixelType, ReadAs, RunOptions, Smoothing, WriteOptions,
+    Array, AxisRange, Blanks, Buffering, Edge, Error, FitsFile, Header, Image, NewPixels,
+    OpenOptions, OutputPixels, PixelType, ReadAs, RunOptions, Smoothing, WriteOptions,
 };
 
 const EDGES: [Edge; 5] = [Edge::Repeat, Edge::Pair, Edge::Zero, Edge::Blank, Edge::Keep];
@@ -324,4 +324,21 @@ fn scaled_integers_are_rounded_to_the_nearest_and_refused_where_they_do_not_fit(
     }
     let names: Vec<_> = std::fs::read_dir(directory.path()).unwrap().collect();
     assert_eq!(names.len(), 1, "no temporary file is left");
+}
+
+#[test]
+fn a_computed_image_is_made_without_a_pixel() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cube.fits");
+    let bytes = fits(8, &[100, 100], &[], &[7; 10_000]);
+    std::fs::write(&path, &bytes).unwrap();
+    let image = FitsFile::open(&path, &OpenOptions::default()).unwrap().image(0).unwrap();
+    // What is gone from the file is missed when it is read, and not before.
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(2880).unwrap();
+    let turned = image.reorder(&[1, 0]).unwrap().image(0).unwrap();
+    assert_eq!(turned.axes(), [100, 100]);
+    let mut pixels = vec![0.0; 10_000];
+    let out = OutputPixels::Float64(&mut pixels);
+    let read = turned.read(&turned.whole(), ReadAs::Float64, out, &RunOptions::default());
+    assert!(matches!(read, Err(Error::Io(_))), "{read:?}");
 }

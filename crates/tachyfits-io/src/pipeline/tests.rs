@@ -32,11 +32,12 @@ fn hundreds(count: u64) -> Lists {
     Lists((0..count).map(|index| Vec::from([range(index)])).collect())
 }
 
-/// A storage that is neither in memory nor in a cache, notes the hints, and panics where asked.
+/// A storage of which so many bytes are in a cache and none in memory; it notes the hints, and panics where asked.
 #[derive(Debug)]
 struct Device {
     content: Vec<u8>,
     hints: Mutex<Vec<Range<u64>>>,
+    cached: u64,
     reads_far_ahead: bool,
     panics_at: Option<u64>,
 }
@@ -44,7 +45,13 @@ struct Device {
 impl Device {
     fn new(length: usize) -> Device {
         let content = (0..length).map(|index| (index ^ (index / 253)) as u8).collect();
-        Device { content, hints: Mutex::default(), reads_far_ahead: false, panics_at: None }
+        Device {
+            content,
+            hints: Mutex::default(),
+            cached: 0,
+            reads_far_ahead: false,
+            panics_at: None,
+        }
     }
 }
 
@@ -64,8 +71,8 @@ impl Storage for Device {
         Ok(())
     }
 
-    fn is_resident(&self, _range: Range<u64>) -> bool {
-        false
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        range.end <= self.cached
     }
 
     fn reads_far_ahead(&self) -> bool {
@@ -200,6 +207,20 @@ fn the_arrangement_follows_from_the_storage() {
     assert_eq!(chosen(&mapped, &double), ("borrowed", "mapped", 10_000, 0));
     assert_eq!(chosen(&memory, &options), ("borrowed", "memory", 10_000, 0));
     assert_eq!(chosen(&Device::new(10_000), &options), ("ahead", "other", 10_000, 10_000));
+}
+
+#[test]
+fn a_file_of_which_the_beginning_is_cached_is_not_taken_to_be_in_the_cache() {
+    // Each task wants a few bytes of every 1000, as those of a cube do that go over its planes, and the first is cached.
+    let piece = |task: u64, plane: u64| plane * 1000 + task * 50..plane * 1000 + (task + 1) * 50;
+    let task = |task| (0..10).map(|plane| piece(task, plane)).collect();
+    let tasks = Lists((0..20).map(task).collect());
+    let buffering = |cached| {
+        let device = Device { cached, ..Device::new(10_000) };
+        collect(&device, &tasks, &RunOptions::default()).unwrap().0.buffering
+    };
+    assert_eq!(buffering(10_000), "inline");
+    assert_eq!(buffering(1000), "ahead");
 }
 
 #[test]

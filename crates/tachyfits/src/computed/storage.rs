@@ -40,6 +40,14 @@ impl ComputedStorage {
         ComputedStorage { image, header, size, data_bytes, bytes, box_pixels, scratch }
     }
 
+    /// What the header has from `offset` on, and zeros beyond it.
+    pub(crate) fn read_header_at(&self, offset: u64, buffer: &mut [u8]) {
+        let begin = usize::try_from(offset).unwrap_or(usize::MAX).min(self.header.len());
+        let length = buffer.len().min(self.header.len() - begin);
+        buffer[..length].copy_from_slice(&self.header[begin..begin + length]);
+        buffer[length..].fill(0);
+    }
+
     /// Computes the pixels from linear index `first` on; `out` holds whole pixels.
     fn pixels(&self, first: u64, out: &mut [u8]) -> Result<(), IoError> {
         let mut scratch = self.take_scratch();
