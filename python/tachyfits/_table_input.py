@@ -160,12 +160,14 @@ def _pandas_values(series: Any) -> Any:
 
 def _of_arrow(data: Any) -> Named:
     pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
-    table = pa.RecordBatchReader.from_stream(data).read_all()
+    table = (
+        data if isinstance(data, pa.Table) else pa.RecordBatchReader.from_stream(data).read_all()
+    )
     for field, column in zip(table.schema, table.columns, strict=True):
         said = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
         known = {"unit": said.get("unit"), "description": said.get("description", "")}
         known["display"] = said.get("fits.TDISP")
-        values = arrow_values(field.name, column.combine_chunks())
+        values = arrow_values(field.name, column)
         if said.get("fits.complex"):
             values = _complex(values)
         yield field.name, values, known
@@ -176,7 +178,7 @@ def arrow_values(name: str, array: Any) -> Any:
     pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
     kind = array.type
     if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], kind)
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, kind)
     if pa.types.is_dictionary(kind):
         return arrow_values(name, array.dictionary_decode())
     if pa.types.is_fixed_size_list(kind):
@@ -238,9 +240,15 @@ def _plain_values(name: str, array: Any) -> NDArray[Any]:
         return array.cast(pa.float64()).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
     if types.is_null(kind):
         return np.full(len(array), np.nan)
-    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
-    if any(is_kind(kind) for is_kind in texts) or str(kind).endswith("_view"):
-        return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if types.is_time(kind):
+        return _plain_values(name, array.cast(pa.string()))
+    if str(kind) in ("string", "large_string", "string_view"):
+        # Text of no length too, and where nothing is defined: what the cells are does not tell.
+        text = array.cast(pa.large_string()).fill_null("")
+        return text.to_numpy(zero_copy_only=False).astype("U")  # type: ignore[no-any-return]
+    if str(kind) in ("binary", "large_binary", "binary_view"):
+        text = array.cast(pa.large_binary()).fill_null(b"")
+        return text.to_numpy(zero_copy_only=False).astype("S")  # type: ignore[no-any-return]
     raise usage(
         f"column {name!r} is of Arrow's {kind}, which no FITS column is",
         "cast it to numbers, truth values, text, or lists of these",

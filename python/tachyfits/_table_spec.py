@@ -74,12 +74,12 @@ class NewTextColumn(NewColumn):
         return bytes_of(values.astype(wanted)), None, _nulls_of(undefined)
 
 
-def new_column(data: ColumnData) -> NewColumn:
-    """Return a column of a binary table."""
+def new_column(data: ColumnData, heap_bytes: int | None = None) -> NewColumn:
+    """Return a column of a binary table; ``heap_bytes``: of all its arrays, if others come."""
     values = data.values
     name, spec = values.dtype.name, _plain_spec(data)
     if isinstance(values, Ragged):
-        size = values.values.nbytes
+        size = values.values.nbytes if heap_bytes is None else heap_bytes
         if values.dtype.kind == "S":
             raise usage(f"column {data.name!r}: arrays of text", "give text of one length")
         dimensions = list(reversed(values.cell_shape))

@@ -233,7 +233,9 @@ def _elements(
         missing = np.isnat(data)
         text = np.datetime_as_string(data).astype("S")
         text[missing] = b""
-        return text, mask, None
+        # NumPy makes room for years that no date here has.
+        longest = int(np.char.str_len(text).max(initial=1))
+        return text.astype(f"S{longest}"), mask, None
     if kind == "m":
         return _seconds(data), mask, "s"
     if kind in "SUT":

@@ -11,9 +11,11 @@ from tachyfits import _core
 from tachyfits._errors import not_found, usage
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
+from tachyfits._table_import import TableFile, is_table_file, open_table_file
 from tachyfits._table_input import columns_of, meta_of_data
 from tachyfits._table_meta import describing_cards
 from tachyfits._table_spec import NewColumn, description_cards, new_column, new_text_column
+from tachyfits._table_stream import write_batches
 from tachyfits._table_values import ColumnData
 from tachyfits._threads import check_threads
 
@@ -49,7 +51,8 @@ def write_table(
         The new file.
     data
         A dict of arrays or lists, a structured array, an astropy Table or QTable, a pandas or
-        polars frame, whatever gives an Arrow stream (pyarrow, DuckDB), `Columns`, a `Table`.
+        polars frame, whatever gives an Arrow stream (pyarrow, DuckDB), `Columns`, a `Table`; or the
+        path of a Parquet, Arrow or CSV file, which is read batch by batch (CSV whole) by pyarrow.
         Masked elements, None and null are undefined: TNULLn for integers (a value that does not
         occur, unless ``nulls`` says one), NaN for floats, the byte 0 for truth values, nothing for
         text. Cells of different lengths (lists, `Ragged`) go into the heap. Dates become ISO 8601
@@ -96,13 +99,30 @@ def write_table(
                  mask=[False,  True],
            fill_value=999999)
     """
-    made = described(chosen(columns_of(data), columns), units, nulls, descriptions)
-    new = new_columns(made, kind, forms)
+    source = open_table_file(data) if is_table_file(data) else data
+    cards, workers = cards_of(source, header), check_threads(threads)
+
+    def made(table: Any) -> list[ColumnData]:
+        return described(chosen(columns_of(table), columns), units, nulls, descriptions)
+
     writer = _core.FileWriter(os.fspath(path), overwrite=overwrite, checksum=checksum, sync=sync)
     try:
-        write_columns(
-            writer, new, cards_of(data, header), kind, name, check_threads(threads), progress
-        )
+        if isinstance(source, TableFile) and kind == "binary" and not forms:
+            names = source.chosen(columns)
+            write_batches(
+                writer,
+                made(source.empty(names)),
+                lambda: map(made, source.batches(names)),
+                source.rows,
+                cards,
+                name,
+                workers,
+                progress,
+            )
+        else:
+            whole = source.read(columns) if isinstance(source, TableFile) else source
+            new = new_columns(made(whole), kind, forms)
+            write_columns(writer, new, cards, kind, name, workers, progress)
         writer.commit()
     finally:
         writer.discard()

@@ -62,6 +62,8 @@ def folder(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     }
     for name in ("table.fits", "catalogue.fits"):
         tf.write_table(tmp_path / name, stars, units={"RA": "deg"}, name="STARS")
+    with tf.open(tmp_path / "table.fits") as file:
+        file[1].write(tmp_path / "survey.parquet")
     tf.fortran.write(tmp_path / "run.dat", *np.arange(60.0).reshape(20, 3), order="big")
     (tmp_path / "gain.fits").write_bytes(primary(np.linspace(1, 2, 92)))
     return tmp_path

@@ -9,9 +9,10 @@ from typing import Any
 import click
 import numpy as np
 
+import tachyfits
 from tachyfits import Columns, File, Ragged, Table
 from tachyfits._errors import usage
-from tachyfits._table_export import format_of
+from tachyfits._table_export import FORMATS, format_of
 from tachyfits._table_text import text_of
 from tachyfits.cli._common import Common, common_options, overwrite_option
 from tachyfits.cli._output import aligned, json_text, say, size_text
@@ -69,6 +70,9 @@ def command(
     are written row by row, so that a table may be larger than memory. Parquet and Arrow need
     pyarrow: pip install 'tachyfits[arrow]'.
 
+    A FILE that ends in .parquet, .arrow or .csv becomes a FITS table with --to OUT.fits, all of it
+    or some --columns; what is undefined in it becomes TNULL, NaN or no text.
+
     A condition compares columns, numbers and text: < <= > >= == != with && || ! and ( ), arithmetic
     and functions as in 'tachyfits math'. ROW is the number of the row; isnull(X) is true where X
     is undefined, and any comparison with what is undefined is false.
@@ -81,7 +85,12 @@ def command(
       tachyfits table table.fits --rows 2:4 --json
       tachyfits table table.fits --where "NAME != 'beta'" --to bright.csv
       tachyfits table table.fits --hdu STARS --columns RA,DEC --to positions.fits
+      tachyfits table survey.parquet --to survey.fits
     """
+    path = common.files[0]
+    if FORMATS.get(Path(path).suffix.lower(), "fits") != "fits":
+        chosen_rows = where or rows or listed or head is not None
+        return _make(common, path, columns, output, overwrite, bool(chosen_rows))
     if listed and (output or where or rows or head is not None):
         raise click.UsageError("--list shows columns: it goes with neither rows nor --to")
     if output is not None:
@@ -267,20 +276,39 @@ def _write(
     with common.meter("table") as progress:
         table.write(output, columns, rows=rows, overwrite=overwrite, progress=progress)
     count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
-    size = Path(output).stat().st_size
-    if common.json:
-        names = [table.column(name).key for name in columns]
-        click.echo(
-            json_text(
-                {
-                    "file": table.file.name,
-                    "hdu": table.index,
-                    "output": output,
-                    "output_bytes": size,
-                    "rows": count,
-                    "columns": names,
-                }
-            )
+    names = [table.column(name).key for name in columns]
+    _written(common, table.file.name, table.index, output, count, names)
+
+
+def _make(
+    common: Common, path: str, columns: str | None, output: str | None, overwrite: bool,
+    chosen_rows: bool,
+) -> int:  # fmt: skip
+    """Make a FITS table of a file of another format."""
+    if output is None or format_of(output) != "fits" or chosen_rows or common.hdu is not None:
+        raise usage(
+            f"{path}: only FITS tables are shown, and only their rows are chosen",
+            f"make one of it first: tachyfits table {path} --to {Path(path).stem}.fits",
         )
-    else:
-        say(f"{output}: {count} rows, {len(columns)} columns, {size_text(size)}")
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    with common.meter("table") as progress:
+        tachyfits.write_table(
+            output, path, columns=names, overwrite=overwrite, threads=common.threads,
+            progress=progress,
+        )  # fmt: skip
+    with tachyfits.open(output) as file:
+        table = file[1]
+        _written(common, path, None, output, len(table), list(table.names))
+    return 0
+
+
+def _written(
+    common: Common, path: str, hdu: int | None, output: str, rows: int, columns: list[str]
+) -> None:
+    """Say what was written."""
+    size = Path(output).stat().st_size
+    if not common.json:
+        say(f"{output}: {rows} rows, {len(columns)} columns, {size_text(size)}")
+        return
+    answer = {"file": path, "hdu": hdu, "output": output, "output_bytes": size, "rows": rows}
+    click.echo(json_text(answer | {"columns": columns}))

@@ -119,7 +119,9 @@ fn fixed_card(header: &Header, card: &Card) -> Option<(&'static str, Card)> {
     };
     let mandatory = writer::is_mandatory(keyword) || keyword == "CHECKSUM";
     if mandatory && !cards::is_fixed_format(card) {
-        return Some((Rule::FixedFormat.as_str(), anew(value.clone())?));
+        // A number of more than 20 digits has no place there.
+        let fixed = anew(value.clone()).filter(cards::is_fixed_format)?;
+        return Some((Rule::FixedFormat.as_str(), fixed));
     }
     if keyword == "XTENSION" && !cards::is_padded(card) {
         return Some((Rule::XtensionPadding.as_str(), anew(value.clone())?));

@@ -341,6 +341,17 @@ fn a_header_that_is_right_keeps_its_bytes() {
 }
 
 #[test]
+fn a_number_that_is_too_long_for_its_place_is_left_there() {
+    // Without the card that says how many bytes there are no data, and so an HDU.
+    let file = header(&["SIMPLE  = T", "NAXIS2  = 123456789012345678901234567890"]);
+    let (parsed, _) = Header::parse(&file, Context::default()).unwrap();
+    let (mended, fixes) = fixed_header(&parsed, None);
+    let keywords: Vec<_> = fixes.iter().map(|fix| fix.place.keyword.as_deref()).collect();
+    assert_eq!(keywords, [Some("SIMPLE")]);
+    assert_eq!(mended.cards()[1], parsed.cards()[1]);
+}
+
+#[test]
 fn findings_that_can_be_put_right_are_marked() {
     let mut file = header(&[
         "SIMPLE  = T",

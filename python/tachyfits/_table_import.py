@@ -1,0 +1,152 @@
+"""Parquet, Arrow and CSV files as tables that can be written: batch by batch, as often as asked.
+
+They are read by pyarrow. CSV, whose types follow from all of its cells, is read whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tachyfits._core import FitsIoError
+from tachyfits._errors import not_found, usage
+from tachyfits._optional import needed
+from tachyfits._table_export import format_of
+
+#: Rows that are taken at a time.
+BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file of another format.
+
+    Attributes
+    ----------
+    name
+        Its path.
+    schema
+        Names and types of the columns, as Arrow has them.
+    rows
+        How many there are.
+    """
+
+    name: str
+    schema: Any
+    rows: int
+    _batches: Callable[[list[str]], Iterator[Any]]
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Give the rows of some columns as Arrow tables of some rows each."""
+        pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
+        batches = self._batches(list(columns))
+        while True:
+            with _told(self.name):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield pa.Table.from_batches([batch]).select(list(columns))
+
+    def empty(self, columns: Sequence[str]) -> Any:
+        """Return some columns without a row."""
+        return self.schema.empty_table().select(list(columns))
+
+    def read(self, columns: Sequence[str] | None) -> Any:
+        """Return some columns, all for None, with all rows."""
+        names = self.chosen(columns)
+        pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
+        return pa.concat_tables([self.empty(names), *self.batches(names)])
+
+    def chosen(self, columns: Sequence[str] | None) -> list[str]:
+        """Return the names of some columns, of all for None.
+
+        Raises
+        ------
+        NotFoundError
+            There is no such column.
+        """
+        missing = [name for name in columns or () if name not in self.schema.names]
+        if missing:
+            raise not_found(
+                f"{self.name}: there is no column {missing[0]!r}",
+                f"there are {', '.join(self.schema.names)}",
+            )
+        return list(self.schema.names if columns is None else columns)
+
+
+def is_table_file(data: Any) -> bool:
+    """Return whether something names a file, rather than being a table."""
+    return isinstance(data, (str, os.PathLike))
+
+
+def open_table_file(path: str | os.PathLike[str]) -> TableFile:
+    """Open a Parquet, Arrow or CSV file; the name says which.
+
+    Raises
+    ------
+    UsageError
+        The name ends in none of these, pyarrow is not installed, or the content is not what the
+        name says.
+    FitsIoError
+        The file cannot be read.
+    """
+    name = os.fspath(path)
+    form = format_of(name)
+    if form == "fits":
+        raise usage(f"{name!r} is a FITS file", "open it first: tachyfits.open")
+    needed("pyarrow", f"reading {form}", extra="arrow")
+    with _told(name):
+        return {"parquet": _parquet, "arrow": _arrow, "csv": _csv}[form](name)
+
+
+def _parquet(name: str) -> TableFile:
+    file = needed("pyarrow.parquet", "reading parquet").ParquetFile(name, memory_map=True)
+
+    def batches(columns: list[str]) -> Iterator[Any]:
+        yield from file.iter_batches(BATCH_ROWS, columns=columns)
+
+    return TableFile(name, file.schema_arrow, file.metadata.num_rows, batches)
+
+
+def _arrow(name: str) -> TableFile:
+    pa = needed("pyarrow", "reading arrow")
+    # The map stays as long as the file that looks at it.
+    file = needed("pyarrow.ipc", "reading arrow").open_file(pa.memory_map(name))
+    rows = sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
+
+    def batches(_: list[str]) -> Iterator[Any]:
+        for number in range(file.num_record_batches):
+            batch = file.get_batch(number)
+            for first in range(0, batch.num_rows, BATCH_ROWS):
+                yield batch.slice(first, BATCH_ROWS)
+
+    return TableFile(name, file.schema, rows, batches)
+
+
+def _csv(name: str) -> TableFile:
+    table = needed("pyarrow.csv", "reading csv").read_csv(name)
+
+    def batches(_: list[str]) -> Iterator[Any]:
+        yield from table.to_batches(BATCH_ROWS)
+
+    return TableFile(name, table.schema, table.num_rows, batches)
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Turn what pyarrow raises into errors that name the file."""
+    pa = needed("pyarrow", f"reading {name}", extra="arrow")
+    try:
+        yield
+    except FileNotFoundError as error:
+        hint = "check the name and the current directory"
+        raise FitsIoError(f"{name}: no such file\nhint: {hint}") from error
+    except pa.ArrowException as error:
+        hint = "see that it is what its name says, and is whole"
+        raise usage(f"{name}: {error}", hint) from error
+    except OSError as error:
+        hint = "see that it can be read, and is whole"
+        raise FitsIoError(f"{name}: {error}\nhint: {hint}") from error

@@ -1,0 +1,170 @@
+"""Tables larger than memory on their way into a FITS file, in two passes over their batches.
+
+FITS says before the first row what every row is: how many there are, how long the longest text is,
+which integer means undefined. The first pass finds that out, the second writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._errors import usage
+from tachyfits._pixels import Progress
+from tachyfits._ragged import Ragged
+from tachyfits._table_spec import Cells, NewColumn, description_cards, new_column
+from tachyfits._table_values import ColumnData, with_null
+
+#: A batch: its columns, all of the same rows.
+Batch = list[ColumnData]
+
+
+def write_batches(
+    writer: _core.FileWriter,
+    empty: Batch,
+    batches: Callable[[], Iterable[Batch]],
+    rows: int,
+    cards: list[tuple[str, Any, str]],
+    name: str | None,
+    threads: int,
+    progress: Progress | None,
+) -> None:
+    """Write batches as the next HDU of a file, a binary table.
+
+    Parameters
+    ----------
+    empty
+        The columns without a row.
+    batches
+        Called twice, for the same batches.
+    """
+    say = progress or (lambda _done, _total: None)
+    plans = [ColumnPlan(column) for column in empty]
+    seen = 0
+    for batch in batches():
+        for plan, column in zip(plans, batch, strict=True):
+            plan.see(column)
+        seen += batch[0].rows
+        say(seen, 2 * rows)
+    new = [plan.made() for plan in plans]
+    comments = description_cards(empty)
+    specs = [column.spec for column in new]
+    writer.begin_table(specs, [*comments, *cards], kind="binary", name=name, rows=seen)
+    done = 0
+    for batch in batches():
+        cells = [_cells(made, column) for made, column in zip(new, batch, strict=True)]
+        writer.write_rows(cells, batch[0].rows, threads=threads)
+        done += batch[0].rows
+        say(seen + done, 2 * rows)
+    writer.end_table()
+
+
+def _cells(made: NewColumn, column: ColumnData) -> Cells:
+    """Return the cells of a batch, as the column that was planned has them."""
+    if made.data.null is not None and made.data.null != column.null:
+        column = with_null(column, made.data.null)
+    return replace(made, data=column).cells()
+
+
+class ColumnPlan:
+    """What is known of a column after some of its batches.
+
+    >>> import numpy as np
+    >>> from tachyfits._table_values import column_data
+    >>> plan = ColumnPlan(column_data("N", np.zeros(0, "i2")))
+    >>> plan.see(column_data("N", np.array([-32768, 1], "i2")))
+    >>> plan.see(column_data("N", np.ma.array([5, 1], "i2", mask=[False, True])))
+    >>> plan.made().spec["element"], plan.made().spec["null"]
+    ('int16', 32767)
+    """
+
+    def __init__(self, empty: ColumnData) -> None:
+        self._empty = empty
+        self._width = 1
+        self._heap_bytes = 0
+        self._undefined = False
+        elements = _elements(empty.values)
+        self._occurring = Occurring(elements.dtype) if elements.dtype.kind in "iu" else None
+
+    def see(self, column: ColumnData) -> None:
+        """Take a batch into account."""
+        elements = _elements(column.values)
+        self._undefined |= column.undefined is not None
+        self._heap_bytes += elements.nbytes
+        self._width = max(self._width, elements.dtype.itemsize)
+        if self._occurring is not None:
+            missing = column.undefined
+            self._occurring.see(elements if missing is None else elements[~missing])
+
+    def made(self) -> NewColumn:
+        """Return the column that holds all batches.
+
+        Raises
+        ------
+        UsageError
+            No value is free to mean undefined.
+        """
+        column = self._empty
+        if isinstance(column.values, np.ndarray) and column.values.dtype.kind == "S":
+            column = replace(column, values=column.values.astype(f"S{self._width}"))
+        if self._occurring is not None and self._undefined and column.null is None:
+            column = replace(column, null=self._occurring.free(column.name))
+        return new_column(column, self._heap_bytes)
+
+
+def _elements(values: NDArray[Any] | Ragged) -> NDArray[Any]:
+    return values.values if isinstance(values, Ragged) else values
+
+
+class Occurring:
+    """Which integers of a type occur: each of the short ones, of the long ones the extremes.
+
+    >>> import numpy as np
+    >>> some = Occurring(np.dtype("u1"))
+    >>> some.see(np.array([255, 3], "u1"))
+    >>> some.free("N")
+    0
+    """
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        limits = np.iinfo(dtype)
+        self._least, self._greatest = int(limits.min), int(limits.max)
+        self._dtype = dtype
+        short = dtype.itemsize <= 2
+        self._seen = np.zeros(self._greatest - self._least + 1 if short else 2, bool)
+
+    def see(self, values: NDArray[Any]) -> None:
+        """Note values."""
+        if len(self._seen) > 2:
+            self._seen[values.reshape(-1).astype(np.int64) - self._least] = True
+        elif values.size:
+            self._seen[0] |= values.min() == self._least
+            self._seen[1] |= values.max() == self._greatest
+
+    def free(self, name: str) -> int:
+        """Return a value that does not occur: the least or greatest if that is free.
+
+        Raises
+        ------
+        UsageError
+            There is none, or none is known.
+        """
+        # Unsigned numbers use 0 more often than their greatest.
+        first = [self._least, self._greatest] if self._least else [self._greatest, self._least]
+        place = {self._least: 0, self._greatest: -1}
+        for value in first:
+            if not self._seen[place[value]]:
+                return value
+        others = np.flatnonzero(~self._seen)
+        if others.size:
+            return int(others[-1]) + self._least
+        raise usage(
+            f"column {name!r}: the least and the greatest {self._dtype} occur, so neither can "
+            "mean undefined",
+            "name a value that does not occur by nulls=, or use a wider type",
+        )

@@ -1,0 +1,182 @@
+"""Parquet, Arrow and CSV files become FITS tables, batch by batch as well as whole."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tachyfits as tf
+from tachyfits import _table_import
+from tachyfits.cli import run
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write_arrow(path: str, table: pa.Table) -> None:
+    with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+WRITE = {"parquet": lambda path, table: pq.write_table(table, path), "arrow": write_arrow}
+
+#: Parquet has no times of whole seconds: what it has is compared.
+READ = {"parquet": pq.read_table, "arrow": lambda path: pa.ipc.open_file(path).read_all()}
+
+
+def several(rows: int) -> pa.Table:
+    """Return a table of every kind of column, with undefined cells, text and lists that grow."""
+    every = range(rows)
+
+    def some(make: Any) -> list[Any]:
+        return [None if row % 5 == 3 else make(row) for row in every]
+
+    day = datetime.date(2020, 1, 1)
+    return pa.table(
+        {
+            "I1": pa.array(some(lambda row: row % 100 - 50), pa.int8()),
+            "U1": pa.array(some(lambda row: row % 256), pa.uint8()),
+            "I2": pa.array(some(lambda row: row - 32768), pa.int16()),
+            "U8": pa.array(some(lambda row: 2**64 - 1 - row), pa.uint64()),
+            "I8": pa.array(some(lambda row: -row), pa.int64()),
+            "FULL": pa.array(every, pa.int32()),
+            "F4": pa.array(some(lambda row: row / 3), pa.float32()),
+            "OK": pa.array(some(lambda row: row % 2 == 0), pa.bool_()),
+            "NAME": pa.array(some(lambda row: "n" * row)),
+            "RAW": pa.array(some(lambda row: b"r" * (row % 7)), pa.binary()),
+            "CLASS": pa.array(some(lambda row: "ab"[row % 2])).dictionary_encode(),
+            "NOTHING": pa.array([None] * rows, pa.string()),
+            "DAY": pa.array(some(lambda row: day + datetime.timedelta(days=row))),
+            "TIME": pa.array(some(lambda row: datetime.time(1, 2, row % 60)), pa.time32("s")),
+            "PRICE": pa.array(some(lambda row: decimal.Decimal(row) / 4), pa.decimal128(9, 2)),
+            "HITS": pa.array(some(lambda row: [row] * (row % 4)), pa.list_(pa.int16())),
+            "PAIR": pa.array([[row, -row] for row in every], pa.list_(pa.float64(), 2)),
+        }
+    )
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+@pytest.mark.parametrize("rows", [0, 1, 30])
+def test_batches_give_the_bytes_of_the_whole(
+    form: str, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_table_import, "BATCH_ROWS", 4)
+    WRITE[form](f"table.{form}", several(rows))
+    table = READ[form](f"table.{form}")
+    options: dict[str, Any] = {"name": "T", "units": {"F4": "Jy"}, "checksum": True}
+    tf.write_table("whole.fits", table, **options)
+    tf.write_table("batches.fits", f"table.{form}", **options)
+    assert Path("batches.fits").read_bytes() == Path("whole.fits").read_bytes()
+    made = tf.open("batches.fits")["T"]
+    assert len(made) == rows
+    if rows == 30:
+        # A value that no batch has is undefined, though some of them could have had another.
+        assert made["I2"].mask.tolist() == [row % 5 == 3 for row in range(30)]
+        assert made["NAME"].tolist()[28:] == ["", "n" * 29]
+        assert made["TIME"][7].startswith("01:02:07")
+        assert made["HITS"][2].tolist() == [2, 2]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    cells=st.lists(st.none() | st.integers(-128, 127), max_size=300),
+    batch_rows=st.integers(1, 50),
+)
+def test_any_integers_in_any_batches(cells: list[int | None], batch_rows: int) -> None:
+    table = pa.table({"N": pa.array(cells, pa.int8()), "M": pa.array(cells, pa.int64())})
+    pq.write_table(table, "any.parquet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_table_import, "BATCH_ROWS", batch_rows)
+        try:
+            tf.write_table("any.fits", "any.parquet", overwrite=True)
+        except tf.UsageError as error:
+            assert "can mean undefined" in str(error) or "neither can" in str(error)  # noqa: PT017
+            assert set(range(-128, 128)) <= set(cells)
+            return
+    tf.write_table("whole.fits", table, overwrite=True)
+    assert Path("any.fits").read_bytes() == Path("whole.fits").read_bytes()
+
+
+def test_integers_with_no_value_for_undefined_are_refused() -> None:
+    ends = np.iinfo(np.int64)
+    table = pa.table({"N": pa.array([int(ends.min), None, int(ends.max)], pa.int64())})
+    pq.write_table(table, "full.parquet")
+    with pytest.raises(tf.UsageError, match="nulls="):
+        tf.write_table("full.fits", "full.parquet")
+    assert not Path("full.fits").exists()
+    tf.write_table("full.fits", "full.parquet", nulls={"N": 7})
+    assert tf.open("full.fits")[1]["N"].tolist() == [int(ends.min), None, int(ends.max)]
+
+
+def test_a_fits_table_comes_back_from_parquet() -> None:
+    stars = {"NAME": ["alpha", "b"], "MAG": [1.5, None], "N": [3, None], "Z": [1 + 2j, 0j]}
+    tf.write_table("stars.fits", stars, units={"MAG": "mag"}, descriptions={"N": "how many"})
+    tf.open("stars.fits")[1].write("stars.parquet")
+    tf.write_table("back.fits", "stars.parquet")
+    first, back = tf.open("stars.fits")[1], tf.open("back.fits")[1]
+    for name in stars:
+        assert back.column(name).unit == first.column(name).unit
+        assert back.column(name).description == first.column(name).description
+        np.testing.assert_array_equal(back[name], first[name])
+
+
+CSV = "NAME,MAG,N,AT,OK\nalpha,1.5,3,2020-01-02,true\nbeta,,,,false\n"
+
+
+def test_csv_becomes_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("stars.csv").write_text(CSV)
+    assert run(["table", "stars.csv", "--to", "stars.fits"]) == 0
+    assert "stars.fits: 2 rows, 5 columns" in capsys.readouterr().err
+    table = tf.open("stars.fits")[1]
+    assert [column.form for column in table.columns] == ["5A", "1D", "1K", "10A", "1L"]
+    assert table["N"].tolist() == [3, None]
+    assert table["OK"].tolist() == [True, False]
+    assert run(["table", "stars.csv", "--to", "part.fits", "--columns", "N, NAME", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == ["N", "NAME"]
+    tf.write_table("text.fits", "stars.csv", kind="ascii", columns=["NAME", "N"])
+    assert tf.open("text.fits")[1]["N"].tolist() == [3, None]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["stars.csv"], 2, "--to stars.fits"),
+        (["stars.csv", "--to", "out.csv"], 2, "--to stars.fits"),
+        (["stars.csv", "--to", "out.fits", "--where", "N > 1"], 2, "only FITS tables"),
+        (["stars.csv", "--to", "out.fits", "--columns", "B"], 2, "there are NAME, MAG"),
+        (["none.csv", "--to", "out.fits"], 1, "no such file"),
+        (["uneven.csv", "--to", "out.fits"], 2, "uneven.csv"),
+        (["short.parquet", "--to", "out.fits"], 2, "short.parquet"),
+        (["short.arrow", "--to", "out.fits"], 2, "short.arrow"),
+    ],
+)
+def test_what_cannot_be_taken_is_said(
+    words: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("stars.csv").write_text(CSV)
+    Path("uneven.csv").write_text("A,B\n1,2\n3\n")
+    Path("short.parquet").write_bytes(b"PAR1 and no more")
+    Path("short.arrow").write_bytes(b"ARROW1 and no more")
+    assert run(["table", *words]) == status
+    assert said in capsys.readouterr().err
+    assert not Path("out.fits").exists()
+
+
+def test_progress_rises_over_both_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_table_import, "BATCH_ROWS", 10)
+    pq.write_table(several(30), "table.parquet")
+    told: list[tuple[int, int]] = []
+    tf.write_table("out.fits", "table.parquet", progress=lambda *now: told.append(now))
+    assert told == [(done, 60) for done in range(10, 61, 10)]
