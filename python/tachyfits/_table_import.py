@@ -103,7 +103,9 @@ def open_table_file(path: str | os.PathLike[str]) -> TableFile:
 
 
 def _parquet(name: str) -> TableFile:
-    file = needed("pyarrow.parquet", "reading parquet").ParquetFile(name, memory_map=True)
+    parquet = needed("pyarrow.parquet", "reading parquet")
+    # Read ahead, a table of 1 GB took as much memory.
+    file = parquet.ParquetFile(name, pre_buffer=False, buffer_size=1 << 20)
 
     def batches(columns: list[str]) -> Iterator[Any]:
         yield from file.iter_batches(BATCH_ROWS, columns=columns)
