@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tachyfits._core import UsageError
+import errno
+import os
+
+from tachyfits._core import FitsIoError, UsageError
 
 
 class NotFoundError(UsageError, IndexError, KeyError):
@@ -23,3 +26,20 @@ def usage(problem: str, hint: str) -> UsageError:
 def not_found(problem: str, hint: str) -> NotFoundError:
     """Make a NotFoundError: what is missing, and on a line of its own what to do."""
     return NotFoundError(f"{problem}\nhint: {hint}")
+
+
+def io_error(
+    problem: str, hint: str, code: str, *, path: str | None = None, number: int | None = None
+) -> FitsIoError:
+    """Make a FitsIoError as the compiled module does: with its code, errno and filename."""
+    error = FitsIoError(f"{problem} [{code}]\nhint: {hint}")
+    error.code, error.filename = code, path
+    if number is not None:
+        error.errno, error.strerror = number, os.strerror(number)
+    return error
+
+
+def cancelled() -> FitsIoError:
+    """Make the error of work that was stopped by its progress function."""
+    hint = "the progress function asked for it"
+    return io_error("cancelled", hint, "io-cancelled", number=errno.ECANCELED)

@@ -5,14 +5,14 @@ They are read by pyarrow. CSV, whose types follow from all of its cells, is read
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tachyfits._core import FitsIoError
-from tachyfits._errors import not_found, usage
+from tachyfits._errors import io_error, not_found, usage
 from tachyfits._optional import needed
 from tachyfits._table_export import format_of
 
@@ -145,10 +145,14 @@ def _told(name: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         hint = "check the name and the current directory"
-        raise FitsIoError(f"{name}: no such file\nhint: {hint}") from error
+        raise io_error(
+            f"{name}: no such file", hint, "io-not-found", path=name, number=errno.ENOENT
+        ) from error
     except pa.ArrowException as error:
         hint = "see that it is what its name says, and is whole"
         raise usage(f"{name}: {error}", hint) from error
     except OSError as error:
         hint = "see that it can be read, and is whole"
-        raise FitsIoError(f"{name}: {error}\nhint: {hint}") from error
+        raise io_error(
+            f"{name}: {error}", hint, "io-read", path=name, number=error.errno
+        ) from error

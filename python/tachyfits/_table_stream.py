@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._errors import usage
+from tachyfits._errors import cancelled, usage
 from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
 from tachyfits._table_spec import Cells, NewColumn, description_cards, new_column
@@ -43,14 +43,13 @@ def write_batches(
     batches
         Called twice, for the same batches.
     """
-    say = progress or (lambda _done, _total: None)
     plans = [ColumnPlan(column) for column in empty]
     seen = 0
     for batch in batches():
         for plan, column in zip(plans, batch, strict=True):
             plan.see(column)
-        seen += batch[0].rows
-        say(seen, 2 * rows)
+        seen += _rows(batch)
+        _tell(progress, seen, 2 * rows)
     new = [plan.made() for plan in plans]
     comments = description_cards(empty)
     specs = [column.spec for column in new]
@@ -58,10 +57,19 @@ def write_batches(
     done = 0
     for batch in batches():
         cells = [_cells(made, column) for made, column in zip(new, batch, strict=True)]
-        writer.write_rows(cells, batch[0].rows, threads=threads)
-        done += batch[0].rows
-        say(seen + done, 2 * rows)
+        writer.write_rows(cells, _rows(batch), threads=threads)
+        done += _rows(batch)
+        _tell(progress, seen + done, 2 * rows)
     writer.end_table()
+
+
+def _rows(batch: Batch) -> int:
+    return batch[0].rows if batch else 0
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None and progress(done, total) is False:
+        raise cancelled()
 
 
 def _cells(made: NewColumn, column: ColumnData) -> Cells:

@@ -8,6 +8,7 @@ and pictures.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._errors import usage
+from tachyfits._errors import io_error, usage
 from tachyfits._header import Header
 from tachyfits._threads import check_threads
 
@@ -70,18 +71,15 @@ def _rename_new(source: Path, target: Path) -> None:
 
 
 def _exists(target: Path) -> _core.FitsIoError:
-    return _core.FitsIoError(
-        f"{target}: the file exists already\n"
-        "hint: choose another name or ask for overwriting (overwrite=True, --overwrite)"
-    )
+    hint = "choose another name or ask for overwriting (overwrite=True, --overwrite)"
+    problem = f"{target}: the file exists already"
+    return io_error(problem, hint, "io-exists", path=str(target), number=errno.EEXIST)
 
 
 def _io_error(target: Path, error: OSError) -> _core.FitsIoError:
-    reason = error.strerror or str(error)
-    return _core.FitsIoError(
-        f"{target}: cannot be written: {reason}\n"
-        "hint: check the folder, its permissions and the space on the disk"
-    )
+    problem = f"{target}: cannot be written: {error.strerror or error}"
+    hint = "check the folder, its permissions and the space on the disk"
+    return io_error(problem, hint, "io-write", path=str(target), number=error.errno)
 
 
 def header_block(header: Header, bitpix: int, shape: Sequence[int]) -> bytes:

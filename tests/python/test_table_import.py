@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -180,3 +181,21 @@ def test_progress_rises_over_both_passes(monkeypatch: pytest.MonkeyPatch) -> Non
     told: list[tuple[int, int]] = []
     tf.write_table("out.fits", "table.parquet", progress=lambda *now: told.append(now))
     assert told == [(done, 60) for done in range(10, 61, 10)]
+    with pytest.raises(tf.FitsIoError, match="cancelled") as caught:
+        tf.write_table("no.fits", "table.parquet", progress=lambda done, _: done < 50)
+    assert caught.value.code == "io-cancelled"
+    assert not Path("no.fits").exists()
+
+
+def test_a_file_without_columns_is_a_table_without_columns() -> None:
+    pq.write_table(pa.table({}), "none.parquet")
+    tf.write_table("none.fits", "none.parquet")
+    assert tf.open("none.fits")[1].names == ()
+
+
+def test_errors_have_their_codes() -> None:
+    with pytest.raises(tf.FitsIoError) as caught:
+        tf.write_table("out.fits", "none.csv")
+    assert caught.value.code == "io-not-found"
+    assert caught.value.filename == "none.csv"
+    assert caught.value.errno == errno.ENOENT
