@@ -85,14 +85,16 @@ impl Computed {
 
     /// Makes every box, on several threads, and hands them to `place` one at a time, in order: the threads that do not
     /// write go on computing meanwhile. A file takes one writer at a time anyway, and threads that wait for it spin.
-    /// The returned report has the time that `place` took apart.
+    /// The pixels will begin at byte `begin` of a file, with `pixel_bytes` each. The returned report has the time that
+    /// `place` took apart.
     pub(crate) fn make(
         &self,
+        (begin, pixel_bytes): (u64, u64),
         options: &RunOptions<'_>,
         make: impl Fn(&Window, &mut Feed<'_>, &mut Vec<u8>) -> Result<(), Error> + Sync,
         mut place: impl FnMut(&Window, &[u8]) -> Result<(), Error> + Send,
     ) -> Result<Report, Error> {
-        let tiles = Tiles::new(self.node.axes(), self.node.box_shape());
+        let tiles = Tiles::new(self.node.axes(), self.node.box_shape(), begin, pixel_bytes);
         let reads = TileReads {
             tiles: &tiles,
             node: &*self.node,

@@ -58,6 +58,7 @@ impl Image {
         let writer = ImageWriter::begin(file, &new, image.carried())?;
         let axes = image.node().axes();
         let report = image.make(
+            writer.place(),
             run,
             |window, feed, out| {
                 out.resize(window.pixels() as usize * to.pixel_bytes(), 0);

@@ -201,6 +201,11 @@ impl ImageWriter<'_> {
         Ok(ImageWriter { file, header, size, begin, header_bytes, data_bytes, sum })
     }
 
+    /// At which byte of the file the pixels begin, and how many bytes each has.
+    pub(crate) fn place(&self) -> (u64, u64) {
+        (self.begin + self.header_bytes, self.size)
+    }
+
     /// Writes pixels, as they are to be in the file, from linear index `first` on; from any thread, each pixel once.
     ///
     /// # Errors
