@@ -6,7 +6,10 @@ whatever the length of the records.
 
 from __future__ import annotations
 
+import statistics
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +43,22 @@ def make(request: dict[str, Any], peer: str) -> None:
         marker = np.array(8 * request["elements"], f"{prefix}i4").tobytes()
         record = marker + one(request).astype(f"{prefix}f8").tobytes() + marker
         target.write_bytes(record * records(request))
+
+
+def median_seconds(request: dict[str, Any], peer: str, once: Callable[[], object]) -> float:
+    """Write or read the file as often as was asked for; the median of the seconds.
+
+    A file in memory takes new pages each time. To get those of the first one may take longer than
+    all the rest, and has nothing to do with records.
+    """
+    seconds = []
+    for _ in range(request["times"]):
+        if request["action"] == "write":
+            path(request, peer).unlink(missing_ok=True)
+        start = time.perf_counter()
+        once()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
 
 
 def answer(request: dict[str, Any], peer: str) -> dict[str, Any]:

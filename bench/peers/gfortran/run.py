@@ -36,6 +36,7 @@ def records(request: Request) -> tuple[float, float]:
     order = request["order"] if request["order"] == "native" else f"{request['order']}_endian"
     path = common.path(request, "gfortran")
     words = [request["action"], path, order, request["elements"], common.records(request)]
+    words.append(request["times"])
     done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=True)
     seconds, total = map(float, done.stdout.split())
     if total != 1.5 * request["numbers"]:

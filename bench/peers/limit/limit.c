@@ -104,7 +104,7 @@ static long long read_by(enum how how, const char *path, long long chunk, int th
 }
 
 static long long write_records(long long bytes, int swap) {
-    static uint64_t from[BLOCK / 8], turned[BLOCK / 8];
+    static _Alignas(4096) uint64_t from[BLOCK / 8], turned[BLOCK / 8];
     char path[] = "/dev/shm/tachyfits-bench-limit-XXXXXX";
     int file = mkstemp(path);
     if (file < 0) return -1;
@@ -114,8 +114,7 @@ static long long write_records(long long bytes, int swap) {
         long long count = bytes - at < BLOCK ? bytes - at : BLOCK;
         if (swap)
             for (long long i = 0; i < BLOCK / 8; i++) turned[i] = __builtin_bswap64(from[i]);
-        /* 4 bytes from where a page begins, as the marker of a record has it. */
-        if (pwrite(file, swap ? turned : from, count, at + 4) != count) return -1;
+        if (pwrite(file, swap ? turned : from, count, at) != count) return -1;
     }
     return bytes;
 }

@@ -28,8 +28,12 @@ def hanning(request: Request) -> dict[str, object]:
     return {}
 
 
-def records(request: Request) -> None:
-    """Write or read records one by one, which is the only way that there is."""
+def records(request: Request) -> float:
+    """Write or read records one by one, which is the only way that there is; the seconds."""
+    return common.median_seconds(request, "scipy", lambda: _records(request))
+
+
+def _records(request: Request) -> None:
     prefix = common.PREFIX[request["order"]]
     mode = request["action"][0]
     values = common.one(request).astype(f"{prefix}f8")
@@ -45,6 +49,7 @@ RECORDS = Model(
     records,
     answer=lambda result, request: common.answer(request, "scipy"),
     prepare=lambda request: common.make(request, "scipy"),
+    clock=lambda seconds: seconds,
 )
 
 if __name__ == "__main__":

@@ -4,12 +4,14 @@
 //! - [`open`] makes a [`Storage`] of a name; [`MemoryStorage`] and [`spool`] make one of bytes and of a stream.
 //! - [`run`] reads the ranges of many [`Tasks`], computes on them on several threads and merges in order.
 //! - [`fill`] reads one range straight into its destination.
-//! - [`OutputFile`] writes under a temporary name and renames at the end; [`Patch`] changes a file in place and puts it
+//! - [`OutputFile`] writes under a temporary name and renames at the end, [`AppendBlock`] collects what is written to it one
+//!   after the other; [`Patch`] changes a file in place and puts it
 //!   back as it was if it does not come to the end.
 //!
 //! Every error is an [`IoError`] and names the file.
 
 mod aligned;
+mod append;
 mod cached;
 mod coalesce;
 pub mod conformance;
@@ -32,6 +34,7 @@ mod spool;
 mod storage;
 mod system;
 
+pub use append::AppendBlock;
 pub use cached::CachedStorage;
 pub use direct::DirectStorage;
 pub use error::IoError;

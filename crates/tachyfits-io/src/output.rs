@@ -6,7 +6,7 @@
 //! untouched as well.) So an output may even replace the input that it is made from.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, IoSlice};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -137,24 +137,6 @@ impl OutputFile {
         written.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
     }
 
-    /// Writes pieces one after the other from an offset on, without putting them together first; the pieces are used up.
-    /// Otherwise as [`OutputFile::write_all_at`].
-    ///
-    /// # Errors
-    /// [`IoError::Write`] if the disk is full or fails.
-    pub fn write_all_pieces_at(
-        &self,
-        offset: u64,
-        pieces: &mut [IoSlice<'_>],
-    ) -> Result<(), IoError> {
-        let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
-        let written = system::write_all_pieces_at(self.file(), pieces, offset);
-        if let Some(flusher) = &self.flusher {
-            flusher.wrote(bytes);
-        }
-        written.map_err(|source| self.write_error(offset, bytes, source))
-    }
-
     /// Gives the file its name. What was written is seen by every process; it survives a loss of power a little later.
     ///
     /// # Errors
@@ -241,7 +223,6 @@ mod tests {
     use super::OutputFile;
     use crate::IoError;
     use std::fs;
-    use std::io::IoSlice;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::Path;
 
@@ -262,25 +243,12 @@ mod tests {
         output.reserve(100_000).unwrap();
         output.write_all(b"one ").unwrap();
         output.write_all(b"two ").unwrap();
-        let mut pieces = [b"".as_slice(), b"e", b"", b"nd"].map(IoSlice::new);
-        output.write_all_pieces_at(10, &mut pieces).unwrap();
+        output.write_all_at(10, b"end").unwrap();
         output.write_all(b"3").unwrap();
         assert!(!path.exists());
         output.commit_durably().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one two 3\0end");
         assert_eq!(names(directory.path()), ["out.fits"]);
-    }
-
-    #[test]
-    fn more_pieces_than_one_system_call_takes_are_written() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("out.fits");
-        let content: Vec<u8> = (0..9000u32).map(|index| (index % 251) as u8).collect();
-        let mut pieces: Vec<_> = content.chunks(3).map(IoSlice::new).collect();
-        let output = OutputFile::create(&path, false).unwrap();
-        output.write_all_pieces_at(5, &mut pieces).unwrap();
-        output.commit().unwrap();
-        assert!(fs::read(&path).unwrap()[5..] == content);
     }
 
     #[test]

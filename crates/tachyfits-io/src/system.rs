@@ -5,9 +5,6 @@
 //! moment of an error are affected, never a result.
 
 use std::fs::File;
-#[cfg(target_os = "linux")]
-use std::io::ErrorKind;
-use std::io::IoSlice;
 use std::ops::Range;
 
 /// Whether a few pages of `range` (first, middle, last) are in the page cache.
@@ -63,55 +60,17 @@ pub(crate) fn reports_errors_late(_file: &File) -> bool {
 /// (Linux 6.18, ext4), and no less with calls of 128 or 512 KiB.
 const WRITE_BYTES: usize = 256 << 10;
 
-/// Writes bytes at an offset.
+/// Writes bytes at an offset. Calls end at multiples of what one writes, so that the pages between are the largest.
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
-    let mut at = offset;
-    for piece in bytes.chunks(WRITE_BYTES) {
+    let (mut at, mut rest) = (offset, bytes);
+    while !rest.is_empty() {
+        let most = match rest.len() {
+            few if few <= WRITE_BYTES => few,
+            _ => WRITE_BYTES - (at % WRITE_BYTES as u64) as usize,
+        };
+        let (piece, later) = rest.split_at(most);
         std::os::unix::fs::FileExt::write_all_at(file, piece, at)?;
-        at += piece.len() as u64;
-    }
-    Ok(())
-}
-
-/// How many pieces one system call takes: IOV_MAX of Linux.
-#[cfg(target_os = "linux")]
-const PIECES: usize = 1024;
-
-/// Writes pieces at an offset, one after the other, in one system call where there are not too many.
-#[cfg(target_os = "linux")]
-pub(crate) fn write_all_pieces_at(
-    file: &File,
-    pieces: &mut [IoSlice<'_>],
-    offset: u64,
-) -> std::io::Result<()> {
-    let (mut pieces, mut offset) = (pieces, offset);
-    // Empty ones in front, which a system call would write nothing of.
-    IoSlice::advance_slices(&mut pieces, 0);
-    while !pieces.is_empty() {
-        let most = pieces.len().min(PIECES);
-        match rustix::io::pwritev(file, &pieces[..most], offset) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(written) => {
-                IoSlice::advance_slices(&mut pieces, written);
-                offset += written as u64;
-            }
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn write_all_pieces_at(
-    file: &File,
-    pieces: &mut [IoSlice<'_>],
-    offset: u64,
-) -> std::io::Result<()> {
-    let mut offset = offset;
-    for piece in pieces {
-        std::os::unix::fs::FileExt::write_all_at(file, piece, offset)?;
-        offset += piece.len() as u64;
+        (at, rest) = (at + piece.len() as u64, later);
     }
     Ok(())
 }

@@ -1,18 +1,18 @@
 //! Writing records: into a new file, which appears when it is complete, or behind those of an old one.
 //!
-//! Short records are made in blocks, markers and all; of long ones, pieces are turned and written where they belong, and
-//! the markers by themselves. Longer records that are in memory as they will be in the file are written from there. One
-//! thread writes: the kernel lets no second one into the same file.
+//! Records of numbers of one kind go, markers and all, through a block of the file that lies in memory. Short ones of
+//! several fields are made in blocks by all threads; of those that are long, or of several subrecords, pieces are turned
+//! and written where they belong, and the markers by themselves. One thread writes: the kernel lets no second one into
+//! the same file.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
-use std::io::IoSlice;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::{FileOrder, RecordMarkers};
-use tachyfits_io::{IoError, MemoryStorage, OutputFile, Patch, Stamp, Tasks};
+use tachyfits_io::{AppendBlock, IoError, MemoryStorage, OutputFile, Patch, Stamp, Tasks};
 use tachyfits_kernels::{Fields, Tier, Transfer};
 
 use super::{RecordAccess, RecordField, RecordFile, RecordLayout, RecordOptions};
@@ -26,10 +26,6 @@ const BLOCK_BYTES: u64 = 256 << 10;
 
 /// Records of several fields that take more than this are written field by field.
 const LONG_RECORD: u64 = 1 << 20;
-
-/// Records that take no less than this, and no more than a block, are written from where they are, if nothing about them
-/// changes: one more piece in a system call then costs less than a copy.
-const DIRECT_RECORD: u64 = 12 << 10;
 
 /// Blocks that may be made and wait for an earlier one to be written.
 const WAITING_BLOCKS: usize = 3;
@@ -111,7 +107,7 @@ pub struct RecordWriter {
     output: OutputFile,
     new: NewRecords,
     markers: Option<RecordMarkers>,
-    position: u64,
+    end: AppendBlock,
     records: u64,
 }
 
@@ -123,7 +119,7 @@ impl RecordWriter {
     pub fn create(path: &Path, new: &NewRecords) -> Result<RecordWriter, Error> {
         let markers = new.markers()?;
         let output = OutputFile::create(path, new.overwrite)?;
-        Ok(RecordWriter { output, new: *new, markers, position: 0, records: 0 })
+        Ok(RecordWriter { output, new: *new, markers, end: AppendBlock::new(0), records: 0 })
     }
 
     /// Writes records behind the last ones.
@@ -136,12 +132,12 @@ impl RecordWriter {
         checked.map_err(|error| error.of_file(&self.output.path().display().to_string()))?;
         let to = Target {
             sink: &self.output,
-            at: self.position,
+            at: self.end.end(),
             markers: self.markers,
             swap: self.new.order != FileOrder::NATIVE,
             tier: tier()?,
         };
-        self.position = to.write(part, options)?;
+        to.write(part, &mut self.end, options)?;
         self.records += part.count;
         Ok(())
     }
@@ -155,7 +151,8 @@ impl RecordWriter {
     ///
     /// # Errors
     /// As [`OutputFile::commit`].
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.end.flush(|offset, bytes| self.output.write_all_at(offset, bytes))?;
         match self.new.sync {
             true => self.output.commit_durably()?,
             false => self.output.commit()?,
@@ -190,17 +187,18 @@ pub fn append_records(
         all += part.count * stored_bytes(file.markers(), part.layout.record_bytes);
     }
     let patch = Patch::begin(path, &stamp, &[], all)?;
-    let mut at = end;
+    let mut end = AppendBlock::new(end);
     for part in parts {
         let to = Target {
             sink: &patch,
-            at,
+            at: end.end(),
             markers: file.markers(),
             swap: file.order() != FileOrder::NATIVE,
             tier: tier()?,
         };
-        at = to.write(part, run)?;
+        to.write(part, &mut end, run)?;
     }
+    end.flush(|offset, bytes| patch.write_all_at(offset, bytes))?;
     Ok(patch.commit()?)
 }
 
@@ -230,25 +228,11 @@ pub(crate) fn stored_bytes(markers: Option<RecordMarkers>, record_bytes: u64) ->
 /// What can be written to at offsets.
 pub(crate) trait Sink: Sync + Debug {
     fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError>;
-
-    /// Pieces one after the other, which are used up.
-    fn write_all_pieces_at(&self, offset: u64, pieces: &mut [IoSlice<'_>]) -> Result<(), IoError> {
-        let mut offset = offset;
-        for piece in pieces {
-            self.write_all_at(offset, piece)?;
-            offset += piece.len() as u64;
-        }
-        Ok(())
-    }
 }
 
 impl Sink for OutputFile {
     fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
         OutputFile::write_all_at(self, offset, bytes)
-    }
-
-    fn write_all_pieces_at(&self, offset: u64, pieces: &mut [IoSlice<'_>]) -> Result<(), IoError> {
-        OutputFile::write_all_pieces_at(self, offset, pieces)
     }
 }
 
@@ -270,16 +254,20 @@ pub(crate) struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Writes records; gives where the next one begins.
-    fn write(&self, part: &RecordPart<'_>, options: &RunOptions<'_>) -> Result<u64, Error> {
+    /// Writes records where `end` is.
+    fn write(
+        &self,
+        part: &RecordPart<'_>,
+        end: &mut AppendBlock,
+        options: &RunOptions<'_>,
+    ) -> Result<(), Error> {
         let stored = stored_bytes(self.markers, part.layout.record_bytes);
         let whole = self.markers.is_none_or(|of| part.layout.record_bytes <= of.longest());
-        let plain = part.layout.is_plain().is_some();
-        let unchanged = !self.swap && whole && plain;
-        let short = if plain { BLOCK_BYTES } else { LONG_RECORD };
-        if unchanged && (DIRECT_RECORD..=BLOCK_BYTES).contains(&stored) {
-            self.write_as_they_are(part, stored, options)?;
-        } else if stored <= short {
+        if let Some(size) = part.layout.is_plain().filter(|_| whole) {
+            return self.write_plain(part, size, end, options);
+        }
+        end.flush(|offset, bytes| self.sink.write_all_at(offset, bytes))?;
+        if stored <= LONG_RECORD {
             self.write_short(part, stored, options)?;
         } else {
             for record in 0..part.count {
@@ -289,38 +277,68 @@ impl Target<'_> {
                 Target { at, ..*self }.write_long(items, part.layout, options)?;
             }
         }
-        Ok(self.at + part.count * stored)
+        end.go_on_at(self.at + part.count * stored);
+        Ok(())
     }
 
-    /// Records that are in memory as they will be in the file: from there, by one thread. The file takes one writer at a
-    /// time, and there is nothing else to do.
-    fn write_as_they_are(
+    /// Records of numbers of one size, by one thread: from core to core a block takes as long as making it does.
+    fn write_plain(
         &self,
         part: &RecordPart<'_>,
-        stored: u64,
+        size: u64,
+        end: &mut AppendBlock,
         options: &RunOptions<'_>,
     ) -> Result<(), Error> {
-        let (bytes, total) = (part.layout.record_bytes, part.items.len() as u64);
-        let marker = self.markers.map_or([0; 8], |markers| markers.write(bytes as i64));
-        let marker = &marker[..self.markers.map_or(0, RecordMarkers::bytes)];
-        let at_once = (BLOCK_BYTES / stored).max(1);
-        let mut at = self.at;
-        let mut pieces = Vec::new();
+        let (layout, count) = (part.layout, part.count);
+        let stored = stored_bytes(self.markers, layout.record_bytes);
+        let write = |offset: u64, bytes: &[u8]| self.sink.write_all_at(offset, bytes);
         let mut done = 0;
-        for records in part.items.chunks((at_once * bytes) as usize) {
-            pieces.clear();
-            for record in records.chunks(bytes as usize) {
-                pieces.extend([marker, record, marker].map(IoSlice::new));
+        while done < count && stored > 0 {
+            let items = &part.items[(done * layout.item_bytes) as usize..];
+            let room = end.room();
+            let fitting = (room.len() - AppendBlock::SLACK) as u64 / stored;
+            let records = fitting.min(count - done);
+            if records > 0 {
+                let bytes = (records * stored) as usize;
+                self.mark(&mut room[..bytes], layout.record_bytes, stored);
+                self.put(items, room, layout, records, stored);
+                end.advance(bytes, write)?;
+            } else {
+                self.write_cut(&items[..layout.item_bytes as usize], size, end)?;
             }
-            self.sink.write_all_pieces_at(at, &mut pieces)?;
-            at += records.len() as u64 / bytes * stored;
-            done += records.len() as u64;
-            told(options, done, total)?;
+            done += records.max(1);
+            told(options, done * layout.item_bytes, part.items.len() as u64)?;
         }
         Ok(())
     }
 
-    /// Records that fit in a block.
+    /// A record of numbers of one size that does not end in the block that it begins in.
+    fn write_cut(&self, item: &[u8], size: u64, end: &mut AppendBlock) -> Result<(), IoError> {
+        let write = |offset: u64, bytes: &[u8]| self.sink.write_all_at(offset, bytes);
+        let width = self.markers.map_or(0, RecordMarkers::bytes);
+        let marker = self.markers.map_or([0; 8], |markers| markers.write(item.len() as i64));
+        let mark = |end: &mut AppendBlock| {
+            end.room()[..width].copy_from_slice(&marker[..width]);
+            end.advance(width, write)
+        };
+        mark(end)?;
+        // What is not turned may be cut anywhere.
+        let size = if self.swap { size as usize } else { 1 };
+        let mut rest = item;
+        while !rest.is_empty() {
+            let room = end.room();
+            let elements = (room.len() - AppendBlock::SLACK).div_ceil(size).min(rest.len() / size);
+            let (piece, later) = rest.split_at(elements * size);
+            let fields = Fields { offset: 0, stride: piece.len(), elements };
+            let transfer = Transfer { size, swap: self.swap, count: 1, from: fields, to: fields };
+            transfer.run(piece, room, self.tier);
+            end.advance(piece.len(), write)?;
+            rest = later;
+        }
+        mark(end)
+    }
+
+    /// Records of several fields, many of which fit in a block.
     fn write_short(
         &self,
         part: &RecordPart<'_>,
@@ -334,14 +352,11 @@ impl Target<'_> {
         let in_block = (BLOCK_BYTES / stored).clamp(1, part.count);
         let tasks = part.count.div_ceil(in_block);
         let records = |task: u64| in_block.min(part.count - task * in_block);
-        let plain = layout.is_plain().is_some();
         let make = |block: &mut Vec<u8>, fresh: bool, task: u64| {
             let count = records(task);
             // Markers and gaps stay from block to block.
             if fresh {
-                if !plain {
-                    block.clear();
-                }
+                block.clear();
                 block.resize((in_block * stored) as usize, 0);
                 self.mark(block, layout.record_bytes, stored);
             }
@@ -350,7 +365,7 @@ impl Target<'_> {
             Ok(count * layout.item_bytes)
         };
         let all = (tasks, part.items.len() as u64);
-        in_turn(options, plain, all, make, |task, block| {
+        in_turn(options, false, all, make, |task, block| {
             let block = &block[..(records(task) * stored) as usize];
             Ok(self.sink.write_all_at(self.at + task * in_block * stored, block)?)
         })
@@ -379,12 +394,11 @@ impl Target<'_> {
     /// Puts the markers of records into a block of them.
     pub(crate) fn mark(&self, block: &mut [u8], record_bytes: u64, stored: u64) {
         let Some(markers) = self.markers else { return };
-        let width = markers.bytes();
         let marker = markers.write(record_bytes as i64);
-        for record in block.chunks_exact_mut(stored as usize) {
-            record[..width].copy_from_slice(&marker[..width]);
-            let end = record.len() - width;
-            record[end..].copy_from_slice(&marker[..width]);
+        // Of a length that is known to the compiler: a call for each marker would cost more than a short record.
+        match markers.bytes() {
+            4 => mark_as(block, stored, *marker.first_chunk::<4>().expect("8 bytes")),
+            _ => mark_as(block, stored, marker),
         }
     }
 
@@ -473,6 +487,13 @@ impl Target<'_> {
             (offset, rest) = (offset + count, later);
         }
         Ok(())
+    }
+}
+
+fn mark_as<const WIDTH: usize>(block: &mut [u8], stored: u64, marker: [u8; WIDTH]) {
+    for record in block.chunks_exact_mut(stored as usize) {
+        *record.first_chunk_mut().expect("a record with markers") = marker;
+        *record.last_chunk_mut().expect("a record with markers") = marker;
     }
 }
 
