@@ -5,7 +5,7 @@
 //! - [`run`] reads the ranges of many [`Tasks`], computes on them on several threads and merges in order.
 //! - [`fill`] reads one range straight into its destination.
 //! - [`OutputFile`] writes under a temporary name and renames at the end, [`AppendBlock`] collects what is written to it one
-//!   after the other; [`Patch`] changes a file in place and puts it
+//!   after the other, [`OutputBuffer`] is memory for what is written anywhere; [`Patch`] changes a file in place and puts it
 //!   back as it was if it does not come to the end.
 //!
 //! Every error is an [`IoError`] and names the file.
@@ -27,6 +27,7 @@ mod joined;
 mod memory;
 mod mmap;
 mod output;
+mod output_buffer;
 mod patch;
 mod pipeline;
 mod report;
@@ -44,6 +45,7 @@ pub use fill::fill;
 pub use joined::JoinedStorage;
 pub use memory::MemoryStorage;
 pub use output::OutputFile;
+pub use output_buffer::OutputBuffer;
 pub use patch::{Patch, Recovery, Stamp, restore};
 pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run, threads_or_all};
 pub use report::Report;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tachyfits_format::{Header, NewImage};
-use tachyfits_io::{JoinedStorage, Report};
+use tachyfits_io::{IoError, JoinedStorage, OutputBuffer, Report};
 use tachyfits_kernels::Tier;
 
 use crate::error::Error;
@@ -91,7 +91,7 @@ impl Computed {
         &self,
         (begin, pixel_bytes): (u64, u64),
         options: &RunOptions<'_>,
-        make: impl Fn(&Window, &mut Feed<'_>, &mut Vec<u8>) -> Result<(), Error> + Sync,
+        make: impl Fn(&Window, &mut Feed<'_>, &mut [u8]) -> Result<(), Error> + Sync,
         mut place: impl FnMut(&Window, &[u8]) -> Result<(), Error> + Send,
     ) -> Result<Report, Error> {
         let tiles = Tiles::new(self.node.axes(), self.node.box_shape(), begin, pixel_bytes);
@@ -103,7 +103,7 @@ impl Computed {
         };
         let progress = Progress { options: *options, total: reads.bytes() };
         // Boxes that were written: their memory serves for later ones.
-        let spare: Mutex<Vec<Vec<u8>>> = Mutex::default();
+        let spare: Mutex<Vec<OutputBuffer>> = Mutex::default();
         let mut written = Duration::ZERO;
         let mut report = tachyfits_io::run(
             &self.joined,
@@ -113,12 +113,17 @@ impl Computed {
             |scratch, index, fetched| {
                 let mut out = lock(&spare).pop().unwrap_or_default();
                 let mut feed = Feed { fetched, next: 0, scratch, tier: self.tier };
-                make(&tiles.window(index), &mut feed, &mut out)?;
+                let window = tiles.window(index);
+                let offset = begin + window.first_index(self.node.axes()) * pixel_bytes;
+                let bytes = window.pixels() * pixel_bytes;
+                let room = out.prepare(offset, bytes as usize);
+                let no_memory = || IoError::Memory { name: self.name.clone(), bytes };
+                make(&window, &mut feed, room.ok_or_else(no_memory)?)?;
                 Ok(out)
             },
             |index, out| {
                 let begun = Instant::now();
-                place(&tiles.window(index), &out)?;
+                place(&tiles.window(index), out.bytes())?;
                 written += begun.elapsed();
                 lock(&spare).push(out);
                 Ok::<(), Error>(())

@@ -61,7 +61,6 @@ impl Image {
             writer.place(),
             run,
             |window, feed, out| {
-                out.resize(window.pixels() as usize * to.pixel_bytes(), 0);
                 if to == from {
                     image.node().bytes(window, feed, out);
                     return Ok(());

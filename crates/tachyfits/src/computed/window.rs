@@ -28,6 +28,11 @@ impl Window {
         window
     }
 
+    /// The linear index of the first pixel in an image with these axes.
+    pub(crate) fn first_index(&self, axes: &[u64]) -> u64 {
+        self.first.iter().zip(axes).rev().fold(0, |index, (first, length)| index * length + first)
+    }
+
     /// The runs of pixels that lie side by side in an image with these axes: linear index of the first and number of
     /// pixels, all of the same number, in the order of the box's own pixels.
     pub(crate) fn runs(&self, axes: &[u64]) -> Runs<'_> {
@@ -39,7 +44,7 @@ impl Window {
         for axis in 1..axes.len() {
             strides[axis] = strides[axis - 1] * axes[axis - 1];
         }
-        let origin = self.first.iter().zip(&strides).map(|(first, stride)| first * stride).sum();
+        let origin = self.first_index(axes);
         let runs = self.count[joined..].iter().product();
         let empty = self.count.contains(&0);
         Runs {

@@ -1,0 +1,61 @@
+//! Memory for what will be written at some place of a file, whose bytes lie at the same places in their pages as there.
+//!
+//! The kernel copies pages of one from where they begin to where they begin then. In calls that end at multiples of 256
+//! KiB, as [`OutputFile`](crate::OutputFile) makes them, 2 GiB were written in 0.26 s so, and in 0.31 from memory that began
+//! 16 bytes behind a page, as large vectors do (Zen 5, ext4, Linux 6.18).
+
+use std::ops::Range;
+
+use crate::aligned::{AlignedBuffer, PAGE};
+
+/// Memory that is used again and again.
+///
+/// ```
+/// let mut buffer = tachyfits_io::OutputBuffer::default();
+/// buffer.prepare(5760, 3).expect("there is memory").copy_from_slice(b"one");
+/// assert_eq!(buffer.bytes(), b"one");
+/// assert_eq!(buffer.bytes().as_ptr().addr() % 4096, 5760 % 4096);
+/// ```
+#[derive(Debug, Default)]
+pub struct OutputBuffer {
+    memory: AlignedBuffer,
+    used: Range<usize>,
+}
+
+impl OutputBuffer {
+    /// Room for bytes that will be written at an offset, with anything in it; nothing if there is no memory.
+    pub fn prepare(&mut self, offset: u64, length: usize) -> Option<&mut [u8]> {
+        let begin = (offset % PAGE as u64) as usize;
+        self.used = 0..0;
+        if !self.memory.ensure(length.checked_add(PAGE)?, PAGE) {
+            return None;
+        }
+        self.used = begin..begin + length;
+        Some(self.memory.part_mut(self.used.clone()))
+    }
+
+    /// The bytes that were put there.
+    pub fn bytes(&self) -> &[u8] {
+        &self.memory.bytes()[self.used.clone()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OutputBuffer;
+
+    #[test]
+    fn bytes_lie_as_in_the_file_however_often_it_is_used() {
+        let mut buffer = OutputBuffer::default();
+        for (offset, length) in [(0, 10), (5760, 100_000), (4095, 1), (1 << 40, 0), (4097, 99_999)]
+        {
+            let room = buffer.prepare(offset, length).unwrap();
+            assert_eq!(room.as_ptr().addr() as u64 % 4096, offset % 4096);
+            room.fill(7);
+            assert!(buffer.bytes() == vec![7; length]);
+        }
+        assert!(buffer.prepare(0, usize::MAX).is_none());
+        assert!(buffer.prepare(0, isize::MAX as usize).is_none());
+        assert!(buffer.bytes().is_empty());
+    }
+}
