@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 from bench import BenchError, host
-from bench.cache import make_cold, make_warm, settle
+from bench.cache import delete, make_cold, make_warm, settle
 from bench.definitions import Contestant, Definition
 from bench.peers import Peer, Runner, RunnerError
 
@@ -280,7 +280,7 @@ def _one(
         return
     finally:
         if contestant.output:
-            Path(request["output"]).unlink(missing_ok=True)
+            delete(Path(request["output"]))
     if "unsupported" in reply:
         result.missing = str(reply["unsupported"])
         return

@@ -355,3 +355,17 @@ def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> No
         assert len(variants) == 2 * 2 * 3, "inputs, bufferings and numbers of threads"
         assert all(variant["answer"] for variant in variants)
     assert "| 9 |" in (folder / "results" / "table.md").read_text()
+
+
+def test_what_was_deleted_is_given_time_to_be_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(cache.time, "sleep", waited.append)
+    path = tmp_path / "output.fits"
+    with path.open("wb") as stream:
+        stream.truncate(4_200_000_000)
+    cache.delete(path)
+    assert not path.exists()
+    cache.delete(path)
+    assert waited == [pytest.approx(3.0), 0.0]
