@@ -21,9 +21,6 @@ COLD = 0.01
 #: Written pages that may wait for the disk when a run starts, kB; the system always has a few.
 SETTLED_KB = 32 << 10
 
-#: Bytes of a deleted file that are taken back in a second, at least: 3 s for 4.3 GB.
-TAKEN_BACK_A_SECOND = 1.4e9
-
 _MAP_FAILED = ctypes.c_void_p(-1).value
 #: mincore(2) defines only the lowest bit of each byte.
 _LOW_BIT = bytes(byte & 1 for byte in range(256))
@@ -64,18 +61,6 @@ def drop(path: Path) -> None:
     with path.open("rb") as stream:
         os.fsync(stream.fileno())  # a page that is not written yet would stay
         os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def delete(path: Path) -> None:
-    """Delete a file, if it is there, and wait while pages and place on the disk are taken back.
-
-    The file system does so by and by, and so does the host of a virtual machine, which may want
-    every page back that its guest gives free. What was begun at once after deleting 4 GB took two
-    to four times as long here as after three seconds.
-    """
-    size = path.stat().st_size if path.is_file() else 0
-    path.unlink(missing_ok=True)
-    time.sleep(size / TAKEN_BACK_A_SECOND)
 
 
 def make_warm(path: Path) -> bool:

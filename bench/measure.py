@@ -17,8 +17,9 @@ from statistics import median
 from typing import Any
 
 from bench import BenchError, host
-from bench.cache import delete, make_cold, make_warm, settle
+from bench.cache import make_cold, make_warm, settle
 from bench.definitions import Contestant, Definition
+from bench.memory import provide
 from bench.peers import Peer, Runner, RunnerError
 
 #: The file that a contestant is asked to write, in the scratch folder.
@@ -217,7 +218,7 @@ def sits_out(contestant: Contestant, number: int) -> bool:
 
 
 def _ready(definition: Definition, result: Result, source: Source, *, idle: bool) -> None:
-    """Have the inputs in the page cache or out of it, and the disk idle, where times count."""
+    """Have the inputs in the page cache or out of it; where times count, memory and an idle disk."""
     result.runs += 1
     if idle and (definition.writes or result.contestant.cache):
         result.unsettled_rounds += not settle()
@@ -226,6 +227,8 @@ def _ready(definition: Definition, result: Result, source: Source, *, idle: bool
             result.lukewarm_rounds += not make_cold(path)
         elif definition.warm_cache:
             result.cold_rounds += not make_warm(path)
+    if idle:
+        provide(sum(path.stat().st_blocks * 512 for path in source.paths))
 
 
 def _note_missing(
@@ -280,7 +283,7 @@ def _one(
         return
     finally:
         if contestant.output:
-            delete(Path(request["output"]))
+            Path(request["output"]).unlink(missing_ok=True)
     if "unsupported" in reply:
         result.missing = str(reply["unsupported"])
         return

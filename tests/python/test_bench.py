@@ -22,7 +22,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bench import BenchError, bars, cache, definitions, makers, measure, peers, report  # noqa: E402
+from bench import (  # noqa: E402
+    BenchError,
+    bars,
+    cache,
+    definitions,
+    makers,
+    measure,
+    memory,
+    peers,
+    report,
+)
 from bench import __main__ as bench_main  # noqa: E402
 from bench.__main__ import exit_status  # noqa: E402
 from bench.setup import build  # noqa: E402
@@ -357,15 +367,19 @@ def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> No
     assert "| 9 |" in (folder / "results" / "table.md").read_text()
 
 
-def test_what_was_deleted_is_given_time_to_be_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_memory_is_provided_for_a_run_and_the_page_cache_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(cache.time, "sleep", waited.append)
-    path = tmp_path / "output.fits"
-    with path.open("wb") as stream:
-        stream.truncate(4_200_000_000)
-    cache.delete(path)
-    assert not path.exists()
-    cache.delete(path)
-    assert waited == [pytest.approx(3.0), 0.0]
+    free = 2.0
+    monkeypatch.setattr(memory.time, "sleep", waited.append)
+    monkeypatch.setattr(memory.host, "memory", lambda key: free)
+    monkeypatch.setattr(memory, "MUCH", 300 << 20)
+    assert memory.provide(0) == memory.BESIDES
+    assert not waited, "little memory is not waited for"
+    assert memory.provide(80 << 20) == (100 << 20) + memory.BESIDES
+    assert waited == [memory.KEPT_SECONDS]
+    free = (memory.SPARE + (5 << 20)) / 1e9
+    assert memory.provide(1 << 40) == 4 << 20, "in whole huge pages"
+    free = 0.1
+    assert memory.provide(0) == 0
