@@ -218,7 +218,7 @@ def sits_out(contestant: Contestant, number: int) -> bool:
 
 
 def _ready(definition: Definition, result: Result, source: Source, *, idle: bool) -> None:
-    """Have the inputs in the page cache or out of it; where times count, memory and an idle disk."""
+    """Have the inputs in the page cache or out of it; where times count, also memory and disk."""
     result.runs += 1
     if idle and (definition.writes or result.contestant.cache):
         result.unsettled_rounds += not settle()
