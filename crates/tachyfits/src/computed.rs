@@ -94,7 +94,8 @@ impl Computed {
         make: impl Fn(&Window, &mut Feed<'_>, &mut [u8]) -> Result<(), Error> + Sync,
         mut place: impl FnMut(&Window, &[u8]) -> Result<(), Error> + Send,
     ) -> Result<Report, Error> {
-        let tiles = Tiles::new(self.node.axes(), self.node.box_shape(), begin, pixel_bytes);
+        let (axes, halo) = (self.node.axes(), self.node.halo());
+        let tiles = Tiles::new(axes, self.node.box_shape(), &halo, begin, pixel_bytes);
         let reads = TileReads {
             tiles: &tiles,
             node: &*self.node,

@@ -190,6 +190,8 @@ fn check_weights(weights: &[f64], every: u64) -> Result<(), Error> {
 
 /// Rows of fewer pixels than this are smoothed several at a time.
 const SHORT_ROWS: usize = 4096;
+/// Longer rows than this are smoothed in strips: a row of one is still in the second-level cache when the next result needs it.
+const STRIP_PIXELS: usize = 8192;
 
 /// The node of a smoothing.
 #[derive(Debug)]
@@ -343,25 +345,32 @@ impl Smooth {
         let beyond = vec![T::from_f64(self.beyond); inner];
         let blank = vec![T::NAN; inner];
         let half = self.smoothing.half() as i64;
-        let mut index = first * self.smoothing.every;
-        let mut rest = out;
-        while !rest.is_empty() {
-            let row_bytes = inner * self.encoding.pixel_bytes();
-            let count = self.rows_at_once(lines, index, rest.len() / row_bytes);
-            let (out, later) = rest.split_at_mut(count * row_bytes);
-            if self.keeps(index) {
-                T::encode(lines.row(index), &self.encoding, feed.tier, out);
-            } else {
-                let rows_at = |offset| match self.neighbour(index as i64 + offset) {
-                    Neighbour::Pixel(index) => lines.rows(index, count),
-                    Neighbour::Beyond => &beyond,
-                    Neighbour::Blank => &blank,
-                };
-                let rows: Vec<&[T]> = (-half..=half).map(rows_at).collect();
-                T::smooth_into(&rows, &self.smoothing.stencil(), &self.encoding, feed, out);
+        let size = self.encoding.pixel_bytes();
+        let results = out.len() / (inner * size);
+        for begin in (0..inner).step_by(STRIP_PIXELS) {
+            let strip = begin..inner.min(begin + STRIP_PIXELS);
+            let mut index = first * self.smoothing.every;
+            let mut result = 0;
+            while result < results {
+                let count = self.rows_at_once(lines, index, results - result);
+                // Of several rows, which are short, the strip is all of each.
+                let strip = strip.start..strip.end + (count - 1) * inner;
+                let at = result * inner * size;
+                let out = &mut out[at + strip.start * size..at + strip.end * size];
+                if self.keeps(index) {
+                    T::encode(&lines.row(index)[strip], &self.encoding, feed.tier, out);
+                } else {
+                    let rows_at = |offset| match self.neighbour(index as i64 + offset) {
+                        Neighbour::Pixel(index) => &lines.rows(index, count)[strip.clone()],
+                        Neighbour::Beyond => &beyond[strip.clone()],
+                        Neighbour::Blank => &blank[strip.clone()],
+                    };
+                    let rows: Vec<&[T]> = (-half..=half).map(rows_at).collect();
+                    T::smooth_into(&rows, &self.smoothing.stencil(), &self.encoding, feed, out);
+                }
+                index += count as u64 * self.smoothing.every;
+                result += count;
             }
-            index += count as u64 * self.smoothing.every;
-            rest = later;
         }
     }
 
