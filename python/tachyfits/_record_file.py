@@ -200,7 +200,8 @@ class File:
         Raises
         ------
         UsageError
-            Records have different lengths, or are no whole number of such elements.
+            Records have different lengths, or are no whole number of such elements; or they may be
+            those of a structured dtype both with and without what aligns its fields.
         FitsFormatError
             The file is damaged before the last of them.
 

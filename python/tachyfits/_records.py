@@ -7,7 +7,9 @@ an element of the array that is made. The compiled module moves the fields; this
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any, Literal
 
@@ -149,21 +151,42 @@ def _of_dtype(dtype: np.dtype[Any], record_bytes: int) -> Layout:
         elements = record_bytes // size
         plain = tuple(_fields(base, 0, 0, elements))
         return Layout(record_bytes, base, elements, plain, base)
-    parts = list(_flat(dtype, 0))
-    packed = sum(base.itemsize * count for base, count, _ in parts)
+    parts = tuple(_flat(dtype, 0))
+    packed = _packed(parts)
     # As it lies in memory (a type written whole), or item by item, without what aligns them.
-    step = next((s for s in (dtype.itemsize, packed) if s and record_bytes % s == 0), 0)
-    if not step:
+    steps = [step for step in (dtype.itemsize, packed) if step and record_bytes % step == 0]
+    if not steps:
         raise usage(
             f"a record of {record_bytes} bytes is no whole number of items of {dtype}, "
             f"which have {packed} bytes",
             "the index shows the length of each record",
         )
-    elements = record_bytes // step
+    if record_bytes and len(set(steps)) > 1:
+        raise usage(
+            f"a record of {record_bytes} bytes may be items of {dtype.itemsize} bytes with what "
+            f"aligns their fields, or of {packed} bytes without",
+            "give a dtype without gaps: numpy.lib.recfunctions.repack_fields(dtype), or one that "
+            "has them as fields of type V",
+        )
+    return _of_items(dtype, parts, record_bytes // steps[0], steps[0])
+
+
+def _packed(parts: Sequence[tuple[np.dtype[Any], int, int]]) -> int:
+    """Return the bytes of the numbers of an item, without what aligns them."""
+    return sum(base.itemsize * count for base, count, _ in parts)
+
+
+def _of_items(
+    dtype: np.dtype[Any],
+    parts: Sequence[tuple[np.dtype[Any], int, int]],
+    elements: int,
+    step: int,
+) -> Layout:
+    """Return the layout of so many structured items, each of ``step`` bytes of the record."""
     if elements * len(parts) > _MOST_FIELDS:
         raise usage(
-            f"a record of {elements} items of {len(parts)} fields is too long to be read so",
-            "read the record as bytes (dtype=None) and take a view of them",
+            f"a record of {elements} items of {len(parts)} fields is too long to be moved so",
+            "read or write it as bytes (dtype=None) and take a view of them",
         )
     fields: list[Field] = []
     for element in range(elements):
@@ -174,7 +197,7 @@ def _of_dtype(dtype: np.dtype[Any], record_bytes: int) -> Layout:
                 base, element * step + within, element * dtype.itemsize + offset, count
             )
             at += base.itemsize * count
-    return Layout(record_bytes, dtype, elements, tuple(fields), dtype)
+    return Layout(elements * step, dtype, elements, tuple(fields), dtype)
 
 
 def _flat(dtype: np.dtype[Any], offset: int) -> list[tuple[np.dtype[Any], int, int]]:
@@ -239,26 +262,29 @@ def shaped(
 
 
 #: Items, records, bytes of a record and of an item, fields: what the compiled module writes.
-Part = tuple[NDArray[np.uint8], int, int, int, list[Field]]
+Part = tuple[NDArray[np.uint8], int, int, int, Sequence[Field]]
 
 
 def one_record(items: tuple[Any, ...], memory: MemoryOrder) -> Part:
     """Return one record of some items, one after the other."""
+    if memory not in ("F", "C"):
+        raise usage(f"memory={memory!r} is no order of elements", "use 'F' or 'C'")
     fields: list[Field] = []
     pieces: list[NDArray[np.uint8]] = []
-    at = 0
+    at = within = 0
     for item in items:
-        array = _array(item)
-        if memory not in ("F", "C"):
-            raise usage(f"memory={memory!r} is no order of elements", "use 'F' or 'C'")
-        flat = np.ascontiguousarray(array.ravel(order=memory))
-        one = _of_dtype(flat.dtype, flat.nbytes) if flat.size else None
-        pieces.append(flat.view(np.uint8).reshape(-1) if flat.size else np.empty(0, np.uint8))
-        for offset, size, count, to in one.fields if one else ():
-            fields.append((at + offset, size, count, at + to))
-        at += flat.nbytes
+        flat = np.ascontiguousarray(_array(item).ravel(order=memory))
+        if not flat.size:
+            continue
+        one = _written(flat.dtype, flat.size)
+        fields += [
+            (at + offset, size, count, within + to) for offset, size, count, to in one.fields
+        ]
+        pieces.append(flat.view(np.uint8).reshape(-1))
+        at += one.record_bytes
+        within += flat.nbytes
     whole = pieces[0] if len(pieces) == 1 else np.concatenate([*pieces, np.empty(0, np.uint8)])
-    return whole, 1, at, at, fields
+    return whole, 1, at, within, fields
 
 
 def many_records(records: Any, memory: MemoryOrder) -> Part:
@@ -270,23 +296,27 @@ def many_records(records: Any, memory: MemoryOrder) -> Part:
         array = array.transpose(0, *range(array.ndim - 1, 0, -1))
     array = np.ascontiguousarray(array)
     count = array.shape[0]
-    item_bytes = array.dtype.itemsize * prod(array.shape[1:])
-    if not item_bytes:
-        return np.empty(0, np.uint8), count, 0, 0, []
-    dtype = array.dtype
-    packed = sum(base.itemsize * number for base, number, _ in _flat(dtype, 0))
-    record_bytes = packed * prod(array.shape[1:])
-    if dtype.names is not None and packed != dtype.itemsize:
-        # Item by item: what aligns fields in memory is not written.
-        reading = _of_dtype(dtype, record_bytes)
-    else:
-        reading = _of_dtype(dtype, item_bytes)
-    items = array.reshape(-1).view(np.uint8).reshape(-1) if array.size else np.empty(0, np.uint8)
-    return items, count, record_bytes, item_bytes, list(reading.fields)
+    written = _written(array.dtype, prod(array.shape[1:]))
+    if not array.size:
+        return np.empty(0, np.uint8), count, written.record_bytes, written.item_bytes, []
+    items = array.reshape(-1).view(np.uint8)
+    return items, count, written.record_bytes, written.item_bytes, written.fields
+
+
+@lru_cache(maxsize=16)
+def _written(dtype: np.dtype[Any], elements: int) -> Layout:
+    """Return how so many elements become a record: the same again and again in most programs."""
+    if dtype.names is None:
+        return _of_dtype(dtype, dtype.itemsize * elements)
+    parts = tuple(_flat(dtype, 0))
+    # Item by item: what aligns fields in memory is not written.
+    return _of_items(dtype, parts, elements, _packed(parts))
 
 
 def _array(item: Any) -> NDArray[Any]:
     """Return what is written for an item: native numbers, text as bytes, logical values of 4."""
+    if type(item) is np.ndarray and item.dtype.kind in "iufcSV" and item.dtype.isnative:
+        return item
     if isinstance(item, str):
         item = item.encode("latin-1", errors="strict")
     if isinstance(item, (bytes, bytearray, memoryview)):

@@ -134,6 +134,7 @@ class Writer:
         """Write one record: its items one after the other, as a WRITE statement does.
 
         Items are numbers, arrays, text (Latin-1) and bytes; bool becomes logical(4), 1 for true.
+        What aligns the fields of structured arrays in memory is not written.
         """
         self._write(one_record(items, self._memory), threads)
 
