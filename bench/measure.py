@@ -19,7 +19,7 @@ from typing import Any
 from bench import BenchError, host
 from bench.cache import make_cold, make_warm, settle
 from bench.definitions import Contestant, Definition
-from bench.memory import provide
+from bench.memory import Reserve
 from bench.peers import Peer, Runner, RunnerError
 
 #: The file that a contestant is asked to write, in the scratch folder.
@@ -118,6 +118,7 @@ class _Session:
     def __init__(self, peers: dict[str, Peer]) -> None:
         self._peers = peers
         self._runners: dict[tuple[Any, ...], Runner] = {}
+        self.reserve = Reserve()
 
     def run(
         self, contestant: Contestant, request: dict[str, Any], result: Result
@@ -128,7 +129,9 @@ class _Session:
         if runner is None:
             peer = self._peers[contestant.peer]
             runner = self._runners[key] = Runner(peer, contestant.environment)
+        self.reserve.release()
         reply = runner.ask(request, TIMEOUT)
+        self.reserve.take()
         if contestant.fresh:
             result.process_seconds.append(time.perf_counter() - runner.started)
         if not contestant.share:
@@ -150,6 +153,7 @@ class _Session:
 
     def close(self) -> None:
         """End all processes."""
+        self.reserve.release()
         for runner in self._runners.values():
             runner.close()
 
@@ -200,6 +204,8 @@ def run(
                     continue
                 its = source.own.get(contestant.input, source)
                 _ready(definition, result, its, idle=not small)
+                if not small:
+                    session.reserve.want(sum(path.stat().st_blocks * 512 for path in its.paths))
                 request = _request(contestant, its, all_threads, small)
                 _one(session, request, result, its, number < warmup)
                 if result.ended():
@@ -218,7 +224,7 @@ def sits_out(contestant: Contestant, number: int) -> bool:
 
 
 def _ready(definition: Definition, result: Result, source: Source, *, idle: bool) -> None:
-    """Have the inputs in the page cache or out of it; where times count, also memory and disk."""
+    """Have the inputs in the page cache or out of it, and the disk idle, where times count."""
     result.runs += 1
     if idle and (definition.writes or result.contestant.cache):
         result.unsettled_rounds += not settle()
@@ -227,8 +233,6 @@ def _ready(definition: Definition, result: Result, source: Source, *, idle: bool
             result.lukewarm_rounds += not make_cold(path)
         elif definition.warm_cache:
             result.cold_rounds += not make_warm(path)
-    if idle:
-        provide(sum(path.stat().st_blocks * 512 for path in source.paths))
 
 
 def _note_missing(
@@ -284,6 +288,7 @@ def _one(
     finally:
         if contestant.output:
             Path(request["output"]).unlink(missing_ok=True)
+            session.reserve.take()
     if "unsupported" in reply:
         result.missing = str(reply["unsupported"])
         return

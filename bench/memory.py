@@ -1,45 +1,59 @@
 """Memory that is there when a run begins.
 
-What a virtual machine does not use, its host may take back ("free page reporting" of the balloon
-driver, some seconds after it became free), and gives out again when it is touched: in 0.3 s or in
-7 s for 4 GB. Whoever came next would pay for that, and by how much depends on who came before. So
-the bench takes as much as a run may need, keeps it until nothing is given back any more, and
-lets go of it just before the run.
+What a virtual machine leaves free for two seconds its host may take back (free page reporting), and
+gives out again when it is touched: 4 GB in 0.3 s, or in 7, and in pages that take longer to get at.
+Whoever comes next pays for that. So the bench itself holds, between runs, as much of the free
+memory as a run may need, and lets go of it when the run begins.
 """
 
 from __future__ import annotations
 
 import mmap
-import time
 from contextlib import suppress
 
 from bench import host
 
-#: Bytes that are left alone: with less the system would take pages from the page cache.
-SPARE = 512 << 20
+#: Bytes that are left free: for what the bench does between runs, and so that the page cache stays.
+SPARE = 1 << 30
 
 #: Bytes besides those of the inputs, for what a run keeps in memory.
 BESIDES = 256 << 20
 
-#: Seconds for which much memory is kept: the system looks for free pages 2 s after there are some.
-KEPT_SECONDS = 2.5
-
-#: Less than this, in bytes, is not waited for: some is always free.
-MUCH = 1 << 30
-
 _HUGE_PAGE = 2 << 20
 
 
-def provide(inputs: int) -> int:
-    """Have memory for a run with inputs of so many bytes; return how many bytes were provided."""
-    free = int(host.memory("MemFree") * 1e9) - SPARE
-    size = min(inputs + inputs // 4 + BESIDES, free) // _HUGE_PAGE * _HUGE_PAGE
-    if size <= 0:
-        return 0
-    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+class Reserve:
+    """Memory that is held between runs."""
+
+    def __init__(self) -> None:
+        self._held: list[mmap.mmap] = []
+        #: Bytes to hold.
+        self.wanted = 0
+
+    def want(self, inputs: int) -> None:
+        """Hold enough for runs with inputs of so many bytes: another file of the size, and more."""
+        self.wanted = inputs + inputs // 4 + BESIDES
+        self.take()
+
+    def take(self) -> None:
+        """Hold what is wanted, as far as there is so much free memory."""
+        free = int(host.memory("MemFree") * 1e9) - SPARE
+        size = min(self.wanted - self.held, free) // _HUGE_PAGE * _HUGE_PAGE
+        if size <= 0:
+            return
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with suppress(OSError):  # a system without huge pages
             memory.madvise(mmap.MADV_HUGEPAGE)
         memory[:: mmap.PAGESIZE] = bytes(size // mmap.PAGESIZE)
-        if size >= MUCH:
-            time.sleep(KEPT_SECONDS)
-    return size
+        self._held.append(memory)
+
+    @property
+    def held(self) -> int:
+        """Bytes that are held."""
+        return sum(len(memory) for memory in self._held)
+
+    def release(self) -> None:
+        """Let go of all of it."""
+        for memory in self._held:
+            memory.close()
+        self._held.clear()

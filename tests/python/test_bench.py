@@ -367,19 +367,22 @@ def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> No
     assert "| 9 |" in (folder / "results" / "table.md").read_text()
 
 
-def test_memory_is_provided_for_a_run_and_the_page_cache_left_alone(
+def test_memory_is_held_between_runs_and_the_page_cache_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    waited: list[float] = []
-    free = 2.0
-    monkeypatch.setattr(memory.time, "sleep", waited.append)
-    monkeypatch.setattr(memory.host, "memory", lambda key: free)
-    monkeypatch.setattr(memory, "MUCH", 300 << 20)
-    assert memory.provide(0) == memory.BESIDES
-    assert not waited, "little memory is not waited for"
-    assert memory.provide(80 << 20) == (100 << 20) + memory.BESIDES
-    assert waited == [memory.KEPT_SECONDS]
-    free = (memory.SPARE + (5 << 20)) / 1e9
-    assert memory.provide(1 << 40) == 4 << 20, "in whole huge pages"
-    free = 0.1
-    assert memory.provide(0) == 0
+    free = 2 * memory.SPARE
+    monkeypatch.setattr(memory.host, "memory", lambda key: free / 1e9)
+    reserve = memory.Reserve()
+    reserve.take()
+    assert reserve.held == 0
+    reserve.want(80 << 20)
+    assert reserve.held == (100 << 20) + memory.BESIDES
+    reserve.want(88 << 20)
+    assert reserve.held == (110 << 20) + memory.BESIDES, "what is missing is taken besides"
+    reserve.want(0)
+    reserve.release()
+    assert reserve.held == 0
+    free = memory.SPARE + (5 << 20)
+    reserve.take()
+    assert reserve.held == 4 << 20, "no more than is free, in whole huge pages"
+    reserve.release()
