@@ -253,10 +253,24 @@ mod tests {
         }
     }
 
+    /// The same, of which each has half of the next one's bytes as well.
+    struct Overlapping(Pieces);
+
+    impl Tasks for Overlapping {
+        fn len(&self) -> u64 {
+            self.0.0
+        }
+
+        fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+            self.0.ranges(index, ranges);
+            ranges[0].end += self.0.1 / 2;
+        }
+    }
+
     /// The sum of the bytes of each piece; `before` is called before each.
     fn sums(
         storage: &CachedStorage,
-        tasks: &Pieces,
+        tasks: &dyn Tasks,
         options: &RunOptions<'_>,
         before: impl Fn(u64) + Sync,
     ) -> Result<(Vec<u64>, Report), IoError> {
@@ -384,6 +398,11 @@ mod tests {
             assert_eq!(found, [400_000; 3]);
             assert_eq!((report.buffering, report.read_bytes), expected);
         }
+        // What several tasks take is copied.
+        let tasks = Overlapping(Pieces(5, 200_000));
+        let (found, report) = sums(&storage, &tasks, &RunOptions::default(), |_| ()).unwrap();
+        assert_eq!(found, [300_000; 5]);
+        assert_eq!((report.buffering, report.read_bytes), ("inline", 1_500_000));
     }
 
     #[test]
