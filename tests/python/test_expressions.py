@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -260,14 +261,21 @@ def test_conditions_and_signs() -> None:
     same(True & i, np.logical_and(True, a))
 
 
+def joined(left: str, operator: str, right: str) -> str:
+    """Join two trees, one of them an image: of two numbers Python makes complex ones, or none."""
+    if not re.search(r"\b[abc]\b", left + " " + right):
+        right = "a"
+    return f"({left}) {operator} ({right})"
+
+
 trees = st.recursive(
     st.sampled_from(["a", "b", "c", "2.5", "(-1.5)"]),
     lambda inner: st.one_of(
         st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "**", "%", "//"]), inner).map(
-            lambda t: f"({t[0]}) {t[1]} ({t[2]})"
+            lambda t: joined(*t)
         ),
         st.tuples(inner, st.sampled_from(["<", ">=", "=="]), inner).map(
-            lambda t: f"(({t[0]}) {t[1]} ({t[2]})) * 1.0"
+            lambda t: f"({joined(*t)}) * 1.0"
         ),
         inner.map(lambda x: f"-({x})"),
         inner.map(lambda x: f"abs({x})"),
