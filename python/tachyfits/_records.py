@@ -274,7 +274,7 @@ def one_record(items: tuple[Any, ...], memory: MemoryOrder) -> Part:
     at = within = 0
     for item in items:
         flat = np.ascontiguousarray(_array(item).ravel(order=memory))
-        if not flat.size:
+        if not flat.nbytes:
             continue
         one = _written(flat.dtype, flat.size)
         fields += [
@@ -297,7 +297,7 @@ def many_records(records: Any, memory: MemoryOrder) -> Part:
     array = np.ascontiguousarray(array)
     count = array.shape[0]
     written = _written(array.dtype, prod(array.shape[1:]))
-    if not array.size:
+    if not array.nbytes:
         return np.empty(0, np.uint8), count, written.record_bytes, written.item_bytes, []
     items = array.reshape(-1).view(np.uint8)
     return items, count, written.record_bytes, written.item_bytes, written.fields
@@ -306,6 +306,8 @@ def many_records(records: Any, memory: MemoryOrder) -> Part:
 @lru_cache(maxsize=16)
 def _written(dtype: np.dtype[Any], elements: int) -> Layout:
     """Return how so many elements become a record: the same again and again in most programs."""
+    if not dtype.itemsize:
+        return Layout(0, dtype, elements, (), dtype)
     if dtype.names is None:
         return _of_dtype(dtype, dtype.itemsize * elements)
     parts = tuple(_flat(dtype, 0))

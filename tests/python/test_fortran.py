@@ -157,6 +157,16 @@ def test_what_aligns_fields_is_not_written_however_many_items(
             file.records(dtype=aligned)
 
 
+@pytest.mark.parametrize("dtype", ["V0", [], "f8"])
+def test_items_without_bytes_are_records_without_bytes(tmp_path: Path, dtype: Any) -> None:
+    path = tmp_path / "a.dat"
+    with fortran.create(path) as new:
+        new.write_records(np.zeros((3, 0 if dtype == "f8" else 1), dtype))
+        new.write(np.zeros(2, "V0"), np.float64(1.5), np.zeros(0))
+    nothing = record(b"", 4, fortran.NATIVE)
+    assert path.read_bytes() == 3 * nothing + record(np.float64(1.5).tobytes(), 4, fortran.NATIVE)
+
+
 def test_kinds_of_values(tmp_path: Path) -> None:
     path = made(
         tmp_path / "a.dat",

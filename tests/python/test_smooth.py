@@ -68,6 +68,20 @@ def test_rows_of_any_length_are_smoothed_as_by_scipy(
         np.testing.assert_allclose(smooth[...], expected[kept], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("edge", SCIPY_EDGES)
+def test_planes_that_are_far_apart_are_smoothed_as_by_scipy(tmp_path: Path, edge: str) -> None:
+    # Two cubes of 70 planes, each wider than a run: boxes follow each other along NAXIS3.
+    values = pixels((2, 70, 230, 300), 5)
+    expected = convolve1d(
+        values.astype("f8"), [0.25, 0.5, 0.25], axis=1, mode=SCIPY_EDGES[edge], cval=0.0
+    )
+    smooth = tf.open(primary(values))[0].smooth("hanning", axis=1, edge=edge)
+    for threads in (1, 3):
+        path = tmp_path / f"{threads}.fits"
+        smooth.write(path, threads=threads)
+        np.testing.assert_array_equal(tf.open(path)[0][...], expected.astype("f4"))
+
+
 @given(shape=shapes, seed=st.integers(0, 99), data=st.data())
 @pytest.mark.parametrize("fill", [False, True])
 @pytest.mark.parametrize("edge", ["repeat", "zero"])
