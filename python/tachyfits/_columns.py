@@ -5,7 +5,7 @@ Nothing here reads a file. Conversions to other libraries are in `_arrow` and `_
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +35,8 @@ class TableColumn:
     number
         0-based.
     key
-        What the column is called in results: the name; where a name is given twice, the later
-        columns have their number (from 1) behind it.
+        What the column is called in results and conditions: the name; where a name is given
+        twice, the later columns have their number (from 1) behind it.
     name
         TTYPEn; "colN" (N from 1) without one.
     form
@@ -207,20 +207,3 @@ class Columns(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         return html_of(self._head(10), self._units(), f"{self._rows} rows")
-
-
-def keys_of(names: Sequence[str]) -> list[str]:
-    """Return what to call columns in results: no two alike, in any case.
-
-    >>> keys_of(["RA", "FLUX", "flux", "FLUX_3"])
-    ['RA', 'FLUX', 'flux_3', 'FLUX_3_4']
-    """
-    taken: set[str] = set()
-    keys = []
-    for number, name in enumerate(names, 1):
-        key = name
-        while key.upper() in taken:
-            key += f"_{number}"
-        taken.add(key.upper())
-        keys.append(key)
-    return keys

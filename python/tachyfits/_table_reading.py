@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._columns import Columns, TableColumn, Values, keys_of
+from tachyfits._columns import Columns, TableColumn, Values
 from tachyfits._errors import not_found, usage
 from tachyfits._hdu import Hdu
 from tachyfits._pixels import Progress
@@ -62,18 +62,16 @@ class TableReading(Hdu):
     def columns(self) -> tuple[TableColumn, ...]:
         """What is known of each column: name, unit, form, dtype, shape of a cell, null, ..."""
         if self._known is None:
-            found = self._core_table().columns()
-            keys = keys_of([column.name for column in found])
             comments = self.header.comments
             self._known = tuple(
-                _described(number, key, column, comments.get(f"TTYPE{number + 1}", ""))
-                for number, (key, column) in enumerate(zip(keys, found, strict=True))
+                _described(number, column, comments.get(f"TTYPE{number + 1}", ""))
+                for number, column in enumerate(self._core_table().columns())
             )
         return self._known
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the columns are called in results: TTYPEn, numbered where given twice."""
+        """What columns are called, and in conditions: TTYPEn, numbered where given twice."""
         return tuple(column.key for column in self.columns)
 
     @property
@@ -101,13 +99,9 @@ class TableReading(Hdu):
         """
         columns = self.columns
         if isinstance(column, str):
-            for known in columns:
-                if known.key == column:
-                    return known
-            wanted = column.rstrip().upper()
-            for known in columns:
-                if wanted in (known.name.rstrip().upper(), known.key.upper()):
-                    return known
+            number = self._core_table().find(column)
+            if number is not None:
+                return columns[number]
         elif _is_number(column) and -len(columns) <= column < len(columns):
             return columns[column]
         raise not_found(
@@ -366,10 +360,10 @@ class TableReading(Hdu):
             yield waiting
 
 
-def _described(number: int, key: str, core: _core.Column, description: str) -> TableColumn:
+def _described(number: int, core: _core.Column, description: str) -> TableColumn:
     return TableColumn(
         number=number,
-        key=key,
+        key=core.key,
         name=core.name,
         form=core.form,
         dtype=np.dtype(core.dtype),

@@ -163,6 +163,23 @@ def test_rows_that_there_are_not(rows: Any) -> None:
         opened(stars()).read(rows=np.asarray(rows))
 
 
+def test_names_given_twice_have_keys_that_mean_the_same_everywhere() -> None:
+    given = ["A", "a", "A_2", "", "col4"]
+    content = binary_table(
+        [Made(name, "J", [big(np.int32(n))], [n]) for n, name in enumerate(given)]
+    )
+    table = tf.open(content)[1]
+    with pytest.warns(tf.TachyfitsWarning, match="a name of its own"):
+        names = table.names
+    assert names == ("A", "a_2_2", "A_2", "col4_4", "col4")
+    for number, key in enumerate(names):
+        assert table[key].tolist() == table.read(key)[key].tolist() == [number]
+        assert table.where(f"{key} == {number}").tolist() == [0]
+        assert table.column(key.swapcase()).number == number
+    with pytest.raises(tf.UsageError, match="columns A, a_2_2, A_2, col4_4, col4, found"):
+        table.where("B == 1")
+
+
 def test_columns_behave_like_a_dictionary() -> None:
     columns = opened(stars()).read()
     assert len(columns) == 3

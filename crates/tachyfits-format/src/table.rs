@@ -68,6 +68,9 @@ pub struct Column {
     pub name: String,
     /// TTYPEn gave the name.
     pub is_named: bool,
+    /// What to call it in results: the name, with `_N` after it where another column has it, in letters of either case.
+    /// Of those the first that TTYPEn names keeps it, so that a name that is there stands for its first column.
+    pub key: String,
     /// TFORMn as the header has it, without blanks around.
     pub form: String,
     /// Byte offset of the field in a row.
@@ -169,18 +172,12 @@ pub enum Null {
 }
 
 impl TableLayout {
-    /// The index of the column of this name: letters of either case, trailing blanks not significant; the first of
+    /// The index of the column of this name or key: letters of either case, trailing blanks not significant; the first of
     /// several. A name that TTYPEn gives goes before one made up for a column without.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<usize> {
         let name = name.trim_end();
-        let found = |is_named: bool| {
-            let is = |column: &Column| {
-                column.is_named == is_named && column.name.eq_ignore_ascii_case(name)
-            };
-            self.columns.iter().position(is)
-        };
-        found(true).or_else(|| found(false))
+        self.columns.iter().position(|column| column.key.eq_ignore_ascii_case(name))
     }
 
     /// The heap, for those who read it.

@@ -42,6 +42,12 @@ impl Column {
         self.column.is_named
     }
 
+    /// What to call it in results, which no other column is called.
+    #[getter]
+    fn key(&self) -> &str {
+        &self.column.key
+    }
+
     /// TFORMn as it stands.
     #[getter]
     fn form(&self) -> &str {

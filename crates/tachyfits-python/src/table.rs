@@ -122,6 +122,11 @@ impl Table {
         self.table.layout().warnings.iter().map(ToString::to_string).collect()
     }
 
+    /// The number of the column of this name or key, in letters of either case; None without one.
+    fn find(&self, name: &str) -> Option<usize> {
+        self.table.layout().column(name)
+    }
+
     /// Cost of the latest operation that ended well; None before the first.
     #[getter]
     fn last_report(&self) -> Option<Report> {

@@ -72,20 +72,14 @@ impl Table {
         self.storage.name()
     }
 
-    /// The number of the column of this name: letters of either case, trailing blanks not significant; the first of
+    /// The number of the column of this name or key: letters of either case, trailing blanks not significant; the first of
     /// several.
     ///
     /// # Errors
     /// [`Reason::Column`].
     pub fn column(&self, name: &str) -> Result<usize, Error> {
         self.layout.column(name).ok_or_else(|| {
-            let names: Vec<&str> =
-                self.layout.columns.iter().map(|column| column.name.as_str()).collect();
-            let expected = match names.is_empty() {
-                true => "a column, of which there is none".to_owned(),
-                false => format!("one of the columns {}", shown(&names)),
-            };
-            self.refused(Reason::Column, expected, format!("{name:?}"))
+            self.refused(Reason::Column, a_column_of(&self.layout), format!("{name:?}"))
         })
     }
 
@@ -120,10 +114,14 @@ impl Table {
     }
 }
 
-/// Names in a message: the first of many.
-fn shown(names: &[&str]) -> String {
+/// What a name should have been: the columns, the first of many.
+fn a_column_of(layout: &TableLayout) -> String {
     const MOST: usize = 30;
-    let more = names.len().saturating_sub(MOST);
-    let list = names[..names.len() - more].join(", ");
-    if more > 0 { format!("{list} and {more} more") } else { list }
+    let keys: Vec<&str> =
+        layout.columns.iter().take(MOST).map(|column| column.key.as_str()).collect();
+    match layout.columns.len() - keys.len() {
+        _ if keys.is_empty() => "a column, of which there is none".to_owned(),
+        0 => format!("one of the columns {}", keys.join(", ")),
+        more => format!("one of the columns {} and {more} more", keys.join(", ")),
+    }
 }

@@ -26,7 +26,7 @@ impl<'a> ColumnReader<'a> {
         ColumnReader { header, kind, warnings: Warnings::default(), keyword: String::new() }
     }
 
-    /// The column of this number, from 1; its place in the row is set by the caller.
+    /// The column of this number, from 1; its key and its place in the row are set by the caller.
     pub(super) fn column(&mut self, number: usize) -> Result<Column, FormatError> {
         let (form, mut field) = self.form(number)?;
         let scale = self.scaling("TSCAL", number, field)?.unwrap_or(1.0);
@@ -39,6 +39,7 @@ impl<'a> ColumnReader<'a> {
         Ok(Column {
             name: name.unwrap_or_else(|| format!("col{number}")),
             is_named,
+            key: String::new(),
             form,
             offset: 0,
             field,

@@ -68,7 +68,7 @@ impl Hdu {
             TableKind::Binary => self.place_binary(&mut columns, row_bytes, &mut reader)?,
             TableKind::Ascii => self.place_ascii(&mut columns, row_bytes)?,
         }
-        warn_of_duplicates(&columns, &mut reader);
+        give_keys(&mut columns, &mut reader);
         let whole = self.data_bytes_present.checked_div(row_bytes).unwrap_or(rows);
         let (heap, heap_error) = match kind {
             TableKind::Binary => self.heap(row_bytes * rows),
@@ -205,13 +205,25 @@ impl Hdu {
     }
 }
 
-/// Names that differ only in case are the same (Sect. 7.3.1); the first column is what they stand for.
-fn warn_of_duplicates(columns: &[Column], reader: &mut ColumnReader<'_>) {
-    let mut seen = HashSet::new();
-    for (number, column) in (1..).zip(columns).filter(|(_, column)| column.is_named) {
-        if !seen.insert(column.name.to_ascii_lowercase()) {
+/// Names that differ only in case are the same (Sect. 7.3.1); the first column is what they stand for, and keeps its name.
+fn give_keys(columns: &mut [Column], reader: &mut ColumnReader<'_>) {
+    let mut taken = HashSet::new();
+    let mut rest = Vec::new();
+    for (number, column) in (1..).zip(columns) {
+        if column.is_named && taken.insert(column.name.to_ascii_lowercase()) {
+            column.key.clone_from(&column.name);
+            continue;
+        }
+        if column.is_named {
             let keyword = format!("TTYPE{number}");
             reader.warn(Code::DuplicateColumn, &keyword, "a name of its own", quoted(&column.name));
+        }
+        rest.push((number, column));
+    }
+    for (number, column) in rest {
+        column.key.clone_from(&column.name);
+        while !taken.insert(column.key.to_ascii_lowercase()) {
+            column.key = format!("{}_{number}", column.key);
         }
     }
 }

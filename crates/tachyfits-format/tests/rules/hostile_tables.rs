@@ -19,6 +19,7 @@ pub fn check_layout(hdu: &Hdu, layout: &TableLayout) {
         assert!(!column.name.trim().is_empty());
         let found = layout.column(&column.name).expect("its own name is found");
         assert!(found <= number || !column.is_named, "{column:?}");
+        assert_eq!(layout.column(&column.key), Some(number), "{column:?}");
         if let Field::Fixed { element, repeat, width } = column.field {
             let elements = column.dimensions.iter().product::<u64>();
             assert!(column.dimensions.is_empty() || elements <= repeat);

@@ -195,6 +195,19 @@ fn rule_27_of_one_name_the_first() {
 }
 
 #[test]
+fn rule_27_each_column_has_a_key_of_its_own() {
+    let keys = |names: &[&str]| {
+        let cards: Vec<_> = names.iter().map(|name| format!("{name} TFORM='I'")).collect();
+        let cards: Vec<_> = cards.iter().map(String::as_str).collect();
+        let layout = table(&binary([2 * names.len() as u64, 0], &cards, &[]));
+        layout.columns.iter().map(|column| column.key.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&["TTYPE='RA'", "TTYPE='F'", "TTYPE='f'"]), ["RA", "F", "f_3"]);
+    // Names that are there stay, whatever is made up for others.
+    assert_eq!(keys(&["", "TTYPE='Col1'", ""]), ["col1_1", "Col1", "col3"]);
+}
+
+#[test]
 fn rule_28_logicals_and_bits() {
     let built = binary([1, 4], &["TTYPE='L' TFORM='1L'"], b"TF\0\x01");
     on_both("bt_logical", &built, |file| {

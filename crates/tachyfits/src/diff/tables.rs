@@ -77,11 +77,11 @@ fn paired(a: &TableLayout, b: &TableLayout) -> (Vec<[usize; 2]>, [Vec<String>; 2
                 taken[second] = true;
                 pairs.push([first, second]);
             }
-            None => alone.push(column.name.clone()),
+            None => alone.push(column.key.clone()),
         }
     }
     let others = b.columns.iter().zip(&taken).filter(|(_, taken)| !**taken);
-    (pairs, [alone, others.map(|(column, _)| column.name.clone()).collect()])
+    (pairs, [alone, others.map(|(column, _)| column.key.clone()).collect()])
 }
 
 /// Cells of one shape, and of types between which there is a difference.

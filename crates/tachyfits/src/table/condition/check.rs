@@ -196,12 +196,7 @@ impl Checker<'_> {
                 format!("{:?}", name.text),
             )),
             (None, None) => {
-                let names: Vec<&str> =
-                    self.layout.columns.iter().map(|column| column.name.as_str()).collect();
-                let expected = match names.is_empty() {
-                    true => "a column, of which there is none".to_owned(),
-                    false => format!("one of the columns {}", super::super::shown(&names)),
-                };
+                let expected = super::super::a_column_of(self.layout);
                 Err(Problem::input(name.at.clone(), expected, format!("{:?}", name.text))
                     .hint("names may be in either case; put strings into quotes, and names with other characters than letters, digits and _ into backquotes"))
             }
