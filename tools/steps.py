@@ -120,7 +120,7 @@ def check_steps() -> Iterator[Step]:
     stubtest = [PYTHON, "-m", "mypy.stubtest", "tachyfits._core"]
     yield Step("stubs match the module", stubtest, {"MYPYPATH": "python"})
     yield Step("architecture", [*PYTEST, "--quiet", "tests/python/test_architecture.py"])
-    yield Step("error page is current", [PYTHON, "tools/error_page.py", "--check"])
+    yield Step("reference pages are current", [PYTHON, "tools/reference_pages.py", "--check"])
     yield Step("licences and advisories", ["cargo", "deny", "check"], needs="cargo-deny")
 
 

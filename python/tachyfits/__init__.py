@@ -14,7 +14,7 @@ index or a FITS letter ("x" is NAXIS1). Pixel coordinates are 0-based, integers 
 
 from tachyfits import fortran
 from tachyfits._axes import WorldAxis
-from tachyfits._checks import Fix, Verification, mend, state_sums, verify
+from tachyfits._checks import Fix, Rule, Verification, mend, state_sums, verify, verify_rules
 from tachyfits._columns import Columns, TableColumn
 from tachyfits._core import (
     Checksum,
@@ -76,6 +76,7 @@ __all__ = [
     "Ragged",
     "Region",
     "Report",
+    "Rule",
     "Spectrum",
     "Stats",
     "Table",
@@ -99,6 +100,7 @@ __all__ = [
     "state_sums",
     "statistics",
     "verify",
+    "verify_rules",
     "write",
     "write_table",
 ]

@@ -16,6 +16,33 @@ if TYPE_CHECKING:
     from tachyfits._pixels import Progress
 
 
+class Rule(NamedTuple):
+    """A rule that `verify` holds files against."""
+
+    #: Stable: findings have the same.
+    code: str
+    #: "error" or "warning".
+    severity: str
+    #: Of the FITS Standard 4.0.
+    section: str
+    #: What is wrong where it is broken.
+    meaning: str
+    #: What to do then.
+    advice: str
+
+
+def verify_rules() -> tuple[Rule, ...]:
+    """Return the rules of `verify`, besides the errors and warnings of reading (`error_codes`).
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> {rule.code: rule.section for rule in tf.verify_rules()}["date-form"]
+    '9.1.1'
+    """
+    return tuple(Rule(*row) for row in _core.verify_rules())
+
+
 class Verification(Sequence["_core.Finding"]):
     """What was found in a file: a sequence of findings, in the order of the file.
 

@@ -164,7 +164,7 @@ def diff(
     threads: int = 0,
     progress: _Progress | None = None,
 ) -> dict[str, Any]: ...
-def verify_rules() -> list[tuple[str, str, str, str]]: ...  # (code, severity, section, what it means)
+def verify_rules() -> list[list[str]]: ...  # code, severity, section, what it means, advice
 
 @final
 class FitsFile:

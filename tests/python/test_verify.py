@@ -147,6 +147,19 @@ def test_findings_have_their_parts() -> None:
     assert "1 HDU, 1 error, 0 warnings" in repr(found)
 
 
+def test_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    rules = {rule.code: rule for rule in tf.verify_rules()}
+    assert len(rules) == len(tf.verify_rules())
+    found = tf.verify(primary(np.zeros(3, "i2"), [("DATE", "today")]))[0]
+    told = rules[found.code]
+    assert (told.severity, told.section, told.advice) == ("error", found.section, found.advice)
+    # No file is needed, and none is looked at.
+    assert run(["verify", "--rules", "none.fits"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + len(rules)
+    assert [line.split()[0] for line in lines[1:]] == list(rules)
+
+
 def test_files_verify_themselves(tmp_path: Path) -> None:
     path = written(tmp_path / "a.fits", [("DATE", "today")])
     with tf.open(path) as file:

@@ -229,11 +229,11 @@ fn verify_bytes(
     Ok(findings(verified))
 }
 
-/// Return every rule that verification adds to the codes of errors and warnings: (code, severity, section, meaning).
+/// Return every rule that verification adds to the codes of errors and warnings: code, severity, section, meaning, advice.
 #[pyfunction]
-fn verify_rules() -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
+fn verify_rules() -> Vec<[&'static str; 5]> {
     let row = |rule: &tachyfits::Rule| {
-        (rule.as_str(), rule.severity().as_str(), rule.section(), rule.meaning())
+        [rule.as_str(), rule.severity().as_str(), rule.section(), rule.meaning(), rule.hint()]
     };
     tachyfits::Rule::ALL.iter().map(row).collect()
 }

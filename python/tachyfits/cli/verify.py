@@ -8,7 +8,16 @@ import tachyfits
 from tachyfits import TachyfitsError
 from tachyfits.cli import _progress
 from tachyfits.cli._findings import finding_dict, finding_text
-from tachyfits.cli._output import json_text
+from tachyfits.cli._output import aligned, json_text
+
+
+def list_rules(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    """Print the rules, and do nothing else."""
+    if is_asked:
+        rows = tachyfits.verify_rules()
+        heading = ("code", "severity", "section", "what is wrong")
+        click.echo(aligned([heading, *(rule[:4] for rule in rows)]))
+        context.exit()
 
 
 @click.command()
@@ -23,6 +32,14 @@ from tachyfits.cli._output import json_text
 @click.option("--headers-only", is_flag=True, help="Read no data: neither values nor checksums.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each file.")
 @click.option("--quiet", is_flag=True, help="Print a line for each file and no findings.")
+@click.option(
+    "--rules",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=list_rules,
+    help="List the rules and exit; those of any reading are in `tachyfits errors`.",
+)
 @click.option(
     "--threads",
     type=click.IntRange(min=0),

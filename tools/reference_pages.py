@@ -1,0 +1,111 @@
+"""Writes the pages of docs/reference from the tables in the compiled module.
+
+`python tools/reference_pages.py` rewrites them; with `--check` it says which are not current.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+
+WRITTEN = (
+    "<!-- Written by tools/reference_pages.py from the table in the code; `make check` compares "
+    "the two. -->"
+)
+
+ERRORS = f"""\
+# Errors and warnings
+
+{WRITTEN}
+
+Each error says the file, the HDU (counted from 0), the keyword or card, the byte offset, what was
+expected, what was found, and on a line of its own what to do. The code is stable: programs may look
+at it, and `tachyfits errors` lists the same table.
+
+Python raises one class per kind, each also of the built-in kind that people catch. All of them are
+`tachyfits.TachyfitsError`.
+
+| kind | Python class | also a | what it is about |
+|---|---|---|---|
+| Io | `FitsIoError` | `OSError` | the file, the disk, the operating system |
+| Format | `FitsFormatError` | `ValueError` | what is in the file |
+| Usage | `UsageError` | `ValueError` | what was asked for |
+| Limit | `LimitError` | `ValueError` | more than the limits allow |
+
+A warning is a `tachyfits.TachyfitsWarning`; with `strict` it is an error of its kind.
+"""
+
+RULES = f"""\
+# Rules of the Standard
+
+{WRITTEN}
+
+What `tachyfits verify` looks for, besides the format errors and warnings that any reading of a file
+meets ([errors](errors.md)); `tachyfits verify --rules` lists the same table. Sections are those of
+the FITS Standard 4.0. An error is what it forbids; a warning is what it advises against, or what is
+legal and probably not meant. The code is stable.
+"""
+
+
+def errors() -> str:
+    """Return the text of the page of errors."""
+    from tachyfits import error_codes
+
+    by_kind: dict[str, list[str]] = {}
+    for code, kind, meaning in error_codes():
+        by_kind.setdefault(kind, []).append(row(f"`{code}`", meaning))
+    parts = [ERRORS]
+    for kind, rows in by_kind.items():
+        title = kind[:1].upper() + kind[1:]
+        parts += ["", f"## {title}", "", "| code | what it means |", "|---|---|", *sorted(rows)]
+    return "\n".join(parts) + "\n"
+
+
+def rules() -> str:
+    """Return the text of the page of rules."""
+    from tachyfits import verify_rules
+
+    rows = [
+        row(f"`{rule.code}`", rule.severity, rule.section, rule.meaning, rule.advice)
+        for rule in verify_rules()
+    ]
+    heading = [
+        "| code | severity | section | what is wrong | what to do |",
+        "|---|---|---|---|---|",
+    ]
+    return "\n".join([RULES, *heading, *sorted(rows)]) + "\n"
+
+
+def row(*cells: str) -> str:
+    """Return a row of a table."""
+    safe = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
+    return f"| {' | '.join(safe)} |"
+
+
+PAGES: dict[str, Callable[[], str]] = {"errors.md": errors, "rules.md": rules}
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check the pages; 0 when they are current."""
+    if arguments == ["--check"]:
+        current = {
+            name: (FOLDER / name).is_file()
+            and (FOLDER / name).read_text(encoding="utf-8") == made()
+            for name, made in PAGES.items()
+        }
+        for name in (name for name, is_current in current.items() if not is_current):
+            print(f"{name} is not current; to write it: {sys.executable} tools/reference_pages.py")
+        return 0 if all(current.values()) else 1
+    if arguments:
+        print("usage: reference_pages.py [--check]", file=sys.stderr)
+        return 2
+    for name, made in PAGES.items():
+        (FOLDER / name).write_text(made(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
