@@ -162,7 +162,10 @@ pub(crate) fn smoothing_weights<'py>(
         ("boxcar", Some(width)) if width.fract() == 0.0 => SmoothingKernel::Boxcar(width as usize),
         ("gaussian", Some(width)) => SmoothingKernel::Gaussian(width),
         _ => {
-            let found = format!("{kernel:?} of width {width:?}");
+            let found = match width {
+                Some(width) => format!("{kernel:?} with width {width}"),
+                None => format!("{kernel:?} without a width"),
+            };
             let expected = "\"hanning\" without a width, \"boxcar\" with a whole one, or \"gaussian\" with one";
             let hint = "the width of a boxcar is its pixels, that of a Gaussian its full width at half maximum";
             return Err(argument(py, expected, &found, hint));

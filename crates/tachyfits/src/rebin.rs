@@ -89,7 +89,8 @@ impl Image {
         if pixels > MOST_BLOCK_PIXELS {
             return refused(format!("at most {MOST_BLOCK_PIXELS} pixels in a block"));
         }
-        let header = self.format_error(rebinned_header(self.hdu(), &blocks))?;
+        let statistic = format!("{:?}", rebinning.statistic).to_lowercase();
+        let header = self.format_error(rebinned_header(self.hdu(), &blocks, &statistic))?;
         let name = format!("{} (rebinned)", self.file_name());
         let node = Rebin::new(self.node()?, &blocks, rebinning.statistic);
         Computed::new(name, Arc::new(node), header)?.file()

@@ -3,6 +3,7 @@
 mod lines;
 mod plane;
 
+use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -127,6 +128,30 @@ impl Smoothing {
     }
 }
 
+/// Weights as HISTORY tells them: a few as they are, of more how wide they are.
+fn weights_text(weights: &[f64]) -> String {
+    const MOST: usize = 5;
+    if weights.len() <= MOST {
+        let listed: Vec<String> = weights.iter().map(f64::to_string).collect();
+        return format!("weights {}", listed.join(" "));
+    }
+    let half = (weights.len() / 2) as f64;
+    let offsets = (0..weights.len()).map(|place| place as f64 - half);
+    let square: f64 = offsets.zip(weights).map(|(offset, weight)| weight * offset * offset).sum();
+    let dispersion = (square / weights.iter().sum::<f64>()).sqrt();
+    let middle = weights[weights.len() / 2];
+    format!(
+        "{} weights ({middle:.4} in the middle, dispersion {dispersion:.3} pixels)",
+        weights.len()
+    )
+}
+
+/// Edges and blanks as HISTORY tells them, in the words of the interfaces.
+fn policies_text(edge: Edge, blanks: Blanks, fill: bool) -> String {
+    let text = format!("edges: {edge:?}, blanks: {blanks:?}").to_lowercase();
+    if fill { text + ", filled" } else { text }
+}
+
 impl Image {
     /// The image smoothed along one axis, computed when it is read or written: float32 for pixels of up to 16 bits and
     /// float32, float64 for the others. Sums are taken in f64 in the order of the weights and rounded once.
@@ -142,13 +167,15 @@ impl Image {
         let mut axes = input.axes().to_vec();
         axes[*axis] = axes[*axis].div_ceil(*every);
         let mut header = self.every_nth_header(*axis, *every)?;
-        let history = format!(
-            "tachyfits: smoothed along axis {} with {} weights, edge {:?}, blanks {:?}",
+        let mut history = format!(
+            "tachyfits: smoothed along NAXIS{} with {}, {}",
             axis + 1,
-            weights.len(),
-            smoothing.edge,
-            smoothing.blanks
+            weights_text(weights),
+            policies_text(smoothing.edge, smoothing.blanks, smoothing.fill)
         );
+        if *every > 1 {
+            let _ = write!(history, ", one pixel of {every} kept");
+        }
         self.format_error(header.push_commentary("HISTORY", &history))?;
         let name = format!("{} (smoothed)", self.file_name());
         let node = Arc::new(Smooth::new(input, axes, smoothing.clone()));

@@ -71,7 +71,8 @@ pub fn reordered_header(hdu: &Hdu, order: &[usize]) -> Result<Header, FormatErro
 /// The header of the HDU's image with blocks of its pixels made one pixel each.
 ///
 /// The centre of a new pixel is that of its block, CRPIX' = (CRPIX - 0.5) / n + 0.5, and increments
-/// are n times as large; see [`crate::cutout_header`] for the other cards.
+/// are n times as large; see [`crate::cutout_header`] for the other cards. HISTORY says what each
+/// pixel is of its block: `what`, such as "mean".
 ///
 /// # Errors
 /// As [`crate::cutout_header`].
@@ -90,12 +91,16 @@ pub fn reordered_header(hdu: &Hdu, order: &[usize]) -> Result<Header, FormatErro
 /// # walker.supply(&file);
 /// # let Step::Hdu(hdu) = walker.step()? else { panic!() };
 /// use tachyfits_format::{AxisBlocks, rebinned_header};
-/// let header = rebinned_header(&hdu, &[AxisBlocks { pixels: 4, count: 2 }])?;
+/// let header = rebinned_header(&hdu, &[AxisBlocks { pixels: 4, count: 2 }], "mean")?;
 /// // The edge of the first pixel stays where it was.
 /// assert_eq!((header.get_f64("CRPIX1")?, header.get_f64("CDELT1")?), (Some(0.5), Some(8.0)));
 /// # Ok::<(), tachyfits_format::FormatError>(())
 /// ```
-pub fn rebinned_header(hdu: &Hdu, blocks: &[AxisBlocks]) -> Result<Header, FormatError> {
+pub fn rebinned_header(
+    hdu: &Hdu,
+    blocks: &[AxisBlocks],
+    what: &str,
+) -> Result<Header, FormatError> {
     let selection = |block: &AxisBlocks| {
         // A step too large for an axis is refused with the others that do not fit.
         let step = i64::try_from(block.pixels).unwrap_or(0);
@@ -106,8 +111,11 @@ pub fn rebinned_header(hdu: &Hdu, blocks: &[AxisBlocks]) -> Result<Header, Forma
     let widths: Vec<u64> = blocks.iter().map(|block| block.pixels).collect();
     section.widen(&widths);
     let sizes: Vec<String> = blocks.iter().map(|block| block.pixels.to_string()).collect();
-    let history =
-        format!("tachyfits: blocks of {} pixels of HDU {} (0-based)", sizes.join(" x "), hdu.index);
+    let history = format!(
+        "tachyfits: {what} of blocks of {} pixels of HDU {} (0-based)",
+        sizes.join(" x "),
+        hdu.index
+    );
     section_header(hdu, &section, &history)
 }
 

@@ -46,7 +46,8 @@ impl Section {
         check_count(hdu, axes.len())?;
         for (n, (axis, &size)) in (1..).zip(axes.iter().zip(&hdu.axes)) {
             let place = hdu.header.place(&format!("NAXIS{n}"));
-            if !fits(axis.first, axis.count, axis.step, size) || axis.count == 0 {
+            // Of an axis without pixels, none are all.
+            if !fits(axis.first, axis.count, axis.step, size) || (axis.count == 0 && size > 0) {
                 return Err(outside(place, size, axis.first, axis.count, axis.step));
             }
             if !axis.keep && axis.count != 1 {

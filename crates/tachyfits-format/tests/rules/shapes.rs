@@ -29,7 +29,7 @@ fn rebinned(hdu: &Hdu, pixels: &[u64]) -> Header {
         .zip(&hdu.axes)
         .map(|(&pixels, &length)| AxisBlocks { pixels, count: length.div_ceil(pixels) })
         .collect();
-    reread(&rebinned_header(hdu, &blocks).unwrap_or_else(|error| panic!("{error}")))
+    reread(&rebinned_header(hdu, &blocks, "mean").unwrap_or_else(|error| panic!("{error}")))
 }
 
 fn offsets() -> OffsetAxis {
@@ -128,7 +128,7 @@ proptest! {
             blocks.into_iter().map(|(pixels, count)| AxisBlocks { pixels, count }).collect();
         if let Some(hdu) = walked.hdus.first() {
             let _ = reordered_header(hdu, &order);
-            let _ = rebinned_header(hdu, &blocks);
+            let _ = rebinned_header(hdu, &blocks, "mean");
             let _ = path_header(hdu, &offsets());
         }
     }
@@ -200,10 +200,10 @@ fn blocks_begin_within_their_axis() {
     let block = |pixels, count| AxisBlocks { pixels, count };
     let all = [block(1, 4), block(1, 5)];
     for bad in [block(0, 1), block(2, 4), block(7, 2), block(1, 0), block(u64::MAX, 1)] {
-        let error = rebinned_header(&hdu, &[&all[..], &[bad]].concat()).unwrap_err();
+        let error = rebinned_header(&hdu, &[&all[..], &[bad]].concat(), "mean").unwrap_err();
         assert_eq!(error.code(), Code::SectionRange, "{bad:?}");
     }
-    assert!(rebinned_header(&hdu, &[&all[..], &[block(7, 1)]].concat()).is_ok());
+    assert!(rebinned_header(&hdu, &[&all[..], &[block(7, 1)]].concat(), "mean").is_ok());
 }
 
 #[test]
@@ -225,9 +225,10 @@ fn distortions_stay_at_their_axes() {
     assert!(error.to_string().contains("axis 1 as axis 2"), "{error}");
     assert!(reordered_header(&hdu, &[1, 2, 3]).is_ok());
     let block = |pixels, count| AxisBlocks { pixels, count };
-    let error = rebinned_header(&hdu, &[block(2, 2), block(1, 5), block(1, 6)]).unwrap_err();
+    let error =
+        rebinned_header(&hdu, &[block(2, 2), block(1, 5), block(1, 6)], "mean").unwrap_err();
     assert_eq!(error.code(), Code::PixelDistortion);
-    assert!(rebinned_header(&hdu, &[block(1, 4), block(1, 5), block(3, 2)]).is_ok());
+    assert!(rebinned_header(&hdu, &[block(1, 4), block(1, 5), block(3, 2)], "mean").is_ok());
     let cut = reread(&path_header(&hdu, &offsets()).unwrap());
     assert!(cut.get("A_ORDER").is_none());
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tachyfits_kernels::{Blanks, Encoding, PixelType, encode_f64};
 
-use super::{Edge, Smooth, Smoothing, check_weights};
+use super::{Edge, Smooth, Smoothing, check_weights, policies_text, weights_text};
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
 use crate::error::Error;
 use crate::file::FitsFile;
@@ -42,11 +42,10 @@ impl Image {
         let node = SmoothPlanes::new(self.node()?, smoothing);
         let mut header = self.carried_header();
         let history = format!(
-            "tachyfits: planes smoothed with {} x {} weights, edge {:?}, blanks {:?}",
-            smoothing.x.len(),
-            smoothing.y.len(),
-            smoothing.edge,
-            smoothing.blanks
+            "tachyfits: planes smoothed along x with {}, along y with {}, {}",
+            weights_text(&smoothing.x),
+            weights_text(&smoothing.y),
+            policies_text(smoothing.edge, smoothing.blanks, smoothing.fill)
         );
         self.format_error(header.push_commentary("HISTORY", &history))?;
         let name = format!("{} (smoothed)", self.file_name());
