@@ -61,6 +61,10 @@ class Beam:
         return self.major * self.minor
 
 
+#: What to do about a beam that cannot follow.
+_KEEP = "leave the beam and the unit as they are: update_beam=False, or --keep-beam"
+
+
 def beam_of(header: Any) -> Beam | None:
     """Return the beam of a header; None when it has none.
 
@@ -73,7 +77,7 @@ def beam_of(header: Any) -> Beam | None:
         raise usage(
             "the channels have beams of their own (CASAMBM = T), which one kernel does not keep "
             "true",
-            "smooth channel ranges of one beam, or remove CASAMBM after thinking about it",
+            f"smooth channel ranges of one beam, or {_KEEP}",
         )
     major, minor = header.get("BMAJ"), header.get("BMIN")
     if not isinstance(major, (int, float)) or not isinstance(minor, (int, float)):
@@ -81,7 +85,9 @@ def beam_of(header: Any) -> Beam | None:
     return Beam(float(major), float(minor), float(header.get("BPA") or 0.0))
 
 
-def sky_matrix(image: Pixels) -> NDArray[np.float64]:
+def sky_matrix(
+    image: Pixels, hint: str = "give the width of the kernel in pixels"
+) -> NDArray[np.float64]:
     """Return the matrix from pixel offsets (x, y) to degrees (east, north); needs a celestial WCS.
 
     Raises
@@ -94,7 +100,7 @@ def sky_matrix(image: Pixels) -> NDArray[np.float64]:
     if celestial is None or image.wcs.wcs.lng not in (0, 1) or image.wcs.wcs.lat not in (0, 1):
         raise usage(
             f"NAXIS1 and NAXIS2 are no sky coordinates (they are {', '.join(kinds) or 'none'})",
-            "give the width of the kernel in pixels",
+            hint,
         )
     matrix = np.asarray(celestial.pixel_scale_matrix, dtype=np.float64)
     # astropy puts longitude first; pixel axes keep the order of the array.
@@ -112,8 +118,9 @@ def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
     if isinstance(width, (int, float)) and not isinstance(width, bool):
         return float(width), float(width)
     if isinstance(width, (tuple, list)):
-        x, y = width
-        return float(x), float(y)
+        if len(width) != 2:
+            raise usage(f"{len(width)} widths", "give one in pixels, or one of x and one of y")
+        return float(width[0]), float(width[1])
     from astropy import units
 
     try:
@@ -136,6 +143,6 @@ def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
 
 def smoothed_beam(beam: Beam, widths: tuple[float, float], image: Pixels) -> Beam:
     """Return the beam after a kernel of these full widths in pixels along x and y."""
-    matrix = sky_matrix(image)
+    matrix = sky_matrix(image, _KEEP)
     kernel = matrix @ np.diag(np.square(widths)) @ matrix.T
     return Beam.from_covariance(beam.covariance + kernel)

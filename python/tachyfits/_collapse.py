@@ -6,6 +6,7 @@ channels, and the results their shape, unit and header.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ from tachyfits._spectral import (
     spectral_axis_of,
 )
 from tachyfits._spectral_units import Channels
+from tachyfits._statistics import reduced
 from tachyfits._units import product_text
 
 if TYPE_CHECKING:
@@ -39,9 +41,6 @@ if TYPE_CHECKING:
 #: What `Image.image` makes beside the statistics: the channel of an extreme, as a number from 0
 #: and as its coordinate.
 PEAKS = ("max_channel", "max_coordinate", "min_channel", "min_coordinate")
-
-#: Statistics of `Image.image` beside those of `tachyfits.statistics`: they need all pixels at once.
-ORDER_STATISTICS = ("median",)
 
 #: The FITS Standard's name for a number of channels (table 5).
 CHANNEL_UNIT = "chan"
@@ -84,6 +83,8 @@ class Collapse:
     within: Section
     inside: NDArray[np.bool_] | None
     keep_axis: bool
+    #: What was asked for, for HISTORY.
+    selection: Selection
 
     @staticmethod
     def of(image: Image, selection: Selection, keep_axis: bool) -> Collapse:
@@ -98,7 +99,7 @@ class Collapse:
         pair = (sky[0], sky[1])
         within, inside = _inside(image, where, pair, as_list(selection.region))
         pixels = _selected(image, selection.threshold, selection.mask)
-        return Collapse(image, pixels, axis, pair, where, within, inside, keep_axis)
+        return Collapse(image, pixels, axis, pair, where, within, inside, keep_axis, selection)
 
     @property
     def ranges(self) -> list[tuple[int, int, int]]:
@@ -116,19 +117,10 @@ class Collapse:
         self, statistic: str, threads: int | None, progress: Progress | None
     ) -> NDArray[Any]:
         """Return a statistic of every line of sight, of the engine's own type."""
-        if statistic in ORDER_STATISTICS:
-            median: NDArray[Any] = self.pixels.median(
-                self.axis, section=self.within, threads=threads, progress=progress
-            )
-            return median
-        arrays = self.pixels._core_image().reduce(
-            [statistic],
-            [self.axis],
-            self.ranges,
-            threads=self.image._threads(threads),
-            progress=progress,
+        threads = self.image._threads(threads)
+        return reduced(
+            self.pixels, statistic, [self.axis], self.within, threads=threads, progress=progress
         )
-        return arrays[statistic]
 
     def plane(
         self, values: NDArray[Any], name: str, unit: str | None, channels: Channels | None = None
@@ -149,7 +141,8 @@ class Collapse:
         header = self._header(name, unit, channels)
         # NumPy axes of the file's array: those of the image that are left, in their order.
         left = sorted((*self.sky, self.axis))
-        return Plane(plane, unit, header, name, left.index(self.axis) if self.keep_axis else None)
+        kept = left.index(self.axis) if self.keep_axis else None
+        return Plane(plane, unit, header, name, kept, self.pixels.last_report)
 
     def _header(self, name: str, unit: str | None, channels: Channels | None) -> Header:
         collapsed = (self.axis,) if self.keep_axis else ()
@@ -166,7 +159,23 @@ class Collapse:
         ]
         if channels is not None and channels.note:
             notes.append(f"coordinates in {channels.unit}: {channels.note}")
+        notes += _selection_notes(self.selection, self.image.unit)
         return Header([*header.cards, *(("HISTORY", note, "") for note in notes)])
+
+
+def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
+    """Return what HISTORY says of the choice of pixels, beside their numbers."""
+    notes = []
+    if selection.threshold is not None:
+        of_unit = f" {unit}" if unit else ""
+        notes.append(f"pixels of at least {float(selection.threshold)!r}{of_unit}")
+    if selection.mask is not None:
+        mask = selection.mask
+        file = getattr(getattr(mask, "file", None), "name", None)
+        name = os.fspath(mask) if isinstance(mask, (str, os.PathLike)) else file
+        notes.append(f"pixels of the mask {name or 'given as an array'}")
+    notes += [f"pixels in {region} (from 0)" for region in as_list(selection.region) or ()]
+    return notes
 
 
 def _selected(image: Image, threshold: float | None, mask: Any) -> Image:

@@ -61,7 +61,7 @@ class Cube(Operations):
         region
             A region of the sky plane, or a list of them (which gives a list of spectra).
         statistic
-            A name of `tachyfits.statistics`.
+            A name of `tachyfits.statistics`; "median", "mad", "percentile90" (any number to 100).
         channels
             A slice of the spectral axis, 0-based.
         section
@@ -99,9 +99,10 @@ class Cube(Operations):
         Parameters
         ----------
         statistic
-            A name of `tachyfits.statistics`; "median"; or "max_channel", the number (from 0) of the
-            channel with the greatest value, "max_coordinate", its coordinate, and the same of
-            "min". The first such channel counts; NaN where no pixel is good.
+            A name of `tachyfits.statistics`; "median", "mad", "percentile90" (any number to 100);
+            or "max_channel", the number (from 0) of the channel with the greatest value,
+            "max_coordinate", its coordinate, and the same of "min". The first such channel counts;
+            NaN where no pixel is good.
         unit, rest, convention
             Of a coordinate, as in `moments`.
         channels

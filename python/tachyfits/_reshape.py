@@ -66,7 +66,7 @@ class Reshaping(Operations):
         if (order is None) == (axes is None):
             raise usage("give either an order or axes", 'reorder("zxy") or reorder(axes=(1, 2, 0))')
         if order is not None:
-            numbers = [_fits_axis(name, self.ndim) for name in reversed(order)]
+            numbers = [_fits_axis(str(name), self.ndim) for name in reversed(order)]
         else:
             numbers = [axis_number(axis, self.ndim) for axis in axes or ()]
         return self._computed(self._core_image().reorder(numbers), "reorder", axes=numbers)

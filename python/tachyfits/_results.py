@@ -11,7 +11,7 @@ import html
 import io
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,8 @@ from tachyfits._writer import write, write_atomically
 if TYPE_CHECKING:
     import astropy.wcs
     import matplotlib.figure
+
+    from tachyfits._core import Report
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Plane:
     kept_axis
         NumPy axis at which the collapsed axis, of length 1, stands in the file that `write` makes
         and in ``header``; None: it is gone.
+    report
+        What making it cost; of planes that were made together, all of them.
     """
 
     values: NDArray[np.float64]
@@ -52,6 +56,7 @@ class Plane:
     header: Header
     name: str = ""
     kept_axis: int | None = None
+    report: Report | None = field(default=None, repr=False, compare=False)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,8 +72,20 @@ class Plane:
         # WCS numbers are those of FITS: NAXIS3 is NumPy axis 0 of three.
         return world.sub([number for number in (1, 2, 3) if number != 3 - self.kept_axis])
 
-    def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        checksum: bool = False,
+        sync: bool = False,
+    ) -> None:
         """Write a FITS image (BITPIX -64); the file appears when it is complete.
+
+        Parameters
+        ----------
+        overwrite, checksum, sync
+            As in `tachyfits.write`.
 
         Examples
         --------
@@ -81,7 +98,7 @@ class Plane:
         values = self.values
         if self.kept_axis is not None:
             values = np.expand_dims(values, self.kept_axis)
-        write(path, values, self.header, overwrite=overwrite)
+        write(path, values, self.header, overwrite=overwrite, checksum=checksum, sync=sync)
 
     def png(
         self,

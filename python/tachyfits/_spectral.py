@@ -16,10 +16,11 @@ from tachyfits import _core
 from tachyfits._axes import WorldAxis, default_unit, is_spectral, spectral_axis
 from tachyfits._errors import usage
 from tachyfits._header import Header
-from tachyfits._regions import Region, to_core
+from tachyfits._regions import Region
 from tachyfits._results import Plane, Spectrum
 from tachyfits._section import Section, resolve, slice_range
 from tachyfits._spectral_units import Channels, NativeAxis, converted
+from tachyfits._statistics import reduced
 
 if TYPE_CHECKING:
     from tachyfits._pixels import Pixels, Progress
@@ -215,16 +216,12 @@ def spectra(
             + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
             "leave region= out, and cut with section=",
         )
-    arrays = image._core_image().reduce(
-        [statistic],
-        [number for number in range(image.ndim) if number != axis],
-        image._ranges(where),
-        regions=to_core(regions),
-        threads=image._threads(threads),
-        progress=progress,
+    others = [number for number in range(image.ndim) if number != axis]
+    values = reduced(
+        image, statistic, others, where, regions=regions, threads=threads, progress=progress
     )
     world = _world_axis(image, axis, where.ranges[axis])
-    rows = np.asarray(arrays[statistic], dtype=np.float64).reshape(-1, len(world))
+    rows = np.asarray(values, dtype=np.float64).reshape(-1, len(world))
     unit = None if statistic in ("count", "nan") else image.unit
     chosen: Sequence[Region | None] = regions or [None]
     header = result_header(image, where, (axis,))

@@ -174,7 +174,7 @@ def _through_frequency(
 
     note = f"{wanted} convention" if is_velocity else ""
     if frequency is not None:
-        note = f"{note}, rest frequency {frequency.value!r} Hz".lstrip(", ")
+        note = f"{note}, rest frequency {float(frequency.value)!r} Hz".lstrip(", ")
     is_linear = _is_linear_in(native.kind, source_convention, target, wanted)
     hz = None if frequency is None else float(frequency.value)
     return _Conversion(convert, source, target, is_linear, note, hz)

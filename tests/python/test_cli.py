@@ -6,8 +6,10 @@ import csv
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -366,6 +368,43 @@ def test_several_images_of_one_cube(cli: Any, folder: Path) -> None:
         cli("image", "cube.fits", "-o", "x.fits", *words, status=2)
     cli("image", "cube.fits", "--moment", "1", "--unit", "GHz", "-o", "x.fits", status=2)
     cli("image", "cube.fits", "--hdu", "PIC", "--unit", "GHz", "-o", "x.fits", status=2)
+
+
+def test_what_pictures_and_spectra_cost(cli: Any, folder: Path) -> None:
+    words = ["image", "cube.fits", "--statistic", "mad", "--statistic", "percentile90"]
+    answers = cli(*words, "-o", "p.fits", "--checksum", "--report", "--json").out.splitlines()
+    assert [json.loads(line)["report"]["threads"] > 0 for line in answers] == [True, True]
+    image = tf.open("cube.fits")[0]
+    for name in ("mad", "percentile90"):
+        with tf.open(f"p-{name}.fits") as file:
+            assert file[0].checksum().whole == "right"
+            np.testing.assert_array_equal(file[0][...], image.image(name).values)
+    assert "of reading and writing hidden" in cli(
+        "spectrum", "cube.fits", "--statistic", "median", "--report").err  # fmt: skip
+    wrong = ["image", "cube.fits", "--statistic", "percentile101", "-o", "x.fits"]
+    assert "'median', 'mad'" in cli(*wrong, status=2).err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_kill_leaves_the_old_file_and_nothing_else(name: str, folder: Path) -> None:
+    number = getattr(signal, name)
+    (folder / "large.fits").write_bytes(primary(np.ones((64, 256, 256), "f4"), cube_cards()))
+    (folder / "old.fits").write_bytes(b"old")
+    weights = ",".join(["1"] * 4001)
+    words = ["smooth", "large.fits", "--weights", weights, "-o", "old.fits", "--overwrite"]
+    command = [sys.executable, "-m", "tachyfits", *words, "--threads", "1"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        for _ in range(2000):
+            if process.poll() is not None or list(folder.glob(".*.part")):
+                break
+            time.sleep(0.01)
+        assert list(folder.glob(".*.part")), "it ended before it was killed, or never began"
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert (folder / "old.fits").read_bytes() == b"old"
+    assert not list(folder.glob(".*.part"))
 
 
 @pytest.mark.parametrize("stretch", ["linear", "log", "asinh", "sqrt"])

@@ -53,11 +53,24 @@ def test_reordering_is_numpy_s_transpose(array: np.ndarray, random) -> None:
     np.testing.assert_array_equal(opened(array).reorder(digits).read(dtype="raw"), expected)
 
 
+def test_an_axis_without_pixels_is_one_all_the_same(tmp_path: Path) -> None:
+    empty = opened(np.zeros((0, 3, 4), "f4"), cube_cards())
+    empty.reorder("zxy").write(tmp_path / "turned.fits")
+    with tf.open(tmp_path / "turned.fits", strict=True) as file:
+        assert file[0].shape == (3, 4, 0)
+        assert file[0].header["CTYPE1"] == "VRAD"
+    assert empty[...].shape == (0, 3, 4)
+    assert (empty.sum(), empty.stats().count) == (0.0, 0)
+
+
 def test_letters_are_in_fits_order(cube: tf.Image) -> None:
     reordered = cube.reorder("zxy")
     np.testing.assert_array_equal(reordered[...], cube[...].transpose(1, 2, 0))
     assert [reordered.header[f"CTYPE{n}"] for n in (1, 2, 3)] == ["VRAD", "RA---TAN", "DEC--TAN"]
     np.testing.assert_array_equal(cube.reorder("312")[...], reordered[...])
+    np.testing.assert_array_equal(cube.reorder((3, 1, 2))[...], reordered[...])
+    with pytest.raises(tf.UsageError):
+        cube.reorder((1, 2, 0))
     np.testing.assert_array_equal(reordered.spectrum().values, cube.spectrum().values)
 
 

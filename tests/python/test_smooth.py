@@ -14,6 +14,7 @@ from scipy.ndimage import convolve1d
 
 import tachyfits as tf
 from fitsbytes import cube_cards, primary
+from tachyfits.cli import run
 
 #: SciPy's names of what stands beyond the edges.
 SCIPY_EDGES = {"repeat": "nearest", "pair": "mirror", "zero": "constant"}
@@ -168,6 +169,27 @@ def test_every_nth_result_has_its_place_in_the_world() -> None:
     np.testing.assert_allclose(here, image.wcs.pixel_to_world_values(1, 2, 6), rtol=1e-12)
 
 
+def test_history_says_what_was_done() -> None:
+    image = tf.open(primary(np.ones((6, 5, 4), "f4"), cube_cards()))[0]
+
+    def told(smoothed: tf.Image) -> str:
+        return " ".join(smoothed.header.history())
+
+    hanning = told(image.smooth("hanning", axis="z", edge="pair", blanks="zero", every=2))
+    parts = ["NAXIS3", "weights 0.25 0.5 0.25", "edges: pair", "blanks: zero", "one pixel of 2"]
+    for part in parts:
+        assert part in hanning
+    widths = [told(image.smooth("gaussian", width, axis="x")) for width in (3, 4)]
+    assert "15 weights" in widths[1]
+    assert "dispersion 1.699 pixels" in widths[1]
+    assert widths[0] != widths[1]
+    assert told(image.smooth([1, 2, 1], axis="x", fill=True)).endswith("renormalise, filled")
+    kinds = {told(image.rebin((2, 1, 1), statistic=name)) for name in ("sum", "mean", "median")}
+    assert len(kinds) == 3
+    with pytest.raises(tf.UsageError, match='"hanning" with width 5'):
+        image.smooth("hanning", 5)
+
+
 def test_the_beam_follows_the_kernel() -> None:
     values = np.zeros((41, 41))
     values[20, 20] = 1.0
@@ -190,6 +212,36 @@ def test_the_beam_follows_the_kernel() -> None:
     turned = image.smooth_sky((9.0, 0.1)).header
     np.testing.assert_allclose(turned["BMAJ"], np.hypot(0.02, 0.09), rtol=1e-9)
     np.testing.assert_allclose(turned["BPA"], 90.0, rtol=1e-9)
+
+
+def test_any_axis_may_be_smoothed_on_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "image.fits"
+    path.write_bytes(primary(np.random.default_rng(1).normal(size=(7, 1, 4, 3)), []))
+    image = tf.open(path)[0]
+    for name, axis in {"4": 0, "3": 1, "z": 1, "1": 3}.items():
+        out = tmp_path / f"{name}.fits"
+        assert run(["smooth", str(path), "--axis", name, "-o", str(out)]) == 0
+        np.testing.assert_array_equal(tf.open(out)[0][...], image.smooth(axis=axis)[...])
+    assert run(["smooth", str(path), "--axis", "5", "-o", str(tmp_path / "x.fits")]) == 2
+
+
+def test_a_beam_that_cannot_follow_may_stay(tmp_path: Path) -> None:
+    path = tmp_path / "image.fits"
+    path.write_bytes(primary(np.eye(9), [("BMAJ", 0.04), ("BMIN", 0.02), ("BUNIT", "Jy/beam")]))
+    image = tf.open(path)[0]
+    with pytest.raises(tf.UsageError, match="--keep-beam"):
+        image.smooth_sky((3, 2))
+    kept = image.smooth_sky((3, 2), update_beam=False)
+    out = str(tmp_path / "smooth.fits")
+    assert run(["smooth", str(path), "--sky", "3,2", "-o", out]) == 2
+    assert run(["smooth", str(path), "--sky", "3,2", "--keep-beam", "-o", out]) == 0
+    smooth = tf.open(out)[0]
+    np.testing.assert_array_equal(smooth[...], kept[...])
+    assert (smooth.header["BMAJ"], smooth.unit) == (0.04, "Jy/beam")
+    # Nothing is left out in silence.
+    for words in (["--sky", "3", "--axis", "x"], ["--weights", "1,2,1", "--kernel", "boxcar"]):
+        assert run(["smooth", str(path), *words, "-o", out, "--overwrite"]) == 2
+    assert run(["smooth", str(path), "--sky", "3,2,1", "--keep-beam", "-o", out]) == 2
 
 
 def test_what_cannot_be_smoothed_is_refused() -> None:

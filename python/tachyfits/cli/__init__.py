@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 
 import click
@@ -94,8 +95,22 @@ def group(context: click.Context, version: bool, verbose: bool) -> None:
         context.exit(2)
 
 
+def end_in_order() -> None:
+    """Let SIGTERM (`kill`, batch systems) and SIGHUP leave nothing half written, like Ctrl-C."""
+
+    def stop(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # nohup ignores SIGHUP, and that should last.
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, stop)
+
+
 def main() -> None:
     """Run the command line and exit: 0 done, 1 failed, 2 wrong use. A closed pipe is success."""
+    end_in_order()
     try:
         status = run(sys.argv[1:])
         sys.stdout.flush()

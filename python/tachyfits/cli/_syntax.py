@@ -14,6 +14,7 @@ import click
 
 from tachyfits._errors import usage
 from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
+from tachyfits._statistics import order_statistic
 
 _RANGE = re.compile(r"(?:(?P<all>-?\*)|(?P<first>\d+)(?::(?P<last>\d+))?)(?::(?P<step>\d+))?")
 
@@ -207,6 +208,16 @@ class _Parsed(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generi
             return value, self._parse(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+class StatisticType(click.Choice):  # type: ignore[type-arg,unused-ignore] # as above
+    """One of some names, or a percentile: "percentile90"."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name."""
+        if order_statistic(str(value)) is not None:
+            return value
+        return super().convert(value, param, ctx)
 
 
 SECTION = _Parsed("section", parse_section)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import click
 import numpy as np
 
 from tachyfits import File, Image, Plane, statistics
-from tachyfits._collapse import ORDER_STATISTICS, PEAKS
+from tachyfits._collapse import PEAKS
 from tachyfits._errors import usage
 from tachyfits._header import Header
 from tachyfits._spectral_units import CONVENTIONS
+from tachyfits._statistics import ORDER_STATISTICS
 from tachyfits.cli._common import (
     Common,
     common_options,
@@ -24,6 +26,8 @@ from tachyfits.cli._common import (
 )
 from tachyfits.cli._output import json_text, say
 from tachyfits.cli._parts import DRAWN, Part, part_options
+from tachyfits.cli._syntax import StatisticType
+from tachyfits.cli._written import report_fields, report_option, report_text
 
 MOMENTS = {"moment0": 0, "moment1": 1, "moment2": 2}
 STATISTICS = [*(name for name, _ in statistics()), *ORDER_STATISTICS, *PEAKS, *MOMENTS]
@@ -36,11 +40,11 @@ FITS = (".fits", ".fit", ".fts")
 @click.option(
     "--statistic",
     "names",
-    type=click.Choice(STATISTICS),
+    type=StatisticType(STATISTICS),
     multiple=True,
     metavar="NAME",
-    help=f"One of {', '.join(STATISTICS)}. Default: mean. May be repeated. Of the channels that "
-    "have an extreme the first counts, from 1.",
+    help=f"One of {', '.join(STATISTICS)}, percentile90 (any number). Default: mean. May be "
+    "repeated. Of the channels that have an extreme the first counts, from 1.",
 )
 @click.option(
     "--moment",
@@ -88,6 +92,9 @@ FITS = (".fits", ".fit", ".fts")
     "each has its name put before the ending: OUT-moment1.fits.",
 )
 @overwrite_option
+@click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM into FITS files.")
+@click.option("--sync", is_flag=True, help="End only when FITS files survive a loss of power.")
+@report_option
 @click.option(
     "--stretch",
     type=click.Choice(STRETCHES),
@@ -118,6 +125,9 @@ def command(
     keep_axis: bool,
     outputs: tuple[str, ...],
     overwrite: bool,
+    checksum: bool,
+    sync: bool,
+    report: bool,
     unit: str | None,
     rest: str | None,
     convention: str | None,
@@ -148,13 +158,17 @@ def command(
             written = [_named(output, name if len(chosen) > 1 else "") for output in outputs]
             for output, suffix in zip(written, suffixes, strict=True):
                 if suffix in FITS:
-                    plane.write(output, overwrite=overwrite)
+                    plane.write(output, overwrite=overwrite, checksum=checksum, sync=sync)
                 else:
                     _draw(plane, output, overwrite=overwrite, **drawing)
+            cost = plane.report if report else None
             if common.json:
-                click.echo(json_text(_as_json(image, plane, written)))
-            else:
-                say(f"{' '.join(written)}: {plane.name} of {heading(image)}")
+                costs = {} if cost is None else {"report": report_fields(cost)}
+                click.echo(json_text(_as_json(image, plane, written) | costs))
+                continue
+            say(f"{' '.join(written)}: {plane.name} of {heading(image)}")
+            if cost is not None:
+                say(report_text(cost))
 
     return common.each(make)
 
@@ -231,7 +245,7 @@ def _from_one(plane: Plane) -> Plane:
         else card
         for card in plane.header.cards
     ]
-    return Plane(plane.values + 1, plane.unit, Header(cards), name, plane.kept_axis)
+    return replace(plane, values=plane.values + 1, header=Header(cards), name=name)
 
 
 def _draw(plane: Plane, output: str, *, overwrite: bool, bare: bool, **drawing: Any) -> None:

@@ -13,10 +13,11 @@ from tachyfits.cli._written import Output, output_options
 @common_options(many=False)
 @click.option(
     "--axis",
-    type=click.Choice(["x", "y", "z"]),
+    type=click.Choice(["x", "y", "z", *map(str, range(1, 10))]),
+    metavar="x|y|z|N",
     default="z",
     show_default=True,
-    help="Along NAXIS1, NAXIS2 or NAXIS3.",
+    help="Along NAXIS1, NAXIS2, NAXIS3, or NAXISN.",
 )
 @click.option(
     "--kernel",
@@ -40,7 +41,12 @@ from tachyfits.cli._written import Output, output_options
     "--sky",
     metavar="WIDTH",
     help="In place of an axis: a Gaussian on the sky of this full width at half maximum, as "
-    "12arcsec, or in pixels.",
+    "12arcsec, or in pixels, of x and y as 4,2 where they differ.",
+)
+@click.option(
+    "--keep-beam",
+    is_flag=True,
+    help="With --sky: leave BMAJ, BMIN, BPA and values per beam as they are.",
 )
 @click.option(
     "--edge",
@@ -72,6 +78,7 @@ def command(
     width: float | None,
     weights: str | None,
     sky: str | None,
+    keep_beam: bool,
     edge: str,
     blanks: str,
     fill: bool,
@@ -96,19 +103,24 @@ def command(
       tachyfits smooth cube.fits --sky 12arcsec -o coarse.fits
       tachyfits smooth cube.fits --weights 1,2,3,2,1 --edge blank -o sums.fits --report
     """  # fmt: skip
-    if sky is not None and (width is not None or weights is not None or every != 1):
-        raise click.UsageError("--sky takes neither --width nor --weights nor --every")
+    for option, others in ALONE.items():
+        unused = [other for other in others if is_given(option) and is_given(other)]
+        if unused:
+            raise click.UsageError(f"--{option} takes no {', '.join(f'--{o}' for o in unused)}")
     given = _numbers(weights) if weights is not None else None
 
     def smooth(file: File) -> None:
         image = common.image(file)
         if sky is not None:
-            smoothed = image.smooth_sky(_width(sky), edge=edge, blanks=blanks, fill=fill)
+            smoothed = image.smooth_sky(
+                _width(sky), update_beam=not keep_beam, edge=edge, blanks=blanks, fill=fill
+            )
             return output.write(common, smoothed, "smooth")
         smoothed = image.smooth(
             kernel if given is None else given,
             width,
-            axis=axis,
+            # NumPy counts axes from behind as FITS does from the front.
+            axis=-int(axis) if axis.isdigit() else axis,
             edge=edge,
             blanks=blanks,
             fill=fill,
@@ -117,6 +129,16 @@ def command(
         return output.write(common, smoothed, "smooth")
 
     return common.each(smooth)
+
+
+#: Options with which others have no meaning.
+ALONE = {"sky": ("axis", "kernel", "width", "weights", "every"), "weights": ("kernel", "width")}
+
+
+def is_given(option: str) -> bool:
+    """Say whether an option is on the command line."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def _numbers(text: str) -> list[float]:
@@ -128,9 +150,10 @@ def _numbers(text: str) -> list[float]:
         ) from None
 
 
-def _width(text: str) -> float | str:
-    """Return a width: pixels where it is a number, else an angle as it stands."""
+def _width(text: str) -> float | tuple[float, ...] | str:
+    """Return a width: pixels where it is a number, or two, else an angle as it stands."""
     try:
-        return float(text)
+        widths = tuple(float(word) for word in text.split(","))
     except ValueError:
         return text
+    return widths if len(widths) > 1 else widths[0]

@@ -8,9 +8,14 @@ import click
 import numpy as np
 
 from tachyfits import File, Image, Spectrum, statistics
+from tachyfits._statistics import ORDER_STATISTICS
 from tachyfits.cli._common import Common, common_options, described, heading
-from tachyfits.cli._output import columns_text, csv_text, json_text
+from tachyfits.cli._output import columns_text, csv_text, json_text, say
 from tachyfits.cli._parts import Document, Part, document_options, part_options
+from tachyfits.cli._syntax import StatisticType
+from tachyfits.cli._written import report_option, report_text
+
+STATISTICS = [*(name for name, _ in statistics()), *ORDER_STATISTICS]
 
 
 @click.command()
@@ -18,14 +23,19 @@ from tachyfits.cli._parts import Document, Part, document_options, part_options
 @part_options("regions", "channels", "section")
 @click.option(
     "--statistic",
-    type=click.Choice([name for name, _ in statistics()]),
+    type=StatisticType(STATISTICS),
+    metavar="NAME",
     default="mean",
     show_default=True,
-    help="What is made of the pixels of a channel.",
+    help="What is made of the pixels of a channel: one of "
+    f"{', '.join(STATISTICS)}, percentile90 (any number).",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
+@report_option
 @document_options
-def command(common: Common, part: Part, statistic: str, as_csv: bool, document: Document) -> int:
+def command(
+    common: Common, part: Part, statistic: str, as_csv: bool, report: bool, document: Document
+) -> int:
     """Reduce every channel of a cube, over regions or over every pixel.
 
     The spectral axis is the first of a spectral CTYPE, else NAXIS3; its values are in CUNIT where
@@ -45,6 +55,8 @@ def command(common: Common, part: Part, statistic: str, as_csv: bool, document: 
     def show(file: File) -> None:
         image = common.image(file)
         spectra = _spectra(common, image, part, statistic)
+        if report and image.last_report is not None:
+            say(report_text(image.last_report))
         if document.is_drawn:
             from tachyfits.plot import spectrum_figure
 
