@@ -178,6 +178,9 @@ def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
     return notes
 
 
+_MASK_HINT = "give one that goes with the image as NumPy's arrays do: of its shape, or of a plane"
+
+
 def _selected(image: Image, threshold: float | None, mask: Any) -> Image:
     """Return an image whose pixels below the threshold, and where the mask has none, are NaN.
 
@@ -195,12 +198,13 @@ def _selected(image: Image, threshold: float | None, mask: Any) -> Image:
         inputs["t"] = float(threshold)
     # The type of the pixels, or one that holds their values as they are.
     dtype = "float32" if image.dtype == np.float32 else "float64"
-    selected = evaluate(f"where({' and '.join(conditions)}, a, nan)", dtype=dtype, **inputs)
+    try:
+        selected = evaluate(f"where({' and '.join(conditions)}, a, nan)", dtype=dtype, **inputs)
+    except _core.UsageError as error:
+        raise usage(f"this mask does not go with the image: {error}", _MASK_HINT) from error
     if selected.shape != image.shape:
-        raise usage(
-            f"a mask that makes {selected.shape} of an image of shape {image.shape}",
-            "give one that goes with the image as NumPy's arrays do: of its shape, or of a plane",
-        )
+        found = f"a mask that makes {selected.shape} of an image of shape {image.shape}"
+        raise usage(found, _MASK_HINT)
     return selected
 
 

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from tachyfits import _core
-from tachyfits._header import Header
 from tachyfits._image import Image
 from tachyfits._pixels import Progress
 from tachyfits._table import Table
 from tachyfits._table_copy import copy_into
 from tachyfits._table_input import columns_of
 from tachyfits._table_write import cards_of, new_columns, write_columns
-from tachyfits._writer import native
+from tachyfits._writer import image_cards, native
 
 #: Rows of a table that are copied at a time.
 COPIED_ROWS = 100_000
@@ -54,14 +53,9 @@ def _write_hdu(
         rows = (0, len(data))
         copy_into(writer, data, list(data.columns), rows, None, COPIED_ROWS, threads, progress)
     elif isinstance(data, Image) or (isinstance(data, np.ndarray) and data.dtype.names is None):
-        cards = list(header.cards) if isinstance(header, Header) else _cards(header)
         array = native(np.asarray(data))
-        writer.write_array(array, cards, threads=threads, progress=progress)
+        writer.write_array(array, image_cards(header), threads=threads, progress=progress)
     else:
         new = new_columns(columns_of(data), "binary", None)
         cards = cards_of(data, header)
         write_columns(writer, new, cards, "binary", None, threads, progress)
-
-
-def _cards(header: Any) -> list[tuple[str, Any, str]]:
-    return [] if header is None else cards_of(None, header)

@@ -11,7 +11,7 @@ import contextlib
 import errno
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -114,7 +114,7 @@ def padding(data_bytes: int) -> bytes:
 def write(
     path: str | os.PathLike[str],
     array: NDArray[Any] | Sequence[Any],
-    header: Header | None = None,
+    header: Header | Mapping[str, Any] | None = None,
     *,
     dtype: Any = None,
     scaling: tuple[float, float] | None = None,
@@ -139,7 +139,7 @@ def write(
         of images and tables: `Image`, `Table`, tables as `write_table` takes them, pairs of an
         array or a table and a header, None for a primary HDU without data.
     header
-        Cards to take over; those of structure and scaling are made anew.
+        Cards to take over, or values by keyword; those of structure and scaling are made anew.
     dtype, scaling, blank, overwrite, checksum, sync, threads, progress
         As in `Image.write`.
 
@@ -170,11 +170,10 @@ def write(
             )
         write_hdus(path, array, overwrite, checksum, sync, check_threads(threads), progress)
         return
-    cards = [] if header is None else [tuple(card) for card in header.cards]
     _core.write_array(
         os.fspath(path),
         native(array),
-        cards,
+        image_cards(header),
         pixel=None if dtype is None else np.dtype(dtype).name,
         scaling=scaling,
         blank=blank,
@@ -183,6 +182,22 @@ def write(
         sync=sync,
         threads=check_threads(threads),
         progress=progress,
+    )
+
+
+def image_cards(header: Any) -> list[tuple[str, Any, str]]:
+    """Return the cards of a header for an image, or of values by keyword."""
+    if header is None:
+        return []
+    if isinstance(header, Header):
+        return [tuple(card) for card in header.cards]
+    if hasattr(header, "items"):
+        from tachyfits._table_write import cards_of
+
+        return cards_of(None, header)
+    raise usage(
+        f"a header of the type {type(header).__name__}",
+        "give a tachyfits Header, or a dict of values by keyword",
     )
 
 
@@ -198,6 +213,12 @@ def native(array: Any) -> NDArray[Any]:
     if np.ma.is_masked(array):
         array = np.ma.filled(array.astype(np.float64), np.nan)
     array = np.asarray(array)
+    if array.dtype.kind == "b" or array.dtype == np.float16:
+        wide = "uint8" if array.dtype.kind == "b" else "float32"
+        raise usage(
+            f"an array of {array.dtype}: FITS has no image of that type",
+            f'give array.astype("{wide}"), which holds the same values',
+        )
     # A single number stays one, to be refused.
     result: NDArray[Any] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).reshape(
         array.shape

@@ -240,3 +240,16 @@ def test_arrays_that_are_no_pixels_are_refused(tmp_path: Path) -> None:
 def test_an_empty_axis_is_written(tmp_path: Path) -> None:
     tf.write(tmp_path / "empty.fits", np.zeros((0, 3), "f4"))
     assert tf.open(tmp_path / "empty.fits")[0].shape == (0, 3)
+
+
+def test_headers_may_be_values_by_keyword_and_types_that_fits_has_not_are_named(
+    tmp_path: Path,
+) -> None:
+    for header in ({"OBJECT": "M 51", "HISTORY": ["one"]}, fits.Header([("OBJECT", "M 51")])):
+        tf.write(tmp_path / "a.fits", np.ones((2, 3), "f4"), header, overwrite=True)
+        assert tf.open(tmp_path / "a.fits")[0].header["OBJECT"] == "M 51"
+    for kind, wide in {"bool": "uint8", "float16": "float32"}.items():
+        with pytest.raises(tf.UsageError, match=wide):
+            tf.write(tmp_path / "b.fits", np.ones((2, 3), kind))
+    with pytest.raises(tf.UsageError, match="dict of values"):
+        tf.write(tmp_path / "b.fits", np.ones((2, 3)), 5)  # type: ignore[arg-type]
