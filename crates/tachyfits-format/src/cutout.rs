@@ -150,11 +150,11 @@ fn is_carried(hdu: &Hdu, card: &Card) -> bool {
     !(size || blank || structure.contains(&&*keyword) || file.contains(&&*keyword))
 }
 
-/// The section as CFITSIO would write it: first:last:step of each axis, from 1.
+/// The section as CFITSIO would write it: first:last:step of each axis, from 1; 1:0 of an axis without pixels.
 fn history(hdu: &Hdu, axes: &[AxisSelection]) -> String {
     let range = |axis: &AxisSelection| {
         let first = i128::from(axis.first) + 1;
-        let last = first + i128::from(axis.count - 1) * i128::from(axis.step);
+        let last = first + (i128::from(axis.count) - 1) * i128::from(axis.step);
         match axis.step {
             _ if axis.count == 1 => format!("{first}"),
             1 => format!("{first}:{last}"),
