@@ -394,7 +394,12 @@ def test_a_kill_leaves_the_old_file_and_nothing_else(name: str, folder: Path) ->
     weights = ",".join(["1"] * 4001)
     words = ["smooth", "large.fits", "--weights", weights, "-o", "old.fits", "--overwrite"]
     command = [sys.executable, "-m", "tachyfits", *words, "--threads", "1"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+
+    def as_usual() -> None:
+        # Tests that run under nohup hand on that SIGHUP is ignored.
+        signal.signal(number, signal.SIG_DFL)
+
+    with subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=as_usual) as process:
         for _ in range(2000):
             if process.poll() is not None or list(folder.glob(".*.part")):
                 break
