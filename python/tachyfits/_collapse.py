@@ -117,6 +117,7 @@ class Collapse:
         self, statistic: str, threads: int | None, progress: Progress | None
     ) -> NDArray[Any]:
         """Return a statistic of every line of sight, of the engine's own type."""
+        # The threads of the file are those of what is computed from it, too.
         threads = self.image._threads(threads)
         return reduced(
             self.pixels, statistic, [self.axis], self.within, threads=threads, progress=progress
@@ -201,6 +202,8 @@ def _selected(image: Image, threshold: float | None, mask: Any) -> Image:
     try:
         selected = evaluate(f"where({' and '.join(conditions)}, a, nan)", dtype=dtype, **inputs)
     except _core.UsageError as error:
+        if mask is None:
+            raise
         raise usage(f"this mask does not go with the image: {error}", _MASK_HINT) from error
     if selected.shape != image.shape:
         found = f"a mask that makes {selected.shape} of an image of shape {image.shape}"

@@ -191,6 +191,7 @@ def image_cards(header: Any) -> list[tuple[str, Any, str]]:
         return []
     if isinstance(header, Header):
         return [tuple(card) for card in header.cards]
+    # A header of astropy is no Mapping, and has its items.
     if hasattr(header, "items"):
         from tachyfits._table_write import cards_of
 

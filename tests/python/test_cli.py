@@ -381,11 +381,12 @@ def test_what_pictures_and_spectra_cost(cli: Any, folder: Path) -> None:
             np.testing.assert_array_equal(file[0][...], image.image(name).values)
     assert "of reading and writing hidden" in cli(
         "spectrum", "cube.fits", "--statistic", "median", "--report").err  # fmt: skip
+    said = cli("spectrum", "cube.fits", "--statistic", "mad", "--report", "--json")
+    assert (said.json["report"]["wall_seconds"] > 0, said.err) == (True, "")
     wrong = ["image", "cube.fits", "--statistic", "percentile101", "-o", "x.fits"]
     assert "'median', 'mad'" in cli(*wrong, status=2).err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_kill_leaves_the_old_file_and_nothing_else(name: str, folder: Path) -> None:
     number = getattr(signal, name)

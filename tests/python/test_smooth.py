@@ -184,6 +184,8 @@ def test_history_says_what_was_done() -> None:
     assert "dispersion 1.699 pixels" in widths[1]
     assert widths[0] != widths[1]
     assert told(image.smooth([1, 2, 1], axis="x", fill=True)).endswith("renormalise, filled")
+    # Weights that add up to 0 have no dispersion.
+    assert "NaN" not in told(image.smooth([-3, -2, -1, 0, 1, 2, 3], axis="x"))
     kinds = {told(image.rebin((2, 1, 1), statistic=name)) for name in ("sum", "mean", "median")}
     assert len(kinds) == 3
     with pytest.raises(tf.UsageError, match='"hanning" with width 5'):

@@ -139,11 +139,14 @@ fn weights_text(weights: &[f64]) -> String {
     let offsets = (0..weights.len()).map(|place| place as f64 - half);
     let square: f64 = offsets.zip(weights).map(|(offset, weight)| weight * offset * offset).sum();
     let dispersion = (square / weights.iter().sum::<f64>()).sqrt();
-    let middle = weights[weights.len() / 2];
-    format!(
-        "{} weights ({middle:.4} in the middle, dispersion {dispersion:.3} pixels)",
-        weights.len()
-    )
+    let (count, middle) = (weights.len(), weights[weights.len() / 2]);
+    // Those of a derivative add up to 0, and have none.
+    match dispersion.is_finite() {
+        true => format!(
+            "{count} weights ({middle:.4} in the middle, dispersion {dispersion:.3} pixels)"
+        ),
+        false => format!("{count} weights ({middle:.4} in the middle)"),
+    }
 }
 
 /// Edges and blanks as HISTORY tells them, in the words of the interfaces.

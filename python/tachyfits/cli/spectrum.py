@@ -13,7 +13,7 @@ from tachyfits.cli._common import Common, common_options, described, heading
 from tachyfits.cli._output import columns_text, csv_text, json_text, say
 from tachyfits.cli._parts import Document, Part, document_options, part_options
 from tachyfits.cli._syntax import StatisticType
-from tachyfits.cli._written import report_option, report_text
+from tachyfits.cli._written import report_fields, report_option, report_text
 
 STATISTICS = [*(name for name, _ in statistics()), *ORDER_STATISTICS]
 
@@ -55,8 +55,9 @@ def command(
     def show(file: File) -> None:
         image = common.image(file)
         spectra = _spectra(common, image, part, statistic)
-        if report and image.last_report is not None:
-            say(report_text(image.last_report))
+        cost = image.last_report if report else None
+        if cost is not None and not common.json:
+            say(report_text(cost))
         if document.is_drawn:
             from tachyfits.plot import spectrum_figure
 
@@ -64,7 +65,8 @@ def command(
             return
         suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
         numbers = _channel_numbers(image, part)
-        document.write(_text(image, spectra, numbers, part.labels, suffix))
+        costs = {} if cost is None else {"report": report_fields(cost)}
+        document.write(_text(image, spectra, numbers, part.labels, suffix, costs))
 
     return common.each(show)
 
@@ -92,7 +94,12 @@ def _channel_numbers(image: Image, part: Part) -> list[int]:
 
 
 def _text(
-    image: Image, spectra: list[Spectrum], numbers: list[int], labels: list[str], suffix: str
+    image: Image,
+    spectra: list[Spectrum],
+    numbers: list[int],
+    labels: list[str],
+    suffix: str,
+    costs: dict[str, Any],
 ) -> str:
     """Return the spectra in one of the written formats."""
     first = spectra[0]
@@ -101,7 +108,7 @@ def _text(
         # Pixels are counted from 1 on the command line.
         coordinates = coordinates + 1
     if suffix == ".json":
-        return json_text(_as_json(image, spectra, numbers, labels, coordinates)) + "\n"
+        return json_text(_as_json(image, spectra, numbers, labels, coordinates) | costs) + "\n"
     names = ["channel", f"{first.axis.name}[{first.axis.unit}]"]
     unit = f"[{first.unit}]".replace(" ", "") if first.unit else ""
     names += [f"{first.statistic}{unit}{':' + label if label else ''}" for label in labels]

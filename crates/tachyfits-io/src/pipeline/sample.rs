@@ -10,7 +10,7 @@ const SAMPLED_TASKS: u64 = 16;
 
 /// How often bytes are wanted, on average, that had better be copied: pages of which several tasks have a part would be
 /// entered by each, and what is copied lies in the caches of the processor (smoothing 4.3 GB along z, where every plane is
-/// wanted 1.5 times, cost the processors 1.59 s in a map and 1.39 s by copies).
+/// wanted 1.5 times, cost the processors 1.59 s in a map and 1.39 s by copies; a throw-away script, both by turns).
 const SHARED: f64 = 1.2;
 
 /// What a look at a few tasks says.
