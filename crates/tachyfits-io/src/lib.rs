@@ -34,6 +34,7 @@ mod report;
 mod spool;
 mod storage;
 mod system;
+mod unfinished;
 
 pub use append::AppendBlock;
 pub use cached::CachedStorage;

@@ -1,21 +1,19 @@
 //! An output file that appears under its name only when it is complete.
 //!
-//! It is written under a temporary name (`.tachyfits-….part`) in the same directory and renamed by `commit`, which
-//! replaces an old file in one step or not at all. If anything fails before, or the value is dropped, the temporary file
-//! is removed and the old file is as it was. (If the process is killed, the temporary file stays; the old file is
-//! untouched as well.) So an output may even replace the input that it is made from.
+//! It is written without a name into the same directory, or under a temporary one (see [`crate::unfinished`]), and given
+//! its own by `commit`, which replaces an old file in one step or not at all. If anything fails before, the value is
+//! dropped or the process is killed, the old file is as it was. So an output may even replace the input that it is made
+//! from.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-
-use tempfile::{Builder, NamedTempFile};
 
 use crate::error::IoError;
 use crate::flusher::Flusher;
 use crate::storage::open_error;
 use crate::system;
+use crate::unfinished::{Unfinished, directory_of};
 
 /// A file that is being written and not yet there.
 ///
@@ -38,7 +36,7 @@ pub struct OutputFile {
     path: PathBuf,
     /// The file that is made or replaced: the name, with symbolic links followed.
     target: PathBuf,
-    temporary: NamedTempFile,
+    unfinished: Unfinished,
     overwrite: bool,
     reserved: bool,
     position: u64,
@@ -71,16 +69,16 @@ impl OutputFile {
             Err(_) if !overwrite && path.is_symlink() => {
                 return Err(IoError::Exists { path: path.to_owned() });
             }
-            // No file, or no right to look; making the temporary file will tell.
+            // No file, or no right to look; beginning the new one will tell.
             Err(_) => (path.to_owned(), None),
         };
-        let temporary = temporary_beside(&target, permissions)
+        let unfinished = Unfinished::beside(&target, permissions)
             .map_err(|source| IoError::Create { path: path.to_owned(), source })?;
         let path = path.to_owned();
         Ok(OutputFile {
             path,
             target,
-            temporary,
+            unfinished,
             overwrite,
             reserved: false,
             position: 0,
@@ -141,7 +139,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// [`IoError::Exists`] if a file of this name was made meanwhile and overwriting was not asked for,
-    /// [`IoError::Commit`] if the file cannot be put in place. The temporary file is removed in either case.
+    /// [`IoError::Commit`] if the file cannot be put in place. What was written is gone in either case.
     pub fn commit(self) -> Result<(), IoError> {
         let late = system::reports_errors_late(self.file());
         self.put_in_place(late)
@@ -161,7 +159,7 @@ impl OutputFile {
 
     fn put_in_place(self, sync: bool) -> Result<(), IoError> {
         let path = self.path;
-        let file = self.temporary.as_file();
+        let file = self.unfinished.file();
         // Gives back what was set aside and not written.
         let trimmed = match self.reserved {
             true => file.metadata().and_then(|metadata| file.set_len(metadata.len())),
@@ -174,47 +172,18 @@ impl OutputFile {
         if let Err(source) = synced {
             return Err(IoError::Commit { path, source });
         }
-        let renamed = match self.overwrite {
-            true => self.temporary.persist(&self.target),
-            false => self.temporary.persist_noclobber(&self.target),
-        };
-        match renamed {
-            Ok(_) => Ok(()),
-            Err(failure) if failure.error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(IoError::Exists { path })
-            }
-            Err(failure) => Err(IoError::Commit { path, source: failure.error }),
-        }
+        self.unfinished.name(&self.target, self.overwrite).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => IoError::Exists { path },
+            _ => IoError::Commit { path, source },
+        })
     }
 
     fn file(&self) -> &File {
-        self.temporary.as_file()
+        self.unfinished.file()
     }
 
     fn write_error(&self, offset: u64, expected: u64, source: io::Error) -> IoError {
         IoError::Write { path: self.path.clone(), offset, expected, source }
-    }
-}
-
-/// Makes a temporary file in the directory of `target`, with the permissions of any new file or those given.
-fn temporary_beside(target: &Path, permissions: Option<Permissions>) -> io::Result<NamedTempFile> {
-    // The operating system takes the umask off these.
-    let of_new_files = Permissions::from_mode(0o666);
-    let temporary = Builder::new()
-        .prefix(".tachyfits-")
-        .suffix(".part")
-        .permissions(of_new_files)
-        .tempfile_in(directory_of(target))?;
-    if let Some(permissions) = permissions {
-        temporary.as_file().set_permissions(permissions)?;
-    }
-    Ok(temporary)
-}
-
-fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(directory) if !directory.as_os_str().is_empty() => directory,
-        _ => Path::new("."),
     }
 }
 
@@ -269,7 +238,7 @@ mod tests {
         fs::write(&path, b"old").unwrap();
         let mut output = OutputFile::create(&path, true).unwrap();
         output.write_all(b"new").unwrap();
-        assert_eq!(names(directory.path()).len(), 2);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
         drop(output);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(directory.path()), ["out.fits"]);

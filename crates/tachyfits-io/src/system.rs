@@ -1,11 +1,12 @@
 //! What only the operating system knows: is a part of a file in the page cache, will the disk hold the output, can a
-//! write still fail when the file is closed.
+//! write still fail when the file is closed, can a file be without a name.
 //!
 //! Linux answers with one system call each; elsewhere the answers are the harmless ones, so that only speed and the
 //! moment of an error are affected, never a result.
 
 use std::fs::File;
 use std::ops::Range;
+use std::path::Path;
 
 /// Whether a few pages of `range` (first, middle, last) are in the page cache.
 #[cfg(target_os = "linux")]
@@ -53,6 +54,39 @@ fn is_on(file: &File, magic_numbers: &[u32]) -> bool {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn reports_errors_late(_file: &File) -> bool {
     true
+}
+
+/// A new file in `directory` that has no name yet, if the file system has such files and [`link`] can name them.
+#[cfg(target_os = "linux")]
+pub(crate) fn unnamed_file(directory: &Path, mode: u32) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = File::from(open(directory, flags, Mode::from_raw_mode(mode)).ok()?);
+    descriptor_path(&file).exists().then_some(file)
+}
+
+/// Gives a file of [`unnamed_file`] a name that is not taken yet.
+#[cfg(target_os = "linux")]
+pub(crate) fn link(file: &File, path: &Path) -> std::io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    // AT_EMPTY_PATH, which would do without /proc, asks for a privilege: open(2), section on O_TMPFILE.
+    Ok(linkat(CWD, descriptor_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(target_os = "linux")]
+fn descriptor_path(file: &File) -> std::path::PathBuf {
+    use std::os::fd::AsRawFd;
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn unnamed_file(_directory: &Path, _mode: u32) -> Option<File> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn link(_file: &File, _path: &Path) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// The most bytes that one system call writes. The kernel makes the larger pages of its cache the more is written at a
