@@ -85,6 +85,18 @@ def beam_of(header: Any) -> Beam | None:
     return Beam(float(major), float(minor), float(header.get("BPA") or 0.0))
 
 
+def is_left_behind(image: Pixels, axis: int) -> bool:
+    """Say whether a kernel along one axis (NumPy number) changes a beam that cannot follow."""
+    if image.header.get("BMAJ") is None and image.header.get("CASAMBM") is not True:
+        return False
+    try:
+        sky = (image.wcs.wcs.lng, image.wcs.wcs.lat)
+    except ValueError:
+        # What astropy cannot read says nothing of the sky.
+        return False
+    return image.ndim - 1 - axis in sky
+
+
 def sky_matrix(
     image: Pixels, hint: str = "give the width of the kernel in pixels"
 ) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ reduced, operated on again, and written, box by box, in one pass over the bytes 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,12 @@ class Operations(Pixels):
             float32, float64 for others; each is a sum in float64 in the order of the weights,
             rounded once.
 
+        Warns
+        -----
+        TachyfitsWarning
+            The axis is one of the sky's and the header has a beam, which stays as it is, as do
+            values per beam; `smooth_sky` has both follow.
+
         Examples
         --------
         >>> import tachyfits as tf
@@ -84,6 +91,14 @@ class Operations(Pixels):
         core = self._core_image().smooth(
             number, weights, edge=edge, blanks=blanks, fill=fill, every=every
         )
+        if _beam.is_left_behind(self, number):
+            warnings.warn(
+                f"{self._file.name}: smoothing along one axis of the sky leaves the beam (BMAJ, "
+                "BMIN, BPA) and values per beam as they were; a Gaussian on the sky (smooth_sky, "
+                "--sky) has them follow",
+                _core.TachyfitsWarning,
+                stacklevel=2,
+            )
         options = {"edge": edge, "blanks": blanks, "fill": fill, "every": every}
         return self._computed(core, "smooth", weights, axis=number, **options)
 

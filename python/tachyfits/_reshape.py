@@ -172,7 +172,7 @@ class Reshaping(Operations):
         Raises
         ------
         UsageError
-            The path has no length, or is far from the image.
+            The path has no length, or does not meet the image.
 
         Examples
         --------

@@ -235,6 +235,7 @@ def test_wrong_paths_are_refused(cube: tf.Image) -> None:
         ([(1, 1), (1, 1)], {}),
         ([1, 2, 3], {}),
         ([(1, 1), (np.nan, 2)], {}),
+        ([(100, 1), (120, 1)], {"width": 3}),
         (good, {"width": 0}),
         (good, {"spacing": 0.0}),
         (good, {"spacing": 1e-12}),
@@ -337,6 +338,7 @@ def test_commands_refuse_what_makes_no_sense(cube: tf.Image, tmp_path: Path) -> 
         ["rebin", source, "1", "1", "1", "1", "-o", out],
         ["pv", source, "--path", "1,2", "-o", out],
         ["pv", source, "--path", "1,2 1,2", "-o", out],
+        ["pv", source, "--path", "100,2 120,2", "-o", out],
         ["pv", source, "--path", "1,2 3,4", "-o", out, "--png", "pv.txt"],
     ):
         assert run(words) == 2, words

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -192,14 +194,34 @@ def test_history_says_what_was_done() -> None:
         image.smooth("hanning", 5)
 
 
+BEAM = [("BMAJ", 0.04), ("BMIN", 0.02), ("BPA", 0.0), ("BUNIT", "Jy/beam")]
+SKY = [("CTYPE1", "RA---TAN"), ("CTYPE2", "DEC--TAN"), ("CRPIX1", 21.0), ("CRPIX2", 21.0),
+       ("CRVAL1", 10.0), ("CRVAL2", 0.0), ("CDELT1", -0.01), ("CDELT2", 0.01),
+       ("CUNIT1", "deg"), ("CUNIT2", "deg")]  # fmt: skip
+
+
+def test_a_beam_that_is_left_behind_is_told(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "image.fits"
+    path.write_bytes(primary(np.ones((3, 4, 5)), [*SKY, *BEAM]))
+    image = tf.open(path)[0]
+    with pytest.warns(tf.TachyfitsWarning, match="leaves the beam"):
+        assert image.smooth(axis="x").header["BMAJ"] == 0.04
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        image.smooth(axis="z")
+        tf.open(primary(np.ones((4, 5)), SKY))[0].smooth(axis="y")
+        # Coordinates that astropy cannot read do not keep anyone from smoothing.
+        tf.open(primary(np.ones((4, 5)), [*SKY[1:], *BEAM]))[0].smooth(axis="x")
+    out = str(tmp_path / "out.fits")
+    for axis, said in {"z": "", "y": f"warning: {path}: smoothing along one axis"}.items():
+        assert run(["smooth", str(path), "--axis", axis, "-o", out, "--overwrite"]) == 0
+        assert capsys.readouterr().err.startswith(said)
+
+
 def test_the_beam_follows_the_kernel() -> None:
     values = np.zeros((41, 41))
     values[20, 20] = 1.0
-    beam = [("BMAJ", 0.04), ("BMIN", 0.02), ("BPA", 0.0), ("BUNIT", "Jy/beam")]
-    coordinates = [("CTYPE1", "RA---TAN"), ("CTYPE2", "DEC--TAN"), ("CRPIX1", 21.0),
-                   ("CRPIX2", 21.0), ("CRVAL1", 10.0), ("CRVAL2", 0.0), ("CDELT1", -0.01),
-                   ("CDELT2", 0.01), ("CUNIT1", "deg"), ("CUNIT2", "deg")]  # fmt: skip
-    image = tf.open(primary(values, [*coordinates, *beam]))[0]
+    image = tf.open(primary(values, [*SKY, *BEAM]))[0]
     smooth = image.smooth_sky("108arcsec")
     header = smooth.header
     np.testing.assert_allclose(header["BMAJ"], np.hypot(0.04, 0.03), rtol=1e-12)

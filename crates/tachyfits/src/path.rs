@@ -43,11 +43,18 @@ impl Image {
     /// out and the weights of the others made 1 in sum: Σ w v / Σ w over the good pixels of all samples, NaN without any.
     ///
     /// # Errors
-    /// [`Reason::Path`] for an image of fewer than two axes, a path without length and numbers out of range; what the
+    /// [`Reason::Path`] for an image of fewer than two axes, a path without length or wholly beyond the image and numbers
+    /// out of range; what the
     /// header says when the plane's coordinates and those of other axes depend on each other; as [`Image::stats`] for
     /// pixels that are not there.
     pub fn cut_along(&self, cut: &PathCut) -> Result<FitsFile, Error> {
         let samples = self.samples(cut)?;
+        let chunks = samples.chunks();
+        if chunks.iter().all(|chunk| chunk.pixels() == 0) {
+            let expected = format!("a path through NAXIS1 × NAXIS2 = {:?} pixels", &self.axes()[..2]);
+            let found = format!("{:?} (0-based), wholly beyond them", cut.points);
+            return Err(self.refused(Reason::Path, &expected, found));
+        }
         let (unit, pixel) = cut.unit.clone().unwrap_or((String::new(), 1.0));
         let offsets = OffsetAxis {
             pixels: samples.len() as u64,
@@ -65,7 +72,7 @@ impl Image {
         );
         self.format_error(header.push_commentary("HISTORY", &history))?;
         let name = format!("{} (cut along a path)", self.file_name());
-        Computed::new(name, Arc::new(Path::new(self.node()?, samples)), header)?.file()
+        Computed::new(name, Arc::new(Path::new(self.node()?, samples, chunks)), header)?.file()
     }
 
     /// Where the cut is sampled, if it makes sense.
@@ -116,11 +123,10 @@ struct Path {
 }
 
 impl Path {
-    fn new(input: Arc<dyn Node>, samples: Samples) -> Path {
+    fn new(input: Arc<dyn Node>, samples: Samples, chunks: Vec<Chunk>) -> Path {
         let encoding = float_encoding(&input.encoding());
         let mut axes = vec![samples.len() as u64];
         axes.extend_from_slice(&input.axes()[2..]);
-        let chunks = samples.chunks();
         Path { input, axes, samples, chunks, encoding }
     }
 

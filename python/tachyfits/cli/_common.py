@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 import tachyfits
-from tachyfits import File, Image, TachyfitsError
+from tachyfits import File, Image, TachyfitsError, TachyfitsWarning
 from tachyfits._errors import usage
 from tachyfits._file import STORAGES
 from tachyfits._hdu import Hdu
@@ -21,6 +21,30 @@ from tachyfits._pixels import Progress
 from tachyfits.cli import _progress
 from tachyfits.cli._output import say
 from tachyfits.cli._syntax import CHANNELS, REGION, SECTION, Range, numpy_index
+
+
+@contextmanager
+def warnings_said(said: bool = True) -> Iterator[None]:
+    """Say the warnings of this package in a line on stderr, or leave them out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always" if said else "ignore", TachyfitsWarning)
+        shown = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, TachyfitsWarning):
+                say(f"warning: {message}")
+            else:
+                shown(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield
 
 
 @dataclass(frozen=True)
@@ -37,15 +61,10 @@ class Common:
 
     def open(self, path: str, *, show_warnings: bool = True) -> File:
         """Open a file; its warnings go to stderr."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            file = tachyfits.open(
+        with warnings_said(show_warnings):
+            return tachyfits.open(
                 path, strict=self.strict, storage=self.storage, threads=self.threads
             )
-        if show_warnings:
-            for warning in caught:
-                say(f"warning: {warning.message}")
-        return file
 
     def each(self, action: Callable[[File], object], *, show_warnings: bool = True) -> int:
         """Do something with each file in turn, going on after a failure; the exit status."""
@@ -54,7 +73,7 @@ class Common:
         status = 0
         for path in self.files:
             try:
-                with self.open(path, show_warnings=show_warnings) as file:
+                with self.open(path, show_warnings=show_warnings) as file, warnings_said():
                     action(file)
             except TachyfitsError as error:
                 status = max(status, complain(error))
