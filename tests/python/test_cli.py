@@ -382,6 +382,10 @@ def test_what_pictures_and_spectra_cost(cli: Any, folder: Path) -> None:
             np.testing.assert_array_equal(file[0][...], image.image(name).values)
     assert "of reading and writing hidden" in cli(
         "spectrum", "cube.fits", "--statistic", "median", "--report").err  # fmt: skip
+    several = cli("image", "cube.fits", "--moment", "0,1", "--peak-channel", "-o", "m.fits",
+                  "--report").err.splitlines()  # fmt: skip
+    # One pass gives both moments, and costs once.
+    assert ["hidden" in line for line in several] == [False, True, False, False, True]
     said = cli("spectrum", "cube.fits", "--statistic", "mad", "--report", "--json")
     assert (said.json["report"]["wall_seconds"] > 0, said.err) == (True, "")
     wrong = ["image", "cube.fits", "--statistic", "percentile101", "-o", "x.fits"]

@@ -128,10 +128,10 @@ impl Grid {
     }
 }
 
-/// How far loops go beyond where they begin.
+/// How far loops go beyond where they begin; those without a step go nowhere.
 pub(crate) fn steps_forward(loops: &[Loop]) -> i64 {
     let forward = loops.iter().filter(|level| level.stride > 0);
-    forward.map(|level| level.stride * (level.count - 1) as i64).sum()
+    forward.map(|level| level.stride * level.count.saturating_sub(1) as i64).sum()
 }
 
 /// Loops around an innermost one.

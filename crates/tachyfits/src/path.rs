@@ -51,7 +51,8 @@ impl Image {
         let samples = self.samples(cut)?;
         let chunks = samples.chunks();
         if chunks.iter().all(|chunk| chunk.pixels() == 0) {
-            let expected = format!("a path through NAXIS1 × NAXIS2 = {:?} pixels", &self.axes()[..2]);
+            let expected =
+                format!("a path through NAXIS1 × NAXIS2 = {:?} pixels", &self.axes()[..2]);
             let found = format!("{:?} (0-based), wholly beyond them", cut.points);
             return Err(self.refused(Reason::Path, &expected, found));
         }

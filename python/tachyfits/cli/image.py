@@ -154,6 +154,7 @@ def command(
     def make(file: File) -> None:
         image = common.image(file)
         pixels = {"threshold": threshold, "mask": mask, "keep_axis": keep_axis}
+        told: dict[str, Any] = {}
         for name, plane in _planes(common, image, chosen, part, pixels, line):
             written = [_named(output, name if len(chosen) > 1 else "") for output in outputs]
             for output, suffix in zip(written, suffixes, strict=True):
@@ -161,14 +162,17 @@ def command(
                     plane.write(output, overwrite=overwrite, checksum=checksum, sync=sync)
                 else:
                     _draw(plane, output, overwrite=overwrite, **drawing)
-            cost = plane.report if report else None
+            costs: dict[str, Any] = {}
+            if report and plane.report is not None:
+                costs = {"report": report_fields(plane.report)}
             if common.json:
-                costs = {} if cost is None else {"report": report_fields(cost)}
                 click.echo(json_text(_as_json(image, plane, written) | costs))
                 continue
             say(f"{' '.join(written)}: {plane.name} of {heading(image)}")
-            if cost is not None:
-                say(report_text(cost))
+            # Moments come of one pass, whose cost is told once.
+            if costs != told and plane.report is not None:
+                say(report_text(plane.report))
+                told = costs
 
     return common.each(make)
 
