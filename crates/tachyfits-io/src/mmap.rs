@@ -20,6 +20,10 @@ use crate::memory::slice_of;
 use crate::storage::Storage;
 use guard::Watch;
 
+/// The bytes around one that is looked at of which the kernel enters the pages as well, if they are in its cache
+/// (`fault_around_bytes` of Linux). Where they are fewer, the others are entered when they are used.
+const AROUND: usize = 64 << 10;
+
 /// A map of a whole file for reading, under guard.
 #[derive(Debug)]
 pub(crate) struct GuardedMap {
@@ -47,22 +51,23 @@ impl GuardedMap {
         self.watch.is_broken()
     }
 
-    /// Enters the pages of bytes of this map at once, which costs less than a fault for every few of them; an error
-    /// where that is not possible or they are not there.
-    pub(crate) fn enter(&self, bytes: &[u8]) -> io::Result<()> {
-        let offset = bytes.as_ptr().addr() - self.map.as_ptr().addr();
-        #[cfg(target_os = "linux")]
-        return self.map.advise_range(memmap2::Advice::PopulateRead, offset, bytes.len());
-        #[cfg(not(target_os = "linux"))]
-        return Err(io::ErrorKind::Unsupported.into());
-    }
-
     /// Leaves all pages, so that the process does not seem to hold what it has looked at. Whoever looks again enters them
     /// again.
     pub(crate) fn leave(&self) {
         // SAFETY: a shared map of a file that is only read: pages that are touched again hold what they held.
         let _ = unsafe { self.map.unchecked_advise(UncheckedAdvice::DontNeed) };
     }
+}
+
+/// Enters the pages of bytes of a map before they are used, by a look at one byte of every few pages.
+///
+/// To ask the kernel for all of them (`MADV_POPULATE_READ`) does the same and visits every page once more: the sum of a cube
+/// of 4.3 GB took 0.15 s so and takes 0.13, from small pages 0.24 and 0.19 (two threads; a throw-away script, by turns).
+pub(crate) fn enter(bytes: &[u8]) {
+    let next = AROUND - bytes.as_ptr().addr() % AROUND;
+    let others = bytes.iter().skip(next).step_by(AROUND);
+    let seen = bytes.first().into_iter().chain(others).fold(0, |seen, byte| seen ^ byte);
+    std::hint::black_box(seen);
 }
 
 impl Drop for GuardedMap {
@@ -95,7 +100,7 @@ pub(crate) fn intact(
 
 #[cfg(test)]
 mod tests {
-    use super::GuardedMap;
+    use super::{GuardedMap, enter};
     use crate::conformance::temporary_file;
     use crate::{CachedStorage, FileStorage, IoError, Storage};
     use std::fs::{File, OpenOptions};
@@ -164,19 +169,18 @@ mod tests {
     }
 
     #[test]
-    fn pages_can_be_entered_and_left_and_entering_missing_ones_fails() {
-        let (_directory, path) = temporary_file(&[1; 100_000]);
+    fn pages_can_be_entered_and_left() {
+        let (_directory, path) = temporary_file(&[1; 400_000]);
         let map = GuardedMap::of(&File::open(&path).unwrap()).unwrap().unwrap();
-        let bytes = map.slice(5_000..95_000).unwrap();
-        if map.enter(bytes).is_err() {
-            eprintln!("ENTERING PAGES NOT TESTED: this system cannot");
-            return;
+        for range in [5_000..395_000, 0..1, 65_535..65_537, 7..7] {
+            let bytes = map.slice(range.clone()).unwrap();
+            enter(bytes);
+            assert_eq!(sum(bytes), range.end - range.start);
+            map.leave();
+            assert_eq!(sum(bytes), range.end - range.start);
         }
-        assert_eq!(sum(bytes), 90_000);
-        map.leave();
-        assert_eq!(sum(bytes), 90_000);
-        map.leave();
         cut(&path, 50_000);
-        assert!(map.enter(bytes).is_err() && !map.is_broken());
+        enter(map.slice(0..300_000).unwrap());
+        assert!(map.is_broken() && map.slice(0..1).is_none());
     }
 }
