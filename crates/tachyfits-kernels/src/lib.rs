@@ -18,6 +18,7 @@ mod compensated;
 mod decode;
 mod elementwise;
 mod encode;
+mod exact;
 mod fold;
 mod histogram;
 pub mod isa;

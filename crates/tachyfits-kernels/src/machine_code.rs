@@ -57,7 +57,8 @@ pub struct Subject {
 impl Subject {
     /// Whether there is such a kernel for an encoding.
     pub fn concerns(&self, encoding: &Encoding) -> bool {
-        let adds_exactly = encoding.pixel == PixelType::I32;
+        let adds_exactly =
+            matches!(encoding.pixel, PixelType::U8 | PixelType::I16 | PixelType::I32);
         let plain = encoding.scaling.is_none() && encoding.blank.is_none();
         match self.takes {
             Takes::Source => self.shape != Shape::Integers || (adds_exactly && plain),

@@ -4,7 +4,7 @@
 //! pixel, so that a reduction needs one rule for both NaN and BLANK.
 
 use crate::LANES;
-use crate::isa;
+use crate::exact;
 use crate::pixel::{Pixel, PixelType, with_source_pixel};
 use std::marker::PhantomData;
 
@@ -113,6 +113,8 @@ pub trait Source: Copy {
 }
 
 pub(crate) trait Order: Copy + Send + Sync + 'static {
+    /// Whether the most significant byte comes first.
+    const HIGH_FIRST: bool;
     fn load<P: Pixel>(chunk: &[u8]) -> [P; LANES];
     fn read<P: Pixel>(pixel: &[u8]) -> P;
 }
@@ -120,6 +122,8 @@ pub(crate) trait Order: Copy + Send + Sync + 'static {
 #[derive(Clone, Copy)]
 pub(crate) struct BigEndian;
 impl Order for BigEndian {
+    const HIGH_FIRST: bool = true;
+
     #[inline(always)]
     fn load<P: Pixel>(chunk: &[u8]) -> [P; LANES] {
         P::load_big_endian(chunk)
@@ -134,6 +138,8 @@ impl Order for BigEndian {
 #[derive(Clone, Copy)]
 pub(crate) struct Native;
 impl Order for Native {
+    const HIGH_FIRST: bool = cfg!(target_endian = "big");
+
     #[inline(always)]
     fn load<P: Pixel>(chunk: &[u8]) -> [P; LANES] {
         P::load_native(chunk)
@@ -162,24 +168,7 @@ impl<P: Pixel, O: Order> Source for Plain<P, O> {
 
     #[inline(always)]
     fn exact_sum(&self, bytes: &[u8]) -> Option<f64> {
-        if !P::ADDS_EXACTLY {
-            return None;
-        }
-        let mut lanes = [P::Wide::default(); LANES];
-        let chunks = bytes.chunks_exact(Self::CHUNK);
-        let rest = chunks.remainder();
-        for chunk in chunks {
-            isa::prefetch(chunk, isa::PAGE_AHEAD);
-            let pixels = O::load::<P>(chunk);
-            for lane in 0..LANES {
-                lanes[lane] += pixels[lane].widen();
-            }
-        }
-        for pixel in rest.chunks_exact(P::BYTES) {
-            lanes[0] += O::read::<P>(pixel).widen();
-        }
-        let sum: i64 = lanes.into_iter().map(Into::into).sum();
-        Some(sum as f64)
+        if P::ADDS_EXACTLY { Some(exact::sum::<P, O>(bytes) as f64) } else { None }
     }
 
     #[inline(always)]

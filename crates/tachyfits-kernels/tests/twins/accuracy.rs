@@ -2,7 +2,7 @@
 
 use crate::content::tiers;
 use proptest::prelude::*;
-use tachyfits_kernels::{Encoding, LEAF_PIXELS, PixelType, Stats};
+use tachyfits_kernels::{ByteOrder, Encoding, LEAF_PIXELS, PixelType, Stats, Sum};
 
 fn stats(values: &[f64], tier: tachyfits_kernels::Tier) -> Stats {
     let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes()).collect();
@@ -100,6 +100,33 @@ fn nothing_defined_gives_nan_and_no_extremes() {
             assert!(found.mean().is_nan() && found.rms().is_nan() && found.std(0).is_nan());
             assert_eq!((found.min, found.max), (None, None));
             assert_eq!(found.sum.value(), 0.0);
+        }
+    }
+}
+
+#[test]
+fn leaves_of_the_largest_bytes_add_up() {
+    // The sums of bytes come next to what they have room for; a pixel more than leaves, and none of a step.
+    for pixels in [LEAF_PIXELS, 2 * LEAF_PIXELS + 1, 15, 0] {
+        for (pixel, byte, value) in [
+            (PixelType::U8, 0xff, 255),
+            (PixelType::I16, 0xff, -1),
+            (PixelType::I16, 0x7f, 0x7f7f),
+            (PixelType::I16, 0x80, 0x8080_u16 as i16 as i64),
+            (PixelType::I32, 0xff, -1),
+            (PixelType::I32, 0x7f, 0x7f7f_7f7f),
+            (PixelType::I32, 0x80, 0x8080_8080_u32 as i32 as i64),
+        ] {
+            for (order, tier) in [ByteOrder::BigEndian, ByteOrder::Native]
+                .into_iter()
+                .flat_map(|order| tiers().into_iter().map(move |tier| (order, tier)))
+            {
+                let encoding = Encoding { order, ..Encoding::plain(pixel) };
+                let mut sum = Sum::default();
+                sum.accumulate(&vec![byte; pixels * encoding.pixel_bytes()], &encoding, tier);
+                let expected = (pixels as i64 * value) as f64;
+                assert_eq!(sum.sum.value(), expected, "{pixels} of {encoding:?} {tier:?}");
+            }
         }
     }
 }
