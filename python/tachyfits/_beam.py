@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._errors import usage
+from tachyfits._spectral import ctypes_of, is_celestial
 
 if TYPE_CHECKING:
     from tachyfits._pixels import Pixels
@@ -89,12 +90,7 @@ def is_left_behind(image: Pixels, axis: int) -> bool:
     """Say whether a kernel along one axis (NumPy number) changes a beam that cannot follow."""
     if image.header.get("BMAJ") is None and image.header.get("CASAMBM") is not True:
         return False
-    try:
-        sky = (image.wcs.wcs.lng, image.wcs.wcs.lat)
-    except ValueError:
-        # What astropy cannot read says nothing of the sky.
-        return False
-    return image.ndim - 1 - axis in sky
+    return is_celestial(ctypes_of(image)[image.ndim - 1 - axis])
 
 
 def sky_matrix(

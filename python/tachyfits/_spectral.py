@@ -46,14 +46,15 @@ def sky_axes(ctypes: Sequence[str], spectral: int) -> tuple[int, ...]:
     (1, 2)
     """
     ndim = len(ctypes)
-    celestial = [ndim - 1 - n for n, ctype in enumerate(ctypes) if _is_celestial(ctype)]
+    celestial = [ndim - 1 - n for n, ctype in enumerate(ctypes) if is_celestial(ctype)]
     if len(celestial) == 2:
         return tuple(sorted(celestial))
     others = [axis for axis in range(ndim) if axis != spectral]
     return tuple(others[-2:])
 
 
-def _is_celestial(ctype: str) -> bool:
+def is_celestial(ctype: str) -> bool:
+    """Say whether a CTYPE is of a coordinate on the sky."""
     name = ctype.strip().upper().split("-")[0]
     return name in _CELESTIAL or name[-3:] in ("LON", "LAT")
 

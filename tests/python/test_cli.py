@@ -382,12 +382,14 @@ def test_what_pictures_and_spectra_cost(cli: Any, folder: Path) -> None:
             np.testing.assert_array_equal(file[0][...], image.image(name).values)
     assert "of reading and writing hidden" in cli(
         "spectrum", "cube.fits", "--statistic", "median", "--report").err  # fmt: skip
-    several = cli("image", "cube.fits", "--moment", "0,1", "--peak-channel", "-o", "m.fits",
+    several = cli("image", "cube.fits", "--moment", "0,1", "--peak-channel", "-o", "n.fits",
                   "--report").err.splitlines()  # fmt: skip
     # One pass gives both moments, and costs once.
     assert ["hidden" in line for line in several] == [False, True, False, False, True]
     said = cli("spectrum", "cube.fits", "--statistic", "mad", "--report", "--json")
     assert (said.json["report"]["wall_seconds"] > 0, said.err) == (True, "")
+    for out in ("s.csv", "s.png"):
+        assert "hidden" in cli("spectrum", "cube.fits", "--report", "--json", "-o", out).err
     wrong = ["image", "cube.fits", "--statistic", "percentile101", "-o", "x.fits"]
     assert "'median', 'mad'" in cli(*wrong, status=2).err
 
@@ -398,8 +400,8 @@ def _unfinished(process: int, folder: Path) -> bool:
         return True
     # Linux has files without a name; a descriptor that is closed meanwhile has no path.
     descriptors = Path(f"/proc/{process}/fd")
-    for descriptor in descriptors.iterdir() if descriptors.exists() else []:
-        with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):
+        for descriptor in descriptors.iterdir():
             path = os.readlink(descriptor)
             if path.startswith(f"{folder}/") and path.endswith(" (deleted)"):
                 return True
@@ -421,11 +423,13 @@ def test_a_kill_leaves_the_old_file_and_nothing_else(name: str, folder: Path) ->
             signal.signal(number, signal.SIG_DFL)
 
     with subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=as_usual) as process:
+        has_begun = False
         for _ in range(2000):
-            if process.poll() is not None or _unfinished(process.pid, folder):
+            has_begun = _unfinished(process.pid, folder)
+            if process.poll() is not None or has_begun:
                 break
             time.sleep(0.01)
-        assert _unfinished(process.pid, folder), "it ended before it was killed, or never began"
+        assert has_begun, "it ended before it was killed, or never began"
         named = bool(list(folder.glob(".*.part")))
         process.send_signal(number)
         process.communicate(timeout=60)

@@ -4,8 +4,8 @@
 //! - [`open`] makes a [`Storage`] of a name; [`MemoryStorage`] and [`spool`] make one of bytes and of a stream.
 //! - [`run`] reads the ranges of many [`Tasks`], computes on them on several threads and merges in order.
 //! - [`fill`] reads one range straight into its destination.
-//! - [`OutputFile`] writes under a temporary name and renames at the end, [`AppendBlock`] collects what is written to it one
-//!   after the other, [`OutputBuffer`] is memory for what is written anywhere; [`Patch`] changes a file in place and puts it
+//! - [`OutputFile`] gives a file its name when it is complete, [`AppendBlock`] collects what is written to it one after the
+//!   other, [`OutputBuffer`] is memory for what is written anywhere; [`Patch`] changes a file in place and puts it
 //!   back as it was if it does not come to the end.
 //!
 //! Every error is an [`IoError`] and names the file.

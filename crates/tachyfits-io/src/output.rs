@@ -172,7 +172,8 @@ impl OutputFile {
         if let Err(source) = synced {
             return Err(IoError::Commit { path, source });
         }
-        self.unfinished.name(&self.target, self.overwrite).map_err(|source| match source.kind() {
+        let named = self.unfinished.name(&self.target, self.overwrite, sync);
+        named.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => IoError::Exists { path },
             _ => IoError::Commit { path, source },
         })

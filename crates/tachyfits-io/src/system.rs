@@ -1,8 +1,8 @@
 //! What only the operating system knows: is a part of a file in the page cache, will the disk hold the output, can a
 //! write still fail when the file is closed, can a file be without a name.
 //!
-//! Linux answers with one system call each; elsewhere the answers are the harmless ones, so that only speed and the
-//! moment of an error are affected, never a result.
+//! Linux answers with a system call or two each; elsewhere the answers are the harmless ones, so that only speed, the
+//! moment of an error and what a kill leaves behind are affected, never a result.
 
 use std::fs::File;
 use std::ops::Range;
@@ -60,9 +60,12 @@ pub(crate) fn reports_errors_late(_file: &File) -> bool {
 #[cfg(target_os = "linux")]
 pub(crate) fn unnamed_file(directory: &Path, mode: u32) -> Option<File> {
     use rustix::fs::{Mode, OFlags, open};
+    use std::os::unix::fs::PermissionsExt;
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let file = File::from(open(directory, flags, Mode::from_raw_mode(mode)).ok()?);
-    descriptor_path(&file).exists().then_some(file)
+    // Before Linux 6.0 some file systems did not take the umask off; a file with a name has the right mode.
+    let is_masked = file.metadata().ok()?.permissions().mode() & 0o777 != mode;
+    (is_masked && descriptor_path(&file).exists()).then_some(file)
 }
 
 /// Gives a file of [`unnamed_file`] a name that is not taken yet.

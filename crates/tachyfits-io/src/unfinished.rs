@@ -1,6 +1,6 @@
 //! A file that is being written: without a name where the file system has such files (`O_TMPFILE` of Linux), so that
-//! nothing of it stays however the process ends; elsewhere under a temporary one, `.tachyfits-….part`, which stays only if
-//! the process is killed outright.
+//! nothing unfinished stays however the process ends; elsewhere under a temporary one, `.tachyfits-….part`, which stays
+//! only if the process is killed outright.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -48,18 +48,25 @@ impl Unfinished {
         &self.file
     }
 
-    /// Gives the file its name; one that is taken is an error, or with `overwrite` replaced in one step.
-    pub(crate) fn name(self, target: &Path, overwrite: bool) -> io::Result<()> {
-        match (self.name, overwrite) {
-            (Some(name), true) => Ok(name.persist(target)?),
-            (Some(name), false) => Ok(name.persist_noclobber(target)?),
-            (None, false) => system::link(&self.file, target),
-            // Only a file with a name can take that of another.
-            (None, true) => {
+    /// Gives the file its name; one that is taken is an error, or with `overwrite` replaced in one step. `synced`: what is
+    /// in the file is on the device before.
+    pub(crate) fn name(self, target: &Path, overwrite: bool, synced: bool) -> io::Result<()> {
+        let name = match self.name {
+            Some(name) => name,
+            None if !overwrite && !synced => return system::link(&self.file, target),
+            // Only a file with a name can take that of another, and some file systems (btrfs) bring a file to the device
+            // for good only when a name leads to it.
+            None => {
                 let link = |name: &Path| system::link(&self.file, name);
-                let linked = builder().make_in(directory_of(target), link)?;
-                Ok(linked.into_temp_path().persist(target)?)
+                builder().make_in(directory_of(target), link)?.into_temp_path()
             }
+        };
+        if synced {
+            self.file.sync_all()?;
+        }
+        match overwrite {
+            true => Ok(name.persist(target)?),
+            false => Ok(name.persist_noclobber(target)?),
         }
     }
 }
@@ -89,7 +96,7 @@ mod tests {
     }
 
     /// What both kinds of files do, with or without a temporary name.
-    fn is_named_at_its_end(begin: impl Fn(&Path) -> Unfinished) {
+    fn is_named_at_its_end(begin: impl Fn(&Path) -> Unfinished, synced: bool) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.fits");
         let write = |content: &[u8]| {
@@ -98,29 +105,32 @@ mod tests {
             unfinished
         };
         let late = write(b"late");
-        write(b"old").name(&path, false).unwrap();
-        assert_eq!(late.name(&path, false).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        write(b"old").name(&path, false, synced).unwrap();
+        assert_eq!(late.name(&path, false, synced).unwrap_err().kind(), ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         drop(write(b"given up"));
-        write(b"new").name(&path, true).unwrap();
+        write(b"new").name(&path, true, synced).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         let missing = directory.path().join("missing/out.fits");
-        assert_eq!(write(b"").name(&missing, true).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(
+            write(b"").name(&missing, true, synced).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
         assert_eq!(count(directory.path()), 1);
     }
 
     #[test]
     fn a_file_under_a_temporary_name() {
-        is_named_at_its_end(|path| {
-            let unfinished = Unfinished::named(path.parent().unwrap()).unwrap();
-            assert!(unfinished.name.is_some());
-            unfinished
-        });
+        let begin = |path: &Path| Unfinished::named(path.parent().unwrap()).unwrap();
+        is_named_at_its_end(begin, false);
+        is_named_at_its_end(begin, true);
     }
 
     #[test]
     fn a_file_as_the_file_system_has_it() {
-        is_named_at_its_end(|path| Unfinished::beside(path, None).unwrap());
+        let begin = |path: &Path| Unfinished::beside(path, None).unwrap();
+        is_named_at_its_end(begin, false);
+        is_named_at_its_end(begin, true);
     }
 
     #[test]

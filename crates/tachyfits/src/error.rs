@@ -184,7 +184,7 @@ reasons! {
         hint "give the pixels of a block along each axis, from 1 to the length of the axis; for blocks of millions of pixels reduce along the axes instead";
     Path = "path", Usage,
         "A cut cannot be made along this path.",
-        hint "give two or more different points, 0-based pixels of NAXIS1 and NAXIS2 within 1e6 of the image, a width of 1 to 1024 pixels and a spacing above 0";
+        hint "give two or more different points, 0-based pixels of NAXIS1 and NAXIS2 within 1e6 of the image and some of the path on it, a width of 1 to 1024 pixels and a spacing above 0";
     Expression = "expression", Usage,
         "An expression cannot be understood.",
         hint "correct the expression at the place that is shown";

@@ -128,7 +128,7 @@ impl Grid {
     }
 }
 
-/// How far loops go beyond where they begin; those without a step go nowhere.
+/// How far loops go beyond where they begin; empty ones go nowhere.
 pub(crate) fn steps_forward(loops: &[Loop]) -> i64 {
     let forward = loops.iter().filter(|level| level.stride > 0);
     forward.map(|level| level.stride * level.count.saturating_sub(1) as i64).sum()

@@ -43,17 +43,17 @@ impl Image {
     /// out and the weights of the others made 1 in sum: Σ w v / Σ w over the good pixels of all samples, NaN without any.
     ///
     /// # Errors
-    /// [`Reason::Path`] for an image of fewer than two axes, a path without length or wholly beyond the image and numbers
-    /// out of range; what the
-    /// header says when the plane's coordinates and those of other axes depend on each other; as [`Image::stats`] for
-    /// pixels that are not there.
+    /// [`Reason::Path`] for an image of fewer than two axes, a path without length or without a sample on the image and
+    /// numbers out of range; what the header says when the plane's coordinates and those of other axes depend on each
+    /// other; as [`Image::stats`] for pixels that are not there.
     pub fn cut_along(&self, cut: &PathCut) -> Result<FitsFile, Error> {
         let samples = self.samples(cut)?;
         let chunks = samples.chunks();
         if chunks.iter().all(|chunk| chunk.pixels() == 0) {
             let expected =
                 format!("a path through NAXIS1 × NAXIS2 = {:?} pixels", &self.axes()[..2]);
-            let found = format!("{:?} (0-based), wholly beyond them", cut.points);
+            let (first, last) = (cut.points[0], cut.points[cut.points.len() - 1]);
+            let found = format!("{first:?} to {last:?} (0-based), no sample of which is on them");
             return Err(self.refused(Reason::Path, &expected, found));
         }
         let (unit, pixel) = cut.unit.clone().unwrap_or((String::new(), 1.0));

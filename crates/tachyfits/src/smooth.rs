@@ -138,10 +138,12 @@ fn weights_text(weights: &[f64]) -> String {
     let half = (weights.len() / 2) as f64;
     let offsets = (0..weights.len()).map(|place| place as f64 - half);
     let square: f64 = offsets.zip(weights).map(|(offset, weight)| weight * offset * offset).sum();
-    let dispersion = (square / weights.iter().sum::<f64>()).sqrt();
+    let sum: f64 = weights.iter().sum();
+    let size: f64 = weights.iter().map(|weight| weight.abs()).sum();
+    let dispersion = (square / sum).sqrt();
     let (count, middle) = (weights.len(), weights[weights.len() / 2]);
-    // Those of a derivative add up to 0, and have none.
-    match dispersion.is_finite() {
+    // Those of a derivative add up to 0, but for rounding, and have none.
+    match dispersion.is_finite() && sum.abs() > 1e-9 * size {
         true => format!(
             "{count} weights ({middle:.4} in the middle, dispersion {dispersion:.3} pixels)"
         ),

@@ -154,7 +154,7 @@ def command(
     def make(file: File) -> None:
         image = common.image(file)
         pixels = {"threshold": threshold, "mask": mask, "keep_axis": keep_axis}
-        told: dict[str, Any] = {}
+        told: list[dict[str, Any]] = []
         for name, plane in _planes(common, image, chosen, part, pixels, line):
             written = [_named(output, name if len(chosen) > 1 else "") for output in outputs]
             for output, suffix in zip(written, suffixes, strict=True):
@@ -170,9 +170,9 @@ def command(
                 continue
             say(f"{' '.join(written)}: {plane.name} of {heading(image)}")
             # Moments come of one pass, whose cost is told once.
-            if costs != told and plane.report is not None:
+            if plane.report is not None and costs and costs not in told:
                 say(report_text(plane.report))
-                told = costs
+                told.append(costs)
 
     return common.each(make)
 

@@ -56,14 +56,14 @@ def command(
         image = common.image(file)
         spectra = _spectra(common, image, part, statistic)
         cost = image.last_report if report else None
-        if cost is not None and not common.json:
+        suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
+        if cost is not None and suffix != ".json":
             say(report_text(cost))
         if document.is_drawn:
             from tachyfits.plot import spectrum_figure
 
             document.draw(spectrum_figure(spectra, title=heading(image), labels=part.labels))
             return
-        suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
         numbers = _channel_numbers(image, part)
         costs = {} if cost is None else {"report": report_fields(cost)}
         document.write(_text(image, spectra, numbers, part.labels, suffix, costs))
