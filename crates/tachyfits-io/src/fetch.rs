@@ -84,7 +84,7 @@ pub(crate) struct Block<'s> {
 
 /// The bytes of large pages that a task may enter in a map for each byte that it wants, if they are more than
 /// [`MOST_ENTERED`].
-const ENTERED_FOR_EACH: u64 = 4;
+const ENTERED_FOR_EACH: u64 = 2;
 
 /// The most bytes of a buffer that a thread keeps for its next run.
 const KEPT_BYTES: usize = 1 << 20;
@@ -359,7 +359,7 @@ mod tests {
         };
         assert_eq!((read(MOST, 100), read(MOST + 1, 100)), (0, (MOST + 1) * 100));
         // Unless it wants much of each.
-        assert_eq!(read(MOST + 1, PAGE / 4), 0);
+        assert_eq!(read(MOST + 1, PAGE / 2), 0);
     }
 
     #[test]

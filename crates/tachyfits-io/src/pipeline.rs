@@ -24,13 +24,15 @@ use crate::storage::Storage;
 use sample::Sample;
 
 /// The number of reader threads: where workers have to wait for a device, one waits for it while the other hands over.
-const READERS: usize = 2;
+const READERS: u64 = 2;
 
 /// How many blocks are read ahead unless the caller says otherwise, and of how many tasks the kernel is told that they
-/// will be read: enough that workers go on while readers wait for a processor, fewer where they are large.
+/// will be read: enough that workers go on while readers wait for a processor, fewer where they are large, and of the
+/// largest one for each reader.
 const AHEAD: u64 = 8;
 const AHEAD_BYTES: u64 = 32 << 20;
-const LEAST_AHEAD: u64 = 4;
+const FEW_AHEAD: u64 = 4;
+const FEW_AHEAD_BYTES: u64 = 64 << 20;
 
 /// Units of work, each needing some byte ranges of the storage.
 ///
@@ -77,8 +79,8 @@ pub struct RunOptions<'a> {
     pub threads: usize,
     /// How reading and computing are arranged.
     pub buffering: Buffering,
-    /// How many blocks are read ahead of the workers, where reader threads do; 0 is the default, 8 of up to 4 MiB and 4 of
-    /// 8 MiB or more.
+    /// How many blocks are read ahead of the workers, where reader threads do; 0 is the default, 8 of up to 4 MiB, 4 of 8 to
+    /// 16 MiB and 2 of larger ones.
     pub ahead: usize,
     /// How many tasks may be done and wait for a lower one to be merged, where their results are large; 0 is the default,
     /// about three per thread.
@@ -221,7 +223,7 @@ impl Arrangement {
         let several = (AHEAD_BYTES / bytes.max(1)).min(AHEAD);
         let ahead = match options.ahead {
             _ if !ahead || borrowed || cached || length < 2 => 0,
-            0 => several.max(LEAST_AHEAD) as usize,
+            0 => several.max((FEW_AHEAD_BYTES / bytes.max(1)).min(FEW_AHEAD)).max(READERS) as usize,
             ahead => ahead,
         };
         Arrangement {
@@ -240,7 +242,7 @@ impl Arrangement {
     }
 
     fn readers(&self) -> usize {
-        READERS.min(self.ahead)
+        self.ahead.min(READERS as usize)
     }
 
     /// How far beyond the merged tasks one may be claimed: enough that one slow task does not stop the others.

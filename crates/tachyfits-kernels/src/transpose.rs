@@ -13,68 +13,72 @@ const BLOCK_COLUMNS: usize = 128;
 
 /// `out[column][row] = bytes[row][column]` for `rows` by `columns` pixels of 1, 2, 4 or 8 bytes, in any byte order.
 ///
-/// The part may lie in larger arrays: a row of `bytes` begins `in_pitch` pixels after the one before, one of `out`
-/// `out_pitch` pixels. What lies between rows is not touched.
+/// `row` gives the bytes of a row, which may go on after its pixels; it is called once for each, in order, so that rows need
+/// not lie in one array. A row of `out` begins `out_pitch` pixels after the one before; what lies between is not touched.
 ///
 /// ```
 /// use tachyfits_kernels::transpose;
 /// let mut out = [0; 6];
-/// transpose(&[1, 2, 3, 4, 5, 6], 2, 3, 1, 3, &mut out, 2);
+/// transpose(|row| [&[1, 2, 3], &[4, 5, 6]][row], 2, 3, 1, &mut out, 2);
 /// assert_eq!(out, [1, 4, 2, 5, 3, 6]);
 /// ```
 ///
 /// # Panics
-/// If pixels have another size, a pitch is smaller than a row, or an array does not hold its rows.
-pub fn transpose(
-    bytes: &[u8],
+/// If pixels have another size, the pitch is smaller than a row, or a row or `out` is too short.
+pub fn transpose<'a>(
+    row: impl FnMut(usize) -> &'a [u8],
     rows: usize,
     columns: usize,
     pixel_bytes: usize,
-    in_pitch: usize,
     out: &mut [u8],
     out_pitch: usize,
 ) {
-    assert!(in_pitch >= columns && out_pitch >= rows, "rows do not overlap");
-    let part = Part { rows, columns, in_pitch, out_pitch };
+    assert!(out_pitch >= rows, "rows do not overlap");
+    let part = Part { rows, columns, out_pitch };
     match pixel_bytes {
-        1 => part.transpose::<1, { LINE }>(bytes, out),
-        2 => part.transpose::<2, { LINE / 2 }>(bytes, out),
-        4 => part.transpose::<4, { LINE / 4 }>(bytes, out),
-        8 => part.transpose::<8, { LINE / 8 }>(bytes, out),
+        1 => part.transpose::<1, { LINE }>(row, out),
+        2 => part.transpose::<2, { LINE / 2 }>(row, out),
+        4 => part.transpose::<4, { LINE / 4 }>(row, out),
+        8 => part.transpose::<8, { LINE / 8 }>(row, out),
         _ => panic!("pixels of 1, 2, 4 or 8 bytes, not {pixel_bytes}"),
     }
 }
 
-/// Where the pixels are, in pixels.
+/// What is transposed: how many pixels, and how far apart rows of the result are, in pixels.
 #[derive(Clone, Copy)]
 struct Part {
     rows: usize,
     columns: usize,
-    in_pitch: usize,
     out_pitch: usize,
 }
 
 impl Part {
     /// Block after block of pixels of `BYTES` bytes, in tiles of `SIDE` by `SIDE`.
-    fn transpose<const BYTES: usize, const SIDE: usize>(self, bytes: &[u8], out: &mut [u8]) {
-        let (pixels, _) = bytes.as_chunks::<BYTES>();
+    fn transpose<'a, const BYTES: usize, const SIDE: usize>(
+        self,
+        mut row: impl FnMut(usize) -> &'a [u8],
+        out: &mut [u8],
+    ) {
         let (out, _) = out.as_chunks_mut::<BYTES>();
         let pitch = self.columns.min(BLOCK_COLUMNS);
         let mut buffer = vec![[0; BYTES]; self.rows.min(BLOCK_ROWS) * pitch];
-        for row in (0..self.rows).step_by(BLOCK_ROWS) {
+        let mut lines: [&[[u8; BYTES]]; BLOCK_ROWS] = [&[]; BLOCK_ROWS];
+        for first in (0..self.rows).step_by(BLOCK_ROWS) {
+            let rows = BLOCK_ROWS.min(self.rows - first);
+            for (number, line) in lines[..rows].iter_mut().enumerate() {
+                *line = row(first + number).as_chunks().0;
+            }
             for column in (0..self.columns).step_by(BLOCK_COLUMNS) {
-                let block = Part {
-                    rows: BLOCK_ROWS.min(self.rows - row),
-                    columns: BLOCK_COLUMNS.min(self.columns - column),
-                    in_pitch: pitch,
-                    out_pitch: self.out_pitch,
-                };
-                let from = &pixels[row * self.in_pitch + column..];
-                for row in 0..block.rows {
-                    buffer[row * pitch..][..block.columns]
-                        .copy_from_slice(&from[row * self.in_pitch..][..block.columns]);
+                let columns = BLOCK_COLUMNS.min(self.columns - column);
+                for (line, part) in lines[..rows].iter().zip(buffer.chunks_exact_mut(pitch)) {
+                    part[..columns].copy_from_slice(&line[column..column + columns]);
                 }
-                block.tiles::<BYTES, SIDE>(&buffer, &mut out[column * self.out_pitch + row..]);
+                let block = Part { rows, columns, ..self };
+                block.tiles::<BYTES, SIDE>(
+                    &buffer,
+                    pitch,
+                    &mut out[column * self.out_pitch + first..],
+                );
             }
         }
     }
@@ -83,18 +87,19 @@ impl Part {
     fn tiles<const BYTES: usize, const SIDE: usize>(
         self,
         pixels: &[[u8; BYTES]],
+        pitch: usize,
         out: &mut [[u8; BYTES]],
     ) {
         for column in (0..self.columns).step_by(SIDE) {
             for row in (0..self.rows).step_by(SIDE) {
                 let height = SIDE.min(self.rows - row);
                 let width = SIDE.min(self.columns - column);
-                let from = &pixels[row * self.in_pitch + column..];
+                let from = &pixels[row * pitch + column..];
                 let to = &mut out[column * self.out_pitch + row..];
                 if height == SIDE && width == SIDE {
-                    self.whole_tile::<BYTES, SIDE>(from, to);
+                    self.whole_tile::<BYTES, SIDE>(from, pitch, to);
                 } else {
-                    self.partial_tile(from, height, width, to);
+                    self.partial_tile(from, pitch, (height, width), to);
                 }
             }
         }
@@ -104,11 +109,12 @@ impl Part {
     fn whole_tile<const BYTES: usize, const SIDE: usize>(
         self,
         from: &[[u8; BYTES]],
+        pitch: usize,
         to: &mut [[u8; BYTES]],
     ) {
         let mut tile = [[[0; BYTES]; SIDE]; SIDE];
         for row in 0..SIDE {
-            tile[row].copy_from_slice(&from[row * self.in_pitch..][..SIDE]);
+            tile[row].copy_from_slice(&from[row * pitch..][..SIDE]);
         }
         for column in 0..SIDE {
             let line: [[u8; BYTES]; SIDE] = std::array::from_fn(|row| tile[row][column]);
@@ -119,13 +125,13 @@ impl Part {
     fn partial_tile<const BYTES: usize>(
         self,
         from: &[[u8; BYTES]],
-        height: usize,
-        width: usize,
+        pitch: usize,
+        (height, width): (usize, usize),
         to: &mut [[u8; BYTES]],
     ) {
         for column in 0..width {
             for row in 0..height {
-                to[column * self.out_pitch + row] = from[row * self.in_pitch + column];
+                to[column * self.out_pitch + row] = from[row * pitch + column];
             }
         }
     }

@@ -31,7 +31,7 @@ pub(crate) use tiles::{reordered_shape, usual_shape};
 pub(crate) use window::Window;
 
 /// How many boxes may wait to be written: enough that the writer finds one, few enough for the memory.
-const WAITING_BOXES: usize = 3;
+const WAITING_BOXES: usize = 2;
 
 /// An image that is computed when its pixels are asked for.
 #[derive(Debug)]

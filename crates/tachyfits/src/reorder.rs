@@ -12,14 +12,7 @@ use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, reordered_sh
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
-use permute::permute;
-
-/// How many pixels are written at a time for each that is read at a time, where the input is in memory: reading a run of
-/// 1 KiB takes half a microsecond there, writing one costs more than that for each of its ends. The axes of 1024 x 1024 x
-/// 1024 pixels of f32 were turned round in 3.9 s with runs four times as long, and in 2.1 so; those of 128 x 128 x 65536 in
-/// 3.6 and 2.8 (Zen 5, ext4, Linux 6.18). What is brought from the disk is read in long runs for that: 11 s, and 16 with
-/// runs four times as long.
-const LONGER_IN_MEMORY: u64 = 16;
+use permute::{Pieces, permute};
 
 impl Image {
     /// The image with its axes in another order, computed when it is read or written: the new axis n is the axis
@@ -106,9 +99,17 @@ impl Node for Reorder {
 
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
         let needed = self.needed(window);
+        let size = self.encoding().pixel_bytes();
+        if let Some(stored) = self.input.stored(&needed, feed) {
+            let fetched = feed.fetched;
+            let piece = |index: usize| fetched.piece(stored.start + index);
+            let length = out.len() / size / stored.len().max(1);
+            return permute(&Pieces { piece, length }, &needed.count, &self.order, size, out);
+        }
         let mut pixels = feed.scratch.bytes(out.len());
         self.input.bytes(&needed, feed, &mut pixels);
-        permute(&pixels, &needed.count, &self.order, self.encoding().pixel_bytes(), out);
+        let pieces = Pieces { piece: |_| &pixels[..], length: out.len() / size };
+        permute(&pieces, &needed.count, &self.order, size, out);
         feed.scratch.give_back_bytes(pixels);
     }
 
@@ -126,8 +127,9 @@ impl Node for Reorder {
         let mut sources = Sources::default();
         self.sources(&mut sources);
         let input = sources.joined();
-        let longer = if input.is_resident(0..input.bytes()) { LONGER_IN_MEMORY } else { 1 };
+        // What is made of many pixels each takes longer to make than to read and write.
+        let in_memory = self.expansion() == 1 && input.is_resident(0..input.bytes());
         let bytes = bytes.saturating_mul(self.expansion());
-        reordered_shape(&self.axes, &self.order, bytes, longer)
+        reordered_shape(&self.axes, &self.order, bytes, in_memory)
     }
 }

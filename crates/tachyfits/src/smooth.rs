@@ -313,7 +313,7 @@ impl Smooth {
             return false;
         }
         let Some(pieces) = self.input.stored(&needed, feed) else { return false };
-        let pieces = pieces.into_iter().map(|bytes| bytes.as_chunks().0).collect();
+        let pieces = pieces.map(|piece| feed.fetched.piece(piece).as_chunks().0).collect();
         self.smooth::<[u8; 4]>(&Pieces { pieces, length: piece }, &needed, window, feed, out);
         true
     }

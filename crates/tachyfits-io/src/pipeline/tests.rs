@@ -235,7 +235,8 @@ fn large_blocks_are_read_less_far_ahead() {
     assert_eq!(chosen(4 << 20), (8, 8));
     assert_eq!(chosen(6 << 20), (5, 5));
     assert_eq!(chosen(16 << 20), (4, 2));
-    assert_eq!(chosen(1 << 40), (4, 1));
+    assert_eq!(chosen(32 << 20), (2, 1));
+    assert_eq!(chosen(1 << 40), (2, 1));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The leaves of a tree: the pixels of an image in a storage.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tachyfits_io::Storage;
@@ -47,8 +48,10 @@ impl Node for Leaf {
         }
     }
 
-    fn stored<'a>(&self, window: &Window, feed: &mut Feed<'a>) -> Option<Vec<&'a [u8]>> {
-        Some(window.runs(&self.axes).map(|_| feed.take()).collect())
+    fn stored(&self, window: &Window, feed: &mut Feed<'_>) -> Option<Range<usize>> {
+        let first = feed.next;
+        feed.next += window.runs(&self.axes).count();
+        Some(first..feed.next)
     }
 
     fn values_f64(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f64]) {

@@ -30,9 +30,10 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
     /// Gives the pixels of a box as the bytes that [`Node::encoding`] describes.
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]);
 
-    /// Gives the bytes of a box where they lie, as pieces of the same number of pixels in the order of the box's own, if
-    /// they are stored. Those who can go through them piece by piece need no buffer for the box.
-    fn stored<'a>(&self, _window: &Window, _feed: &mut Feed<'a>) -> Option<Vec<&'a [u8]>> {
+    /// Takes the bytes of a box where they lie, if they are stored: which pieces of what was fetched they are, of the same
+    /// number of pixels each in the order of the box's own. Those who can go through them piece by piece need no buffer for
+    /// the box.
+    fn stored(&self, _window: &Window, _feed: &mut Feed<'_>) -> Option<Range<usize>> {
         None
     }
 

@@ -153,6 +153,7 @@ impl Evaluate {
         let whole = input.is_whole(window);
         if whole && let Some(pieces) = input.node.stored(&own, feed) {
             let encoding = input.node.encoding();
+            let pieces: Vec<&[u8]> = pieces.map(|piece| feed.fetched.piece(piece)).collect();
             let length = pieces.first().map_or(1, |piece| piece.len() / encoding.pixel_bytes());
             return Pixels::Stored { pieces, length, encoding };
         }

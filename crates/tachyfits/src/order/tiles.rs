@@ -299,8 +299,9 @@ impl Columns<'_> {
         let together = if self.blocks.side_by_side {
             let width = self.tile.run as usize;
             let begin = (block * pixels * width + first) * size;
+            let row = |row: usize| &self.bytes[begin + row * width * size..];
             turned.resize(count * pixels * size, 0);
-            transpose(&self.bytes[begin..], pixels, count, size, width, turned, pixels);
+            transpose(row, pixels, count, size, turned, pixels);
             &turned[..]
         } else {
             &self.bytes[first * pixels * size..(first + count) * pixels * size]

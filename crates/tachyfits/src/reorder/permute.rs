@@ -10,16 +10,46 @@ struct Loop {
     to: usize,
 }
 
+/// How many rows of the input are turned at a time, by all axes of the output: they stay in the second-level cache until
+/// the last of their pixels has been taken.
+const ROWS: usize = 256;
+
+/// The pixels of a box one after the other, in pieces of the same number of pixels.
+pub(super) struct Pieces<P> {
+    /// The bytes of a piece.
+    pub(super) piece: P,
+    /// How many pixels a piece has.
+    pub(super) length: usize,
+}
+
+impl<'a, P: Fn(usize) -> &'a [u8]> Pieces<P> {
+    /// The bytes from a pixel to the end of its piece.
+    fn from(&self, pixel: usize, size: usize) -> &'a [u8] {
+        &(self.piece)(pixel / self.length)[pixel % self.length * size..]
+    }
+}
+
 /// Copies the pixels of a box with these counts along its axes so that the new axis n is the axis `order[n]`.
-pub(super) fn permute(pixels: &[u8], counts: &[u64], order: &[usize], size: usize, out: &mut [u8]) {
-    let mut loops = loops(counts, order);
+pub(super) fn permute<'a, P: Fn(usize) -> &'a [u8]>(
+    pixels: &Pieces<P>,
+    counts: &[u64],
+    order: &[usize],
+    size: usize,
+    out: &mut [u8],
+) {
+    if counts.contains(&0) {
+        return;
+    }
+    let mut loops = loops(counts, order, pixels.length);
     // Pixels side by side in the output come from pixels so far apart in the input.
-    let inner = loops.first().copied().unwrap_or(Loop { count: 1, from: 1, to: 1 });
-    loops.retain(|&one| one != inner);
+    let inner = match loops.is_empty() {
+        true => Loop { count: 1, from: 1, to: 1 },
+        false => loops.remove(0),
+    };
     if inner.from == 1 {
         let bytes = inner.count * size;
-        each(&loops, &mut |from, to| {
-            out[to * size..to * size + bytes].copy_from_slice(&pixels[from * size..][..bytes]);
+        each(&loops, |from, to| {
+            out[to * size..][..bytes].copy_from_slice(&pixels.from(from, size)[..bytes]);
         });
         return;
     }
@@ -28,14 +58,18 @@ pub(super) fn permute(pixels: &[u8], counts: &[u64], order: &[usize], size: usiz
         unreachable!("an axis of several pixels is the fastest of the input")
     };
     let side = loops.remove(position);
-    each(&loops, &mut |from, to| {
-        let (pixels, out) = (&pixels[from * size..], &mut out[to * size..]);
-        transpose(pixels, inner.count, side.count, size, inner.from, out, side.to);
-    });
+    for first in (0..inner.count).step_by(ROWS) {
+        let rows = ROWS.min(inner.count - first);
+        each(&loops, |from, to| {
+            let row = |row| pixels.from(from + (first + row) * inner.from, size);
+            transpose(row, rows, side.count, size, &mut out[(to + first) * size..], side.to);
+        });
+    }
 }
 
-/// The axes of the output, fastest first, those of one pixel left out and those that stay together made one.
-fn loops(counts: &[u64], order: &[usize]) -> Vec<Loop> {
+/// The axes of the output, fastest first, those of one pixel left out and those that stay together made one; but what is
+/// the fastest axis of the input ends with a piece of `length` pixels.
+fn loops(counts: &[u64], order: &[usize], length: usize) -> Vec<Loop> {
     let mut strides = vec![1; counts.len()];
     for axis in 1..counts.len() {
         strides[axis] = strides[axis - 1] * counts[axis - 1] as usize;
@@ -51,11 +85,18 @@ fn loops(counts: &[u64], order: &[usize]) -> Vec<Loop> {
             _ => loops.push(one),
         }
     }
+    let longer = |one: &Loop| one.from == 1 && one.count > length;
+    if let Some(position) = loops.iter().position(longer) {
+        let long = loops[position];
+        loops[position].count = length;
+        let pieces = Loop { count: long.count / length, from: length, to: long.to * length };
+        loops.insert(position + 1, pieces);
+    }
     loops
 }
 
 /// Calls `visit` with where each round of the loops begins in the input and in the output.
-fn each(loops: &[Loop], visit: &mut impl FnMut(usize, usize)) {
+fn each(loops: &[Loop], mut visit: impl FnMut(usize, usize)) {
     let rounds: usize = loops.iter().map(|one| one.count).product();
     for round in 0..rounds {
         let (mut rest, mut from, mut to) = (round, 0, 0);
@@ -99,23 +140,40 @@ mod tests {
         fn permuting_is_moving_each_pixel(
             counts in prop::collection::vec(1u64..9, 0..6),
             keys in any::<[u32; 6]>(),
+            long in (0..4usize, 200..700u64),
+            in_pieces in 0..7usize,
             size in prop::sample::select(&[1usize, 2, 4, 8]),
         ) {
+            let mut counts = counts;
+            // An axis that is not turned at once.
+            if let Some(count) = counts.get_mut(long.0).filter(|_| in_pieces % 2 == 0) {
+                *count = long.1;
+            }
             let mut order: Vec<usize> = (0..counts.len()).collect();
             order.sort_by_key(|&axis| keys[axis]);
             let bytes = counts.iter().product::<u64>() as usize * size;
             let pixels: Vec<u8> = (0..bytes).map(|at| (at ^ (at >> 8)) as u8).collect();
             let mut out = vec![0; bytes];
-            permute(&pixels, &counts, &order, size, &mut out);
-            prop_assert_eq!(out, naive(&pixels, &counts, &order, size));
+            let length = counts.iter().take(in_pieces).product::<u64>() as usize;
+            let piece = |piece: usize| &pixels[piece * length * size..][..length * size];
+            permute(&Pieces { piece, length }, &counts, &order, size, &mut out);
+            prop_assert!(out == naive(&pixels, &counts, &order, size));
         }
     }
 
     #[test]
     fn axes_that_stay_together_are_one() {
         let one = |count, from, to| Loop { count, from, to };
-        assert_eq!(loops(&[4, 5, 6], &[2, 0, 1]), [one(6, 20, 1), one(20, 1, 6)]);
-        assert_eq!(loops(&[4, 1, 6], &[0, 2, 1]), [one(24, 1, 1)]);
-        assert_eq!(loops(&[1, 1], &[1, 0]), []);
+        assert_eq!(loops(&[4, 5, 6], &[2, 0, 1], 120), [one(6, 20, 1), one(20, 1, 6)]);
+        assert_eq!(loops(&[4, 1, 6], &[0, 2, 1], 24), [one(24, 1, 1)]);
+        assert_eq!(loops(&[1, 1], &[1, 0], 1), []);
+    }
+
+    #[test]
+    fn the_fastest_axis_of_the_input_ends_with_a_piece() {
+        let one = |count, from, to| Loop { count, from, to };
+        let turned = [one(6, 20, 1), one(4, 1, 6), one(5, 4, 24)];
+        assert_eq!(loops(&[4, 5, 6], &[2, 0, 1], 4), turned);
+        assert_eq!(loops(&[4, 5], &[0, 1], 4), [one(4, 1, 1), one(5, 4, 4)]);
     }
 }
