@@ -3,7 +3,7 @@
 //! only if the process is killed outright.
 
 use std::fs::{File, Permissions};
-use std::io;
+use std::io::{self, ErrorKind, Seek};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -51,24 +51,50 @@ impl Unfinished {
     /// Gives the file its name; one that is taken is an error, or with `overwrite` replaced in one step. `synced`: what is
     /// in the file is on the device before.
     pub(crate) fn name(self, target: &Path, overwrite: bool, synced: bool) -> io::Result<()> {
-        let name = match self.name {
-            Some(name) => name,
-            None if !overwrite && !synced => return system::link(&self.file, target),
+        self.name_by(system::link, target, overwrite, synced)
+    }
+
+    fn name_by(
+        self,
+        link: impl Fn(&File, &Path) -> io::Result<()>,
+        target: &Path,
+        overwrite: bool,
+        synced: bool,
+    ) -> io::Result<()> {
+        let directory = directory_of(target);
+        let (file, name) = match self.name {
+            Some(name) => (self.file, name),
+            None if !overwrite && !synced => match link(&self.file, target) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    copied(self.file, directory)?
+                }
+                named => return named,
+            },
             // Only a file with a name can take that of another, and some file systems (btrfs) bring a file to the device
             // for good only when a name leads to it.
-            None => {
-                let link = |name: &Path| system::link(&self.file, name);
-                builder().make_in(directory_of(target), link)?.into_temp_path()
-            }
+            None => match builder().make_in(directory, |name| link(&self.file, name)) {
+                Ok(linked) => (self.file, linked.into_temp_path()),
+                Err(_) => copied(self.file, directory)?,
+            },
         };
         if synced {
-            self.file.sync_all()?;
+            file.sync_all()?;
         }
         match overwrite {
             true => Ok(name.persist(target)?),
             false => Ok(name.persist_noclobber(target)?),
         }
     }
+}
+
+/// The same content under a temporary name, for where files can be made and renamed but not linked (some profiles of
+/// AppArmor): what took hours to make is not lost for its name.
+fn copied(mut file: File, directory: &Path) -> io::Result<(File, TempPath)> {
+    let (mut copy, name) = builder().tempfile_in(directory)?.into_parts();
+    copy.set_permissions(file.metadata()?.permissions())?;
+    file.rewind()?;
+    io::copy(&mut file, &mut copy)?;
+    Ok((copy, name))
 }
 
 fn builder() -> Builder<'static, 'static> {
@@ -86,10 +112,13 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
-    use super::Unfinished;
-    use std::fs;
-    use std::io::{ErrorKind, Write};
+    use super::{Unfinished, system};
+    use std::fs::{self, File, Permissions};
+    use std::io::{self, ErrorKind, Write};
+    use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
+
+    type Link = fn(&File, &Path) -> io::Result<()>;
 
     fn count(directory: &Path) -> usize {
         fs::read_dir(directory).unwrap().count()
@@ -97,6 +126,13 @@ mod tests {
 
     /// What both kinds of files do, with or without a temporary name.
     fn is_named_at_its_end(begin: impl Fn(&Path) -> Unfinished, synced: bool) {
+        is_named_by(system::link, begin, synced);
+    }
+
+    fn is_named_by(link: Link, begin: impl Fn(&Path) -> Unfinished, synced: bool) {
+        let name = |unfinished: Unfinished, path: &Path, overwrite| {
+            unfinished.name_by(link, path, overwrite, synced)
+        };
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.fits");
         let write = |content: &[u8]| {
@@ -105,17 +141,14 @@ mod tests {
             unfinished
         };
         let late = write(b"late");
-        write(b"old").name(&path, false, synced).unwrap();
-        assert_eq!(late.name(&path, false, synced).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        name(write(b"old"), &path, false).unwrap();
+        assert_eq!(name(late, &path, false).unwrap_err().kind(), ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         drop(write(b"given up"));
-        write(b"new").name(&path, true, synced).unwrap();
+        name(write(b"new"), &path, true).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         let missing = directory.path().join("missing/out.fits");
-        assert_eq!(
-            write(b"").name(&missing, true, synced).unwrap_err().kind(),
-            ErrorKind::NotFound
-        );
+        assert_eq!(name(write(b""), &missing, true).unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(count(directory.path()), 1);
     }
 
@@ -131,6 +164,21 @@ mod tests {
         let begin = |path: &Path| Unfinished::beside(path, None).unwrap();
         is_named_at_its_end(begin, false);
         is_named_at_its_end(begin, true);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_linked_is_copied() {
+        let begin = |path: &Path| Unfinished::beside(path, None).unwrap();
+        let refuse: Link = |_, _| Err(ErrorKind::PermissionDenied.into());
+        is_named_by(refuse, begin, false);
+        is_named_by(refuse, begin, true);
+        // With the rights that it was given.
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.fits");
+        let rights = Permissions::from_mode(0o640);
+        let unfinished = Unfinished::beside(&path, Some(rights.clone())).unwrap();
+        unfinished.name_by(refuse, &path, false, false).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, rights.mode());
     }
 
     #[test]
