@@ -30,13 +30,10 @@ const LEAST_RANGE: u64 = 16 << 10;
 /// How many bytes are copied at a time when the clock runs: as many as runs copy, which stay in the cache.
 const COPIED: usize = 256 << 10;
 
-/// How often both ways are tried.
-const TRIES: usize = 3;
-
-/// In quarters of the time that a copy takes: what a map may take. One thread alone does not feel what a copy takes of the
-/// caches and of the memory's speed: where both were alike here, two threads summed as fast either way, and took a fifth
-/// less for moments in a map.
-const SLOWER: u32 = 5;
+/// At how many places both ways are tried, and how often at each: a file may lie in large pages here and in small ones
+/// there.
+const PLACES: u64 = 3;
+const TRIES: usize = 2;
 
 /// How often a file is asked in vain: it may begin with small pages and go on with large ones, and a clock may be wrong.
 const ASKS: u32 = 4;
@@ -93,9 +90,9 @@ impl CachedStorage {
         self.map.get_or_init(|| GuardedMap::of(self.file.file()).ok().flatten()).as_ref()
     }
 
-    /// How much of a large page must be wanted, in thousandths, that to enter, look at and leave it takes little more time
-    /// than to copy that much and look at the copy; none where one of them fails. Each try has a page of its own, so that
-    /// both ways bring it from where it is, and the quickest counts: the first pages of a map need tables of pages.
+    /// How much of a large page must be wanted, in thousandths, that to enter, look at and leave it takes no more time than to
+    /// copy that much and look at the copy; none where one of them fails. Each try has a page of its own, so that both ways
+    /// bring it from where it is, and the quickest counts: the first pages of a map need tables of pages.
     fn ask(&self, range: Range<u64>) -> Option<u32> {
         let map = self.map()?;
         // Written to, so that no page of it is new to the system when the clock runs.
@@ -120,18 +117,21 @@ impl CachedStorage {
                 entered.push(begun.elapsed());
             }
         }
-        let may_take = SLOWER * copied.into_iter().min()? / 4;
-        let entered = 1000 * entered.into_iter().min()?;
-        u32::try_from(entered.as_nanos() / may_take.as_nanos().max(1)).ok()
+        let (copied, entered) = (copied.into_iter().min()?, entered.into_iter().min()?);
+        u32::try_from(1000 * entered.as_nanos() / copied.as_nanos().max(1)).ok()
     }
 
-    /// The large pages in the middle of all that is taken: where the reading of a file begins, its pages are smaller.
-    fn asked_about(&self, all: &Range<u64>) -> Range<u64> {
+    /// Large pages spread over all that is taken, none of them where it begins: where the reading of a file begins, its pages
+    /// are smaller.
+    fn asked_about(&self, all: &Range<u64>) -> [Range<u64>; PLACES as usize] {
         let page = LARGE_PAGE as u64;
         let bytes = 2 * TRIES as u64 * page;
-        let middle = all.start + all.end.saturating_sub(all.start) / 2;
-        let start = middle.saturating_sub(bytes / 2) / page * page;
-        start..start.saturating_add(bytes).min(self.bytes())
+        let apart = all.end.saturating_sub(all.start) / (PLACES + 1);
+        std::array::from_fn(|place| {
+            let middle = all.start + (place as u64 + 1) * apart;
+            let start = middle.saturating_sub(bytes / 2) / page * page;
+            start..start.saturating_add(bytes).min(self.bytes())
+        })
     }
 
     /// Leaves all pages now and then.
@@ -173,16 +173,18 @@ impl Storage for CachedStorage {
         if self.always || !wanted.free || enough(self.least.load(Ordering::Relaxed)) {
             return self.always || wanted.free;
         }
-        let range = self.asked_about(&wanted.all);
+        let places = self.asked_about(&wanted.all);
         if !LENDS
             || self.bytes() < LEAST_FILE
             || wanted.range.end.saturating_sub(wanted.range.start) < LEAST_RANGE
-            || !self.is_resident(range.clone())
+            || !places.iter().all(|range| self.is_resident(range.clone()))
             || self.asked.fetch_add(1, Ordering::Relaxed) >= ASKS
         {
             return false;
         }
-        let least = self.ask(range).unwrap_or(u32::MAX);
+        // The worst of them speaks for all.
+        let least = places.into_iter().map(|range| self.ask(range).unwrap_or(u32::MAX)).max();
+        let least = least.unwrap_or(u32::MAX);
         enough(self.least.fetch_min(least, Ordering::Relaxed).min(least))
     }
 
@@ -263,6 +265,23 @@ mod tests {
         fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
             self.0.ranges(index, ranges);
             ranges[0].end += self.0.1 / 2;
+        }
+    }
+
+    /// The same, which go through their bytes again.
+    struct Again(Pieces);
+
+    impl Tasks for Again {
+        fn len(&self) -> u64 {
+            self.0.0
+        }
+
+        fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+            self.0.ranges(index, ranges);
+        }
+
+        fn looks_again(&self) -> bool {
+            true
         }
     }
 
@@ -354,6 +373,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_asked_about_all_that_is_taken_of_it() {
+        const PAGE: u64 = LARGE_PAGE as u64;
+        let (_directory, path) = temporary_file(b"");
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(100 * PAGE + 5).unwrap();
+        let storage = CachedStorage::new(FileStorage::open(&path).unwrap());
+        let pages = |all: Range<u64>| {
+            storage.asked_about(&all).map(|range| (range.start / PAGE, range.end.div_ceil(PAGE)))
+        };
+        assert_eq!(pages(0..80 * PAGE), [(18, 22), (38, 42), (58, 62)]);
+        assert_eq!(pages(10 * PAGE + 1..50 * PAGE), [(18, 22), (27, 31), (37, 41)]);
+        // Little of it, and the end of a file.
+        assert_eq!(pages(0..PAGE), [(0, 4); 3]);
+        assert_eq!(pages(100 * PAGE..100 * PAGE + 5), [(98, 101); 3]);
+    }
+
+    #[test]
     fn pages_are_left_when_they_are_many_and_hold_what_they_held() {
         const PAGE: u64 = LARGE_PAGE as u64;
         let content: Vec<u8> = (0..1 << 20).map(|index| (index / 977) as u8).collect();
@@ -397,6 +432,11 @@ mod tests {
         let (found, report) = sums(&storage, &tasks, &RunOptions::default(), |_| ()).unwrap();
         assert_eq!(found, [300_000; 5]);
         assert_eq!((report.buffering, report.read_bytes), ("inline", 1_500_000));
+        // And what is gone through again.
+        let tasks = Again(Pieces(3, 400_000));
+        let (found, report) = sums(&storage, &tasks, &RunOptions::default(), |_| ()).unwrap();
+        assert_eq!(found, [400_000; 3]);
+        assert_eq!((report.buffering, report.read_bytes), ("inline", 1_200_000));
     }
 
     #[test]
