@@ -184,8 +184,8 @@ impl Storage for CachedStorage {
             return false;
         }
         // The worst of them speaks for all.
-        let least = places.into_iter().map(|range| self.ask(range).unwrap_or(u32::MAX)).max();
-        let least = least.unwrap_or(u32::MAX);
+        let asked = places.into_iter().map(|range| self.ask(range).unwrap_or(u32::MAX));
+        let least = asked.fold(0, u32::max);
         enough(self.least.fetch_min(least, Ordering::Relaxed).min(least))
     }
 

@@ -224,3 +224,41 @@ fn joined(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
     }
     joined
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{RowReads, Rows};
+    use crate::{FitsFile, OpenOptions};
+    use tachyfits_io::Tasks;
+
+    #[test]
+    fn several_fields_go_through_a_row_again_and_one_does_not() {
+        let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
+        let cards = [
+            "XTENSION= 'BINTABLE'",
+            "BITPIX  = 8",
+            "NAXIS   = 2",
+            "NAXIS1  = 3",
+            "NAXIS2  = 2",
+            "PCOUNT  = 0",
+            "GCOUNT  = 1",
+            "TFIELDS = 2",
+            "TFORM1  = 'B'",
+            "TFORM2  = 'I'",
+            "END",
+        ];
+        let mut bytes = Vec::new();
+        for header in [&primary[..], &cards] {
+            bytes.extend(header.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
+            bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+        }
+        bytes.resize(8640, 0);
+        let file = FitsFile::from_bytes("rows", bytes, &OpenOptions::default()).unwrap();
+        let table = file.table(1).unwrap();
+        let again =
+            |fields: &[_]| RowReads::new(table.layout(), Rows::Range(0..2), fields).looks_again();
+        assert!(again(&[0..1, 1..3]));
+        // What has no bytes is not looked at.
+        assert!(!again(&[1..3, 3..3]));
+    }
+}
