@@ -102,6 +102,15 @@ impl Tier {
         })
     }
 
+    /// Whether its vectors multiply numbers of 64 bits and count the zeros that they begin with, each in one instruction.
+    pub(crate) fn counts_in_words(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let counts = self.0 == Level::V4;
+        #[cfg(not(target_arch = "x86_64"))]
+        let counts = false;
+        counts
+    }
+
     /// Its name, as `TACHYFITS_TIER` takes it.
     pub fn name(self) -> &'static str {
         match self.0 {

@@ -148,8 +148,8 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "encoding, widening" Flat Numbers |_, tier| isa::address::<encode::Widen<'static>>(tier);
     "encoding of f32 as they are" Flat Numbers |_, tier| isa::address::<encode::TurnSingles<'static>>(tier);
     "checksum" Integers Numbers |_, tier| isa::address::<checksum::AddWords<'static>>(tier);
-    "integers of text" Integers Numbers |_, tier| isa::address::<crate::columns::digits::TextIntegers<'static, 1>>(tier);
-    "long integers of text" Integers Numbers |_, tier| isa::address::<crate::columns::digits::TextIntegers<'static, 2>>(tier);
+    "integers of text" Integers Numbers |_, tier| crate::columns::digits::address(1, tier);
+    "long integers of text" Integers Numbers |_, tier| crate::columns::digits::address(2, tier);
     "3 rows of f32" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f32, 3>>(tier);
     "3 rows of big-endian f32" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, [u8; 4], 3>>(tier);
     "many rows of big-endian f32" Flat Numbers |_, tier| isa::address::<stencil::ManyRows<'static, [u8; 4]>>(tier);

@@ -43,20 +43,22 @@ pub fn integers_of_text(rows: &[u8], fields: Fields, tier: Tier, out: &mut [[u8;
     assert!(stride >= width || out.len() < 2, "fields do not overlap");
     let Some(last) = out.len().checked_sub(1) else { return true };
     assert!(rows.len() >= offset + last * stride + width, "rows that hold the fields");
-    match width <= 8 {
-        true => isa::dispatch(tier, TextIntegers::<1> { rows, fields, out }),
-        false => isa::dispatch(tier, TextIntegers::<2> { rows, fields, out }),
+    match (width <= 8, tier.counts_in_words()) {
+        (true, true) => isa::dispatch(tier, TextIntegers::<1, true> { rows, fields, out }),
+        (true, false) => isa::dispatch(tier, TextIntegers::<1, false> { rows, fields, out }),
+        (false, true) => isa::dispatch(tier, TextIntegers::<2, true> { rows, fields, out }),
+        (false, false) => isa::dispatch(tier, TextIntegers::<2, false> { rows, fields, out }),
     }
 }
 
-/// Fields that take so many words.
-pub(crate) struct TextIntegers<'a, const WORDS: usize> {
+/// Fields that take so many words, on tiers that do or do not count in words: see [`Tier::counts_in_words`].
+pub(crate) struct TextIntegers<'a, const WORDS: usize, const COUNTS: bool> {
     rows: &'a [u8],
     fields: Fields,
     out: &'a mut [[u8; 8]],
 }
 
-impl<const WORDS: usize> Kernel for TextIntegers<'_, WORDS> {
+impl<const WORDS: usize, const COUNTS: bool> Kernel for TextIntegers<'_, WORDS, COUNTS> {
     type Output = bool;
 
     #[inline(always)]
@@ -68,7 +70,7 @@ impl<const WORDS: usize> Kernel for TextIntegers<'_, WORDS> {
         for group in groups {
             load(&self.rows[first..], self.fields, GROUP, &mut words);
             first += GROUP * stride;
-            if !integers(&words, width, group) {
+            if !integers::<WORDS, COUNTS>(&words, width, group) {
                 return false;
             }
         }
@@ -78,7 +80,7 @@ impl<const WORDS: usize> Kernel for TextIntegers<'_, WORDS> {
         load(&self.rows[first..], self.fields, rest.len(), &mut words);
         // What other words there are is of the group before: numbers, too.
         let mut group = [[0; 8]; GROUP];
-        let all_fit = integers(&words, width, &mut group);
+        let all_fit = integers::<WORDS, COUNTS>(&words, width, &mut group);
         rest.copy_from_slice(&group[..rest.len()]);
         all_fit
     }
@@ -121,7 +123,7 @@ fn place<const WORDS: usize>(word: usize, width: usize) -> (usize, usize) {
 
 /// Makes integers of words; whether all of them are.
 #[inline(always)]
-fn integers<const WORDS: usize>(
+fn integers<const WORDS: usize, const COUNTS: bool>(
     words: &[[u64; GROUP]; WORDS],
     width: usize,
     values: &mut [[u8; 8]; GROUP],
@@ -131,7 +133,7 @@ fn integers<const WORDS: usize>(
     let mut wrong = 0;
     for row in 0..GROUP {
         let pair = [padded(words[0][row], high), padded(words[WORDS - 1][row], low)];
-        let (value, others) = integer(pair, WORDS == 1);
+        let (value, others) = integer::<COUNTS>(pair, WORDS == 1);
         values[row] = value.to_ne_bytes();
         wrong |= others;
     }
@@ -148,13 +150,13 @@ fn padded(characters: u64, count: usize) -> u64 {
 
 /// The number in two words, or in the second alone, and a number that is 0 if there is nothing else in them.
 #[inline(always)]
-fn integer([high, low]: [u64; 2], alone: bool) -> (i64, u64) {
-    let low_others = others(low);
+fn integer<const COUNTS: bool>([high, low]: [u64; 2], alone: bool) -> (i64, u64) {
+    let low_others = others::<COUNTS>(low);
     // Whether the digits begin in the second word.
     let begins_low = if alone { u64::MAX } else { mask(low_others != 0) };
-    let high_others = if alone { 0 } else { others(high) | begins_low };
-    let millions = if alone { 0 } else { number(high, high_others) & 0xffff_ffff };
-    let number = millions * 100_000_000 + number(low, low_others);
+    let high_others = if alone { 0 } else { others::<COUNTS>(high) | begins_low };
+    let millions = if alone { 0 } else { number::<COUNTS>(high, high_others) };
+    let number = millions * 100_000_000 + number::<COUNTS>(low, low_others);
     // What stands before the digits: as many zeros as there are blanks.
     let before_low = (low ^ all(b' ')) & low_others;
     let before_high = (high ^ all(b' ')) & high_others;
@@ -177,10 +179,13 @@ fn mask(truth: bool) -> u64 {
 
 /// All bits of the bytes up to the last one that is no digit.
 #[inline(always)]
-fn others(word: u64) -> u64 {
+fn others<const COUNTS: bool>(word: u64) -> u64 {
     let digits = word ^ all(b'0');
     // Seven bits of a byte and 0x76 do not reach the next byte; beyond 9 they reach the eighth bit.
     let odd = (((digits & all(0x7f)) + all(0x76)) | digits) & all(0x80);
+    if COUNTS {
+        return u64::MAX.checked_shr(odd.leading_zeros()).unwrap_or(0);
+    }
     let odd = odd | (odd >> 8);
     let odd = odd | (odd >> 16);
     let odd = odd | (odd >> 32);
@@ -188,13 +193,30 @@ fn others(word: u64) -> u64 {
 }
 
 /// The number of the digits of a word that `others` leaves: neighbours are joined to pairs, pairs to fours, fours to
-/// eight.
+/// eight. A product has ten times the first of two neighbours in the place of the second, and adds it.
 #[inline(always)]
-fn number(word: u64, others: u64) -> u64 {
+fn number<const COUNTS: bool>(word: u64, others: u64) -> u64 {
     let digits = (word ^ all(b'0')) & !others;
-    // Products as shifts, for tiers that cannot multiply 64 bits.
-    let pairs = ((digits << 3) + (digits << 1) + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
-    let fours =
-        ((pairs << 6) + (pairs << 5) + (pairs << 2) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
-    (fours & 0xffff_ffff) * 10_000 + (fours >> 32)
+    if COUNTS {
+        let pairs = (digits.wrapping_mul((10 << 8) | 1) >> 8) & 0x00ff_00ff_00ff_00ff;
+        let fours = (pairs.wrapping_mul((100 << 16) | 1) >> 16) & 0x0000_ffff_0000_ffff;
+        return fours.wrapping_mul((10_000 << 32) | 1) >> 32;
+    }
+    // Every tier multiplies numbers of 32 bits.
+    let fours = |half: u32| {
+        let pairs = (half.wrapping_mul((10 << 8) | 1) >> 8) & 0x00ff_00ff;
+        u64::from(pairs.wrapping_mul((100 << 16) | 1) >> 16)
+    };
+    fours(digits as u32) * 10_000 + fours((digits >> 32) as u32)
+}
+
+/// Where the code of fields of so many words begins.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn address(words: usize, tier: Tier) -> Option<usize> {
+    match (words, tier.counts_in_words()) {
+        (1, true) => isa::address::<TextIntegers<'static, 1, true>>(tier),
+        (1, false) => isa::address::<TextIntegers<'static, 1, false>>(tier),
+        (_, true) => isa::address::<TextIntegers<'static, 2, true>>(tier),
+        (_, false) => isa::address::<TextIntegers<'static, 2, false>>(tier),
+    }
 }
