@@ -156,6 +156,22 @@ proptest! {
 
 /// How often the fast way serves: it must for what tables usually hold.
 #[test]
+fn integers_about_eight_digits_are_written_in_fields_of_any_width() {
+    for value in [0, 7, 9_999_999, 10_000_000, 99_999_999, 100_000_000, i64::MAX, i64::MIN] {
+        for value in [value, value.wrapping_neg()] {
+            for width in 0..24 {
+                let mut field = vec![b'x'; width];
+                let text = format!("{value:width$}");
+                let fits = text.len() == width;
+                let expected = if fits { text } else { "*".repeat(width) };
+                assert_eq!(write_integer(value, &mut field).is_ok(), fits, "{value} in {width}");
+                assert_eq!(String::from_utf8(field).unwrap(), expected);
+            }
+        }
+    }
+}
+
+#[test]
 fn usual_numbers_go_the_fast_way() {
     for text in [
         " 1.2345678E+03",

@@ -9,7 +9,49 @@ const LONGEST: usize = 24;
 /// bits.
 const MOST_DECIMALS: u32 = 17;
 
+#[inline(always)]
 pub(super) fn integer(value: i64, field: &mut [u8]) -> Result<(), TextError> {
+    if short_integer(value, field) { Ok(()) } else { long_integer(value, field) }
+}
+
+/// Writes an integer of at most eight digits with one word of eight characters: digits, a minus or none, and blanks. Gives
+/// whether it is such a one and the field has room for it.
+#[inline(always)]
+fn short_integer(value: i64, field: &mut [u8]) -> bool {
+    const BLANKS: u64 = 0x2020_2020_2020_2020;
+    let size = value.unsigned_abs();
+    let (minus, width) = (usize::from(value < 0), field.len());
+    if size >= 100_000_000 {
+        return false;
+    }
+    let digits = u64::from_le_bytes(eight(size));
+    // The first character is the lowest byte. A zero is written by its last digit.
+    let zeros = ((digits ^ 0x3030_3030_3030_3030) | 1 << 56).trailing_zeros() as usize / 8;
+    // A minus needs a place among the eight characters, too.
+    if zeros < minus || 8 - zeros + minus > width {
+        return false;
+    }
+    let before = (1u64 << (8 * zeros)) - 1;
+    let sign = u64::from(b' ' ^ b'-') * minus as u64;
+    let word = (digits & !before | BLANKS & before) ^ (sign << (8 * zeros) >> 8);
+    match width {
+        0..4 => field.copy_from_slice(&word.to_le_bytes()[8 - width..]),
+        4..8 => {
+            // Two halves, of which each has some characters of the other.
+            let first = (word >> (8 * (8 - width))) as u32;
+            let last = (word >> 32) as u32;
+            field[..4].copy_from_slice(&first.to_le_bytes());
+            field[width - 4..].copy_from_slice(&last.to_le_bytes());
+        }
+        _ => {
+            fill_with_blanks(field);
+            field[width - 8..].copy_from_slice(&word.to_le_bytes());
+        }
+    }
+    true
+}
+
+fn long_integer(value: i64, field: &mut [u8]) -> Result<(), TextError> {
     let digits = Digits::new(value.unsigned_abs());
     let mut end = End::new(field);
     end.put(&digits.text[LONGEST - digits.count..]);
