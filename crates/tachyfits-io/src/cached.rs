@@ -145,10 +145,20 @@ impl CachedStorage {
     }
 }
 
-/// Brings bytes to the processor.
-fn look_at(bytes: &[u8]) {
-    let seen = bytes.iter().step_by(CACHE_LINE).fold(0, |seen, byte| seen ^ byte);
-    std::hint::black_box(seen);
+/// Brings bytes to the processor, in their order, which it fetches ahead best.
+///
+/// Whole lines of the cache are looked at, as those do who compute: 2 MiB out of memory took 70 microseconds so, and 200 by a
+/// byte of each line with [`Iterator::step_by`] (Zen 4), which made a map seem slower than the copies that it beats.
+pub fn look_at(bytes: &[u8]) {
+    let (words, _) = bytes.as_chunks::<8>();
+    let (lines, rest) = words.as_chunks::<{ CACHE_LINE / 8 }>();
+    let mut seen = [0; CACHE_LINE / 8];
+    for line in lines {
+        for (seen, word) in seen.iter_mut().zip(line) {
+            *seen ^= u64::from_ne_bytes(*word);
+        }
+    }
+    std::hint::black_box((seen, rest.first(), bytes.last()));
 }
 
 impl Storage for CachedStorage {
@@ -266,23 +276,6 @@ mod tests {
         fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
             self.0.ranges(index, ranges);
             ranges[0].end += self.0.1 / 2;
-        }
-    }
-
-    /// The same, which go through their bytes again.
-    struct Again(Pieces);
-
-    impl Tasks for Again {
-        fn len(&self) -> u64 {
-            self.0.0
-        }
-
-        fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
-            self.0.ranges(index, ranges);
-        }
-
-        fn looks_again(&self) -> bool {
-            true
         }
     }
 
@@ -433,11 +426,6 @@ mod tests {
         let (found, report) = sums(&storage, &tasks, &RunOptions::default(), |_| ()).unwrap();
         assert_eq!(found, [300_000; 5]);
         assert_eq!((report.buffering, report.read_bytes), ("inline", 1_500_000));
-        // And what is gone through again.
-        let tasks = Again(Pieces(3, 400_000));
-        let (found, report) = sums(&storage, &tasks, &RunOptions::default(), |_| ()).unwrap();
-        assert_eq!(found, [400_000; 3]);
-        assert_eq!((report.buffering, report.read_bytes), ("inline", 1_200_000));
     }
 
     #[test]

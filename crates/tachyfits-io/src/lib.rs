@@ -37,7 +37,7 @@ mod system;
 mod unfinished;
 
 pub use append::AppendBlock;
-pub use cached::CachedStorage;
+pub use cached::{CachedStorage, look_at};
 pub use direct::DirectStorage;
 pub use error::IoError;
 pub use fetch::{Fetched, fetch};

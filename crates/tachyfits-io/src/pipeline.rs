@@ -49,12 +49,6 @@ pub trait Tasks: Sync {
     /// Appends the byte ranges that task `index` needs, in any order; they may overlap and may be empty. Called more
     /// than once per task, from any thread; the answer must be the same.
     fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>);
-
-    /// Whether a task goes through its bytes more than once: then they had better be copied to where they are near than be
-    /// looked at in the page cache.
-    fn looks_again(&self) -> bool {
-        false
-    }
 }
 
 /// Sees a run progress and may stop it.

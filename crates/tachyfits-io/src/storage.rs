@@ -27,7 +27,7 @@ pub struct Wanted {
     pub all: Range<u64>,
     /// How much of that is wanted, of 1.
     pub share: f64,
-    /// Whether it is in the page cache, few tasks share it, none goes through it again, and nobody has asked for buffers.
+    /// Whether it is in the page cache, few tasks share it, and nobody has asked for buffers.
     pub free: bool,
 }
 

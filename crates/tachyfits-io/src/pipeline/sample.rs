@@ -60,7 +60,7 @@ impl Sample {
         let cached = middle.is_some_and(|range| {
             let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
             let share = all_bytes / (end - start) as f64;
-            let free = may_lend && resident && share < SHARED && !tasks.looks_again();
+            let free = may_lend && resident && share < SHARED;
             let share = share.min(1.0);
             storage.lends_cached(&Wanted { range, share, all: start..end, free })
         });

@@ -118,7 +118,7 @@ impl Search<'_> {
             self.table.bytes_of(),
             &reads,
             &progress.run_options(),
-            || (Vec::new(), Scratch::new(self.program.slots(), CHUNK)),
+            || (Vec::new(), Scratch::new(self.program.slots(), CHUNK, self.leaves.len())),
             |(packed, scratch), task, fetched| {
                 let first_row = reads.number(reads.places(task).start);
                 let block = reads.block(task, fetched, packed);
@@ -137,7 +137,7 @@ impl Search<'_> {
                 format!("at most {MOST_UNREAD_ROWS} rows for a condition without columns");
             return Err(self.table.refused(Reason::Memory, expected, count.to_string()));
         }
-        let mut scratch = Scratch::new(self.program.slots(), CHUNK);
+        let mut scratch = Scratch::new(self.program.slots(), CHUNK, self.leaves.len());
         let mut found = Vec::new();
         let mut first = rows.start;
         while first < rows.end {
@@ -168,13 +168,16 @@ impl Search<'_> {
     ) -> Result<Vec<u64>, Error> {
         let mut found = Vec::new();
         for first in (0..block.rows).step_by(CHUNK) {
-            let count = CHUNK.min(block.rows - first);
+            let rows = CHUNK.min(block.rows - first);
             let (bytes, row) = (&block.bytes[first * block.stride..], first_row + first as u64);
+            let block = RowBlock { bytes, rows, ..*block };
+            scratch.gather(&block, &self.leaves, offset);
             let chunk = Chunk { table: self.table, bytes, stride: block.stride, row, offset };
-            let Scratch { slots, fields } = scratch;
+            let (slots, mut loader) = scratch.split();
             let mut failed = None;
-            let truths = self.program.run(slots, count, self.tier, |leaf, out| {
-                if let Err(error) = self.leaves[leaf].load(&chunk, self.tier, fields, out) {
+            let truths = self.program.run(slots, rows, self.tier, |leaf, out| {
+                let loaded = loader.load(&self.leaves[leaf], leaf, &chunk, self.tier, out);
+                if let Err(error) = loaded {
                     failed.get_or_insert(error);
                 }
             });

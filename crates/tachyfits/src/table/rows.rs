@@ -84,8 +84,6 @@ pub(crate) struct RowReads<'a> {
     is_near: bool,
     /// Rows of a task.
     task_rows: u64,
-    /// How many fields of a row are wanted.
-    fields: usize,
 }
 
 /// Rows side by side in memory.
@@ -113,7 +111,7 @@ impl<'a> RowReads<'a> {
         };
         let task_rows = (bytes / lies.max(1)).max(1);
         let (data_offset, row_bytes) = (layout.data_offset, layout.row_bytes);
-        RowReads { rows, data_offset, row_bytes, parts, is_near, task_rows, fields: fields.len() }
+        RowReads { rows, data_offset, row_bytes, parts, is_near, task_rows }
     }
 
     /// Rows of each task, but of the last.
@@ -188,12 +186,6 @@ impl Tasks for RowReads<'_> {
         self.rows.len().div_ceil(self.task_rows)
     }
 
-    /// Once for each field. Five columns of 10^7 rows of 96 bytes took two threads 50 ms by copies, 52 to 58 from a map of large
-    /// pages, and 62 and 77 where half of them were small; one thread 82 and 88.
-    fn looks_again(&self) -> bool {
-        self.fields > 1
-    }
-
     fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
         let start = |row: u64| self.data_offset + row * self.row_bytes;
         self.rows.runs(self.places(index), |first, count| {
@@ -223,42 +215,4 @@ fn joined(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
         }
     }
     joined
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{RowReads, Rows};
-    use crate::{FitsFile, OpenOptions};
-    use tachyfits_io::Tasks;
-
-    #[test]
-    fn several_fields_go_through_a_row_again_and_one_does_not() {
-        let primary = ["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"];
-        let cards = [
-            "XTENSION= 'BINTABLE'",
-            "BITPIX  = 8",
-            "NAXIS   = 2",
-            "NAXIS1  = 3",
-            "NAXIS2  = 2",
-            "PCOUNT  = 0",
-            "GCOUNT  = 1",
-            "TFIELDS = 2",
-            "TFORM1  = 'B'",
-            "TFORM2  = 'I'",
-            "END",
-        ];
-        let mut bytes = Vec::new();
-        for header in [&primary[..], &cards] {
-            bytes.extend(header.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
-            bytes.resize(bytes.len().next_multiple_of(2880), b' ');
-        }
-        bytes.resize(8640, 0);
-        let file = FitsFile::from_bytes("rows", bytes, &OpenOptions::default()).unwrap();
-        let table = file.table(1).unwrap();
-        let again =
-            |fields: &[_]| RowReads::new(table.layout(), Rows::Range(0..2), fields).looks_again();
-        assert!(again(&[0..1, 1..3]));
-        // What has no bytes is not looked at.
-        assert!(!again(&[1..3, 3..3]));
-    }
 }

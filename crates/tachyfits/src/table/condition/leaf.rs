@@ -5,6 +5,7 @@ use std::ops::Range;
 use tachyfits_kernels::{Binary, Encoding, Fields, Tier, decode_f64, gather_field_bytes};
 
 use super::super::Table;
+use super::super::rows::RowBlock;
 use super::side::{Text, TextField, Whole, compare_long, compare_texts, holds};
 use crate::error::Error;
 
@@ -41,21 +42,53 @@ pub(super) struct Chunk<'a> {
 
 /// What is kept from chunk to chunk.
 pub(super) struct Scratch {
+    /// The buffers of the program.
     pub(super) slots: Vec<Vec<f64>>,
-    pub(super) fields: Gathered,
-}
-
-/// Fields put side by side, and integers.
-#[derive(Default)]
-pub(super) struct Gathered {
-    bytes: Vec<u8>,
+    /// For each leaf its fields, side by side, if they have a few bytes.
+    fields: Vec<Vec<u8>>,
     wholes: [Vec<Option<i128>>; 2],
 }
 
 impl Scratch {
-    pub(super) fn new(slots: usize, rows: usize) -> Scratch {
-        Scratch { slots: vec![vec![0.0; rows]; slots], fields: Gathered::default() }
+    pub(super) fn new(slots: usize, rows: usize, leaves: usize) -> Scratch {
+        let slots = vec![vec![0.0; rows]; slots];
+        Scratch { slots, fields: vec![Vec::new(); leaves], wholes: Default::default() }
     }
+
+    /// Puts fields of all leaves side by side, while the rows are in the first-level cache.
+    pub(super) fn gather(
+        &mut self,
+        block: &RowBlock<'_>,
+        leaves: &[Leaf],
+        offset: &dyn Fn(u64) -> usize,
+    ) {
+        let gathered = leaves.iter().zip(&mut self.fields);
+        let mut gathered: Vec<_> = gathered
+            .filter_map(|(leaf, bytes)| {
+                let (at, width) = leaf.gathers()?;
+                bytes.resize(block.rows * width, 0);
+                Some((offset(at), width, bytes))
+            })
+            .collect();
+        for (first, part) in block.parts(leaves.len()) {
+            for (offset, width, bytes) in &mut gathered {
+                let fields = Fields { offset: *offset, stride: part.stride, elements: *width };
+                let out = &mut bytes[first * *width..(first + part.rows) * *width];
+                gather_field_bytes(part.bytes, fields, out);
+            }
+        }
+    }
+
+    /// The buffers of the program, and what loads a leaf into one of them.
+    pub(super) fn split(&mut self) -> (&mut [Vec<f64>], Loader<'_>) {
+        (&mut self.slots, Loader { fields: &self.fields, wholes: &mut self.wholes })
+    }
+}
+
+/// Loads the numbers of leaves.
+pub(super) struct Loader<'a> {
+    fields: &'a [Vec<u8>],
+    wholes: &'a mut [Vec<Option<i128>>; 2],
 }
 
 impl Chunk<'_> {
@@ -70,13 +103,6 @@ impl Chunk<'_> {
         let start = if width == 0 { 0 } else { (self.offset)(at) };
         let stride = if width == 0 { 0 } else { self.stride };
         (0..count).map(move |row| &self.bytes[row * stride + start..][..width])
-    }
-
-    fn gather<'b>(&self, at: u64, width: usize, count: usize, bytes: &'b mut Vec<u8>) -> &'b [u8] {
-        bytes.resize(count * width, 0);
-        let fields = Fields { offset: (self.offset)(at), stride: self.stride, elements: width };
-        gather_field_bytes(self.bytes, fields, bytes);
-        bytes
     }
 }
 
@@ -108,42 +134,48 @@ impl Leaf {
         }
     }
 
-    /// Puts the numbers of the rows of a chunk into `out`, which says how many.
+    /// The first byte of the field that it has put side by side, and how many bytes.
+    fn gathers(&self) -> Option<(u64, usize)> {
+        match self {
+            Leaf::Number { at, encoding } => Some((*at, encoding.pixel_bytes())),
+            Leaf::Logical { at } | Leaf::Bit { at, .. } => Some((*at, 1)),
+            Leaf::Row | Leaf::Parsed(_) | Leaf::Wholes(..) | Leaf::Texts(..) => None,
+        }
+    }
+}
+
+impl Loader<'_> {
+    /// Puts the numbers of the rows of a chunk into `out`, which says how many: those of a leaf, `index` among all.
     pub(super) fn load(
-        &self,
+        &mut self,
+        leaf: &Leaf,
+        index: usize,
         chunk: &Chunk<'_>,
         tier: Tier,
-        gathered: &mut Gathered,
         out: &mut [f64],
     ) -> Result<(), Error> {
-        match self {
+        let fields = &self.fields[index];
+        match leaf {
             Leaf::Row => {
                 let first = chunk.row + 1;
                 out.iter_mut().zip(first..).for_each(|(out, row)| *out = row as f64);
             }
-            Leaf::Number { at, encoding } => {
-                let bytes =
-                    chunk.gather(*at, encoding.pixel_bytes(), out.len(), &mut gathered.bytes);
-                decode_f64(bytes, encoding, tier, out);
-            }
+            Leaf::Number { encoding, .. } => decode_f64(fields, encoding, tier, out),
             Leaf::Parsed(field) => field.values(chunk, out)?,
-            Leaf::Logical { at } => {
-                let bytes = chunk.gather(*at, 1, out.len(), &mut gathered.bytes);
-                out.iter_mut()
-                    .zip(bytes)
-                    .for_each(|(out, &byte)| *out = LOGICAL[usize::from(byte)]);
+            Leaf::Logical { .. } => {
+                let values = fields.iter().map(|&byte| LOGICAL[usize::from(byte)]);
+                out.iter_mut().zip(values).for_each(|(out, value)| *out = value);
             }
-            Leaf::Bit { at, mask } => {
-                let bytes = chunk.gather(*at, 1, out.len(), &mut gathered.bytes);
+            Leaf::Bit { mask, .. } => {
                 let bit = |byte: u8| f64::from(u8::from(byte & mask != 0));
-                out.iter_mut().zip(bytes).for_each(|(out, &byte)| *out = bit(byte));
+                out.iter_mut().zip(fields).for_each(|(out, &byte)| *out = bit(byte));
             }
             Leaf::Wholes(comparison, sides) if compare_long(chunk, *comparison, sides, out) => {}
             Leaf::Wholes(comparison, sides) => {
-                for (side, values) in sides.iter().zip(&mut gathered.wholes) {
+                for (side, values) in sides.iter().zip(self.wholes.iter_mut()) {
                     side.values(chunk, values, out.len())?;
                 }
-                let [left, right] = &gathered.wholes;
+                let [left, right] = &*self.wholes;
                 for (out, sides) in out.iter_mut().zip(left.iter().zip(right)) {
                     let truth = match sides {
                         (Some(left), Some(right)) => holds(*comparison, left.cmp(right)),
