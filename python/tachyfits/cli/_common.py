@@ -134,15 +134,17 @@ def _named(file: File, text: str) -> Hdu:
 
 
 def common_options(
-    *, many: bool = True, metavar: str | None = None
+    *, many: bool = True, metavar: str | None = None, hdu: str = "the first with pixels"
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add FILE and the common options; the command's first argument is then a `Common`."""
+    """Add FILE and the common options; the command's first argument is then a `Common`.
+
+    ``hdu`` says which HDUs are meant without ``--hdu``.
+    """
     options = [
         click.argument("files", metavar=metavar or ("FILE..." if many else "FILE"),
                        nargs=-1 if many else 1, required=True, type=click.Path()),
         click.option("--hdu", metavar="N|NAME[,VER]|all",
-                     help="The HDU: its number (from 0) or EXTNAME. Default: the first with "
-                          "pixels."),
+                     help=f"The HDU: its number (from 0) or EXTNAME. Default: {hdu}."),
         click.option("--json", is_flag=True,
                      help="Print JSON, a line for each file. NaN is null, infinities are text."),
         click.option("--threads", type=click.IntRange(min=0), default=0, metavar="N",

@@ -10,7 +10,7 @@ from tachyfits.cli._output import aligned, json_text
 
 
 @click.command()
-@common_options()
+@common_options(hdu="all")
 @click.option("--check", is_flag=True, help="Let HDUs fail that state no sum as well.")
 @click.option(
     "--update",

@@ -15,7 +15,7 @@ from tachyfits.cli._output import json_text
 
 
 @click.command()
-@common_options()
+@common_options(hdu="the first HDU")
 @click.option(
     "-k",
     "--keyword",

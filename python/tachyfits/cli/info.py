@@ -15,7 +15,7 @@ HEADING = ("HDU", "name", "ver", "kind", "type", "axes (NAXIS1 first)", "unit", 
 
 
 @click.command()
-@common_options()
+@common_options(hdu="all")
 def command(common: Common) -> int:
     """List the HDUs of files: shape, type, unit, size, and what departs from the Standard.
 

@@ -26,7 +26,7 @@ _ROWS = re.compile(r"(?P<first>\d*)(?P<colon>:?)(?P<last>\d*)")
 
 
 @click.command()
-@common_options(many=False)
+@common_options(many=False, hdu="the first table")
 @click.option(
     "--columns",
     metavar="A,B,...",
