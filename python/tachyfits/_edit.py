@@ -421,6 +421,11 @@ def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
     name = keyword.strip()
     # The Standard's keywords are in capitals; longer ones are conventions of their own.
     name = name.upper() if len(name) <= 8 else name
+    if name in ("CHECKSUM", "DATASUM"):
+        raise usage(
+            f"a value for {name}: it is computed from the bytes whenever the file is written",
+            "have the sums stated: state_sums(), tachyfits checksum FILE --update",
+        )
     if isinstance(value, tuple):
         return (name, *value)
     return name, value.item() if isinstance(value, np.generic) else value, ""

@@ -267,3 +267,44 @@ def test_the_header_command_changes_cards(
     assert run(["header", path, "--set", "nothing"]) == 2
     assert Path(path).read_bytes() == before
     assert list(tf.verify(path)) == []
+
+
+def test_all_means_the_headers_of_all_hdus(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "a.fits")
+    table = ({"A": [1]}, {"EXTNAME": "T"})
+    tf.write(path, [np.zeros(3), np.zeros(4), table], checksum=True)
+    assert run(["header", path, "--hdu", "all", "--set", "AUTHOR=me", "--delete", "EXTNAME"]) == 0
+    said = capsys.readouterr().err
+    assert "HDU 1: 1 card changed" in said
+    assert "HDU 2: 2 cards changed" in said
+    with tf.open(path) as file:
+        assert [hdu.header.get("AUTHOR") for hdu in file] == ["me"] * 3
+        assert "EXTNAME" not in file[2].header
+    before = Path(path).read_bytes()
+    for changes in (["--delete", "NONE"], ["--comment", "AUTHOR=who"], ["--set", "TFIELDS=3"]):
+        assert run(["header", path, "--hdu", "all", "--set", "NEW=1", *changes]) == 2
+    assert Path(path).read_bytes() == before
+    assert run(["header", path, "--hdu", "1", "--rename", "AUTHOR=EDITOR", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["hdu"] == 1
+    assert list(tf.verify(path)) == []
+
+
+def test_the_header_command_adds_history_and_complex_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(written(tmp_path / "a.fits", cube_cards()[:2]))
+    lines = ["did / a 'thing'", "and more"]
+    sets = [f"HISTORY={line}" for line in lines] + ["comment=a remark", "CPX=(1.0, -2.5)"]
+    assert run(["header", path, *(word for text in sets for word in ("--set", text))]) == 0
+    with tf.open(path) as file:
+        cards = file[0].header.cards
+        assert [card.value for card in cards if card.keyword == "HISTORY"] == lines
+        assert [card.value for card in cards if card.keyword == "COMMENT"] == ["a remark"]
+        assert file[0].header["CPX"] == 1 - 2.5j
+    before = Path(path).read_bytes()
+    for keyword in ("CHECKSUM", "DATASUM"):
+        assert run(["header", path, "--set", f"{keyword}=abc"]) == 2
+        assert "--update" in capsys.readouterr().err
+    assert Path(path).read_bytes() == before

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import click
 
+import tachyfits
 from tachyfits import File, _core
+from tachyfits._errors import usage
 from tachyfits.cli._common import Common
 from tachyfits.cli._output import json_text, say
 
@@ -28,6 +30,10 @@ _PARTS = re.compile(r"^\s*(?P<value>'(?:[^']|'')*'|.*?)(?:\s+/\s*(?P<comment>.*)
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([EDed][+-]?\d+)?")
+_COMPLEX = re.compile(r"\(\s*([^\s,]+)\s*,\s*([^\s,]+)\s*\)")
+
+#: Cards of these keywords have text in place of a value, and setting one adds one.
+COMMENTARY = ("COMMENT", "HISTORY")
 
 
 def parse_value(text: str) -> Any:
@@ -35,6 +41,8 @@ def parse_value(text: str) -> Any:
 
     >>> [parse_value(text) for text in ("T", "-3", "1.5D3", "'it''s'", "M 31", "'7'", "")]
     [True, -3, 1500.0, "it's", 'M 31', '7', None]
+    >>> parse_value("(1.0, -2)"), parse_value("(1.0, x)"), parse_value("'(1.0, -2)'")
+    ((1-2j), '(1.0, x)', '(1.0, -2)')
     """
     if text in ("T", "F"):
         return text == "T"
@@ -42,6 +50,9 @@ def parse_value(text: str) -> Any:
         return int(text)
     if _REAL.fullmatch(text):
         return float(text.upper().replace("D", "E"))
+    pair = _COMPLEX.fullmatch(text)
+    if pair is not None and all(_REAL.fullmatch(part) for part in pair.groups()):
+        return complex(*(float(part.upper().replace("D", "E")) for part in pair.groups()))
     if len(text) >= 2 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")
     return text or None
@@ -54,8 +65,12 @@ def parse_set(text: str) -> Change:
     Change(what='set', keyword='EXPTIME', value=30.5, comment='seconds')
     >>> parse_set("URL='http://a/b / c'").value, parse_set("DATE=12/03/99").value
     ('http://a/b / c', '12/03/99')
+    >>> parse_set("HISTORY=flux / 2, not 'T'").value
+    "flux / 2, not 'T'"
     """
     keyword, rest = _split(text, "KEY=VALUE")
+    if keyword in COMMENTARY:
+        return Change("set", keyword, rest)
     parts = _PARTS.match(rest)
     assert parts is not None
     return Change("set", keyword, parse_value(parts["value"]), (parts["comment"] or "").rstrip())
@@ -93,7 +108,8 @@ def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     options = [
         ("--set", "change_set", "KEY=VALUE",
-         "Set a keyword; ' / ' (with the blanks) begins a comment, else the old one stays."),
+         "Set a keyword; ' / ' (with the blanks) begins a comment, else the old one stays. "
+         "HISTORY=TEXT and COMMENT=TEXT add a card."),
         ("--rename", "change_rename", "OLD=NEW", "Give a card another keyword."),
         ("--comment", "change_comment", "KEY=TEXT", "Give a card another comment."),
         ("--delete", "change_delete", "KEY", "Remove all cards of a keyword."),
@@ -112,12 +128,57 @@ _ORDER = ("set", "rename", "comment", "delete")
 
 
 def change_header(common: Common, file: File, changes: tuple[Change, ...]) -> None:
-    """Change the header of the HDU that ``--hdu`` names, the first without it."""
-    hdu = file[0] if common.hdu is None else next(iter(common.hdus(file)))
+    """Change the headers of the HDUs that ``--hdu`` names, all or none; the first without it."""
+    hdus = [file[0]] if common.hdu is None else list(common.hdus(file))
+    numbers = [hdu.index for hdu in hdus]
     ordered = sorted(changes, key=lambda change: _ORDER.index(change.what))
-    rows = [(what, (keyword, value, comment)) for what, keyword, value, comment in ordered]
-    counts = _core.change_cards(file.name, hdu.index, rows)
-    if common.json:
-        click.echo(json_text({"file": file.name, "hdu": hdu.index, "changed": sum(counts)}))
-    else:
-        say(f"{file.name}: HDU {hdu.index}: {sum(counts)} cards changed")
+    make = _comment if any(change.what == "comment" for change in changes) else _edit
+    for number, count in zip(numbers, make(file, numbers, ordered), strict=True):
+        if common.json:
+            click.echo(json_text({"file": file.name, "hdu": number, "changed": count}))
+        else:
+            cards = "card" if count == 1 else "cards"
+            say(f"{file.name}: HDU {number}: {count} {cards} changed")
+
+
+def _edit(file: File, hdus: Sequence[int], changes: Sequence[Change]) -> list[int]:
+    """Make changes in one edition; return how many cards each HDU had changed."""
+    counts = dict.fromkeys(hdus, 0)
+    with tachyfits.edit(file.name) as edition:
+        for change in changes:
+            done = {hdu: _change(edition[hdu], change) for hdu in hdus}
+            if not any(done.values()):
+                which = f"HDU {hdus[0]} (0-based)" if len(hdus) == 1 else "any HDU"
+                raise usage(
+                    f"expected a card {change.keyword}, found no such card in {which} of "
+                    f"{file.name}",
+                    "nothing was changed; see the cards",
+                )
+            counts = {hdu: counts[hdu] + done[hdu] for hdu in hdus}
+    return list(counts.values())
+
+
+def _change(hdu: tachyfits.EditedHdu, change: Change) -> int:
+    """Make a change of one header; return how many cards it has changed, 0 without such a card."""
+    header, keyword = hdu.header, change.keyword
+    if change.what == "set":
+        header[keyword] = (change.value, change.comment) if change.comment else change.value
+        return 1
+    count = sum(card.keyword.upper() == keyword for card in header.cards)
+    if count and change.what == "rename":
+        header.rename(keyword, change.value)
+        return 1
+    if count:
+        del header[keyword]
+    return count
+
+
+def _comment(file: File, hdus: Sequence[int], changes: Sequence[Change]) -> list[int]:
+    """Make changes of which some are of comments alone: values keep every digit as written."""
+    if len(hdus) > 1 or any(change.keyword in COMMENTARY for change in changes):
+        raise usage(
+            "--comment changes the header of one HDU, and not with HISTORY or COMMENT",
+            "give one HDU by --hdu, and add HISTORY or COMMENT by a command of its own",
+        )
+    rows = [(what, (keyword, value, comment)) for what, keyword, value, comment in changes]
+    return [sum(_core.change_cards(file.name, hdus[0], rows))]

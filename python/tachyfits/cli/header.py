@@ -33,13 +33,14 @@ def command(
 ) -> int:
     """Print headers, or single keywords; of the first HDU, unless --hdu names another.
 
-    With --set, --delete, --rename, --comment the header is changed instead, all of it or nothing:
-    in place where that is less than writing the file anew. Comments stay unless a new one is
-    given, sums that are stated are kept right. Values are read as FITS writes them: T and F,
-    numbers, text in single quotes; what is none of these is text as well.
+    With --set, --delete, --rename, --comment the header is changed instead, with --hdu all every
+    header of the file, all of it or nothing: in place where that is less than writing the file
+    anew. Comments stay unless a new one is given, sums that are stated are kept right. Values are
+    read as FITS writes them: T and F, numbers, (1.0, 2.0) for a complex one, text in single quotes;
+    what is none of these is text as well. HISTORY and COMMENT take their text as it is.
 
-    A keyword that is not there is a failure (exit status 1). In JSON an undefined value is null
-    and a complex one a pair.
+    A keyword that is not there is a failure (exit status 1; of a change 2); with --hdu all it must
+    be in one HDU at least. In JSON an undefined value is null and a complex one a pair.
 
     \b
     Examples:
@@ -48,6 +49,7 @@ def command(
       tachyfits header cube.fits --hdu SCI -k BMAJ -k BMIN -k BPA
       tachyfits header cube.fits --hdu all --json
       tachyfits header cube.fits --set 'OBJECT=M 31 / the target' --set EXPTIME=30.5
+      tachyfits header cube.fits --set 'HISTORY=flagged by hand' --set AUTHOR=me --hdu all
       tachyfits header cube.fits --comment 'BUNIT=of the pixels'
       tachyfits header cube.fits --set OLD=1 --rename OLD=NEW --delete NEW
     """
