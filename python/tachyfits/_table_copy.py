@@ -79,7 +79,9 @@ def _stored(
             offsets, values, _, _ = core.read_arrays(column.number, rows, **options)
             cells.append((bytes_of(values), offsets, None))
         else:
-            cells.append((bytes_of(next(read)[0]), None, None))
+            values = next(read)[0]
+            # NumPy gives text of no length a character that no row has.
+            cells.append((bytes_of(values if column.dtype.itemsize else values[:0]), None, None))
     return cells
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import tachyfits as tf
-from tablebytes import big, binary_table, tables
+from tablebytes import Made, big, binary_table, tables
 
 NUMBERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "c8", "c16"]
 
@@ -212,6 +212,20 @@ def test_a_part_of_a_table_is_copied_as_it_is_stored(
             assert big(stored[name].compact().values) == big(copied[name].values)
         else:
             assert big(stored[name]) == big(copied[name])
+
+
+def test_cells_without_a_byte_are_copied(tmp_path: Path) -> None:
+    numbers = np.array([1, 2], "i4")
+    nothing = [Made(form, form, [b""] * 2, None) for form in ("0A", "0D", "0X", "0L")]
+    whole = binary_table([Made("N", "1J", [big(number) for number in numbers], numbers), *nothing])
+    table = tf.open(whole)[1]
+    table.write(tmp_path / "copy.fits")
+    tf.write(tmp_path / "hdus.fits", [table])
+    for name in ("copy.fits", "hdus.fits"):
+        copy = tf.open(tmp_path / name)[1]
+        assert [column.form for column in copy.columns] == ["1J", "0A", "0D", "0X", "0L"]
+        assert copy["N"].tolist() == [1, 2]
+        assert copy["0A"].tolist() == ["", ""]
 
 
 @pytest.fixture
