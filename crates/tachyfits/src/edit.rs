@@ -9,6 +9,7 @@ mod cells;
 mod columns;
 mod commit;
 mod content;
+mod heap;
 mod mend;
 mod plan;
 mod restride;

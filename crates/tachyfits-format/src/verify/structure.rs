@@ -5,6 +5,7 @@ use super::reserved::Home;
 use super::rules::Rule;
 use super::subject::{Report, Subject};
 use crate::hdu::HduKind;
+use crate::header::Header;
 use crate::value::Value;
 
 pub(super) fn forbidden_keyword(subject: &Subject<'_>, report: &mut Report) {
@@ -104,8 +105,15 @@ pub(super) fn fields_place(subject: &Subject<'_>, report: &mut Report) {
     };
     if subject.is_table() && at != before + 1 {
         let expected = "TFIELDS behind GCOUNT";
-        let found = header.cards()[before + 1].keyword();
-        report.push(Rule::FieldsPlace, subject.place(at), expected, format!("{found:?} there"));
+        report.push(Rule::FieldsPlace, subject.place(at), expected, behind(header, before));
+    }
+}
+
+/// Which card stands behind the one of this number.
+fn behind(header: &Header, at: usize) -> String {
+    match header.cards().get(at + 1) {
+        Some(card) => format!("{:?} there", card.keyword()),
+        None => "the end of the header there".to_owned(),
     }
 }
 
@@ -116,9 +124,8 @@ pub(super) fn inherit_place(subject: &Subject<'_>, report: &mut Report) {
     };
     // TFORMn and TBCOLn are mandatory as well and may stand anywhere.
     if !subject.is_primary() && !subject.is_table() && at != before + 1 {
-        let found = header.cards()[before + 1].keyword();
         let expected = "INHERIT behind GCOUNT";
-        report.doubt(Rule::InheritPlace, subject.place(at), expected, format!("{found:?} there"));
+        report.doubt(Rule::InheritPlace, subject.place(at), expected, behind(header, before));
     }
 }
 

@@ -147,6 +147,27 @@ fn binary_with_late_fields() -> Vec<u8> {
 }
 
 #[test]
+fn a_header_may_end_with_gcount() {
+    let shape = |name, axes: &[&'static str], also: &[&'static str]| {
+        let start = [name, "BITPIX  =                    8"];
+        let gcount = ["PCOUNT  =                    0", "GCOUNT  =                    1"];
+        after_empty(header(&[&start, axes, also, &gcount].concat()), &[])
+    };
+    let no_axes = ["NAXIS   =                    0"];
+    let image = shape("XTENSION= 'IMAGE   '", &no_axes, &["INHERIT =                    T"]);
+    assert!(codes(&image).contains(&Rule::InheritPlace.as_str()));
+    let axes = [
+        "NAXIS   =                    2",
+        "NAXIS1  =                    0",
+        "NAXIS2  =                    0",
+    ];
+    let table = shape("XTENSION= 'BINTABLE'", &axes, &["TFIELDS =                    0"]);
+    let found = findings(&table);
+    let found = found.iter().find(|finding| finding.code == Rule::FieldsPlace.as_str());
+    assert!(found.unwrap().to_string().contains("the end of the header there"));
+}
+
+#[test]
 fn every_rule_of_headers_can_be_provoked() {
     /// Rules of data and of whole files, which the engine provokes.
     const ENGINE: [Rule; 11] = [

@@ -37,6 +37,9 @@ impl Edition {
             let expected = format!("a place for the column from 0 to {count}");
             return Err(self.refuse(hdu, Reason::Column, expected, at.to_string()));
         }
+        if matches!(column.field, Field::Variable { .. }) {
+            self.check_arrays(hdu, &parts, None)?;
+        }
         let old = parts.layout.row_bytes;
         let width = column.field.row_bytes();
         let (offset, grows) = place_of_new(&parts.layout, at, column);

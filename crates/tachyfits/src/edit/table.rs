@@ -13,6 +13,7 @@ use tachyfits_kernels::Tier;
 use super::Edition;
 use super::cells::{Overlay, Patch};
 use super::content::Rope;
+use super::heap::Replaced;
 use super::unit::Unit;
 use crate::error::{Error, Reason};
 use crate::image::tier;
@@ -103,8 +104,8 @@ impl Edition {
     /// Inserts rows before the row of index `at`, from 0.
     ///
     /// # Errors
-    /// [`Reason::Rows`] if there is no such row, [`Reason::CellValues`] if the cells do not fit the columns; and if the HDU
-    /// holds no whole table. The table is then as it was.
+    /// [`Reason::Rows`] if there is no such row, [`Reason::CellValues`] if the cells do not fit the columns; if the HDU holds
+    /// no whole table, or the array of an old row does not lie in the heap. The table is then as it was.
     pub fn insert_rows(
         &mut self,
         hdu: usize,
@@ -118,6 +119,7 @@ impl Edition {
             let expected = format!("a row from 0 to {}", parts.layout.rows);
             return Err(self.refuse(hdu, Reason::Rows, expected, at.to_string()));
         }
+        self.check_arrays(hdu, &parts, None)?;
         let made = self.made_rows(&mut parts, inputs, rows, at, run);
         let (new, most) = made.map_err(|error| error.at(&self.name, hdu))?;
         let place = at * parts.layout.row_bytes;
@@ -170,6 +172,9 @@ impl Edition {
             Rows::Range(range) => range.end.saturating_sub(range.start),
             Rows::List(list) => list.len() as u64,
         };
+        if is_variable(&parts.layout, column) {
+            self.check_arrays(hdu, &parts, Some(Replaced { column, rows }))?;
+        }
         let made = made_fields(&mut parts, column, input, count, run);
         let (fields, most) = made.map_err(|error| error.at(&self.name, hdu))?;
         let field = &parts.layout.columns[column];
@@ -325,6 +330,10 @@ impl Edition {
     }
 }
 
+fn is_variable(layout: &TableLayout, column: usize) -> bool {
+    matches!(layout.columns[column].field, Field::Variable { .. })
+}
+
 /// The fields of one column for so many rows, side by side; arrays are added to the heap.
 pub(super) fn made_fields(
     parts: &mut Parts,
@@ -335,7 +344,7 @@ pub(super) fn made_fields(
 ) -> Result<(Rope, Vec<u64>), Error> {
     let tier = tier()?;
     let (mut descriptors, mut most) = (Descriptors::new(), Vec::new());
-    if matches!(parts.layout.columns[column].field, Field::Variable { .. }) {
+    if is_variable(&parts.layout, column) {
         (descriptors, most) = new_arrays(parts, (column, std::slice::from_ref(input)), rows, tier)?;
     }
     let input = descriptors.first().map_or(*input, |(_, bytes)| ColumnInput::new(bytes));

@@ -17,5 +17,6 @@ mod model;
 mod cells;
 mod damage;
 mod hdus;
+mod heap;
 mod tables;
 mod written;

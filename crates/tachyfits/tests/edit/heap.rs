@@ -1,0 +1,77 @@
+//! Tables whose arrays reach beyond the heap: it must not grow under them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::tables::{commit, edit, file, open};
+use tachyfits::{ColumnInput, Element, Field, NewColumn, Rows, RunOptions, ValueType};
+use tempfile::TempDir;
+
+/// A table of two rows of arrays of int16; that of the first row has 3 elements, of which the heap has 1.
+fn reaching_beyond() -> (TempDir, PathBuf) {
+    let primary =
+        ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   = 0", "END"];
+    let cards = [
+        "XTENSION= 'BINTABLE'",
+        "BITPIX  =                    8",
+        "NAXIS   =                    2",
+        "NAXIS1  =                    8",
+        "NAXIS2  =                    2",
+        "PCOUNT  =                    4",
+        "GCOUNT  =                    1",
+        "TFIELDS =                    1",
+        "TFORM1  = '1PI(3)  '",
+        "TTYPE1  = 'V       '",
+        "END",
+    ];
+    let mut bytes = Vec::new();
+    for header in [&primary[..], &cards] {
+        bytes.extend(header.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
+        bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+    }
+    for number in [3u32, 2, 1, 0] {
+        bytes.extend(number.to_be_bytes());
+    }
+    bytes.extend([0, 4, 0, 5]);
+    bytes.resize(8640, 0);
+    file(&bytes)
+}
+
+fn first_array(path: &Path) -> Result<Vec<u8>, String> {
+    let table = open(path).table(1).unwrap();
+    let arrays = table.read_arrays(0, false, &Rows::Range(0..1), &RunOptions::default());
+    arrays.map(|(arrays, _)| arrays.values).map_err(|error| error.code().to_owned())
+}
+
+#[test]
+fn new_arrays_do_not_become_those_of_a_descriptor_that_reaches_beyond_the_heap() {
+    let (_directory, path) = reaching_beyond();
+    assert_eq!(first_array(&path), Err("descriptor-range".to_owned()));
+    let before = fs::read(&path).unwrap();
+    let run = RunOptions::default();
+    let values = [7i16, 8, 9].map(i16::to_ne_bytes).concat();
+    let one = ColumnInput { offsets: Some(&[0, 3]), ..ColumnInput::new(&values) };
+    let two = ColumnInput { offsets: Some(&[0, 3, 3]), ..one };
+    let element = Element::Number(ValueType::I16);
+    let field = Field::Variable { element, wide: false, repeat: 1, most: None };
+    let mut edition = edit(&path);
+    for refused in [
+        edition.append_rows(1, &[one], 1, &run),
+        edition.insert_column(1, 1, &NewColumn::new("W", field), &two, &run),
+        edition.update_cells(1, 0, &Rows::Range(1..2), &one, &run),
+        edition.update_cells(1, 0, &Rows::List(&[1]), &one, &run),
+    ] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.code(), "descriptor-range");
+        assert!(error.to_string().contains("row 1"), "{error}");
+    }
+    assert_eq!(commit(edition).bytes_written, 0);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // What leaves the heap as it is goes on, and so does mending the row itself.
+    let mut edition = edit(&path);
+    edition.delete_rows(1, &Rows::List(&[1])).unwrap();
+    edition.update_cells(1, 0, &Rows::List(&[0]), &one, &run).unwrap();
+    edition.append_rows(1, &[one], 1, &run).unwrap();
+    commit(edition);
+    assert_eq!(first_array(&path), Ok(values));
+}
