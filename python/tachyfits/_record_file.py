@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -426,14 +427,25 @@ class File:
 def _field_of(found: Layout, name: str) -> tuple[str, tuple[int, int, int, int]]:
     """Return the type of a field of numbers, and the field."""
     names = found.dtype.names or ()
-    if name not in names or found.elements != 1:
+    if name not in names:
         raise not_found(f"no field {name!r}", f"the record has {', '.join(names) or 'no fields'}")
+    if found.elements != 1:
+        raise usage(
+            f"a record has {found.elements} items with a field {name!r} each",
+            "describe the whole record: by a form, or a dtype that is a record",
+        )
     assert found.dtype.fields is not None
     dtype, to = found.dtype.fields[name][:2]
     base = dtype.base
     if base.names is not None or base.kind not in "if" or found.result[name].base.kind == "b":
         raise usage(f"{name} is of {dtype}", "integers and reals have statistics")
-    return base.name, next(field for field in found.fields if field[3] == to)
+    # Fields without numbers begin where the one after them does.
+    count = prod(dtype.shape)
+    return base.name, next(
+        field
+        for field in found.fields
+        if (field[3], field[1] * field[2]) == (to, base.itemsize * count)
+    )
 
 
 class Record:

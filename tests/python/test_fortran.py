@@ -278,6 +278,17 @@ def test_statistics_are_those_of_the_array(tmp_path: Path, order: str, length: i
     assert (small.min, small.max, small.sum) == (-128, 127, 2)
 
 
+def test_statistics_of_a_field_behind_one_without_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.dat"
+    fortran.write(path, (np.int32(1), 2.0), (np.int32(3), 4.0), order="big")
+    file = fortran.open(path)
+    for form, field in (("0i4,i4,f8", "f2"), ("i4,0i4,f8", "f2"), ("i4,f8,0f8", "f1")):
+        stats = file.stats(form, field=field)
+        assert (stats.count, stats.sum) == (2, 6.0)
+    assert file.stats("0i4,i4,f8", field="f1").sum == 4
+    assert file.stats("0i4,i4,f8", field="f0").count == 0
+
+
 def test_direct_and_stream_access(tmp_path: Path) -> None:
     values = np.arange(30, dtype=">i2").reshape(10, 3)
     path = tmp_path / "a.dat"
