@@ -88,14 +88,12 @@ def array_of(values: Any) -> pa.Array:
         flat = _fixed_lists(inner, 2, None if nulls is None else nulls.reshape(-1))
     else:
         flat = _flat(data.reshape(-1), None if nulls is None else nulls.reshape(-1))
+    if 0 in data.shape[1:]:
+        # Parquet's readers and polars fail at lists of the fixed length 0.
+        return _lists_over(flat, np.zeros(len(data) + 1, np.int64))
     for length in reversed(data.shape[1:]):
-        flat = _fixed_lists(flat, length, None, count=_count(data.shape, flat, length))
+        flat = _fixed_lists(flat, length, None)
     return pa.array([], flat.type) if len(data) == 0 else flat
-
-
-def _count(shape: tuple[int, ...], flat: Any, length: int) -> int:
-    """Return how many lists of this length there are; lists of no elements cannot be counted."""
-    return len(flat) // length if length else int(np.prod(shape[:1]))
 
 
 def _flat(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
@@ -128,21 +126,21 @@ def _text(data: NDArray[Any], nulls: NDArray[np.bool_] | None) -> pa.Array:
     return pa.array(data, pa.string(), mask=nulls)
 
 
-def _fixed_lists(
-    inner: pa.Array, length: int, nulls: NDArray[np.bool_] | None, *, count: int | None = None
-) -> pa.Array:
+def _fixed_lists(inner: pa.Array, length: int, nulls: NDArray[np.bool_] | None) -> pa.Array:
     pa = _pyarrow()
     validity = None if nulls is None else _bits(~nulls)
     kind = pa.list_(pa.field("item", inner.type), length)
-    number = len(inner) // length if count is None else count
-    return pa.Array.from_buffers(kind, number, [validity], children=[inner])
+    return pa.Array.from_buffers(kind, len(inner) // length, [validity], children=[inner])
 
 
 def _lists(ragged: Ragged) -> pa.Array:
     """Return cells of different lengths: the offsets and the values as they are."""
-    pa = _pyarrow()
     whole = ragged.compact()
-    inner = array_of(whole.values)
+    return _lists_over(array_of(whole.values), whole.offsets)
+
+
+def _lists_over(inner: pa.Array, offsets: NDArray[np.int64]) -> pa.Array:
+    pa = _pyarrow()
     kind = pa.large_list(pa.field("item", inner.type))
-    offsets = pa.py_buffer(np.ascontiguousarray(whole.offsets))
-    return pa.Array.from_buffers(kind, len(whole), [None, offsets], children=[inner])
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(offsets))]
+    return pa.Array.from_buffers(kind, len(offsets) - 1, buffers, children=[inner])

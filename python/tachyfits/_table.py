@@ -66,7 +66,8 @@ class Table(TableReading):
 
         Numbers, and cells in the heap, are not copied once more; null where undefined. Array cells
         are fixed-size lists (nested in NumPy order), complex numbers lists of two floats, cells
-        of different lengths large lists. Units and descriptions are in the fields' metadata.
+        of different lengths, and cells without elements, large lists. Units and descriptions are
+        in the fields' metadata.
 
         A table is also a stream of Arrow batches for whoever asks (``__arrow_c_stream__``):
         ``polars.DataFrame(table)``, ``pyarrow.table(table)``, DuckDB's ``FROM table``.

@@ -1,0 +1,54 @@
+"""Frames, Arrow and containers of other libraries as tables: all of them is taken, or it is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tachyfits as tf
+from tablebytes import Made, big, binary_table
+
+pa = pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def written(data: Any, **options: Any) -> tf.Table:
+    tf.write_table("written.fits", data, overwrite=True, **options)
+    table = tf.open("written.fits")[1]
+    assert isinstance(table, tf.Table)
+    return table
+
+
+def cells(table: tf.Table, name: str) -> Any:
+    values = table[name]
+    return values.to_list() if isinstance(values, tf.Ragged) else values.tolist()
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_cells_without_an_element_survive_arrow_files(form: str) -> None:
+    numbers = np.array([1, 2], "i4")
+    shaped = Made("SHAPED", "0J", [b""] * 2, None, cards={"TDIM": "(0,3)"})
+    nothing = [Made(name, name, [b""] * 2, None) for name in ("0D", "0X", "0M")]
+    made = [Made("N", "1J", [big(number) for number in numbers], numbers), *nothing, shaped]
+    table = tf.open(binary_table(made))[1]
+    table.write(f"nothing.{form}")
+    if form == "parquet":
+        assert pytest.importorskip("pyarrow.parquet").read_table("nothing.parquet").num_rows == 2
+    back = written(f"nothing.{form}")
+    assert back["N"].tolist() == [1, 2]
+    for column, kind in (("0D", "f8"), ("0X", "?"), ("0M", "c16"), ("SHAPED", "i4")):
+        assert cells(back, column) == [[], []]
+        assert back[column].dtype == kind
+
+
+def test_polars_takes_cells_without_an_element() -> None:
+    polars = pytest.importorskip("polars", reason="LEFT OUT: polars is not installed")
+    table = tf.open(binary_table([Made("Z", "0D", [b""] * 2, None)]))[1]
+    assert polars.DataFrame(table)["Z"].to_list() == [[], []]
