@@ -79,7 +79,7 @@ def layout(what: Any, record_bytes: int) -> Layout:
             what = _quad(what.strip())
     try:
         dtype = np.dtype(what).newbyteorder("=")
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise usage(
             f"{what!r} is neither a dtype nor a form of records",
             "write a NumPy dtype, or items such as i4,3f8,c16,l4,a16,x8,*f8",
@@ -317,17 +317,84 @@ def _written(dtype: np.dtype[Any], elements: int) -> Layout:
 
 def _array(item: Any) -> NDArray[Any]:
     """Return what is written for an item: native numbers, text as bytes, logical values of 4."""
-    if type(item) is np.ndarray and item.dtype.kind in "iufcSV" and item.dtype.isnative:
+    if type(item) is np.ndarray and item.dtype.kind in "iufc" and item.dtype.isnative:
         return item
     if isinstance(item, str):
-        item = item.encode("latin-1", errors="strict")
+        return np.frombuffer(_latin(item), np.uint8)
     if isinstance(item, (bytes, bytearray, memoryview)):
         return np.frombuffer(item, np.uint8)
     if np.ma.is_masked(item):
         raise usage("an array with masked elements", "fill them: array.filled(...)")
-    array = np.asarray(item)
-    if array.dtype.kind == "b":
+    try:
+        array = np.asarray(item)
+    except ValueError as error:
+        raise usage(
+            f"a {type(item).__name__} that is no array: {error}",
+            "write each row as a record or item",
+        ) from error
+    if array.dtype.kind in "US" and not isinstance(item, np.ndarray) and not _all_text(item):
+        raise usage(
+            f"a {type(item).__name__} of text and other values",
+            "write several items of one record as a tuple of write() and append(), or as arguments "
+            "of Writer.write",
+        )
+    return _plain_array(array)
+
+
+def _all_text(item: Any) -> bool:
+    if isinstance(item, (list, tuple)):
+        return all(_all_text(part) for part in item)
+    return isinstance(item, (str, bytes)) or np.asarray(item).dtype.kind in "US"
+
+
+def _plain_array(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as it is written, the fields of structured ones likewise."""
+    dtype = array.dtype
+    if dtype.names is not None:
+        if _written_as_it_is(dtype):
+            return array
+        fields = {name: _plain_array(array[name]) for name in dtype.names}
+        new = np.empty(
+            array.shape,
+            [(name, field.dtype, field.shape[array.ndim :]) for name, field in fields.items()],
+        )
+        for name, field in fields.items():
+            new[name] = field
+        return new
+    if dtype.kind == "b":
         return array.astype(np.int32)
-    if array.dtype.kind == "U":
-        return np.char.encode(array, "latin-1")
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    if dtype.kind in "US":
+        return _characters(array)
+    return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _written_as_it_is(dtype: np.dtype[Any]) -> bool:
+    base = dtype.base
+    if base.names is not None:
+        return all(_written_as_it_is(base[name]) for name in base.names)
+    return base.kind not in "USb" and base.isnative
+
+
+def _characters(array: NDArray[Any]) -> NDArray[Any]:
+    """Return text as character(N), N being the width of the dtype: blanks at the end, not NUL."""
+    dtype = array.dtype.newbyteorder("=")
+    each = dtype.itemsize // np.dtype(f"{dtype.kind}1").itemsize
+    if not each or not array.size:
+        return np.empty(array.shape, f"S{each}")
+    codes = np.ascontiguousarray(array, dtype).view(np.uint32 if dtype.kind == "U" else np.uint8)
+    codes = codes.reshape(-1, each)
+    if codes.max() > 255:
+        _latin(chr(codes.max()))
+    padding = np.logical_and.accumulate(codes[:, ::-1] == 0, axis=1)[:, ::-1]
+    text = np.where(padding, ord(" "), codes).astype(np.uint8)
+    return text.view(f"S{each}").reshape(array.shape)
+
+
+def _latin(text: str) -> bytes:
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError as error:
+        raise usage(
+            f"{text[error.start]!r} is no character of Latin-1, one byte each, as text is written",
+            "write bytes: text.encode('utf-8')",
+        ) from error

@@ -96,7 +96,7 @@ def test_mixed_records(tmp_path: Path, order: str) -> None:
     rows = np.zeros(500, MIXED)
     rows["step"] = np.arange(500)
     rows["position"] = np.arange(1500).reshape(500, 3) / 7
-    rows["name"] = [f"n{number}".encode() for number in range(500)]
+    rows["name"] = [f"n{number}".ljust(5).encode() for number in range(500)]
     path = tmp_path / "a.dat"
     with fortran.create(path, order=order) as new:
         new.write_records(rows)
@@ -188,11 +188,48 @@ def test_kinds_of_values(tmp_path: Path) -> None:
         file.read("f8")
     file.position = 1
     assert bytes(file[1]) == b"hello   "
-    for wrong in ("f3", "U4", "O", "M8[s]", "?", "i4,zz", "x8"):
+    for wrong in ("f3", "U4", "O", "M8[s]", "?", "i4,zz", "x8", "2(i4),x8"):
         with pytest.raises(tf.UsageError, match="hint: "):
             file[1].read(wrong)
     with pytest.raises(tf.UsageError, match="no whole number"):
         file[1].read([("a", "f8"), ("b", "i4")])
+
+
+@pytest.mark.parametrize("kind", ["U5", ">U5", "S5"])
+def test_arrays_of_text_are_characters_with_blanks(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a.dat"
+    names = np.array([["a", "bc"], ["", "de fg"]], kind)
+    rows = np.zeros(2, [("name", kind, 2), ("inner", [("flag", "?"), ("x", ">f4")])])
+    rows["name"], rows["inner"]["flag"], rows["inner"]["x"] = names, [True, False], [1.5, 2.5]
+    with fortran.create(path) as new:
+        new.write(names[0])
+        new.write_records(names)
+        new.write_records(rows)
+        new.write_records(rows[:0])
+    file = fortran.open(path)
+    assert [bytes(record) for record in file][:3] == [b"a    bc   "] * 2 + [b"     de fg"]
+    found = file.records(3, 2, "2a5,l4,f4")
+    assert found["f0"][0].tolist() == [b"a    ", b"bc   "]
+    assert_array_equal(found["f1"], [True, False])
+    assert_array_equal(found["f2"], [1.5, 2.5])
+    assert bytes(file[4])[10:14] == bytes(4)
+
+
+def test_what_is_no_item_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.dat"
+    for wrong, match in (
+        ([7, "text"], "list of text and other values"),
+        ([["a", "b"], [1, 2]], "list of text and other values"),
+        ([[1.0, 2.0], [3.0]], "that is no array"),
+        ("€", "'€' is no character of Latin-1"),
+        (np.array(["a", "€"]), "'€' is no character of Latin-1"),
+    ):
+        with pytest.raises(tf.UsageError, match=rf"(?s){match}.*hint: "):
+            fortran.write(path, wrong)
+        assert not path.exists()
+    fortran.write(path, ["a", "bc"], (7, "text"), [np.str_("d")])
+    assert [record.nbytes for record in fortran.open(path)] == [4, 12, 1]
+    assert bytes(fortran.open(path)[0]) == b"a bc"
 
 
 def test_shapes_are_those_of_fortran(tmp_path: Path) -> None:
