@@ -17,6 +17,7 @@ from tachyfits._columns import Columns
 from tachyfits._errors import usage
 from tachyfits._optional import needed
 from tachyfits._ragged import Ragged
+from tachyfits._table_frames import display_of
 from tachyfits._table_values import ColumnData, column_data
 
 KNOWN = (
@@ -40,6 +41,12 @@ def columns_of(data: Any) -> list[ColumnData]:
     return columns
 
 
+def column_of(name: str, values: Any, **said: Any) -> ColumnData:
+    """Translate one column; what is ``said`` of it comes before what the values say themselves."""
+    values, known = _with_what_they_say(name, values)
+    return column_data(name, values, **known | {key: told for key, told in said.items() if told})
+
+
 def meta_of_data(data: Any) -> Mapping[str, Any]:
     """Return what a table says of itself as a whole, as keywords."""
     meta = getattr(data, "meta", None)
@@ -58,7 +65,7 @@ def _named(data: Any) -> Named:
     if isinstance(data, Columns):
         return _of_columns(data)
     if isinstance(data, Mapping):
-        return ((str(name), values, {}) for name, values in data.items())
+        return ((str(name), *_with_what_they_say(name, values)) for name, values in data.items())
     if isinstance(data, np.ndarray) and data.dtype.names:
         return _of_structured(data)
     module = type(data).__module__.partition(".")[0]
@@ -97,10 +104,35 @@ def _of_structured(data: NDArray[Any]) -> Named:
 
 def _of_astropy(table: Any) -> Named:
     for column in table.itercols():
-        info = column.info
-        unit = getattr(column, "unit", None)
-        known = {"unit": _unit_text(unit), "description": info.description or ""}
-        yield info.name, _astropy_values(info.name, column), known
+        yield column.info.name, *_with_what_they_say(column.info.name, column)
+
+
+def _with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the values of a column, and what they say themselves: astropy's unit and description.
+
+    A masked array says what stands for undefined if it was given a ``fill_value``.
+    """
+    known: dict[str, Any] = {}
+    if any(kind.__module__.startswith("astropy.") for kind in type(values).__mro__):
+        info, column = values.info, values
+        values = _astropy_values(name, column)
+        known = {
+            "unit": _unit_text(getattr(column, "unit", None)),
+            "description": info.description or "",
+            "display": display_of(info.format, values.dtype),
+        }
+    null = _null_given(values)
+    return values, known if null is None else known | {"null": null}
+
+
+def _null_given(values: Any) -> int | None:
+    """Return the ``fill_value`` of masked integers; None if it is NumPy's own, or occurs."""
+    if not np.ma.isMaskedArray(values) or values.dtype.kind not in "iu":
+        return None
+    fill = int(values.fill_value)
+    if fill == int(np.ma.MaskedArray(np.zeros(0, values.dtype)).fill_value):
+        return None
+    return None if bool(np.ma.filled(values == fill, False).any()) else fill
 
 
 def _unit_text(unit: Any) -> str | None:
@@ -167,14 +199,15 @@ def _of_arrow(data: Any) -> Named:
         said = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
         known = {"unit": said.get("unit"), "description": said.get("description", "")}
         known["display"] = said.get("fits.TDISP")
-        values = arrow_values(field.name, column)
-        if said.get("fits.complex"):
-            values = _complex(values)
-        yield field.name, values, known
+        pairs = "fits.complex" in said
+        yield field.name, arrow_values(field.name, column, pairs=pairs), known
 
 
-def arrow_values(name: str, array: Any) -> Any:
-    """Return an Arrow array as NumPy's, masked where null; lists as `Ragged` or more axes."""
+def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
+    """Return an Arrow array as NumPy's, masked where null; lists as `Ragged` or more axes.
+
+    ``pairs``: the innermost lists, of two floats each, are complex numbers.
+    """
     pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
     kind = array.type
     if isinstance(array, pa.ChunkedArray):
@@ -182,12 +215,12 @@ def arrow_values(name: str, array: Any) -> Any:
     if pa.types.is_dictionary(kind):
         return arrow_values(name, array.dictionary_decode())
     if pa.types.is_fixed_size_list(kind):
-        return _fixed_lists(name, array)
+        return _fixed_lists(name, array, pairs=pairs)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         # flatten() leaves out what lies behind null lists.
-        inner = arrow_values(name, array.flatten())
+        inner = arrow_values(name, array.flatten(), pairs=pairs)
         if isinstance(inner, Ragged) or inner.ndim > 1:
             raise usage(f"column {name!r}: lists of lists", "flatten the inner ones")
         return Ragged(offsets, inner)
@@ -206,20 +239,22 @@ def _complex(values: NDArray[Any]) -> NDArray[Any]:
     return np.ma.MaskedArray(numbers, mask=np.ma.getmaskarray(values).any(axis=-1))
 
 
-def _fixed_lists(name: str, array: Any) -> Any:
+def _fixed_lists(name: str, array: Any, *, pairs: bool) -> Any:
     """Return lists of one length as an array of one axis more."""
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
     length = array.type.list_size
     first = array.offset * length
-    inner = arrow_values(name, array.values.slice(first, len(array) * length))
+    inner = arrow_values(name, array.values.slice(first, len(array) * length), pairs=pairs)
     if isinstance(inner, Ragged):
         raise usage(f"column {name!r}: lists of one length of lists", "flatten the inner lists")
     cells = inner.reshape((len(array), length, *inner.shape[1:]))
-    if not array.null_count:
-        return cells
-    missing = array.is_null().to_numpy(zero_copy_only=False)
-    mask = np.ma.getmaskarray(cells).copy()
-    mask[missing] = True
-    return np.ma.MaskedArray(np.ma.getdata(cells), mask=mask)
+    if array.null_count:
+        missing = array.is_null().to_numpy(zero_copy_only=False)
+        mask = np.ma.getmaskarray(cells).copy()
+        mask[missing] = True
+        cells = np.ma.MaskedArray(np.ma.getdata(cells), mask=mask)
+    is_pair = pairs and length == 2 and pa.types.is_floating(array.type.value_type)
+    return _complex(cells) if is_pair else cells
 
 
 def _plain_values(name: str, array: Any) -> NDArray[Any]:

@@ -52,3 +52,19 @@ def test_polars_takes_cells_without_an_element() -> None:
     polars = pytest.importorskip("polars", reason="LEFT OUT: polars is not installed")
     table = tf.open(binary_table([Made("Z", "0D", [b""] * 2, None)]))[1]
     assert polars.DataFrame(table)["Z"].to_list() == [[], []]
+
+
+def test_complex_arrays_of_different_lengths_survive_arrow() -> None:
+    arrays = tf.Ragged.from_cells([[1 + 2j], [], [3j, 4]], "c8")
+    table = written({"C": arrays, "N": [1, 2, 3]})
+    table.write("complex.parquet")
+    for data in (table.to_arrow(), "complex.parquet"):
+        back = written(data)
+        assert back["C"].dtype == np.complex64
+        assert cells(back, "C") == [[1 + 2j], [], [3j, 4]]
+
+
+def test_lists_of_pairs_that_are_no_complex_numbers_are_refused() -> None:
+    pairs = pa.array([[[1.0, 2.0]], []], pa.list_(pa.list_(pa.float64(), 2)))
+    with pytest.raises(tf.UsageError, match="column 'P': lists of lists"):
+        written(pa.table({"P": pairs}))
