@@ -42,6 +42,7 @@ class TachyfitsWarning(UserWarning): ...
 
 def build_info() -> dict[str, Any]: ...  # version, tier, tiers (available), cores, rustc, profile
 def error_codes() -> list[tuple[str, str, str]]: ...  # (code, kind, what it means)
+def column_keyword(keyword: str, places: dict[int, int]) -> tuple[bool, str | None]: ...
 def statistics() -> list[tuple[str, str]]: ...  # the reductions: (name, one line)
 
 def smoothing_weights(kernel: str, width: float | None = None) -> NDArray[np.float64]: ...  # hanning, boxcar, gaussian

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
 from tachyfits._columns import TableColumn
 from tachyfits._pixels import Progress
-from tachyfits._table_meta import is_of_a_column
 from tachyfits._table_rows import Rows, count_of
 from tachyfits._table_spec import Cells, bytes_of
+from tachyfits._writer import fits_name
 
 if TYPE_CHECKING:
     from tachyfits._table import Table
-
-_NUMBERED = re.compile(r"([A-Z]+)(\d{1,3})")
 
 
 def copy_table(
@@ -32,7 +29,7 @@ def copy_table(
     progress: Progress | None,
 ) -> None:
     """Write columns and rows of a table as a new FITS file; scaling, nulls and units stay."""
-    writer = _core.FileWriter(os.fspath(path), overwrite=overwrite)
+    writer = _core.FileWriter(fits_name(path), overwrite=overwrite)
     try:
         copy_into(writer, table, wanted, rows, where, batch_rows, threads, progress)
         writer.commit()
@@ -92,10 +89,9 @@ def _column_cards(
     new = {column.number + 1: number for number, column in enumerate(wanted, 1)}
     cards, old = [], []
     for keyword, value, comment in table.header.cards:
-        match = _NUMBERED.fullmatch(keyword)
-        if match is None or not is_of_a_column(keyword):
-            continue
-        old.append(keyword)
-        if int(match[2]) in new:
-            cards.append((f"{match[1]}{new[int(match[2])]}", value, comment))
+        is_of_a_column, moved = _core.column_keyword(keyword, new)
+        if is_of_a_column:
+            old.append(keyword)
+        if moved is not None:
+            cards.append((moved, value, comment))
     return cards, old

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from tachyfits import _core
 from tachyfits._header import Card, Header
 
 #: Mandatory cards, and those that say where things are or what their sums are.
@@ -15,16 +15,10 @@ _STRUCTURE = frozenset(
     ]
 )
 
-#: Keywords of one column: of the Standard (Tables 8, 9 and 22 for coordinates in columns).
-_OF_A_COLUMN = re.compile(
-    r"(TTYPE|TFORM|TUNIT|TNULL|TSCAL|TZERO|TDISP|TBCOL|TDIM|TDMIN|TDMAX|TLMIN|TLMAX|"
-    r"TCTYP|TCUNI|TCRPX|TCRVL|TCDLT|TRPOS|TCOMM|TUCD|TCTY|TCUN|TCRP|TCRV|TCDE|TCRO)\d{1,3}"
-)
-
 
 def is_of_a_column(keyword: str) -> bool:
-    """Say whether a keyword describes one column, whose number it ends in."""
-    return _OF_A_COLUMN.fullmatch(keyword) is not None
+    """Say whether a keyword describes a column, whose number is in it."""
+    return _core.column_keyword(keyword, {})[0]
 
 
 def describing_cards(header: Header) -> list[Card]:

@@ -1,5 +1,6 @@
 //! The cards of a header, their values as Python's.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyIndexError, PyKeyError};
@@ -11,6 +12,25 @@ use crate::errors::{OrRaise, argument};
 
 /// (keyword, value, comment).
 pub(crate) type Row<'py> = (Bound<'py, PyString>, Option<Bound<'py, PyAny>>, Bound<'py, PyString>);
+
+/// Say whether a keyword belongs to a column of a table, and what it is called when columns have other places (both from
+/// 1): None where its column has none.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> _core.column_keyword("TCRVL3", {3: 1}), _core.column_keyword("TCRVL3", {2: 1})
+/// ((True, 'TCRVL1'), (True, None))
+/// >>> _core.column_keyword("EXPTIME3", {3: 1})
+/// (False, None)
+#[pyfunction]
+pub(crate) fn column_keyword(
+    keyword: &str,
+    places: HashMap<usize, usize>,
+) -> (bool, Option<String>) {
+    let moved = tachyfits::column_keyword(keyword, |column| places.get(&column).copied());
+    (moved.is_some(), moved.flatten())
+}
 
 /// The cards of one HDU, in order.
 ///

@@ -103,7 +103,7 @@ pub use tachyfits_format::{
     HduKind, Header, ImageLayout, Integer, ItemKind, Limits, LinearAxis, MarkerEvidence, NewColumn,
     NewTable, Null, Place, Real, RecordForm, RecordIndex, RecordItem, RecordLimits, RecordMarkers,
     RecordRun, Rule, Severity, StoredType, TableKind, TableLayout, TextForm, Value, ValueType,
-    Warning,
+    Warning, column_keyword,
 };
 pub use tachyfits_io::{Buffering, IoError, OutputFile, Recovery, Report, StorageKind};
 pub use tachyfits_kernels::{

@@ -1,5 +1,6 @@
 //! The cards of a table's columns when columns come, go and change places: all keywords that the Standard indexes by column
-//! follow their column, comments and all; those of users stay as they are.
+//! follow their column, comments and all, and so do those that archives describe columns with (TCOMMn, TUCDn, TUTYPn).
+//! Those of users stay as they are.
 
 use super::Header;
 use crate::card::Card;
@@ -7,13 +8,13 @@ use crate::error::FormatError;
 use crate::new_table::{NewColumn, NewTable};
 use crate::table::TableKind;
 
-/// Words before a column's number (Sect. 7.2, 7.3, 8.2.1 with Table 22, 9, 10.3). Those in the second list may be followed
-/// by a letter that names a coordinate description.
-const PLAIN: [&str; 32] = [
+/// Words before a column's number (Sect. 7.2, 7.3, 8.2.1 with Table 22, 9, 10.3; TCOMM, TUCD and TUTYP are of archives).
+/// Those in the second list may be followed by a letter that names a coordinate description.
+const PLAIN: [&str; 35] = [
     "TTYPE", "TFORM", "TUNIT", "TSCAL", "TZERO", "TNULL", "TDISP", "TDIM", "TBCOL", "TDMIN",
     "TDMAX", "TLMIN", "TLMAX", "TCTYP", "TCUNI", "TCRVL", "TCDLT", "TCRPX", "TCROT", "TRPOS",
     "TRDIR", "ZFORM", "ZCTYP", "DOBS", "MJDOB", "DAVG", "MJDA", "OBSGX", "OBSGY", "OBSGZ", "TCZPH",
-    "TCPER",
+    "TCPER", "TCOMM", "TUCD", "TUTYP",
 ];
 const DESCRIBED: [&str; 33] = [
     "TCTY", "TCUN", "TCRV", "TCDE", "TCRP", "TCNA", "TCRD", "TCSY", "TWCS", "WCSN", "WCAX", "LONP",
@@ -81,6 +82,23 @@ impl<'a> Indexed<'a> {
         };
         Some(format!("{head}{column}{second}{letter}"))
     }
+}
+
+/// Whether a keyword belongs to a column of a table; if so, what it is called when columns have other places (both from 1):
+/// nothing where its column, or another one that it names, has none.
+///
+/// ```
+/// use tachyfits_format::column_keyword;
+/// let place = |column| (column > 1).then(|| column - 1);
+/// assert_eq!(column_keyword("TTYPE2", place), Some(Some("TTYPE1".to_owned())));
+/// assert_eq!(column_keyword("TPC2_1", place), Some(None));
+/// assert_eq!(column_keyword("TEMP2", place), None);
+/// ```
+pub fn column_keyword(
+    keyword: &str,
+    place: impl Fn(usize) -> Option<usize>,
+) -> Option<Option<String>> {
+    Indexed::of(keyword).map(|indexed| indexed.renumbered(&place))
 }
 
 impl Header {
@@ -208,6 +226,8 @@ mod tests {
             ("1V4_3", "1V14_3"),
             ("WCSN4", "WCSN14"),
             ("MJDOB4", "MJDOB14"),
+            ("TCOMM4", "TCOMM14"),
+            ("TUCD4", "TUCD14"),
         ] {
             assert_eq!(moved(keyword), Some(Some(new.to_owned())), "{keyword}");
         }
