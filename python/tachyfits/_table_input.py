@@ -213,10 +213,10 @@ def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, kind)
     if pa.types.is_dictionary(kind):
-        return arrow_values(name, array.dictionary_decode())
+        return arrow_values(name, _decoded(array))
     if pa.types.is_fixed_size_list(kind):
         return _fixed_lists(name, array, pairs=pairs)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if str(kind).partition("<")[0] in ("list", "large_list", "list_view", "large_list_view"):
         lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         # flatten() leaves out what lies behind null lists.
@@ -231,6 +231,15 @@ def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
 
 def _complex(values: NDArray[Any]) -> NDArray[Any]:
     """Return pairs of floats as the complex numbers that they were, one axis less."""
+def _decoded(array: Any) -> Any:
+    """Return the values of a dictionary's array."""
+    pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
+    # pyarrow cannot take values from views, in which polars keeps text.
+    plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+    values = array.dictionary
+    return values.cast(plain.get(str(values.type), values.type)).take(array.indices)
+
+
     kind = np.dtype(f"c{2 * values.dtype.itemsize}")
     pairs = np.ascontiguousarray(np.ma.getdata(values))
     numbers = pairs.view(kind).reshape(pairs.shape[:-1])
@@ -281,7 +290,7 @@ def _plain_values(name: str, array: Any) -> NDArray[Any]:
         # Text of no length too, and where nothing is defined: what the cells are does not tell.
         text = array.cast(pa.large_string()).fill_null("")
         return text.to_numpy(zero_copy_only=False).astype("U")  # type: ignore[no-any-return]
-    if str(kind) in ("binary", "large_binary", "binary_view"):
+    if str(kind) in ("binary", "large_binary", "binary_view") or types.is_fixed_size_binary(kind):
         text = array.cast(pa.large_binary()).fill_null(b"")
         return text.to_numpy(zero_copy_only=False).astype("S")  # type: ignore[no-any-return]
     raise usage(

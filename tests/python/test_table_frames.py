@@ -68,3 +68,33 @@ def test_lists_of_pairs_that_are_no_complex_numbers_are_refused() -> None:
     pairs = pa.array([[[1.0, 2.0]], []], pa.list_(pa.list_(pa.float64(), 2)))
     with pytest.raises(tf.UsageError, match="column 'P': lists of lists"):
         written(pa.table({"P": pairs}))
+
+
+def test_arrow_types_that_say_the_same_in_another_way() -> None:
+    pytest.importorskip("pyarrow", "16.0", reason="LEFT OUT: pyarrow has no views")
+    numbers = pa.DictionaryArray.from_arrays(pa.array([1, None, 0]), pa.array([2.5, 4.0]))
+    text = pa.DictionaryArray.from_arrays(
+        pa.array([0, None, 1], pa.uint32()), pa.array(["x", "yz"]).cast(pa.string_view())
+    )
+    data = {
+        "NUMBERS": numbers,
+        "TEXT": text,
+        "BYTES": pa.array([b"ab", b"cd", None], pa.binary(2)),
+        "LISTS": pa.array([[1], None, [2, 3]], pa.list_view(pa.int16())),
+        "LARGE": pa.array([[1], None, [2, 3]], pa.large_list_view(pa.int16())),
+    }
+    table = written(pa.table(data))
+    assert [column.form for column in table.columns] == ["1D", "2A", "2A", "1PI(2)", "1PI(2)"]
+    np.testing.assert_array_equal(table["NUMBERS"], [4.0, np.nan, 2.5])
+    assert cells(table, "TEXT") == ["x", "", "yz"]
+    assert cells(table, "BYTES") == ["ab", "cd", ""]
+    assert cells(table, "LISTS") == cells(table, "LARGE") == [[1], [], [2, 3]]
+    assert len(written(pa.table(data).slice(0, 0))) == 0
+
+
+def test_categories_of_polars_are_text() -> None:
+    polars = pytest.importorskip("polars", reason="LEFT OUT: polars is not installed")
+    for kind in (polars.Categorical, polars.Enum(["x", "y"])):
+        series = polars.Series(["y", None, "x"], dtype=kind)
+        assert cells(written(polars.DataFrame({"C": series})), "C") == ["y", "", "x"]
+        assert len(written(polars.DataFrame({"C": series[:0]}))) == 0
