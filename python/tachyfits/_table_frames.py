@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,6 +76,36 @@ def _format_of(display: str | None) -> str | None:
     if not width.isdigit() or (decimals and not decimals.isdigit()):
         return None
     return f"{width}.{decimals}{letter}" if decimals and letter != "d" else f"{width}{letter}"
+
+
+def display_of(form: Any, dtype: np.dtype[Any]) -> str | None:
+    """Return TDISPn for Python's format of values of a type, where there is one.
+
+    >>> [display_of(form, np.dtype("f8")) for form in ("8.3f", "{:12.4e}", "%.2f", "5d", None)]
+    ['F8.3', 'E12.4', 'F11.2', None, None]
+    >>> display_of("5d", np.dtype("i4")), display_of("4x", np.dtype("u1"))
+    ('I5', 'Z4')
+    """
+    found = _PYTHONS_FORMAT.fullmatch(form) if isinstance(form, str) else None
+    letter = _DISPLAYS.get(dtype.kind, {}).get(found[3].lower()) if found else None
+    if found is None or letter is None:
+        return None
+    width, decimals = found[1], found[2]
+    if letter in "FEG":
+        decimals = decimals or "6"
+        # A sign, a digit, a point and an exponent beside the decimals.
+        return f"{letter}{width or int(decimals) + 9}.{decimals}"
+    return f"{letter}{width}" if width else None
+
+
+#: Of "{:8.3f}", "%8.3f" or "8.3f" the width, the decimals and the letter.
+_PYTHONS_FORMAT = re.compile(r"(?:\{:|%)?[<>^=+ -]*0?(\d+)?(?:\.(\d+))?([a-zA-Z])\}?")
+
+_REAL = {"f": "F", "e": "E", "g": "G"}
+_WHOLE = {"d": "I", "x": "Z", "o": "O", "b": "B"}
+
+#: Letters of TDISPn by Python's, for each of NumPy's kinds of values.
+_DISPLAYS = {"f": _REAL, "i": _WHOLE | _REAL, "u": _WHOLE | _REAL, "S": {"s": "A"}, "U": {"s": "A"}}
 
 
 def pandas_frame(columns: Columns) -> pandas.DataFrame:

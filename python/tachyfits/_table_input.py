@@ -44,7 +44,9 @@ def columns_of(data: Any) -> list[ColumnData]:
 def column_of(name: str, values: Any, **said: Any) -> ColumnData:
     """Translate one column; what is ``said`` of it comes before what the values say themselves."""
     values, known = _with_what_they_say(name, values)
-    return column_data(name, values, **known | {key: told for key, told in said.items() if told})
+    return column_data(
+        name, values, **known | {key: told for key, told in said.items() if told not in (None, "")}
+    )
 
 
 def meta_of_data(data: Any) -> Mapping[str, Any]:
@@ -122,7 +124,7 @@ def _with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
             "display": display_of(info.format, values.dtype),
         }
     null = _null_given(values)
-    return values, known if null is None else known | {"null": null}
+    return values, (known if null is None else known | {"null": null})
 
 
 def _null_given(values: Any) -> int | None:
