@@ -25,11 +25,11 @@ from tachyfits._hdu import Hdu
 from tachyfits._header import Cards, Header
 from tachyfits._pixels import Progress
 from tachyfits._table import Table
+from tachyfits._table_ascii import new_text_column
 from tachyfits._table_fit import row_cells, values_for
 from tachyfits._table_input import columns_of
 from tachyfits._table_rows import count_of
-from tachyfits._table_spec import new_column, new_text_column
-from tachyfits._table_values import column_data
+from tachyfits._table_spec import new_column
 from tachyfits._table_write import write_table
 from tachyfits._threads import check_threads
 from tachyfits._writer import native

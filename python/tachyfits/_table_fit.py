@@ -1,11 +1,14 @@
 """Values made to fit the columns of a table that there is: what they mean stays, or it is refused.
 
 A column says what its cells are (the types that reading gives); values of another type are taken
-if every one of them is the same number there.
+if every one of them is the same number there. Floats alone are rounded, to the digits or decimals
+that the column has.
 """
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._columns import TableColumn
+from tachyfits._core import TachyfitsWarning
 from tachyfits._errors import not_found, usage
 from tachyfits._ragged import Ragged
+from tachyfits._table_input import column_of
 from tachyfits._table_spec import Cells, bytes_of
-from tachyfits._table_values import ColumnData, column_data
+from tachyfits._table_values import ColumnData
+from tachyfits._units import fits_unit
+
+
+#: The forms of numbers in an ASCII table; those of a binary one have no width behind the letter.
+_IN_TEXT = re.compile(r"[IFED]\d")
 
 
 def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
@@ -28,6 +38,7 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
         A value cannot be held: too large, not whole, too long, of another shape, or undefined in a
         column that has nothing for that.
     """
+    data = _in_unit(column, data, where)
     if column.is_variable:
         return _fitted_arrays(column, data, where)
     values = data.values
@@ -44,7 +55,40 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
     if column.dtype.kind == "U":
         return _fitted_text(column, values, where), None, None
     undefined = _undefined(column, data, where)
-    return bytes_of(_converted(column, values, undefined, where)), None, _as_bytes(undefined)
+    converted = _converted(column, values, undefined, where)
+    if _IN_TEXT.match(column.form) and bool(np.isinf(converted).any()):
+        # The engine writes TNULLn for whatever is not finite.
+        raise _misfit(column, where, "infinities", "text has none: write a binary table")
+    return bytes_of(converted), None, _as_bytes(undefined)
+
+
+def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
+    """Return values in the column's unit; those that say none are taken to be in it."""
+    wanted, values = column.unit, data.values
+    if not data.unit or data.unit == wanted or values.dtype.kind not in "iufc":
+        return data
+    if not wanted:
+        warnings.warn(
+            f"{where}, column {column.name!r} has no unit: numbers in {data.unit!r} are taken as "
+            "they are",
+            TachyfitsWarning,
+            stacklevel=5,
+        )
+        return data
+    theirs, ours = fits_unit(data.unit), fits_unit(wanted)
+    if theirs is None or ours is None or not theirs.is_equivalent(ours):
+        raise _misfit(
+            column, where, f"values in {data.unit!r}",
+            f"the column is in {wanted!r}: convert them to that, or give numbers without a unit",
+        )  # fmt: skip
+    if theirs == ours:
+        return data
+    flat = values.values if isinstance(values, Ragged) else values
+    wide = flat.astype(np.complex128 if flat.dtype.kind == "c" else np.float64)
+    converted = theirs.to(ours, wide)
+    if isinstance(values, Ragged):
+        converted = Ragged(values.offsets, converted, cell_shape=values.cell_shape)
+    return replace(data, values=converted, unit=wanted)
 
 
 def _is_nothing(values: NDArray[Any], wanted: np.dtype[Any]) -> bool:
@@ -108,6 +152,11 @@ def _converted(
     if wanted.kind in "iu" and kind in "iu":
         # An integer may come back the same though its sign changed on the way.
         same &= (converted < 0) == (values < 0)
+    elif wanted.kind in "iu":
+        # A float beyond the integers may become the greatest, and come back by rounding.
+        same &= values < float(int(np.iinfo(wanted).max) + 1)
+    elif kind in "iu" and wanted.kind == "f":
+        same &= converted < float(int(np.iinfo(values.dtype).max) + 1)
     elif wanted.kind in "fc" and kind in "fc":
         # Floats are rounded to the column's digits; only what becomes infinite is lost.
         same = np.isfinite(converted) | ~np.isfinite(values)
@@ -115,7 +164,9 @@ def _converted(
         same = same | undefined.reshape(same.shape)
     if not same.all():
         first = values.reshape(-1)[int(np.flatnonzero(~same.reshape(-1))[0])]
-        raise _misfit(column, where, f"{first} ({values.dtype})", f"the column is of {wanted}")
+        others = "; a binary table has other types" if _IN_TEXT.match(column.form) else ""
+        hint = f"the column is of {wanted}{others}"
+        raise _misfit(column, where, f"{first} ({values.dtype})", hint)
     return converted
 
 
@@ -131,7 +182,8 @@ def _fitted_text(column: TableColumn, values: NDArray[Any], where: str) -> NDArr
 
 
 def _misfit(column: TableColumn, where: str, found: str, hint: str) -> Exception:
-    return usage(f"{where}, column {column.name!r} ({column.form}): cannot hold {found}", hint)
+    place = f"{where}, column" if where else "column"
+    return usage(f"{place} {column.name!r} ({column.form}): cannot hold {found}", hint)
 
 
 def row_cells(
@@ -170,7 +222,7 @@ def values_for(column: TableColumn, values: Any, rows: int, where: str) -> Cells
         single = np.asanyarray(values)
         if single.shape == column.shape:
             values = np.broadcast_to(single, (rows, *single.shape), subok=True)
-    data = column_data(column.name, values)
+    data = column_of(column.name, values)
     if data.rows != rows:
         raise usage(
             f"{where}, column {column.name!r}: {data.rows} values for {rows} rows",

@@ -1,7 +1,7 @@
 """Columns in the engine's terms: what a new column is to be, and its cells as bytes.
 
-The form of a column of a binary table follows from its type alone; that of an ASCII table also
-from its values, whose digits must fit, unless it is given.
+The form of a column of a binary table follows from its type alone. Columns of ASCII tables are in
+`_table_ascii`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ _ZEROS = {"int8": -(2**7), "uint16": 2**15, "uint32": 2**31, "uint64": 2**63}
 
 #: Arrays of more bytes than this take descriptors of 64 bits.
 _LARGE_HEAP = 2**31 - 1
-
-#: What stands for an undefined number in an ASCII table, which has no value for it.
-_NULL_TEXT = "*"
 
 #: The cells of a column: bytes of the values, offsets of arrays, bytes of nulls.
 Cells = tuple[NDArray[np.uint8], NDArray[np.int64] | None, NDArray[np.uint8] | None]
@@ -56,28 +53,10 @@ class NewColumn:
         return (bytes_of(values), None, _nulls_of(undefined))
 
 
-@dataclass(frozen=True)
-class NewTextColumn(NewColumn):
-    """A column of an ASCII table."""
-
-    def cells(self) -> Cells:
-        """Return the cells: text as it is, integers of 64 bits, floats of 64 bits."""
-        values: Any = self.data.values
-        kind = values.dtype.kind
-        if kind == "S":
-            width = int(self.spec["element"][1:])
-            return bytes_of(values.astype(f"S{width}", copy=False)), None, None
-        wanted = np.int64 if self.spec["element"].startswith("I") else np.float64
-        undefined = self.data.undefined
-        if wanted is np.float64:
-            undefined = np.isnan(values) if kind == "f" else undefined
-        return bytes_of(values.astype(wanted)), None, _nulls_of(undefined)
-
-
 def new_column(data: ColumnData, heap_bytes: int | None = None) -> NewColumn:
     """Return a column of a binary table; ``heap_bytes``: of all its arrays, if others come."""
     values = data.values
-    name, spec = values.dtype.name, _plain_spec(data)
+    name, spec = values.dtype.name, plain_spec(data)
     if isinstance(values, Ragged):
         size = values.values.nbytes if heap_bytes is None else heap_bytes
         if values.dtype.kind == "S":
@@ -97,7 +76,7 @@ def new_column(data: ColumnData, heap_bytes: int | None = None) -> NewColumn:
     return NewColumn(data, spec)
 
 
-def _plain_spec(data: ColumnData) -> dict[str, Any]:
+def plain_spec(data: ColumnData) -> dict[str, Any]:
     """Return what every column has."""
     name = data.values.dtype.name
     null = None if data.null is None else data.null - _ZEROS.get(name, 0)
@@ -113,41 +92,6 @@ def _plain_spec(data: ColumnData) -> dict[str, Any]:
         "display": data.display,
         "scaling": None,
     }
-
-
-def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
-    """Return a column of an ASCII table, of a form such as "I6", "F8.3", "E16.8", "D25.16", "A10".
-
-    Without a form it is one that holds every value with all its digits.
-    """
-    values = data.values
-    if isinstance(values, Ragged) or values.ndim != 1 or values.dtype.kind not in "iufS":
-        raise usage(
-            f"column {data.name!r} is of {_type_words(values)}: an ASCII table has none of these",
-            'write a binary table (kind="binary"), or columns of single numbers and text',
-        )
-    form = (form or _text_form(values)).strip().upper()
-    undefined = data.undefined is not None or (
-        values.dtype.kind == "f" and bool(np.isnan(values).any())
-    )
-    null = _NULL_TEXT if undefined else None
-    return NewTextColumn(data, _plain_spec(data) | {"element": form, "null": null})
-
-
-def _type_words(values: Any) -> str:
-    if isinstance(values, Ragged):
-        return "arrays of different lengths"
-    return f"{values.dtype}" + (f" of shape {values.shape[1:]} a cell" if values.ndim > 1 else "")
-
-
-def _text_form(values: NDArray[Any]) -> str:
-    if values.dtype.kind == "S":
-        return f"A{max(values.dtype.itemsize, 1)}"
-    if values.dtype.kind in "iu":
-        ends = (int(values.min()), int(values.max())) if values.size else (0, 0)
-        return f"I{max(len(str(end)) for end in ends)}"
-    # A sign, a digit, a point, the decimals, and an exponent of at most five characters.
-    return "E16.8" if values.dtype.itemsize == 4 else "D25.16"
 
 
 def bytes_of(values: NDArray[Any]) -> NDArray[np.uint8]:

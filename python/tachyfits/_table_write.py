@@ -11,10 +11,11 @@ from tachyfits import _core
 from tachyfits._errors import not_found, usage
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
+from tachyfits._table_ascii import new_text_column
 from tachyfits._table_import import TableFile, is_table_file, open_table_file
 from tachyfits._table_input import columns_of, meta_of_data
 from tachyfits._table_meta import describing_cards
-from tachyfits._table_spec import NewColumn, description_cards, new_column, new_text_column
+from tachyfits._table_spec import NewColumn, description_cards, new_column
 from tachyfits._table_stream import write_batches
 from tachyfits._table_values import ColumnData
 from tachyfits._threads import check_threads
@@ -71,8 +72,9 @@ def write_table(
         "binary" (BINTABLE), or "ascii" (TABLE): text that people can read, of single numbers and
         text alone.
     forms
-        TFORMn by name of column, of ASCII tables: "I6", "F8.3", "E16.8", "D25.16", "A10". Without
-        one every digit is written.
+        TFORMn by name of column, of ASCII tables: "I6", "F8.3", "E16.8", "D25.16", "A10". Floats
+        are rounded to the decimals of their form; other values are refused if they do not fit it.
+        Without one every digit is written.
     overwrite
         Replace an older file.
     checksum

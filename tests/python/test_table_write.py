@@ -343,6 +343,75 @@ def test_forms_of_ascii_tables(tmp_path: Path) -> None:
     assert rows == b"     1    1.250 a      -22   -3.500 bc  "
 
 
+@pytest.mark.parametrize(
+    ("values", "form", "found"),
+    [
+        ([2.0, -3.0, np.nan], "I4", [2, -3, None]),
+        ([np.nan, np.nan], "I4", [None, None]),
+        ([1, None], "F8.2", [1.0, None]),
+        ([2**53], "F20.0", [2.0**53]),
+        (np.array([7, 2**63 - 1], "u8"), None, [7, 2**63 - 1]),
+        (["a", "bc"], "A5", ["a", "bc"]),
+        # A form says how many decimals there are.
+        ([1.25, 1e-10], "F8.1", [1.2, 0.0]),
+    ],
+)
+def test_values_that_mean_the_same_in_a_form_are_taken(
+    tmp_path: Path, values: Any, form: str | None, found: list[Any]
+) -> None:
+    path = tmp_path / "forms.fits"
+    tf.write_table(path, {"A": values}, kind="ascii", forms={"A": form} if form else None)
+    read = tf.open(path)[1]["A"]
+    if read.dtype.kind == "f":
+        read = np.ma.masked_invalid(read)
+    assert read.tolist() == found
+
+
+@pytest.mark.parametrize(
+    ("values", "form", "word"),
+    [
+        (np.array([1, 2**63], "u8"), None, r"9223372036854775808.*\n.*binary table"),
+        (np.ma.MaskedArray([2**64 - 1, 5], mask=[0, 1], dtype="u8"), None, "18446744073709551615"),
+        ([1.0, 1.5], "I4", "hold 1.5"),
+        ([1e30], "I40", "1e\\+30"),
+        ([2.0**63], "I20", "9.22"),
+        ([np.inf], "I40", "inf"),
+        ([np.inf, np.nan], "F8.2", "infinities"),
+        ([2**53 + 1], "F20.0", "9007199254740993"),
+        (["ab", "abc"], "A2", "'abc'"),
+        (["12"], "I5", "S2"),
+        ([12], "A5", "int64.*\n.*text"),
+        ([12], "G5", "no form"),
+    ],
+)
+def test_values_that_a_form_would_change_are_refused(
+    tmp_path: Path, values: Any, form: str | None, word: str
+) -> None:
+    with pytest.raises(tf.UsageError, match=f"'A'.*{word}"):
+        tf.write_table(
+            tmp_path / "new.fits", {"A": values}, kind="ascii", forms={"A": form} if form else None
+        )
+    path = tmp_path / "old.fits"
+    tf.write_table(path, {"B": np.zeros(len(values), int)}, kind="ascii")
+    with pytest.raises(tf.UsageError, match=f"'A'.*{word}"), tf.edit(path) as edition:
+        edition[1].add_column("A", values, form=form)
+    assert not (tmp_path / "new.fits").exists()
+
+
+def test_integers_that_no_float_is_are_refused_by_a_column_of_floats(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.fits"
+    tf.write_table(path, {"D": [1.0], "U": np.array([1], "u8"), "K": [1]})
+    with tf.edit(path) as edition:
+        rows = edition[1]
+        for column, value in [
+            ("D", np.uint64(2**64 - 1)), ("D", 2**63 - 1), ("U", 2.0**64), ("K", 2.0**63),
+        ]:  # fmt: skip
+            with pytest.raises(tf.UsageError, match=f"'{column}'"):
+                rows.update(column, value)
+        rows.update("U", 2.0**63)
+    assert tf.open(path)[1]["U"].tolist() == [2**63]
+
+
 def test_files_of_several_hdus(stars: tf.Table) -> None:
     cube = np.arange(24, dtype="i2").reshape(2, 3, 4)
     header = tf.Header([("EXTNAME", "CUBE", ""), ("BUNIT", "K", "")])

@@ -1,0 +1,87 @@
+"""Columns of an ASCII table that is being made: the form of each, and cells that fit it.
+
+Not how numbers are written as text, which the engine does. The idea: a new column takes values as
+a column that there is takes them (`_table_fit`), so neither cuts or wraps what the other refuses.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits._columns import TableColumn
+from tachyfits._errors import usage
+from tachyfits._ragged import Ragged
+from tachyfits._table_fit import fitted
+from tachyfits._table_spec import Cells, NewColumn, plain_spec
+from tachyfits._table_values import ColumnData
+
+#: What stands for an undefined number in an ASCII table, which has no value for it.
+_NULL_TEXT = "*"
+
+#: The forms that the Standard has: letter, characters, decimals.
+_FORM = re.compile(r"([AI])(\d+)|([FED])(\d+)(\.\d+)?")
+
+
+@dataclass(frozen=True)
+class NewTextColumn(NewColumn):
+    """A column of an ASCII table."""
+
+    def cells(self) -> Cells:
+        """Return the cells: text as it is, integers of 64 bits, floats of 64 bits.
+
+        Raises
+        ------
+        UsageError
+            A value is not what the form holds.
+        """
+        data, form = self.data, str(self.spec["element"])
+        if self.spec["null"] and data.undefined is None:
+            data = replace(data, undefined=np.isnan(data.values))
+        kind = {"A": f"U{form[1:]}", "I": "i8"}.get(form[0], "f8")
+        column = TableColumn(0, data.name, data.name, form, np.dtype(kind), null=self.spec["null"])
+        return fitted(column, data, "")
+
+
+def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
+    """Return a column of an ASCII table, of a form such as "I6", "F8.3", "E16.8", "D25.16", "A10".
+
+    Without a form it is one that holds every value with all its digits.
+    """
+    values = data.values
+    if isinstance(values, Ragged) or values.ndim != 1 or values.dtype.kind not in "iufS":
+        raise usage(
+            f"column {data.name!r} is of {_type_words(values)}: an ASCII table has none of these",
+            'write a binary table (kind="binary"), or columns of single numbers and text',
+        )
+    form = (form or _text_form(values)).strip().upper()
+    if not _FORM.fullmatch(form):
+        raise usage(
+            f"column {data.name!r}: {form!r} is no form of an ASCII table",
+            "a form is Aw, Iw, Fw.d, Ew.d or Dw.d: w characters, d of them decimals",
+        )
+    undefined = data.undefined is not None or (
+        values.dtype.kind == "f" and bool(np.isnan(values).any())
+    )
+    null = _NULL_TEXT if undefined else None
+    return NewTextColumn(data, plain_spec(data) | {"element": form, "null": null})
+
+
+def _type_words(values: Any) -> str:
+    if isinstance(values, Ragged):
+        return "arrays of different lengths"
+    return f"{values.dtype}" + (f" of shape {values.shape[1:]} a cell" if values.ndim > 1 else "")
+
+
+def _text_form(values: NDArray[Any]) -> str:
+    if values.dtype.kind == "S":
+        return f"A{max(values.dtype.itemsize, 1)}"
+    if values.dtype.kind in "iu":
+        ends = (int(values.min()), int(values.max())) if values.size else (0, 0)
+        return f"I{max(len(str(end)) for end in ends)}"
+    # A sign, a digit, a point, the decimals, and an exponent of at most five characters.
+    return "E16.8" if values.dtype.itemsize == 4 else "D25.16"
