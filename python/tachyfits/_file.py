@@ -305,7 +305,7 @@ class File:
 def _shape_text(hdu: Hdu) -> str:
     if isinstance(hdu, Table):
         columns = hdu.header.get("TFIELDS")
-        return f"{hdu.shape[0]} rows, {columns} column{'' if columns == 1 else 's'}"
+        return f"{hdu.header.get('NAXIS2')} rows, {columns} column{'' if columns == 1 else 's'}"
     return str(hdu.shape) if hdu.shape else ""
 
 

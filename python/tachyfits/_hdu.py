@@ -62,7 +62,7 @@ class Hdu:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """NAXISn in NumPy order (reversed FITS); () for no data."""
+        """NAXISn in NumPy order (reversed FITS); () for no data. Of a table rows and columns."""
         return tuple(reversed(self._hdu().axes))
 
     @property

@@ -26,6 +26,7 @@ from tachyfits._regions import Region, Regions, as_list, kept_shape, to_core
 from tachyfits._reshape import Reshaping
 from tachyfits._results import table_html
 from tachyfits._section import Section, resolve
+from tachyfits._writer import fits_name
 
 
 class Image(Operators, Cube, OrderStatistics, Reshaping):
@@ -339,7 +340,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         where = resolve(section, self.shape)
         single = [axis for axis, count in enumerate(where.full_shape) if count == 1]
         self._core_image().cutout(
-            os.fspath(path),
+            fits_name(path),
             list(where.ranges),
             drop_axes=single if drop_degenerate else (),
             overwrite=overwrite,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tachyfits import _beam, _core
 from tachyfits._axes import axis_number
 from tachyfits._pixels import Pixels, Progress
+from tachyfits._writer import fits_name
 
 if TYPE_CHECKING:
     from tachyfits._image import Image
@@ -208,7 +209,7 @@ class Operations(Pixels):
         59.0
         """
         self._core_image().write(
-            os.fspath(path),
+            fits_name(path),
             pixel=None if dtype is None else np.dtype(dtype).name,
             scaling=scaling,
             blank=blank,

@@ -56,6 +56,11 @@ class Table(TableReading):
     array(['alpha', 'gamma', 'epsilon'], dtype='<U8')
     """
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns, as data frames have it; the header has NAXIS1, the bytes of a row."""
+        return len(self), len(self.columns)
+
     # To other libraries.
 
     def to_arrow(

@@ -19,6 +19,7 @@ from tachyfits._table_spec import NewColumn, description_cards, new_column
 from tachyfits._table_stream import write_batches
 from tachyfits._table_values import ColumnData
 from tachyfits._threads import check_threads
+from tachyfits._writer import fits_name
 
 #: Cards as the engine takes them.
 Cards = list[tuple[str, Any, str]]
@@ -107,7 +108,7 @@ def write_table(
     def made(table: Any) -> list[ColumnData]:
         return described(chosen(columns_of(table), columns), units, nulls, descriptions)
 
-    writer = _core.FileWriter(os.fspath(path), overwrite=overwrite, checksum=checksum, sync=sync)
+    writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
     try:
         if isinstance(source, TableFile) and kind == "binary" and not forms:
             names = source.chosen(columns)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from tachyfits import _core
+from tachyfits._errors import usage
 from tachyfits._image import Image
 from tachyfits._pixels import Progress
 from tachyfits._table import Table
 from tachyfits._table_copy import copy_into
 from tachyfits._table_input import columns_of
 from tachyfits._table_write import cards_of, new_columns, write_columns
-from tachyfits._writer import image_cards, native
+from tachyfits._writer import fits_name, image_cards, native
 
 #: Rows of a table that are copied at a time.
 COPIED_ROWS = 100_000
@@ -31,13 +32,18 @@ def write_hdus(
     progress: Progress | None,
 ) -> None:
     """Write a file of these HDUs; see `tachyfits.write`."""
-    writer = _core.FileWriter(os.fspath(path), overwrite=overwrite, checksum=checksum, sync=sync)
+    writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
     try:
         for place, hdu in enumerate(hdus):
             data, header = hdu if isinstance(hdu, tuple) and len(hdu) == 2 else (hdu, None)
             if data is None and place == 0:
                 # A primary HDU without data comes by itself before a table; before an image not.
                 data = np.zeros((0,), np.uint8)
+            if data is None:
+                raise usage(
+                    f"HDU {place} (0-based) is None: only the primary one can be without data",
+                    "a pair of an array and a header goes into a list: [(array, None)]",
+                )
             _write_hdu(writer, data, header, threads, progress)
         writer.commit()
     finally:

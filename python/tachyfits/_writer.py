@@ -26,6 +26,9 @@ from tachyfits._threads import check_threads
 #: FITS files are made of blocks of this many bytes.
 BLOCK = 2880
 
+#: Endings of compressed files.
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".z", ".zip", ".fz")
+
 
 def write_atomically(
     path: str | os.PathLike[str], produce: Callable[[BinaryIO], object], *, overwrite: bool
@@ -113,7 +116,7 @@ def padding(data_bytes: int) -> bytes:
 
 def write(
     path: str | os.PathLike[str],
-    array: NDArray[Any] | Sequence[Any],
+    array: Any,
     header: Header | Mapping[str, Any] | None = None,
     *,
     dtype: Any = None,
@@ -125,7 +128,7 @@ def write(
     threads: int = 0,
     progress: Callable[[int, int], bool | None] | None = None,
 ) -> None:
-    """Write an array as the primary image of a new FITS file, or a list of several HDUs.
+    """Write an array or an image, a table, or a list of several HDUs as a new FITS file.
 
     The file appears under its name when it is complete.
 
@@ -135,12 +138,15 @@ def write(
         The new file.
     array
         Of any shape but (), integers or floats, any byte order; the last axis becomes NAXIS1.
-        Unsigned types and int8 get the BZERO that the Standard gives them. For several HDUs a list
-        of images and tables: `Image`, `Table`, tables as `write_table` takes them, pairs of an
-        array or a table and a header, None for a primary HDU without data.
+        Unsigned types and int8 get the BZERO that the Standard gives them. Or a table as
+        `write_table` takes it, which becomes the first extension; or an `Image`, with its header
+        unless another is given. For several HDUs a list of these, and of pairs of one of them and a
+        header; None for a primary HDU without data.
     header
         Cards to take over, or values by keyword; those of structure and scaling are made anew.
-    dtype, scaling, blank, overwrite, checksum, sync, threads, progress
+    dtype, scaling, blank
+        As in `Image.write`, of a single image.
+    overwrite, checksum, sync, threads, progress
         As in `Image.write`.
 
     Raises
@@ -161,28 +167,76 @@ def write(
     array([10., 11.])
     """
     if isinstance(array, (list, tuple)) and not _is_numbers(array):
-        from tachyfits._write_hdus import write_hdus
-
-        if header is not None or dtype is not None or scaling is not None or blank is not None:
-            raise usage(
-                "header=, dtype=, scaling= and blank= go with a single array",
-                "give pairs (array, header) in the list",
-            )
-        write_hdus(path, array, overwrite, checksum, sync, check_threads(threads), progress)
+        if header is not None:
+            raise usage("header= goes with a single HDU", "give pairs (array, header) in the list")
+        hdus = array
+    elif _is_table(array):
+        hdus = [array if header is None else (array, header)]
+    elif _is_image(array) and header is None:
+        array.write(
+            path, dtype=dtype, scaling=scaling, blank=blank, overwrite=overwrite,
+            checksum=checksum, sync=sync, threads=threads, progress=progress,
+        )  # fmt: skip
         return
-    _core.write_array(
-        os.fspath(path),
-        native(array),
-        image_cards(header),
-        pixel=None if dtype is None else np.dtype(dtype).name,
-        scaling=scaling,
-        blank=blank,
-        overwrite=overwrite,
-        checksum=checksum,
-        sync=sync,
-        threads=check_threads(threads),
-        progress=progress,
-    )
+    else:
+        _core.write_array(
+            fits_name(path), native(array), image_cards(header),
+            pixel=None if dtype is None else np.dtype(dtype).name, scaling=scaling, blank=blank,
+            overwrite=overwrite, checksum=checksum, sync=sync, threads=check_threads(threads),
+            progress=progress,
+        )  # fmt: skip
+        return
+    from tachyfits._write_hdus import write_hdus
+
+    if dtype is not None or scaling is not None or blank is not None:
+        raise usage(
+            "dtype=, scaling= and blank= go with a single image",
+            "give arrays of the type that is to be written",
+        )
+    write_hdus(path, hdus, overwrite, checksum, sync, check_threads(threads), progress)
+
+
+def _is_image(data: Any) -> bool:
+    # That module needs this one.
+    from tachyfits._image import Image
+
+    return isinstance(data, Image)
+
+
+def _is_table(data: Any) -> bool:
+    """Say whether something has columns by name, as `write_table` takes them."""
+    if isinstance(data, np.ndarray):
+        return data.dtype.names is not None
+    # Whole tables have `columns` (astropy, pandas, polars, pyarrow, ours). A stream of them may
+    # not; a single column is a stream too, and an array.
+    is_stream = hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__")
+    return isinstance(data, Mapping) or hasattr(data, "columns") or is_stream
+
+
+def fits_name(path: str | os.PathLike[str]) -> str:
+    """Return the name of a new FITS file.
+
+    Raises
+    ------
+    UsageError
+        It ends as files do that are compressed or no FITS files, and this one would be neither.
+    """
+    # That module needs this one.
+    from tachyfits._table_export import FORMATS
+
+    name = os.fspath(path)
+    ending = Path(name).suffix.lower()
+    if ending in COMPRESSED:
+        raise usage(
+            f"{name!r} is the name of a compressed file: none is written",
+            "write a name that ends in .fits, and compress that",
+        )
+    if FORMATS.get(ending, "fits") != "fits":
+        raise usage(
+            f"{name!r} is no name of a FITS file",
+            "use .fits; a table is written as CSV, Parquet and Arrow by Table.write",
+        )
+    return name
 
 
 def image_cards(header: Any) -> list[tuple[str, Any, str]]:
@@ -209,16 +263,25 @@ def _is_numbers(items: Sequence[Any]) -> bool:
     )
 
 
+#: What to do with an array of a type that no image has, by NumPy's kind.
+_OTHER_TYPES = {
+    "b": 'give array.astype("uint8"), which holds the same values',
+    "f": 'give array.astype("float32"), or "float64" for what is longer',
+    "c": "give array.real and array.imag, as two images",
+    "U": "give numbers; write_table takes tables, and the names of Parquet, Arrow and CSV files",
+}
+
+
 def native(array: Any) -> NDArray[Any]:
     """Return an array as the engine takes it: native-endian, contiguous in C order, not masked."""
     if np.ma.is_masked(array):
         array = np.ma.filled(array.astype(np.float64), np.nan)
     array = np.asarray(array)
-    if array.dtype.kind == "b" or array.dtype == np.float16:
-        wide = "uint8" if array.dtype.kind == "b" else "float32"
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind not in "iuf" or (kind == "f" and size not in (4, 8)):
         raise usage(
             f"an array of {array.dtype}: FITS has no image of that type",
-            f'give array.astype("{wide}"), which holds the same values',
+            _OTHER_TYPES.get(kind, "give numbers; write_table takes tables"),
         )
     # A single number stays one, to be refused.
     result: NDArray[Any] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).reshape(

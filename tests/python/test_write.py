@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -253,3 +254,62 @@ def test_headers_may_be_values_by_keyword_and_types_that_fits_has_not_are_named(
             tf.write(tmp_path / "b.fits", np.ones((2, 3), kind))
     with pytest.raises(tf.UsageError, match="dict of values"):
         tf.write(tmp_path / "b.fits", np.ones((2, 3)), 5)  # type: ignore[arg-type]
+
+
+def test_a_single_table_is_written_as_a_table(tmp_path: Path) -> None:
+    from astropy.table import Table
+
+    stars = Table({"A": [1, 2], "B": ["x", "y"]})
+    tf.write_table(tmp_path / "stars.fits", stars)
+    ours = tf.open(tmp_path / "stars.fits")[1]
+    assert isinstance(ours, tf.Table)
+    assert ours.shape == (2, 2)
+    path = tmp_path / "new.fits"
+    for data in (stars, ours, ours.read(), ours.read().to_structured(), {"B": ["x", "y"]}):
+        tf.write(path, data, {"OBSERVER": "me"}, overwrite=True)
+        table = tf.open(path)[1]
+        assert table["B"].tolist() == ["x", "y"]
+        assert table.header["OBSERVER"] == "me"
+    with pytest.raises(tf.UsageError, match="single image"):
+        tf.write(path, stars, dtype="int16", overwrite=True)
+
+
+def test_a_single_image_is_written_with_its_header(tmp_path: Path) -> None:
+    tf.write(tmp_path / "a.fits", np.ones((2, 3)), {"OBJECT": "M31"})
+    image = tf.open(tmp_path / "a.fits")[0]
+    tf.write(tmp_path / "b.fits", image, dtype="int16")
+    written = tf.open(tmp_path / "b.fits")[0]
+    assert written.header["OBJECT"] == "M31"
+    assert written.dtype == np.int16
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (np.array(["a"]), "write_table"),
+        ("table.parquet", "write_table"),
+        (np.ones(3, complex), "array.real"),
+        (np.array([None]), "write_table"),
+        ((np.ones(3), None), "into a list"),
+    ],
+)
+def test_what_is_no_image_is_refused_with_a_way_out(tmp_path: Path, data: Any, said: str) -> None:
+    with pytest.raises(tf.UsageError, match=said):
+        tf.write(tmp_path / "new.fits", data)
+
+
+@pytest.mark.parametrize("ending", [".fits.gz", ".fits.bz2", ".fits.fz", ".csv", ".parquet"])
+def test_names_of_other_files_are_refused(tmp_path: Path, ending: str) -> None:
+    tf.write(tmp_path / "a.fits", [np.ones((2, 3)), {"A": [1]}])
+    image = tf.open(tmp_path / "a.fits")[0]
+    path = tmp_path / f"new{ending}"
+    for write in (
+        lambda: tf.write(path, np.ones(3)),
+        lambda: tf.write(path, [np.ones(3)]),
+        lambda: tf.write_table(path, {"A": [1]}),
+        lambda: image.write(path),
+        lambda: image.cutout(np.s_[:1], path),
+    ):
+        with pytest.raises(tf.UsageError, match=r"is (the|no) name"):
+            write()
+    assert not path.exists()

@@ -51,7 +51,7 @@ def _row(hdu: Hdu) -> tuple[str, ...]:
         str(hdu.version),
         hdu.kind,
         _type_text(image) if image else "",
-        " x ".join(map(str, reversed(hdu.shape))),
+        " x ".join(map(str, hdu._hdu().axes)),
         (image.unit or "") if image else "",
         size,
     )
@@ -78,7 +78,7 @@ def _hdu_as_json(hdu: Hdu) -> dict[str, Any]:
         "name": hdu.name,
         "version": hdu.version,
         "kind": hdu.kind,
-        "naxis": list(reversed(hdu.shape)),
+        "naxis": list(hdu._hdu().axes),
         "data_offset": hdu.data_offset,
         "data_bytes": hdu.data_bytes,
         "data_bytes_present": hdu.data_bytes_present,
