@@ -77,6 +77,8 @@ def _named(data: Any) -> Named:
         return _of_pandas(data)
     if hasattr(data, "__arrow_c_stream__"):
         return _of_arrow(data)
+    if hasattr(data, "collect"):
+        raise usage(f"a {type(data).__name__} has no rows yet", "give what .collect() returns")
     raise usage(f"{type(data).__name__} is no table that is known", f"give {KNOWN}")
 
 
@@ -115,6 +117,8 @@ def _with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
     A masked array says what stands for undefined if it was given a ``fill_value``.
     """
     known: dict[str, Any] = {}
+    if not isinstance(values, np.ndarray):
+        values = _values_of_a_library(str(name), values)
     if any(kind.__module__.startswith("astropy.") for kind in type(values).__mro__):
         info, column = values.info, values
         values = _astropy_values(name, column)
@@ -125,6 +129,16 @@ def _with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
         }
     null = _null_given(values)
     return values, (known if null is None else known | {"null": null})
+
+
+def _values_of_a_library(name: str, values: Any) -> Any:
+    """Return a column of pandas, polars or pyarrow as NumPy's, masked; anything else as it is."""
+    if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 0) == 1:
+        return _pandas_values(needed("pandas", "a column of pandas").Series(values))
+    if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
+        pa = needed("pyarrow", "taking a column of Arrow", extra="arrow")
+        return arrow_values(name, pa.chunked_array(values))
+    return values
 
 
 def _null_given(values: Any) -> int | None:
@@ -170,8 +184,27 @@ def _astropy_values(name: str, column: Any) -> Any:
 
 def _of_pandas(frame: Any) -> Named:
     units = frame.attrs.get("units", {})
-    for name in frame.columns:
-        yield str(name), _pandas_values(frame[name]), {"unit": units.get(name)}
+    for name, series in (*_index_of_pandas(frame), *frame.items()):
+        yield str(name), _pandas_values(series), {"unit": units.get(name)}
+
+
+def _index_of_pandas(frame: Any) -> Iterator[tuple[Any, Any]]:
+    """Give the levels of the index as reset_index() names them; numbers without name are none."""
+    index = frame.index
+    if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu":
+        return
+    for number, name in enumerate(index.names):
+        level = index.get_level_values(number)
+        if name is None:
+            name = "index" if index.nlevels == 1 else f"level_{number}"
+        same = [series for label, series in frame.items() if label == name]
+        if not same:
+            yield name, level.to_series()
+        elif not level.equals(type(level)(same[0])):
+            raise usage(
+                f"the index is called {name!r}, as a column with other values is",
+                "rename one of them, or leave the index out: frame.reset_index(drop=True)",
+            )
 
 
 def _pandas_values(series: Any) -> Any:
@@ -194,9 +227,12 @@ def _pandas_values(series: Any) -> Any:
 
 def _of_arrow(data: Any) -> Named:
     pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
-    table = (
-        data if isinstance(data, pa.Table) else pa.RecordBatchReader.from_stream(data).read_all()
-    )
+    try:
+        table = pa.RecordBatchReader.from_stream(data).read_all()
+    except pa.ArrowException as error:
+        raise usage(
+            f"a {type(data).__name__} is no table: {error}", "name the column: {'NAME': values}"
+        ) from error
     for field, column in zip(table.schema, table.columns, strict=True):
         said = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
         known = {"unit": said.get("unit"), "description": said.get("description", "")}
@@ -231,8 +267,6 @@ def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
     return values if missing is None else np.ma.MaskedArray(values, mask=missing)
 
 
-def _complex(values: NDArray[Any]) -> NDArray[Any]:
-    """Return pairs of floats as the complex numbers that they were, one axis less."""
 def _decoded(array: Any) -> Any:
     """Return the values of a dictionary's array."""
     pa = needed("pyarrow", "taking an Arrow stream", extra="arrow")
@@ -242,6 +276,8 @@ def _decoded(array: Any) -> Any:
     return values.cast(plain.get(str(values.type), values.type)).take(array.indices)
 
 
+def _complex(values: NDArray[Any]) -> NDArray[Any]:
+    """Return pairs of floats as the complex numbers that they were, one axis less."""
     kind = np.dtype(f"c{2 * values.dtype.itemsize}")
     pairs = np.ascontiguousarray(np.ma.getdata(values))
     numbers = pairs.view(kind).reshape(pairs.shape[:-1])

@@ -58,7 +58,8 @@ def write_table(
         Masked elements, None and null are undefined: TNULLn for integers (a value that does not
         occur, unless ``nulls`` says one), NaN for floats, the byte 0 for truth values, nothing for
         text. Cells of different lengths (lists, `Ragged`) go into the heap. Dates become ISO 8601
-        text, durations seconds.
+        text, durations seconds. The index of a pandas frame becomes columns, as reset_index() names
+        them, unless it is one of integers without a name.
     columns
         Only these, in this order.
     units, nulls, descriptions

@@ -98,3 +98,73 @@ def test_categories_of_polars_are_text() -> None:
         series = polars.Series(["y", None, "x"], dtype=kind)
         assert cells(written(polars.DataFrame({"C": series})), "C") == ["y", "", "x"]
         assert len(written(polars.DataFrame({"C": series[:0]}))) == 0
+
+
+STARS = {"NAME": ["a", "bc"], "N": [1, 2]}
+
+
+def test_the_index_of_pandas_is_a_column_unless_it_numbers_the_rows() -> None:
+    pandas = pytest.importorskip("pandas")
+    stars = pandas.DataFrame(STARS)
+    for frame in (stars, stars.set_index("NAME"), stars.set_index("NAME", drop=False)):
+        table = written(frame)
+        assert table.names == ("NAME", "N")
+        assert cells(table, "NAME") == ["a", "bc"]
+    assert written(stars[stars["N"] > 1]).names == ("NAME", "N")
+    assert written(stars.set_index(["N", "NAME"])).names == ("N", "NAME")
+    assert written(stars.set_index("N"))["N"].tolist() == [1, 2]
+    unnamed = pandas.DataFrame({"N": [1, 2]}, index=["a", "b"])
+    assert cells(written(unnamed), "index") == ["a", "b"]
+    assert len(written(pandas.DataFrame())) == 0
+
+
+def test_the_unit_of_an_index_stays() -> None:
+    pytest.importorskip("pandas")
+    table = written({"T": [1.0, 2.0], "N": [1, 2]}, units={"T": "s"})
+    assert written(table.to_pandas().set_index("T")).column("T").unit == "s"
+
+
+def test_an_index_that_is_called_as_another_column_is_refused() -> None:
+    frame = pytest.importorskip("pandas").DataFrame(STARS).set_index("NAME", drop=False)
+    frame["NAME"] = ["x", "y"]
+    with pytest.raises(tf.UsageError, match="'NAME'.*\n.*reset_index"):
+        written(frame)
+
+
+@pytest.mark.filterwarnings("ignore::tachyfits.TachyfitsWarning")
+def test_columns_of_one_name_are_all_taken() -> None:
+    frame = pytest.importorskip("pandas").DataFrame([[1, 2]], columns=["A", "A"])
+    table = written(frame)
+    assert [table[0].tolist(), table[1].tolist()] == [[1], [2]]
+
+
+def test_columns_of_other_libraries_in_a_dictionary() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = written(
+        {
+            "TEXT": pandas.Series(["a", None], index=[5, 6]),
+            "KIND": pandas.Categorical(["x", None]),
+            "N": pandas.array([2**62 + 1, None]),
+            "OK": pandas.array([True, None]),
+            "M": pa.array([2**62 + 1, None]),
+            "L": pa.chunked_array([pa.array([[1, 2]]), pa.array([[3]])]),
+        }
+    )
+    assert cells(table, "TEXT") == ["a", ""]
+    assert cells(table, "KIND") == ["x", ""]
+    assert cells(table, "N") == cells(table, "M") == [2**62 + 1, None]
+    assert cells(table, "OK") == [True, None]
+    assert cells(table, "L") == [[1, 2], [3]]
+
+
+def test_one_column_is_no_table() -> None:
+    series = pytest.importorskip("pandas").Series([1, 2])
+    for column in (pa.chunked_array([[1, 2]]), series):
+        with pytest.raises(tf.UsageError, match="is no table"):
+            written(column)
+
+
+def test_what_is_not_collected_yet_says_so() -> None:
+    polars = pytest.importorskip("polars", reason="LEFT OUT: polars is not installed")
+    with pytest.raises(tf.UsageError, match="collect"):
+        written(polars.LazyFrame({"A": [1]}))
