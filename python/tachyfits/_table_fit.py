@@ -24,7 +24,6 @@ from tachyfits._table_spec import Cells, bytes_of
 from tachyfits._table_values import ColumnData
 from tachyfits._units import fits_unit
 
-
 #: The forms of numbers in an ASCII table; those of a binary one have no width behind the letter.
 _IN_TEXT = re.compile(r"[IFED]\d")
 

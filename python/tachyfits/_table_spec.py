@@ -72,7 +72,9 @@ def new_column(data: ColumnData, heap_bytes: int | None = None) -> NewColumn:
         text = {"element": "text", "repeat": repeat, "width": width, "dimensions": dimensions}
         return NewColumn(data, spec | text)
     repeat = int(np.prod(shape, dtype=object)) if shape else 1
-    spec |= {"element": name, "repeat": repeat, "dimensions": shape if len(shape) > 1 else []}
+    # Of one axis TFORM says the length, save that it is one: "1D" is a single number.
+    dimensions = shape if len(shape) > 1 or shape == [1] else []
+    spec |= {"element": name, "repeat": repeat, "dimensions": dimensions}
     return NewColumn(data, spec)
 
 

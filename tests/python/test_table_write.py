@@ -34,7 +34,7 @@ def columns(draw: st.DrawFn, rows: int) -> Any:
         kind = draw(st.sampled_from(NUMBERS))
         lengths = draw(st.lists(st.integers(0, 4), min_size=rows, max_size=rows))
         return tf.Ragged.from_cells([draw(hnp.arrays(kind, n)) for n in lengths], kind)
-    shape = (rows, *draw(st.sampled_from([(), (), (3,), (2, 3)])))
+    shape = (rows, *draw(st.sampled_from([(), (), (1,), (3,), (2, 3), (2, 1)])))
     if way == "text":
         characters = st.text("aZ ~0", max_size=5)
         values = draw(hnp.arrays(np.dtype("U5"), shape, elements=characters))
@@ -341,6 +341,17 @@ def test_forms_of_ascii_tables(tmp_path: Path) -> None:
     assert table["X"].tolist() == [1.25, -3.5]
     rows = path.read_bytes()[table.data_offset :][: 2 * table.row_bytes]
     assert rows == b"     1    1.250 a      -22   -3.500 bc  "
+
+
+@pytest.mark.parametrize("values", [[[1], [2]], np.zeros((2, 1), "U2"), np.ones((2, 1, 1))])
+def test_cells_of_one_element_keep_their_axis(tmp_path: Path, values: Any) -> None:
+    path = tmp_path / "one.fits"
+    tf.write_table(path, {"A": values})
+    with tf.edit(path) as edition:
+        edition[1].append({"A": values})
+    table = tf.open(path)[1]
+    assert table["A"].shape == (4, *np.shape(values)[1:])
+    assert table.column("A").shape == np.shape(values)[1:]
 
 
 @pytest.mark.parametrize(
