@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterator, Sequence
-from math import prod
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._core import Report, Stats, UsageError
-from tachyfits._errors import not_found, usage
-from tachyfits._records import Field, Layout, MemoryOrder, layout, shaped
+from tachyfits._errors import cancelled, not_found, usage
+from tachyfits._record_convert import convert_file
+from tachyfits._record_numbers import numbers_of
+from tachyfits._records import Field, Layout, MemoryOrder, empty_layout, is_items, layout, shaped
 from tachyfits._threads import check_threads
 
 _Progress = Callable[[int, int], bool | None]
@@ -102,8 +103,14 @@ class File:
         """Return the number of records; FitsFormatError where damage hides how many there are."""
         return self._core.records()
 
-    def __getitem__(self, number: int) -> Record:
-        """Return a record by its number from 0; negative ones count from the end."""
+    @overload
+    def __getitem__(self, number: int) -> Record: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Record]: ...
+    def __getitem__(self, number: int | slice) -> Record | list[Record]:
+        """Return a record by its number from 0, negative ones counting from the end; or a slice."""
+        if isinstance(number, slice):
+            return [Record(self, one) for one in range(*number.indices(len(self)))]
         number = operator.index(number)
         if number < 0:
             count = len(self)
@@ -172,6 +179,7 @@ class File:
         count: int | None = None,
         dtype: Any = None,
         *,
+        step: int = 1,
         shape: int | tuple[int, ...] | None = None,
         order: MemoryOrder = "F",
         out: NDArray[Any] | None = None,
@@ -186,6 +194,9 @@ class File:
             Which records, from 0; without a count those up to the end.
         dtype
             What a record is made of: a NumPy dtype, structured for mixed records, or a form.
+        step
+            2 for every second record, and so on: those between may have other lengths. They are
+            read one by one, by one thread each.
         shape, order
             Of each record, as in `Record.read`.
         out
@@ -218,21 +229,12 @@ class File:
         >>> fortran.open("run.dat").records(dtype="f8,f8")["f1"]
         array([1., 3., 5.])
         """
-        first = operator.index(first)
-        most = _ALL if count is None else operator.index(count)
-        exactly = count is not None
-        ahead = self._ahead(first, most, dtype, lambda *_: out, threads, progress, exactly=exactly)
-        if ahead is not None:
-            array, found = ahead
+        step = operator.index(step)
+        if step == 1:
+            array, found = self._together(first, count, dtype, out, threads, progress)
         else:
-            first, most = self._range(first, count)
-            if not most:
-                return np.empty(
-                    (0, 0) if out is None else out.shape, np.uint8 if out is None else out.dtype
-                )
-            found = layout(dtype, self._core.common_bytes(first, most))
-            array = self._into(out, found, found.shape(most))
-            self._read(first, most, found, array, threads, progress)
+            every = self._every(first, count, step)
+            array, found = self._one_by_one(every, dtype, out, threads, progress)
         if out is not None:
             return out
         return shaped(found.finished(array), shape, order, (len(array),))
@@ -269,7 +271,7 @@ class File:
                 if number <= 0:
                     self._core.records()
                     return
-                found = layout(dtype, self._core.common_bytes(first, number))
+                found = self._layout(dtype, first, number)
                 array = self._into(again(found, number), found, found.shape(number))
                 self._read(first, number, found, array, threads, None)
             kept = found.finished(array)
@@ -313,27 +315,97 @@ class File:
         (3, 3.0, 6.0, (2,))
         """
         first, count = self._range(first, count)
-        name, place = "", None
-        if field is None:
-            of_one = layout(dtype, 0) if not count or isinstance(dtype, str) else None
-            kind = np.dtype(dtype) if of_one is None else of_one.result
-            if kind.names is not None or kind.kind not in "if":
-                raise usage(f"{dtype!r} is no one type of numbers", "name a field of mixed records")
-            name = kind.name
-        elif count:
-            found = layout(dtype, self._core.common_bytes(first, count))
-            name, place = _field_of(found, field)
-        else:
-            name = "float64"
+        part = field is not None or is_items(dtype)
+        found = self._layout(dtype, first, count) if part and count else empty_layout(dtype)
+        name, place = numbers_of(found, dtype, field, part=part)
         threads = check_threads(threads)
         return self._core.stats(first, count, name, field=place, threads=threads, progress=progress)
 
     def _range(self, first: int, count: int | None) -> tuple[int, int]:
         first = operator.index(first)
-        count = max(len(self) - first, 0) if count is None else operator.index(count)
-        if first < 0 or count < 0:
+        if first < 0 or (count is not None and operator.index(count) < 0):
             raise usage(f"{count} records from {first} on", "records are counted from 0")
-        return first, count
+        if count is not None:
+            return first, operator.index(count)
+        if first > len(self):
+            raise not_found(
+                f"{self.name}: there is no record {first} (from 0)",
+                f"the file has {len(self)} records",
+            )
+        return first, len(self) - first
+
+    def _together(
+        self,
+        first: int,
+        count: int | None,
+        dtype: Any,
+        out: NDArray[Any] | None,
+        threads: int,
+        progress: _Progress | None,
+    ) -> tuple[NDArray[Any], Layout]:
+        """Read records that follow each other."""
+        first = operator.index(first)
+        most = _ALL if count is None else operator.index(count)
+        exactly = count is not None
+        ahead = self._ahead(first, most, dtype, lambda *_: out, threads, progress, exactly=exactly)
+        if ahead is not None:
+            return ahead
+        first, most = self._range(first, count)
+        if not most:
+            return self._nothing(dtype, out)
+        found = self._layout(dtype, first, most)
+        array = self._into(out, found, found.shape(most))
+        self._read(first, most, found, array, threads, progress)
+        return array, found
+
+    def _every(self, first: int, count: int | None, step: int) -> range:
+        """Return the numbers of every so manyth record."""
+        if step < 1:
+            raise usage(f"step={step}", "every second record has step=2; they come in their order")
+        first, rest = self._range(first, count)
+        return range(first, first + rest * (1 if count is None else step), step)
+
+    def _one_by_one(
+        self,
+        records: range,
+        dtype: Any,
+        out: NDArray[Any] | None,
+        threads: int,
+        progress: _Progress | None,
+    ) -> tuple[NDArray[Any], Layout]:
+        """Read records that do not follow each other, and have one length."""
+        if not records:
+            return self._nothing(dtype, out)
+        last = self[records[-1]]
+        index = self.index
+        row = np.searchsorted(index["first"], np.asarray(records), side="right") - 1
+        lengths = index["bytes"][row]
+        if (other := np.flatnonzero(lengths != lengths[0])).size:
+            raise usage(
+                f"{self.name}: record {records[0]} (from 0) has {lengths[0]} bytes, record "
+                f"{records[other[0]]} has {lengths[other[0]]}",
+                "read records of one length at a time; file.index has the length of each",
+            )
+        found = layout(dtype, last.nbytes, f"{self.name}: record {records[0]} (from 0)")
+        array = self._into(out, found, found.shape(len(records)))
+        bytes_each = last.nbytes
+        for place, number in enumerate(records):
+            self._read(number, 1, found, array[place : place + 1], threads, None)
+            done = (place + 1) * bytes_each, len(records) * bytes_each
+            if progress is not None and progress(*done) is False:
+                raise cancelled()
+        return array, found
+
+    def _layout(self, dtype: Any, first: int, count: int) -> Layout:
+        """Return the layout of records of one length."""
+        place = f"{self.name}: record {first} (from 0)"
+        return layout(dtype, self._core.common_bytes(first, count), place)
+
+    def _nothing(self, dtype: Any, out: NDArray[Any] | None) -> tuple[NDArray[Any], Layout]:
+        """Return the array of no records."""
+        found = empty_layout(dtype)
+        own = found.shape(0) if out is None or len(out) else out.shape
+        return self._into(out, found, own), found
 
     def _into(self, out: NDArray[Any] | None, found: Layout, own: tuple[int, ...]) -> NDArray[Any]:
         if out is None:
@@ -408,7 +480,7 @@ class File:
 
     def convert(self, target: str | os.PathLike[str], **options: Any) -> int:
         """Write the records as another file, with the options of `tachyfits.fortran.convert`."""
-        return convert_file(self, target, **options)
+        return convert_file(self._core, target, self.access, **options)
 
     def close(self) -> None:
         """Do nothing: the file is closed when nothing refers to it any more."""
@@ -422,30 +494,6 @@ class File:
     def __repr__(self) -> str:
         how = f"{self.markers}-byte markers" if self.markers else f"{self.access} access"
         return f"<fortran.File {self.name!r}: {self.nbytes} bytes, {how}, {self.order}-endian>"
-
-
-def _field_of(found: Layout, name: str) -> tuple[str, tuple[int, int, int, int]]:
-    """Return the type of a field of numbers, and the field."""
-    names = found.dtype.names or ()
-    if name not in names:
-        raise not_found(f"no field {name!r}", f"the record has {', '.join(names) or 'no fields'}")
-    if found.elements != 1:
-        raise usage(
-            f"a record has {found.elements} items with a field {name!r} each",
-            "describe the whole record: by a form, or a dtype that is a record",
-        )
-    assert found.dtype.fields is not None
-    dtype, to = found.dtype.fields[name][:2]
-    base = dtype.base
-    if base.names is not None or base.kind not in "if" or found.result[name].base.kind == "b":
-        raise usage(f"{name} is of {dtype}", "integers and reals have statistics")
-    # Fields without numbers begin where the one after them does.
-    count = prod(dtype.shape)
-    return base.name, next(
-        field
-        for field in found.fields
-        if (field[3], field[1] * field[2]) == (to, base.itemsize * count)
-    )
 
 
 class Record:
@@ -497,7 +545,8 @@ class Record:
         >>> file[1].read("i4,a5")["f1"]
         array([b'seven'], dtype='|S5')
         """
-        found = layout(dtype, self.nbytes)
+        place = f"{self._file.name}: record {self.number} (from 0)"
+        found = layout(dtype, self.nbytes, place)
         array = self._file._into(None, found, (found.elements,))
         self._file._read(self.number, 1, found, array, threads, None)
         return shaped(found.finished(array), shape, order, ())
@@ -508,39 +557,3 @@ class Record:
 
     def __repr__(self) -> str:
         return f"<fortran.Record {self.number}: {self.nbytes} bytes at byte {self.offset}>"
-
-
-def convert_file(
-    file: File,
-    target: str | os.PathLike[str],
-    *,
-    markers: int | None = None,
-    order: str | None = None,
-    access: str | None = None,
-    record_bytes: int | None = None,
-    forms: str | Sequence[str] = (),
-    precision: str | None = None,
-    overwrite: bool = False,
-    sync: bool = False,
-    threads: int = 0,
-    progress: _Progress | None = None,
-) -> int:
-    if precision not in (None, "single"):
-        raise usage(f"precision={precision!r}", "the one change of precision is to 'single'")
-    if access is None:
-        access = file.access
-    if access == "direct" and record_bytes is None:
-        record_bytes = int(file.index["bytes"][0]) if len(file.index) else 1
-    return file._core.convert(
-        os.fspath(target),
-        access=access,
-        record_bytes=record_bytes,
-        markers=markers or file.markers or 4,
-        order=order,
-        forms=[forms] if isinstance(forms, str) else list(forms),
-        single=precision == "single",
-        overwrite=overwrite,
-        sync=sync,
-        threads=check_threads(threads),
-        progress=progress,
-    )

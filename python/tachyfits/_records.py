@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
+from tachyfits._core import UsageError
 from tachyfits._errors import usage
 
 Field = tuple[int, int, int, int]
@@ -26,6 +27,14 @@ _ITEM = r"\s*(?:\*|\d+)?[ifrclax]\d+\s*"
 _FORM = re.compile(rf"{_ITEM}(?:,{_ITEM})*")
 #: What NumPy has the same name for, and the same meaning.
 _PLAIN = re.compile(r"\s*[ifc]\d+\s*")
+#: An item without a count: alone it stands for all that a record holds.
+_ALONE = re.compile(r"\s*[ifrclax]\d+\s*")
+_COUNT_AND_BYTES = re.compile(r"(\*|\d*)[ifrclax](\d+)")
+#: What to do where records have another length.
+_SEE_LENGTHS = (
+    "file.index, or `tachyfits fortran info`, has the length of each record; "
+    "in a form * takes as many as fill it"
+)
 #: Elements of structured dtypes that a record may have beside each other.
 _MOST_FIELDS = 65_536
 
@@ -66,33 +75,82 @@ class Layout:
         return made
 
 
-def layout(what: Any, record_bytes: int) -> Layout:
-    """Return how records of so many bytes are read as a dtype or a form; None: as bytes."""
+def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
+    """Return how records of so many bytes are read as a dtype or a form; None: as bytes.
+
+    ``place`` says in messages which record has these bytes.
+    """
     if what is None:
         what = np.uint8
     if isinstance(what, str) and _FORM.fullmatch(what) and not _PLAIN.fullmatch(what):
-        return _of_form(what, record_bytes)
+        return _of_form(what, record_bytes, place)
     if isinstance(what, str) and _PLAIN.fullmatch(what):
         # i3, f12: NumPy's own complaint names no form.
         _core.record_items(f"*{what.strip()}", 0)
         if what.strip() in ("f16", "c32"):
             what = _quad(what.strip())
+    return _of_dtype(dtype_of(what), record_bytes, place)
+
+
+def dtype_of(what: Any) -> np.dtype[Any]:
+    """Return a dtype in the machine's byte order."""
     try:
-        dtype = np.dtype(what).newbyteorder("=")
+        dtype: np.dtype[Any] = np.dtype(what)
     except (TypeError, ValueError) as error:
         raise usage(
             f"{what!r} is neither a dtype nor a form of records",
             "write a NumPy dtype, or items such as i4,3f8,c16,l4,a16,x8,*f8",
         ) from error
-    return _of_dtype(dtype, record_bytes)
+    native: np.dtype[Any] = dtype.newbyteorder("=")
+    return native
 
 
-def _of_form(form: str, record_bytes: int) -> Layout:
+def empty_layout(what: Any) -> Layout:
+    """Return the layout of no records: of the fewest bytes that such records have."""
+    if isinstance(what, str) and _FORM.fullmatch(what):
+        return layout(what, 0 if _ALONE.fullmatch(what) else _least_bytes(what))
+    dtype = np.dtype(np.uint8) if what is None else dtype_of(what)
+    return layout(dtype, 0 if dtype.names is None else _packed(_flat(dtype, 0)))
+
+
+def is_items(what: Any) -> bool:
+    """Return whether this is a form of items with places, not of one type that fills records."""
+    if not isinstance(what, str) or not _FORM.fullmatch(what):
+        return False
+    return not _ALONE.fullmatch(what.strip().removeprefix("*"))
+
+
+def filling(form: str) -> str:
+    """Return a form in which an item alone, without a count, takes as many as fill the record."""
+    return f"*{form.strip()}" if _ALONE.fullmatch(form) else form
+
+
+def form_items(form: str, record_bytes: int, place: str) -> list[tuple[str, int, int, int]]:
+    """Return the items of a record: (letter, bytes of an element, count, offset)."""
+    try:
+        return _core.record_items(form, record_bytes)
+    except UsageError:
+        least = _least_bytes(form)
+        # It may be the form that is wrong, not the length of the record.
+        _core.record_items(form, min(least, 2**63))
+    more = " and a whole number of what * stands for" if "*" in form else ""
+    error = usage(
+        f"{place} of {record_bytes} bytes does not have the form {form!r}: {least} bytes{more} "
+        "[record-form]",
+        _SEE_LENGTHS,
+    )
+    error.code = "record-form"
+    raise error
+
+
+def _least_bytes(form: str) -> int:
+    found = _COUNT_AND_BYTES.findall(form)
+    return sum(int(count or 1) * int(size) for count, size in found if count != "*")
+
+
+def _of_form(form: str, record_bytes: int, place: str) -> Layout:
     """Return the layout of a form; a single item is an array, several are a structured one."""
-    text = form.strip()
-    single = re.fullmatch(r"([rla])(\d+)", text)
-    # An item alone, without a count, stands for all that the record holds.
-    items = _core.record_items(f"*{text}" if single else text, record_bytes)
+    items = form_items(filling(form), record_bytes, place)
     kept = [item for item in items if item[0] != "x"]
     if not kept:
         raise usage(f"{form!r} has nothing to read", "give items besides those that are skipped")
@@ -133,20 +191,21 @@ def _quad(name: str) -> np.dtype[Any]:
         raise usage(
             f"{name}: real(16) is an IEEE number of 128 bits, which NumPy does not have here "
             f"(its longdouble has {np.finfo(np.longdouble).nmant + 1} digits)",
-            "skip these bytes (x16), or read them as text (a16), and convert them by yourself",
+            "skip these bytes (x16), or read the record as bytes (dtype None, or V16 for a field), "
+            "and convert them by yourself",
         )
     return np.dtype(np.longdouble if name == "f16" else np.clongdouble)
 
 
-def _of_dtype(dtype: np.dtype[Any], record_bytes: int) -> Layout:
+def _of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") -> Layout:
     """Return the layout of a dtype: as many elements as fill the record."""
     if dtype.names is None:
         base, count = (dtype.base, prod(dtype.shape)) if dtype.subdtype else (dtype, 1)
         size = base.itemsize
         if size == 0 or record_bytes % (size * count):
             raise usage(
-                f"a record of {record_bytes} bytes is no whole number of {dtype}",
-                "the index shows the length of each record; a form describes mixed ones",
+                f"{place} of {record_bytes} bytes is no whole number of {dtype}",
+                f"{_SEE_LENGTHS}; several items describe mixed ones, as in i4,*f8",
             )
         elements = record_bytes // size
         plain = tuple(_fields(base, 0, 0, elements))
@@ -157,18 +216,47 @@ def _of_dtype(dtype: np.dtype[Any], record_bytes: int) -> Layout:
     steps = [step for step in (dtype.itemsize, packed) if step and record_bytes % step == 0]
     if not steps:
         raise usage(
-            f"a record of {record_bytes} bytes is no whole number of items of {dtype}, "
+            f"{place} of {record_bytes} bytes is no whole number of items of {dtype}, "
             f"which have {packed} bytes",
-            "the index shows the length of each record",
+            _SEE_LENGTHS,
         )
     if record_bytes and len(set(steps)) > 1:
         raise usage(
-            f"a record of {record_bytes} bytes may be items of {dtype.itemsize} bytes with what "
+            f"{place} of {record_bytes} bytes may be items of {dtype.itemsize} bytes with what "
             f"aligns their fields, or of {packed} bytes without",
             "give a dtype without gaps: numpy.lib.recfunctions.repack_fields(dtype), or one that "
             "has them as fields of type V",
         )
     return _of_items(dtype, parts, record_bytes // steps[0], steps[0])
+
+
+def form_text(dtype: np.dtype[Any], found: Layout) -> str:
+    """Return the form of records that a dtype has this layout of, what is between fields as x."""
+    if dtype.names is None:
+        return f"*{_item_text(dtype.base)}"
+    parts = _flat(dtype, 0) * found.elements
+    items: list[str] = []
+    at = 0
+    placed = sorted(zip([field[0] for field in found.fields], parts, strict=True), key=_first)
+    for offset, (base, count, _) in placed:
+        if offset < at:
+            raise usage(
+                f"fields of {dtype} lie over each other", "give a dtype without such fields"
+            )
+        items += [f"x{offset - at}"] * (offset > at) + [f"{count}{_item_text(base)}"]
+        at = offset + base.itemsize * count
+    gap = found.record_bytes - at
+    return ",".join(items + [f"x{gap}"] * (gap > 0))
+
+
+def _first(pair: tuple[int, Any]) -> int:
+    return pair[0]
+
+
+def _item_text(base: np.dtype[Any]) -> str:
+    """Return the item of a form that has the numbers of a dtype."""
+    letter = {"u": "i", "S": "a", "V": "x"}.get(base.kind, base.kind)
+    return f"{letter}{base.itemsize}"
 
 
 def _packed(parts: Sequence[tuple[np.dtype[Any], int, int]]) -> int:
@@ -233,6 +321,15 @@ def _fields(dtype: np.dtype[Any], offset: int, to: int, count: int) -> list[Fiel
     raise usage(f"Fortran has nothing like {dtype}", "read integers, reals, complex or text")
 
 
+def check_markers(access: str, markers: int | None) -> None:
+    """Refuse markers where there are none."""
+    if markers is not None and access in ("direct", "stream"):
+        raise usage(
+            f"markers of {markers} bytes with {access} access",
+            "only files of sequential access have markers",
+        )
+
+
 def shaped(
     array: NDArray[Any],
     shape: int | tuple[int, ...] | None,
@@ -247,6 +344,9 @@ def shaped(
     if shape is None:
         return array
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if lead == (0,):
+        # Of no records nothing says how long they are.
+        shape = tuple(max(length, 0) for length in shape)
     try:
         if order == "C":
             return array.reshape(lead + shape)

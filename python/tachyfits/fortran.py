@@ -34,8 +34,8 @@ from typing import Any
 
 from tachyfits import _core
 from tachyfits._errors import usage
-from tachyfits._record_file import EndOfRecords, File, Record, convert_file
-from tachyfits._records import MemoryOrder, Part, many_records, one_record
+from tachyfits._record_file import EndOfRecords, File, Record
+from tachyfits._records import MemoryOrder, Part, check_markers, many_records, one_record
 from tachyfits._threads import check_threads
 
 __all__ = [
@@ -71,7 +71,7 @@ def open(  # noqa: A001
     path
         The file.
     markers
-        Bytes of a marker, 4 or 8; None: found out.
+        Bytes of a marker, 4 or 8; None: found out. For sequential access alone.
     order
         "big" or "little"; None: found out from the markers, and the machine's own without them.
     access
@@ -101,6 +101,7 @@ def open(  # noqa: A001
     16 [1. 2.]
     8 [3.]
     """
+    check_markers(access, markers)
     core = _core.RecordFile.open(
         os.fspath(path),
         access=access,
@@ -236,6 +237,7 @@ def create(
     >>> len(fortran.open("run.dat"))
     101
     """
+    check_markers(access, markers)
     how = {"access": access, "record_bytes": record_bytes, "order": order}
     if append:
         return Writer(None, path, how | {"markers": markers}, memory)
@@ -299,11 +301,15 @@ def convert(
         ``overwrite``.
     source_markers, source_order, source_access, source_record_bytes, recover, storage
         As in `open`.
-    markers, order, access, record_bytes
+    markers, order, access
         Of the new file, as in `create`; as they were where they are not given.
     forms
-        What records are made of: a form such as "*f8" for all, or a list of forms that records have
-        in turn. Needed to change the byte order or the precision.
+        What records are made of: a form such as "*f8" or a dtype for all, or a list of them that
+        records have in turn: after the last one the first again. ``...`` at its end: all further
+        records are of the form before it, ``["i4,f8", "*f8", ...]`` being a header and the rest.
+        Needed to change the byte order or the precision.
+    record_bytes
+        Without it records of direct access have the length of what the first one becomes.
     precision
         "single": real(8) and complex(8) become real(4) and complex(4), rounded to the nearest; a
         number that is too large for that is an error.
@@ -328,7 +334,7 @@ def convert(
         recover=recover,
         storage=storage,
     )
-    return convert_file(file, target, **options)
+    return file.convert(target, **options)
 
 
 #: The machine's byte order, as `open` and `create` name it.

@@ -431,7 +431,7 @@ def test_precision_is_halved(tmp_path: Path) -> None:
     with pytest.raises(tf.UsageError, match=r"1e300 in record 0.*precision"):
         fortran.convert(path, tmp_path / "c.dat", forms="f8", precision="single")
     assert not (tmp_path / "c.dat").exists()
-    with pytest.raises(tf.UsageError, match="form of the records"):
+    with pytest.raises(tf.UsageError, match="what records are made of"):
         fortran.convert(path, tmp_path / "c.dat", order="big")
     fortran.convert(path, path, markers=8, overwrite=True)
     assert fortran.open(path).markers == 8

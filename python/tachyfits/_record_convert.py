@@ -1,0 +1,157 @@
+"""A Fortran file written again: which records have which form, and what becomes of their lengths.
+
+The compiled module converts, by one form for each record in turn. Forms that are dtypes or that
+fill records are turned into such here, from the lengths of the records.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._errors import usage
+from tachyfits._records import (
+    check_markers,
+    dtype_of,
+    filling,
+    form_items,
+    form_text,
+    layout,
+)
+from tachyfits._threads import check_threads
+
+#: Records for which one form may be repeated: the compiled module has one for each of them.
+MOST_REPEATED = 1 << 20
+
+
+def convert_file(
+    core: _core.RecordFile,
+    target: str | os.PathLike[str],
+    old_access: str,
+    *,
+    markers: int | None = None,
+    order: str | None = None,
+    access: str | None = None,
+    record_bytes: int | None = None,
+    forms: Any = (),
+    precision: str | None = None,
+    overwrite: bool = False,
+    sync: bool = False,
+    threads: int = 0,
+    progress: Callable[[int, int], bool | None] | None = None,
+) -> int:
+    if precision not in (None, "single"):
+        raise usage(f"precision={precision!r}", "the one change of precision is to 'single'")
+    access = old_access if access is None else access
+    check_markers(access, markers)
+    single = precision == "single"
+    each, repeats = as_list(forms)
+    if not each and (single or order not in (None, core.order)):
+        raise usage(
+            f"{core.name}: what records are made of is not known, and needed to change their byte "
+            "order or precision",
+            "give forms, such as '*f8' for any number of reals of 8 bytes",
+        )
+    runs = core.runs()
+    texts = [
+        _checked(form, *_records_of(runs, number, len(each), repeats), core.name)
+        for number, form in enumerate(each)
+    ]
+    if access == "direct" and record_bytes is None:
+        length = int(runs[0, 2]) if len(runs) else 1
+        record_bytes = _halved(texts[0], length) if single else length
+    if repeats:
+        texts = _repeated(texts, core)
+    return core.convert(
+        os.fspath(target),
+        access=access,
+        record_bytes=record_bytes,
+        markers=markers or core.markers or 4,
+        order=order,
+        forms=texts,
+        single=single,
+        overwrite=overwrite,
+        sync=sync,
+        threads=check_threads(threads),
+        progress=progress,
+    )
+
+
+def as_list(forms: Any) -> tuple[list[Any], bool]:
+    """Return forms that records have in turn, and whether the last one is that of all the rest."""
+    # A list of tuples is one dtype, as NumPy has it.
+    several = isinstance(forms, (list, tuple)) and not any(isinstance(one, tuple) for one in forms)
+    each = list(forms) if several else [forms]
+    *before, last = each or [None]
+    repeats = last is ... or (isinstance(last, str) and last.strip() == "...")
+    if repeats and not before:
+        raise usage(
+            "... repeats no form", "it stands behind the form that all further records have"
+        )
+    return before if repeats else each, repeats
+
+
+def number_of_form(record: int, forms: int, *, repeats: bool) -> int:
+    """Return which form a record has."""
+    return min(record, forms - 1) if repeats else record % forms
+
+
+def _records_of(
+    runs: NDArray[np.uint64], number: int, forms: int, repeats: bool
+) -> tuple[list[int], list[int]]:
+    """Return the lengths of the records of one form, and the first record of each length."""
+    first, count, lengths = runs[:, :3].astype(np.int64).T
+    if not repeats:
+        begin = first + (number - first) % forms
+    elif number == forms - 1:
+        begin = np.maximum(first, number)
+    else:
+        begin = np.where(first > number, first + count, number)
+    there = begin < first + count
+    unique, at = np.unique(lengths[there], return_index=True)
+    return unique.tolist(), begin[there][at].tolist()
+
+
+def _checked(form: Any, lengths: list[int], records: list[int], name: str) -> str:
+    """Return a form as text that all records of these lengths have."""
+    text = filling(form) if isinstance(form, str) else ""
+    for length, record in sorted(zip(lengths, records, strict=True), key=lambda pair: pair[1]):
+        place = f"{name}: record {record} (from 0)"
+        if isinstance(form, str):
+            form_items(text, length, place)
+            continue
+        found = layout(form, length, place)
+        new = form_text(dtype_of(form), found)
+        if found.dtype.names is not None and text not in ("", new):
+            raise usage(
+                f"{place} and others have different numbers of items of {found.dtype}",
+                "give a form instead of a dtype, with * for as many as fill the record",
+            )
+        text = new
+    return text or form_text(dtype_of(form), layout(form, 0))
+
+
+def _halved(form: str, length: int) -> int:
+    """Return the bytes of a record whose reals of 8 bytes become those of 4."""
+    halves = {("f", 8), ("c", 16)}
+    items = _core.record_items(form, length)
+    return sum(
+        size * count // (2 if (letter, size) in halves else 1) for letter, size, count, _ in items
+    )
+
+
+def _repeated(texts: list[str], core: _core.RecordFile) -> list[str]:
+    further = max(core.records() - len(texts), 0)
+    if further > MOST_REPEATED:
+        raise usage(
+            f"{core.name}: the last form is that of {further} further records, more than "
+            f"{MOST_REPEATED}",
+            "records of which bytes stay as they are need no forms; else write them by "
+            "fortran.create and File.batches",
+        )
+    return texts + texts[-1:] * further

@@ -1,0 +1,188 @@
+"""What records are made of: forms and dtypes, records of none, statistics of parts, conversion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import tachyfits as tf
+from tachyfits import fortran
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """Give a file of five records of i4, 3 f8 and c8."""
+    path = tmp_path / "mixed.dat"
+    with fortran.create(path, order="big") as new:
+        for step in range(5):
+            new.write(np.int32(step), np.arange(3.0) + step, np.complex64(step + 1j))
+    return path
+
+
+@pytest.fixture
+def headed(tmp_path: Path) -> Path:
+    """Give a file of a header and records of reals, of different lengths."""
+    path = tmp_path / "headed.dat"
+    fortran.write(path, (np.int32(7), 0.5), *(np.arange(n + 1.0) for n in range(4)), order="big")
+    return path
+
+
+def test_no_records_have_the_type_that_is_asked_for(mixed: Path) -> None:
+    file = fortran.open(mixed)
+    for found in (file.records(0, 0, "i4,3f8,c8"), file.records(5, dtype="i4,3f8,c8")):
+        assert found.shape == (0,)
+        assert found.dtype == file[0].read("i4,3f8,c8").dtype
+    assert file.records(0, 0, np.dtype([("a", "i4"), ("b", "f8")])).shape == (0,)
+    assert file.records(2, 0, "9f4", shape=(3, -1)).shape == (0, 3, 0)
+    assert file.records(2, 0, "f8").dtype == np.float64
+    assert file.records(2, 0, "*l4").dtype == np.bool_
+    for read in (file.records, lambda first: file.stats("i4", first=first)):
+        with pytest.raises(tf.UsageError, match="no record 6"):
+            read(6)
+
+
+def test_a_record_that_does_not_have_its_form_is_named(mixed: Path) -> None:
+    file = fortran.open(mixed)
+    place = r"mixed.dat: record 3 \(from 0\) of 36 bytes"
+    for form, match in (
+        ("i4,2f8", "does not have the form 'i4,2f8': 20 bytes"),
+        ("i2,*f8", r"does not have the form 'i2,\*f8': 2 bytes and a whole number"),
+        ("f8", "is no whole number of float64"),
+        (np.dtype("i4,f4"), "is no whole number of items of"),
+    ):
+        for read in (file[3].read, lambda form: file.records(3, 2, form)):
+            with pytest.raises(tf.UsageError, match=rf"(?s){place} {match}.*hint: file.index"):
+                read(form)
+    with pytest.raises(tf.UsageError, match="statistics") as refused:
+        file.stats("c8")
+    assert "f8" in str(refused.value)
+
+
+def test_statistics_of_one_item(mixed: Path) -> None:
+    file = fortran.open(mixed)
+    stats = file.stats("x4,3f8,x8")
+    assert (stats.count, stats.max, stats.max_position) == (15, 6.0, (4, 2))
+    assert file.stats("9i4").count == 45
+    assert file.stats("9i4", first=5).count == 0
+    with pytest.raises(tf.UsageError, match="several fields: f0, f1"):
+        file.stats("i4,*f4")
+    for wrong in ("u4", "c8", "*l4"):
+        with pytest.raises(tf.UsageError, match="only signed integers and reals"):
+            file.stats(wrong)
+
+
+def test_every_second_record(tmp_path: Path) -> None:
+    path = tmp_path / "steps.dat"
+    with fortran.create(path, order="big") as new:
+        for step in range(6):
+            new.write(np.int32(step))
+            new.write(np.arange(4.0) + step)
+    file = fortran.open(path)
+    assert_array_equal(file.records(0, dtype="i4", step=2)[:, 0], range(6))
+    values = np.arange(4.0) + np.arange(6.0)[:, None]
+    assert_array_equal(file.records(1, dtype="f8", step=2), values)
+    out = np.empty((2, 4))
+    assert file.records(3, 2, "f8", step=4, out=out) is out
+    assert_array_equal(out, values[1:5:2])
+    assert file.records(1, 3, "i4,x28", step=2).shape == (3, 1)
+    assert file.records(12, dtype="f8", step=2).shape == (0, 0)
+    assert [record.number for record in file[1:9:3]] == [1, 4, 7]
+    for wrong, match in (
+        ({"step": 3}, r"record 0 \(from 0\) has 4 bytes, record 3 has 32"),
+        ({"step": 2, "count": 7}, "no record 12"),
+        ({"step": 0}, "step=0"),
+    ):
+        with pytest.raises(tf.UsageError, match=match):
+            file.records(0, dtype="i4", **wrong)
+    with pytest.raises(tf.FitsIoError, match="cancelled"):
+        file.records(0, dtype="i4", step=2, progress=lambda *_: False)
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "i4,3f8,c8",
+        np.dtype("i4,3f8,c8"),
+        [("a", "i4"), ("b", "f8", 3), ("c", "c8")],
+        ["i4,3f8,c8", np.dtype("i4,3f8,c8"), ...],
+    ],
+)
+def test_forms_and_dtypes_convert(mixed: Path, tmp_path: Path, forms: Any) -> None:
+    new = tmp_path / "new.dat"
+    fortran.convert(mixed, new, forms=forms, order="little", precision="single")
+    old, found = (fortran.open(path) for path in (mixed, new))
+    assert (found.order, found[0].nbytes) == ("little", 24)
+    rows, turned = old.records(dtype="i4,3f8,c8"), found.records(dtype="i4,3f4,c8")
+    for name in ("f0", "f1", "f2"):
+        assert_array_equal(rows[name], turned[name])
+
+
+def test_items_of_a_dtype_convert_as_many_as_there_are(tmp_path: Path) -> None:
+    path, new = tmp_path / "a.dat", tmp_path / "b.dat"
+    aligned = np.dtype([("name", "S3"), ("value", "f8"), ("bytes", "V2")], align=True)
+    rows = np.zeros((4, 3), aligned)
+    rows["name"], rows["value"] = b"abc", np.arange(12).reshape(4, 3)
+    packed = np.dtype([(name, aligned[name]) for name in aligned.names or ()])
+    for dtype, written in ((packed, rows), (aligned, rows.view("V24"))):
+        with fortran.create(path, order="little", overwrite=True) as file:
+            file.write_records(written)
+        fortran.convert(path, new, forms=dtype, order="big", overwrite=True)
+        found = fortran.open(new)
+        assert_array_equal(found.records(dtype=dtype)["value"], rows["value"])
+    fortran.write(path, rows[0], rows[0, :2], overwrite=True)
+    with pytest.raises(tf.UsageError, match=r"record 1 \(from 0\) and others have different"):
+        fortran.convert(path, new, forms=packed, order="big", overwrite=True)
+
+
+def test_an_item_alone_is_any_number_in_conversion_too(headed: Path, tmp_path: Path) -> None:
+    path, new = tmp_path / "a.dat", tmp_path / "b.dat"
+    fortran.write(path, np.arange(3.0), np.arange(2.0), order="big")
+    for forms in ("f8", np.float64, "r8", "*f8", [np.dtype("f8")]):
+        fortran.convert(path, new, forms=forms, order="little", overwrite=True)
+        assert_array_equal(fortran.open(new)[0].read("f8"), np.arange(3.0))
+    for wrong in ("i4,f8", ["f8", "i4,f8", ...], ["f8", "*f4,f8", "3f8"]):
+        with pytest.raises(tf.UsageError, match=r"headed.dat: record [012] \(from 0\)"):
+            fortran.convert(headed, new, forms=wrong, order="little", overwrite=True)
+    with pytest.raises(tf.UsageError, match="repeats no form"):
+        fortran.convert(path, new, forms="...", order="little", overwrite=True)
+
+
+def test_a_header_and_the_rest(headed: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.dat"
+    assert fortran.convert(headed, new, forms=["i4,f8", "f8", ...], order="little") == 5
+    file = fortran.open(new)
+    assert file[0].read("i4,f8").tolist() == [(7, 0.5)]
+    for n in range(4):
+        assert_array_equal(file[n + 1].read("f8"), np.arange(n + 1.0))
+    fortran.convert(headed, new, forms=["i4,f8", "f8", "f8", "f8", "f8", "i4", ...], overwrite=True)
+    assert new.read_bytes() == headed.read_bytes()
+
+
+def test_records_of_direct_access_get_the_length_that_they_become(tmp_path: Path) -> None:
+    path, new = tmp_path / "a.dat", tmp_path / "b.dat"
+    direct = {"access": "direct", "record_bytes": 36, "order": "big"}
+    with fortran.create(path, **direct) as file:
+        file.write_records(np.ones(3, "i4,f8,c16,f8"))
+    how = {f"source_{name}": value for name, value in direct.items()}
+    fortran.convert(path, new, forms="i4,f8,c16,f8", precision="single", **how)
+    assert new.stat().st_size == 3 * 20
+    assert fortran.open(new, access="direct", record_bytes=20, order="big")[2].nbytes == 20
+
+
+def test_markers_where_there_are_none_are_refused(headed: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.dat"
+    for access, more in (("direct", {"record_bytes": 4}), ("stream", {})):
+        match = f"markers of 8 bytes with {access} access"
+        for act in (
+            lambda how: fortran.open(headed, **how),
+            lambda how: fortran.create(new, **how),
+            lambda how: fortran.append(headed, [1.0], **how),
+            lambda how: fortran.convert(headed, new, **how),
+        ):
+            with pytest.raises(tf.UsageError, match=match):
+                act({"access": access, "markers": 8} | more)
+    assert not new.exists()
