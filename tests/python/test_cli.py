@@ -143,6 +143,22 @@ def test_a_closed_pipe_is_success(folder: Path) -> None:
     assert (process.returncode, errors) == (0, "")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("words", [("info", "cube.fits"), ("errors",), ("--help",)])
+def test_a_full_output_device_is_one_line(folder: Path, words: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "tachyfits", *words]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    said = "tachyfits: the output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
+def test_a_closed_output_is_no_fault(folder: Path) -> None:
+    command = f"{sys.executable} -m tachyfits info cube.fits >&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_work_over_a_second_shows_progress_with_rate_and_end(
     cli: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

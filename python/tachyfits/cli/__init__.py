@@ -113,12 +113,15 @@ def main() -> None:
     end_in_order()
     try:
         status = run(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has what it wanted (`tachyfits header cube.fits | head`). Python would
-        # complain once more when it flushes stdout at exit: give it a place that never does.
+        # None where the shell has closed it.
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        # Python would complain once more when it flushes stdout at exit: give it a place that
+        # never does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        status = 0
+        # With a broken pipe the reader has what it wanted (`tachyfits header cube.fits | head`).
+        status = 0 if isinstance(error, BrokenPipeError) else unwritten(error)
     sys.exit(status)
 
 
@@ -143,3 +146,10 @@ def complain(error: TachyfitsError) -> int:
     """Say what went wrong, and return the exit status of that kind of error."""
     click.echo(f"tachyfits: {error}", err=True)
     return 2 if isinstance(error, UsageError) else 1
+
+
+def unwritten(error: OSError) -> int:
+    """Say that the output could not be written, and return the exit status."""
+    where = error.filename or "the output cannot be written"
+    click.echo(f"tachyfits: {where}: {error.strerror or error}", err=True)
+    return 1
