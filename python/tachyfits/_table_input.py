@@ -18,6 +18,7 @@ from tachyfits._errors import usage
 from tachyfits._optional import needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_frames import display_of
+from tachyfits._table_records import columns_of_records, is_records
 from tachyfits._table_values import ColumnData, column_data
 
 KNOWN = (
@@ -68,6 +69,8 @@ def _named(data: Any) -> Named:
         return _of_columns(data)
     if isinstance(data, Mapping):
         return ((str(name), *_with_what_they_say(name, values)) for name, values in data.items())
+    if is_records(data):
+        return columns_of_records(data)
     if isinstance(data, np.ndarray) and data.dtype.names:
         return _of_structured(data)
     module = type(data).__module__.partition(".")[0]

@@ -168,3 +168,68 @@ def test_what_is_not_collected_yet_says_so() -> None:
     polars = pytest.importorskip("polars", reason="LEFT OUT: polars is not installed")
     with pytest.raises(tf.UsageError, match="collect"):
         written(polars.LazyFrame({"A": [1]}))
+
+
+def astropy_hdu() -> Any:
+    from astropy.io import fits
+
+    def objects(cells: list[Any]) -> Any:
+        made = np.empty(len(cells), object)
+        for row, cell in enumerate(cells):
+            made[row] = cell
+        return made
+
+    columns = [
+        fits.Column("J", "J", unit="m", null=-9, array=[1, -9], disp="I5"),
+        fits.Column("U", "I", bzero=32768, array=np.array([1, 40000], "u2")),
+        fits.Column("S", "5A", array=["a", "b c"]),
+        fits.Column("V", "PJ()", array=objects([np.array([1, 2]), np.array([], int)])),
+        fits.Column("T", "PA()", array=objects(["a b", ""])),
+        fits.Column("X", "11X", array=np.ones((2, 11), bool)),
+        fits.Column("D", "6E", dim="(2,3)", array=np.arange(12).reshape(2, 3, 2)),
+    ]
+    hdu = fits.BinTableHDU.from_columns(columns, name="STARS")
+    hdu.header["OBSERVER"] = "Hubble", "who looked"
+    hdu.header.comments["TTYPE1"] = "a length"
+    hdu.header["HISTORY"] = "made here"
+    return hdu
+
+
+def test_tables_of_astropy_fits_keep_units_nulls_and_cards() -> None:
+    from astropy.io import fits
+
+    made = astropy_hdu()
+    made.writeto("astropy.fits")
+    with fits.open("astropy.fits") as hdus:
+        for hdu in (made, hdus[1], made.data, hdus[1].data):
+            table = written(hdu)
+            first = table.column("J")
+            assert (first.unit, first.null, first.display) == ("m", -9, "I5")
+            assert cells(table, "J") == [1, None]
+            assert table["U"].dtype == np.uint16
+            assert cells(table, "U") == [1, 40000]
+            assert cells(table, "S") == ["a", "b c"]
+            assert cells(table, "V") == [[1, 2], []]
+            assert cells(table, "T") == ["a b", ""]
+            assert table["X"].shape == (2, 11)
+            np.testing.assert_array_equal(table["D"], np.arange(12).reshape(2, 3, 2))
+            if hasattr(hdu, "header"):
+                assert first.description == "a length"
+                assert table.name == "STARS"
+                assert table.header["OBSERVER"] == "Hubble"
+                assert table.header.comments["OBSERVER"] == "who looked"
+                assert table.header["HISTORY"] == "made here"
+
+
+def test_nulls_of_scaled_columns_of_astropy_fits_are_undefined() -> None:
+    from astropy.io import fits
+
+    stored = np.array([3, 4], "i2")
+    scaled = Made("S", "1I", [big(value) for value in stored], None)
+    scaled.cards |= {"TSCAL": 0.1, "TZERO": 5, "TNULL": 3}
+    signed = Made("B", "1B", [b"\3", b"\4"], None, cards={"TZERO": -128, "TNULL": 3})
+    Path("scaled.fits").write_bytes(binary_table([scaled, signed]))
+    with fits.open("scaled.fits") as hdus:
+        table = written(hdus[1])
+    np.testing.assert_array_equal(table["S"], [np.nan, 5.4])
+    np.testing.assert_array_equal(table["B"], [np.nan, -124])
