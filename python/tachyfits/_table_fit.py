@@ -37,6 +37,9 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
         A value cannot be held: too large, not whole, too long, of another shape, or undefined in a
         column that has nothing for that.
     """
+    if not data.rows:
+        # No values are of no type.
+        return np.zeros(0, np.uint8), np.zeros(1, np.int64) if column.is_variable else None, None
     data = _in_unit(column, data, where)
     if column.is_variable:
         return _fitted_arrays(column, data, where)
