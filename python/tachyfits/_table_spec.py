@@ -60,7 +60,10 @@ def new_column(data: ColumnData, heap_bytes: int | None = None) -> NewColumn:
     if isinstance(values, Ragged):
         size = values.values.nbytes if heap_bytes is None else heap_bytes
         if values.dtype.kind == "S":
-            raise usage(f"column {data.name!r}: arrays of text", "give text of one length")
+            raise usage(
+                f"column {data.name!r}: arrays of text, of different lengths",
+                "join the texts of a cell, or fill the arrays up to one length",
+            )
         dimensions = list(reversed(values.cell_shape))
         letter = "Q" if size > _LARGE_HEAP else "P"
         return NewColumn(data, spec | {"variable": letter, "dimensions": dimensions})

@@ -139,21 +139,29 @@ def _of_objects(name: str, array: NDArray[Any]) -> NDArray[Any] | Ragged:
 
 
 def _is_array(cell: Any) -> bool:
-    return isinstance(cell, (np.ndarray, list, tuple)) and np.ndim(cell) > 0
+    return cell.ndim > 0 if isinstance(cell, np.ndarray) else isinstance(cell, (list, tuple))
 
 
 def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
-    """Return arrays as a `Ragged`; those of several axes and one shape as an array of one more."""
-    arrays = [np.zeros(0) if cell is None else np.asanyarray(cell) for cell in cells]
-    for array in arrays:
-        if array.dtype.kind not in "biufc":
-            raise usage(
-                f"column {name!r} has cells that are arrays of {array.dtype}",
-                "arrays of different lengths hold numbers or truth values",
-            )
-    if arrays[0].ndim > 1 and all(array.shape == arrays[0].shape for array in arrays):
-        return np.stack(arrays)
-    return Ragged.from_cells(arrays)
+    """Return arrays as a `Ragged`; of one shape and several axes, or text, with an axis more."""
+    arrays = [np.zeros(0) if cell is None else _as_array(name, cell) for cell in cells]
+    plain = [array for array in arrays if not isinstance(array, Ragged)]
+    if len(plain) < len(arrays):
+        raise usage(
+            f"column {name!r}: lists of lists of different lengths", "flatten the inner ones"
+        )
+    first, text = plain[0], all(array.dtype.kind in "US" for array in plain)
+    if (first.ndim > 1 or text) and all(array.shape == first.shape for array in plain):
+        return (np.ma if any(map(np.ma.isMaskedArray, plain)) else np).stack(plain)  # type: ignore[no-any-return]
+    odd = next((array for array in plain if array.dtype.kind not in "biufc"), None)
+    if odd is not None:
+        raise usage(
+            f"column {name!r} has cells that are arrays of {odd.dtype}, of different lengths",
+            "those hold numbers or truth values: join texts, or fill the cells up to one length",
+        )
+    # What is undefined, or not there, has no type.
+    known = [array for array in plain if not np.ma.getmaskarray(array).all()]
+    return Ragged.from_cells(plain, np.result_type(*known) if known else None)
 
 
 def _typed(name: str, known: list[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Frames, Arrow and containers of other libraries as tables: all of them is taken, or it is said."""
+"""Frames, Arrow and containers of other libraries as tables: all of them is taken, or refused."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_the_unit_of_an_index_stays() -> None:
 def test_an_index_that_is_called_as_another_column_is_refused() -> None:
     frame = pytest.importorskip("pandas").DataFrame(STARS).set_index("NAME", drop=False)
     frame["NAME"] = ["x", "y"]
-    with pytest.raises(tf.UsageError, match="'NAME'.*\n.*reset_index"):
+    with pytest.raises(tf.UsageError, match=r"'NAME'.*\n.*reset_index"):
         written(frame)
 
 
@@ -233,3 +233,44 @@ def test_nulls_of_scaled_columns_of_astropy_fits_are_undefined() -> None:
         table = written(hdus[1])
     np.testing.assert_array_equal(table["S"], [np.nan, 5.4])
     np.testing.assert_array_equal(table["B"], [np.nan, -124])
+
+
+def test_undefined_elements_of_lists_of_different_lengths() -> None:
+    table = written({"A": [[2**62 + 1, None], [2], None, [None], []], "B": [[None, True]] * 5})
+    assert cells(table, "A") == [[2**62 + 1, None], [2], [], [None], []]
+    assert table["A"].dtype == np.int64
+    assert cells(table, "B") == [[None, True]] * 5
+
+
+@pytest.mark.parametrize(
+    "values", [[[[1, 2], [3]], [[4], [5, 6]]], [[[1, 2], [3]], [4, 5]], [["a"], ["b", "c"]]]
+)
+def test_lists_that_no_column_has_are_refused(values: Any) -> None:
+    for data in ({"L": values}, {"L": np.array([*values, None], object)[:-1]}):
+        with pytest.raises(tf.UsageError, match="column 'L'.*of different lengths"):
+            written(data)
+
+
+def test_lists_of_text_of_different_lengths_are_refused_from_arrow_too() -> None:
+    with pytest.raises(tf.UsageError, match=r"column 'L'.*text.*\n.*join the texts"):
+        written(pa.table({"L": [["a"], ["b", "c"]]}))
+
+
+def test_cells_with_axes_come_back_from_pandas() -> None:
+    pytest.importorskip("pandas")
+    masked = np.ma.MaskedArray(np.arange(8).reshape(2, 2, 2), mask=[[[1, 0], [0, 0]], [[0, 0]] * 2])
+    table = written({"TEXT": [["ab", "c"], ["d", ""]], "N": masked})
+    back = written(table.to_pandas())
+    assert back.column("TEXT").form == table.column("TEXT").form
+    assert cells(back, "TEXT") == [["ab", "c"], ["d", ""]]
+    assert cells(back, "N") == masked.tolist()
+
+
+def test_no_rows_are_appended_to_columns_of_any_type() -> None:
+    columns = {"S": ["a"], "N": [1], "OK": [True], "V": [[1, 2]], "P": [[1.0, 2.0]], "T": ["x"]}
+    written({**columns, "V": tf.Ragged.from_cells([[1, 2]])})
+    with tf.edit("written.fits") as edition:
+        edition[1].append({name: [] for name in columns})
+    table = tf.open("written.fits")[1]
+    assert len(table) == 1
+    assert cells(table, "V") == [[1, 2]]
