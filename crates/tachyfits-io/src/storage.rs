@@ -7,6 +7,7 @@ use std::fmt::Debug;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -160,6 +161,10 @@ pub fn open_with(
     let metadata = file.metadata().map_err(|source| open_error(path, source))?;
     if metadata.is_dir() {
         return Err(IoError::NotAFile { path: path.to_owned(), found: "a directory" });
+    }
+    if metadata.file_type().is_char_device() {
+        // A terminal, or something without an end.
+        return Err(IoError::NotAFile { path: path.to_owned(), found: "a device" });
     }
     if !metadata.is_file() {
         return spool::spool(&path.display().to_string(), file, options);

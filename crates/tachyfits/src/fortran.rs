@@ -268,7 +268,7 @@ impl RecordFile {
                 self.to_the_end(walker)?
             }
             (RecordAccess::Direct(record_bytes), _) => {
-                RecordIndex::direct(record_bytes, self.bytes())
+                RecordIndex::direct(record_bytes, self.bytes(), self.options.recover)
             }
             _ => RecordIndex::stream(self.bytes()),
         };

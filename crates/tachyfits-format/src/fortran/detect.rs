@@ -14,10 +14,10 @@ use super::bytes::{Bytes, Fault, Need, Stop};
 use super::markers::{FileOrder, RecordMarkers};
 use super::walk::RecordStep;
 
-/// Records that are looked at.
+/// Records with bytes that are looked at: those without look alike in any order.
 const LOOKED_AT: u64 = 64;
 
-/// Subrecords of these that are looked at: a file may be made of very short ones.
+/// Subrecords that are looked at: a file may be made of very short ones, or begin with many records without bytes.
 const PIECES_LOOKED_AT: u64 = 4096;
 
 /// Bytes of the first read, and of a look at another place.
@@ -93,6 +93,8 @@ struct Trial {
     /// Bytes of the record that is not complete.
     open: u64,
     records: u64,
+    /// Those that have bytes.
+    filled: u64,
     in_records: u64,
     fault: Option<Fault>,
     done: bool,
@@ -202,6 +204,7 @@ impl Trial {
             pieces: 0,
             open: 0,
             records: 0,
+            filled: 0,
             in_records: 0,
             fault: None,
             done: false,
@@ -212,7 +215,7 @@ impl Trial {
     fn advance(&mut self, bytes: &Bytes) -> Option<Need> {
         while !self.done {
             let at_end = self.at == bytes.file_bytes && !self.continued;
-            if at_end || self.records == LOOKED_AT || self.pieces == PIECES_LOOKED_AT {
+            if at_end || self.filled == LOOKED_AT || self.pieces == PIECES_LOOKED_AT {
                 self.done = true;
                 break;
             }
@@ -224,6 +227,7 @@ impl Trial {
                     self.continued = whole.goes_on;
                     if !whole.goes_on {
                         self.records += 1;
+                        self.filled += u64::from(self.open > 0);
                         self.in_records += std::mem::take(&mut self.open);
                     }
                 }

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::error::FormatError;
+use crate::code::Code;
+use crate::error::{FormatError, Place};
 
 /// Records of one length that follow each other at equal distances, or one record of several subrecords.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,26 +42,40 @@ pub struct RecordIndex {
 }
 
 impl RecordIndex {
-    /// Records of one length without markers: direct access. What is left at the end is no record.
+    /// Records of one length without markers: direct access. Bytes at the end that are fewer than a record are damage; with
+    /// `recover` they are skipped.
     ///
     /// ```
-    /// let index = tachyfits_format::RecordIndex::direct(10, 35);
+    /// let index = tachyfits_format::RecordIndex::direct(10, 35, false);
     /// assert_eq!((index.len(), index.end()), (3, 30));
     /// assert_eq!(index.payload(2), [20..30]);
+    /// assert_eq!(index.damage().unwrap().code().as_str(), "record-cut");
+    /// assert_eq!(tachyfits_format::RecordIndex::direct(10, 35, true).skipped()[0].0, 30..35);
     /// ```
     #[must_use]
-    pub fn direct(record_bytes: u64, file_bytes: u64) -> RecordIndex {
+    pub fn direct(record_bytes: u64, file_bytes: u64, recover: bool) -> RecordIndex {
         let mut index = RecordIndex::default();
         let count = file_bytes.checked_div(record_bytes).unwrap_or(0);
         index.push(0, record_bytes, record_bytes, count);
         index.end = count * record_bytes;
+        if index.end < file_bytes {
+            let (record, offset) = (Some(count + 1), Some(index.end));
+            let place = Place { record, offset, ..Place::default() };
+            let expected = format!("a record of {record_bytes} bytes");
+            let found = format!("{} bytes before the file ends", file_bytes - index.end);
+            let error = FormatError::new(Code::RecordCut, place, expected, found);
+            match recover {
+                true => index.skipped.push((index.end..file_bytes, error)),
+                false => index.damage = Some(error),
+            }
+        }
         index
     }
 
     /// A file of stream access: one record, if it has bytes.
     #[must_use]
     pub fn stream(file_bytes: u64) -> RecordIndex {
-        RecordIndex::direct(file_bytes, file_bytes)
+        RecordIndex::direct(file_bytes, file_bytes, false)
     }
 
     /// How many whole records there are.

@@ -4,9 +4,10 @@
 //! where they are long, the two markers that stand side by side between records. Blocks grow while the
 //! markers lie close together, up to a limit.
 //!
-//! After damage, recovery tries every byte as the beginning of a record: it counts if its markers agree,
-//! it has bytes, and another such record or the end of the file follows. To bound the work, its length
-//! must be one that was seen before, or short enough to end within the block that is searched.
+//! After damage, recovery first tries the place to which the leading marker of the damaged record points:
+//! often it was not that which was damaged. Then it tries every byte as the beginning of a record: it counts
+//! if its markers agree, it has bytes, and another such record or the end of the file follows. To bound the
+//! work, its length must be one that was seen before, or short enough to end within the block that is searched.
 
 use std::ops::Range;
 
@@ -98,6 +99,9 @@ struct Search {
     /// Where the damaged record began.
     from: u64,
     error: FormatError,
+    /// Where the marker is that points behind the damaged record, until it was followed; whether the search is where it points.
+    pointer: Option<u64>,
+    is_pointed_to: bool,
     /// The byte that is tried, and where the record after the one there begins, once that one is known to be whole.
     at: u64,
     second: Option<u64>,
@@ -291,7 +295,15 @@ impl RecordWalker {
                 lengths.push(run.bytes);
             }
         }
-        self.search = Some(Search { from, error, at: from + 1, second: None, lengths });
+        self.search = Some(Search {
+            from,
+            error,
+            pointer: Some(self.at),
+            is_pointed_to: false,
+            at: from + 1,
+            second: None,
+            lengths,
+        });
     }
 
     /// Looks for the next whole record.
@@ -299,13 +311,19 @@ impl RecordWalker {
         let mut search = self.search.take()?;
         let width = self.markers.bytes();
         loop {
-            if self.bytes.file_bytes.saturating_sub(search.at) < 2 * width as u64 {
+            if !search.is_pointed_to
+                && self.bytes.file_bytes.saturating_sub(search.at) < 2 * width as u64
+            {
                 let end = self.bytes.file_bytes;
                 self.index.skipped.push((search.from..end, search.error));
                 self.finished = true;
                 return None;
             }
-            match self.begins_record(&mut search) {
+            let begins = match search.pointer {
+                Some(pointer) => self.follow(pointer, &mut search),
+                None => self.begins_record(&mut search),
+            };
+            match begins {
                 Ok(true) => {
                     self.index.skipped.push((search.from..search.at, search.error));
                     if self.index.skipped.len() > self.limits.max_runs {
@@ -314,9 +332,11 @@ impl RecordWalker {
                     (self.at, self.recovered) = (search.at, search.at);
                     return None;
                 }
+                // It was followed: what is there is to be seen.
+                Ok(false) if search.pointer.take().is_some() => {}
                 Ok(false) => {
-                    search.at += 1;
-                    search.second = None;
+                    let from = if search.is_pointed_to { search.from } else { search.at };
+                    (search.at, search.is_pointed_to, search.second) = (from + 1, false, None);
                 }
                 Err(need) => {
                     // The bytes that are searched stay at hand while the ends of a record are looked at.
@@ -326,6 +346,23 @@ impl RecordWalker {
                 }
             }
         }
+    }
+
+    /// Moves the search to where the marker at `pointer` says that the next record begins, if that is in the file; gives
+    /// whether the file ends there.
+    fn follow(&self, pointer: u64, search: &mut Search) -> Result<bool, Need> {
+        let markers = 2 * self.markers.bytes() as u64;
+        let file_bytes = self.bytes.file_bytes;
+        if file_bytes.saturating_sub(pointer) < markers {
+            return Ok(false);
+        }
+        let leading = self.bytes.leading(self.markers, pointer)?.unsigned_abs();
+        let next = pointer.saturating_add(leading).saturating_add(markers);
+        if leading == 0 || next > file_bytes {
+            return Ok(false);
+        }
+        (search.at, search.is_pointed_to) = (next, true);
+        Ok(next == file_bytes)
     }
 
     /// Whether a record begins where the search is, and another one or the end of the file follows it.

@@ -260,6 +260,36 @@ fn errors_say_record_and_offset() {
 }
 
 #[test]
+fn the_place_that_the_damaged_record_points_to_is_tried_first() {
+    let markers = four(FileOrder::Big);
+    // Numbers that could as well be markers of records of 4 bytes.
+    let codes = 4u32.to_be_bytes().repeat(100);
+    let records = [vec![200; 48], codes, vec![201; 64], vec![202; 72]];
+    let whole = file(markers, &records, u64::MAX);
+    let mut bytes = whole.clone();
+    bytes[463] = 0x85;
+    let found = index(markers, &bytes, true);
+    assert_eq!(contents(&found, &bytes), [&records[..1], &records[2..]].concat());
+    assert_eq!(found.skipped()[0].0, 56..464);
+    // In the last record it points to the end of the file.
+    let end = 464;
+    let mut bytes = whole[..end].to_vec();
+    bytes[463] = 0x85;
+    let found = index(markers, &bytes, true);
+    assert_eq!((found.len(), found.skipped()[0].0.clone()), (1, 56..464));
+}
+
+#[test]
+fn records_without_bytes_at_the_beginning_decide_nothing() {
+    for markers in RecordMarkers::ALL {
+        let mut records = vec![vec![]; 100];
+        records.resize(105, b"abcd".to_vec());
+        let found = detect(&file(markers, &records, u64::MAX)).unwrap();
+        assert_eq!(found.markers, markers);
+    }
+}
+
+#[test]
 fn a_long_record_is_cut_as_gfortran_does() {
     let parts: Vec<_> = four(FileOrder::Little)
         .subrecords(3_000_000_000, u64::MAX)
