@@ -172,6 +172,29 @@ pub(super) fn heap_keyword(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
+pub(super) fn heap_unused(subject: &Subject<'_>, report: &mut Report) {
+    let holds = |number| match field(subject, number) {
+        Some(form) => matches!(form.field, Field::Variable { .. }),
+        // Of a form that is not known nothing can be said.
+        None => true,
+    };
+    let has_heap = subject.kind == HduKind::BinaryTable && subject.pcount.is_some_and(|n| n > 0);
+    if has_heap && !numbers(subject).any(holds) {
+        let place = place(subject, "PCOUNT");
+        let found = format!("PCOUNT = {}", subject.pcount.unwrap_or(0));
+        report.push(Rule::HeapUnused, place, "PCOUNT = 0 without P and Q columns", found);
+    }
+}
+
+pub(super) fn scale_zero(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, _) in subject.of("TSCALn") {
+        if card.value().and_then(Value::as_f64) == Some(0.0) {
+            let found = format!("{} = 0", card.keyword());
+            report.push(Rule::ScaleZero, subject.place(at), "a scale other than 0", found);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::display_letter;

@@ -138,6 +138,12 @@ rules! {
     HeapKeyword = "heap-keyword", Error, "7.3.2", Some(columns::heap_keyword),
         "THEAP is there although there is no heap (PCOUNT = 0).",
         hint "remove the card";
+    HeapUnused = "heap-unused", Warning, "7.3.5", Some(columns::heap_unused),
+        "There is a heap (PCOUNT > 0), and no column whose arrays could be in it.",
+        hint "tables without P and Q columns need none: write the table again without it";
+    ScaleZero = "scale-zero", Warning, "7.2.2, 7.3.2", Some(columns::scale_zero),
+        "TSCALn is 0, so that all values of the column are TZEROn.",
+        hint "correct the card: 1 means that values are as they are stored";
     WcsAxesPlace = "wcsaxes-place", Error, "8.2", Some(wcs::axes_place),
         "WCSAXES does not precede the other WCS keywords.",
         hint "move the card before the first of them";

@@ -125,6 +125,17 @@ fn provoked_by_structure(rule: Rule) -> Option<Vec<u8>> {
         Rule::ColumnName => binary(&[LONG, "TTYPE1  = 'A-B     '"]),
         Rule::DisplayForm => binary(&[LONG, COLUMN, "TDISP1  = 'A4      '"]),
         Rule::HeapKeyword => binary(&[LONG, COLUMN, "THEAP   =                    8"]),
+        Rule::HeapUnused => after_empty(
+            extension(
+                "BINTABLE",
+                8,
+                &[4, 1],
+                [4, 1],
+                &["TFIELDS =                    1", LONG, COLUMN],
+            ),
+            &[0; 8],
+        ),
+        Rule::ScaleZero => binary(&[LONG, COLUMN, "TSCAL1  =                  0.0"]),
         Rule::WcsAxesPlace => image(&["CTYPE1  = 'FREQ'", "WCSAXES =                    2"]),
         Rule::WcsMatrices => image(&[
             "PC1_1   =                  1.0",

@@ -75,7 +75,7 @@ impl Edition {
         self.put_back_with(hdu, parts, &most, header)
     }
 
-    /// Removes columns, given by their indices from 0.
+    /// Removes columns, given by their indices from 0; the heap too, when no column of arrays is left.
     ///
     /// # Errors
     /// [`Reason::Column`] if there is no such column; and if the HDU holds no whole table.
@@ -98,7 +98,13 @@ impl Edition {
         let base = std::mem::take(&mut parts.rows);
         let rows = Restride::new(base, parts.layout.rows, (old, row_bytes), runs, fill);
         parts.rows = whole(rows);
+        let had_arrays = has_arrays(&parts.layout);
         parts.layout = self.format_error(layout_of(&header, hdu))?;
+        if had_arrays && !has_arrays(&parts.layout) {
+            // Nothing that is left points there.
+            parts.drop_heap();
+            header.remove("THEAP");
+        }
         self.put_back_with(hdu, parts, &[], header)
     }
 
@@ -111,6 +117,10 @@ impl Edition {
         self.check_column(hdu, &layout, column)?;
         self.set(hdu, &format!("TTYPE{}", column + 1), name, "")
     }
+}
+
+fn has_arrays(layout: &TableLayout) -> bool {
+    layout.columns.iter().any(|column| matches!(column.field, Field::Variable { .. }))
 }
 
 /// Puts the cards of a new column into a header.

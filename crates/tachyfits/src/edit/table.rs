@@ -37,6 +37,13 @@ pub(super) struct Parts {
     heap: Rope,
 }
 
+impl Parts {
+    /// Leaves out what lies behind the rows.
+    pub(super) fn drop_heap(&mut self) {
+        (self.gap, self.heap) = (Rope::default(), Rope::default());
+    }
+}
+
 impl Edition {
     /// What the header of a table says of its columns, as edited.
     ///

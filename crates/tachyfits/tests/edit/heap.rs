@@ -75,3 +75,19 @@ fn new_arrays_do_not_become_those_of_a_descriptor_that_reaches_beyond_the_heap()
     commit(edition);
     assert_eq!(first_array(&path), Ok(values));
 }
+
+#[test]
+fn a_heap_goes_with_the_last_column_of_arrays() {
+    let (_directory, path) = reaching_beyond();
+    let numbers = [1i32, 2].map(i32::to_ne_bytes).concat();
+    let field = Field::Fixed { element: Element::Number(ValueType::I32), repeat: 1, width: 1 };
+    let mut edition = edit(&path);
+    let new = NewColumn::new("N", field);
+    edition.insert_column(1, 0, &new, &ColumnInput::new(&numbers), &RunOptions::default()).unwrap();
+    edition.delete_columns(1, &[1]).unwrap();
+    commit(edition);
+    let file = open(&path);
+    let header = &file.hdus()[1].header;
+    assert_eq!(header.get_i64("PCOUNT"), Ok(Some(0)));
+    assert_eq!(file.hdus()[1].data_bytes, 8);
+}
