@@ -8,7 +8,8 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -68,22 +69,35 @@ def export(
         return
     if form != "csv":
         needed("pyarrow", f"writing {form}", extra="arrow")
+
+    def produce(stream: BinaryIO) -> None:
+        write_stream(table, stream, form, wanted, rows, where, batch_rows, threads, progress)
+
+    write_atomically(path, produce, overwrite=overwrite)
+
+
+def write_stream(
+    table: Table,
+    stream: BinaryIO,
+    form: str,
+    wanted: Sequence[TableColumn],
+    rows: Rows,
+    where: str | None,
+    batch_rows: int,
+    threads: int | None,
+    progress: Progress | None,
+) -> None:
+    """Write columns and rows of a table into a stream, as "csv", "parquet" or "arrow"."""
     text = "str" if form == "csv" else "bytes"
 
     def read(piece: Rows) -> Columns:
         return table._read(wanted, piece, False, threads, progress, text=text)
 
-    pieces = table._pieces(rows, where, batch_rows, threads)
-    batches = (read(piece) for piece in pieces)
-    write_atomically(path, _producer(form, read((0, 0)), batches), overwrite=overwrite)
-
-
-def _producer(
-    form: str, empty: Columns, batches: Iterator[Columns]
-) -> Callable[[BinaryIO], object]:
+    batches = (read(piece) for piece in table._pieces(rows, where, batch_rows, threads))
     if form == "csv":
-        return lambda stream: _write_csv(stream, empty, batches)
-    return lambda stream: _write_arrow(stream, form, empty, batches)
+        _write_csv(stream, read((0, 0)), batches)
+    else:
+        _write_arrow(stream, form, read((0, 0)), batches)
 
 
 def _write_arrow(stream: BinaryIO, form: str, empty: Columns, batches: Iterator[Columns]) -> None:
@@ -116,30 +130,49 @@ def csv_text(rows: Iterator[Sequence[Any]] | Sequence[Sequence[Any]]) -> str:
 
 
 def csv_rows(columns: Columns) -> Iterator[Sequence[Any]]:
-    """Give the rows: undefined cells empty, elements of arrays apart by blanks."""
+    """Give the rows: undefined cells empty, elements of arrays apart by blanks, nan if undefined.
+
+    >>> import numpy as np
+    >>> numbers = np.ma.MaskedArray([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+    >>> list(csv_rows(Columns({"X": np.array([0.5, np.nan]), "N": numbers})))
+    [(0.5, '1 nan'), ('', '3 4')]
+    """
     return zip(*(_csv_cells(values) for values in columns.values()), strict=True)
 
 
 def _csv_cells(values: Any) -> list[Any]:
     """Return the cells of a column as CSV has them."""
     if isinstance(values, Ragged):
-        return [" ".join(map(_csv_value, cell)) for cell in values.to_list()]
-    if values.ndim > 1:
-        flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
-        return [" ".join(map(_csv_value, cell)) for cell in flat.tolist()]
-    if values.dtype.kind == "f" and values.dtype.itemsize == 4:
+        elements = _csv_elements(values.values)
+        return [" ".join(elements[a:b]) for a, b in pairwise(values.offsets.tolist())]
+    if values.ndim == 1:
+        return _csv_values(values, "")
+    width = int(np.prod(values.shape[1:]))
+    elements = _csv_elements(values.reshape(-1))
+    return [" ".join(elements[width * n : width * (n + 1)]) for n in range(len(values))]
+
+
+def _csv_elements(values: Any) -> list[str]:
+    # Blanks stand between elements, so that an empty one would not be seen.
+    return [_csv_value(value) for value in _csv_values(values, "nan")]
+
+
+def _csv_values(values: Any, undefined: str) -> list[Any]:
+    """Return the values of an array of one axis, as the csv module takes them."""
+    plain, missing = np.ma.getdata(values), np.ma.getmaskarray(values)
+    kind = plain.dtype.kind
+    if kind == "f":
+        missing = missing | np.isnan(plain)
+    if kind == "f" and plain.dtype.itemsize == 4:
         # tolist() would widen to float64 and show digits that the column does not have.
-        shortest = np.ma.getdata(values).astype(str).tolist()
-        return _without(shortest, values)
-    if values.dtype.kind in "iufUO" and not np.ma.isMaskedArray(values):
-        return values.tolist()  # type: ignore[no-any-return]
-    return [_csv_value(value) for value in values.tolist()]
-
-
-def _without(cells: list[str], values: Any) -> list[str]:
-    for row in np.flatnonzero(np.ma.getmaskarray(values)):
-        cells[row] = ""
-    return cells
+        cells = plain.astype(str).tolist()
+    elif kind in "iufUO":
+        cells = plain.tolist()
+    else:
+        cells = [_csv_value(value) for value in plain.tolist()]
+    for place in np.flatnonzero(missing):
+        cells[place] = undefined
+    return cells  # type: ignore[no-any-return]
 
 
 def _csv_value(value: Any) -> str:

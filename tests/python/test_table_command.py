@@ -92,6 +92,39 @@ def test_files_are_written(name: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert run(["table", "stars.fits", "--to", name, "--overwrite"]) == 0
 
 
+def test_csv_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = printed(capsys, "--where", "RA > 26", "--columns", "RA,NAME", "--to", "-")
+    assert out.splitlines() == ["RA,NAME", "27.0,star 28", "28.0,star 29", "29.0,star 30"]
+    assert err == ""
+    out, _ = printed(capsys, "--columns", "N", "--to", "-")
+    assert out.splitlines()[:4] == ["N", "0", '""', "2"]
+    assert len(out.splitlines()) == 31
+    out, _ = printed(capsys, "--columns", "N", "--rows", "5:9", "--head", "2", "--to", "-")
+    assert out.split() == ["N", "4", "5"]
+    assert not Path("-").exists()
+    assert run(["table", "stars.fits", "--to", "-", "--json"]) == 2
+
+
+def test_undefined_numbers_are_empty_in_csv_and_seen_within_arrays(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    nan = float("nan")
+    columns = {
+        "X": [1.5, nan],
+        "Y": np.array([0.1, nan], "f4"),
+        "N": np.ma.MaskedArray([[1, 2, 3], [4, 5, 6]], mask=[[0, 1, 0], [0, 0, 0]]),
+        "P": np.array([[0.1, nan], [1, 2]], "f4"),
+        "R": tf.Ragged([0, 2, 2], np.ma.MaskedArray([1, 2], mask=[0, 1])),
+    }
+    tf.write("nulls.fits", columns)
+    assert run(["table", "nulls.fits", "--to", "-"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "X,Y,N,P,R",
+        "1.5,0.1,1 nan 3,0.1 nan,1 nan",
+        ",,4 5 6,1.0 2.0,",
+    ]
+
+
 def test_another_table_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = printed(capsys, "--hdu", "2")
     assert out.split() == ["A", "1"]

@@ -156,6 +156,8 @@ def test_csv_becomes_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         (["stars.csv"], 2, "--to stars.fits"),
         (["stars.csv", "--to", "out.csv"], 2, "--to stars.fits"),
         (["stars.csv", "--to", "out.fits", "--where", "N > 1"], 2, "only FITS tables"),
+        (["stars.csv", "--to", "-"], 2, "then give stars.fits"),
+        (["stars.csv", "--to", "out.fits", "--hdu", "1"], 2, "leave out --hdu"),
         (["stars.csv", "--to", "out.fits", "--columns", "B"], 2, "there are NAME, MAG"),
         (["none.csv", "--to", "out.fits"], 1, "no such file"),
         (["uneven.csv", "--to", "out.fits"], 2, "uneven.csv"),

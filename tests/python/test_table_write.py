@@ -264,7 +264,7 @@ def test_csv(stars: tf.Table) -> None:
     assert rows == [
         ["NAME", "MAG", "N", "SEEN", "POS", "HITS"],
         ["alpha", "0.1", "1", "true", "1.0 2.0", "1 2"],
-        ["beta, too", "nan", "", "false", "3.0 4.0", ""],
+        ["beta, too", "", "", "false", "3.0 4.0", ""],
         ["", "-2.5", "3", "", "5.0 6.0", "3"],
     ]
 

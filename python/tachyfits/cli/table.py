@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,20 @@ import numpy as np
 import tachyfits
 from tachyfits import Columns, File, Ragged, Table
 from tachyfits._errors import usage
-from tachyfits._table_export import FORMATS, format_of
+from tachyfits._table_export import FORMATS, format_of, write_stream
+from tachyfits._table_rows import resolve_rows
 from tachyfits._table_text import text_of
 from tachyfits.cli._common import Common, common_options, overwrite_option
 from tachyfits.cli._output import aligned, json_text, say, size_text
 
 #: Rows that are shown if nothing else is asked for.
 HEAD = 20
+
+#: The name of an output that stands for CSV on stdout.
+STDOUT = "-"
+
+#: Rows that are printed at a time: the first ones soon, for a reader that wants no more.
+PRINTED_ROWS = 10_000
 
 COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "description")
 
@@ -56,7 +64,7 @@ _ROWS = re.compile(r"(?P<first>\d*)(?P<colon>:?)(?P<last>\d*)")
     type=click.Path(),
     metavar="OUT",
     help="Write a file instead, in the format that its name ends in: .fits, .csv, "
-    ".parquet, .arrow. It appears when it is complete.",
+    ".parquet, .arrow. It appears when it is complete. -: CSV on stdout.",
 )
 @overwrite_option
 def command(
@@ -66,16 +74,20 @@ def command(
     """Show a table, choose columns and rows of it, or write it in another format.
 
     The table is the first of the file unless --hdu names another. Rows and columns are counted
-    from 1. Undefined cells are --, in JSON null, in CSV empty; FITS, CSV, Parquet and Arrow files
-    are written row by row, so that a table may be larger than memory. Parquet and Arrow need
-    pyarrow: pip install 'tachyfits[arrow]'.
+    from 1. Undefined cells are shown as --, NaN as nan; both are null in JSON, in CSV empty, but
+    nan as elements of an array. FITS, CSV, Parquet and Arrow files are written row by row, so that
+    a table may be larger than memory. Parquet and Arrow need pyarrow: pip install
+    'tachyfits[arrow]'.
 
     A FILE that ends in .parquet, .arrow or .csv becomes a FITS table with --to OUT.fits, all of it
-    or some --columns; what is undefined in it becomes TNULL, NaN or no text.
+    or some --columns; what is undefined in it becomes TNULL, NaN or no text. Only FITS tables are
+    shown and filtered.
 
     A condition compares columns, numbers and text: < <= > >= == != with && || ! and ( ), arithmetic
-    and functions as in 'tachyfits math'. ROW is the number of the row; isnull(X) is true where X
-    is undefined, and any comparison with what is undefined is false.
+    (in float64) and functions as in 'tachyfits math'. Text is in quotes, 'a' or "a"; a column named
+    T, F or ROW, or with odd characters, in backquotes. ROW is the number of the row. isnull(X) is
+    true where X is undefined; any comparison with what is undefined is false, so !(N == 1) is true
+    there.
 
     \b
     Examples:
@@ -84,16 +96,19 @@ def command(
       tachyfits table table.fits --columns NAME,MAG --where 'MAG < 20 && RA > 10' --head 5
       tachyfits table table.fits --rows 2:4 --json
       tachyfits table table.fits --where "NAME != 'beta'" --to bright.csv
+      tachyfits table table.fits --where 'MAG < 20' --to - | head
       tachyfits table table.fits --hdu STARS --columns RA,DEC --to positions.fits
       tachyfits table survey.parquet --to survey.fits
     """
     path = common.files[0]
+    if output == STDOUT and common.json:
+        raise click.UsageError("--to - prints CSV: it does not go with --json")
     if FORMATS.get(Path(path).suffix.lower(), "fits") != "fits":
         chosen_rows = where or rows or listed or head is not None
         return _make(common, path, columns, output, overwrite, bool(chosen_rows))
     if listed and (output or where or rows or head is not None):
         raise click.UsageError("--list shows columns: it goes with neither rows nor --to")
-    if output is not None:
+    if output is not None and output != STDOUT:
         format_of(output)
 
     def show(file: File) -> None:
@@ -101,6 +116,8 @@ def command(
         chosen = _columns(table, columns)
         if listed:
             click.echo(_listed(common, table, chosen))
+        elif output == STDOUT:
+            _print(common, table, chosen, rows, where, head)
         elif output is not None:
             _write(common, table, chosen, _numbers(table, rows, where, head, None), output,
                    overwrite)  # fmt: skip
@@ -280,15 +297,37 @@ def _write(
     _written(common, table.file.name, table.index, output, count, names)
 
 
+def _print(
+    common: Common, table: Table, columns: list[str | int], rows: str | None, where: str | None,
+    head: int | None,
+) -> None:  # fmt: skip
+    """Print rows as CSV while they are read."""
+    if head is None:
+        # Row by row, a condition need not be asked of all rows before the first is printed.
+        chosen = _slice(table, rows) or slice(0, len(table))
+    else:
+        chosen, where = _numbers(table, rows, where, head, None), None
+    wanted = [table.column(name) for name in columns]
+    with common.meter("table") as progress:
+        write_stream(
+            table, sys.stdout.buffer, "csv", wanted,
+            resolve_rows(chosen, len(table)), where, PRINTED_ROWS, common.threads, progress,
+        )  # fmt: skip
+
+
 def _make(
     common: Common, path: str, columns: str | None, output: str | None, overwrite: bool,
     chosen_rows: bool,
 ) -> int:  # fmt: skip
     """Make a FITS table of a file of another format."""
-    if output is None or format_of(output) != "fits" or chosen_rows or common.hdu is not None:
+    made = f"{Path(path).stem}.fits"
+    first = f"make one of it first: tachyfits table {path} --to {made}"
+    if common.hdu is not None:
+        raise usage(f"{path}: only FITS files have HDUs", "leave out --hdu")
+    if output is None or output == STDOUT or format_of(output) != "fits" or chosen_rows:
         raise usage(
-            f"{path}: only FITS tables are shown, and only their rows are chosen",
-            f"make one of it first: tachyfits table {path} --to {Path(path).stem}.fits",
+            f"{path}: only FITS tables are shown, filtered and written in other formats",
+            f"{first}, then give {made} and the options",
         )
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     with common.meter("table") as progress:
