@@ -284,9 +284,10 @@ class TableReading(Hdu):
         condition
             Comparisons of columns, numbers and text, joined by ``&&``, ``||`` and ``!``:
             ``"MAG < 20 && CLASS == 'STAR'"``. Arithmetic and functions are those of
-            `tachyfits.evaluate`; a name with other characters than letters, digits and "_" stands
-            in backquotes. ``ROW`` is the number of the row from 1. An undefined value makes a
-            comparison false; ``isnull(x)`` asks for one.
+            `tachyfits.evaluate`, in float64. A name with other characters than letters, digits and
+            "_" stands in backquotes, as does a column called T, F or ROW. ``ROW`` is the number of
+            the row from 1. An undefined value makes a comparison false, and so ``!(N == 1)`` true;
+            ``isnull(x)`` asks for one.
         rows
             Only among these; see `read`.
 
