@@ -10,7 +10,7 @@ import contextlib
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -27,7 +27,7 @@ from tachyfits._pixels import Progress
 from tachyfits._table import Table
 from tachyfits._table_ascii import new_text_column
 from tachyfits._table_fit import row_cells, values_for
-from tachyfits._table_input import columns_of
+from tachyfits._table_input import column_of, columns_of
 from tachyfits._table_rows import count_of
 from tachyfits._table_spec import new_column
 from tachyfits._table_write import write_table
@@ -268,6 +268,7 @@ class EditedHdu:
         """Insert rows before the row of a (0-based) number.
 
         Values become those of the columns if they mean the same there; nothing is cut or wrapped.
+        Values that state a unit are converted to the column's.
         """
         table = self.table
         if not 0 <= at <= len(table):
@@ -289,7 +290,8 @@ class EditedHdu:
     ) -> None:
         """Give cells of a column other values; one for each row, or a single one for all.
 
-        None stands for undefined. Only the bytes of these cells are written.
+        None stands for undefined; a quantity of astropy is converted to the column's unit. Only the
+        bytes of these cells are written.
         """
         table = self.table
         known = table.column(column)
@@ -317,13 +319,14 @@ class EditedHdu:
         Parameters
         ----------
         name, values, unit, null, description
-            As of `write_table`.
+            As of `write_table`; before what the values say themselves (astropy's).
         form
             TFORMn, in an ASCII table.
         """
         table = self.table
+        self._refuse_name(name, table.columns)
         at = len(table.columns) if before is None else table.column(before).number
-        data = column_data(name, values, unit=unit, null=null, description=description)
+        data = column_of(name, values, unit=unit, null=null, description=description)
         if data.rows != len(table):
             raise usage(
                 f"{self._where()}: {data.rows} values for {len(table)} rows",
@@ -334,8 +337,8 @@ class EditedHdu:
         self._core.insert_column(
             self._index, at, new.spec, new.cells(), threads=self._edition._threads
         )
-        if description:
-            self._core.set_cards(self._index, [(f"TTYPE{at + 1}", name, description)])
+        if data.description:
+            self._core.set_cards(self._index, [(f"TTYPE{at + 1}", name, data.description)])
 
     def delete_column(self, *columns: str | int) -> None:
         """Remove columns; their arrays stay in the heap."""
@@ -345,7 +348,20 @@ class EditedHdu:
 
     def rename_column(self, column: str | int, name: str) -> None:
         """Give a column another name."""
-        self._core.rename_column(self._index, self.table.column(column).number, name)
+        renamed = self.table.column(column)
+        self._refuse_name(name, [other for other in self.table.columns if other != renamed])
+        self._core.rename_column(self._index, renamed.number, name)
+
+    def _refuse_name(self, name: str, others: Sequence[TableColumn]) -> None:
+        """Refuse a name of a column that would not find it."""
+        if not name.strip():
+            raise usage(f"{self._where()}: a column needs a name, found {name!r}", "give it one")
+        same = [other for other in others if other.name.strip().upper() == name.strip().upper()]
+        if same:
+            raise usage(
+                f"{self._where()}: a column {name!r}, where there is {same[0].name!r}",
+                "choose another name (in FITS case does not count), or rename the other one first",
+            )
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
