@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
 from tachyfits._columns import TableColumn
 from tachyfits._pixels import Progress
 from tachyfits._table_rows import Rows, count_of
+from tachyfits._table_serialized import cards_for
 from tachyfits._table_spec import Cells, bytes_of
 from tachyfits._writer import fits_name
 
 if TYPE_CHECKING:
     from tachyfits._table import Table
+
+#: Rows that are copied at a time, unless something else is asked for.
+COPIED_ROWS = 100_000
 
 
 def copy_table(
@@ -46,13 +50,23 @@ def copy_into(
     batch_rows: int,
     threads: int | None,
     progress: Progress | None,
+    *,
+    cards: Sequence[tuple[str, Any, str]] = (),
+    descriptions: Mapping[str, str] | None = None,
 ) -> None:
-    """Write columns and rows of a table as the next HDU of a file."""
+    """Write columns and rows of a table as the next HDU of a file.
+
+    Parameters
+    ----------
+    cards, descriptions
+        Before those of the table, descriptions by name of column.
+    """
     count = 0 if where is not None else count_of(rows)
     core, workers = table._core_table(), table._threads(threads)
     numbers = [column.number for column in wanted]
-    cards, without = _column_cards(table, wanted)
-    writer.begin_table_like(core, numbers, cards, without=without, rows=count)
+    own, without = _changed_cards(table, wanted, descriptions or {})
+    without += [card[0] for card in cards if card[0] not in ("", "COMMENT", "HISTORY")]
+    writer.begin_table_like(core, numbers, [*own, *cards], without=without, rows=count)
     for piece in table._pieces(rows, where, batch_rows, threads):
         cells = _stored(core, wanted, piece, workers, progress)
         writer.write_rows(cells, count_of(piece), raw=True, threads=workers)
@@ -82,10 +96,13 @@ def _stored(
     return cells
 
 
-def _column_cards(
-    table: Table, wanted: Sequence[TableColumn]
+def _changed_cards(
+    table: Table, wanted: Sequence[TableColumn], descriptions: Mapping[str, str]
 ) -> tuple[list[tuple[str, Any, str]], list[str]]:
-    """Return the cards of the columns with their new numbers, and the keywords of the old ones."""
+    """Return the cards that are not as they were, and the keywords of the old ones.
+
+    They are those of the columns, with their new numbers, and comments that speak of columns.
+    """
     new = {column.number + 1: number for number, column in enumerate(wanted, 1)}
     cards, old = [], []
     for keyword, value, comment in table.header.cards:
@@ -94,4 +111,14 @@ def _column_cards(
             old.append(keyword)
         if moved is not None:
             cards.append((moved, value, comment))
+    for number, column in enumerate(wanted, 1):
+        if column.name in descriptions:
+            cards = [card for card in cards if card[0] != f"TTYPE{number}"]
+            cards.append((f"TTYPE{number}", column.name, descriptions[column.name]))
+    theirs = table.header.cards
+    comments = [card for card in theirs if card.keyword == "COMMENT"]
+    kept = cards_for(comments, [column.name for column in wanted])
+    if kept != comments:
+        old.append("COMMENT")
+        cards += kept
     return cards, old

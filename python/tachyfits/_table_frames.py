@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tachyfits._columns import Columns, TableColumn
 from tachyfits._optional import needed
 from tachyfits._ragged import Ragged
+from tachyfits._table_serialized import OBJECTS, known_of, parted, without_lost
 
 if TYPE_CHECKING:
     import astropy.table
@@ -25,7 +26,28 @@ def astropy_table(columns: Columns) -> astropy.table.Table:
     table = Table(meta=dict(columns.meta))
     for key, values in columns.items():
         table.add_column(_astropy_column(values, columns.info.get(key)), name=key)
+    _take_block(table)
     return table
+
+
+def _take_block(table: astropy.table.Table) -> None:
+    """Give columns what the block of comments that astropy wrote says of them."""
+    comments, lines = parted(table.meta.get("COMMENT", []))
+    if not lines:
+        return
+    try:
+        known, objects = known_of(lines)
+    except ValueError:
+        # Whoever cut it up can still read it among the comments.
+        return
+    for name, said in known.items():
+        for attribute in {"description", "meta"} & said.keys() if name in table.colnames else ():
+            setattr(table[name].info, attribute, said[attribute])
+    # Where astropy's own readers have it before they make objects of the columns.
+    whole = without_lost(objects, table.colnames)
+    table.meta |= {OBJECTS: whole} if whole else {}
+    table.meta.pop("COMMENT")
+    table.meta |= {"COMMENT": comments} if comments else {}
 
 
 def _astropy_column(values: Any, known: TableColumn | None) -> Any:

@@ -6,7 +6,7 @@ which integer means undefined. The first pass finds that out, the second writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
+from tachyfits._core import UsageError
 from tachyfits._errors import cancelled, usage
 from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
-from tachyfits._table_spec import Cells, NewColumn, description_cards, new_column
+from tachyfits._table_serialized import cards_for
+from tachyfits._table_spec import Cells, NewColumn, description_cards, new_column, warn_of_same_names
 from tachyfits._table_values import ColumnData, with_null
 
 #: A batch: its columns, all of the same rows.
@@ -45,15 +47,17 @@ def write_batches(
     """
     plans = [ColumnPlan(column) for column in empty]
     seen = 0
-    for batch in batches():
+    for batch in _counted(batches()):
         for plan, column in zip(plans, batch, strict=True):
             plan.see(column)
         seen += _rows(batch)
         _tell(progress, seen, 2 * rows)
+    warn_of_same_names(empty)
     new = [plan.made() for plan in plans]
     comments = description_cards(empty)
     specs = [column.spec for column in new]
-    writer.begin_table(specs, [*comments, *cards], kind="binary", name=name, rows=seen)
+    kept = cards_for(cards, [column.name for column in empty])
+    writer.begin_table(specs, [*comments, *kept], kind="binary", name=name, rows=seen)
     done = 0
     for batch in batches():
         cells = [_cells(made, column) for made, column in zip(new, batch, strict=True)]
@@ -61,6 +65,20 @@ def write_batches(
         done += _rows(batch)
         _tell(progress, seen + done, 2 * rows)
     writer.end_table()
+
+
+def _counted(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Give batches; an error says which row those that it names are counted from."""
+    made, first = iter(batches), 0
+    while True:
+        try:
+            batch = next(made, None)
+        except UsageError as error:
+            raise UsageError(f"counted from row {first} (0-based): {error}") from error
+        if batch is None:
+            return
+        yield batch
+        first += _rows(batch)
 
 
 def _rows(batch: Batch) -> int:

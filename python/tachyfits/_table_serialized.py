@@ -1,0 +1,191 @@
+"""astropy's block of comments: what it keeps of columns that FITS has no keyword for.
+
+Descriptions, and which columns together are a SkyCoord or another object, are YAML in COMMENT cards
+between two marks. Whoever reads the block trusts that every column in it is there, so it is written
+anew when columns go. Nothing here makes such objects: that is astropy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from tachyfits._optional import needed
+
+BEGIN = "--BEGIN-ASTROPY-SERIALIZED-COLUMNS--"
+END = "--END-ASTROPY-SERIALIZED-COLUMNS--"
+
+#: Key of a table's meta in which astropy keeps which columns are parts of which object.
+OBJECTS = "__serialized_columns__"
+
+#: Characters of a line in one card; a backslash behind them says that the line goes on.
+_LINE = 70
+
+_PART_TAG = "!astropy.table.SerializedColumn"
+
+#: Cards as the engine takes them.
+Cards = list[tuple[str, Any, str]]
+
+
+def cards_for(cards: Sequence[tuple[str, Any, str]], names: Collection[str]) -> Cards:
+    """Return the cards of a table that has these columns alone: the block speaks of no others.
+
+    >>> block = [BEGIN, "datatype:", "- {name: A, description: first}", "- {name: B}", END]
+    >>> cards = [("COMMENT", "mine", ""), *(("COMMENT", line, "") for line in block)]
+    >>> [value for _, value, _ in cards_for(cards, ["A"])][2:4]
+    ['datatype:', '- {name: A, description: first}']
+    >>> cards_for(cards, ["B"])
+    [('COMMENT', 'mine', '')]
+    """
+    places = [place for place, card in enumerate(cards) if card[0] == "COMMENT"]
+    comments = [str(cards[place][1]) for place in places]
+    found = _bounds(comments)
+    if found is None:
+        return list(cards)
+    begin, end = found
+    old = comments[begin + 1 : end]
+    kept = _of_columns(_lines(old), frozenset(names))
+    if kept == _lines(old):
+        return list(cards)
+    ours = set(places[begin : end + 1])
+    new: Cards = [("COMMENT", text, "") for text in _block(kept)]
+    before = [card for place, card in enumerate(cards) if place < places[begin]]
+    behind = [
+        card for place, card in enumerate(cards) if place > places[begin] and place not in ours
+    ]
+    return [*before, *new, *behind]
+
+
+def parted(comments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the comments of a table without the block, and the YAML lines of it."""
+    found = _bounds(comments)
+    if found is None:
+        return list(comments), []
+    begin, end = found
+    return [*comments[:begin], *comments[end + 1 :]], _lines(comments[begin + 1 : end])
+
+
+def known_of(lines: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Return what a block says of each column, and of the objects that columns are parts of.
+
+    Raises
+    ------
+    ValueError
+        It is no such block.
+    """
+    from astropy.table.meta import YamlParseError, get_header_from_yaml
+
+    try:
+        header = get_header_from_yaml(list(lines))
+        columns = {column["name"]: dict(column) for column in header["datatype"]}
+        return columns, dict(header.get("meta", {}).get(OBJECTS, {}))
+    except (YamlParseError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"no description of columns: {error}") from error
+
+
+def comments_of(table: Any) -> list[str]:
+    """Return the block for an astropy Table; nothing where FITS's own keywords say everything."""
+    from astropy.table.meta import get_yaml_from_header
+
+    objects = table.meta.get(OBJECTS) or {}
+    said = any(column.info.description or column.info.meta for column in table.itercols())
+    if not objects and not said:
+        return []
+    header = {"cols": list(table.itercols()), "meta": {OBJECTS: objects}}
+    return _block(get_yaml_from_header(header))
+
+
+def _bounds(comments: Sequence[str]) -> tuple[int, int] | None:
+    try:
+        begin = comments.index(BEGIN)
+        return begin, comments.index(END, begin)
+    except ValueError:
+        return None
+
+
+def _lines(comments: Sequence[str]) -> list[str]:
+    """Return the lines that cards hold, the parts of long ones together."""
+    lines: list[str] = []
+    goes_on = False
+    for text in comments:
+        if goes_on:
+            lines[-1] += text[:_LINE]
+        else:
+            lines.append(text[:_LINE])
+        goes_on = len(text) > _LINE
+    return lines
+
+
+def _block(lines: Sequence[str]) -> list[str]:
+    """Return the comments of a block of these lines; none of no lines."""
+    return [BEGIN, *chain.from_iterable(map(_parts, lines)), END] if lines else []
+
+
+def _parts(line: str) -> Iterator[str]:
+    # Blanks at the end of a card are lost: the backslash keeps those within a line.
+    for first in range(0, max(len(line), 1), _LINE):
+        yield line[first : first + _LINE] + ("\\" if first + _LINE < len(line) else "")
+
+
+def _of_columns(lines: list[str], names: frozenset[str]) -> list[str]:
+    """Return the YAML that speaks of these columns alone; no lines if it would say nothing."""
+    yaml = needed("yaml", "the comments in which astropy describes columns")
+    try:
+        root = yaml.compose("\n".join(lines), Loader=yaml.SafeLoader)
+        sections = dict(_pairs(root))
+        columns = sections["datatype"]
+        kept = [column for column in columns.value if _name(column) in names]
+    except (yaml.YAMLError, KeyError, AttributeError):
+        return []
+    objects = [
+        pair for section in _pairs(sections.get("meta")) if section[0] == OBJECTS
+        for pair in section[1].value
+    ]  # fmt: skip
+    whole = [pair for pair in objects if _parts_named(pair[1]) <= names]
+    if len(kept) == len(columns.value) and len(whole) == len(objects):
+        return lines
+    if not whole and not any({"description", "meta"} & dict(_pairs(each)).keys() for each in kept):
+        return []
+    columns.value = kept
+    for key, node in _pairs(sections.get("meta")):
+        if key == OBJECTS:
+            node.value = whole
+    text: str = yaml.serialize(root, Dumper=yaml.SafeDumper, width=1 << 16)
+    return text.splitlines()
+
+
+def _pairs(node: Any) -> Iterator[tuple[str, Any]]:
+    """Give keys and nodes of a mapping of YAML, an ordered one (a list of mappings) too."""
+    for part in getattr(node, "value", ()):
+        if isinstance(part, tuple):
+            yield part[0].value, part[1]
+        else:
+            yield from _pairs(part)
+
+
+def _name(column: Any) -> str | None:
+    node = dict(_pairs(column)).get("name")
+    return None if node is None else str(node.value)
+
+
+def _parts_named(node: Any) -> frozenset[str]:
+    """Return the names of all columns that an object is made of."""
+    if not isinstance(node.value, list):
+        return frozenset()
+    parts = [part[1] if isinstance(part, tuple) else part for part in node.value]
+    named = frozenset(chain.from_iterable(map(_parts_named, parts)))
+    own = _name(node) if node.tag == _PART_TAG else None
+    return named if own is None else named | {own}
+
+
+def without_lost(objects: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return the objects of `known_of` all of whose columns are among these."""
+    return {name: made for name, made in objects.items() if _columns_of(made) <= set(names)}
+
+
+def _columns_of(made: Any) -> set[str]:
+    if not isinstance(made, Mapping):
+        return set()
+    own = {made["name"]} if type(made).__name__ == "SerializedColumn" and "name" in made else set()
+    return own.union(*(_columns_of(part) for part in made.values()))
