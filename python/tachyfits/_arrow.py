@@ -7,7 +7,7 @@ they are; truth values become bits and text becomes UTF-8, as Arrow has them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +51,7 @@ def _schema(columns: Columns, arrays: list[Any]) -> pa.Schema:
         pa.field(key, array.type, metadata=_field_metadata(columns.info.get(key), columns[key]))
         for key, array in zip(columns, arrays, strict=True)
     ]
-    return pa.schema(fields, metadata=_table_metadata(columns.meta))
+    return pa.schema(fields, metadata=_table_metadata(columns))
 
 
 def _field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
@@ -65,12 +65,17 @@ def _field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
             "fits.TDISP": column.display,
         }
     # Arrow has no complex numbers: this says that the innermost pairs are such.
+    if isinstance(values, Ragged) and values.cell_shape:
+        # Cells of one length are lists of lists, which say their shape themselves.
+        known["fits.TDIM"] = f"({','.join(map(str, reversed(values.cell_shape)))})"
     known["fits.complex"] = "re,im" if values.dtype.kind == "c" else None
     return {name: text for name, text in known.items() if text}
 
 
-def _table_metadata(meta: Mapping[str, Any]) -> dict[str, str] | None:
-    return {"fits.header": json.dumps(meta, default=str)} if meta else None
+def _table_metadata(columns: Columns) -> dict[str, str] | None:
+    """Return the cards of the header as JSON: values and comments by keyword."""
+    known = {"fits.header": columns.meta, "fits.comments": columns.comments}
+    return {name: json.dumps(cards, default=str) for name, cards in known.items() if cards} or None
 
 
 def array_of(values: Any) -> pa.Array:

@@ -90,6 +90,10 @@ class Columns(Mapping[str, Any]):
     ----------
     info
         What is known of each column, by key.
+    meta
+        What the header says of the table as a whole, by keyword.
+    comments
+        The comments of these cards, by keyword.
     """
 
     def __init__(
@@ -98,10 +102,12 @@ class Columns(Mapping[str, Any]):
         info: Mapping[str, TableColumn] | None = None,
         *,
         meta: Mapping[str, Any] | None = None,
+        comments: Mapping[str, str] | None = None,
     ) -> None:
         self._arrays = dict(arrays)
         self.info: dict[str, TableColumn] = dict(info or {})
         self.meta: dict[str, Any] = dict(meta or {})
+        self.comments: dict[str, str] = dict(comments or {})
         lengths = {key: len(array) for key, array in self._arrays.items()}
         if len(set(lengths.values())) > 1:
             raise usage(f"columns of different lengths: {lengths}", "give all the same rows")

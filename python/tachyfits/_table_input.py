@@ -50,12 +50,6 @@ def column_of(name: str, values: Any, **said: Any) -> ColumnData:
     )
 
 
-def meta_of_data(data: Any) -> Mapping[str, Any]:
-    """Return what a table says of itself as a whole, as keywords."""
-    meta = getattr(data, "meta", None)
-    return meta if isinstance(meta, Mapping) else {}
-
-
 Named = Iterator[tuple[str, Any, dict[str, Any]]]
 
 
@@ -241,7 +235,11 @@ def _of_arrow(data: Any) -> Named:
         known = {"unit": said.get("unit"), "description": said.get("description", "")}
         known["display"] = said.get("fits.TDISP")
         pairs = "fits.complex" in said
-        yield field.name, arrow_values(field.name, column, pairs=pairs), known
+        values = arrow_values(field.name, column, pairs=pairs)
+        if isinstance(values, Ragged) and "fits.TDIM" in said:
+            shape = tuple(map(int, reversed(said["fits.TDIM"].strip("()").split(","))))
+            values = Ragged(values.offsets, values.values, cell_shape=shape)
+        yield field.name, values, known
 
 
 def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:

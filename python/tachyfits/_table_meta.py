@@ -43,3 +43,16 @@ def meta_of(header: Header) -> dict[str, Any]:
         elif keyword:
             meta.setdefault(keyword, value)
     return meta
+
+
+def comments_of(header: Header) -> dict[str, str]:
+    """Return the comments of the cards of `meta_of`, by keyword; of those that have one.
+
+    >>> comments_of(Header([("OBSERVER", "Hubble", "who"), ("DATE", "2020", "")]))
+    {'OBSERVER': 'who'}
+    """
+    comments: dict[str, str] = {}
+    for keyword, _, comment in describing_cards(header):
+        if keyword and keyword not in ("COMMENT", "HISTORY"):
+            comments.setdefault(keyword, comment)
+    return {keyword: comment for keyword, comment in comments.items() if comment}

@@ -38,7 +38,7 @@ class TableReading(Hdu):
 
     _table: _core.Table | None = None
     _known: tuple[TableColumn, ...] | None = None
-    _described: dict[str, Any] | None = None
+    _described: tuple[dict[str, Any], dict[str, str]] | None = None
 
     def _core_table(self) -> _core.Table:
         self._file._open_core()
@@ -245,7 +245,9 @@ class TableReading(Hdu):
                 values, nulls, odd = together[column.key]
                 arrays[column.key] = _masked(values, nulls)
             self._warn_of_odd(column, odd)
-        return Columns(arrays, {column.key: column for column in wanted}, meta=self._meta())
+        meta, comments = self._meta()
+        info = {column.key: column for column in wanted}
+        return Columns(arrays, info, meta=meta, comments=comments)
 
     def _warn_of_odd(self, column: TableColumn, odd: int) -> None:
         if odd:
@@ -256,15 +258,21 @@ class TableReading(Hdu):
                 stacklevel=5,
             )
 
-    def _meta(self) -> dict[str, Any]:
-        """Return the keywords that describe the table as a whole, not its structure."""
-        if self._described is None:
-            from tachyfits._table_meta import meta_of
+    def _meta(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the keywords that describe the table as a whole, and the comments of their cards.
 
-            self._described = meta_of(self.header)
+        Not those of its structure.
+        """
+        if self._described is None:
+            from tachyfits._table_meta import comments_of, meta_of
+
+            self._described = meta_of(self.header), comments_of(self.header)
+        meta, comments = self._described
         # Lists of comments are everybody's own.
-        own = self._described.items()
-        return {key: list(value) if isinstance(value, list) else value for key, value in own}
+        own = {
+            key: list(value) if isinstance(value, list) else value for key, value in meta.items()
+        }
+        return own, comments
 
     def where(
         self,

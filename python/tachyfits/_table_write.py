@@ -5,24 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
 from tachyfits._errors import not_found, usage
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
 from tachyfits._table_ascii import new_text_column
+from tachyfits._table_cards import Cards, cards_of
+from tachyfits._table_copy import COPIED_ROWS, copy_into
 from tachyfits._table_import import TableFile, is_table_file, open_table_file
-from tachyfits._table_input import columns_of, meta_of_data
-from tachyfits._table_meta import describing_cards
-from tachyfits._table_spec import NewColumn, description_cards, new_column
+from tachyfits._table_input import columns_of
+from tachyfits._table_serialized import cards_for
+from tachyfits._table_spec import NewColumn, description_cards, new_column, warn_of_same_names
 from tachyfits._table_stream import write_batches
 from tachyfits._table_values import ColumnData
 from tachyfits._threads import check_threads
 from tachyfits._writer import fits_name
 
-#: Cards as the engine takes them.
-Cards = list[tuple[str, Any, str]]
+if TYPE_CHECKING:
+    from tachyfits._table import Table
 
 
 def write_table(
@@ -56,15 +58,17 @@ def write_table(
         polars frame, whatever gives an Arrow stream (pyarrow, DuckDB), `Columns`, a `Table`; or the
         path of a Parquet, Arrow or CSV file, which is read batch by batch (CSV whole) by pyarrow.
         Masked elements, None and null are undefined: TNULLn for integers (a value that does not
-        occur, unless ``nulls`` says one), NaN for floats, the byte 0 for truth values, nothing for
-        text. Cells of different lengths (lists, `Ragged`) go into the heap. Dates become ISO 8601
-        text, durations seconds. The index of a pandas frame becomes columns, as reset_index() names
-        them, unless it is one of integers without a name.
+        occur, unless ``nulls`` or a ``fill_value`` says one), NaN for floats, the byte 0 for truth
+        values, nothing for text. Cells of different lengths (lists, `Ragged`) go into the heap.
+        Dates become ISO 8601 text, durations seconds. Columns of astropy bring unit, description
+        and format. The index of a pandas frame becomes columns, as reset_index() names them, unless
+        it is one of integers without a name. The cells of a `Table` are copied as they are stored,
+        but with ``units``, ``nulls``, ``forms`` or another ``kind`` they are what reading gives.
     columns
         Only these, in this order.
     units, nulls, descriptions
         TUNITn, TNULLn (as a value of the column) and the comment of TTYPEn by name of column,
-        before what the data say.
+        before what the data say; no value is converted to another unit.
     name
         EXTNAME.
     header
@@ -104,14 +108,18 @@ def write_table(
            fill_value=999999)
     """
     source = open_table_file(data) if is_table_file(data) else data
-    cards, workers = cards_of(source, header), check_threads(threads)
+    copied = None if units or nulls or forms else _table_of_kind(source, kind)
+    workers = check_threads(threads)
+    cards = cards_of(source if copied is None else None, header)
 
     def made(table: Any) -> list[ColumnData]:
         return described(chosen(columns_of(table), columns), units, nulls, descriptions)
 
     writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
     try:
-        if isinstance(source, TableFile) and kind == "binary" and not forms:
+        if copied is not None:
+            _copy(writer, copied, columns, descriptions or {}, cards, name, workers, progress)
+        elif isinstance(source, TableFile) and kind == "binary" and not forms:
             names = source.chosen(columns)
             write_batches(
                 writer,
@@ -132,6 +140,34 @@ def write_table(
         writer.discard()
 
 
+def _table_of_kind(data: Any, kind: str) -> Table | None:
+    """Return a `Table` of this kind, whose cells need not become others; None for anything else."""
+    from tachyfits._table import Table
+
+    return data if isinstance(data, Table) and data.kind == f"{kind} table" else None
+
+
+def _copy(
+    writer: _core.FileWriter,
+    table: Table,
+    columns: Sequence[str] | None,
+    descriptions: Mapping[str, str],
+    cards: Cards,
+    name: str | None,
+    threads: int,
+    progress: Progress | None,
+) -> None:
+    """Write a table as the next HDU of a file, its cells as they are stored."""
+    wanted = table._chosen(columns)
+    _refuse_unknown(descriptions, [column.name for column in wanted], "descriptions")
+    if name is not None:
+        cards = [*(card for card in cards if card[0] != "EXTNAME"), ("EXTNAME", name, "")]
+    copy_into(
+        writer, table, wanted, (0, len(table)), None, COPIED_ROWS, threads, progress,
+        cards=cards, descriptions=descriptions,
+    )  # fmt: skip
+
+
 def write_columns(
     writer: _core.FileWriter,
     new: Sequence[NewColumn],
@@ -142,10 +178,12 @@ def write_columns(
     progress: Progress | None,
 ) -> None:
     """Write columns as the next HDU of a file."""
+    warn_of_same_names([column.data for column in new])
     rows = new[0].data.rows if new else 0
     comments = description_cards([column.data for column in new])
     specs = [column.spec for column in new]
-    writer.begin_table(specs, [*comments, *cards], kind=kind, name=name, rows=rows)
+    kept = cards_for(cards, [column.data.name for column in new])
+    writer.begin_table(specs, [*comments, *kept], kind=kind, name=name, rows=rows)
     cells = [column.cells() for column in new]
     writer.write_rows(cells, rows, threads=threads, progress=progress)
     writer.end_table()
@@ -162,7 +200,7 @@ def new_columns(
     if kind != "ascii":
         raise usage(f"kind={kind!r} is none", 'use "binary" or "ascii"')
     known = forms or {}
-    _refuse_unknown(known, made, "forms")
+    _refuse_unknown(known, [column.name for column in made], "forms")
     return [new_text_column(column, known.get(column.name)) for column in made]
 
 
@@ -187,7 +225,7 @@ def described(
     from tachyfits._table_values import with_null
 
     for option, said in (("units", units), ("nulls", nulls), ("descriptions", descriptions)):
-        _refuse_unknown(said or {}, made, option)
+        _refuse_unknown(said or {}, [column.name for column in made], option)
     result = []
     for column in made:
         name = column.name
@@ -201,61 +239,10 @@ def described(
     return result
 
 
-def _refuse_unknown(said: Mapping[str, Any], made: Sequence[ColumnData], option: str) -> None:
-    names = [column.name for column in made]
+def _refuse_unknown(said: Mapping[str, Any], names: Sequence[str], option: str) -> None:
     unknown = [name for name in said if name not in names]
     if unknown:
         raise not_found(
             f"{option} names a column {unknown[0]!r} that there is not",
             f"there are {', '.join(names)}",
         )
-
-
-def cards_of(data: Any, header: Header | Mapping[str, Any] | None) -> Cards:
-    """Return the cards that a table brings, and those that are given."""
-    from tachyfits._table import Table
-
-    cards: Cards = []
-    if isinstance(data, Table):
-        cards += describing_cards(data.header)
-    else:
-        cards += _meta_cards(meta_of_data(data))
-    if isinstance(header, Header):
-        cards += describing_cards(header)
-    elif header is not None:
-        cards += _meta_cards(header)
-    given = {keyword for keyword, _, _ in cards}
-    if len(given) < len(cards):
-        cards = _last_of_each(cards)
-    return cards
-
-
-def _last_of_each(cards: Cards) -> Cards:
-    """Leave out cards whose keyword comes again, commentary aside."""
-    last = {keyword: place for place, (keyword, _, _) in enumerate(cards)}
-    return [
-        card
-        for place, card in enumerate(cards)
-        if card[0] in ("", "COMMENT", "HISTORY") or last[card[0]] == place
-    ]
-
-
-def _meta_cards(meta: Mapping[str, Any]) -> Cards:
-    """Return keywords and values as cards; what no card can hold is left out."""
-    cards: Cards = []
-    for key, value in meta.items():
-        keyword = str(key).upper()
-        if keyword in ("COMMENT", "HISTORY") or key == "comments":
-            lines = [value] if isinstance(value, str) else value
-            cards += [
-                ("COMMENT" if key == "comments" else keyword, str(line), "") for line in lines
-            ]
-            continue
-        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
-            value, comment = value
-        else:
-            comment = ""
-        value = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
-        if value is None or isinstance(value, (bool, int, float, str, complex)):
-            cards.append((keyword, value, comment))
-    return cards

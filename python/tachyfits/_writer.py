@@ -247,7 +247,7 @@ def image_cards(header: Any) -> list[tuple[str, Any, str]]:
         return [tuple(card) for card in header.cards]
     # A header of astropy is no Mapping, and has its items.
     if hasattr(header, "items"):
-        from tachyfits._table_write import cards_of
+        from tachyfits._table_cards import cards_of
 
         return cards_of(None, header)
     raise usage(

@@ -1,0 +1,159 @@
+"""Cards of a new table: what its data bring, and what is given beside them.
+
+What the data say of themselves (meta, the header of a table) may be anything: what no card can hold
+is left out with a warning. What is given for the header is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tachyfits import _core
+from tachyfits._columns import Columns
+from tachyfits._errors import usage
+from tachyfits._header import Header
+from tachyfits._table_meta import describing_cards
+from tachyfits._table_records import cards_of_records, is_records
+from tachyfits._table_serialized import OBJECTS, comments_of
+
+#: Cards as the engine takes them.
+Cards = list[tuple[str, Any, str]]
+
+_COMMENTARY = ("", "COMMENT", "HISTORY")
+
+#: What a card can hold.
+_HELD = "a card holds text, a number, a truth value or None; write the value as text"
+
+
+def cards_of(data: Any, header: Header | Mapping[str, Any] | None) -> Cards:
+    """Return the cards that a table brings, and those that are given."""
+    cards = _brought(data)
+    if isinstance(header, Header):
+        cards += describing_cards(header)
+    elif header is not None:
+        given, unfit = _cards(header.items())
+        if unfit:
+            raise usage(f"header: {unfit[0]}", _HELD)
+        cards += given
+    given_keywords = {keyword for keyword, _, _ in cards}
+    if len(given_keywords) < len(cards):
+        cards = _last_of_each(cards)
+    return cards
+
+
+def _last_of_each(cards: Cards) -> Cards:
+    """Leave out cards whose keyword comes again, commentary aside."""
+    last = {keyword: place for place, (keyword, _, _) in enumerate(cards)}
+    return [
+        card for place, card in enumerate(cards) if card[0] in _COMMENTARY or last[card[0]] == place
+    ]
+
+
+def _brought(data: Any) -> Cards:
+    """Return the cards that a table brings; what no card can hold is left out, and said."""
+    from tachyfits._table import Table
+
+    cards: Cards = []
+    unfit: list[str] = []
+    if isinstance(data, Table):
+        cards += describing_cards(data.header)
+    else:
+        cards, unfit = _cards(meta_items(data))
+    if _problem(cards):
+        problems = [_problem([card]) for card in cards]
+        unfit += [f"{card[0]}: {why}" for card, why in zip(cards, problems, strict=True) if why]
+        cards = [card for card, why in zip(cards, problems, strict=True) if not why]
+    if unfit:
+        listed = "\n".join(f"  - {problem}" for problem in unfit)
+        warnings.warn(
+            f"the table's meta has what no card can hold; it is left out:\n{listed}",
+            _core.TachyfitsWarning,
+            stacklevel=4,
+        )
+    return cards
+
+
+def _problem(cards: Cards) -> str | None:
+    """Say why these are no cards, in a line; None if they are."""
+    try:
+        _core.array_file(np.zeros(1, np.uint8), cards)
+    except (_core.TachyfitsError, OverflowError) as error:
+        return str(error).splitlines()[0]
+    return None
+
+
+def meta_items(data: Any) -> Iterable[tuple[Any, Any]]:
+    """Give what a table says of itself as a whole: keywords with values, or values and comments."""
+    if isinstance(data, Columns):
+        comments = data.comments
+        for key, value in data.meta.items():
+            yield key, (value, comments[key]) if comments.get(key) else value
+        return
+    if is_records(data):
+        yield from cards_of_records(data)
+        return
+    metadata = getattr(getattr(data, "schema", None), "metadata", None)
+    if isinstance(metadata, Mapping):
+        yield from _of_arrow(metadata)
+        return
+    meta = getattr(data, "meta", None)
+    if not isinstance(meta, Mapping):
+        return
+    yield from ((key, value) for key, value in meta.items() if key != OBJECTS)
+    if hasattr(data, "itercols"):
+        yield "COMMENT", comments_of(data)
+
+
+def _of_arrow(metadata: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:
+    """Give the cards that `Table.to_arrow` put into the metadata of a schema."""
+    known = {}
+    for key in (b"fits.header", b"fits.comments"):
+        try:
+            found = json.loads(metadata.get(key, b"{}"))
+        except ValueError:
+            # Another program's.
+            found = {}
+        known[key] = found if isinstance(found, dict) else {}
+    comments = known[b"fits.comments"]
+    for key, value in known[b"fits.header"].items():
+        yield key, (value, str(comments[key])) if key in comments else value
+
+
+def _cards(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
+    """Return keywords and values as cards, and what is of no type that a card can hold."""
+    cards: Cards = []
+    unfit = []
+    for key, value in items:
+        keyword = str(key).upper()
+        lines = _lines_of(value)
+        if (keyword in ("COMMENT", "HISTORY") or key == "comments") and lines is not None:
+            name = "COMMENT" if key == "comments" else keyword
+            cards += [(name, line, "") for line in lines]
+            continue
+        comment = ""
+        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
+            value, comment = value
+        if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+            value = value.item()
+        if value is None or isinstance(value, (bool, int, float, str, complex)):
+            cards.append((keyword, value, comment))
+        elif type(value).__name__ == "Undefined":
+            # What astropy's headers have for None.
+            cards.append((keyword, None, comment))
+        else:
+            unfit.append(f"{keyword}: a value of type {type(value).__name__}")
+    return cards, unfit
+
+
+def _lines_of(value: Any) -> Sequence[str] | None:
+    """Return the lines of a comment; None of what is none."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Iterable) and not isinstance(value, (Mapping, bytes, np.ndarray)):
+        return [str(line) for line in value]
+    return None

@@ -1,0 +1,283 @@
+"""What columns of astropy say of themselves, and headers, come back from every way."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import astropy.units as u
+import numpy as np
+import pytest
+from astropy.coordinates import SkyCoord
+from astropy.io import fits
+from astropy.table import Column, MaskedColumn, QTable, Table
+from astropy.time import Time
+
+import tachyfits as tf
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def of_table(path: str, key: str | int) -> Any:
+    with tf.open(path) as file:
+        return file[1].column(key)
+
+
+# Units.
+
+
+def test_values_in_a_dict_say_their_units_and_descriptions() -> None:
+    data = {
+        "FLUX": [1.0, 2.0] * u.Jy,
+        "SIZE": Column([1, 2], unit="m", description="longest", format="5d"),
+        "N": MaskedColumn([1, 2], mask=[False, True], unit="s", description="how long"),
+    }
+    tf.write_table("new.fits", data)
+    assert of_table("new.fits", "FLUX").unit == "Jy"
+    size, n = of_table("new.fits", "SIZE"), of_table("new.fits", "N")
+    assert (size.unit, size.description, size.display) == ("m", "longest", "I5")
+    assert (n.unit, n.description) == ("s", "how long")
+    tf.write_table("new.fits", data, units={"SIZE": "cm"}, overwrite=True)
+    assert of_table("new.fits", "SIZE").unit == "cm"
+
+
+@pytest.fixture
+def metres() -> str:
+    data = {
+        "D": [1.0, 2.0],
+        "N": [1, 2],
+        "BARE": [1.0, 2.0],
+        "V": tf.Ragged.from_cells([[1.0], []]),
+    }
+    tf.write_table("m.fits", data, units={"D": "m", "N": "m", "V": "m"})
+    return "m.fits"
+
+
+def rows(**changed: Any) -> Any:
+    return {"D": [5.0], "N": [5], "BARE": [5.0], "V": tf.Ragged.from_cells([[5.0]])} | changed
+
+
+def test_quantities_are_converted_to_the_unit_of_the_column(metres: str) -> None:
+    with tf.edit(metres) as edition:
+        edition[1].append(rows(D=[5.0] * u.km, N=[5.0] * u.km))
+        edition[1].append(QTable({"D": [5.0] * u.cm, "N": [5] * u.m, "BARE": [5.0], "V": [[5.0]]}))
+        edition[1].update("D", 3 * u.km, rows=[0])
+        edition[1].update("V", [[1.0, 2.0]] * u.km, rows=[1])
+    table = tf.open(metres)[1]
+    assert table["D"].tolist() == [3000.0, 2.0, 5000.0, 0.05]
+    assert table["N"].tolist() == [1, 2, 5000, 5]
+    assert table["V"].to_list()[1] == [1000.0, 2000.0]
+
+
+def test_units_that_do_not_fit_are_refused(metres: str) -> None:
+    with tf.edit(metres) as edition:
+        for values in ([5.0] * u.s, Column([5.0], unit="furlong2")):
+            with pytest.raises(tf.UsageError, match="convert them to that"):
+                edition[1].append(rows(D=values))
+        with pytest.raises(tf.UsageError, match="cannot hold"):
+            edition[1].update("N", 1 * u.cm, rows=[0])  # 0.01 m is no integer
+        with pytest.warns(tf.TachyfitsWarning, match="'BARE' has no unit"):
+            edition[1].update("BARE", 7 * u.km, rows=[0])
+    assert tf.open(metres)[1]["BARE"].tolist() == [7.0, 2.0]
+
+
+def test_a_column_that_is_added_has_its_unit(metres: str) -> None:
+    with tf.edit(metres) as edition:
+        edition[1].add_column("Q", [1, 2] * u.s)
+        edition[1].add_column("C", Column([1, 2], unit="Jy", description="peak"), unit="mJy")
+    assert of_table(metres, "Q").unit == "s"
+    assert (of_table(metres, "C").unit, of_table(metres, "C").description) == ("mJy", "peak")
+
+
+# Formats and nulls.
+
+
+def test_formats_and_fill_values_come_back() -> None:
+    made = Table({"N": MaskedColumn([1, 2, 3], mask=[0, 0, 1], fill_value=-7, format="5d")})
+    made["X"] = Column([1.0, 2.0, 3.0], format="{:.3f}")
+    made["K"] = MaskedColumn([1, -7, 3], mask=[0, 0, 1], fill_value=-7)
+    tf.write_table("one.fits", made)
+    with fits.open("one.fits") as file:
+        header = file[1].header
+        assert (header["TDISP1"], header["TNULL1"], header["TDISP2"]) == ("I5", -7, "F12.3")
+        assert header["TNULL3"] != -7  # which is a value there
+    tf.write_table("two.fits", tf.open("one.fits")[1].to_astropy())
+    assert of_table("two.fits", "N").null == -7
+    assert [of_table("two.fits", key).display for key in "NX"] == ["I5", "F12.3"]
+
+
+def test_numpys_fill_value_is_the_null() -> None:
+    tf.write_table("n.fits", {"A": np.ma.masked_equal(np.array([1, -99], "i2"), -99)})
+    assert of_table("n.fits", "A").null == -99
+    tf.write_table("m.fits", {"A": np.ma.array([1, 2], mask=[0, 1], dtype="i2")})
+    assert of_table("m.fits", "A").null == -32768
+
+
+# The block of comments that astropy writes.
+
+
+@pytest.fixture
+def described_file() -> str:
+    table = QTable({"A": [1.0, 2.0] * u.m, "SC": SkyCoord([1, 2], [3, 4], unit="deg"), "B": [1, 2]})
+    table["T"] = Time(["2020-01-01", "2021-01-01"])
+    table["B"].info.description = "a description that is " + "so " * 50 + "long"
+    table.meta["OBJECT"] = "M31"
+    table.meta["comments"] = ["mine"]
+    table.write("ap.fits")
+    return "ap.fits"
+
+
+@pytest.mark.parametrize(
+    ("names", "left"),
+    [
+        (["A", "B"], ["A", "B"]),
+        (["A"], ["A"]),
+        (["SC.ra", "B"], ["SC.ra", "B"]),
+        (["B", "SC.dec", "SC.ra"], ["B", "SC"]),
+        (None, ["A", "SC", "B", "T"]),
+    ],
+)
+def test_astropy_reads_parts_of_its_tables(
+    described_file: str, names: list[str] | None, left: list[str]
+) -> None:
+    table = tf.open(described_file)[1]
+    table.write("copied.fits", names)
+    tf.write_table("again.fits", table, columns=names)
+    tf.write_table("read.fits", table.read(names))
+    tf.write_table("astropy.fits", table.to_astropy(names))
+    tf.write_table("chosen.fits", table.to_astropy(), columns=names)
+    table.write("t.parquet", names)
+    tf.write_table("parquet.fits", "t.parquet")
+    for name in ("copied", "again", "read", "astropy", "chosen", "parquet"):
+        found = QTable.read(f"{name}.fits")
+        assert sorted(found.colnames) == sorted(left), name
+        assert found.meta["OBJECT"] == "M31"
+        assert found.meta["comments"] == ["mine"]
+        if "B" in left:
+            assert found["B"].info.description.endswith("so long")
+        if "SC" in left:
+            assert found["SC"].dec.deg.tolist() == [3, 4]
+
+
+def test_descriptions_are_there_in_astropy_and_the_block_is_not(described_file: str) -> None:
+    table = tf.open(described_file)[1].to_astropy()
+    assert table["B"].description.endswith("so long")
+    assert table.meta["COMMENT"] == ["mine"]
+    assert list(table.meta["__serialized_columns__"]) == ["A", "SC"]
+    assert "__serialized_columns__" not in tf.open(described_file)[1].to_astropy(["B"]).meta
+
+
+def test_a_block_that_is_no_yaml_stays_among_the_comments() -> None:
+    block = ["--BEGIN-ASTROPY-SERIALIZED-COLUMNS--", "{", "--END-ASTROPY-SERIALIZED-COLUMNS--"]
+    tf.write_table("odd.fits", {"A": [1], "B": [2]}, header={"OBJECT": "M31"})
+    with fits.open("odd.fits", mode="update") as file:
+        for line in block:
+            file[1].header["COMMENT"] = line
+    table = tf.open("odd.fits")[1]
+    assert table.to_astropy().meta["COMMENT"] == block
+    table.write("part.fits", ["A"])
+    assert "COMMENT" not in tf.open("part.fits")[1].header
+
+
+# The header.
+
+
+def test_meta_that_no_card_holds_is_left_out_with_a_warning() -> None:
+    table = Table({"A": [1, 2]})
+    table.meta = {
+        "OBJECT": "M31", "N": np.nan, "LISTED": [1, 2], "WHEN": np.datetime64("2020-01-01"),
+        "a long keyword": "x" * 200, "ARRAY": np.zeros(3), "K": np.float32(1.5),
+        "TEXT": "\N{GREEK SMALL LETTER ALPHA}", "PAIR": (3, "its comment"),
+    }  # fmt: skip
+    with pytest.warns(tf.TachyfitsWarning, match="no card can hold") as caught:
+        tf.write_table("new.fits", table)
+    assert len(caught) == 1
+    for keyword in ("N", "LISTED", "WHEN", "A LONG KEYWORD", "ARRAY", "TEXT"):
+        assert f"  - {keyword}: " in str(caught[0].message)
+    header = tf.open("new.fits")[1].header
+    assert (header["OBJECT"], header["K"], header["PAIR"]) == ("M31", 1.5, 3)
+    assert header.comments["PAIR"] == "its comment"
+    assert not {"N", "LISTED", "WHEN", "ARRAY", "TEXT"} & set(header)
+
+
+def test_a_header_that_is_given_must_be_one() -> None:
+    with pytest.raises(tf.UsageError, match="LISTED: a value of type list"):
+        tf.write_table("new.fits", {"A": [1]}, header={"LISTED": [1, 2]})
+
+
+def test_the_header_comes_back_from_every_way() -> None:
+    header = tf.Header([("OBJECT", "M31", "what was seen"), ("EXPTIME", 2.5, "")])
+    tf.write_table("k.fits", {"A": [1, 2]}, name="STARS", header=header)
+    table = tf.open("k.fits")[1]
+    table.write("k.parquet")
+    table.write("k.arrow")
+    sources = [table, table.read(), table.to_arrow(), "k.parquet", "k.arrow"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for source in sources:
+            tf.write_table("back.fits", source, overwrite=True)
+            found = tf.open("back.fits")[1].header
+            assert (found["EXTNAME"], found["OBJECT"], found["EXPTIME"]) == ("STARS", "M31", 2.5)
+            assert found.comments["OBJECT"] == "what was seen"
+    tf.write_table("back.fits", "k.parquet", name="OTHER", overwrite=True)
+    assert tf.open("back.fits")[1].name == "OTHER"
+    foreign = table.to_arrow().replace_schema_metadata({"fits.header": "{"})
+    tf.write_table("back.fits", foreign, overwrite=True)
+    assert "OBJECT" not in tf.open("back.fits")[1].header
+
+
+def test_shapes_of_arrays_in_the_heap_come_back_from_arrow() -> None:
+    cells = tf.Ragged([0, 6, 6], np.arange(6.0), cell_shape=(2, 3))
+    tf.write_table("v.fits", {"V": cells})
+    tf.write_table("w.fits", tf.open("v.fits")[1].to_arrow())
+    assert tf.open("w.fits")[1].header["TDIM1"] == tf.open("v.fits")[1].header["TDIM1"] == "(3,2)"
+
+
+# Tables of ours.
+
+
+def test_a_table_is_copied_as_it_is_stored() -> None:
+    columns = [
+        fits.Column("BITS", "12X", array=np.ones((2, 12), bool)),
+        fits.Column("SCALED", "I", null=-1, array=np.array([5, -1], "i2")),
+        fits.Column("ARRAYS", "PJ()", array=np.array([[1], [1, 2]], object), unit="s"),
+    ]
+    fits.BinTableHDU.from_columns(columns, name="OLD").writeto("made.fits")
+    with fits.open("made.fits", mode="update") as file:
+        file[1].header["TSCAL2"] = 0.1
+    table = tf.open("made.fits")[1]
+    assert table["SCALED"].dtype == "f8"
+    table.write("expected.fits")
+    tf.write_table("new.fits", table)
+    assert Path("new.fits").read_bytes() == Path("expected.fits").read_bytes()
+    tf.write_table(
+        "new.fits", table, columns=["SCALED", "BITS"], name="NEW", descriptions={"BITS": "flags"},
+        header={"OBJECT": "M31"}, checksum=True, overwrite=True,
+    )  # fmt: skip
+    new = tf.open("new.fits")["NEW"]
+    assert [(c.name, c.form, c.null) for c in new.columns] == [
+        ("SCALED", "1I", -1),
+        ("BITS", "12X", None),
+    ]
+    assert (new.column("BITS").description, new.header["OBJECT"]) == ("flags", "M31")
+    assert "DATASUM" in new.header
+    tf.write("both.fits", [(table, {"OBJECT": "M31"})])
+    assert [c.form[:3] for c in tf.open("both.fits")[1].columns] == ["12X", "1I", "1PJ"]
+    with pytest.raises(tf.TachyfitsError, match="'C'"):
+        tf.write_table("no.fits", table, descriptions={"C": "none"})
+
+
+def test_what_is_to_be_different_is_read() -> None:
+    tf.write_table("n.fits", {"N": [1, None], "OK": [True, False]})
+    table = tf.open("n.fits")[1]
+    tf.write_table("new.fits", table, nulls={"N": -5}, units={"N": "s"})
+    assert of_table("new.fits", "N").null == -5
+    assert of_table("new.fits", "N").unit == "s"
+    tf.write_table("text.fits", table, columns=["N"], kind="ascii")
+    assert tf.open("text.fits")[1].kind == "ascii table"
+    tf.write_table("back.fits", tf.open("text.fits")[1])
+    assert tf.open("back.fits")[1].kind == "binary table"
