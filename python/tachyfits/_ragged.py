@@ -61,8 +61,7 @@ class Ragged(Sequence[Any]):
     def from_cells(cls, cells: Iterable[ArrayLike], dtype: Any = None) -> Ragged:
         """Make one of a sequence of arrays; ``dtype`` None: the type that holds all of them."""
         arrays = [np.asanyarray(cell).reshape(-1) for cell in cells]
-        filled = [array for array in arrays if array.size] or arrays
-        kind = np.dtype(dtype) if dtype is not None else _common_type(filled)
+        kind = np.dtype(dtype) if dtype is not None else common_type(arrays)
         offsets = np.zeros(len(arrays) + 1, np.int64)
         np.cumsum([array.size for array in arrays], out=offsets[1:])
         if not arrays:
@@ -159,6 +158,30 @@ def _remade(
     return Ragged(offsets, values, cell_shape=cell_shape)
 
 
-def _common_type(arrays: list[NDArray[Any]]) -> np.dtype[Any]:
-    """Return the type that holds the elements of all of them; float64 for none."""
-    return np.result_type(*arrays) if arrays else np.dtype(np.float64)
+def common_type(arrays: Sequence[NDArray[Any]], where: str = "cells") -> np.dtype[Any]:
+    """Return the type that holds the elements of all of them; float64 for none.
+
+    Raises
+    ------
+    UsageError
+        There is none: NumPy would round integers to floats.
+    """
+    # What is undefined, or not there, has no type.
+    known = [array for array in arrays if array.size and not np.ma.getmask(array).all()]
+    known = known or list(arrays)
+    kind = np.result_type(*known) if known else np.dtype(np.float64)
+    whole = [array for array in known if array.dtype.kind in "iu" and array.size]
+    if kind.kind not in "fc" or not whole:
+        return kind
+    least = min(int(array.min()) for array in whole)
+    greatest = max(int(array.max()) for array in whole)
+    if len(whole) == len(known) and (least >= 0 or greatest < 2**63):
+        # NumPy makes floats of signed and unsigned integers together.
+        return np.dtype(np.uint64 if least >= 0 else np.int64)
+    if least < -(2**53) or greatest > 2**53:
+        raise usage(
+            f"{where}: integers from {least} to {greatest} would be rounded to floats, the type "
+            "that all have in common",
+            "use integers alone (of at most 64 bits), or floats alone",
+        )
+    return kind

@@ -21,7 +21,7 @@ from tachyfits._errors import not_found, usage
 from tachyfits._ragged import Ragged
 from tachyfits._table_input import column_of
 from tachyfits._table_spec import Cells, bytes_of
-from tachyfits._table_values import ColumnData
+from tachyfits._table_values import ColumnData, as_array
 from tachyfits._units import fits_unit
 
 #: The forms of numbers in an ASCII table; those of a binary one have no width behind the letter.
@@ -215,15 +215,25 @@ def _data_of(column: TableColumn, by_name: dict[str, ColumnData]) -> ColumnData 
     return found if found is not None else by_name.get(column.name.rstrip().upper())
 
 
+def _repeated(cell: NDArray[Any], rows: int) -> NDArray[Any]:
+    shape = (rows, *cell.shape)
+    if not np.ma.isMaskedArray(cell):
+        return np.broadcast_to(cell, shape, subok=True)
+    # NumPy forgets the mask.
+    mask = np.broadcast_to(np.ma.getmaskarray(cell), shape)
+    return np.ma.MaskedArray(np.broadcast_to(np.ma.getdata(cell), shape), mask=mask)
+
+
 def values_for(column: TableColumn, values: Any, rows: int, where: str) -> Cells:
     """Return values of a column for so many rows; a single one serves all of them."""
     if values is None or values is np.ma.masked:
         kind = "U1" if column.dtype.kind == "U" else column.dtype
         values = np.ma.MaskedArray(np.zeros((rows, *column.shape), kind), mask=True)
     elif not isinstance(values, Ragged) and not column.is_variable:
-        single = np.asanyarray(values)
+        is_cell = np.shape(values) == column.shape and isinstance(values, (list, tuple))
+        single = as_array(column.name, [values])[0] if is_cell else np.asanyarray(values)
         if single.shape == column.shape:
-            values = np.broadcast_to(single, (rows, *single.shape), subok=True)
+            values = _repeated(single, rows)
     data = column_of(column.name, values)
     if data.rows != rows:
         raise usage(

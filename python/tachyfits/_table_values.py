@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._errors import usage
-from tachyfits._ragged import Ragged
+from tachyfits._ragged import Ragged, common_type
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def column_data(
     >>> column_data("T", ["a", "bcd"]).values
     array([b'a', b'bcd'], dtype='|S3')
     """  # noqa: E501
-    array = _as_array(name, values)
+    array = as_array(name, values)
     if isinstance(array, Ragged):
         whole = array.compact()
         plain, mask, implied = _elements(name, whole.values)
@@ -99,26 +99,59 @@ def column_data(
     return ColumnData(name, contiguous, undefined, null, unit or implied, display, description)
 
 
-def _as_array(name: str, values: Any) -> NDArray[Any] | Ragged:
+def as_array(name: str, values: Any) -> NDArray[Any] | Ragged:
+    """Return the values of a column as an array of one type, masked where undefined, or a `Ragged`.
+
+    Raises
+    ------
+    UsageError
+        They are of several types, or of none that FITS has.
+    """
     if isinstance(values, (Ragged, np.ndarray)):
         array = values
     elif isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         array = np.asanyarray(values)
     else:
-        try:
-            array = np.asanyarray(values)
-        except (ValueError, OverflowError):
-            # Lists of different lengths, or integers beyond 64 bits, which are refused below.
-            array = _objects(values)
+        array = _of_sequence(values)
     if isinstance(array, np.ndarray) and array.dtype.kind == "O":
         return _of_objects(name, array)
     return array
 
 
+def _of_sequence(values: Sequence[Any]) -> NDArray[Any]:
+    """Return a list as an array: of objects where NumPy would make other values of them."""
+    kinds = set(map(type, values))
+    if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+        # NumPy forgets what is masked in a list.
+        shapes = set(map(np.shape, values))
+        return _objects(values) if () in shapes or len(shapes) > 1 else np.ma.stack(values)
+    try:
+        array = np.asanyarray(values)
+    except (ValueError, OverflowError):
+        # Lists of different lengths, or integers beyond 64 bits, which are refused later.
+        return _objects(values)
+    if _may_be_changed(array, values, kinds):
+        return np.array(values, dtype=object)
+    return array
+
+
+def _may_be_changed(array: NDArray[Any], values: Sequence[Any], kinds: set[type]) -> bool:
+    """Say whether NumPy may have made text of numbers, or floats of integers, which it rounds."""
+    if array.dtype.kind in "US":
+        if array.ndim > 1:
+            kinds = set(map(type, np.array(values, dtype=object).reshape(-1).tolist()))
+        return not all(issubclass(kind, (str, bytes)) for kind in kinds)
+    if array.dtype.kind not in "fc":
+        return False
+    return (array.ndim == 1 and all(issubclass(kind, (int, np.integer)) for kind in kinds)) or bool(
+        (np.abs(array) >= _LARGE_INTEGER).any()
+    )
+
+
 def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
     cells = np.empty(len(values), dtype=object)
     for row, cell in enumerate(values):
-        cells[row] = cell
+        cells[row] = None if cell is np.ma.masked else cell
     return cells
 
 
@@ -144,7 +177,7 @@ def _is_array(cell: Any) -> bool:
 
 def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
     """Return arrays as a `Ragged`; of one shape and several axes, or text, with an axis more."""
-    arrays = [np.zeros(0) if cell is None else _as_array(name, cell) for cell in cells]
+    arrays = [np.zeros(0) if cell is None else as_array(name, cell) for cell in cells]
     plain = [array for array in arrays if not isinstance(array, Ragged)]
     if len(plain) < len(arrays):
         raise usage(
@@ -159,26 +192,51 @@ def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
             f"column {name!r} has cells that are arrays of {odd.dtype}, of different lengths",
             "those hold numbers or truth values: join texts, or fill the cells up to one length",
         )
-    # What is undefined, or not there, has no type.
-    known = [array for array in plain if not np.ma.getmaskarray(array).all()]
-    return Ragged.from_cells(plain, np.result_type(*known) if known else None)
+    return Ragged.from_cells(plain, common_type(plain, f"column {name!r}"))
 
 
 def _typed(name: str, known: list[Any]) -> NDArray[Any]:
     """Return objects as an array of numbers, truth values, text or dates; nothing else is FITS."""
     kinds = {_kind_of(cell) for cell in known}
-    if kinds <= {"truth"} or kinds <= {"number"} or kinds in ({"text"}, {"bytes"}, {"date"}):
+    if kinds <= {"number"} or kinds in ({"truth"}, {"text"}, {"bytes"}, {"date"}):
         try:
-            array = _dates(known) if kinds == {"date"} else np.array(known, None if known else "f8")
+            array = _dates(known) if "date" in kinds else np.array(known, None if known else "f8")
         except (ValueError, OverflowError) as error:
-            raise usage(f"column {name!r}: {error}", "use one type for the column") from error
+            raise usage(f"column {name!r}: {error}", _ONE_TYPE) from error
+        if "number" in kinds:
+            array = _exact(name, known, array)
         if array.dtype.kind in "biufcSUMm":
             return array
     shown = ", ".join(sorted({type(cell).__name__ for cell in known}))
     raise usage(
-        f"column {name!r} has values of type {shown}, which make no column of FITS",
-        "use numbers (of at most 64 bits), truth values, text or dates, one of these in a column",
+        f"column {name!r} has values of type {shown}, which make no column of FITS", _ONE_TYPE
     )
+
+
+def _exact(name: str, known: list[Any], array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array that NumPy made of numbers, or one that holds integers which it rounded."""
+    integers = [cell for cell in known if isinstance(cell, (int, np.integer))]
+    if array.dtype.kind in "iu" or not integers:
+        return array
+    least, greatest = int(min(integers)), int(max(integers))
+    if least < -(2**63) or greatest >= 2**64:
+        odd = greatest if greatest >= 2**64 else least
+        raise usage(f"column {name!r}: {odd} needs more than 64 bits", "use floats, or text")
+    if len(integers) == len(known):
+        # NumPy makes floats of them: no type of it holds all.
+        if least < 0 and greatest >= 2**63:
+            raise usage(
+                f"column {name!r}: no integers of 64 bits have both {least} and {greatest}",
+                "use floats, or text",
+            )
+        return np.array(known, np.uint64 if greatest >= 2**63 else np.int64)
+    rounded = next((cell for cell in integers if int(float(cell)) != cell), None)
+    if rounded is not None:
+        raise usage(
+            f"column {name!r}: {rounded} is among floats, none of which is this number",
+            "use integers alone, None where undefined, or make it a float yourself",
+        )
+    return array
 
 
 def _dates(known: list[Any]) -> NDArray[Any]:
@@ -211,6 +269,11 @@ def _kind_of(cell: Any) -> str:
         return "date"
     return "other"
 
+
+_ONE_TYPE = "use numbers (of at most 64 bits), truth values, text or dates, one type in a column"
+
+#: From here on not every integer is a float64.
+_LARGE_INTEGER = 2**53
 
 #: NumPy's kinds of number whose types FITS has, by their bytes.
 _SIZES = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8), "c": (8, 16)}

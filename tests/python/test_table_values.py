@@ -132,6 +132,72 @@ def test_what_fits_has_not_is_refused(values: Any, word: str) -> None:
     assert "\nhint: " in str(caught.value)
 
 
+BIG = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([BIG, 2**63], "u8"),
+        ([1, 2**63, None], "u8"),
+        ([[1, 2], [2**63, BIG]], "u8"),
+        ([[1, 2**63], [None, BIG]], "u8"),
+        (np.array([2**63, BIG], object), "u8"),
+        ([np.int64(-1), np.uint64(BIG)], "i8"),
+        ([np.int64(1), np.uint64(2)], "i8"),
+        ([BIG, np.ma.masked], "i8"),
+        ([np.ma.MaskedArray([BIG, 1], mask=[0, 1]), np.array([1, 2])], "i8"),
+        ([[BIG], [2**63, 1]], "u8"),
+        ([[BIG, None], [-1]], "i8"),
+        ([np.array([-1]), np.array([5, BIG], "u8")], "i8"),
+        ([2**53, 0.5], "f8"),
+        ([1e300, 1], "f8"),
+    ],
+    ids=str,
+)
+def test_integers_stay_what_they_are_whatever_is_beside_them(values: Any, kind: str) -> None:
+    made = column_data("A", values)
+    assert made.values.dtype == kind
+    whole = isinstance(made.values, tf.Ragged)
+    found = np.ma.MaskedArray(made.values.values if whole else made.values, mask=made.undefined)
+    expected = np.concatenate([np.atleast_1d(objects(cells)) for cells in values])
+    assert found.reshape(-1).tolist() == expected.tolist()
+
+
+def objects(cells: Any) -> Any:
+    """The same without a type of NumPy's, undefined ones as None."""
+    if cells is np.ma.masked:
+        return None
+    return np.array(cells.tolist() if isinstance(cells, np.ndarray) else cells, object)
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        ([-1, 2**63], "-1 and 9223372036854775808"),
+        ([-1, None, 2**63], "-1 and 9223372036854775808"),
+        ([2**64], "18446744073709551616 needs more than 64 bits"),
+        ([-(2**63) - 1, 1.5], "64 bits"),
+        ([BIG, 0.5], f"{BIG} is among floats"),
+        ([BIG, float("nan")], "None where undefined"),
+        ([1j, BIG], f"{BIG} is among floats"),
+        ([[BIG], [0.5, 1.0]], "rounded"),
+        ([np.array([-1]), np.array([1, 2**63], "u8")], "rounded"),
+        ([1, "x"], "int, str"),
+        ([[True, "x"]], "bool, str"),
+    ],
+    ids=str,
+)
+def test_values_that_numpy_would_change_are_refused(values: Any, word: str) -> None:
+    with pytest.raises(tf.UsageError, match=word) as caught:
+        column_data("STAR", values)
+    assert "'STAR'" in str(caught.value)
+
+
+def test_what_is_undefined_in_a_list_is_no_text() -> None:
+    assert column_data("A", ["a", np.ma.masked]).values.tolist() == [b"a", b""]
+
+
 def test_lists_of_different_lengths_are_ragged() -> None:
     made = column_data("A", [[1, 2], [], [3]])
     assert isinstance(made.values, tf.Ragged)

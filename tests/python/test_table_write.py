@@ -409,6 +409,17 @@ def test_values_that_a_form_would_change_are_refused(
     assert not (tmp_path / "new.fits").exists()
 
 
+def test_one_cell_for_all_rows_keeps_its_integers_and_what_is_undefined(tmp_path: Path) -> None:
+    path = tmp_path / "cells.fits"
+    tf.write_table(path, {"U": np.zeros((2, 2), "u8"), "D": np.zeros((2, 2))})
+    with tf.edit(path) as edition:
+        edition[1].update("U", [2**53 + 1, 2**63])
+        edition[1].update("D", np.ma.MaskedArray([5.0, 6.0], mask=[0, 1]))
+    table = tf.open(path)[1]
+    assert table["U"].tolist() == 2 * [[2**53 + 1, 2**63]]
+    np.testing.assert_array_equal(table["D"], 2 * [[5, np.nan]])
+
+
 def test_integers_that_no_float_is_are_refused_by_a_column_of_floats(tmp_path: Path) -> None:
     path = tmp_path / "numbers.fits"
     tf.write_table(path, {"D": [1.0], "U": np.array([1], "u8"), "K": [1]})
