@@ -345,12 +345,13 @@ def _ascii(name: str, data: NDArray[Any]) -> NDArray[np.bytes_]:
 
 
 def _not_ascii(name: str, data: NDArray[Any]) -> Exception:
-    for row, cell in enumerate(data.reshape(-1).tolist()):
+    a_row = max(data.size // max(len(data), 1), 1)
+    for place, cell in enumerate(data.reshape(-1).tolist()):
         text = cell.decode("latin-1") if isinstance(cell, bytes) else cell
         if any(not " " <= character <= "~" for character in text):
             return usage(
-                f"column {name!r}, cell {row} (0-based): {text!r} has characters that FITS "
-                "does not have",
+                f"column {name!r}, row {place // a_row} (0-based): {text!r} has characters that "
+                "FITS does not have",
                 "text in FITS is ASCII from blank to '~': write other characters another way",
             )
     return usage(f"column {name!r} is no ASCII text", "use ASCII text")

@@ -247,7 +247,7 @@ def test_undefined_elements_of_lists_of_different_lengths() -> None:
 )
 def test_lists_that_no_column_has_are_refused(values: Any) -> None:
     for data in ({"L": values}, {"L": np.array([*values, None], object)[:-1]}):
-        with pytest.raises(tf.UsageError, match="column 'L'.*of different lengths"):
+        with pytest.raises(tf.UsageError, match=r"column 'L'.*of different lengths"):
             written(data)
 
 
@@ -274,3 +274,12 @@ def test_no_rows_are_appended_to_columns_of_any_type() -> None:
     table = tf.open("written.fits")[1]
     assert len(table) == 1
     assert cells(table, "V") == [[1, 2]]
+
+
+def test_text_that_is_not_ascii_is_named_by_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(tf.UsageError, match=r"column 'S', row 1 \(0-based\): 'é'"):
+        written({"S": [["a", "b"], ["c", "é"]]})
+    monkeypatch.setattr("tachyfits._table_import.BATCH_ROWS", 2)
+    pytest.importorskip("pyarrow.parquet").write_table(pa.table({"S": [*"abcé"]}), "e.parquet")
+    with pytest.raises(tf.UsageError, match=r"from row 2 \(0-based\): column 'S', row 1"):
+        written("e.parquet")

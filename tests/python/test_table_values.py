@@ -114,9 +114,9 @@ def test_half_precision_is_widened() -> None:
 @pytest.mark.parametrize(
     ("values", "word"),
     [
-        (["caf\xe9"], "cell 0"),
-        (["ok", "tab\t"], "cell 1"),
-        ([b"a\xff"], "cell 0"),
+        (["caf\xe9"], "row 0"),
+        (["ok", "tab\t"], "row 1"),
+        ([b"a\xff"], "row 0"),
         (np.array([1, 2], "g"), "float64"),
         ([1, "a", object()], "no column of FITS"),
         ([2**70, 1], "64 bits|no column of FITS"),
