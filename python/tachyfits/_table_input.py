@@ -22,7 +22,8 @@ from tachyfits._table_records import columns_of_records, is_records
 from tachyfits._table_values import ColumnData, column_data
 
 KNOWN = (
-    "a dict of arrays or lists, a structured array, an astropy Table, a pandas or polars frame, "
+    "a dict of arrays or lists, a structured array, an astropy Table, FITS_rec or BinTableHDU, a "
+    "pandas or polars frame, "
     "whatever gives an Arrow stream (pyarrow, DuckDB), Columns or a Table of tachyfits"
 )
 
