@@ -348,8 +348,9 @@ class EditedHdu:
 
     def rename_column(self, column: str | int, name: str) -> None:
         """Give a column another name."""
-        renamed = self.table.column(column)
-        self._refuse_name(name, [other for other in self.table.columns if other != renamed])
+        table = self.table
+        renamed = table.column(column)
+        self._refuse_name(name, [other for other in table.columns if other != renamed])
         self._core.rename_column(self._index, renamed.number, name)
 
     def _refuse_name(self, name: str, others: Sequence[TableColumn]) -> None:

@@ -6,6 +6,7 @@ The form of a column of a binary table follows from its type alone. Columns of A
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits._core import TachyfitsWarning
 from tachyfits._errors import usage
 from tachyfits._ragged import Ragged
 from tachyfits._table_values import ColumnData
@@ -109,6 +111,22 @@ def bytes_of(values: NDArray[Any]) -> NDArray[np.uint8]:
 
 def _nulls_of(undefined: NDArray[np.bool_] | None) -> NDArray[np.uint8] | None:
     return None if undefined is None else bytes_of(undefined)
+
+
+def warn_of_names(columns: Sequence[ColumnData]) -> None:
+    """Warn of columns that a name does not tell apart: in FITS case does not count."""
+    seen: dict[str, str] = {}
+    for number, column in enumerate(columns, 1):
+        key = column.name.strip().upper()
+        if key and key in seen:
+            warnings.warn(
+                f"column {number} (from 1): expected a name of its own, found {column.name!r} "
+                f"beside {seen[key]!r}\n"
+                "hint: the name gives the first of them; in FITS case does not count",
+                TachyfitsWarning,
+                stacklevel=4,
+            )
+        seen.setdefault(key, column.name)
 
 
 def description_cards(columns: Sequence[ColumnData]) -> list[tuple[str, Any, str]]:

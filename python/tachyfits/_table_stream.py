@@ -19,7 +19,7 @@ from tachyfits._errors import cancelled, usage
 from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import cards_for
-from tachyfits._table_spec import Cells, NewColumn, description_cards, new_column, warn_of_same_names
+from tachyfits._table_spec import Cells, NewColumn, description_cards, new_column, warn_of_names
 from tachyfits._table_values import ColumnData, with_null
 
 #: A batch: its columns, all of the same rows.
@@ -52,7 +52,7 @@ def write_batches(
             plan.see(column)
         seen += _rows(batch)
         _tell(progress, seen, 2 * rows)
-    warn_of_same_names(empty)
+    warn_of_names(empty)
     new = [plan.made() for plan in plans]
     comments = description_cards(empty)
     specs = [column.spec for column in new]

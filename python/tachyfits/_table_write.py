@@ -17,7 +17,7 @@ from tachyfits._table_copy import COPIED_ROWS, copy_into
 from tachyfits._table_import import TableFile, is_table_file, open_table_file
 from tachyfits._table_input import columns_of
 from tachyfits._table_serialized import cards_for
-from tachyfits._table_spec import NewColumn, description_cards, new_column, warn_of_same_names
+from tachyfits._table_spec import NewColumn, description_cards, new_column, warn_of_names
 from tachyfits._table_stream import write_batches
 from tachyfits._table_values import ColumnData
 from tachyfits._threads import check_threads
@@ -178,7 +178,7 @@ def write_columns(
     progress: Progress | None,
 ) -> None:
     """Write columns as the next HDU of a file."""
-    warn_of_same_names([column.data for column in new])
+    warn_of_names([column.data for column in new])
     rows = new[0].data.rows if new else 0
     comments = description_cards([column.data for column in new])
     specs = [column.spec for column in new]

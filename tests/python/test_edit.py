@@ -251,3 +251,20 @@ def test_a_compressed_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress((tmp_path / "a.fits").read_bytes()))
     with pytest.raises(tf.TachyfitsError, match="compress"):
         tf.edit(path)
+
+
+def test_names_that_would_not_find_their_column_are_refused(path: Path) -> None:
+    with tf.edit(path) as edition:
+        stars = edition["STARS"]
+        for name in ("", " "):
+            with pytest.raises(tf.UsageError, match="needs a name"):
+                stars.rename_column("MAG", name)
+            with pytest.raises(tf.UsageError, match="needs a name"):
+                stars.add_column(name, [1, 2, 3])
+        for name in ("N", "n"):
+            with pytest.raises(tf.UsageError, match="where there is 'N'"):
+                stars.rename_column("MAG", name)
+            with pytest.raises(tf.UsageError, match="where there is 'N'"):
+                stars.add_column(name, [1, 2, 3])
+        stars.rename_column("MAG", "mag")
+    assert tf.open(path)["STARS"].names[1] == "mag"

@@ -201,3 +201,15 @@ def test_errors_have_their_codes() -> None:
     assert caught.value.code == "io-not-found"
     assert caught.value.filename == "none.csv"
     assert caught.value.errno == errno.ENOENT
+
+
+def test_columns_of_one_name_are_said_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
+    monkeypatch.chdir(tmp_path)
+    Path("stars.csv").write_text("N,n\n1,2\n")
+    assert run(["table", "stars.csv", "--to", "stars.fits"]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("warning: column 2 (from 1)")
+    assert said.count("warning") == 1

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -313,3 +314,14 @@ def test_names_of_other_files_are_refused(tmp_path: Path, ending: str) -> None:
         with pytest.raises(tf.UsageError, match=r"is (the|no) name"):
             write()
     assert not path.exists()
+
+
+def test_columns_of_one_name_are_written_with_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "new.fits"
+    with pytest.warns(tf.TachyfitsWarning, match="'n' beside 'N'"):
+        tf.write(path, {"N": [1], "n": [2]})
+    with pytest.warns(tf.TachyfitsWarning, match="beside 'N'"):
+        tf.write_table(path, {"N": [1], "n": [2]}, kind="ascii", overwrite=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tf.write(path, {"N": [1], "M": [2], "": [3]}, overwrite=True)

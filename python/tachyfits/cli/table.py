@@ -16,7 +16,7 @@ from tachyfits._errors import usage
 from tachyfits._table_export import FORMATS, format_of, write_stream
 from tachyfits._table_rows import resolve_rows
 from tachyfits._table_text import text_of
-from tachyfits.cli._common import Common, common_options, overwrite_option
+from tachyfits.cli._common import Common, common_options, overwrite_option, warnings_said
 from tachyfits.cli._output import aligned, json_text, say, size_text
 
 #: Rows that are shown if nothing else is asked for.
@@ -330,12 +330,13 @@ def _make(
             f"{first}, then give {made} and the options",
         )
     names = None if columns is None else [name.strip() for name in columns.split(",")]
-    with common.meter("table") as progress:
+    with warnings_said(), common.meter("table") as progress:
         tachyfits.write_table(
             output, path, columns=names, overwrite=overwrite, threads=common.threads,
             progress=progress,
         )  # fmt: skip
-    with tachyfits.open(output) as file:
+    # What is odd in the table has been said.
+    with warnings_said(False), tachyfits.open(output) as file:
         table = file[1]
         _written(common, path, None, output, len(table), list(table.names))
     return 0
