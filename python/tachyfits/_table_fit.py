@@ -229,10 +229,11 @@ def values_for(column: TableColumn, values: Any, rows: int, where: str) -> Cells
     if values is None or values is np.ma.masked:
         kind = "U1" if column.dtype.kind == "U" else column.dtype
         values = np.ma.MaskedArray(np.zeros((rows, *column.shape), kind), mask=True)
-    elif not isinstance(values, Ragged) and not column.is_variable:
-        is_cell = np.shape(values) == column.shape and isinstance(values, (list, tuple))
-        single = as_array(column.name, [values])[0] if is_cell else np.asanyarray(values)
-        if single.shape == column.shape:
+    elif not column.is_variable:
+        if isinstance(values, (list, tuple)):
+            values = as_array(column.name, values)
+        single = values if isinstance(values, Ragged) else np.asanyarray(values)
+        if not isinstance(single, Ragged) and single.shape == column.shape:
             values = _repeated(single, rows)
     data = column_of(column.name, values)
     if data.rows != rows:

@@ -415,6 +415,8 @@ def test_one_cell_for_all_rows_keeps_its_integers_and_what_is_undefined(tmp_path
     with tf.edit(path) as edition:
         edition[1].update("U", [2**53 + 1, 2**63])
         edition[1].update("D", np.ma.MaskedArray([5.0, 6.0], mask=[0, 1]))
+        with pytest.raises(tf.UsageError, match="'D'.*different lengths"):
+            edition[1].update("D", [[1.0, 2.0], [3.0]])
     table = tf.open(path)[1]
     assert table["U"].tolist() == 2 * [[2**53 + 1, 2**63]]
     np.testing.assert_array_equal(table["D"], 2 * [[5, np.nan]])
