@@ -98,16 +98,19 @@ def test_a_column_that_is_added_has_its_unit(metres: str) -> None:
 
 def test_formats_and_fill_values_come_back() -> None:
     made = Table({"N": MaskedColumn([1, 2, 3], mask=[0, 0, 1], fill_value=-7, format="5d")})
+    made["BITS"] = Column([1, 2, 3], "u2", format="016b")
     made["X"] = Column([1.0, 2.0, 3.0], format="{:.3f}")
     made["K"] = MaskedColumn([1, -7, 3], mask=[0, 0, 1], fill_value=-7)
     tf.write_table("one.fits", made)
     with fits.open("one.fits") as file:
         header = file[1].header
-        assert (header["TDISP1"], header["TNULL1"], header["TDISP2"]) == ("I5", -7, "F12.3")
-        assert header["TNULL3"] != -7  # which is a value there
+        assert [header[f"TDISP{n}"] for n in (1, 2, 3)] == ["I5", "B16.16", "F12.3"]
+        assert header["TNULL1"] == -7
+        assert header["TNULL4"] != -7  # which is a value there
     tf.write_table("two.fits", tf.open("one.fits")[1].to_astropy())
     assert of_table("two.fits", "N").null == -7
-    assert [of_table("two.fits", key).display for key in "NX"] == ["I5", "F12.3"]
+    shown = [of_table("two.fits", key).display for key in ("N", "BITS", "X")]
+    assert shown == ["I5", "B16.16", "F12.3"]
 
 
 def test_numpys_fill_value_is_the_null() -> None:
@@ -202,6 +205,17 @@ def test_meta_that_no_card_holds_is_left_out_with_a_warning() -> None:
     assert (header["OBJECT"], header["K"], header["PAIR"]) == ("M31", 1.5, 3)
     assert header.comments["PAIR"] == "its comment"
     assert not {"N", "LISTED", "WHEN", "ARRAY", "TEXT"} & set(header)
+
+
+def test_a_header_of_astropy_keeps_its_comments() -> None:
+    header = fits.Header([("OBJECT", "M31", "what"), ("EXPTIME", fits.card.UNDEFINED, "long")])
+    header["HISTORY"] = "made"
+    for write, data in ((tf.write_table, {"A": [1]}), (tf.write, np.zeros((2, 2)))):
+        write("new.fits", data, header=header, overwrite=True)
+        cards = tf.open("new.fits")[-1].header.cards
+        assert ("OBJECT", "M31", "what") in cards
+        assert ("EXPTIME", None, "long") in cards
+        assert ("HISTORY", "made", "") in cards
 
 
 def test_a_header_that_is_given_must_be_one() -> None:
