@@ -36,7 +36,7 @@ def cards_of(data: Any, header: Header | Mapping[str, Any] | None) -> Cards:
     if isinstance(header, Header):
         cards += describing_cards(header)
     elif header is not None:
-        given, unfit = _cards(header.items())
+        given, unfit = _cards(_items_of(header))
         if unfit:
             raise usage(f"header: {unfit[0]}", _HELD)
         cards += given
@@ -44,6 +44,17 @@ def cards_of(data: Any, header: Header | Mapping[str, Any] | None) -> Cards:
     if len(given_keywords) < len(cards):
         cards = _last_of_each(cards)
     return cards
+
+
+def _items_of(header: Any) -> Iterable[tuple[Any, Any]]:
+    """Give keywords with values, or values and comments; a header of astropy has cards."""
+    cards = getattr(header, "cards", None)
+    if cards is None:
+        return header.items()  # type: ignore[no-any-return]
+    return (
+        (card.keyword, card.value if card.keyword in _COMMENTARY else (card.value, card.comment))
+        for card in cards
+    )
 
 
 def _last_of_each(cards: Cards) -> Cards:
