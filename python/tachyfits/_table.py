@@ -72,7 +72,7 @@ class Table(TableReading):
         Numbers, and cells in the heap, are not copied once more; null where undefined. Array cells
         are fixed-size lists (nested in NumPy order), complex numbers lists of two floats, cells
         of different lengths, and cells without elements, large lists. Units and descriptions are
-        in the fields' metadata.
+        in the fields' metadata, the header's cards in the schema's: `write_table` takes them back.
 
         A table is also a stream of Arrow batches for whoever asks (``__arrow_c_stream__``):
         ``polars.DataFrame(table)``, ``pyarrow.table(table)``, DuckDB's ``FROM table``.
@@ -100,6 +100,10 @@ class Table(TableReading):
         threads: int | None = None, progress: Progress | None = None,
     ) -> astropy.table.Table:  # fmt: skip
         """Return an astropy Table: units, masks, descriptions, and the header's cards as meta.
+
+        Columns that are parts of an object (a SkyCoord, of which astropy wrote the parts) stay
+        columns; which they are is in ``meta["__serialized_columns__"]``, where astropy has it, and
+        is written again with the table.
 
         Examples
         --------
