@@ -25,6 +25,10 @@ _Progress = Callable[[int, int], bool | None]
 INDEX = np.dtype([("first", "u8"), ("records", "u8"), ("bytes", "u8"), ("offset", "u8")])
 #: As many records as there are.
 _ALL = 2**64 - 1
+_ONE_LENGTH = (
+    "read records of one length at a time, or one by one; file.index, or `tachyfits fortran info`, "
+    "has the length of each"
+)
 
 
 class EndOfRecords(UsageError, EOFError):
@@ -382,9 +386,9 @@ class File:
         lengths = index["bytes"][row]
         if (other := np.flatnonzero(lengths != lengths[0])).size:
             raise usage(
-                f"{self.name}: record {records[0]} (from 0) has {lengths[0]} bytes, record "
-                f"{records[other[0]]} has {lengths[other[0]]}",
-                "read records of one length at a time; file.index has the length of each",
+                f"{self.name}: records {records[0]} and {records[other[0]]} (from 0) have "
+                f"{lengths[0]} and {lengths[other[0]]} bytes",
+                _ONE_LENGTH,
             )
         found = layout(dtype, last.nbytes, f"{self.name}: record {records[0]} (from 0)")
         array = self._into(out, found, found.shape(len(records)))
@@ -398,8 +402,14 @@ class File:
 
     def _layout(self, dtype: Any, first: int, count: int) -> Layout:
         """Return the layout of records of one length."""
-        place = f"{self.name}: record {first} (from 0)"
-        return layout(dtype, self._core.common_bytes(first, count), place)
+        try:
+            record_bytes = self._core.common_bytes(first, count)
+        except UsageError as error:
+            if error.code == "record-type":
+                problem = str(error).partition("\nhint: ")[0]
+                error.args = (f"{problem}\nhint: {_ONE_LENGTH}",)
+            raise
+        return layout(dtype, record_bytes, f"{self.name}: record {first} (from 0)")
 
     def _nothing(self, dtype: Any, out: NDArray[Any] | None) -> tuple[NDArray[Any], Layout]:
         """Return the array of no records."""

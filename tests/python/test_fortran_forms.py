@@ -92,7 +92,7 @@ def test_every_second_record(tmp_path: Path) -> None:
     assert file.records(12, dtype="f8", step=2).shape == (0, 0)
     assert [record.number for record in file[1:9:3]] == [1, 4, 7]
     for wrong, match in (
-        ({"step": 3}, r"record 0 \(from 0\) has 4 bytes, record 3 has 32"),
+        ({"step": 3}, r"records 0 and 3 \(from 0\) have 4 and 32 bytes"),
         ({"step": 2, "count": 7}, "no record 12"),
         ({"step": 0}, "step=0"),
     ):

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 import tachyfits as tf
 from tachyfits import TachyfitsError
 from tachyfits._errors import usage
-from tachyfits._record_file import File
-from tachyfits._writer import write_atomically
+from tachyfits._record_convert import as_list, number_of_form
+from tachyfits._record_file import INDEX, File, Record
 from tachyfits.cli import _progress
-from tachyfits.cli._output import aligned, csv_text, json_text, number_text, say, size_text
+from tachyfits.cli._output import aligned, json_text, say, size_text
+from tachyfits.cli._record_values import line, plain, save
 
 #: Rows of the index that are shown, records that are printed, values of each.
 SHOWN = 20
@@ -51,6 +54,10 @@ def _with(options: list[Any]) -> Callable[[Callable[..., Any]], Callable[..., An
 def _opened(path: str, given: dict[str, Any]) -> File:
     """Open a file as the options say."""
     markers = given["markers"]
+    if (given["access"] == "direct") != (given["record_bytes"] is not None):
+        raise click.UsageError("--access direct and --record-bytes belong together")
+    if markers is not None and given["access"] != "sequential":
+        raise click.UsageError(f"--markers: files of {given['access']} access have none")
     file = tf.fortran.open(
         path,
         None if markers is None else int(markers),
@@ -73,8 +80,21 @@ def _each(files: tuple[str, ...], action: Callable[[str], int | None]) -> int:
         try:
             status = max(status, action(path) or 0)
         except TachyfitsError as error:
+            error.args = tuple(_from_one(part) for part in error.args)
             status = max(status, complain(error))
     return status
+
+
+def _from_one(text: Any) -> Any:
+    """Return a message about records counted from 0 as one about those of the command line."""
+
+    def further(found: re.Match[str]) -> str:
+        word, first, between, last = found.groups()
+        more = "" if last is None else f"{between}{int(last) + 1}"
+        return f"{word} {int(first) + 1}{more} (from 1)"
+
+    pattern = r"(records?) (\d+)(?:( to | and )(\d+))? \(from 0\)"
+    return re.sub(pattern, further, text) if isinstance(text, str) else text
 
 
 @click.group()
@@ -83,8 +103,9 @@ def command() -> None:
 
     Markers of 4 or 8 bytes in either byte order are found out from the bytes. What is in a record
     is not in the file; say it by --form: items separated by commas, each a count (* once: as many
-    as fill the record) and a type: i1 i2 i4 i8 integer, f4 f8 real, c8 c16 complex, l1 l2 l4 l8
-    logical, aN text of N characters, xN bytes that are passed over. Sizes are in bytes.
+    as fill the record, as an item alone does) and a type: i1 i2 i4 i8 integer, f4 f8 real, c8 c16
+    complex, l1 l2 l4 l8 logical, aN text of N characters, xN bytes that are passed over. Sizes are
+    in bytes, records count from 1.
 
     \b
     Examples:
@@ -108,20 +129,28 @@ def info(files: tuple[str, ...], **given: Any) -> int:
       tachyfits fortran info run.dat
       tachyfits fortran info old.dat --markers 4 --order big --recover --json
     """
-    return _each(files, lambda path: _tell(_opened(path, given), as_json=given["json"]))
+
+    def act(path: str) -> int:
+        file = _opened(path, given)
+        return _tell(file, order_given=given["order"] is not None, as_json=given["json"])
+
+    return _each(files, act)
 
 
-def _tell(file: File, *, as_json: bool) -> int:
+def _tell(file: File, *, order_given: bool, as_json: bool) -> int:
     index, damage = file.index, file.damage
+    subrecords = _subrecords(file, index)
+    assumed = file.markers is None and not order_given
     if as_json:
+        runs = [dict(zip(INDEX.names or (), row, strict=True)) for row in index.tolist()]
+        for run, pieces in zip(runs, subrecords.tolist(), strict=True):
+            run |= {"first": run["first"] + 1, "subrecords": pieces}
         click.echo(json_text({
             "file": file.name, "bytes": file.nbytes, "access": file.access,
-            "markers": file.markers, "order": file.order, "reason": file.reason,
-            "evidence": file.evidence, "convention": "records from 0",
+            "markers": file.markers, "order": file.order, "order_assumed": assumed,
+            "reason": file.reason, "evidence": file.evidence, "convention": "records from 1",
             "records": file.whole_records, "damage": damage,
-            "skipped": [list(part) for part in file.skipped],
-            "runs": [dict(zip(index.dtype.names or (), row, strict=True))
-                     for row in index.tolist()],
+            "skipped": [list(part) for part in file.skipped], "runs": runs,
         }))  # fmt: skip
         return 0 if damage is None else 1
     how = f"{file.markers}-byte markers" if file.markers else f"{file.access} access"
@@ -130,12 +159,20 @@ def _tell(file: File, *, as_json: bool) -> int:
     if file.reason is not None:
         say_lines.append(f"  decided: {file.reason}")
         say_lines += [f"    {line}" for line in file.evidence]
+    elif assumed:
+        say_lines.append("  assumed: the byte order is this machine's; without markers nothing "
+                         "tells it (--order says another)")  # fmt: skip
     click.echo("\n".join(say_lines))
-    rows = [("records (from 1)", "count", "bytes each", "at byte")]
-    for first, count, size, offset in index[:SHOWN].tolist():
+    rows: list[tuple[str, ...]] = [
+        ("records (from 1)", "count", "bytes each", "at byte", "subrecords")
+    ]
+    each = zip(index[:SHOWN].tolist(), subrecords[:SHOWN].tolist(), strict=True)
+    for (first, count, size, offset), pieces in each:
         last = f"-{first + count}" if count > 1 else ""
-        rows.append((f"{first + 1}{last}", str(count), str(size), str(offset)))
-    click.echo(aligned(rows, right=[1, 2, 3]))
+        rows.append((f"{first + 1}{last}", str(count), str(size), str(offset), str(pieces)))
+    if not (subrecords > 1).any():
+        rows = [row[:-1] for row in rows]
+    click.echo(aligned(rows, right=[1, 2, 3, 4]))
     if len(index) > SHOWN:
         click.echo(f"and {len(index) - SHOWN} more runs of records of one length (--json has all)")
     if damage is not None:
@@ -144,25 +181,65 @@ def _tell(file: File, *, as_json: bool) -> int:
     return 0
 
 
-def _range(text: str | None, file: File) -> tuple[int, int | None]:
-    """Read A:B, counted from 1, both ends inside."""
+def _subrecords(file: File, index: NDArray[Any]) -> NDArray[np.int64]:
+    """Return of how many subrecords the records of each run consist, 1 being a whole one.
+
+    Each further one has two markers more between the first byte and where the next record begins.
+    """
+    offset, count, size = (index[name].astype(np.int64) for name in ("offset", "records", "bytes"))
+    if file.markers is None or not len(index):
+        return np.ones(len(index), np.int64)
+    markers = 2 * file.markers
+    # What is behind the last one of a damaged file is not a record.
+    after = file.nbytes + file.markers
+    last = offset[-1] + count[-1] * (size[-1] + markers)
+    end = np.append(offset[1:], after if file.damage is None else last)
+    for first, stop, _ in file.skipped:
+        end[(offset <= first) & (first < end)] -= stop - first
+    more = end - offset - count * (size + markers)
+    return np.where(count == 1, 1 + np.maximum(more, 0) // markers, 1)
+
+
+def _chosen(text: str | None, file: File) -> tuple[range, bool]:
+    """Read A:B:S, counted from 1, both ends inside: numbers from 0, and whether to the end."""
+    whole = file.whole_records
     if text is None:
-        return 0, None
-    first, colon, last = text.partition(":")
+        return range(whole), True
+
+    def refused(why: str) -> click.BadParameter:
+        return click.BadParameter(f"{text!r}: {why}", param_hint="'--records'")
+
+    parts = text.split(":")
     try:
-        begin = int(first) if first else 1
-        end = (int(last) if last else None) if colon else begin
+        begin, end, step = [int(part) if part else None for part in [*parts, "", ""][:3]]
     except ValueError:
-        raise click.BadParameter(f"{text!r} is no A:B", param_hint="'--records'") from None
-    if begin < 1 or (end is not None and end < begin):
-        raise click.BadParameter(f"{text!r}: records count from 1", param_hint="'--records'")
-    return begin - 1, None if end is None else end - begin + 1
+        raise refused("no A:B or A:B:STEP") from None
+    if len(parts) > 3 or parts == [""]:
+        raise refused("no A:B or A:B:STEP")
+    begin = 1 if begin is None else begin
+    end = begin if len(parts) == 1 else end
+    step = 1 if step is None else step
+    if begin < 1 or step < 1:
+        raise refused("records count from 1, steps forwards")
+    if end is not None and end < begin:
+        raise refused("the last record is before the first")
+    last = begin if end is None else end
+    # Where the file is damaged, that is told behind the records before.
+    if last > whole and file.damage is None:
+        raise refused(f"there is no record {last}, the file has {whole} (from 1)")
+    return range(begin - 1, whole if end is None else end, step), end is None
 
 
 @command.command()
 @click.argument("file", type=click.Path())
-@click.option("--form", metavar="FORM", help="What a record is made of. Default: bytes.")
-@click.option("--records", metavar="A:B", help="Only these, counted from 1, both ends inside.")
+@click.option(
+    "--form",
+    "forms",
+    multiple=True,
+    metavar="FORM",
+    help="What a record is made of. Default: bytes. Repeated: as those of convert.",
+)
+@click.option("--records", metavar="A:B:STEP", help="Only these, counted from 1, both ends inside.")
 @click.option(
     "--to",
     "output",
@@ -173,104 +250,66 @@ def _range(text: str | None, file: File) -> tuple[int, int | None]:
 @click.option("--overwrite", is_flag=True, help="Replace an older output file.")
 @_with(_SOURCE + _RUN)
 def dump(
-    file: str, form: str | None, records: str | None, output: str | None, overwrite: bool,
+    file: str, forms: tuple[str, ...], records: str | None, output: str | None, overwrite: bool,
     threads: int, progress: bool | None, **given: Any,
 ) -> int:  # fmt: skip
     """Print the values of records, or write them as FITS, NumPy or CSV.
 
-    Records of one type of numbers become an image in FITS, a row for each; mixed ones a table.
+    Records of integers or reals become an image in FITS, a row for each; mixed ones become a
+    table, and so do complex numbers, logical values and text.
 
     \b
     Examples:
       tachyfits fortran dump run.dat --form '*f8'
       tachyfits fortran dump run.dat --form '*f8' --records 2:3 --json
       tachyfits fortran dump run.dat --form '*f8' --to run.fits
+      tachyfits fortran dump run.dat --form i4,f8 --form '*f8'
+      tachyfits fortran dump run.dat --form '*f8' --records 2::2 --to fields.npy
     """  # fmt: skip
 
     def act(path: str) -> int:
         opened = _opened(path, given)
-        first, count = _range(records, opened)
+        chosen, to_the_end = _chosen(records, opened)
+        each, repeats = as_list(forms)
+        form_of = functools.partial(number_of_form, forms=len(each), repeats=repeats)
         if output is None:
-            _print(opened, form, first, count, as_json=given["json"])
+            for number in chosen:
+                form = each[form_of(number)] if each else None
+                _print(opened[number], form, as_json=given["json"])
+            if to_the_end:
+                # Where the file is damaged, that is said.
+                len(opened)
             return 0
+        # In as many records as there are forms each has occurred.
+        used = {each[form_of(number)] for number in chosen[: len(each)]}
+        if len(used) > 1:
+            raise usage(
+                f"{output}: the records have the forms {', '.join(sorted(used))}",
+                "write records of one form: --records 2::2 takes every second one",
+            )
         with _progress.progress(progress, "dump") as meter:
-            array = opened.records(first, count, form, threads=threads, progress=meter)
-        _save(array, output, overwrite=overwrite)
+            array = opened.records(
+                chosen.start,
+                None if to_the_end else len(chosen),
+                next(iter(used), each[0] if each else None),
+                step=chosen.step,
+                threads=threads,
+                progress=meter,
+            )
+        save(array, output, overwrite=overwrite)
         say(f"{output}: {len(array)} records, {size_text(Path(output).stat().st_size)}")
         return 0
 
     return _each((file,), act)
 
 
-def _print(file: File, form: str | None, first: int, count: int | None, *, as_json: bool) -> None:
-    whole = file.whole_records
-    end = whole if count is None else first + count
-    for number in range(first, end):
-        record = file[number]
-        values = record.read(form)
-        if as_json:
-            plain = values.tolist()
-            answer = {"record": number, "bytes": record.nbytes, "values": _texts(plain)}
-            click.echo(json_text(answer | {"convention": "records from 0"}))
-            continue
-        shown = [_text(value) for value in values[:SHOWN].tolist()]
-        more = f" ... ({len(values)} values)" if len(values) > SHOWN else ""
-        click.echo(f"{number + 1}: {' '.join(shown)}{more}")
-    if count is None and file.damage is not None:
-        len(file)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bytes):
-        return repr(value.decode("latin-1").rstrip())
-    if isinstance(value, (tuple, list)):
-        return " ".join(_text(item) for item in value)
-    return number_text(value)
-
-
-def _texts(value: Any) -> Any:
-    """Return bytes as text, wherever they are."""
-    if isinstance(value, bytes):
-        return value.decode("latin-1").rstrip()
-    if isinstance(value, (tuple, list)):
-        return [_texts(item) for item in value]
-    return value
-
-
-def _save(array: np.ndarray[Any, Any], output: str, *, overwrite: bool) -> None:
-    suffix = Path(output).suffix.lower()
-    if suffix == ".npy":
-        write_atomically(output, lambda stream: np.save(stream, array), overwrite=overwrite)
-    elif suffix == ".csv":
-        text = _csv(array)
-        write_atomically(output, lambda stream: stream.write(text.encode()), overwrite=overwrite)
-    elif suffix == ".fits" and array.dtype.names:
-        columns = {name: array[name] for name in array.dtype.names}
-        tf.write_table(output, columns, overwrite=overwrite)
-    elif suffix == ".fits":
-        if array.dtype.kind not in "iuf" or array.dtype == np.float16:
-            raise usage(f"an image cannot have pixels of {array.dtype}", "write .npy or .csv")
-        tf.write(output, array, overwrite=overwrite)
-    else:
-        raise usage(f"{output} ends in none of .fits .npy .csv", "name the file so")
-
-
-def _csv(array: np.ndarray[Any, Any]) -> str:
-    if array.dtype.names is None:
-        heading = [f"v{number}" for number in range(array.shape[1])]
-        return csv_text(heading, [[_csv_cell(x) for x in row] for row in array.tolist()])
-    heading, parts = [], []
-    for name in array.dtype.names:
-        part = array[name].reshape(len(array), -1)
-        one = part.shape[1] == 1
-        heading += [name] if one else [f"{name}_{number}" for number in range(part.shape[1])]
-        parts.append([[_csv_cell(x) for x in row] for row in part.tolist()])
-    rows = [[cell for row in rows for cell in row] for rows in zip(*parts, strict=True)]
-    return csv_text(heading, rows)
-
-
-def _csv_cell(value: Any) -> Any:
-    return value.decode("latin-1").rstrip() if isinstance(value, bytes) else value
+def _print(record: Record, form: str | None, *, as_json: bool) -> None:
+    values = record.read(form)
+    if not as_json:
+        click.echo(f"{record.number + 1}: {line(values, SHOWN)}")
+        return
+    answer = {"record": record.number + 1, "bytes": record.nbytes, "values": plain(values)}
+    click.echo(json_text(answer | {"convention": "records from 1"}))
 
 
 @command.command()
@@ -288,7 +327,8 @@ def _csv_cell(value: Any) -> Any:
     "forms",
     multiple=True,
     metavar="FORM",
-    help="What records are made of; repeated: in turn. Needed for order and precision.",
+    help="What records are made of. Needed for order and precision. Repeated: in turn, after the "
+    "last the first again; with ... as the last, all further records are of the one before it.",
 )
 @click.option("--to-order", type=click.Choice(["big", "little"]), help="The new byte order.")
 @click.option("--to-markers", type=click.Choice(["4", "8"]), help="The new markers.")
@@ -313,13 +353,19 @@ def convert(
     Examples:
       tachyfits fortran convert run.dat --to-markers 8 -o wide.dat
       tachyfits fortran convert run.dat --form '*f8' --to-order big --single -o single.dat
+      tachyfits fortran convert run.dat --form i4,a8 --form '*f8' --form ... --to-order big -o b.dat
     """  # fmt: skip
     folder = Path(output).is_dir()
     if len(files) > 1 and not folder:
         raise click.BadParameter(f"{output!r} is no folder", param_hint="'-o' / '--output'")
+    targets = {path: Path(output, Path(path).name) if folder else Path(output) for path in files}
+    of_target: dict[Path, str] = {}
+    for path, target in targets.items():
+        if (other := of_target.setdefault(target, path)) != path:
+            raise click.UsageError(f"{other} and {path} would both become {target}")
 
     def act(path: str) -> int:
-        target = Path(output, Path(path).name) if folder else Path(output)
+        target = targets[path]
         with _progress.progress(progress, "convert") as meter:
             records = _opened(path, given).convert(
                 target,

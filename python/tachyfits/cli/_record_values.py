@@ -1,0 +1,113 @@
+"""Values of Fortran records as text and JSON, and as FITS, NumPy and CSV files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tachyfits as tf
+from tachyfits._errors import usage
+from tachyfits._writer import write_atomically
+from tachyfits.cli._output import csv_text, number_text
+
+#: What fills text at its end.
+_PADDING = " \0"
+
+
+def plain(values: NDArray[Any]) -> list[Any]:
+    """Return numbers, text and lists of them; reals of 4 bytes have the digits that they need.
+
+    >>> plain(np.array([(1, [0.1, 0.2], b"a ")], "i4,2f4,S2"))
+    [[1, [0.1, 0.2], 'a']]
+    """
+    if values.dtype.names is not None:
+        fields = [plain(values[name]) for name in values.dtype.names]
+        return [list(row) for row in zip(*fields, strict=True)]
+    if values.dtype.kind == "S":
+        return [_text(value) for value in values.tolist()]
+    if values.dtype.kind == "c" and values.dtype.itemsize == 8:
+        both = np.empty(values.shape, np.complex128)
+        both.real, both.imag = _with_own_digits(values.real), _with_own_digits(values.imag)
+        values = both
+    elif values.dtype.kind == "f" and values.dtype.itemsize < 8:
+        values = _with_own_digits(values)
+    plainly: list[Any] = values.tolist()
+    return plainly
+
+
+def _with_own_digits(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the numbers of 8 bytes that are written with as many digits as those of 4 need."""
+    return values.astype(np.str_).astype(np.float64)
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("latin-1").rstrip(_PADDING)
+    return [_text(item) for item in value]
+
+
+def line(values: NDArray[Any], most: int) -> str:
+    """Return the first values of a record as text, and how many there are if not all."""
+    dtype = values.dtype
+    each = sum(prod(dtype[name].shape) for name in dtype.names) if dtype.names else 1
+    cells = list(_flat(plain(values[:most])))[:most]
+    shown = " ".join(repr(cell) if isinstance(cell, str) else number_text(cell) for cell in cells)
+    all_of_them = each * len(values)
+    return f"{shown} ... ({all_of_them} values)" if all_of_them > most else shown
+
+
+def _flat(values: list[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, list):
+            yield from _flat(value)
+        else:
+            yield value
+
+
+def save(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
+    """Write records as the kind of file that its name says."""
+    suffix = Path(output).suffix.lower()
+    if suffix == ".npy":
+        write_atomically(output, lambda stream: np.save(stream, array), overwrite=overwrite)
+    elif suffix == ".csv":
+        text = _csv(array)
+        write_atomically(output, lambda stream: stream.write(text.encode()), overwrite=overwrite)
+    elif suffix == ".fits":
+        _save_fits(array, output, overwrite=overwrite)
+    else:
+        raise usage(f"{output} ends in none of .fits .npy .csv", "name the file so")
+
+
+def _save_fits(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
+    if array.dtype.names is not None:
+        columns = {name: array[name] for name in array.dtype.names}
+        tf.write_table(output, columns, overwrite=overwrite)
+    elif array.dtype.kind in "cbS":
+        # No image has such pixels.
+        values = array[:, 0] if array.shape[1] == 1 else array
+        tf.write_table(output, {"values": values}, overwrite=overwrite)
+    elif array.dtype.kind in "iuf" and array.dtype != np.float16:
+        tf.write(output, array, overwrite=overwrite)
+    else:
+        raise usage(f"an image cannot have pixels of {array.dtype}", "write .npy or .csv")
+
+
+def _csv(array: NDArray[Any]) -> str:
+    fields = {"v": array} if array.dtype.names is None else {n: array[n] for n in array.dtype.names}
+    heading: list[str] = []
+    parts = []
+    for name, field in fields.items():
+        cells = field.reshape(len(field), prod(field.shape[1:]))
+        count = cells.shape[1]
+        if array.dtype.names is None:
+            heading += [f"v{number}" for number in range(count)]
+        else:
+            heading += [name] if count == 1 else [f"{name}_{number}" for number in range(count)]
+        parts.append(plain(cells))
+    rows = [[cell for part in row for cell in part] for row in zip(*parts, strict=True)]
+    return csv_text(heading, rows)

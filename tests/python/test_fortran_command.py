@@ -1,0 +1,184 @@
+"""`tachyfits fortran`: what it prints of records, counted from 1, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import tachyfits as tf
+from tachyfits import fortran
+
+
+class Said:
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+        self.json = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+
+
+@pytest.fixture
+def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Give a function that runs a command in a folder of its own."""
+    from tachyfits.cli import run
+
+    monkeypatch.chdir(tmp_path)
+
+    def act(*words: Any) -> Said:
+        capsys.readouterr()
+        status = run(["fortran", *map(str, words)])
+        return Said(status, *capsys.readouterr())
+
+    return act
+
+
+@pytest.fixture
+def steps(tmp_path: Path) -> None:
+    """Make a file of a step and two reals, in turn."""
+    with fortran.create(tmp_path / "steps.dat", order="big") as new:
+        for step in range(3):
+            new.write(np.int32(step), f"s{step}\n")
+            new.write(np.float32([0.1, step]))
+
+
+@pytest.mark.usefixtures("steps")
+def test_forms_in_turn(say: Any) -> None:
+    expected = [f"{n}: {x}" for n, x in enumerate(
+        ["0 's0\\n'", "0.1 0.0", "1 's1\\n'", "0.1 1.0", "2 's2\\n'", "0.1 2.0"], 1)]  # fmt: skip
+    forms = ["--form", "i4,a3", "--form", "f4"]
+    assert say("dump", "steps.dat", *forms).out.splitlines() == expected
+    assert say("dump", "steps.dat", *forms, "--records", "3:4").out.splitlines() == expected[2:4]
+    found = say("dump", "steps.dat", *forms, "--records", "2:3", "--json").json
+    assert [answer["record"] for answer in found] == [2, 3]
+    assert [answer["values"] for answer in found] == [[0.1, 0.0], [[1, "s1\n"]]]
+    assert {answer["convention"] for answer in found} == {"records from 1"}
+    refused = say("dump", "steps.dat", *forms, "--to", "a.npy")
+    assert refused.status == 2
+    assert "the records have the forms f4, i4,a3" in refused.err
+    assert say("dump", "steps.dat", *forms, "--records", "2::2", "--to", "a.npy").status == 0
+    assert_array_equal(np.load("a.npy"), np.float32([[0.1, 0], [0.1, 1], [0.1, 2]]))
+    fortran.write("headed.dat", np.int32(5), [1.5], [2.5, 3.5])
+    rest = ["--form", "i4", "--form", "*f8", "--form", "..."]
+    assert say("dump", "headed.dat", *rest).out == "1: 5\n2: 1.5\n3: 2.5 3.5\n"
+    assert say("convert", "headed.dat", *rest, "--to-order", "big", "-o", "b.dat").status == 0
+    assert_array_equal(fortran.open("b.dat")[2].read("f8"), [2.5, 3.5])
+
+
+@pytest.mark.usefixtures("steps")
+def test_records_count_from_1(say: Any) -> None:
+    for wrong, why in (
+        ("9", "there is no record 9, the file has 6 (from 1)"),
+        ("7:", "there is no record 7"),
+        ("2:7", "there is no record 7"),
+        ("0:2", "records count from 1"),
+        ("3:2", "the last record is before the first"),
+        ("1:2:0", "records count from 1"),
+        ("a", "no A:B"),
+        ("", "no A:B"),
+        ("1:2:3:4", "no A:B"),
+    ):
+        refused = say("dump", "steps.dat", "--records", wrong)
+        assert (refused.status, refused.out) == (2, "")
+        assert why in refused.err
+    for words in (("--form", "f8", "--records", "3"), ("--form", "3f4", "--records", "3:5:2")):
+        refused = say("dump", "steps.dat", *words)
+        assert refused.status == 2
+        assert "steps.dat: record 3 (from 1) of 7 bytes" in refused.err
+    refused = say("dump", "steps.dat", "--to", "a.npy")
+    assert "as record 1 (from 1) has, found record 2 (from 1)" in refused.err
+    assert "hint: read records of one length at a time" in refused.err
+    runs = say("info", "steps.dat", "--json").json[0]
+    assert [run["first"] for run in runs["runs"]] == [1, 2, 3, 4, 5, 6]
+    assert runs["convention"] == "records from 1"
+
+
+def test_long_records_are_cut(say: Any) -> None:
+    fortran.write("a.dat", (np.int32(1), np.arange(30, dtype="i2")), np.arange(21, dtype="i2"))
+    shown = say("dump", "a.dat", "--form", "i4,30i2", "--form", "i2").out.splitlines()
+    assert shown[0] == f"1: 1 {' '.join(map(str, range(19)))} ... (31 values)"
+    assert shown[1] == f"2: {' '.join(map(str, range(20)))} ... (21 values)"
+
+
+def test_what_no_image_holds_becomes_a_table(say: Any) -> None:
+    kinds: dict[str, Any] = {
+        "c8": np.array([[1 + 2j, 3], [4, 5j]], "c8"),
+        "l4": np.array([[True, False], [False, False]]),
+        "a3": np.array([["ab", "c"], ["", "def"]]),
+    }
+    for form, values in kinds.items():
+        for wanted in (values, values[:, :1]):
+            with fortran.create("a.dat", overwrite=True) as new:
+                new.write_records(wanted)
+            words = ("dump", "a.dat", "--form", form, "--to", "a.fits", "--overwrite")
+            assert say(*words).status == 0
+            found = tf.open("a.fits")[1]["values"]
+            assert_array_equal(np.asarray(found), wanted if wanted.shape[1] > 1 else wanted[:, 0])
+    fortran.write("a.dat", np.float32([0.1, np.inf]), np.float32([np.nan, 2.0]), overwrite=True)
+    assert say("dump", "a.dat", "--form", "f4", "--to", "a.csv").status == 0
+    assert Path("a.csv").read_text() == "v0,v1\n0.1,inf\nnan,2.0\n"
+
+
+def test_info_tells_what_is_assumed_and_cut(say: Any) -> None:
+    fortran.write("a.dat", [1.0, 2.0], [3.0, 4.0], order="big")
+    content = Path("a.dat").read_bytes()
+    stream = say("info", "a.dat", "--access", "stream")
+    assert "assumed: the byte order is this machine's" in stream.out
+    for words, assumed in ((["--access", "stream"], True), ([], False),
+                           (["--access", "stream", "--order", "big"], False)):  # fmt: skip
+        assert say("info", "a.dat", *words, "--json").json[0]["order_assumed"] is assumed
+    assert "subrecords" not in say("info", "a.dat").out
+
+    def marker(number: int) -> bytes:
+        return number.to_bytes(4, "big", signed=True)
+
+    # Three subrecords of 16, 16 and 8 bytes.
+    parts = [(-16, 16), (-16, -16), (8, -8)]
+    cut = b"".join(marker(a) + bytes(abs(a)) + marker(b) for a, b in parts)
+    for whole, expected in (
+        (content + cut + content, [1, 3, 1]),
+        (cut + content, [3, 1]),
+        (content + cut, [1, 3]),
+        (content + cut + content[:-5], [1, 3, 1]),
+    ):
+        Path("a.dat").write_bytes(whole)
+        told = say("info", "a.dat", "--json").json[0]
+        assert [run["subrecords"] for run in told["runs"]] == expected
+    assert "subrecords" in say("info", "a.dat").out
+
+
+@pytest.mark.usefixtures("steps")
+def test_options_that_do_not_go_together_are_refused(say: Any, tmp_path: Path) -> None:
+    for words, why in (
+        (("info", "--access", "stream", "--markers", "4"), "files of stream access have none"),
+        (("info", "--access", "direct"), "--record-bytes belong together"),
+        (("info", "--record-bytes", "4"), "--record-bytes belong together"),
+        (
+            ("convert", "--to-access", "stream", "--to-markers", "8", "-o", "b.dat"),
+            "markers of 8 bytes with stream access",
+        ),
+        (("convert", "--to-order", "little", "-o", "b.dat"), "what records are made of"),
+    ):
+        refused = say(words[0], "steps.dat", *words[1:])
+        assert refused.status == 2
+        assert why in refused.err
+    for folder in ("a", "b", "out"):
+        Path(folder).mkdir()
+        fortran.write(f"{folder}/run.dat", [1.0])
+    before = Path("out/run.dat").read_bytes()
+    words = ("convert", "a/run.dat", "b/run.dat", "--to-markers", "8", "-o", "out", "--overwrite")
+    refused = say(*words)
+    assert refused.status == 2
+    assert "a/run.dat and b/run.dat would both become out/run.dat" in refused.err
+    assert Path("out/run.dat").read_bytes() == before
+
+
+def test_direct_access_is_halved(say: Any) -> None:
+    direct = {"access": "direct", "record_bytes": 32, "order": "big"}
+    with fortran.create("d.dat", **direct) as new:
+        new.write_records(np.ones((3, 4)))
+    words = ["--access", "direct", "--record-bytes", 32, "--order", "big"]
+    assert say("convert", "d.dat", *words, "--form", "*f8", "--single", "-o", "e.dat").status == 0
+    assert Path("e.dat").read_bytes() == np.ones(12, ">f4").tobytes()
