@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import errno
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from tachyfits._core import TachyfitsWarning
 from tachyfits._errors import io_error, not_found, usage
 from tachyfits._optional import needed
 from tachyfits._table_export import format_of
+
+#: Beyond it float64 has no longer every integer.
+_LARGE_INTEGER = 2.0**53
 
 #: Rows that are taken at a time.
 BATCH_ROWS = 1 << 16
@@ -129,12 +134,51 @@ def _arrow(name: str) -> TableFile:
 
 
 def _csv(name: str) -> TableFile:
-    table = needed("pyarrow.csv", "reading csv").read_csv(name)
+    table = _with_whole_integers(name, needed("pyarrow.csv", "reading csv").read_csv(name))
 
     def batches(_: list[str]) -> Iterator[Any]:
         yield from table.to_batches(BATCH_ROWS)
 
     return TableFile(name, table.schema, table.num_rows, batches)
+
+
+def _with_whole_integers(name: str, table: Any) -> Any:
+    """Return the table of a CSV file with uint64 where pyarrow, which never guesses it, has floats.
+
+    Integers that no type of 64 bits holds stay floats, which is said.
+    """
+    pa, csv = needed("pyarrow", "reading csv"), needed("pyarrow.csv", "reading csv")
+    compute = needed("pyarrow.compute", "reading csv")
+    odd = [
+        field.name
+        for field, column in zip(table.schema, table.columns, strict=True)
+        if pa.types.is_float64(field.type)
+        and compute.any(compute.greater(compute.abs(column), _LARGE_INTEGER)).as_py()
+        and table.column_names.count(field.name) == 1
+    ]
+    if not odd:
+        return table
+    options = csv.ConvertOptions(
+        include_columns=odd, column_types=dict.fromkeys(odd, pa.string()), strings_can_be_null=True
+    )
+    texts = csv.read_csv(name, convert_options=options)
+    for column in odd:
+        text = compute.utf8_trim_whitespace(texts[column])
+        if not compute.all(compute.match_substring_regex(text, r"^[+-]?\d+$")).as_py():
+            continue
+        try:
+            whole = text.cast(pa.uint64())
+        except pa.ArrowInvalid:
+            warnings.warn(
+                f"{name}: column {column!r} has integers that no type of 64 bits holds together: "
+                "they become float64, which rounds them",
+                TachyfitsWarning,
+                stacklevel=5,
+            )
+            continue
+        place = table.column_names.index(column)
+        table = table.set_column(place, pa.field(column, whole.type), whole)
+    return table
 
 
 @contextmanager

@@ -151,6 +151,28 @@ def test_csv_becomes_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        (["18446744073709551615", "1"], [2**64 - 1, 1]),
+        (["18446744073709551615", ""], [2**64 - 1, None]),
+        (["1e300", "1"], [1e300, 1.0]),
+        (["9007199254740994", "1.5"], [2.0**53 + 2, 1.5]),
+    ],
+)
+def test_integers_of_csv_stay_integers(cells: list[str], found: list[Any]) -> None:
+    Path("big.csv").write_text("\n".join(["N,X", *(f"{cell},7" for cell in cells)]))
+    tf.write_table("big.fits", "big.csv")
+    assert tf.open("big.fits")[1]["N"].tolist() == found
+
+
+def test_integers_of_csv_that_no_type_holds_are_floats_with_a_warning() -> None:
+    Path("big.csv").write_text("N\n-1\n9223372036854775808\n")
+    with pytest.warns(tf.TachyfitsWarning, match=r"'N'.*float64"):
+        tf.write_table("big.fits", "big.csv")
+    assert tf.open("big.fits")[1]["N"].tolist() == [-1, 2.0**63]
+
+
+@pytest.mark.parametrize(
     ("words", "status", "said"),
     [
         (["stars.csv"], 2, "--to stars.fits"),
