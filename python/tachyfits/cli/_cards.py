@@ -111,7 +111,7 @@ def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
          "Set a keyword; ' / ' (with the blanks) begins a comment, else the old one stays. "
          "HISTORY=TEXT and COMMENT=TEXT add a card."),
         ("--rename", "change_rename", "OLD=NEW", "Give a card another keyword."),
-        ("--comment", "change_comment", "KEY=TEXT", "Give a card another comment."),
+        ("--comment", "change_comment", "KEY=TEXT", "Give a card another comment, in one HDU."),
         ("--delete", "change_delete", "KEY", "Remove all cards of a keyword."),
     ]  # fmt: skip
     for flag, name, metavar, text in reversed(options):

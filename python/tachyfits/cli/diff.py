@@ -30,7 +30,8 @@ from tachyfits.cli._output import json_text, number_text
     type=click.FloatRange(min=0),
     default=0.0,
     metavar="X",
-    help="And those that differ by no more than this times the larger of the two.",
+    help="Numbers that differ by no more than this times the larger of them are the same; with "
+    "--tolerance one of the two is enough.",
 )
 @click.option(
     "--ignore",
@@ -77,7 +78,11 @@ def command(
     """Compare two files: HDUs, cards, pixels, the cells of tables.
 
     HDUs go together by EXTNAME and EXTVER where both files have them, else by number; columns by
-    name. The order of cards and the way a number is written do not matter. NaN is the same as NaN.
+    name; of tables of different lengths the rows that both have are compared. The order of cards
+    and the way a number is written do not matter. NaN is the same as NaN.
+
+    Lines with < are of the first file, with > of the second. Pixels are at (x,y,...), cells at
+    (row,element), counted from 1.
 
     Exit status, as that of diff(1): 0 the same, 1 different, 2 a file cannot be read or wrong use.
 

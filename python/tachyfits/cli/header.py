@@ -37,7 +37,8 @@ def command(
     header of the file, all of it or nothing: in place where that is less than writing the file
     anew. Comments stay unless a new one is given, sums that are stated are kept right. Values are
     read as FITS writes them: T and F, numbers, (1.0, 2.0) for a complex one, text in single quotes;
-    what is none of these is text as well. HISTORY and COMMENT take their text as it is.
+    what is none of these is text as well. HISTORY and COMMENT take their text as it is. Cards are
+    set first, then renamed, then given comments, then deleted, in whatever order that is asked for.
 
     A keyword that is not there is a failure (exit status 1; of a change 2); with --hdu all it must
     be in one HDU at least. In JSON an undefined value is null and a complex one a pair.

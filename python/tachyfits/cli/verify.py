@@ -69,7 +69,8 @@ def command(
     what was expected and found, and what to do about it. Nothing stops at the first finding; like
     findings are counted, not repeated.
 
-    Exit status: 0 without errors, 1 with errors (--strict: or warnings), 2 wrong use.
+    Exit status: 0 without errors, 1 with errors (--strict: or warnings) or where a file cannot be
+    read, 2 wrong use.
 
     \b
     Examples:
