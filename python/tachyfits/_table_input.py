@@ -117,7 +117,9 @@ def _with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
     known: dict[str, Any] = {}
     if not isinstance(values, np.ndarray):
         values = _values_of_a_library(str(name), values)
-    if any(kind.__module__.startswith("astropy.") for kind in type(values).__mro__):
+    is_astropys = any(kind.__module__.startswith("astropy.") for kind in type(values).__mro__)
+    # Columns that astropy read from a file are arrays of its own that say nothing.
+    if is_astropys and hasattr(values, "info"):
         info, column = values.info, values
         values = _astropy_values(name, column)
         known = {

@@ -45,6 +45,20 @@ def test_values_in_a_dict_say_their_units_and_descriptions() -> None:
     assert of_table("new.fits", "SIZE").unit == "cm"
 
 
+def test_columns_of_astropys_files_are_taken() -> None:
+    columns = [
+        fits.Column("NAME", "5A", array=["a", "b"]),
+        fits.Column("V", "PJ()", array=np.array([np.array([1]), np.array([1, 2])], object)),
+    ]
+    fits.BinTableHDU.from_columns(columns).writeto("old.fits")
+    with fits.open("old.fits") as file:
+        data = file[1].data
+        tf.write_table("new.fits", {name: data[name] for name in ("NAME", "V")})
+    table = tf.open("new.fits")[1]
+    assert table["NAME"].tolist() == ["a", "b"]
+    assert table["V"].to_list() == [[1], [1, 2]]
+
+
 @pytest.fixture
 def metres() -> str:
     data = {
