@@ -298,7 +298,8 @@ class File:
         ----------
         dtype
             int8, int16, int32, int64, float32 or float64: all numbers of the records, which may
-            have different lengths; or a structured dtype or a form.
+            have different lengths. Or of records of one length: a form of one item besides what
+            is passed over, as "x4,3f8"; a structured dtype or a form of several items.
         first, count
             Which records; all without.
         field

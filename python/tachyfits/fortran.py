@@ -5,9 +5,10 @@ both are found out from the bytes. What is in a record is not written in the fil
 dtype, or by a form such as ``"i4,3f8,a16"``.
 
 The form of a record: items separated by commas, each a count (1 where there is none, ``*`` once for
-as many as fill the record) and a type. Types are ``i1 i2 i4 i8`` integer, ``f2 f4 f8 f16`` real
-(``r`` is the same), ``c8 c16 c32`` complex, ``l1 l2 l4 l8`` logical, ``aN`` text of N characters,
-``xN`` N bytes that are passed over. Sizes are in bytes.
+as many as fill the record, as an item that stands alone does) and a type. Types are
+``i1 i2 i4 i8`` integer, ``f2 f4 f8 f16`` real (``r`` is the same), ``c8 c16 c32`` complex,
+``l1 l2 l4 l8`` logical, ``aN`` text of N characters, ``xN`` N bytes that are passed over. Sizes are
+in bytes.
 
 Arrays that are read are in the machine's byte order, whatever that of the file. Records are counted
 from 0 here; messages of damage count them from 1, and say so.
