@@ -59,17 +59,11 @@ class Ragged(Sequence[Any]):
 
     @classmethod
     def from_cells(cls, cells: Iterable[ArrayLike], dtype: Any = None) -> Ragged:
-        """Make one of a sequence of arrays; ``dtype`` None: the type that holds all of them."""
-        arrays = [np.asanyarray(cell).reshape(-1) for cell in cells]
-        kind = np.dtype(dtype) if dtype is not None else common_type(arrays)
-        offsets = np.zeros(len(arrays) + 1, np.int64)
-        np.cumsum([array.size for array in arrays], out=offsets[1:])
-        if not arrays:
-            return cls(offsets, np.zeros(0, kind))
-        joined = (np.ma if any(np.ma.isMaskedArray(a) for a in arrays) else np).concatenate(
-            [array.astype(kind, copy=False) for array in arrays]
-        )
-        return cls(offsets, joined)
+        """Make one of a sequence of arrays; ``dtype`` None: the type that holds all of them.
+
+        Cells of several axes are all of one shape, or empty.
+        """
+        return joined([np.asanyarray(cell) for cell in cells], dtype)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -158,14 +152,41 @@ def _remade(
     return Ragged(offsets, values, cell_shape=cell_shape)
 
 
-def common_type(arrays: Sequence[NDArray[Any]], where: str = "cells") -> np.dtype[Any]:
-    """Return the type that holds the elements of all of them; float64 for none.
+def joined(arrays: Sequence[NDArray[Any]], dtype: Any = None, where: str = "cells") -> Ragged:
+    """Return arrays as the cells of one; ``where`` is for messages.
 
     Raises
     ------
     UsageError
-        There is none: NumPy would round integers to floats.
+        They have no type in common, or several axes and no shape in common.
     """
+    kind = np.dtype(dtype) if dtype is not None else _common_type(arrays, where)
+    shape = _common_shape(arrays, where)
+    offsets = np.zeros(len(arrays) + 1, np.int64)
+    np.cumsum([array.size for array in arrays], out=offsets[1:])
+    if not arrays:
+        return Ragged(offsets, np.zeros(0, kind))
+    flat = [array.reshape(-1).astype(kind, copy=False) for array in arrays]
+    values = (np.ma if any(map(np.ma.isMaskedArray, flat)) else np).concatenate(flat)
+    return Ragged(offsets, values, cell_shape=shape)
+
+
+def _common_shape(arrays: Sequence[NDArray[Any]], where: str) -> tuple[int, ...]:
+    """Return the shape of the cells that are not empty; () where they have one axis."""
+    shapes = sorted({array.shape for array in arrays if array.size})
+    if all(len(shape) <= 1 for shape in shapes):
+        return ()
+    if len(shapes) > 1:
+        raise usage(
+            f"{where}: arrays of shapes {shapes[0]} and {shapes[1]}: FITS has one shape for cells "
+            "of several axes",
+            "fill them up to one shape, or flatten them: cell.reshape(-1)",
+        )
+    return shapes[0]
+
+
+def _common_type(arrays: Sequence[NDArray[Any]], where: str) -> np.dtype[Any]:
+    """Return the type that holds the elements of all of them; float64 for none."""
     # What is undefined, or not there, has no type.
     known = [array for array in arrays if array.size and not np.ma.getmask(array).all()]
     known = known or list(arrays)

@@ -108,6 +108,10 @@ def _fitted_arrays(column: TableColumn, data: ColumnData, where: str) -> Cells:
         cells = [np.frombuffer(cell, np.uint8) for cell in values.tolist()]
         joined = Ragged.from_cells(cells, np.uint8)
         return bytes_of(joined.values), joined.offsets, None
+    shape = values.cell_shape if isinstance(values, Ragged) else values.shape[1:]
+    if len(shape) > 1 and shape != column.shape:
+        hint = f"cells have {column.shape}" if column.shape else "flatten them: cell.reshape(-1)"
+        raise _misfit(column, where, f"cells of shape {shape}", hint)
     if not isinstance(values, Ragged):
         if values.ndim < 2:
             raise _misfit(column, where, "single values", "give an array for each row")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._errors import usage
-from tachyfits._ragged import Ragged, common_type
+from tachyfits._ragged import Ragged, joined
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
             f"column {name!r} has cells that are arrays of {odd.dtype}, of different lengths",
             "those hold numbers or truth values: join texts, or fill the cells up to one length",
         )
-    return Ragged.from_cells(plain, common_type(plain, f"column {name!r}"))
+    return joined(plain, where=f"column {name!r}")
 
 
 def _typed(name: str, known: list[Any]) -> NDArray[Any]:

@@ -205,6 +205,18 @@ def test_lists_of_different_lengths_are_ragged() -> None:
     assert made.values.dtype.kind == "i"
 
 
+def test_cells_of_several_axes_keep_their_shape_or_are_refused() -> None:
+    some = [[[1, 2], [3, 4]], None, np.zeros((0, 2))]
+    made = column_data("A", some).values
+    assert isinstance(made, tf.Ragged)
+    assert [cell.shape for cell in made] == [(2, 2), (0,), (0,)]
+    for cells in ([*some[:1], [[1, 2]]], [np.ones((2, 2)), np.ones(4)]):
+        with pytest.raises(tf.UsageError, match=r"'A'.*\(2, 2\)"):
+            column_data("A", cells)
+        with pytest.raises(tf.UsageError, match="one shape"):
+            tf.Ragged.from_cells(cells)
+
+
 def test_lists_of_one_length_are_an_axis_more() -> None:
     assert column_data("A", [[1, 2], [3, 4]]).values.shape == (2, 2)
 

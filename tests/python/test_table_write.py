@@ -415,11 +415,25 @@ def test_one_cell_for_all_rows_keeps_its_integers_and_what_is_undefined(tmp_path
     with tf.edit(path) as edition:
         edition[1].update("U", [2**53 + 1, 2**63])
         edition[1].update("D", np.ma.MaskedArray([5.0, 6.0], mask=[0, 1]))
-        with pytest.raises(tf.UsageError, match="'D'.*different lengths"):
+        with pytest.raises(tf.UsageError, match=r"'D'.*different lengths"):
             edition[1].update("D", [[1.0, 2.0], [3.0]])
     table = tf.open(path)[1]
     assert table["U"].tolist() == 2 * [[2**53 + 1, 2**63]]
     np.testing.assert_array_equal(table["D"], 2 * [[5, np.nan]])
+
+
+def test_cells_of_several_axes_go_where_cells_have_them(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.fits"
+    shaped, flat = [np.ones((2, 2)), None], [[1.0, 2.0], [3.0]]
+    tf.write_table(path, {"A": shaped, "B": flat})
+    with tf.edit(path) as edition:
+        rows = edition[1]
+        rows.append({"A": np.ones((1, 2, 2)), "B": [[5.0]]})
+        with pytest.raises(tf.UsageError, match=r"'A'.*\(4, 1\)"):
+            rows.append({"A": np.ones((1, 4, 1)), "B": [[5.0]]})
+        with pytest.raises(tf.UsageError, match=r"'B'.*\(2, 2\)"):
+            rows.update("B", shaped, rows=[0, 1])
+    assert [cell.shape for cell in tf.open(path)[1]["A"]] == [(2, 2), (0,), (2, 2)]
 
 
 def test_integers_that_no_float_is_are_refused_by_a_column_of_floats(tmp_path: Path) -> None:
