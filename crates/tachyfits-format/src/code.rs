@@ -170,8 +170,8 @@ codes! {
     RecordCut = "record-cut", Format,
         "A Fortran file ends before a record does.",
         example "a marker of 800 with 100 bytes after it",
-        hint "records before it can be read; fetch the file again, or, if it is whole, give other markers; \
-            recovery looks for the next whole record";
+        hint "records before it can be read; fetch the file again, or, if it is whole, give other markers, or \
+            for direct access another length; recovery looks for the next whole record";
     RecordFraming = "record-framing", Format,
         "No width and byte order of markers fits the first record of a Fortran file.",
         example "a text file",

@@ -23,6 +23,7 @@ use crate::header::Header;
 use crate::writer;
 
 pub use fix::{Fix, fixed_header};
+pub(crate) use reserved::is_reserved;
 pub use rules::Rule;
 use subject::{Report, Subject};
 

@@ -3,17 +3,21 @@
 //!
 //! Fixed format wherever the value fits (Sect. 4.2): logicals end in byte 30, numbers are
 //! right-justified to byte 30, strings start in byte 11 and are padded to 8 characters. A long
-//! string continues over CONTINUE records.
+//! string continues over CONTINUE records, and so does the long comment of a string, but not those of
+//! reserved keywords, for which the Standard forbids them.
 
 use crate::code::Code;
 use crate::error::{FormatError, Place, quoted};
 use crate::limits::CARD_BYTES;
 use crate::value::Value;
+use crate::verify::is_reserved;
 
 /// Characters that a keyword has room for.
 const KEYWORD_BYTES: usize = 8;
 /// Bytes of text between the quotes of a string in one record of an ordinary keyword.
 const STRING_BYTES: usize = 68;
+/// What stands before a comment.
+const COMMENT_MARK: &str = " / ";
 /// Bytes of commentary text in one record.
 const COMMENTARY_BYTES: usize = 72;
 
@@ -77,7 +81,7 @@ fn check_text(keyword: &str, text: &str) -> Result<(), FormatError> {
     Err(refused(Code::CardText, keyword, "printable ASCII text", quoted(text)))
 }
 
-/// The records of one keyword. A comment that does not fit is cut: it is not data.
+/// The records of one keyword. A comment that does not fit is cut where it cannot go on in another record: it is not data.
 pub(crate) fn records(keyword: &str, value: &Value, comment: &str) -> Result<Vec<u8>, FormatError> {
     let name = name_field(keyword)?;
     check_text(keyword, comment)?;
@@ -91,7 +95,14 @@ pub(crate) fn records(keyword: &str, value: &Value, comment: &str) -> Result<Vec
             // Padding would make the null string an empty one, and a HIERARCH card longer than it
             // must be.
             let padding = if text.is_empty() || name.len() > KEYWORD_BYTES + 2 { 0 } else { 8 };
-            format!("'{doubled:<padding$}'")
+            let quoted = format!("'{doubled:<padding$}'");
+            let one = name.len() + quoted.len().max(20) + COMMENT_MARK.len() + comment.len();
+            // A string of 68 characters leaves no room for the sign that it goes on.
+            let has_room = name.len() + doubled.len() + 3 <= CARD_BYTES;
+            if one > CARD_BYTES && !comment.is_empty() && has_room && may_continue(keyword, &name) {
+                return Ok(string_with_long_comment(&name, &doubled, comment));
+            }
+            quoted
         }
         Value::Undefined => String::new(),
         Value::Invalid(text) => {
@@ -118,9 +129,9 @@ fn record(keyword: &str, name: &str, text: &str, comment: &str) -> Result<Vec<u8
 }
 
 fn with_comment(mut line: String, comment: &str) -> String {
-    // " / " and at least one letter.
-    if !comment.is_empty() && line.len() + 4 <= CARD_BYTES {
-        line.push_str(" / ");
+    // At least one letter.
+    if !comment.is_empty() && line.len() + COMMENT_MARK.len() < CARD_BYTES {
+        line.push_str(COMMENT_MARK);
         line.push_str(comment);
         line.truncate(CARD_BYTES);
     }
@@ -130,6 +141,36 @@ fn with_comment(mut line: String, comment: &str) -> String {
 fn pad(line: String) -> Vec<u8> {
     let mut bytes = line.into_bytes();
     bytes.resize(CARD_BYTES, b' ');
+    bytes
+}
+
+/// Whether the Standard lets a string, or its comment, go on in CONTINUE records.
+fn may_continue(keyword: &str, name: &str) -> bool {
+    let is_ordinary = name.len() == KEYWORD_BYTES + 2;
+    is_ordinary && !is_mandatory(keyword) && !is_reserved(keyword)
+}
+
+/// A string that one record holds, and a comment that goes on in others, between words where that is possible: readers put
+/// a blank between the parts.
+fn string_with_long_comment(name: &str, doubled: &str, comment: &str) -> Vec<u8> {
+    let (mut start, mut text, mut rest) = (name, doubled, comment);
+    let mut bytes = Vec::new();
+    let line = |start: &str, text: &str| format!("{:<30}", format!("{start}'{text}'"));
+    while line(start, text).len() + COMMENT_MARK.len() + rest.len() > CARD_BYTES {
+        let line = line(start, &format!("{text}&"));
+        let room = CARD_BYTES.saturating_sub(line.len() + COMMENT_MARK.len());
+        let cut = match rest.as_bytes()[..rest.len().min(room + 1)].iter().rposition(|&c| c == b' ')
+        {
+            Some(blank) => blank,
+            // A word that no record holds. The first record may be full with the string.
+            None if text.is_empty() => room.min(rest.len()),
+            None => 0,
+        };
+        let (part, later) = rest.split_at(cut);
+        bytes.extend(pad(with_comment(line, part)));
+        (start, text, rest) = ("CONTINUE  ", "", later.trim_start());
+    }
+    bytes.extend(pad(with_comment(line(start, text), rest)));
     bytes
 }
 
@@ -157,7 +198,10 @@ fn long_string(
         bytes.extend(pad(format!("{start}'{}&'", &rest[..cut])));
         rest = &rest[cut..];
     }
-    bytes.extend(pad(with_comment(format!("CONTINUE  '{rest}'"), comment)));
+    bytes.extend(match is_reserved(keyword) {
+        true => pad(with_comment(format!("CONTINUE  '{rest}'"), comment)),
+        false => string_with_long_comment("CONTINUE  ", rest, comment),
+    });
     Ok(bytes)
 }
 

@@ -113,6 +113,11 @@ pub(super) fn recognise(keyword: &str) -> Option<Match> {
     RESERVED.iter().find_map(|reserved| matched(reserved, keyword.as_bytes()))
 }
 
+/// Whether the Standard says what a keyword means.
+pub(crate) fn is_reserved(keyword: &str) -> bool {
+    recognise(keyword).is_some()
+}
+
 fn matched(reserved: &'static Reserved, keyword: &[u8]) -> Option<Match> {
     let mut found = Match { reserved, numbers: [None; 2], alternative: 0, leading_zero: false };
     let (mut rest, mut numbers) = (keyword, 0);
