@@ -29,7 +29,9 @@ from tachyfits._table_ascii import new_text_column
 from tachyfits._table_fit import row_cells, values_for
 from tachyfits._table_input import column_of, columns_of
 from tachyfits._table_rows import count_of
+from tachyfits._table_serialized import cards_for
 from tachyfits._table_spec import new_column
+from tachyfits._table_times import check_scale
 from tachyfits._table_write import write_table
 from tachyfits._threads import check_threads
 from tachyfits._writer import native
@@ -273,7 +275,8 @@ class EditedHdu:
         table = self.table
         if not 0 <= at <= len(table):
             raise not_found(f"{self._where()}: no row {at}", f"use 0 to {len(table)}")
-        cells, rows = row_cells(table.columns, columns_of(data), self._where())
+        scale = table.header.get("TIMESYS")
+        cells, rows = row_cells(table.columns, columns_of(data), scale, self._where())
         self._core.insert_rows(
             self._index, at, cells, rows,
             threads=self._edition._threads, progress=self._edition._progress,
@@ -296,7 +299,8 @@ class EditedHdu:
         table = self.table
         known = table.column(column)
         chosen = table._selected(rows, where, None, None)
-        cells = values_for(known, values, count_of(chosen), self._where())
+        scale = table.header.get("TIMESYS")
+        cells = values_for(known, values, count_of(chosen), scale, self._where())
         self._core.update_cells(
             self._index, known.number, chosen, cells, threads=self._edition._threads
         )
@@ -327,6 +331,7 @@ class EditedHdu:
         self._refuse_name(name, table.columns)
         at = len(table.columns) if before is None else table.column(before).number
         data = column_of(name, values, unit=unit, null=null, description=description)
+        check_scale(table.header.get("TIMESYS"), [data], self._where())
         if data.rows != len(table):
             raise usage(
                 f"{self._where()}: {data.rows} values for {len(table)} rows",
@@ -345,6 +350,7 @@ class EditedHdu:
         table = self.table
         numbers = sorted({table.column(column).number for column in columns})
         self._core.delete_columns(self._index, numbers)
+        self._mend_comments()
 
     def rename_column(self, column: str | int, name: str) -> None:
         """Give a column another name."""
@@ -352,6 +358,17 @@ class EditedHdu:
         renamed = table.column(column)
         self._refuse_name(name, [other for other in table.columns if other != renamed])
         self._core.rename_column(self._index, renamed.number, name)
+        self._mend_comments((renamed.name, name))
+
+    def _mend_comments(self, renamed: tuple[str, str] | None = None) -> None:
+        """Let the comments in which astropy describes columns speak of those that there are."""
+        cards = self.header.cards
+        old = [card for card in cards if card.keyword == "COMMENT"]
+        new = cards_for(old, [column.name for column in self.table.columns], renamed)
+        if new != old:
+            place = next(place for place, card in enumerate(cards) if card.keyword == "COMMENT")
+            self._core.delete_cards(self._index, "COMMENT")
+            self._core.insert_cards(self._index, place, new)
 
     def _refuse_name(self, name: str, others: Sequence[TableColumn]) -> None:
         """Refuse a name of a column that would not find it."""
@@ -380,7 +397,9 @@ class EditedHeader(MutableMapping[str, Any]):
     """A header that is being edited: ``header["OBJECT"] = value`` or ``= value, comment``.
 
     A card that is there is changed where it stands and keeps its comment unless one is given; a
-    new one goes behind the others. Cards that say where the data are cannot be changed.
+    new one goes behind the others. Cards that say where the data are cannot be changed. A comment
+    that has no room goes on in CONTINUE cards where the Standard lets it (strings under keywords
+    that it does not reserve); elsewhere it is cut, with a `TachyfitsWarning`.
     """
 
     def __init__(self, core: _core.Edition, index: int, where: str) -> None:
@@ -403,7 +422,16 @@ class EditedHeader(MutableMapping[str, Any]):
         return self._now()[keyword]
 
     def __setitem__(self, keyword: str, value: Any) -> None:
-        self._core.set_cards(self._index, [_card(keyword, value)])
+        card = _card(keyword, value)
+        for name, before, now in self._core.set_cards(self._index, [card]):
+            wanted = (card[2] or before).strip()
+            if now != wanted and wanted.startswith(now):
+                warnings.warn(
+                    f"{self._where}: the comment of {name} is cut to what the card has room for, "
+                    f"{now!r}; it was {wanted!r}",
+                    _core.TachyfitsWarning,
+                    stacklevel=2,
+                )
 
     def __delitem__(self, keyword: str) -> None:
         if not self._core.delete_cards(self._index, keyword):

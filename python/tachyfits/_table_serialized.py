@@ -28,8 +28,14 @@ _PART_TAG = "!astropy.table.SerializedColumn"
 Cards = list[tuple[str, Any, str]]
 
 
-def cards_for(cards: Sequence[tuple[str, Any, str]], names: Collection[str]) -> Cards:
+def cards_for(
+    cards: Sequence[tuple[str, Any, str]],
+    names: Collection[str],
+    renamed: tuple[str, str] | None = None,
+) -> Cards:
     """Return the cards of a table that has these columns alone: the block speaks of no others.
+
+    ``renamed``: the old name in the block and the new one among ``names``.
 
     >>> block = [BEGIN, "datatype:", "- {name: A, description: first}", "- {name: B}", END]
     >>> cards = [("COMMENT", "mine", ""), *(("COMMENT", line, "") for line in block)]
@@ -37,6 +43,8 @@ def cards_for(cards: Sequence[tuple[str, Any, str]], names: Collection[str]) -> 
     ['datatype:', '- {name: A, description: first}']
     >>> cards_for(cards, ["B"])
     [('COMMENT', 'mine', '')]
+    >>> cards_for(cards, ["Q", "B"], renamed=("A", "Q"))[3]
+    ('COMMENT', '- {name: Q, description: first}', '')
     """
     places = [place for place, card in enumerate(cards) if card[0] == "COMMENT"]
     comments = [str(cards[place][1]) for place in places]
@@ -45,7 +53,7 @@ def cards_for(cards: Sequence[tuple[str, Any, str]], names: Collection[str]) -> 
         return list(cards)
     begin, end = found
     old = comments[begin + 1 : end]
-    kept = _of_columns(_lines(old), frozenset(names))
+    kept = _of_columns(_lines(old), frozenset(names), renamed)
     if kept == _lines(old):
         return list(cards)
     ours = set(places[begin : end + 1])
@@ -128,13 +136,17 @@ def _parts(line: str) -> Iterator[str]:
         yield line[first : first + _LINE] + ("\\" if first + _LINE < len(line) else "")
 
 
-def _of_columns(lines: list[str], names: frozenset[str]) -> list[str]:
+def _of_columns(
+    lines: list[str], names: frozenset[str], renamed: tuple[str, str] | None
+) -> list[str]:
     """Return the YAML that speaks of these columns alone; no lines if it would say nothing."""
     yaml = needed("yaml", "the comments in which astropy describes columns")
     try:
         root = yaml.compose("\n".join(lines), Loader=yaml.SafeLoader)
         sections = dict(_pairs(root))
         columns = sections["datatype"]
+        if renamed is not None:
+            _rename(root, *renamed)
         kept = [column for column in columns.value if _name(column) in names]
     except (yaml.YAMLError, KeyError, AttributeError):
         return []
@@ -143,7 +155,7 @@ def _of_columns(lines: list[str], names: frozenset[str]) -> list[str]:
         for pair in section[1].value
     ]  # fmt: skip
     whole = [pair for pair in objects if _parts_named(pair[1]) <= names]
-    if len(kept) == len(columns.value) and len(whole) == len(objects):
+    if renamed is None and len(kept) == len(columns.value) and len(whole) == len(objects):
         return lines
     if not whole and not any({"description", "meta"} & dict(_pairs(each)).keys() for each in kept):
         return []
@@ -162,6 +174,31 @@ def _pairs(node: Any) -> Iterator[tuple[str, Any]]:
             yield part[0].value, part[1]
         else:
             yield from _pairs(part)
+
+
+def _rename(root: Any, old: str, new: str) -> None:
+    """Give a column another name in the YAML, and an object that is this column alone."""
+    sections = dict(_pairs(root))
+    for column in sections["datatype"].value:
+        _rename_in(column, old, new)
+    for section, node in _pairs(sections.get("meta")):
+        for key, made in node.value if section == OBJECTS else ():
+            if key.value == old and _parts_named(made) == {old}:
+                key.value = new
+            _rename_parts(made, old, new)
+
+
+def _rename_parts(node: Any, old: str, new: str) -> None:
+    if node.tag == _PART_TAG:
+        _rename_in(node, old, new)
+    for part in node.value if isinstance(node.value, list) else ():
+        _rename_parts(part[1] if isinstance(part, tuple) else part, old, new)
+
+
+def _rename_in(mapping: Any, old: str, new: str) -> None:
+    node = dict(_pairs(mapping)).get("name")
+    if node is not None and node.value == old:
+        node.value = new
 
 
 def _name(column: Any) -> str | None:

@@ -200,6 +200,24 @@ def test_a_block_that_is_no_yaml_stays_among_the_comments() -> None:
     assert "COMMENT" not in tf.open("part.fits")[1].header
 
 
+def test_astropy_reads_tables_whose_columns_were_edited(described_file: str) -> None:
+    with tf.edit(described_file) as edition:
+        edition[1].rename_column("B", "BE")
+        edition[1].rename_column("A", "AY")
+        edition[1].rename_column("SC.dec", "DE")
+    found = QTable.read(described_file)
+    assert found.colnames == ["AY", "SC", "BE", "T"]
+    assert found["BE"].info.description.endswith("so long")
+    assert (found["AY"].unit, found["SC"].dec.deg.tolist()) == (u.m, [3, 4])
+    assert found.meta["comments"] == ["mine"]
+    with tf.edit(described_file) as edition:
+        edition[1].delete_column("DE", "AY")
+        edition[1].rename_column("T", "TIME")
+    found = QTable.read(described_file)
+    assert found.colnames == ["SC.ra", "BE", "TIME"]
+    assert found["BE"].info.description.endswith("so long")
+
+
 # The header.
 
 
