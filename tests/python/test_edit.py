@@ -69,6 +69,22 @@ def test_headers_are_changed_in_their_place(path: Path) -> None:
     checked(path)
 
 
+def test_a_comment_that_has_no_room_goes_on_or_is_said_to_be_cut(path: Path) -> None:
+    long = "what there is to say of this needs more room than a single card has beside its value"
+    with tf.edit(path) as edition:
+        header = edition[0].header
+        header["OURS"] = "a string", long
+        header["OBJECT"] = "M31", "the target of the observation"
+        # Reserved: the Standard forbids CONTINUE.
+        with pytest.warns(tf.TachyfitsWarning, match="comment of OBJECT is cut.*'the target of the"):
+            header["OBJECT"] = "x" * 60
+        with pytest.warns(tf.TachyfitsWarning, match="comment of EXPTIME is cut"):
+            header["EXPTIME"] = 3.5, long
+    header = tf.open(path)[0].header
+    assert header.comments["OURS"] == long and header["OURS"] == "a string"
+    assert fits.getheader(path).comments["OURS"] == long
+
+
 def test_what_is_not_there_is_said(path: Path) -> None:
     with tf.edit(path) as edition:
         with pytest.raises(KeyError, match="NONE"):

@@ -84,18 +84,33 @@ impl Edition {
     }
 
     /// Set cards, each where its keyword stands or behind the others; an empty comment keeps the one that is there.
-    /// COMMENT and HISTORY are always added.
-    fn set_cards(&self, py: Python<'_>, hdu: usize, cards: Cards<'_>) -> PyResult<()> {
+    /// COMMENT and HISTORY are always added. Return for each of the others (keyword, comment before, comment now): what a
+    /// card has no room for is cut.
+    fn set_cards(
+        &self,
+        py: Python<'_>,
+        hdu: usize,
+        cards: Cards<'_>,
+    ) -> PyResult<Vec<(String, String, String)>> {
         let given = engine_header(py, cards)?;
+        let comment_of = |header: &tachyfits::Header, keyword: &str| {
+            let at = header.position(keyword);
+            at.map_or_else(String::new, |at| header.cards()[at].comment().to_owned())
+        };
         self.with(py, |edition| {
             let changed = edition.change_header(hdu, |header| {
+                let mut comments = Vec::new();
                 for card in given.cards() {
-                    match card.value() {
-                        Some(value) => header.set(card.keyword(), value.clone(), card.comment())?,
-                        None => header.push(card.clone()),
-                    }
+                    let Some(value) = card.value() else {
+                        header.push(card.clone());
+                        continue;
+                    };
+                    let before = comment_of(header, card.keyword());
+                    header.set(card.keyword(), value.clone(), card.comment())?;
+                    let now = comment_of(header, card.keyword());
+                    comments.push((card.keyword().to_owned(), before, now));
                 }
-                Ok(())
+                Ok(comments)
             });
             changed.or_raise(py)
         })
