@@ -130,6 +130,16 @@ def test_a_process_of_its_own_says_the_same(folder: Path) -> None:
     assert script("stats").returncode == 2
 
 
+@pytest.mark.parametrize("words", [("header", "cube.fits"), ("info", "cube.fits"), ("--help",)])
+def test_a_pipe_that_nobody_reads_is_success(folder: Path, words: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "tachyfits", *words]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_closed_pipe_is_success(folder: Path) -> None:
     cards = [(f"KEY{n}", n) for n in range(20_000)]
     (folder / "long.fits").write_bytes(primary(STORED[0], cards))

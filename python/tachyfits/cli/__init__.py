@@ -7,10 +7,13 @@ Coordinates are the FITS ones here: x first, counted from 1, both ends inside.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
@@ -56,6 +59,16 @@ Examples:
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
+@contextlib.contextmanager
+def _closed_pipe_is_success() -> Iterator[None]:
+    """Be done when the reader has what it wanted (``| head``), which click would call a failure."""
+    try:
+        yield
+    except BrokenPipeError:
+        _discard_output()
+        raise click.exceptions.Exit(0) from None
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are asked for."""
 
@@ -70,6 +83,16 @@ class LazyGroup(click.Group):
         command = importlib.import_module(f"tachyfits.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        """Read the words of the command line, of which some print help."""
+        with _closed_pipe_is_success():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _closed_pipe_is_success():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands, without importing them."""
@@ -117,12 +140,15 @@ def main() -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
-        # Python would complain once more when it flushes stdout at exit: give it a place that
-        # never does.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        # With a broken pipe the reader has what it wanted (`tachyfits header cube.fits | head`).
+        _discard_output()
+        # What is left in the buffer may meet the closed pipe only now.
         status = 0 if isinstance(error, BrokenPipeError) else unwritten(error)
     sys.exit(status)
+
+
+def _discard_output() -> None:
+    """Give stdout a place that never complains: Python flushes it once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def run(arguments: list[str]) -> int:
