@@ -43,7 +43,9 @@ class NewTextColumn(NewColumn):
         if self.spec["null"] and data.undefined is None:
             data = replace(data, undefined=np.isnan(data.values))
         kind = {"A": f"U{form[1:]}", "I": "i8"}.get(form[0], "f8")
-        column = TableColumn(0, data.name, data.name, form, np.dtype(kind), null=self.spec["null"])
+        column = TableColumn(
+            0, data.name, data.name, form, np.dtype(kind), unit=data.unit, null=self.spec["null"]
+        )
         return fitted(column, data, "")
 
 

@@ -21,6 +21,7 @@ from tachyfits._errors import not_found, usage
 from tachyfits._ragged import Ragged
 from tachyfits._table_input import column_of
 from tachyfits._table_spec import Cells, bytes_of
+from tachyfits._table_times import check_scale
 from tachyfits._table_values import ColumnData, as_array
 from tachyfits._units import fits_unit
 
@@ -193,9 +194,13 @@ def _misfit(column: TableColumn, where: str, found: str, hint: str) -> Exception
 
 
 def row_cells(
-    columns: tuple[TableColumn, ...], made: list[ColumnData], where: str
+    columns: tuple[TableColumn, ...], made: list[ColumnData], time_scale: Any, where: str
 ) -> tuple[list[Cells], int]:
-    """Return the cells of new rows for every column of a table, and how many rows there are."""
+    """Return the cells of new rows for every column of a table, and how many rows there are.
+
+    ``time_scale`` is the table's TIMESYS, None without one.
+    """
+    check_scale(time_scale, made, where)
     by_name = {data.name.rstrip().upper(): data for data in made}
     missing = [column.key for column in columns if _data_of(column, by_name) is None]
     known = {name for column in columns for name in (column.name.upper(), column.key.upper())}
@@ -228,8 +233,11 @@ def _repeated(cell: NDArray[Any], rows: int) -> NDArray[Any]:
     return np.ma.MaskedArray(np.broadcast_to(np.ma.getdata(cell), shape), mask=mask)
 
 
-def values_for(column: TableColumn, values: Any, rows: int, where: str) -> Cells:
-    """Return values of a column for so many rows; a single one serves all of them."""
+def values_for(column: TableColumn, values: Any, rows: int, time_scale: Any, where: str) -> Cells:
+    """Return values of a column for so many rows; a single one serves all of them.
+
+    ``time_scale`` is the table's TIMESYS, None without one.
+    """
     if values is None or values is np.ma.masked:
         kind = "U1" if column.dtype.kind == "U" else column.dtype
         values = np.ma.MaskedArray(np.zeros((rows, *column.shape), kind), mask=True)
@@ -240,6 +248,7 @@ def values_for(column: TableColumn, values: Any, rows: int, where: str) -> Cells
         if not isinstance(single, Ragged) and single.shape == column.shape:
             values = _repeated(single, rows)
     data = column_of(column.name, values)
+    check_scale(time_scale, [data], where)
     if data.rows != rows:
         raise usage(
             f"{where}, column {column.name!r}: {data.rows} values for {rows} rows",

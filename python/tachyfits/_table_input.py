@@ -19,6 +19,7 @@ from tachyfits._optional import needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_frames import display_of
 from tachyfits._table_records import columns_of_records, is_records
+from tachyfits._table_times import time_text
 from tachyfits._table_values import ColumnData, column_data
 
 KNOWN = (
@@ -120,12 +121,13 @@ def _with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
     is_astropys = any(kind.__module__.startswith("astropy.") for kind in type(values).__mro__)
     # Columns that astropy read from a file are arrays of its own that say nothing.
     if is_astropys and hasattr(values, "info"):
-        info, column = values.info, values
+        info, column = values.info, _duration_in_seconds(values)
         values = _astropy_values(name, column)
         known = {
             "unit": _unit_text(getattr(column, "unit", None)),
             "description": info.description or "",
             "display": display_of(info.format, values.dtype),
+            "time_scale": column.scale.upper() if hasattr(column, "scale") else None,
         }
     null = _null_given(values)
     return values, (known if null is None else known | {"null": null})
@@ -161,8 +163,15 @@ def _unit_text(unit: Any) -> str | None:
         return str(unit)
 
 
+def _duration_in_seconds(column: Any) -> Any:
+    """Return a TimeDelta as a Quantity, anything else as it is."""
+    from astropy.time import TimeDelta
+
+    return column.to("s") if isinstance(column, TimeDelta) else column
+
+
 def _astropy_values(name: str, column: Any) -> Any:
-    """Return a column's values; of a Time, text of its own scale (ISO 8601)."""
+    """Return a column's values; of a Time, text of its own scale."""
     from astropy.time import Time
     from astropy.units import Quantity
     from astropy.utils.masked import Masked
@@ -172,8 +181,7 @@ def _astropy_values(name: str, column: Any) -> Any:
     if isinstance(column, Quantity):
         return np.asarray(column.value)
     if isinstance(column, Time):
-        text = np.asarray(column.copy(format="isot").unmasked.value)
-        return np.ma.MaskedArray(text, mask=column.mask) if np.any(column.mask) else text
+        return time_text(column)
     if isinstance(column, np.ndarray):
         return column
     raise usage(

@@ -36,6 +36,8 @@ class ColumnData:
         The value (of the values' type) that means undefined: TNULLn.
     unit, display, description
         TUNITn, TDISPn, the comment of TTYPEn.
+    time_scale
+        Of times that say it: their scale, as TIMESYS has it.
     """
 
     name: str
@@ -45,6 +47,7 @@ class ColumnData:
     unit: str | None = None
     display: str | None = None
     description: str = ""
+    time_scale: str | None = None
 
     @property
     def rows(self) -> int:
@@ -60,6 +63,7 @@ def column_data(
     null: int | None = None,
     display: str | None = None,
     description: str = "",
+    time_scale: str | None = None,
 ) -> ColumnData:
     """Translate the values of a column.
 
@@ -74,7 +78,7 @@ def column_data(
     Notes
     -----
     float16 becomes float32. Dates become ISO 8601 text, durations float64 seconds. Undefined text
-    is empty.
+    is empty. Integers in a list stay integers; what no type holds with all its digits is refused.
 
     Examples
     --------
@@ -85,18 +89,19 @@ def column_data(
     array([b'a', b'bcd'], dtype='|S3')
     """  # noqa: E501
     array = as_array(name, values)
+    said = (display, description, time_scale)
     if isinstance(array, Ragged):
         whole = array.compact()
         plain, mask, implied = _elements(name, whole.values)
         filled, undefined, null = _filled(name, plain, mask, null)
         ragged = Ragged(whole.offsets, filled, cell_shape=whole.cell_shape)
-        return ColumnData(name, ragged, undefined, null, unit or implied, display, description)
+        return ColumnData(name, ragged, undefined, null, unit or implied, *said)
     if array.ndim == 0:
         raise usage(f"column {name!r} is a single value", "give one for every row")
     plain, mask, implied = _elements(name, array)
     filled, undefined, null = _filled(name, plain, mask, null)
     contiguous = np.ascontiguousarray(filled).reshape(filled.shape)
-    return ColumnData(name, contiguous, undefined, null, unit or implied, display, description)
+    return ColumnData(name, contiguous, undefined, null, unit or implied, *said)
 
 
 def as_array(name: str, values: Any) -> NDArray[Any] | Ragged:
@@ -198,10 +203,12 @@ def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
 def _typed(name: str, known: list[Any]) -> NDArray[Any]:
     """Return objects as an array of numbers, truth values, text or dates; nothing else is FITS."""
     kinds = {_kind_of(cell) for cell in known}
-    if kinds <= {"number"} or kinds in ({"truth"}, {"text"}, {"bytes"}, {"date"}):
+    if kinds <= {"number"} or kinds in ({"truth"}, {"text"}, {"bytes"}, {"date"}, {"duration"}):
+        ways = {"date": _dates, "duration": _durations}
+        way = next((ways[kind] for kind in kinds if kind in ways), np.array)
         try:
-            array = _dates(known) if "date" in kinds else np.array(known, None if known else "f8")
-        except (ValueError, OverflowError) as error:
+            array = way(known) if known else np.zeros(0)
+        except (TypeError, ValueError, OverflowError) as error:
             raise usage(f"column {name!r}: {error}", _ONE_TYPE) from error
         if "number" in kinds:
             array = _exact(name, known, array)
@@ -241,16 +248,38 @@ def _exact(name: str, known: list[Any], array: NDArray[Any]) -> NDArray[Any]:
 
 def _dates(known: list[Any]) -> NDArray[Any]:
     """Return dates, of whole days where all are; the Standard's have no time zone: they are UTC."""
+    dates = np.array([_date(cell) for cell in known])
+    # Undefined ones may have no unit.
+    return dates.astype("M8[D]") if np.isnat(dates).all() else dates
+
+
+def _date(cell: Any) -> np.datetime64:
     import datetime
 
-    days = all(type(cell) is datetime.date for cell in known)
-    plain = [
-        cell.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-        if getattr(cell, "tzinfo", None) is not None
-        else cell
-        for cell in known
-    ]
-    return np.array(plain, "M8[D]" if days else "M8[us]")
+    if isinstance(cell, np.datetime64):
+        return cell
+    if hasattr(cell, "to_datetime64"):
+        # Of pandas, which has nanoseconds.
+        return cell.to_datetime64()  # type: ignore[no-any-return]
+    if not isinstance(cell, datetime.datetime):
+        return np.datetime64(cell, "D")
+    if cell.tzinfo is not None:
+        cell = cell.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    return np.datetime64(cell, "us")
+
+
+def _durations(known: list[Any]) -> NDArray[Any]:
+    return np.array(
+        [
+            cell
+            if isinstance(cell, np.timedelta64)
+            # Of pandas, which has nanoseconds.
+            else cell.to_timedelta64()
+            if hasattr(cell, "to_timedelta64")
+            else np.timedelta64(cell, "us")
+            for cell in known
+        ]
+    )
 
 
 def _kind_of(cell: Any) -> str:
@@ -259,6 +288,9 @@ def _kind_of(cell: Any) -> str:
 
     if isinstance(cell, (bool, np.bool_)):
         return "truth"
+    if isinstance(cell, (datetime.timedelta, np.timedelta64)):
+        # Before numbers, of which NumPy takes its durations for one.
+        return "duration"
     if isinstance(cell, numbers.Number):
         return "number"
     if isinstance(cell, str):
@@ -308,7 +340,7 @@ def _elements(
         longest = int(np.char.str_len(text).max(initial=1))
         return text.astype(f"S{longest}"), mask, None
     if kind == "m":
-        return _seconds(data), mask, "s"
+        return _seconds(name, data), mask, "s"
     if kind in "SUT":
         return _ascii(name, data), mask, None
     raise usage(
@@ -317,7 +349,12 @@ def _elements(
     )
 
 
-def _seconds(data: NDArray[Any]) -> NDArray[np.float64]:
+def _seconds(name: str, data: NDArray[Any]) -> NDArray[np.float64]:
+    if np.datetime_data(data.dtype)[0] in ("Y", "M", "generic"):
+        raise usage(
+            f"column {name!r} is of {data.dtype}, which are no seconds",
+            "give durations of weeks or shorter units",
+        )
     seconds = data / np.timedelta64(1, "s")
     seconds[np.isnat(data)] = np.nan
     return seconds

@@ -19,6 +19,7 @@ from tachyfits._table_input import columns_of
 from tachyfits._table_serialized import cards_for
 from tachyfits._table_spec import NewColumn, description_cards, new_column, warn_of_names
 from tachyfits._table_stream import write_batches
+from tachyfits._table_times import scale_cards
 from tachyfits._table_values import ColumnData
 from tachyfits._threads import check_threads
 from tachyfits._writer import fits_name
@@ -61,7 +62,7 @@ def write_table(
         occur, unless ``nulls`` or a ``fill_value`` says one), NaN for floats, the byte 0 for truth
         values, nothing for text. Cells of different lengths (lists, `Ragged`) go into the heap.
         Dates become ISO 8601 text, durations seconds. Columns of astropy bring unit, description
-        and format. The index of a pandas frame becomes columns, as reset_index() names them, unless
+        and format, its times to the nanosecond and with their scale (TIMESYS). The index of a pandas frame becomes columns, as reset_index() names them, unless
         it is one of integers without a name. The cells of a `Table` are copied as they are stored,
         but with ``units``, ``nulls``, ``forms`` or another ``kind`` they are what reading gives.
     columns
@@ -182,7 +183,8 @@ def write_columns(
     rows = new[0].data.rows if new else 0
     comments = description_cards([column.data for column in new])
     specs = [column.spec for column in new]
-    kept = cards_for(cards, [column.data.name for column in new])
+    stated = scale_cards(cards, [column.data for column in new])
+    kept = cards_for(stated, [column.data.name for column in new])
     writer.begin_table(specs, [*comments, *kept], kind=kind, name=name, rows=rows)
     cells = [column.cells() for column in new]
     writer.write_rows(cells, rows, threads=threads, progress=progress)

@@ -1,0 +1,122 @@
+"""Times, dates and durations as columns: what they say stays, or is refused."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from astropy.table import QTable
+from astropy.time import Time, TimeDelta
+
+import tachyfits as tf
+from tachyfits._table_values import column_data
+
+pytestmark = pytest.mark.once
+
+EXACT = Time([58000.123456789012], format="mjd", scale="tdb")
+
+
+def test_times_keep_nanoseconds_and_their_scale(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    for data in (QTable({"T": EXACT}), {"T": EXACT}):
+        tf.write_table(path, data, overwrite=True)
+        table = tf.open(path)[1]
+        back = Time(table["T"], scale=table.header["TIMESYS"].lower())
+        assert table.header["TIMESYS"] == "TDB"
+        assert abs((back - EXACT).to_value("ns")).max() < 1
+    tf.write(path, [{"T": EXACT}], overwrite=True)
+    assert tf.open(path)[1].header["TIMESYS"] == "TDB"
+
+
+@pytest.mark.parametrize(
+    ("times", "found"),
+    [
+        (["2026-01-02T03:04:05", "2026-01-02T03:04:05.5"], "2026-01-02T03:04:05.000"),
+        (["2026-01-02T03:04:05.000001"], "2026-01-02T03:04:05.000001"),
+        (["2026-01-02T03:04:05.000000001"], "2026-01-02T03:04:05.000000001"),
+        (["2016-12-31T23:59:60"], "2016-12-31T23:59:60.000"),
+    ],
+)
+def test_times_have_the_digits_that_they_need(tmp_path: Path, times: list[str], found: str) -> None:
+    tf.write_table(tmp_path / "times.fits", {"T": Time(times)})
+    assert tf.open(tmp_path / "times.fits")[1]["T"][0] == found
+
+
+def test_undefined_times_and_none_at_all(tmp_path: Path) -> None:
+    times = Time([58000.0, 58001.0], format="mjd")
+    times[1] = np.ma.masked
+    tf.write_table(tmp_path / "times.fits", {"T": times})
+    assert tf.open(tmp_path / "times.fits")[1]["T"].tolist() == ["2017-09-04T00:00:00.000", ""]
+    tf.write_table(tmp_path / "none.fits", {"T": times[:0]})
+    assert tf.open(tmp_path / "none.fits")[1]["T"].dtype.kind == "U"
+
+
+def test_scales_that_do_not_agree_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    with pytest.raises(tf.UsageError, match=r"'A' and 'B'.*TDB and UTC"):
+        tf.write_table(path, {"A": EXACT, "B": EXACT.utc})
+    with pytest.raises(tf.UsageError, match=r"'A'.*TDB.*TIMESYS says UTC"):
+        tf.write_table(path, {"A": EXACT}, header={"TIMESYS": "UTC"})
+    tf.write_table(path, {"A": EXACT.tt}, header={"TIMESYS": "TDT"})
+    with tf.edit(path) as edition:
+        rows = edition[1]
+        for change in (
+            lambda: rows.append({"A": EXACT}),
+            lambda: rows.update("A", EXACT),
+            lambda: rows.add_column("B", EXACT),
+        ):
+            with pytest.raises(tf.UsageError, match=r"times.tt"):
+                change()
+        rows.append({"A": EXACT.tt})
+        rows.add_column("B", Time(["2026-01-01", "2026-01-02"], scale="tt"))
+    assert len(tf.open(path)[1]) == 2
+    tf.write_table(path, {"A": ["2026-01-01"]}, overwrite=True)
+    with pytest.raises(tf.UsageError, match="TIMESYS says UTC"), tf.edit(path) as edition:
+        edition[1].append({"A": EXACT})
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds"),
+    [
+        (TimeDelta([1.0, 0.5], format="jd"), [86400.0, 43200.0]),
+        ([datetime.timedelta(hours=1), None], [3600.0, np.nan]),
+        ([datetime.timedelta(microseconds=1)], [1e-6]),
+        ([np.timedelta64(1500, "ms"), None], [1.5, np.nan]),
+        ([np.timedelta64(1, "m"), datetime.timedelta(1)], [60.0, 86400.0]),
+    ],
+)
+def test_durations_are_seconds(tmp_path: Path, values: Any, seconds: list[float]) -> None:
+    tf.write_table(tmp_path / "times.fits", {"D": values})
+    table = tf.open(tmp_path / "times.fits")[1]
+    assert table.column("D").unit == "s"
+    np.testing.assert_array_equal(table["D"], seconds)
+
+
+def test_undefined_durations_of_astropy_are_nan(tmp_path: Path) -> None:
+    some = TimeDelta([1.0, 2.0], format="sec")
+    some[0] = np.ma.masked
+    tf.write_table(tmp_path / "times.fits", QTable({"D": some}))
+    np.testing.assert_array_equal(tf.open(tmp_path / "times.fits")[1]["D"], [np.nan, 2])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.array([1], "m8[Y]"), [np.timedelta64(1, "M"), None], [datetime.timedelta(1), 1]],
+    ids=str,
+)
+def test_durations_that_are_no_seconds_are_refused(values: Any) -> None:
+    with pytest.raises(tf.UsageError, match="'D'"):
+        column_data("D", values)
+
+
+def test_dates_in_lists_keep_nanoseconds() -> None:
+    pd = pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
+    text = "2026-01-02T03:04:05.123456789"
+    for date in (np.datetime64(text), pd.Timestamp(text)):
+        assert column_data("T", [date, None]).values.tolist() == [text.encode(), b""]
+    made = column_data("T", [datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2, 3)])
+    assert made.values.tolist() == [b"2026-01-02T00:00:00.000000", b"2026-01-02T03:00:00.000000"]
+    assert column_data("T", [np.datetime64("NaT"), None]).values.tolist() == [b"", b""]
