@@ -59,9 +59,15 @@ const fn stored_type(letter: u8) -> Option<StoredType> {
     })
 }
 
-/// The bytes of one string of `rAw`. Programs also write `rA` followed by what does not fit into the field.
+/// The bytes of one string of `rAw`, or of the older `rA:SSTRw` (FITS 3.0, Appendix C.2). Where that goes on with a delimiter
+/// (`/nnn`), strings are of any length and the field is left as one. Programs also write `rA` followed by what does not fit
+/// into the field.
 fn string_width(repeat: u64, rest: &[u8]) -> u64 {
-    let (digits, _) = split_number(rest);
+    let (digits, _) = match rest.strip_prefix(b":SSTR").map(split_number) {
+        Some((width, after)) if after.trim_ascii().is_empty() => (width, after),
+        Some(_) => return repeat,
+        None => split_number(rest),
+    };
     number(digits).filter(|width| (1..=repeat).contains(width)).unwrap_or(repeat)
 }
 

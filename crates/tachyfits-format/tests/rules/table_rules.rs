@@ -239,6 +239,9 @@ fn rule_29_several_strings_in_a_cell() {
         ("60A61", 60),
         ("60A60", 60),
         ("60A:SSTR8/031", 60),
+        ("60A:SSTR12", 12),
+        ("60A:SSTR", 60),
+        ("60A:SSTR61", 60),
     ] {
         assert_eq!(
             fields(&one(60, &format!("TFORM='{form}'"))),
