@@ -269,7 +269,9 @@ class EditedHdu:
     def insert(self, at: int, data: Any) -> None:
         """Insert rows before the row of a (0-based) number.
 
-        Values become those of the columns if they mean the same there; nothing is cut or wrapped.
+        Values become those of the columns if they mean the same there; nothing is cut or wrapped,
+        floats alone are rounded to the digits of the column, and where whole steps are stored
+        (integers with TSCALn) they have to be these.
         Values that state a unit are converted to the column's.
         """
         table = self.table

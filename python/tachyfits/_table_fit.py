@@ -2,7 +2,7 @@
 
 A column says what its cells are (the types that reading gives); values of another type are taken
 if every one of them is the same number there. Floats alone are rounded, to the digits or decimals
-that the column has.
+that the column has; where whole steps are stored (TSCALn), each must be one.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from tachyfits._units import fits_unit
 
 #: The forms of numbers in an ASCII table; those of a binary one have no width behind the letter.
 _IN_TEXT = re.compile(r"[IFED]\d")
+
+#: The forms of integers, in binary and in ASCII tables.
+_INTEGERS = re.compile(r"\d*[PQ]?[BIJK]")
 
 
 def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
@@ -145,6 +148,30 @@ def _converted(
     column: TableColumn, values: NDArray[Any], undefined: NDArray[np.bool_] | None, where: str
 ) -> NDArray[Any]:
     """Return the values in the column's type; each is the same number there."""
+    converted = _of_type(column, values, undefined, where)
+    if column.dtype.kind != "f" or not column.scale or not _INTEGERS.match(column.form):
+        return converted
+    # What reading computes from the nearest step may differ in the last digits.
+    kind = values.dtype if values.dtype.kind == "f" else column.dtype
+    with np.errstate(all="ignore"):
+        steps = np.rint((converted - column.zero) / column.scale)
+        nearest = column.zero + column.scale * steps
+        room = 4 * np.finfo(kind).eps * np.maximum(np.abs(converted), abs(column.zero))
+        odd = np.abs(nearest - converted) > room
+    if undefined is not None:
+        odd &= ~undefined.reshape(odd.shape)
+    if odd.any():
+        raise _misfit(
+            column, where, f"{converted[odd][0]}, which would become {nearest[odd][0]}",
+            f"it stores whole steps of {column.scale:g} from {column.zero:g} (TSCAL, TZERO): "
+            "round to these",
+        )  # fmt: skip
+    return converted
+
+
+def _of_type(
+    column: TableColumn, values: NDArray[Any], undefined: NDArray[np.bool_] | None, where: str
+) -> NDArray[Any]:
     kind, wanted = values.dtype.kind, column.dtype
     if (wanted.kind == "b") != (kind == "b") or kind in "S":
         raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {wanted}")

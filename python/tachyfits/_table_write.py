@@ -62,9 +62,10 @@ def write_table(
         occur, unless ``nulls`` or a ``fill_value`` says one), NaN for floats, the byte 0 for truth
         values, nothing for text. Cells of different lengths (lists, `Ragged`) go into the heap.
         Dates become ISO 8601 text, durations seconds. Columns of astropy bring unit, description
-        and format, its times to the nanosecond and with their scale (TIMESYS). The index of a pandas frame becomes columns, as reset_index() names them, unless
-        it is one of integers without a name. The cells of a `Table` are copied as they are stored,
-        but with ``units``, ``nulls``, ``forms`` or another ``kind`` they are what reading gives.
+        and format, its times to the nanosecond and with their scale (TIMESYS). The index of a
+        pandas frame becomes columns, as reset_index() names them, unless it is one of integers
+        without a name. The cells of a `Table` are copied as they are stored, but with ``units``,
+        ``nulls``, ``forms`` or another ``kind`` they are what reading gives.
     columns
         Only these, in this order.
     units, nulls, descriptions

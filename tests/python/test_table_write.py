@@ -436,6 +436,51 @@ def test_cells_of_several_axes_go_where_cells_have_them(tmp_path: Path) -> None:
     assert [cell.shape for cell in tf.open(path)[1]["A"]] == [(2, 2), (0,), (2, 2)]
 
 
+@pytest.mark.parametrize(
+    ("form", "scale", "zero", "taken", "refused"),
+    [
+        ("J", 2.0, 0.0, [4.0, -2, np.nan], [3.0, 5, 4.0000001]),
+        ("I", 0.01, 5.0, [6.23, np.float32(6.23), 0.07, 300], [6.234, np.float32(6.234)]),
+        ("K", 1e-9, 0.0, [1.123456789], [0.5e-9]),
+        ("J", 0.1, -1000.3, [-1000.3, 0.0, 1234.5, 77.7], [0.05]),
+        ("PJ()", 2.0, 0.0, [[4.0, -2.0]], [[4.0, 3.0]]),
+        ("E", 2.0, 0.0, [3.0, 0.5], []),
+    ],
+)
+def test_columns_of_whole_steps_take_these_alone(
+    tmp_path: Path, form: str, scale: float, zero: float, taken: list[Any], refused: list[Any]
+) -> None:
+    path = tmp_path / "scaled.fits"
+    array = np.array([[1, 2], [3]], object) if "P" in form else np.array([0, 1])
+    hdu = fits.BinTableHDU.from_columns([fits.Column(name="B", format=form, array=array)])
+    hdu.header.update({"TSCAL1": scale, "TZERO1": zero, "TNULL1": 99})
+    if form == "E":
+        del hdu.header["TNULL1"]
+    hdu.writeto(path)
+    with tf.edit(path) as edition:
+        for value in taken:
+            edition[1].append({"B": [value]})
+        for value in refused:
+            with pytest.raises(tf.UsageError, match=r"'B'.*would become"):
+                edition[1].append({"B": [value]})
+    found = list(tf.open(path)[1]["B"])[2:]
+    for value, read in zip(taken, found, strict=True):
+        np.testing.assert_allclose(read, value, rtol=1e-6, atol=1e-12)
+
+
+def test_steps_in_ascii_tables(tmp_path: Path) -> None:
+    path = tmp_path / "scaled.fits"
+    tf.write_table(path, {"A": [10]}, kind="ascii", forms={"A": "I4"})
+    with tf.edit(path) as edition:
+        edition[1].header["TSCAL1"] = 2.0
+        edition[1].header["TZERO1"] = 10.0
+    with tf.edit(path) as edition:
+        edition[1].append({"A": [32.0]})
+        with pytest.raises(tf.UsageError, match="steps of 2 from 10"):
+            edition[1].append({"A": [31.0]})
+    assert tf.open(path)[1]["A"].tolist() == [30.0, 32.0]
+
+
 def test_integers_that_no_float_is_are_refused_by_a_column_of_floats(tmp_path: Path) -> None:
     path = tmp_path / "numbers.fits"
     tf.write_table(path, {"D": [1.0], "U": np.array([1], "u8"), "K": [1]})
