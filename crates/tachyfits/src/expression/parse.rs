@@ -396,8 +396,32 @@ impl Parser<'_> {
             Kind::End => "the end".to_owned(),
             _ => format!("\"{}\"", self.word()),
         };
-        Problem::new(at, expected, found)
+        let problem = Problem::new(at, expected, found);
+        match of_other_languages(self.word(), self.dialect) {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        }
     }
+}
+
+/// What to write for a word of other languages.
+fn of_other_languages(word: &str, dialect: Dialect) -> Option<&'static str> {
+    let upper = word.to_ascii_uppercase();
+    let any = match &*upper {
+        "AND" | ".AND." => Some("write && or and"),
+        "OR" | ".OR." => Some("write || or or"),
+        "NOT" | ".NOT." => Some("write ! or not"),
+        ">" => Some("write != for values that differ"),
+        "BETWEEN" => Some("write a <= x && x <= b"),
+        _ => None,
+    };
+    let of_rows = match &*upper {
+        "IN" => Some("write x == 1 || x == 2"),
+        "LIKE" => Some("strings are compared whole, by == != < <= > >="),
+        "IS" => Some("write isnull(x) or !isnull(x)"),
+        _ => None,
+    };
+    any.or(of_rows.filter(|_| dialect == Dialect::Rows))
 }
 
 /// The problem of a comparison beside `&` or `|`, which take its operand as in Python.

@@ -97,6 +97,7 @@ fn token(rest: &str, first: char, dialect: Dialect) -> Result<(Kind, usize), Pro
         Problem::new(0..first.len_utf8(), "a number, a name or an operator", format!("{first:?}"));
     Err(match first {
         '^' => problem.hint("write ** for powers"),
+        '=' if dialect == Dialect::Rows => problem.hint("write == to compare"),
         '=' => problem.hint("write == to compare; inputs are given beside the expression"),
         '\'' | '"' => problem.hint("strings are for conditions on the rows of a table"),
         '[' | ']' | '{' | '}' => problem.hint("use round brackets; cut images out beforehand"),

@@ -40,6 +40,7 @@ impl Table {
     /// - names are those of columns, in either case; in backquotes they may have any characters;
     /// - strings stand between single or double quotes; blanks at their end do not count, nor what follows a NUL;
     /// - `NAME[2]` is the second element of a column of arrays;
+    /// - of integers `&` and `|` take the bits, in brackets: `(QUALITY & 128) == 0`;
     /// - `ROW` (or `#ROW`) is the number of the row, from 1; `T` and `F` (or `true`, `false`) are truth values;
     /// - `isnull(x)` is true where a number or logical value is null or NaN, or a string has no characters.
     ///

@@ -15,7 +15,7 @@ fn refusal(condition: &str) -> ExpressionError {
 }
 
 /// (condition with the place between « and », code, words of what was expected, words of the hint)
-const MISTAKES: [(&str, &str, &str, &str); 34] = [
+const MISTAKES: [(&str, &str, &str, &str); 40] = [
     ("«»", "expression", "a number, a name", ""),
     ("«MAG»", "expression", "a truth value", "compare it"),
     ("MAG «+» 1", "expression", "a truth value", "compare it"),
@@ -48,6 +48,12 @@ const MISTAKES: [(&str, &str, &str, &str); 34] = [
     ("«ROW»[2] == 1", "expression-input", "a column of arrays", ""),
     ("«NAMES» == 'a'", "expression-input", "NAMES[1] to NAMES[2]", ""),
     ("MAG «=» 3", "expression", "", "write == to compare"),
+    ("GOOD «AND» MAG > 1", "expression", "an operator", "write &&"),
+    ("CLASS «in» 3", "expression", "an operator", "write x == 1 || x == 2"),
+    ("CLASS «LIKE» 'S%'", "expression", "an operator", "compared whole"),
+    ("MAG «is» null", "expression", "an operator", "isnull(x)"),
+    ("MAG <«>» 3", "expression", "", "write !="),
+    ("(«MAG» & 1) == 0", "expression", "a truth value", ""),
     ("«foo»(MAG) > 1", "expression", "the name of a function", "use one of"),
     ("1 < MAG «<» 3", "expression", "one comparison", ""),
 ];

@@ -155,10 +155,14 @@ enum Side {
     Real(f64),
     /// A column, a number added.
     Sum(usize, f64),
+    /// The bits of a column of integers and a number.
+    Bits(&'static str, usize, i128),
     Text(&'static str),
 }
 
 const NUMBERS: usize = 11;
+/// The first of the numbers are integers.
+const INTEGERS: usize = 8;
 const FLAG: usize = 11;
 const TEXT: usize = 12;
 const ARRAY: usize = 13;
@@ -176,6 +180,8 @@ fn side() -> impl Strategy<Value = Side> {
         1 => any::<u64>().prop_map(|value| Side::Integer(value.into())),
         2 => (-8..20i32).prop_map(|value| Side::Real(f64::from(value) / 4.0)),
         1 => (column(), -8..8i32).prop_map(|(column, add)| Side::Sum(column, f64::from(add) / 2.0)),
+        1 => (prop::sample::select(vec!["&", "|"]), 0..INTEGERS, -9..1i128 << 20)
+            .prop_map(|(symbol, column, bits)| Side::Bits(symbol, column, bits)),
     ]
 }
 
@@ -229,6 +235,7 @@ impl Side {
             Side::Integer(value) => value.to_string(),
             Side::Real(value) => format!("{value:?}"),
             Side::Sum(column, value) => format!("{} + {value:?}", name(*column)),
+            Side::Bits(symbol, column, bits) => format!("({} {symbol} {bits})", name(*column)),
             Side::Text(text) if text.contains('\'') => format!("\"{text}\""),
             Side::Text(text) => format!("'{text}'"),
         }
@@ -241,6 +248,11 @@ impl Side {
             Side::Integer(value) => Value::Integer(Some(*value)),
             Side::Real(value) => Value::Real(Some(*value)),
             Side::Sum(column, value) => Value::Real(real(&values[*column]).map(|x| x + value)),
+            Side::Bits(symbol, column, bits) => {
+                let Value::Integer(value) = values[*column] else { panic!("an integer") };
+                let both = |value: i128| if *symbol == "&" { value & bits } else { value | bits };
+                Value::Real(value.map(|value| both(value) as f64))
+            }
             Side::Text(text) => Value::Text(text.trim_end().as_bytes().to_vec()),
         }
     }

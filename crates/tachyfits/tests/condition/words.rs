@@ -52,9 +52,14 @@ pub fn catalog() -> Table {
 #[test]
 fn words_mean_what_they_say() {
     let table = catalog();
-    let cases: [(&str, &[u64]); 45] = [
+    let cases: [(&str, &[u64]); 50] = [
         ("MAG < 20 && CLASS == 'STAR'", &[0]),
         ("mag<20&&class=='STAR'", &[0]),
+        ("(`T` & 1) == 0", &[0, 2]),
+        ("(ID & 3) == 2 || (ID & 3) == 3", &[2, 3]),
+        ("(`T` | 2) == 3", &[1, 3]),
+        ("(XY[2] & 1) != 0 && GOOD", &[3]),
+        ("(-1 & `T`) == 3", &[3]),
         ("MAG < 20 and not CLASS == \"STAR\"", &[3]),
         ("(MAG < 20) & (CLASS != 'STAR')", &[3]),
         ("MAG != 20", &[0, 3]),

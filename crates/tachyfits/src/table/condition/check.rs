@@ -110,6 +110,10 @@ impl Checker<'_> {
     fn binary(&mut self, id: Id, binary: Binary, a: Id, b: Id) -> Result<Part, Problem> {
         use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual, Or};
         match binary {
+            And | Or if let Some(sides) = self.bits(id, a, b) => {
+                let item = self.leaf(Leaf::Bits(binary, sides));
+                Ok(self.number_part(item))
+            }
             And | Or => {
                 let item = Item::Binary(binary, self.truth(a)?, self.truth(b)?);
                 Ok(self.truth_part(item))
@@ -121,6 +125,19 @@ impl Checker<'_> {
                 let item = Item::Binary(binary, self.number(a)?, self.number(b)?);
                 Ok(self.number_part(item))
             }
+        }
+    }
+
+    /// The integers of which `&` and `|` take the bits; beside truth values these are `and` and `or`.
+    fn bits(&self, id: Id, a: Id, b: Id) -> Option<[Whole; 2]> {
+        let symbol = &self.text[self.expression.places[id].clone()];
+        match (&self.parts[a], &self.parts[b]) {
+            (Part { whole: Some(left), .. }, Part { whole: Some(right), .. })
+                if matches!(symbol, "&" | "|") =>
+            {
+                Some([left.clone(), right.clone()])
+            }
+            _ => None,
         }
     }
 
