@@ -253,14 +253,14 @@ def _dates(known: list[Any]) -> NDArray[Any]:
     return dates.astype("M8[D]") if np.isnat(dates).all() else dates
 
 
-def _date(cell: Any) -> np.datetime64:
+def _date(cell: Any) -> Any:
+    """Return a date as NumPy's; of pandas, which has nanoseconds, by its own way."""
     import datetime
 
     if isinstance(cell, np.datetime64):
         return cell
     if hasattr(cell, "to_datetime64"):
-        # Of pandas, which has nanoseconds.
-        return cell.to_datetime64()  # type: ignore[no-any-return]
+        return cell.to_datetime64()
     if not isinstance(cell, datetime.datetime):
         return np.datetime64(cell, "D")
     if cell.tzinfo is not None:
@@ -269,17 +269,14 @@ def _date(cell: Any) -> np.datetime64:
 
 
 def _durations(known: list[Any]) -> NDArray[Any]:
-    return np.array(
-        [
-            cell
-            if isinstance(cell, np.timedelta64)
-            # Of pandas, which has nanoseconds.
-            else cell.to_timedelta64()
-            if hasattr(cell, "to_timedelta64")
-            else np.timedelta64(cell, "us")
-            for cell in known
-        ]
-    )
+    return np.array([_duration(cell) for cell in known])
+
+
+def _duration(cell: Any) -> Any:
+    """Return a duration as NumPy's; of pandas, which has nanoseconds, by its own way."""
+    if isinstance(cell, np.timedelta64):
+        return cell
+    return cell.to_timedelta64() if hasattr(cell, "to_timedelta64") else np.timedelta64(cell, "us")
 
 
 def _kind_of(cell: Any) -> str:
