@@ -35,8 +35,8 @@ _SEE_LENGTHS = (
     "file.index, or `tachyfits fortran info`, has the length of each record; "
     "in a form * takes as many as fill it"
 )
-#: Elements of structured dtypes that a record may have beside each other.
-_MOST_FIELDS = 65_536
+#: Fields of structured items that a record may have beside each other; each is moved by itself.
+_MOST_FIELDS = 1 << 20
 
 
 @dataclass(frozen=True)

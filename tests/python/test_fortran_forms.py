@@ -186,3 +186,16 @@ def test_markers_where_there_are_none_are_refused(headed: Path, tmp_path: Path) 
             with pytest.raises(tf.UsageError, match=match):
                 act({"access": access, "markers": 8} | more)
     assert not new.exists()
+
+
+def test_a_record_of_many_derived_types(tmp_path: Path) -> None:
+    item = np.dtype([("x", "f8", 3), ("id", "i4"), ("m", "f4")])
+    items = np.zeros(30_000, item)
+    items["x"] = np.arange(90_000).reshape(-1, 3)
+    items["id"] = np.arange(30_000)
+    fortran.write(tmp_path / "big.dat", items, order="big")
+    assert np.array_equal(fortran.open(tmp_path / "big.dat")[0].read(item), items)
+    fortran.convert(tmp_path / "big.dat", tmp_path / "little.dat", forms=[item], order="little")
+    assert np.array_equal(fortran.open(tmp_path / "little.dat")[0].read(item), items)
+    with pytest.raises(tf.UsageError, match="too long to be moved so"):
+        fortran.write(tmp_path / "more.dat", np.zeros(400_000, item))

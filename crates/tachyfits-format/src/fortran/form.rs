@@ -9,8 +9,8 @@
 use crate::code::Code;
 use crate::error::{FormatError, Place, quoted};
 
-/// The most items of a form: a record of more is no record that a program wrote item by item.
-const MOST_ITEMS: usize = 65_536;
+/// The most items of a form: enough for arrays of some hundred thousand derived types. Each costs some bytes and a move.
+const MOST_ITEMS: usize = 1 << 20;
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
