@@ -453,7 +453,9 @@ def _plain_array(array: NDArray[Any]) -> NDArray[Any]:
     if dtype.names is not None:
         if _written_as_it_is(dtype):
             return array
-        fields = {name: _plain_array(array[name]) for name in dtype.names}
+        # NumPy makes no fields without bytes.
+        kept = [name for name in dtype.names if dtype[name].itemsize]
+        fields = {name: _plain_array(array[name]) for name in kept}
         new = np.empty(
             array.shape,
             [(name, field.dtype, field.shape[array.ndim :]) for name, field in fields.items()],
@@ -480,7 +482,8 @@ def _characters(array: NDArray[Any]) -> NDArray[Any]:
     dtype = array.dtype.newbyteorder("=")
     each = dtype.itemsize // np.dtype(f"{dtype.kind}1").itemsize
     if not each or not array.size:
-        return np.empty(array.shape, f"S{each}")
+        # np.empty would make S1 of S0.
+        return np.ndarray(array.shape, f"S{each}")
     codes = np.ascontiguousarray(array, dtype).view(np.uint32 if dtype.kind == "U" else np.uint8)
     codes = codes.reshape(-1, each)
     if codes.max() > 255:

@@ -215,6 +215,20 @@ def test_arrays_of_text_are_characters_with_blanks(tmp_path: Path, kind: str) ->
     assert bytes(file[4])[10:14] == bytes(4)
 
 
+@pytest.mark.parametrize("kind", ["S0", "U0"])
+def test_text_without_width_is_no_byte(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a.dat"
+    items = np.zeros(3, [("a", kind), ("b", "i4")])
+    items["b"] = 1, 2, 3
+    with fortran.create(path, order="little") as new:
+        new.write(items)
+        new.write_records(items)
+        new.write_records(items["a"])
+    numbers = [record(np.int32(n).tobytes()) for n in (1, 2, 3)]
+    whole = record(items["b"].astype("<i4").tobytes())
+    assert path.read_bytes() == whole + b"".join(numbers) + record(b"") * 3
+
+
 def test_what_is_no_item_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.dat"
     for wrong, match in (
