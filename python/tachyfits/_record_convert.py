@@ -50,7 +50,7 @@ def convert_file(
     access = old_access if access is None else access
     check_markers(access, markers)
     single = precision == "single"
-    each, repeats = as_list(forms)
+    each, repeats = as_list(() if forms is None else forms)
     if not each and (single or order not in (None, core.order)):
         raise usage(
             f"{core.name}: what records are made of is not known, and needed to change their byte "

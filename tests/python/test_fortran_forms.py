@@ -151,6 +151,15 @@ def test_an_item_alone_is_any_number_in_conversion_too(headed: Path, tmp_path: P
         fortran.convert(path, new, forms="...", order="little", overwrite=True)
 
 
+@pytest.mark.parametrize("none", [None, (), []])
+def test_no_forms_change_no_byte_order(headed: Path, tmp_path: Path, none: Any) -> None:
+    new = tmp_path / "new.dat"
+    for change in ({"order": "little"}, {"precision": "single"}):
+        with pytest.raises(tf.UsageError, match="what records are made of is not known"):
+            fortran.convert(headed, new, forms=none, **change)
+    assert fortran.convert(headed, new, forms=none, markers=8) == 5
+
+
 def test_a_header_and_the_rest(headed: Path, tmp_path: Path) -> None:
     new = tmp_path / "new.dat"
     assert fortran.convert(headed, new, forms=["i4,f8", "f8", ...], order="little") == 5
