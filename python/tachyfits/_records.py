@@ -361,6 +361,11 @@ def shaped(
     return np.asarray(turned.transpose(*range(len(lead)), *reversed(axes)))
 
 
+#: How elements became records in earlier calls; not of those of many fields, which fill the memory.
+_kept: dict[tuple[np.dtype[Any], int], Layout] = {}
+_MOST_KEPT = 16
+_MOST_FIELDS_KEPT = 1000
+
 #: Items, records, bytes of a record and of an item, fields: what the compiled module writes.
 Part = tuple[NDArray[np.uint8], int, int, int, Sequence[Field]]
 
@@ -403,9 +408,19 @@ def many_records(records: Any, memory: MemoryOrder) -> Part:
     return items, count, written.record_bytes, written.item_bytes, written.fields
 
 
-@lru_cache(maxsize=16)
 def _written(dtype: np.dtype[Any], elements: int) -> Layout:
     """Return how so many elements become a record: the same again and again in most programs."""
+    made = _kept.get((dtype, elements))
+    if made is None:
+        made = _layout_written(dtype, elements)
+        if len(made.fields) <= _MOST_FIELDS_KEPT:
+            if len(_kept) >= _MOST_KEPT:
+                _kept.clear()
+            _kept[dtype, elements] = made
+    return made
+
+
+def _layout_written(dtype: np.dtype[Any], elements: int) -> Layout:
     if not dtype.itemsize:
         return Layout(0, dtype, elements, (), dtype)
     if dtype.names is None:
@@ -470,6 +485,7 @@ def _plain_array(array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
+@lru_cache(maxsize=64)
 def _written_as_it_is(dtype: np.dtype[Any]) -> bool:
     base = dtype.base
     if base.names is not None:
@@ -486,6 +502,9 @@ def _characters(array: NDArray[Any]) -> NDArray[Any]:
         return np.ndarray(array.shape, f"S{each}")
     codes = np.ascontiguousarray(array, dtype).view(np.uint32 if dtype.kind == "U" else np.uint8)
     codes = codes.reshape(-1, each)
+    if dtype.kind == "S" and codes[:, -1].all():
+        # Text that is full has no NUL to become a blank.
+        return array
     if codes.max() > 255:
         _latin(chr(codes.max()))
     padding = np.logical_and.accumulate(codes[:, ::-1] == 0, axis=1)[:, ::-1]

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import tachyfits as tf
-from tachyfits import fortran
+from tachyfits import _records, fortran
 
 
 @pytest.fixture
@@ -206,5 +206,7 @@ def test_a_record_of_many_derived_types(tmp_path: Path) -> None:
     assert np.array_equal(fortran.open(tmp_path / "big.dat")[0].read(item), items)
     fortran.convert(tmp_path / "big.dat", tmp_path / "little.dat", forms=[item], order="little")
     assert np.array_equal(fortran.open(tmp_path / "little.dat")[0].read(item), items)
+    # What is kept for the next call stays small.
+    assert all(len(layout.fields) <= 1000 for layout in _records._kept.values())
     with pytest.raises(tf.UsageError, match="too long to be moved so"):
         fortran.write(tmp_path / "more.dat", np.zeros(400_000, item))
