@@ -351,23 +351,35 @@ class EditedHdu:
         """Remove columns; their arrays stay in the heap."""
         table = self.table
         numbers = sorted({table.column(column).number for column in columns})
+        kept = [column.name for column in table.columns if column.number not in numbers]
+        comments = self._comments_about(kept)
         self._core.delete_columns(self._index, numbers)
-        self._mend_comments()
+        self._set_comments(comments)
 
     def rename_column(self, column: str | int, name: str) -> None:
         """Give a column another name."""
         table = self.table
         renamed = table.column(column)
-        self._refuse_name(name, [other for other in table.columns if other != renamed])
+        others = [other for other in table.columns if other != renamed]
+        self._refuse_name(name, others)
+        names = [name, *(other.name for other in others)]
+        comments = self._comments_about(names, (renamed.name, name))
         self._core.rename_column(self._index, renamed.number, name)
-        self._mend_comments((renamed.name, name))
+        self._set_comments(comments)
 
-    def _mend_comments(self, renamed: tuple[str, str] | None = None) -> None:
-        """Let the comments in which astropy describes columns speak of those that there are."""
+    def _comments_about(
+        self, names: Sequence[str], renamed: tuple[str, str] | None = None
+    ) -> list[tuple[str, Any, str]]:
+        """Return the comments, in which astropy describes columns, about these columns alone.
+
+        What cannot be read is found before anything is changed.
+        """
+        old = [card for card in self.header.cards if card.keyword == "COMMENT"]
+        return cards_for(old, names, renamed)
+
+    def _set_comments(self, new: list[tuple[str, Any, str]]) -> None:
         cards = self.header.cards
-        old = [card for card in cards if card.keyword == "COMMENT"]
-        new = cards_for(old, [column.name for column in self.table.columns], renamed)
-        if new != old:
+        if new != [card for card in cards if card.keyword == "COMMENT"]:
             place = next(place for place, card in enumerate(cards) if card.keyword == "COMMENT")
             self._core.delete_cards(self._index, "COMMENT")
             self._core.insert_cards(self._index, place, new)

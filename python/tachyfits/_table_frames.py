@@ -37,14 +37,14 @@ def _take_block(table: astropy.table.Table) -> None:
         return
     try:
         known, objects = known_of(lines)
-    except ValueError:
-        # Whoever cut it up can still read it among the comments.
+        whole = without_lost(objects, table.colnames)
+        for name in known.keys() & set(table.colnames):
+            for attribute in {"description", "meta"} & known[name].keys():
+                setattr(table[name].info, attribute, known[name][attribute])
+    except (ValueError, TypeError):
+        # Whoever cut it up, or wrote what no column takes, can still read it among the comments.
         return
-    for name, said in known.items():
-        for attribute in {"description", "meta"} & said.keys() if name in table.colnames else ():
-            setattr(table[name].info, attribute, said[attribute])
     # Where astropy's own readers have it before they make objects of the columns.
-    whole = without_lost(objects, table.colnames)
     table.meta |= {OBJECTS: whole} if whole else {}
     table.meta.pop("COMMENT")
     table.meta |= {"COMMENT": comments} if comments else {}

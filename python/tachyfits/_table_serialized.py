@@ -24,6 +24,9 @@ _LINE = 70
 
 _PART_TAG = "!astropy.table.SerializedColumn"
 
+#: What is raised where YAML is not built as astropy builds it: anyone may have written it.
+_ODD = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
+
 #: Cards as the engine takes them.
 Cards = list[tuple[str, Any, str]]
 
@@ -88,7 +91,7 @@ def known_of(lines: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str,
         header = get_header_from_yaml(list(lines))
         columns = {column["name"]: dict(column) for column in header["datatype"]}
         return columns, dict(header.get("meta", {}).get(OBJECTS, {}))
-    except (YamlParseError, KeyError, TypeError, AttributeError) as error:
+    except (YamlParseError, *_ODD) as error:
         raise ValueError(f"no description of columns: {error}") from error
 
 
@@ -142,14 +145,20 @@ def _of_columns(
     """Return the YAML that speaks of these columns alone; no lines if it would say nothing."""
     yaml = needed("yaml", "the comments in which astropy describes columns")
     try:
-        root = yaml.compose("\n".join(lines), Loader=yaml.SafeLoader)
-        sections = dict(_pairs(root))
-        columns = sections["datatype"]
-        if renamed is not None:
-            _rename(root, *renamed)
-        kept = [column for column in columns.value if _name(column) in names]
-    except (yaml.YAMLError, KeyError, AttributeError):
+        return _cut(yaml, lines, names, renamed)
+    except (yaml.YAMLError, *_ODD):
         return []
+
+
+def _cut(
+    yaml: Any, lines: list[str], names: frozenset[str], renamed: tuple[str, str] | None
+) -> list[str]:
+    root = yaml.compose("\n".join(lines), Loader=yaml.SafeLoader)
+    sections = dict(_pairs(root))
+    columns = sections["datatype"]
+    if renamed is not None:
+        _rename(root, *renamed)
+    kept = [column for column in columns.value if _name(column) in names]
     objects = [
         pair for section in _pairs(sections.get("meta")) if section[0] == OBJECTS
         for pair in section[1].value
@@ -217,8 +226,17 @@ def _parts_named(node: Any) -> frozenset[str]:
 
 
 def without_lost(objects: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the objects of `known_of` all of whose columns are among these."""
-    return {name: made for name, made in objects.items() if _columns_of(made) <= set(names)}
+    """Return the objects of `known_of` all of whose columns are among these.
+
+    Raises
+    ------
+    ValueError
+        They are no such objects.
+    """
+    try:
+        return {name: made for name, made in objects.items() if _columns_of(made) <= set(names)}
+    except _ODD as error:
+        raise ValueError(f"no objects made of columns: {error}") from error
 
 
 def _columns_of(made: Any) -> set[str]:

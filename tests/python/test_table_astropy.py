@@ -200,6 +200,33 @@ def test_a_block_that_is_no_yaml_stays_among_the_comments() -> None:
     assert "COMMENT" not in tf.open("part.fits")[1].header
 
 
+@pytest.mark.parametrize(
+    "yaml",
+    [
+        "datatype: [{name: A}]\nmeta: !!omap\n- __serialized_columns__: &x\n    obj: *x",
+        "datatype: [{name: A}]\nmeta:\n  __serialized_columns__: text",
+        "? [a]\n: 1",
+        "datatype: [{? [a] : 1}]",
+        "datatype: [{name: A, datatype: int32, meta: 5}]",
+    ],
+)
+def test_a_block_that_others_wrote_stands_in_nobodys_way(yaml: str) -> None:
+    block = ["--BEGIN-ASTROPY-SERIALIZED-COLUMNS--", *yaml.splitlines()]
+    block.append("--END-ASTROPY-SERIALIZED-COLUMNS--")
+    tf.write_table("odd.fits", {"A": [1], "B": [2]})
+    with fits.open("odd.fits", mode="update") as file:
+        for line in block:
+            file[1].header["COMMENT"] = line
+    table = tf.open("odd.fits")[1]
+    assert table.to_astropy().meta["COMMENT"] == block
+    table.write("part.fits", ["A"])
+    assert tf.open("part.fits")[1].names == ("A",)
+    with tf.edit("odd.fits") as edition:
+        edition[1].rename_column("A", "C")
+        edition[1].delete_column("B")
+    assert tf.open("odd.fits")[1].names == ("C",)
+
+
 def test_astropy_reads_tables_whose_columns_were_edited(described_file: str) -> None:
     with tf.edit(described_file) as edition:
         edition[1].rename_column("B", "BE")
