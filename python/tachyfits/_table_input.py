@@ -208,11 +208,16 @@ def _index_of_pandas(frame: Any) -> Iterator[tuple[Any, Any]]:
         same = [series for label, series in frame.items() if label == name]
         if not same:
             yield name, level.to_series()
-        elif not level.equals(type(level)(same[0])):
+        elif not _as_objects(level).equals(_as_objects(same[0])):
             raise usage(
                 f"the index is called {name!r}, as a column with other values is",
                 "rename one of them, or leave the index out: frame.reset_index(drop=True)",
             )
+
+
+def _as_objects(values: Any) -> Any:
+    """Return values of pandas as an index of objects: its kinds of index refuse those of others."""
+    return needed("pandas", "a column of pandas").Index(values).astype(object)
 
 
 def _pandas_values(series: Any) -> Any:

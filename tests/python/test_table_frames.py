@@ -131,6 +131,24 @@ def test_an_index_that_is_called_as_another_column_is_refused() -> None:
         written(frame)
 
 
+def test_an_index_of_any_kind_is_compared_with_the_column_of_its_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    numbers, texts = [0, 1], ["p", "q"]
+    dates = pandas.date_range("2026-01-01", periods=2)
+    for index, same in (
+        (pandas.RangeIndex(2), numbers),
+        (dates, dates),
+        (pandas.timedelta_range("1s", periods=2), None),
+        (pandas.period_range("2026-01", periods=2), None),
+        (pandas.interval_range(0, 2), None),
+    ):
+        frame = pandas.DataFrame({"X": texts}, index=index.rename("X"))
+        with pytest.raises(tf.UsageError, match="'X'"):
+            written(frame)
+        if same is not None:
+            assert written(frame.assign(X=same)).names == ("X",)
+
+
 @pytest.mark.filterwarnings("ignore::tachyfits.TachyfitsWarning")
 def test_columns_of_one_name_are_all_taken() -> None:
     frame = pytest.importorskip("pandas").DataFrame([[1, 2]], columns=["A", "A"])
