@@ -95,13 +95,12 @@ def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
 def dtype_of(what: Any) -> np.dtype[Any]:
     """Return a dtype in the machine's byte order."""
     try:
-        dtype: np.dtype[Any] = np.dtype(what)
-    except (TypeError, ValueError) as error:
+        native: np.dtype[Any] = np.dtype(what).newbyteorder("=")
+    except (TypeError, ValueError, SyntaxError, OverflowError) as error:
         raise usage(
             f"{what!r} is neither a dtype nor a form of records",
             "write a NumPy dtype, or items such as i4,3f8,c16,l4,a16,x8,*f8",
         ) from error
-    native: np.dtype[Any] = dtype.newbyteorder("=")
     return native
 
 
@@ -436,9 +435,11 @@ def _array(item: Any) -> NDArray[Any]:
         return item
     if isinstance(item, str):
         return np.frombuffer(_latin(item), np.uint8)
+    if isinstance(item, memoryview) and not item.c_contiguous:
+        item = item.tobytes()
     if isinstance(item, (bytes, bytearray, memoryview)):
         return np.frombuffer(item, np.uint8)
-    if np.ma.is_masked(item):
+    if isinstance(item, np.ma.MaskedArray) and _any_byte(item.mask):
         raise usage("an array with masked elements", "fill them: array.filled(...)")
     try:
         array = np.asarray(item)
@@ -454,6 +455,11 @@ def _array(item: Any) -> NDArray[Any]:
             "of Writer.write",
         )
     return _plain_array(array)
+
+
+def _any_byte(mask: Any) -> bool:
+    """Return whether a mask has anything true, a structured one too, for which NumPy has no any."""
+    return bool(np.ascontiguousarray(mask).view(np.uint8).any())
 
 
 def _all_text(item: Any) -> bool:
@@ -480,6 +486,11 @@ def _plain_array(array: NDArray[Any]) -> NDArray[Any]:
         return new
     if dtype.kind == "b":
         return array.astype(np.int32)
+    if dtype.kind == "T":
+        raise usage(
+            f"an array of {dtype}, text of no one width",
+            "give it one: array.astype('U8')",
+        )
     if dtype.kind in "US":
         return _characters(array)
     return array.astype(dtype.newbyteorder("="), copy=False)
