@@ -114,7 +114,7 @@ class File:
     def __getitem__(self, number: int | slice) -> Record | list[Record]:
         """Return a record by its number from 0, negative ones counting from the end; or a slice."""
         if isinstance(number, slice):
-            return [Record(self, one) for one in range(*number.indices(len(self)))]
+            return [Record(self, one) for one in self._numbers_of(number)]
         number = operator.index(number)
         if number < 0:
             count = len(self)
@@ -130,6 +130,17 @@ class File:
                 f"the file has {count} records",
             )
         return Record(self, number)
+
+    def _numbers_of(self, chosen: slice) -> range:
+        """Return the numbers of a slice; damage behind them does not matter."""
+        whole = self._core.whole_records()
+        backwards = chosen.step is not None and operator.index(chosen.step) < 0
+        last = chosen.start if backwards else chosen.stop
+        from_the_end = any(
+            end is not None and operator.index(end) < 0 for end in (chosen.start, chosen.stop)
+        )
+        before = not from_the_end and last is not None and operator.index(last) + backwards <= whole
+        return range(*chosen.indices(whole if before else len(self)))
 
     def __iter__(self) -> Iterator[Record]:
         """Give each record; damage is raised after the last whole one."""
@@ -330,11 +341,12 @@ class File:
         first = operator.index(first)
         if first < 0 or (count is not None and operator.index(count) < 0):
             raise usage(f"{count} records from {first} on", "records are counted from 0")
-        if count is not None:
+        last = first if count is None else first + operator.index(count) - 1
+        if count is not None and last < _ALL:
             return first, operator.index(count)
-        if first > len(self):
+        if last > len(self):
             raise not_found(
-                f"{self.name}: there is no record {first} (from 0)",
+                f"{self.name}: there is no record {last} (from 0)",
                 f"the file has {len(self)} records",
             )
         return first, len(self) - first
@@ -415,7 +427,8 @@ class File:
     def _nothing(self, dtype: Any, out: NDArray[Any] | None) -> tuple[NDArray[Any], Layout]:
         """Return the array of no records."""
         found = empty_layout(dtype)
-        own = found.shape(0) if out is None or len(out) else out.shape
+        empty = isinstance(out, np.ndarray) and out.shape[:1] == (0,)
+        own = out.shape if out is not None and empty else found.shape(0)
         return self._into(out, found, own), found
 
     def _into(self, out: NDArray[Any] | None, found: Layout, own: tuple[int, ...]) -> NDArray[Any]:
@@ -428,6 +441,11 @@ class File:
                     f"{self.name}: there is no memory for {own} of {found.dtype}\n"
                     "hint: read fewer records at a time"
                 ) from error
+        if not isinstance(out, np.ndarray):
+            raise usage(
+                f"out is a {type(out).__name__}, no array",
+                f"give a writeable array of {found.result} and shape {own}",
+            )
         fits = out.dtype == found.dtype and found.dtype == found.result and out.shape == own
         if not fits or not out.flags.c_contiguous or not out.flags.writeable:
             raise usage(
@@ -451,7 +469,8 @@ class File:
 
         None: they have not, or something else is the matter; the index knows.
         """
-        guess = self._core.ahead(first, most) if first >= 0 and most > 0 else None
+        there = 0 <= first <= _ALL and most > 0
+        guess = self._core.ahead(first, min(most, _ALL)) if there else None
         if guess is None or (exactly and guess[0] != most):
             return None
         count, record_bytes = guess

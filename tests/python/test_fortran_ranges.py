@@ -1,0 +1,113 @@
+"""Which records are read: slices, steps, numbers that are none; and what no record is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import tachyfits as tf
+from tachyfits import fortran
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> fortran.File:
+    """Give five records of two numbers each."""
+    fortran.write(tmp_path / "five.dat", *np.arange(10.0).reshape(5, 2))
+    return fortran.open(tmp_path / "five.dat")
+
+
+@pytest.fixture
+def cut(file: fortran.File, tmp_path: Path) -> fortran.File:
+    """Give four records before damage."""
+    (tmp_path / "cut.dat").write_bytes(Path(file.name).read_bytes()[:-3])
+    return fortran.open(tmp_path / "cut.dat")
+
+
+_ENDS = [None, -6, -5, -2, -1, 0, 1, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("step", [None, 1, 2, -1, -3])
+def test_slices_are_those_of_a_list(file: fortran.File, step: int | None) -> None:
+    for chosen in (slice(first, last, step) for first in _ENDS for last in _ENDS):
+        assert [record.number for record in file[chosen]] == list(range(5))[chosen]
+
+
+@pytest.mark.parametrize(
+    "chosen", [slice(2), slice(0, 4), slice(1, 4, 2), slice(3, 0, -1), slice(3, None, -1)]
+)
+def test_slices_before_damage(cut: fortran.File, chosen: slice) -> None:
+    assert [record.number for record in cut[chosen]] == list(range(4))[chosen]
+
+
+@pytest.mark.parametrize(
+    "chosen", [slice(None), slice(0, 5), slice(-2, None), slice(0, -1), slice(None, None, -1)]
+)
+def test_slices_into_damage_are_refused(cut: fortran.File, chosen: slice) -> None:
+    with pytest.raises(tf.FitsFormatError, match="record 5"):
+        cut[chosen]
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda file: file.records(2**64),
+        lambda file: file.records(0, 2**64),
+        lambda file: file.records(1, 2**64 - 1, step=2),
+        lambda file: file.stats(first=2**64),
+        lambda file: file.stats(first=2**64, count=1),
+        lambda file: file[2**64],
+        lambda file: file[-(2**70)],
+    ],
+)
+def test_records_beyond_all_files_are_not_found(
+    file: fortran.File, act: Callable[[fortran.File], Any]
+) -> None:
+    with pytest.raises(tf.NotFoundError, match="the file has 5 records"):
+        act(file)
+
+
+def test_batches_of_more_than_all_records(file: fortran.File) -> None:
+    (batch,) = file.batches("f8", records=2**70)
+    assert_array_equal(batch, np.arange(10.0).reshape(5, 2))
+
+
+@pytest.mark.parametrize("out", [np.array(1.0), [1.0], np.empty((5, 2), "f4")])
+@pytest.mark.parametrize("count", [0, 5])
+def test_what_is_no_place_for_records_is_refused(file: fortran.File, out: Any, count: int) -> None:
+    with pytest.raises(tf.UsageError, match="out is a"):
+        file.records(0, count, "f8", out=out)
+
+
+@pytest.mark.parametrize("wrong", ["f8,(", "i4,,f8", ("i4", 2**70), {"names": ["a"]}])
+def test_what_is_no_dtype_is_refused(file: fortran.File, wrong: Any) -> None:
+    with pytest.raises(tf.UsageError, match="neither a dtype nor a form"):
+        file[0].read(wrong)
+
+
+def test_views_of_memory_are_written_as_they_are_seen(tmp_path: Path) -> None:
+    fortran.write(tmp_path / "a.dat", memoryview(b"abcdef")[::2])
+    assert bytes(fortran.open(tmp_path / "a.dat")[0]) == b"ace"
+
+
+def test_masks_of_fields_are_seen(tmp_path: Path) -> None:
+    items = np.ma.masked_array(np.zeros((3, 4), "i4,f8"), mask=False)
+    fortran.write(tmp_path / "a.dat", items)
+    assert fortran.open(tmp_path / "a.dat")[0].nbytes == 12 * 12
+    items.mask[1, 2] = (False, True)
+    for masked in (items, items.T, items[1:, ::2]):
+        with pytest.raises(tf.UsageError, match="an array with masked elements"):
+            fortran.write(tmp_path / "b.dat", masked)
+
+
+@pytest.mark.skipif(not hasattr(getattr(np, "dtypes", None), "StringDType"), reason="since NumPy 2")
+def test_text_of_no_one_width_is_refused(tmp_path: Path) -> None:
+    text = np.array(["a", "bc"], np.dtypes.StringDType())
+    with pytest.raises(tf.UsageError, match=r"astype\('U8'\)"):
+        fortran.write(tmp_path / "a.dat", text)
+    fortran.write(tmp_path / "a.dat", text.astype("U3"))
+    assert bytes(fortran.open(tmp_path / "a.dat")[0]) == b"a  bc "
