@@ -86,6 +86,7 @@ class RecordFile:
         markers: int = 4,
         order: str | None = None,  # None: as it is
         forms: Sequence[str] = ...,
+        last_repeats: bool = False,
         single: bool = False,
         overwrite: bool = False,
         sync: bool = False,

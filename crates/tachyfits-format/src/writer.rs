@@ -198,7 +198,7 @@ fn long_string(
         bytes.extend(pad(format!("{start}'{}&'", &rest[..cut])));
         rest = &rest[cut..];
     }
-    bytes.extend(match is_reserved(keyword) {
+    bytes.extend(match comment.is_empty() || is_reserved(keyword) {
         true => pad(with_comment(format!("CONTINUE  '{rest}'"), comment)),
         false => string_with_long_comment("CONTINUE  ", rest, comment),
     });

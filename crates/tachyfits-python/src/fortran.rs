@@ -270,7 +270,7 @@ impl RecordFile {
     }
 
     /// Write the records as a new file; return how many there were.
-    #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=4, order=None, forms=Vec::new(), single=false, overwrite=false, sync=false, threads=0, progress=None))]
+    #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=4, order=None, forms=Vec::new(), last_repeats=false, single=false, overwrite=false, sync=false, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     fn convert(
         &self,
@@ -281,6 +281,7 @@ impl RecordFile {
         markers: usize,
         order: Option<&str>,
         forms: Vec<String>,
+        last_repeats: bool,
         single: bool,
         overwrite: bool,
         sync: bool,
@@ -291,7 +292,7 @@ impl RecordFile {
         let order = self::order(py, order)?.unwrap_or(self.file.order());
         let new = NewRecords { access, marker_bytes: markers, order, overwrite, sync };
         let forms = forms.iter().map(|form| self::form(py, form)).collect::<PyResult<_>>()?;
-        let conversion = Conversion { new, forms, single };
+        let conversion = Conversion { new, forms, last_repeats, single };
         progress::run(py, threads, progress, |options| {
             self.file.convert(&path, &conversion, options)
         })

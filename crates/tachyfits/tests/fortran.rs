@@ -246,7 +246,7 @@ fn what_cannot_be_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.dat");
     let turned = NewRecords { order: FileOrder::Little, ..NewRecords::default() };
-    let conversion = Conversion { new: turned, forms: vec![], single: false };
+    let conversion = Conversion { new: turned, ..Conversion::default() };
     assert_eq!(reason(file.convert(&path, &conversion, &run)), Reason::RecordType);
     let forms = ["8i1", "8i1", "4i1", "f8"].map(|form| RecordForm::parse(form).unwrap()).to_vec();
     let single = Conversion { forms, single: true, ..conversion };
@@ -254,4 +254,33 @@ fn what_cannot_be_is_refused() {
     assert!(!path.exists());
     let direct = RecordOptions { access: RecordAccess::Direct(0), ..RecordOptions::default() };
     assert!(RecordFile::from_bytes("made.dat", vec![0; 8], &direct).is_err());
+}
+
+#[test]
+fn a_form_of_a_header_and_one_of_all_that_follows() {
+    let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
+    let mut records = vec![bytes(12, 1)];
+    records.extend((2..300).map(|n| bytes(8 * (1 + n as usize / 100), n)));
+    let file = opened(markers, &records);
+    let form = |text| RecordForm::parse(text).unwrap();
+    let new = NewRecords { order: FileOrder::Little, overwrite: true, ..NewRecords::default() };
+    let repeated = Conversion {
+        new,
+        forms: vec![form("3i4"), form("*f8")],
+        last_repeats: true,
+        single: false,
+    };
+    let mut forms = vec![form("*f8"); 299];
+    forms[0] = form("3i4");
+    let listed = Conversion { forms, last_repeats: false, ..repeated.clone() };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("new.dat");
+    let converted = |conversion: &Conversion| {
+        file.convert(&path, conversion, &threads(2)).unwrap();
+        std::fs::read(&path).unwrap()
+    };
+    assert!(converted(&repeated) == converted(&listed));
+    // In turn without it: the third record is no header.
+    let in_turn = Conversion { last_repeats: false, ..repeated };
+    assert!(file.convert(&path, &in_turn, &threads(2)).is_err());
 }

@@ -358,11 +358,13 @@ impl RecordWalker {
         }
         let leading = self.bytes.leading(self.markers, pointer)?.unsigned_abs();
         let next = pointer.saturating_add(leading).saturating_add(markers);
-        if leading == 0 || next > file_bytes {
+        // A few bytes that are left are no record.
+        let is_end = next == file_bytes;
+        if leading == 0 || !(is_end || next.saturating_add(markers) <= file_bytes) {
             return Ok(false);
         }
         (search.at, search.is_pointed_to) = (next, true);
-        Ok(next == file_bytes)
+        Ok(is_end)
     }
 
     /// Whether a record begins where the search is, and another one or the end of the file follows it.

@@ -280,6 +280,22 @@ fn the_place_that_the_damaged_record_points_to_is_tried_first() {
 }
 
 #[test]
+fn a_few_bytes_behind_the_damaged_record_are_skipped_with_it() {
+    for markers in RecordMarkers::ALL {
+        let records = vec![vec![7; 16]; 4];
+        for tail in 0..=2 * markers.bytes() {
+            let mut bytes = file(markers, &records, u64::MAX);
+            let end = bytes.len();
+            bytes[end - markers.bytes()..].fill(0x63);
+            bytes.extend(vec![b'z'; tail]);
+            let found = index(markers, &bytes, true);
+            assert_eq!(found.len(), 3, "{markers} and {tail} bytes");
+            assert_eq!(found.skipped().last().unwrap().0.end, bytes.len() as u64);
+        }
+    }
+}
+
+#[test]
 fn records_without_bytes_at_the_beginning_decide_nothing() {
     for markers in RecordMarkers::ALL {
         let mut records = vec![vec![]; 100];

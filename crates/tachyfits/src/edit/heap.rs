@@ -19,16 +19,19 @@ pub(super) struct Replaced<'a> {
 }
 
 impl Edition {
-    /// Checks that the arrays of all rows lie in the heap, before it grows.
+    /// Checks that the arrays of all rows lie in the heap, before it grows; once, where all were looked at.
     ///
     /// # Errors
     /// [`tachyfits_format::Code::DescriptorRange`] and others of descriptors, with row and column.
     pub(super) fn check_arrays(
-        &self,
+        &mut self,
         hdu: usize,
         parts: &Parts,
         replaced: Option<Replaced<'_>>,
     ) -> Result<(), Error> {
+        if self.units[hdu].arrays_are_whole {
+            return Ok(());
+        }
         let (layout, stride) = (&parts.layout, parts.layout.row_bytes);
         let columns: Vec<usize> = (0..layout.columns.len())
             .filter(|&column| {
@@ -71,6 +74,7 @@ impl Edition {
                 }
             }
         }
+        self.units[hdu].arrays_are_whole = replaced.is_none();
         Ok(())
     }
 }

@@ -179,7 +179,8 @@ impl Edition {
             Rows::Range(range) => range.end.saturating_sub(range.start),
             Rows::List(list) => list.len() as u64,
         };
-        if is_variable(&parts.layout, column) {
+        let adds_arrays = is_variable(&parts.layout, column);
+        if adds_arrays {
             self.check_arrays(hdu, &parts, Some(Replaced { column, rows }))?;
         }
         let made = made_fields(&mut parts, column, input, count, run);
@@ -197,7 +198,10 @@ impl Edition {
             };
             parts.rows = Overlay::over(&parts.rows, patch);
         }
-        self.put_back(hdu, parts, &most)
+        self.put_back(hdu, parts, &most)?;
+        // Those that were not looked at are new now.
+        self.units[hdu].arrays_are_whole |= adds_arrays;
+        Ok(())
     }
 
     pub(super) fn check_column(
@@ -302,7 +306,9 @@ impl Edition {
         if header != *unit.header() {
             unit.changed = Some(header);
         }
+        let arrays_are_whole = unit.arrays_are_whole;
         unit.set_data(data);
+        unit.arrays_are_whole = arrays_are_whole;
         Ok(())
     }
 

@@ -23,6 +23,8 @@ pub(crate) struct Unit {
     has_other_data: bool,
     /// The sums are to be stated even where they are not.
     pub(crate) states_sums: bool,
+    /// All arrays of a table were seen to lie in its heap, as those that are added do.
+    pub(crate) arrays_are_whole: bool,
 }
 
 impl Unit {
@@ -40,6 +42,7 @@ impl Unit {
             fill,
             has_other_data: false,
             states_sums: false,
+            arrays_are_whole: false,
         }
     }
 
@@ -53,6 +56,7 @@ impl Unit {
             fill: None,
             has_other_data: true,
             states_sums: false,
+            arrays_are_whole: false,
         }
     }
 
@@ -77,6 +81,7 @@ impl Unit {
         }
         self.data = data;
         self.has_other_data = true;
+        self.arrays_are_whole = false;
     }
 
     /// The fill is to be as the Standard wants it, whatever it was.

@@ -397,6 +397,10 @@ impl Parser<'_> {
             _ => format!("\"{}\"", self.word()),
         };
         let problem = Problem::new(at, expected, found);
+        let before = self.next.checked_sub(1).map(|last| self.tokens[last].kind);
+        if (before, self.peek().kind) == (Some(Kind::Symbol("<")), Kind::Symbol(">")) {
+            return problem.hint("write != for values that differ");
+        }
         match of_other_languages(self.word(), self.dialect) {
             Some(hint) => problem.hint(hint),
             None => problem,
@@ -408,10 +412,9 @@ impl Parser<'_> {
 fn of_other_languages(word: &str, dialect: Dialect) -> Option<&'static str> {
     let upper = word.to_ascii_uppercase();
     let any = match &*upper {
-        "AND" | ".AND." => Some("write && or and"),
-        "OR" | ".OR." => Some("write || or or"),
-        "NOT" | ".NOT." => Some("write ! or not"),
-        ">" => Some("write != for values that differ"),
+        "AND" => Some("write && or and"),
+        "OR" => Some("write || or or"),
+        "NOT" => Some("write ! or not"),
         "BETWEEN" => Some("write a <= x && x <= b"),
         _ => None,
     };

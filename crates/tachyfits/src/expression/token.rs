@@ -96,6 +96,7 @@ fn token(rest: &str, first: char, dialect: Dialect) -> Result<(Kind, usize), Pro
     let problem =
         Problem::new(0..first.len_utf8(), "a number, a name or an operator", format!("{first:?}"));
     Err(match first {
+        '.' => problem.hint("write &&, ||, ! or and, or, not for Fortran's .AND., .OR., .NOT."),
         '^' => problem.hint("write ** for powers"),
         '=' if dialect == Dialect::Rows => problem.hint("write == to compare"),
         '=' => problem.hint("write == to compare; inputs are given beside the expression"),

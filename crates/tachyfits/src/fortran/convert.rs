@@ -37,8 +37,22 @@ pub struct Conversion {
     /// What records are made of, in turn: the first record is of the first form, and after the last form comes the first
     /// again. Not needed where bytes stay as they are.
     pub forms: Vec<RecordForm>,
+    /// After the last form comes the last again: a header, and then records of one kind.
+    pub last_repeats: bool,
     /// Write reals and complex numbers of 8 bytes (16 of both parts) as those of 4 (8), rounded to the nearest.
     pub single: bool,
+}
+
+impl Conversion {
+    /// The number of the form of a record, and of how many records from this one on, at most, it is the form.
+    fn form_of(&self, record: u64) -> (usize, u64) {
+        let forms = self.forms.len() as u64;
+        match forms {
+            0 | 1 => (0, u64::MAX),
+            _ if self.last_repeats && record >= forms - 1 => (self.forms.len() - 1, u64::MAX),
+            _ => ((record % forms) as usize, 1),
+        }
+    }
 }
 
 impl RecordFile {
@@ -121,10 +135,10 @@ impl Converter<'_> {
             let mut within = 0;
             while within < run.count {
                 let record = run.first + within;
-                let form = (record % self.conversion.forms.len().max(1) as u64) as usize;
+                let (form, of_form) = self.conversion.form_of(record);
                 let (bytes, new_bytes) = (run.bytes, self.new_bytes(record, run.bytes, form)?);
                 let stored = stored_bytes(self.target.markers, new_bytes);
-                let together = if self.conversion.forms.len() > 1 { 1 } else { run.count - within };
+                let together = of_form.min(run.count - within);
                 let stretch =
                     |count| Stretch { record, count, bytes, new_bytes, stored, form, position, at };
                 if bytes.max(stored) > LONG_RECORD {

@@ -15,7 +15,7 @@ fn refusal(condition: &str) -> ExpressionError {
 }
 
 /// (condition with the place between « and », code, words of what was expected, words of the hint)
-const MISTAKES: [(&str, &str, &str, &str); 40] = [
+const MISTAKES: [(&str, &str, &str, &str); 42] = [
     ("«»", "expression", "a number, a name", ""),
     ("«MAG»", "expression", "a truth value", "compare it"),
     ("MAG «+» 1", "expression", "a truth value", "compare it"),
@@ -52,6 +52,8 @@ const MISTAKES: [(&str, &str, &str, &str); 40] = [
     ("CLASS «in» 3", "expression", "an operator", "write x == 1 || x == 2"),
     ("CLASS «LIKE» 'S%'", "expression", "an operator", "compared whole"),
     ("MAG «is» null", "expression", "an operator", "isnull(x)"),
+    ("GOOD «.»AND. GOOD", "expression", "an operator", "write &&"),
+    ("MAG >«>» 3", "expression", "", ""),
     ("MAG <«>» 3", "expression", "", "write !="),
     ("(«MAG» & 1) == 0", "expression", "a truth value", ""),
     ("«foo»(MAG) > 1", "expression", "the name of a function", "use one of"),

@@ -251,7 +251,7 @@ impl Side {
             Side::Bits(symbol, column, bits) => {
                 let Value::Integer(value) = values[*column] else { panic!("an integer") };
                 let both = |value: i128| if *symbol == "&" { value & bits } else { value | bits };
-                Value::Real(value.map(|value| both(value) as f64))
+                Value::Integer(value.map(both))
             }
             Side::Text(text) => Value::Text(text.trim_end().as_bytes().to_vec()),
         }

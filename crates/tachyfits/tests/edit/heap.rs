@@ -67,7 +67,7 @@ fn new_arrays_do_not_become_those_of_a_descriptor_that_reaches_beyond_the_heap()
     }
     assert_eq!(commit(edition).bytes_written, 0);
     assert_eq!(fs::read(&path).unwrap(), before);
-    // What leaves the heap as it is goes on, and so does mending the row itself.
+    // A refusal is none forever: what leaves the heap as it is goes on, and so does mending the row itself.
     let mut edition = edit(&path);
     edition.delete_rows(1, &Rows::List(&[1])).unwrap();
     edition.update_cells(1, 0, &Rows::List(&[0]), &one, &run).unwrap();

@@ -111,8 +111,9 @@ impl Checker<'_> {
         use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual, Or};
         match binary {
             And | Or if let Some(sides) = self.bits(id, a, b) => {
-                let item = self.leaf(Leaf::Bits(binary, sides));
-                Ok(self.number_part(item))
+                let whole = Whole::Bits(binary, Box::new(sides));
+                let item = self.leaf(Leaf::Whole(whole.clone()));
+                Ok(Part { whole: Some(whole), ..self.number_part(item) })
             }
             And | Or => {
                 let item = Item::Binary(binary, self.truth(a)?, self.truth(b)?);

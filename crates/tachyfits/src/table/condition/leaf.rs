@@ -24,8 +24,8 @@ pub(super) enum Leaf {
     Bit { at: u64, mask: u8 },
     /// Whether a comparison of integers holds.
     Wholes(Binary, [Whole; 2]),
-    /// The bits that two integers have both, or one of them has; NaN where one is null.
-    Bits(Binary, [Whole; 2]),
+    /// An integer as a number; NaN where it is null.
+    Whole(Whole),
     /// Whether a comparison of strings holds.
     Texts(Binary, [Text; 2]),
 }
@@ -117,15 +117,8 @@ impl Leaf {
             Leaf::Number { at, encoding } => field(*at, encoding.pixel_bytes()),
             Leaf::Parsed(parsed) => field(parsed.at, parsed.numbers.width),
             Leaf::Logical { at } | Leaf::Bit { at, .. } => field(*at, 1),
-            Leaf::Wholes(_, sides) | Leaf::Bits(_, sides) => {
-                for side in sides {
-                    match side {
-                        Whole::Stored { at, pixel, .. } => field(*at, pixel.bytes()),
-                        Whole::Parsed(parsed) => field(parsed.at, parsed.numbers.width),
-                        Whole::Constant(_) | Whole::Row => {}
-                    }
-                }
-            }
+            Leaf::Whole(whole) => whole.fields(&mut field),
+            Leaf::Wholes(_, sides) => sides.iter().for_each(|side| side.fields(&mut field)),
             Leaf::Texts(_, sides) => {
                 for side in sides {
                     if let Text::Field { at, width } = side {
@@ -141,7 +134,7 @@ impl Leaf {
         match self {
             Leaf::Number { at, encoding } => Some((*at, encoding.pixel_bytes())),
             Leaf::Logical { at } | Leaf::Bit { at, .. } => Some((*at, 1)),
-            Leaf::Row | Leaf::Parsed(_) | Leaf::Wholes(..) | Leaf::Bits(..) | Leaf::Texts(..) => {
+            Leaf::Row | Leaf::Parsed(_) | Leaf::Wholes(..) | Leaf::Whole(_) | Leaf::Texts(..) => {
                 None
             }
         }
@@ -176,43 +169,28 @@ impl Loader<'_> {
             }
             Leaf::Wholes(comparison, sides) if compare_long(chunk, *comparison, sides, out) => {}
             Leaf::Wholes(comparison, sides) => {
-                self.of_wholes(chunk, sides, out, |left, right| match (left, right) {
-                    (Some(left), Some(right)) => {
-                        f64::from(u8::from(holds(*comparison, left.cmp(&right))))
-                    }
-                    _ => 0.0,
-                })?;
+                for (side, values) in sides.iter().zip(self.wholes.iter_mut()) {
+                    side.values(chunk, values, out.len())?;
+                }
+                let [left, right] = &*self.wholes;
+                for (out, sides) in out.iter_mut().zip(left.iter().zip(right)) {
+                    let truth = match sides {
+                        (Some(left), Some(right)) => holds(*comparison, left.cmp(right)),
+                        _ => false,
+                    };
+                    *out = f64::from(u8::from(truth));
+                }
             }
-            Leaf::Bits(binary, sides) => {
-                self.of_wholes(chunk, sides, out, |left, right| match (left, right) {
-                    (Some(left), Some(right)) if *binary == Binary::And => (left & right) as f64,
-                    (Some(left), Some(right)) => (left | right) as f64,
-                    _ => f64::NAN,
-                })?;
+            Leaf::Whole(whole) => {
+                let [values, _] = &mut *self.wholes;
+                whole.values(chunk, values, out.len())?;
+                let numbers =
+                    values.iter().map(|value| value.map_or(f64::NAN, |value| value as f64));
+                out.iter_mut().zip(numbers).for_each(|(out, number)| *out = number);
             }
             Leaf::Texts(comparison, [left, right]) => {
                 compare_texts(chunk, *comparison, [left, right], out);
             }
-        }
-        Ok(())
-    }
-}
-
-impl Loader<'_> {
-    /// What is made of two integers of each row.
-    fn of_wholes(
-        &mut self,
-        chunk: &Chunk<'_>,
-        sides: &[Whole; 2],
-        out: &mut [f64],
-        make: impl Fn(Option<i128>, Option<i128>) -> f64,
-    ) -> Result<(), Error> {
-        for (side, values) in sides.iter().zip(self.wholes.iter_mut()) {
-            side.values(chunk, values, out.len())?;
-        }
-        let [left, right] = &*self.wholes;
-        for (out, (left, right)) in out.iter_mut().zip(left.iter().zip(right)) {
-            *out = make(*left, *right);
         }
         Ok(())
     }

@@ -20,6 +20,8 @@ pub(super) enum Whole {
     Stored { at: u64, pixel: PixelType, null: Option<i64> },
     /// In an ASCII table.
     Parsed(TextField),
+    /// The bits that both have (`&`), or one of them (`|`).
+    Bits(Binary, Box<[Whole; 2]>),
 }
 
 /// A field of an ASCII table that holds a number.
@@ -49,6 +51,17 @@ impl Whole {
             Whole::Row => false,
             Whole::Stored { pixel, .. } => pixel.bytes() == 8,
             Whole::Parsed(field) => field.numbers.width > 15,
+            Whole::Bits(_, sides) => sides.iter().any(Whole::is_long),
+        }
+    }
+
+    /// Tells the bytes of a row that it needs: where they begin, and how many.
+    pub(super) fn fields(&self, field: &mut impl FnMut(u64, usize)) {
+        match self {
+            Whole::Stored { at, pixel, .. } => field(*at, pixel.bytes()),
+            Whole::Parsed(parsed) => field(parsed.at, parsed.numbers.width),
+            Whole::Bits(_, sides) => sides.iter().for_each(|side| side.fields(field)),
+            Whole::Constant(_) | Whole::Row => {}
         }
     }
 
@@ -74,6 +87,17 @@ impl Whole {
                     let value = field.numbers.integer(text);
                     let value = value.map_err(|error| field.bad(chunk, row, text, error))?;
                     out.push(value.map(i128::from));
+                }
+            }
+            Whole::Bits(binary, sides) => {
+                let mut right = Vec::new();
+                sides[0].values(chunk, out, count)?;
+                sides[1].values(chunk, &mut right, count)?;
+                for (left, right) in out.iter_mut().zip(right) {
+                    *left = left.zip(right).map(|(left, right)| match binary {
+                        Binary::And => left & right,
+                        _ => left | right,
+                    });
                 }
             }
         }
