@@ -510,7 +510,8 @@ def _characters(array: NDArray[Any]) -> NDArray[Any]:
     each = dtype.itemsize // np.dtype(f"{dtype.kind}1").itemsize
     if not each or not array.size:
         # np.empty would make S1 of S0.
-        return np.ndarray(array.shape, f"S{each}")
+        empty: NDArray[Any] = np.ndarray(array.shape, f"S{each}")
+        return empty
     codes = np.ascontiguousarray(array, dtype).view(np.uint32 if dtype.kind == "U" else np.uint8)
     codes = codes.reshape(-1, each)
     if dtype.kind == "S" and codes[:, -1].all():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +45,12 @@ def test_the_first_rows_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1].split() == ["star", "1", "0.0", "0", "0.1", "[]"]
     assert "--" in lines[2]
     assert "20 of 30 rows" in err
+
+
+def test_a_closed_output_is_no_fault() -> None:
+    command = f"{sys.executable} -m tachyfits table stars.fits --columns RA --to - >&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_rows_and_columns_are_chosen(capsys: pytest.CaptureFixture[str]) -> None:

@@ -134,11 +134,12 @@ def end_in_order() -> None:
 def main() -> None:
     """Run the command line and exit: 0 done, 1 failed, 2 wrong use. A closed pipe is success."""
     end_in_order()
+    if sys.stdout is None:
+        # The shell has closed it: `tachyfits info image.fits >&-`.
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
         status = run(sys.argv[1:])
-        # None where the shell has closed it.
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError as error:
         _discard_output()
         # What is left in the buffer may meet the closed pipe only now.
