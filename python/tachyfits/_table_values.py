@@ -142,15 +142,16 @@ def _of_sequence(values: Sequence[Any]) -> NDArray[Any]:
 
 def _may_be_changed(array: NDArray[Any], values: Sequence[Any], kinds: set[type]) -> bool:
     """Say whether NumPy may have made text of numbers, or floats of integers, which it rounds."""
-    if array.dtype.kind in "US":
-        if array.ndim > 1:
-            kinds = set(map(type, np.array(values, dtype=object).reshape(-1).tolist()))
+    text = array.dtype.kind in "US"
+    large = array.dtype.kind in "fc" and bool((np.abs(array) >= _LARGE_INTEGER).any())
+    if array.ndim > 1 and (text or large):
+        kinds = set(map(type, np.array(values, dtype=object).reshape(-1).tolist()))
+    if text:
         return not all(issubclass(kind, (str, bytes)) for kind in kinds)
-    if array.dtype.kind not in "fc":
-        return False
-    return (array.ndim == 1 and all(issubclass(kind, (int, np.integer)) for kind in kinds)) or bool(
-        (np.abs(array) >= _LARGE_INTEGER).any()
-    )
+    if large:
+        return not all(issubclass(kind, (float, complex, np.inexact)) for kind in kinds)
+    integers = all(issubclass(kind, (int, np.integer)) for kind in kinds)
+    return array.dtype.kind == "f" and array.ndim == 1 and integers
 
 
 def _objects(values: Sequence[Any]) -> NDArray[np.object_]:

@@ -194,6 +194,16 @@ def test_values_that_numpy_would_change_are_refused(values: Any, word: str) -> N
     assert "'STAR'" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "values", [[1e18, 2e18, np.inf], [[1e18], [np.float32(2)]], [1e18 + 1j, 0.5]], ids=str
+)
+def test_large_floats_are_not_looked_at_one_by_one(
+    values: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("tachyfits._table_values._of_objects")
+    np.testing.assert_array_equal(column_data("A", values).values, np.array(values))
+
+
 def test_what_is_undefined_in_a_list_is_no_text() -> None:
     assert column_data("A", ["a", np.ma.masked]).values.tolist() == [b"a", b""]
 
