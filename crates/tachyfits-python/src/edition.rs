@@ -19,6 +19,7 @@ use crate::progress;
 /// >>> from tachyfits import _core
 /// >>> edition = _core.Edition("table.fits")
 /// >>> edition.set_cards(1, [("OBSERVER", "Hubble", "who looked")])
+/// [('OBSERVER', '', 'who looked')]
 /// >>> edition.rename_card(1, "TUNIT2", "XUNIT2")
 /// True
 /// >>> edition.commit()["in_place"]
