@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 
 import tachyfits as tf
 from tachyfits import fortran
+from tachyfits.cli._record_values import plain
 
 
 class Said:
@@ -100,6 +101,23 @@ def test_long_records_are_cut(say: Any) -> None:
     shown = say("dump", "a.dat", "--form", "i4,30i2", "--form", "i2").out.splitlines()
     assert shown[0] == f"1: 1 {' '.join(map(str, range(19)))} ... (31 values)"
     assert shown[1] == f"2: {' '.join(map(str, range(20)))} ... (21 values)"
+
+
+def test_long_records_are_made_text_of_no_further_than_is_shown(
+    say: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def counted(values: Any) -> Any:
+        seen.append(values.size)
+        return plain(values)
+
+    monkeypatch.setattr("tachyfits.cli._record_values.plain", counted)
+    fortran.write("a.dat", (np.int32(1), np.zeros(1000, "f4"), "ab"), b"")
+    shown = say("dump", "a.dat", "--form", "i4,1000f4,2a1").out.splitlines()
+    assert shown == ["1: 1" + " 0.0" * 19 + " ... (1003 values)"]
+    assert say("dump", "a.dat", "--records", "2").out.splitlines() == ["2: "]
+    assert max(seen) == 20
 
 
 def test_what_no_image_holds_becomes_a_table(say: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -53,17 +53,20 @@ def _text(value: Any) -> Any:
 
 def line(values: NDArray[Any], most: int) -> str:
     """Return the first values of a record as text, and how many there are if not all."""
-    dtype = values.dtype
-    each = sum(prod(dtype[name].shape) for name in dtype.names) if dtype.names else 1
-    cells = list(_flat(plain(values[:most])))[:most]
+    names = values.dtype.names
+    fields = [values] if names is None else [values[name] for name in names]
+    all_of_them = sum(field.size for field in fields)
+    # Long records are made of text no further than is shown.
+    tables = [field.reshape(len(field), prod(field.shape[1:])) for field in fields]
+    rows = zip(*(plain(table[:most, :most]) for table in tables), strict=True)
+    cells = list(_flat(rows))[:most]
     shown = " ".join(repr(cell) if isinstance(cell, str) else number_text(cell) for cell in cells)
-    all_of_them = each * len(values)
     return f"{shown} ... ({all_of_them} values)" if all_of_them > most else shown
 
 
-def _flat(values: list[Any]) -> Iterator[Any]:
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
-        if isinstance(value, list):
+        if isinstance(value, (list, tuple)):
             yield from _flat(value)
         else:
             yield value
