@@ -19,10 +19,10 @@ from tachyfits._columns import TableColumn
 from tachyfits._core import TachyfitsWarning
 from tachyfits._errors import not_found, usage
 from tachyfits._ragged import Ragged
-from tachyfits._table_input import column_of
+from tachyfits._table_input import with_what_they_say
 from tachyfits._table_spec import Cells, bytes_of
 from tachyfits._table_times import check_scale
-from tachyfits._table_values import ColumnData, as_array
+from tachyfits._table_values import ColumnData, as_array, column_data
 from tachyfits._units import fits_unit
 
 #: The forms of numbers in an ASCII table; those of a binary one have no width behind the letter.
@@ -265,16 +265,19 @@ def values_for(column: TableColumn, values: Any, rows: int, time_scale: Any, whe
 
     ``time_scale`` is the table's TIMESYS, None without one.
     """
+    known: dict[str, Any] = {}
     if values is None or values is np.ma.masked:
         kind = "U1" if column.dtype.kind == "U" else column.dtype
         values = np.ma.MaskedArray(np.zeros((rows, *column.shape), kind), mask=True)
-    elif not column.is_variable:
+    else:
+        values, known = with_what_they_say(column.name, values)
+    if not column.is_variable:
         if isinstance(values, (list, tuple)):
             values = as_array(column.name, values)
         single = values if isinstance(values, Ragged) else np.asanyarray(values)
         if not isinstance(single, Ragged) and single.shape == column.shape:
             values = _repeated(single, rows)
-    data = column_of(column.name, values)
+    data = column_data(column.name, values, **known)
     check_scale(time_scale, [data], where)
     if data.rows != rows:
         raise usage(

@@ -46,7 +46,7 @@ def columns_of(data: Any) -> list[ColumnData]:
 
 def column_of(name: str, values: Any, **said: Any) -> ColumnData:
     """Translate one column; what is ``said`` of it comes before what the values say themselves."""
-    values, known = _with_what_they_say(name, values)
+    values, known = with_what_they_say(name, values)
     return column_data(
         name, values, **known | {key: told for key, told in said.items() if told not in (None, "")}
     )
@@ -64,7 +64,7 @@ def _named(data: Any) -> Named:
     if isinstance(data, Columns):
         return _of_columns(data)
     if isinstance(data, Mapping):
-        return ((str(name), *_with_what_they_say(name, values)) for name, values in data.items())
+        return ((str(name), *with_what_they_say(name, values)) for name, values in data.items())
     if is_records(data):
         return columns_of_records(data)
     if isinstance(data, np.ndarray) and data.dtype.names:
@@ -107,15 +107,18 @@ def _of_structured(data: NDArray[Any]) -> Named:
 
 def _of_astropy(table: Any) -> Named:
     for column in table.itercols():
-        yield column.info.name, *_with_what_they_say(column.info.name, column)
+        yield column.info.name, *with_what_they_say(column.info.name, column)
 
 
-def _with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
+def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
     """Return the values of a column, and what they say themselves: astropy's unit and description.
 
     A masked array says what stands for undefined if it was given a ``fill_value``.
     """
     known: dict[str, Any] = {}
+    objects = type(values) is np.ndarray and values.dtype.kind == "O" and values.ndim == 1
+    if objects or isinstance(values, (list, tuple)):
+        return _of_list(str(name), values)
     if not isinstance(values, np.ndarray):
         values = _values_of_a_library(str(name), values)
     is_astropys = any(kind.__module__.startswith("astropy.") for kind in type(values).__mro__)
@@ -131,6 +134,30 @@ def _with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
         }
     null = _null_given(values)
     return values, (known if null is None else known | {"null": null})
+
+
+def _of_list(name: str, values: Any) -> tuple[Any, dict[str, Any]]:
+    """Return a list as it is, or of quantities the numbers, and the unit: the first one's."""
+    kinds = set(map(type, values))
+    if not any(hasattr(kind, "to_value") for kind in kinds):
+        # Plain lists need no astropy, which takes long to import.
+        return values, {}
+    from astropy.units import Quantity, UnitConversionError
+
+    if not any(issubclass(kind, Quantity) for kind in kinds):
+        return values, {}
+    odd = next((cell for cell in values if not isinstance(cell, (Quantity, type(None)))), None)
+    if odd is not None:
+        raise usage(
+            f"column {name!r} has quantities and values without a unit, as {odd!r}",
+            "give each of them its unit, None where undefined",
+        )
+    unit = next(cell.unit for cell in values if cell is not None)
+    try:
+        numbers = [None if cell is None else cell.to_value(unit) for cell in values]
+    except UnitConversionError as error:
+        raise usage(f"column {name!r}: {error}", "a column has one unit") from error
+    return numbers, {"unit": _unit_text(unit)}
 
 
 def _values_of_a_library(name: str, values: Any) -> Any:

@@ -45,6 +45,27 @@ def test_values_in_a_dict_say_their_units_and_descriptions() -> None:
     assert of_table("new.fits", "SIZE").unit == "cm"
 
 
+def test_a_list_of_quantities_has_the_unit_of_the_first() -> None:
+    tf.write_table(
+        "new.fits", {"A": [1 * u.m, None, 2 * u.km], "V": [[1, 2] * u.s, [1] * u.min, None]}
+    )
+    table = tf.open("new.fits")[1]
+    np.testing.assert_array_equal(table["A"], [1, np.nan, 2000])
+    assert table["V"].to_list() == [[1, 2], [60], []]
+    assert (table.column("A").unit, table.column("V").unit) == ("m", "s")
+    with tf.edit("new.fits") as edition:
+        edition[1].update("A", [1 * u.cm, 2 * u.cm, 3 * u.m])
+        edition[1].add_column("B", [1 * u.Jy] * 3)
+    assert tf.open("new.fits")[1]["A"].tolist() == [0.01, 0.02, 3]
+    assert of_table("new.fits", "B").unit == "Jy"
+    cells = np.array([[1, 2] * u.s, [1] * u.min, None], object)
+    tf.write_table("new.fits", {"V": cells}, overwrite=True)
+    assert (of_table("new.fits", "V").unit, tf.open("new.fits")[1]["V"][1]) == ("s", [60])
+    for odd in ([1 * u.m, 2], [1 * u.m, 2 * u.s]):
+        with pytest.raises(tf.UsageError, match="'A'"):
+            tf.write_table("no.fits", {"A": odd})
+
+
 def test_columns_of_astropys_files_are_taken() -> None:
     columns = [
         fits.Column("NAME", "5A", array=["a", "b"]),

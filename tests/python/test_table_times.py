@@ -54,6 +54,21 @@ def test_undefined_times_and_none_at_all(tmp_path: Path) -> None:
     assert tf.open(tmp_path / "none.fits")[1]["T"].dtype.kind == "U"
 
 
+def test_a_single_time_or_duration_is_one_for_all_rows(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(
+        path, {"T": ["2026-01-01T00:00:00.000"] * 2, "D": TimeDelta([1, 2], format="jd")}
+    )
+    with tf.edit(path) as edition:
+        edition[1].update("T", Time("2026-01-02"))
+        edition[1].update("D", TimeDelta(1.5, format="sec"))
+        with pytest.raises(tf.UsageError, match="TIMESYS says UTC"):
+            edition[1].update("T", Time("2026-01-02", scale="tdb"))
+    table = tf.open(path)[1]
+    assert table["T"].tolist() == ["2026-01-02T00:00:00.000"] * 2
+    assert table["D"].tolist() == [1.5, 1.5]
+
+
 def test_scales_that_do_not_agree_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "times.fits"
     with pytest.raises(tf.UsageError, match=r"'A' and 'B'.*TDB and UTC"):
