@@ -37,6 +37,7 @@ def cards_of(data: Any, header: Header | Mapping[str, Any] | None) -> Cards:
         cards += describing_cards(header)
     elif header is not None:
         given, unfit = _cards(_items_of(header))
+        unfit += filter(None, map(_no_text, given))
         if unfit:
             raise usage(f"header: {unfit[0]}", _HELD)
         cards += given
@@ -50,6 +51,11 @@ def _items_of(header: Any) -> Iterable[tuple[Any, Any]]:
     """Give keywords with values, or values and comments; a header of astropy has cards."""
     cards = getattr(header, "cards", None)
     if cards is None:
+        if not hasattr(header, "items"):
+            raise usage(
+                f"a header of the type {type(header).__name__}",
+                "give a tachyfits Header, or a dict of values by keyword",
+            )
         return header.items()  # type: ignore[no-any-return]
     return (
         (card.keyword, card.value if card.keyword in _COMMENTARY else (card.value, card.comment))
@@ -91,10 +97,23 @@ def _brought(data: Any) -> Cards:
 
 def _problem(cards: Cards) -> str | None:
     """Say why these are no cards, in a line; None if they are."""
+    odd = next(filter(None, map(_no_text, cards)), None)
+    if odd is not None:
+        return odd
     try:
         _core.array_file(np.zeros(1, np.uint8), cards)
     except (_core.TachyfitsError, OverflowError) as error:
         return str(error).splitlines()[0]
+    return None
+
+
+def _no_text(card: tuple[str, Any, str]) -> str | None:
+    """Say which of keyword, value and comment cannot be encoded; None if they can."""
+    for part in card:
+        try:
+            str(part).encode()
+        except UnicodeEncodeError:
+            return f"{part!a} is no text: it has half a character"
     return None
 
 

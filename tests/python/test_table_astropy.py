@@ -274,17 +274,17 @@ def test_meta_that_no_card_holds_is_left_out_with_a_warning() -> None:
     table.meta = {
         "OBJECT": "M31", "N": np.nan, "LISTED": [1, 2], "WHEN": np.datetime64("2020-01-01"),
         "a long keyword": "x" * 200, "ARRAY": np.zeros(3), "K": np.float32(1.5),
-        "TEXT": "\N{GREEK SMALL LETTER ALPHA}", "PAIR": (3, "its comment"),
+        "TEXT": "\N{GREEK SMALL LETTER ALPHA}", "PAIR": (3, "its comment"), "HALF": "\ud800",
     }  # fmt: skip
     with pytest.warns(tf.TachyfitsWarning, match="no card can hold") as caught:
         tf.write_table("new.fits", table)
     assert len(caught) == 1
-    for keyword in ("N", "LISTED", "WHEN", "A LONG KEYWORD", "ARRAY", "TEXT"):
+    for keyword in ("N", "LISTED", "WHEN", "A LONG KEYWORD", "ARRAY", "TEXT", "HALF"):
         assert f"  - {keyword}: " in str(caught[0].message)
     header = tf.open("new.fits")[1].header
     assert (header["OBJECT"], header["K"], header["PAIR"]) == ("M31", 1.5, 3)
     assert header.comments["PAIR"] == "its comment"
-    assert not {"N", "LISTED", "WHEN", "ARRAY", "TEXT"} & set(header)
+    assert not {"N", "LISTED", "WHEN", "ARRAY", "TEXT", "HALF"} & set(header)
 
 
 def test_a_header_of_astropy_keeps_its_comments() -> None:
@@ -299,8 +299,15 @@ def test_a_header_of_astropy_keeps_its_comments() -> None:
 
 
 def test_a_header_that_is_given_must_be_one() -> None:
-    with pytest.raises(tf.UsageError, match="LISTED: a value of type list"):
-        tf.write_table("new.fits", {"A": [1]}, header={"LISTED": [1, 2]})
+    for header, word in (
+        ({"LISTED": [1, 2]}, "LISTED: a value of type list"),
+        ([("A", 1)], "a header of the type list"),
+        ({"X": "\ud800"}, "no text"),
+        ({"\udfff": 1}, "no text"),
+        ({"X": (1, "\ud800")}, "no text"),
+    ):
+        with pytest.raises(tf.UsageError, match=word):
+            tf.write_table("new.fits", {"A": [1]}, header=header)
 
 
 def test_the_header_comes_back_from_every_way() -> None:
