@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._core import Report, Stats, UsageError
+from tachyfits._core import Report, Stats, TachyfitsError, UsageError
 from tachyfits._errors import cancelled, not_found, usage
 from tachyfits._record_convert import convert_file
 from tachyfits._record_numbers import numbers_of
@@ -23,6 +23,10 @@ _Progress = Callable[[int, int], bool | None]
 #: A row of `File.index`: the first record of a run of records of one length, how many there are,
 #: the bytes of each, and where those of the first begin in the file.
 INDEX = np.dtype([("first", "u8"), ("records", "u8"), ("bytes", "u8"), ("offset", "u8")])
+#: Bytes from one wanted record to the next that are read sooner than a call is made for each.
+_NEAR = 4 << 10
+#: Bytes of records that are then read at a time.
+_BLOCK = 4 << 20
 #: As many records as there are.
 _ALL = 2**64 - 1
 _ONE_LENGTH = (
@@ -119,28 +123,24 @@ class File:
         if number < 0:
             count = len(self)
             if number < -count:
-                raise not_found(
-                    f"{self.name}: there is no record {number}", f"the file has {count} records"
-                )
+                raise self._no_record(f"{number}")
             number += count
         elif number >= self._core.whole_records():
-            count = len(self)
-            raise not_found(
-                f"{self.name}: there is no record {number} (from 0)",
-                f"the file has {count} records",
-            )
+            raise self._no_record(f"{number} (from 0)")
         return Record(self, number)
+
+    def _no_record(self, number: str) -> TachyfitsError:
+        hint = f"the file has {len(self)} records"
+        return not_found(f"{self.name}: there is no record {number}", hint)
 
     def _numbers_of(self, chosen: slice) -> range:
         """Return the numbers of a slice; damage behind them does not matter."""
         whole = self._core.whole_records()
         backwards = chosen.step is not None and operator.index(chosen.step) < 0
         last = chosen.start if backwards else chosen.stop
-        from_the_end = any(
-            end is not None and operator.index(end) < 0 for end in (chosen.start, chosen.stop)
-        )
-        before = not from_the_end and last is not None and operator.index(last) + backwards <= whole
-        return range(*chosen.indices(whole if before else len(self)))
+        given = [operator.index(end) for end in (chosen.start, chosen.stop) if end is not None]
+        known = last is not None and min(given) >= 0 and operator.index(last) + backwards <= whole
+        return range(*chosen.indices(whole if known else len(self)))
 
     def __iter__(self) -> Iterator[Record]:
         """Give each record; damage is raised after the last whole one."""
@@ -210,8 +210,8 @@ class File:
         dtype
             What a record is made of: a NumPy dtype, structured for mixed records, or a form.
         step
-            2 for every second record, and so on: those between may have other lengths. They are
-            read one by one, by one thread each.
+            2 for every second record, and so on: those between may have other lengths. Then, and
+            where they are long, records are read one by one, by one thread each.
         shape, order
             Of each record, as in `Record.read`.
         out
@@ -249,7 +249,7 @@ class File:
             array, found = self._together(first, count, dtype, out, threads, progress)
         else:
             every = self._every(first, count, step)
-            array, found = self._one_by_one(every, dtype, out, threads, progress)
+            array, found = self._apart(every, dtype, out, threads, progress)
         if out is not None:
             return out
         return shaped(found.finished(array), shape, order, (len(array),))
@@ -345,10 +345,7 @@ class File:
         if count is not None and last < _ALL:
             return first, operator.index(count)
         if last > len(self):
-            raise not_found(
-                f"{self.name}: there is no record {last} (from 0)",
-                f"the file has {len(self)} records",
-            )
+            raise self._no_record(f"{last} (from 0)")
         return first, len(self) - first
 
     def _together(
@@ -382,7 +379,7 @@ class File:
         first, rest = self._range(first, count)
         return range(first, first + rest * (1 if count is None else step), step)
 
-    def _one_by_one(
+    def _apart(
         self,
         records: range,
         dtype: Any,
@@ -406,12 +403,26 @@ class File:
         found = layout(dtype, last.nbytes, f"{self.name}: record {records[0]} (from 0)")
         array = self._into(out, found, found.shape(len(records)))
         bytes_each = last.nbytes
-        for place, number in enumerate(records):
-            self._read(number, 1, found, array[place : place + 1], threads, None)
-            done = (place + 1) * bytes_each, len(records) * bytes_each
+        step_bytes = records.step * max(bytes_each, found.item_bytes, 1)
+        near = row[0] == row[-1] and step_bytes <= _NEAR
+        at_a_time = _BLOCK // step_bytes if near else 1
+        for place in range(0, len(records), at_a_time):
+            part = array[place : place + at_a_time]
+            self._every_into(part, records[place], records.step, found, threads)
+            done = (place + len(part)) * bytes_each, len(records) * bytes_each
             if progress is not None and progress(*done) is False:
                 raise cancelled()
         return array, found
+
+    def _every_into(
+        self, part: NDArray[Any], first: int, step: int, found: Layout, threads: int
+    ) -> None:
+        """Read every so manyth record of a run of one length, with those between."""
+        count = (len(part) - 1) * step + 1
+        whole = part if count == 1 else self._into(None, found, found.shape(count))
+        self._read(first, count, found, whole, threads, None)
+        if count > 1:
+            part[...] = whole[::step]
 
     def _layout(self, dtype: Any, first: int, count: int) -> Layout:
         """Return the layout of records of one length."""

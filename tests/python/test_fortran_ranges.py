@@ -52,6 +52,34 @@ def test_slices_into_damage_are_refused(cut: fortran.File, chosen: slice) -> Non
         cut[chosen]
 
 
+@pytest.mark.parametrize("step", [2, 3, 7, 5000])
+@pytest.mark.parametrize("form", ["f8,i4,x4", "2f8", "u1", None])
+def test_steps_within_a_run_are_slices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, form: str | None
+) -> None:
+    with fortran.create(tmp_path / "a.dat", order="big") as new:
+        new.write_records(np.random.default_rng(1).normal(size=(3000, 2)))
+    file = fortran.open(tmp_path / "a.dat")
+    every = file.records(dtype=form)
+    monkeypatch.setattr("tachyfits._record_file._BLOCK", 1000 * 16)
+    seen: list[tuple[int, int]] = []
+    found = file.records(dtype=form, step=step, progress=lambda *done: seen.append(done))
+    assert_array_equal(found, every[::step])
+    assert seen[-1] == (16 * len(found), 16 * len(found))
+    assert len(seen) <= 4
+    count = 1 + 1000 // step
+    assert_array_equal(file.records(1, count, form, step=step), every[1::step][:count])
+    out = np.empty_like(found)
+    assert file.records(dtype=form, step=step, out=out) is out
+    assert_array_equal(out, found)
+
+
+def test_steps_over_long_records(tmp_path: Path) -> None:
+    values = np.arange(5 * 3000.0).reshape(5, 3000)
+    fortran.write(tmp_path / "a.dat", *values)
+    assert_array_equal(fortran.open(tmp_path / "a.dat").records(dtype="f8", step=2), values[::2])
+
+
 @pytest.mark.parametrize(
     "act",
     [
