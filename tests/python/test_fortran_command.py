@@ -96,6 +96,15 @@ def test_records_count_from_1(say: Any) -> None:
     assert runs["convention"] == "records from 1"
 
 
+def test_the_hint_takes_records_of_one_form(say: Any) -> None:
+    fortran.write("a.dat", (np.int32(1), 2.0), [3.0], [4.0])
+    words = ["dump", "a.dat", "--to", "a.npy", "--form", "i4,f8", "--form", "*f8"]
+    assert "--records 2::2 takes" in say(*words).err
+    assert "--records 2: takes" in say(*words, "--form", "...").err
+    assert say(*words, "--form", "...", "--records", "2:").status == 0
+    assert_array_equal(np.load("a.npy"), [[3.0], [4.0]])
+
+
 def test_long_records_are_cut(say: Any) -> None:
     fortran.write("a.dat", (np.int32(1), np.arange(30, dtype="i2")), np.arange(21, dtype="i2"))
     shown = say("dump", "a.dat", "--form", "i4,30i2", "--form", "i2").out.splitlines()

@@ -283,9 +283,10 @@ def dump(
         # In as many records as there are forms each has occurred.
         used = {each[form_of(number)] for number in chosen[: len(each)]}
         if len(used) > 1:
+            of_the_last = f"{len(each)}:" if repeats else f"{len(each)}::{len(each)}"
             raise usage(
                 f"{output}: the records have the forms {', '.join(sorted(used))}",
-                "write records of one form: --records 2::2 takes every second one",
+                f"write records of one form: --records {of_the_last} takes those of the last",
             )
         with _progress.progress(progress, "dump") as meter:
             array = opened.records(
