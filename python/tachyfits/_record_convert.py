@@ -63,8 +63,10 @@ def convert_file(
         for number, form in enumerate(each)
     ]
     if access == "direct" and record_bytes is None:
-        length = int(runs[0, 2]) if len(runs) else 1
-        record_bytes = _halved(texts[0], length) if single else length
+        # Without records any length will do.
+        record_bytes = int(runs[0, 2]) if len(runs) else 1
+        if single and len(runs):
+            record_bytes = _halved(texts[0], record_bytes)
     if repeats:
         texts = _repeated(texts, core)
     return core.convert(

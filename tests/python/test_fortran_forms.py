@@ -182,6 +182,15 @@ def test_records_of_direct_access_get_the_length_that_they_become(tmp_path: Path
     assert fortran.open(new, access="direct", record_bytes=20, order="big")[2].nbytes == 20
 
 
+@pytest.mark.parametrize("change", [{"precision": "single"}, {"order": "little"}, {}])
+def test_a_direct_file_without_records_is_converted(tmp_path: Path, change: Any) -> None:
+    path, new = tmp_path / "a.dat", tmp_path / "b.dat"
+    path.write_bytes(b"")
+    how = {"source_access": "direct", "source_record_bytes": 16, "source_order": "big"}
+    assert fortran.convert(path, new, forms="f8,f8", **change, **how) == 0
+    assert new.read_bytes() == b""
+
+
 def test_markers_where_there_are_none_are_refused(headed: Path, tmp_path: Path) -> None:
     new = tmp_path / "new.dat"
     for access, more in (("direct", {"record_bytes": 4}), ("stream", {})):
