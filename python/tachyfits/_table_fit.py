@@ -228,27 +228,34 @@ def row_cells(
     ``time_scale`` is the table's TIMESYS, None without one.
     """
     check_scale(time_scale, made, where)
-    by_name = {data.name.rstrip().upper(): data for data in made}
-    missing = [column.key for column in columns if _data_of(column, by_name) is None]
-    known = {name for column in columns for name in (column.name.upper(), column.key.upper())}
-    unknown = [data.name for data in made if data.name.rstrip().upper() not in known]
+    given, unknown = _data_of_each(columns, made)
+    missing = [column.key for column in columns if column.key not in given]
     if missing or unknown:
         raise not_found(
             f"{where}: new rows lack the columns {', '.join(missing) or 'none'} and have unknown "
             f"ones: {', '.join(unknown) or 'none'}",
             "give each column of the table by its name",
         )
-    cells = []
-    for column in columns:
-        data = _data_of(column, by_name)
-        assert data is not None
-        cells.append(fitted(column, data, where))
+    cells = [fitted(column, given[column.key], where) for column in columns]
     return cells, made[0].rows if made else 0
 
 
-def _data_of(column: TableColumn, by_name: dict[str, ColumnData]) -> ColumnData | None:
-    found = by_name.get(column.key.rstrip().upper())
-    return found if found is not None else by_name.get(column.name.rstrip().upper())
+def _data_of_each(
+    columns: tuple[TableColumn, ...], made: list[ColumnData]
+) -> tuple[dict[str, ColumnData], list[str]]:
+    """Return the values of each column that has some, by key, and the names that no column has.
+
+    Each of the values serves one column: of columns of one name, the first of them by that name.
+    """
+    rest: dict[str, list[ColumnData]] = {}
+    for data in made:
+        rest.setdefault(data.name.rstrip().upper(), []).append(data)
+    given: dict[str, ColumnData] = {}
+    for column in columns:
+        for name in (column.key.rstrip().upper(), column.name.rstrip().upper()):
+            if column.key not in given and rest.get(name):
+                given[column.key] = rest[name].pop(0)
+    return given, [data.name for several in rest.values() for data in several]
 
 
 def _repeated(cell: NDArray[Any], rows: int) -> NDArray[Any]:

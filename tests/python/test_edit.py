@@ -193,6 +193,24 @@ def test_rows_that_lack_columns_are_refused(path: Path) -> None:
         edition["STARS"].append({"NAME": ["x"], "COLOUR": [1]})
 
 
+def test_rows_of_columns_of_one_name_are_each_given(tmp_path: Path) -> None:
+    path = tmp_path / "same.fits"
+    tf.write_table(path, {"TIME": [1], "B": [2]})
+    with fits.open(path, mode="update") as file:
+        file[1].header["TTYPE2"] = "Time"
+    with tf.edit(path) as edition:
+        rows = edition[1]
+        with pytest.raises(tf.UsageError, match=r"lack the columns Time_2"):
+            rows.append({"TIME": [9]})
+        with pytest.raises(tf.UsageError, match=r"unknown ones: time"):
+            rows.append({"TIME": [9], "Time_2": [8], "time": [7]})
+        rows.append({"TIME": [3], "Time_2": [4]})
+        rows.append(rows.table.read())
+    table = tf.open(path)[1]
+    assert table["TIME"].tolist() == [1, 3, 1, 3]
+    assert table["Time_2"].tolist() == [2, 4, 2, 4]
+
+
 def test_columns_come_and_go(path: Path) -> None:
     with tf.edit(path) as edition:
         stars = edition["STARS"]
