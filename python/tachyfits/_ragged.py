@@ -7,13 +7,16 @@ awkward-array and the engine have it, so that nothing is copied between them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tachyfits._errors import not_found, usage
+
+#: Beyond it float64 has no longer every integer.
+LARGE_INTEGER = 2**53
 
 
 class Ragged(Sequence[Any]):
@@ -191,18 +194,50 @@ def _common_type(arrays: Sequence[NDArray[Any]], where: str) -> np.dtype[Any]:
     known = [array for array in arrays if array.size and not np.ma.getmask(array).all()]
     known = known or list(arrays)
     kind = np.result_type(*known) if known else np.dtype(np.float64)
-    whole = [array for array in known if array.dtype.kind in "iu" and array.size]
+    whole = [np.ma.MaskedArray(array).compressed() for array in known if array.dtype.kind in "iu"]
+    whole = [array for array in whole if array.size]
     if kind.kind not in "fc" or not whole:
         return kind
     least = min(int(array.min()) for array in whole)
     greatest = max(int(array.max()) for array in whole)
-    if len(whole) == len(known) and (least >= 0 or greatest < 2**63):
-        # NumPy makes floats of signed and unsigned integers together.
-        return np.dtype(np.uint64 if least >= 0 else np.int64)
-    if least < -(2**53) or greatest > 2**53:
+    if len(whole) == len(known):
+        return exact_type(kind, least, greatest, None, where)
+    large = [array[(array > LARGE_INTEGER) | (array < -LARGE_INTEGER)] for array in whole]
+    return exact_type(
+        kind, least, greatest, chain.from_iterable(map(np.ndarray.tolist, large)), where
+    )
+
+
+def exact_type(
+    kind: np.dtype[Any], least: int, greatest: int, among: Iterable[int] | None, where: str
+) -> np.dtype[Any]:
+    """Return a type that holds integers with all their digits, where NumPy makes floats of them.
+
+    Parameters
+    ----------
+    kind
+        NumPy's type, of floats.
+    least, greatest
+        Of the integers.
+    among
+        Integers that are among floats, those that floats may round at least; None without floats.
+
+    Raises
+    ------
+    UsageError
+        No type does.
+    """
+    if among is None:
+        if least < 0 and greatest >= 2**63:
+            raise usage(
+                f"{where}: no integers of 64 bits have both {least} and {greatest}",
+                "use floats, or text",
+            )
+        return np.dtype(np.uint64 if greatest >= 2**63 else np.int64)
+    rounded = next((number for number in among if int(float(number)) != number), None)
+    if rounded is not None:
         raise usage(
-            f"{where}: integers from {least} to {greatest} would be rounded to floats, the type "
-            "that all have in common",
-            "use integers alone (of at most 64 bits), or floats alone",
+            f"{where}: {rounded} is among floats, none of which is this number",
+            "use integers alone, None where undefined, or make it a float yourself",
         )
     return kind

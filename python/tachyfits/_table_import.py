@@ -16,10 +16,8 @@ from typing import Any
 from tachyfits._core import TachyfitsWarning
 from tachyfits._errors import io_error, not_found, usage
 from tachyfits._optional import needed
+from tachyfits._ragged import LARGE_INTEGER
 from tachyfits._table_export import format_of
-
-#: Beyond it float64 has no longer every integer.
-_LARGE_INTEGER = 2.0**53
 
 #: Rows that are taken at a time.
 BATCH_ROWS = 1 << 16
@@ -153,7 +151,7 @@ def _with_whole_integers(name: str, table: Any) -> Any:
         field.name
         for field, column in zip(table.schema, table.columns, strict=True)
         if pa.types.is_float64(field.type)
-        and compute.any(compute.greater(compute.abs(column), _LARGE_INTEGER)).as_py()
+        and compute.any(compute.greater(compute.abs(column), float(LARGE_INTEGER))).as_py()
         and table.column_names.count(field.name) == 1
     ]
     if not odd:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._errors import usage
-from tachyfits._ragged import Ragged, joined
+from tachyfits._ragged import LARGE_INTEGER, Ragged, exact_type, joined
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _of_sequence(values: Sequence[Any]) -> NDArray[Any]:
 def _may_be_changed(array: NDArray[Any], values: Sequence[Any], kinds: set[type]) -> bool:
     """Say whether NumPy may have made text of numbers, or floats of integers, which it rounds."""
     text = array.dtype.kind in "US"
-    large = array.dtype.kind in "fc" and bool((np.abs(array) >= _LARGE_INTEGER).any())
+    large = array.dtype.kind in "fc" and bool((np.abs(array) >= LARGE_INTEGER).any())
     if array.ndim > 1 and (text or large):
         kinds = set(map(type, np.array(values, dtype=object).reshape(-1).tolist()))
     if text:
@@ -223,28 +223,16 @@ def _typed(name: str, known: list[Any]) -> NDArray[Any]:
 
 def _exact(name: str, known: list[Any], array: NDArray[Any]) -> NDArray[Any]:
     """Return the array that NumPy made of numbers, or one that holds integers which it rounded."""
-    integers = [cell for cell in known if isinstance(cell, (int, np.integer))]
+    integers = [int(cell) for cell in known if isinstance(cell, (int, np.integer))]
     if array.dtype.kind in "iu" or not integers:
         return array
-    least, greatest = int(min(integers)), int(max(integers))
+    least, greatest = min(integers), max(integers)
     if least < -(2**63) or greatest >= 2**64:
         odd = greatest if greatest >= 2**64 else least
         raise usage(f"column {name!r}: {odd} needs more than 64 bits", "use floats, or text")
-    if len(integers) == len(known):
-        # NumPy makes floats of them: no type of it holds all.
-        if least < 0 and greatest >= 2**63:
-            raise usage(
-                f"column {name!r}: no integers of 64 bits have both {least} and {greatest}",
-                "use floats, or text",
-            )
-        return np.array(known, np.uint64 if greatest >= 2**63 else np.int64)
-    rounded = next((cell for cell in integers if int(float(cell)) != cell), None)
-    if rounded is not None:
-        raise usage(
-            f"column {name!r}: {rounded} is among floats, none of which is this number",
-            "use integers alone, None where undefined, or make it a float yourself",
-        )
-    return array
+    among = None if len(integers) == len(known) else integers
+    kind = exact_type(array.dtype, least, greatest, among, f"column {name!r}")
+    return array if kind == array.dtype else np.array(known, kind)
 
 
 def _dates(known: list[Any]) -> NDArray[Any]:
@@ -301,9 +289,6 @@ def _kind_of(cell: Any) -> str:
 
 
 _ONE_TYPE = "use numbers (of at most 64 bits), truth values, text or dates, one type in a column"
-
-#: From here on not every integer is a float64.
-_LARGE_INTEGER = 2**53
 
 #: NumPy's kinds of number whose types FITS has, by their bytes.
 _SIZES = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8), "c": (8, 16)}

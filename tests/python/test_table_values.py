@@ -151,6 +151,8 @@ BIG = 2**53 + 1
         ([[BIG, None], [-1]], "i8"),
         ([np.array([-1]), np.array([5, BIG], "u8")], "i8"),
         ([2**53, 0.5], "f8"),
+        ([[2**60], [1.5, 2]], "f8"),
+        ([np.array([2**60, -(2**63)]), np.array([1.5])], "f8"),
         ([1e300, 1], "f8"),
     ],
     ids=str,
@@ -181,8 +183,9 @@ def objects(cells: Any) -> Any:
         ([BIG, 0.5], f"{BIG} is among floats"),
         ([BIG, float("nan")], "None where undefined"),
         ([1j, BIG], f"{BIG} is among floats"),
-        ([[BIG], [0.5, 1.0]], "rounded"),
-        ([np.array([-1]), np.array([1, 2**63], "u8")], "rounded"),
+        ([[BIG], [0.5, 1.0]], f"{BIG} is among floats"),
+        ([np.array([BIG]), np.array([0.5, 1.0])], f"{BIG} is among floats"),
+        ([np.array([-1]), np.array([1, 2**63], "u8")], "-1 and 9223372036854775808"),
         ([1, "x"], "int, str"),
         ([[True, "x"]], "bool, str"),
     ],
@@ -202,6 +205,11 @@ def test_large_floats_are_not_looked_at_one_by_one(
 ) -> None:
     monkeypatch.delattr("tachyfits._table_values._of_objects")
     np.testing.assert_array_equal(column_data("A", values).values, np.array(values))
+
+
+def test_undefined_integers_are_not_rounded() -> None:
+    cells = [np.ma.MaskedArray([2**60, BIG], mask=[0, 1]), np.array([1.5])]
+    np.testing.assert_array_equal(column_data("A", cells).values.values, [2**60, np.nan, 1.5])
 
 
 def test_what_is_undefined_in_a_list_is_no_text() -> None:
