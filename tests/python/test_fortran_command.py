@@ -165,10 +165,13 @@ def test_info_tells_what_is_assumed_and_cut(say: Any) -> None:
     parts = [(-16, 16), (-16, -16), (8, -8)]
     cut = b"".join(marker(a) + bytes(abs(a)) + marker(b) for a, b in parts)
     for whole, expected in (
+        (content + cut[:-4], [1]),
         (content + cut + content, [1, 3, 1]),
         (cut + content, [3, 1]),
         (content + cut, [1, 3]),
         (content + cut + content[:-5], [1, 3, 1]),
+        (content + cut + content[:5], [1, 3]),
+        (cut + marker(8) + bytes(8) + marker(9), [3]),
     ):
         Path("a.dat").write_bytes(whole)
         told = say("info", "a.dat", "--json").json[0]

@@ -190,14 +190,31 @@ def _subrecords(file: File, index: NDArray[Any]) -> NDArray[np.int64]:
     if file.markers is None or not len(index):
         return np.ones(len(index), np.int64)
     markers = 2 * file.markers
-    # What is behind the last one of a damaged file is not a record.
-    after = file.nbytes + file.markers
-    last = offset[-1] + count[-1] * (size[-1] + markers)
-    end = np.append(offset[1:], after if file.damage is None else last)
+    end = np.append(offset[1:], file.nbytes + file.markers)
     for first, stop, _ in file.skipped:
         end[(offset <= first) & (first < end)] -= stop - first
     more = end - offset - count * (size + markers)
-    return np.where(count == 1, 1 + np.maximum(more, 0) // markers, 1)
+    pieces = np.where(count == 1, 1 + np.maximum(more, 0) // markers, 1)
+    if file.damage is not None and count[-1] == 1:
+        # What is behind the last one is not a record.
+        pieces[-1] = _subrecords_at(file, file.markers, int(offset[-1]))
+    return pieces
+
+
+def _subrecords_at(file: File, markers: int, offset: int) -> int:
+    """Return of how many subrecords a whole record consists: one that goes on has a marker < 0."""
+    pieces, goes_on = 0, True
+    at = offset - markers
+    with open(file.name, "rb") as stream:
+        while goes_on:
+            stream.seek(at)
+            marker = int.from_bytes(
+                stream.read(markers), "big" if file.order == "big" else "little", signed=True
+            )
+            pieces += 1
+            goes_on = marker < 0
+            at += abs(marker) + 2 * markers
+    return pieces
 
 
 def _chosen(text: str | None, file: File) -> tuple[range, bool]:
