@@ -25,9 +25,6 @@ from tachyfits._records import (
 )
 from tachyfits._threads import check_threads
 
-#: Records for which one form may be repeated: the compiled module has one for each of them.
-MOST_REPEATED = 1 << 20
-
 
 def convert_file(
     core: _core.RecordFile,
@@ -67,8 +64,6 @@ def convert_file(
         record_bytes = int(runs[0, 2]) if len(runs) else 1
         if single and len(runs):
             record_bytes = _halved(texts[0], record_bytes)
-    if repeats:
-        texts = _repeated(texts, core)
     return core.convert(
         os.fspath(target),
         access=access,
@@ -76,6 +71,7 @@ def convert_file(
         markers=markers or core.markers or 4,
         order=order,
         forms=texts,
+        last_repeats=repeats,
         single=single,
         overwrite=overwrite,
         sync=sync,
@@ -145,15 +141,3 @@ def _halved(form: str, length: int) -> int:
     return sum(
         size * count // (2 if (letter, size) in halves else 1) for letter, size, count, _ in items
     )
-
-
-def _repeated(texts: list[str], core: _core.RecordFile) -> list[str]:
-    further = max(core.records() - len(texts), 0)
-    if further > MOST_REPEATED:
-        raise usage(
-            f"{core.name}: the last form is that of {further} further records, more than "
-            f"{MOST_REPEATED}",
-            "records of which bytes stay as they are need no forms; else write them by "
-            "fortran.create and File.batches",
-        )
-    return texts + texts[-1:] * further

@@ -171,6 +171,19 @@ def test_a_header_and_the_rest(headed: Path, tmp_path: Path) -> None:
     assert new.read_bytes() == headed.read_bytes()
 
 
+def test_a_header_and_more_than_a_million_records(tmp_path: Path) -> None:
+    path, new = tmp_path / "a.dat", tmp_path / "b.dat"
+    values = np.arange(3 << 19, dtype="f8").reshape(-1, 1)
+    with fortran.create(path, order="big") as file:
+        file.write(np.int32(7), "head")
+        file.write_records(values)
+    count = fortran.convert(path, new, forms=["i4,a4", "*f8", ...], order="little")
+    assert count == len(values) + 1
+    read = fortran.open(new, 4, "little")
+    assert read[0].read("i4,a4").tolist() == [(7, b"head")]
+    assert_array_equal(read.records(1, dtype="f8"), values)
+
+
 def test_records_of_direct_access_get_the_length_that_they_become(tmp_path: Path) -> None:
     path, new = tmp_path / "a.dat", tmp_path / "b.dat"
     direct = {"access": "direct", "record_bytes": 36, "order": "big"}
