@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -183,6 +184,9 @@ def _is_array(cell: Any) -> bool:
 
 def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
     """Return arrays as a `Ragged`; of one shape and several axes, or text, with an axis more."""
+    numbers = _of_numbers(name, cells)
+    if numbers is not None:
+        return numbers
     arrays = [np.zeros(0) if cell is None else as_array(name, cell) for cell in cells]
     plain = [array for array in arrays if not isinstance(array, Ragged)]
     if len(plain) < len(arrays):
@@ -199,6 +203,21 @@ def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
             "those hold numbers or truth values: join texts, or fill the cells up to one length",
         )
     return joined(plain, where=f"column {name!r}")
+
+
+def _of_numbers(name: str, cells: list[Any]) -> Ragged | None:
+    """Return lists of Python's numbers as a `Ragged`, all at once; None if they are others."""
+    if not set(map(type, cells)) <= {list, tuple, type(None)}:
+        return None
+    lists = [cell or () for cell in cells]
+    elements = list(chain.from_iterable(lists))
+    if not set(map(type, elements)) <= {int, float, complex, type(None)}:
+        return None
+    values = as_array(name, elements)
+    assert isinstance(values, np.ndarray)
+    offsets = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum(list(map(len, lists)), out=offsets[1:])
+    return Ragged(offsets, values)
 
 
 def _typed(name: str, known: list[Any]) -> NDArray[Any]:

@@ -216,6 +216,19 @@ def test_what_is_undefined_in_a_list_is_no_text() -> None:
     assert column_data("A", ["a", np.ma.masked]).values.tolist() == [b"a", b""]
 
 
+def test_lists_of_numbers_are_taken_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("tachyfits._table_values.joined")
+    for cells, expected in (
+        ([[1, 2], None, (3,), []], [[1, 2], [], [3], []]),
+        ([[1, None], [2.5]], [[1.0, None], [2.5]]),
+        ([[1j], [2, 3]], [[1j], [2, 3]]),
+        ([[], [None]], [[], [None]]),
+    ):
+        made = column_data("A", cells).values
+        found = [[None if n != n else n for n in cell] for cell in made.to_list()]
+        assert found == expected
+
+
 def test_lists_of_different_lengths_are_ragged() -> None:
     made = column_data("A", [[1, 2], [], [3]])
     assert isinstance(made.values, tf.Ragged)
