@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from tachyfits import _core
 
-_COMMENTARY = ("", "COMMENT", "HISTORY")
+#: Keywords of cards of text alone, any number of each.
+COMMENTARY = ("", "COMMENT", "HISTORY")
 
 
 class Card(NamedTuple):
@@ -212,7 +213,7 @@ class Header(Mapping[str, Any]):
             return fits.Header.fromstring(self._raw)
         header = fits.Header()
         for keyword, value, comment in self._cards:
-            if keyword in _COMMENTARY:
+            if keyword in COMMENTARY:
                 header.append((keyword, value or ""), bottom=True)
             else:
                 name = keyword if len(keyword) <= 8 else f"HIERARCH {keyword}"
@@ -268,7 +269,7 @@ def card_line(card: Card) -> str:
     >>> card_line(Card("BMAJ", 0.01, "beam"))
     'BMAJ    =                 0.01 / beam'
     """
-    if card.keyword in _COMMENTARY:
+    if card.keyword in COMMENTARY:
         return f"{card.keyword:<8}{card.value or ''}".rstrip()
     text = value_text(card.value)
     text = f"{text:<20}" if isinstance(card.value, str) else f"{text:>20}"

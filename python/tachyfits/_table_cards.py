@@ -16,15 +16,10 @@ import numpy as np
 from tachyfits import _core
 from tachyfits._columns import Columns
 from tachyfits._errors import usage
-from tachyfits._header import Header
+from tachyfits._header import COMMENTARY, Header
 from tachyfits._table_meta import describing_cards
 from tachyfits._table_records import cards_of_records, is_records
-from tachyfits._table_serialized import OBJECTS, comments_of
-
-#: Cards as the engine takes them.
-Cards = list[tuple[str, Any, str]]
-
-_COMMENTARY = ("", "COMMENT", "HISTORY")
+from tachyfits._table_serialized import OBJECTS, Cards, block_of
 
 #: What a card can hold.
 _HELD = "a card holds text, a number, a truth value or None; write the value as text"
@@ -58,7 +53,7 @@ def _items_of(header: Any) -> Iterable[tuple[Any, Any]]:
             )
         return header.items()  # type: ignore[no-any-return]
     return (
-        (card.keyword, card.value if card.keyword in _COMMENTARY else (card.value, card.comment))
+        (card.keyword, card.value if card.keyword in COMMENTARY else (card.value, card.comment))
         for card in cards
     )
 
@@ -67,7 +62,7 @@ def _last_of_each(cards: Cards) -> Cards:
     """Leave out cards whose keyword comes again, commentary aside."""
     last = {keyword: place for place, (keyword, _, _) in enumerate(cards)}
     return [
-        card for place, card in enumerate(cards) if card[0] in _COMMENTARY or last[card[0]] == place
+        card for place, card in enumerate(cards) if card[0] in COMMENTARY or last[card[0]] == place
     ]
 
 
@@ -136,7 +131,7 @@ def meta_items(data: Any) -> Iterable[tuple[Any, Any]]:
         return
     yield from ((key, value) for key, value in meta.items() if key != OBJECTS)
     if hasattr(data, "itercols"):
-        yield "COMMENT", comments_of(data)
+        yield "COMMENT", block_of(data)
 
 
 def _of_arrow(metadata: Mapping[Any, Any]) -> Iterable[tuple[str, Any]]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
 from tachyfits._columns import TableColumn
+from tachyfits._header import COMMENTARY
 from tachyfits._pixels import Progress
 from tachyfits._table_rows import Rows, count_of
-from tachyfits._table_serialized import cards_for
+from tachyfits._table_serialized import Cards, cards_for
 from tachyfits._table_spec import Cells, bytes_of
 from tachyfits._writer import fits_name
 
@@ -65,7 +66,7 @@ def copy_into(
     core, workers = table._core_table(), table._threads(threads)
     numbers = [column.number for column in wanted]
     own, without = _changed_cards(table, wanted, descriptions or {})
-    without += [card[0] for card in cards if card[0] not in ("", "COMMENT", "HISTORY")]
+    without += [card[0] for card in cards if card[0] not in COMMENTARY]
     writer.begin_table_like(core, numbers, [*own, *cards], without=without, rows=count)
     for piece in table._pieces(rows, where, batch_rows, threads):
         cells = _stored(core, wanted, piece, workers, progress)
@@ -98,13 +99,14 @@ def _stored(
 
 def _changed_cards(
     table: Table, wanted: Sequence[TableColumn], descriptions: Mapping[str, str]
-) -> tuple[list[tuple[str, Any, str]], list[str]]:
+) -> tuple[Cards, list[str]]:
     """Return the cards that are not as they were, and the keywords of the old ones.
 
     They are those of the columns, with their new numbers, and comments that speak of columns.
     """
     new = {column.number + 1: number for number, column in enumerate(wanted, 1)}
-    cards, old = [], []
+    cards: Cards = []
+    old = []
     for keyword, value, comment in table.header.cards:
         is_of_a_column, moved = _core.column_keyword(keyword, new)
         if is_of_a_column:

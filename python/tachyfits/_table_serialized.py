@@ -95,7 +95,7 @@ def known_of(lines: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str,
         raise ValueError(f"no description of columns: {error}") from error
 
 
-def comments_of(table: Any) -> list[str]:
+def block_of(table: Any) -> list[str]:
     """Return the block for an astropy Table; nothing where FITS's own keywords say everything."""
     from astropy.table.meta import get_yaml_from_header
 

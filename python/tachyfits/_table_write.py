@@ -12,11 +12,11 @@ from tachyfits._errors import not_found, usage
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
 from tachyfits._table_ascii import new_text_column
-from tachyfits._table_cards import Cards, cards_of
+from tachyfits._table_cards import cards_of
 from tachyfits._table_copy import COPIED_ROWS, copy_into
 from tachyfits._table_import import TableFile, is_table_file, open_table_file
 from tachyfits._table_input import columns_of
-from tachyfits._table_serialized import cards_for
+from tachyfits._table_serialized import Cards, cards_for
 from tachyfits._table_spec import NewColumn, description_cards, new_column, warn_of_names
 from tachyfits._table_stream import write_batches
 from tachyfits._table_times import scale_cards
