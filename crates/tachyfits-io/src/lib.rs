@@ -5,7 +5,7 @@
 //! - [`run`] reads the ranges of many [`Tasks`], computes on them on several threads and merges in order.
 //! - [`fill`] reads one range straight into its destination.
 //! - [`OutputFile`] gives a file its name when it is complete, [`AppendBlock`] collects what is written to it one after the
-//!   other, [`OutputBuffer`] is memory for what is written anywhere; [`Patch`] changes a file in place and puts it
+//!   other, [`PlacedBuffer`] is memory for what is written anywhere; [`Patch`] changes a file in place and puts it
 //!   back as it was if it does not come to the end.
 //!
 //! Every error is an [`IoError`] and names the file.
@@ -27,9 +27,9 @@ mod joined;
 mod memory;
 mod mmap;
 mod output;
-mod output_buffer;
 mod patch;
 mod pipeline;
+mod placed_buffer;
 mod report;
 mod spool;
 mod storage;
@@ -46,9 +46,9 @@ pub use fill::fill;
 pub use joined::JoinedStorage;
 pub use memory::MemoryStorage;
 pub use output::OutputFile;
-pub use output_buffer::OutputBuffer;
 pub use patch::{Patch, Recovery, Stamp, restore};
 pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run, threads_or_all};
+pub use placed_buffer::PlacedBuffer;
 pub use report::Report;
 pub use spool::{SpoolOptions, SpoolWriter, spool};
 pub use storage::{Storage, StorageKind, Wanted, open, open_with};

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tachyfits_format::{Header, NewImage};
-use tachyfits_io::{IoError, JoinedStorage, OutputBuffer, Report};
+use tachyfits_io::{IoError, JoinedStorage, PlacedBuffer, Report};
 use tachyfits_kernels::Tier;
 
 use crate::error::Error;
@@ -104,7 +104,7 @@ impl Computed {
         };
         let progress = Progress { options: *options, total: reads.bytes() };
         // Boxes that were written: their memory serves for later ones.
-        let spare: Mutex<Vec<OutputBuffer>> = Mutex::default();
+        let spare: Mutex<Vec<PlacedBuffer>> = Mutex::default();
         let mut written = Duration::ZERO;
         let mut report = tachyfits_io::run(
             &self.joined,

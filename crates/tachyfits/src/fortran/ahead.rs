@@ -11,7 +11,7 @@ use tachyfits_format::{FileOrder, RecordMarkers};
 use tachyfits_io::{IoError, Report, Storage};
 use tachyfits_kernels::{Fields, Tier, Transfer, swap_in_place};
 
-use super::payload::with_block;
+use super::payload::{read_exact, with_block};
 use super::{RecordFile, RecordLayout};
 use crate::error::Error;
 use crate::image::tier;
@@ -222,11 +222,11 @@ impl AheadView<'_> {
             let end = begin + bytes;
             match out.get_mut(begin..end + 2 * width) {
                 Some(more) => {
-                    self.storage.read_exact_at(from, more)?;
+                    read_exact(self.storage, from, more)?;
                     right = more[bytes..].chunks_exact(width).all(|found| found == marker);
                 }
                 None => {
-                    self.storage.read_exact_at(from, &mut out[begin..end])?;
+                    read_exact(self.storage, from, &mut out[begin..end])?;
                     self.storage.read_exact_at(from + bytes as u64, &mut edge[..width])?;
                     right = &edge[..width] == marker;
                 }

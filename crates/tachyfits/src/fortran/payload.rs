@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use tachyfits_format::{RecordIndex, RecordRun};
-use tachyfits_io::{IoError, Storage};
+use tachyfits_io::{IoError, PlacedBuffer, Storage};
 use tachyfits_kernels::{Fields, Tier, Transfer, swap_in_place};
 
 use super::RecordField;
@@ -18,9 +18,13 @@ const SHORT_RECORD: u64 = 16 << 10;
 /// Bytes of a block of short records.
 const BLOCK_BYTES: u64 = 256 << 10;
 
+/// Bytes of a page, and how much further in their page than in the file bytes may lie that the kernel is slow to copy there.
+const PAGE_BYTES: u64 = 4096;
+const SLOW_SHIFT: u64 = 32;
+
 thread_local! {
     /// The block of this thread.
-    static BLOCK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static BLOCK: RefCell<PlacedBuffer> = RefCell::new(PlacedBuffer::default());
 }
 
 /// The payload of some records.
@@ -155,7 +159,7 @@ impl<'a> Payload<'a> {
             }
             let count = (bytes - skip).min(out.len() as u64) as usize;
             let (part, later) = out.split_at_mut(count);
-            self.storage.read_exact_at(piece.start + skip, part)?;
+            read_exact(self.storage, piece.start + skip, part)?;
             (skip, out) = (0, later);
             if out.is_empty() {
                 break;
@@ -271,11 +275,44 @@ pub(crate) fn with_block<R>(
         return Ok(take(lent));
     }
     BLOCK.with_borrow_mut(|block| {
-        let bytes = (range.end - range.start) as usize;
-        if block.len() < bytes {
-            block.resize(bytes, 0);
-        }
-        storage.read_exact_at(range.start, &mut block[..bytes])?;
-        Ok(take(&block[..bytes]))
+        let bytes = range.end - range.start;
+        let Some(room) = block.prepare(range.start, bytes as usize) else {
+            return Err(IoError::Memory { name: storage.name().to_owned(), bytes });
+        };
+        storage.read_exact_at(range.start, room)?;
+        Ok(take(block.bytes()))
     })
+}
+
+/// Reads bytes to where they are wanted; by a block, where the kernel would be slow to put them there.
+pub(crate) fn read_exact(
+    storage: &dyn Storage,
+    offset: u64,
+    out: &mut [u8],
+) -> Result<(), IoError> {
+    if !is_slow(offset, out) {
+        return storage.read_exact_at(offset, out);
+    }
+    BLOCK.with_borrow_mut(|block| {
+        let mut offset = offset;
+        for out in out.chunks_mut(BLOCK_BYTES as usize) {
+            // Half a page from where they lie in the file, and so from where they are wanted.
+            let Some(room) = block.prepare(offset + PAGE_BYTES / 2, out.len()) else {
+                let bytes = out.len() as u64;
+                return Err(IoError::Memory { name: storage.name().to_owned(), bytes });
+            };
+            storage.read_exact_at(offset, room)?;
+            out.copy_from_slice(block.bytes());
+            offset += out.len() as u64;
+        }
+        Ok(())
+    })
+}
+
+/// Whether bytes are to lie a little further in their page than in the file's, where the processor takes what it stores for
+/// what it is about to load. A record behind a marker of 4 bytes and an array of NumPy's, 16 bytes behind a page, are such a
+/// pair: 32 MiB took 8.4 ms, and 3.8 ms from or to any other place (Zen 4, two threads, a file in memory).
+fn is_slow(offset: u64, out: &[u8]) -> bool {
+    let shift = (out.as_ptr().addr() as u64).wrapping_sub(offset) % PAGE_BYTES;
+    out.len() as u64 >= PAGE_BYTES && (1..SLOW_SHIFT).contains(&shift)
 }

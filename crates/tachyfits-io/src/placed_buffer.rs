@@ -1,4 +1,5 @@
-//! Memory for what will be written at some place of a file, whose bytes lie at the same places in their pages as there.
+//! Memory for what will be written at some place of a file, or is read from there, whose bytes lie at the same places in
+//! their pages as there.
 //!
 //! The kernel copies pages of one from where they begin to where they begin then. In calls that end at multiples of 256
 //! KiB, as [`OutputFile`](crate::OutputFile) makes them, 2 GiB were written in 0.26 s so, and in 0.31 from memory that began
@@ -11,19 +12,19 @@ use crate::aligned::{AlignedBuffer, PAGE};
 /// Memory that is used again and again.
 ///
 /// ```
-/// let mut buffer = tachyfits_io::OutputBuffer::default();
+/// let mut buffer = tachyfits_io::PlacedBuffer::default();
 /// buffer.prepare(5760, 3).expect("there is memory").copy_from_slice(b"one");
 /// assert_eq!(buffer.bytes(), b"one");
 /// assert_eq!(buffer.bytes().as_ptr().addr() % 4096, 5760 % 4096);
 /// ```
 #[derive(Debug, Default)]
-pub struct OutputBuffer {
+pub struct PlacedBuffer {
     memory: AlignedBuffer,
     used: Range<usize>,
 }
 
-impl OutputBuffer {
-    /// Room for bytes that will be written at an offset, with anything in it; nothing if there is no memory.
+impl PlacedBuffer {
+    /// Room for bytes that belong at an offset, with anything in it; nothing if there is no memory.
     pub fn prepare(&mut self, offset: u64, length: usize) -> Option<&mut [u8]> {
         let begin = (offset % PAGE as u64) as usize;
         self.used = 0..0;
@@ -42,11 +43,11 @@ impl OutputBuffer {
 
 #[cfg(test)]
 mod tests {
-    use super::OutputBuffer;
+    use super::PlacedBuffer;
 
     #[test]
     fn bytes_lie_as_in_the_file_however_often_it_is_used() {
-        let mut buffer = OutputBuffer::default();
+        let mut buffer = PlacedBuffer::default();
         for (offset, length) in [(0, 10), (5760, 100_000), (4095, 1), (1 << 40, 0), (4097, 99_999)]
         {
             let room = buffer.prepare(offset, length).unwrap();
