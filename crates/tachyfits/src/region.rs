@@ -99,12 +99,14 @@ impl Region {
             }
             Shape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
                 let (dx, dy) = (at_x - x, at_y - y);
-                let (u, v) = (dx * cos + dy * sin, dy * cos - dx * sin);
                 if is_flat(*semi_x, *semi_y) {
+                    let (u, v) = (dx * cos + dy * sin, dy * cos - dx * sin);
                     return u.abs() <= *semi_x && v.abs() <= *semi_y;
                 }
-                let (along, across, radius) = (u * semi_y, v * semi_x, semi_x * semi_y);
-                along * along + across * across <= radius * radius
+                // By the row's interval, not by the sum of two squares: where the row only touches a large ellipse, the
+                // rounding of the sum lets pixels in and out by turns.
+                let (middle, half_width) = ellipse_row(dy, *semi_x, *semi_y, *cos, *sin);
+                (dx - middle).abs() <= half_width
             }
             Shape::Polygon(corners) => polygon_contains(corners, at_x, at_y),
         }
@@ -144,7 +146,7 @@ impl Region {
         let middle = match &self.0 {
             Shape::Box { x, .. } => *x,
             Shape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
-                x + ellipse_middle(at_y - y, *semi_x, *semi_y, *cos, *sin)
+                x + ellipse_row(at_y - y, *semi_x, *semi_y, *cos, *sin).0
             }
             Shape::Polygon(corners) => {
                 return self.polygon_row(&polygon_crossings(corners, at_y), y, width, spans);
@@ -264,14 +266,18 @@ fn integers(low: f64, high: f64, count: u64) -> Option<(u64, u64)> {
     (low <= high).then_some((low, high))
 }
 
-/// The middle of the part of a row that an ellipse covers, relative to its centre; the row is `dy` from there.
-fn ellipse_middle(dy: f64, a: f64, b: f64, cos: f64, sin: f64) -> f64 {
-    // (x cos + dy sin)²/a² + (dy cos - x sin)²/b² = 1 is a quadratic equation p x² + 2 q x + r = 0; the middle is -q / p.
+/// The middle, relative to the centre, and half the width of the part of a row that an ellipse covers; the row is `dy`
+/// from the centre. The width is NaN where the row is beyond the ellipse.
+fn ellipse_row(dy: f64, a: f64, b: f64, cos: f64, sin: f64) -> (f64, f64) {
+    // (x cos + dy sin)²/a² + (dy cos - x sin)²/b² = 1 is the quadratic equation p x² + 2 q x + r = 0, times a² b². Its
+    // solutions are (-q ± a b √(p - dy²)) / p, and p is the square of the height.
     let (a2, b2) = (a * a, b * b);
     let p = cos * cos * b2 + sin * sin * a2;
     let q = dy * sin * cos * (b2 - a2);
-    // A point, or a line along the row: any of its pixels will do.
-    if p == 0.0 { 0.0 } else { -q / p }
+    let height = p.sqrt();
+    let half_width = a * b * ((height - dy) * (height + dy)).sqrt() / p;
+    // A point, or a line along the row: any of its pixels will do as the middle.
+    (if p == 0.0 { 0.0 } else { -q / p }, half_width)
 }
 
 /// The edges of a polygon.

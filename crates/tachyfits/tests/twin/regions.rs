@@ -208,3 +208,14 @@ fn large_regions_are_found_without_looking_at_every_pixel() {
     let corners = [(-most, -1.0), (most, -1.0), (most, 1.0), (-most, 1.0)];
     assert_eq!(spans(Region::polygon(&corners)), whole(1_000_000_000_000));
 }
+
+#[test]
+fn a_row_that_touches_a_large_ellipse_has_one_span() {
+    // The sum of squares of such an ellipse is rounded to one side of the border at one pixel, to the other at the next.
+    for angle in [0.0, 30.0, 45.0, 123.4] {
+        let (width, height) = (60, 3);
+        let region = Region::ellipse(16.672, 1e12, 1e12, 1e12, angle).unwrap();
+        check_spans(&region, width, height);
+        assert!(region.spans(width, height).len() <= height as usize);
+    }
+}
