@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tachyfits import _core
 from tachyfits._columns import Columns
 from tachyfits._pixels import Progress
+from tachyfits._table_part import Part
 from tachyfits._table_reading import ColumnNames, TableReading
 from tachyfits._table_rows import resolve_rows
 from tachyfits._table_text import html_of, text_of
@@ -86,11 +87,10 @@ class Table(TableReading):
         """Return a pyarrow reader that reads the table batch by batch; options as of `batches`."""
         from tachyfits._arrow import reader_of
 
-        wanted = self._chosen(columns)
-        pieces = self._pieces(resolve_rows(within, len(self)), where, rows, threads)
-        batches = (self._read(wanted, p, False, threads, None, text="bytes") for p in pieces)
-        empty = self._read(wanted, (0, 0), False, threads, None, text="bytes")
-        return reader_of(empty, batches)
+        wanted, chosen = self._chosen(columns), resolve_rows(within, len(self))
+        part = Part(self, wanted, chosen, where, rows, threads)
+        batches = (part.read(piece, "bytes") for piece in part.pieces())
+        return reader_of(part.read((0, 0), "bytes"), batches)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.arrow_reader().__arrow_c_stream__(requested_schema)
@@ -182,9 +182,9 @@ class Table(TableReading):
         """
         from tachyfits._table_export import export
 
-        wanted = self._chosen(columns)
-        chosen = resolve_rows(rows, len(self))
-        export(self, path, wanted, chosen, where, overwrite, batch_rows, threads, progress)
+        wanted, chosen = self._chosen(columns), resolve_rows(rows, len(self))
+        part = Part(self, wanted, chosen, where, batch_rows, threads, progress)
+        export(part, path, overwrite)
 
     # Looks.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tachyfits import _core
 from tachyfits._columns import TableColumn
 from tachyfits._header import COMMENTARY
-from tachyfits._pixels import Progress
+from tachyfits._table_part import Part
 from tachyfits._table_rows import Rows, count_of
 from tachyfits._table_serialized import Cards, cards_for
 from tachyfits._table_spec import Cells, bytes_of
@@ -18,25 +18,12 @@ from tachyfits._writer import fits_name
 if TYPE_CHECKING:
     from tachyfits._table import Table
 
-#: Rows that are copied at a time, unless something else is asked for.
-COPIED_ROWS = 100_000
 
-
-def copy_table(
-    table: Table,
-    path: str | os.PathLike[str],
-    wanted: Sequence[TableColumn],
-    rows: Rows,
-    where: str | None,
-    overwrite: bool,
-    batch_rows: int,
-    threads: int | None,
-    progress: Progress | None,
-) -> None:
-    """Write columns and rows of a table as a new FITS file; scaling, nulls and units stay."""
+def copy_table(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
+    """Write a part of a table as a new FITS file; scaling, nulls and units stay."""
     writer = _core.FileWriter(fits_name(path), overwrite=overwrite)
     try:
-        copy_into(writer, table, wanted, rows, where, batch_rows, threads, progress)
+        copy_into(writer, part)
         writer.commit()
     finally:
         writer.discard()
@@ -44,49 +31,37 @@ def copy_table(
 
 def copy_into(
     writer: _core.FileWriter,
-    table: Table,
-    wanted: Sequence[TableColumn],
-    rows: Rows,
-    where: str | None,
-    batch_rows: int,
-    threads: int | None,
-    progress: Progress | None,
+    part: Part,
     *,
     cards: Sequence[tuple[str, Any, str]] = (),
     descriptions: Mapping[str, str] | None = None,
 ) -> None:
-    """Write columns and rows of a table as the next HDU of a file.
+    """Write a part of a table as the next HDU of a file.
 
     Parameters
     ----------
     cards, descriptions
         Before those of the table, descriptions by name of column.
     """
-    count = 0 if where is not None else count_of(rows)
-    core, workers = table._core_table(), table._threads(threads)
-    numbers = [column.number for column in wanted]
-    own, without = _changed_cards(table, wanted, descriptions or {})
+    count = 0 if part.where is not None else count_of(part.rows)
+    core, workers = part.table._core_table(), part.table._threads(part.threads)
+    numbers = [column.number for column in part.columns]
+    own, without = _changed_cards(part.table, part.columns, descriptions or {})
     without += [card[0] for card in cards if card[0] not in COMMENTARY]
     writer.begin_table_like(core, numbers, [*own, *cards], without=without, rows=count)
-    for piece in table._pieces(rows, where, batch_rows, threads):
-        cells = _stored(core, wanted, piece, workers, progress)
+    for piece in part.pieces():
+        cells = _stored(core, part, piece, workers)
         writer.write_rows(cells, count_of(piece), raw=True, threads=workers)
     writer.end_table()
 
 
-def _stored(
-    core: _core.Table,
-    wanted: Sequence[TableColumn],
-    rows: Rows,
-    threads: int,
-    progress: Progress | None,
-) -> list[Cells]:
+def _stored(core: _core.Table, part: Part, rows: Rows, threads: int) -> list[Cells]:
     """Return the stored values of some rows."""
-    options: dict[str, Any] = {"raw": True, "threads": threads, "progress": progress}
-    fixed = [column.number for column in wanted if not column.is_variable]
+    options: dict[str, Any] = {"raw": True, "threads": threads, "progress": part.progress}
+    fixed = [column.number for column in part.columns if not column.is_variable]
     read = iter(core.read(fixed, rows, text="bytes", **options))
     cells: list[Cells] = []
-    for column in wanted:
+    for column in part.columns:
         if column.is_variable:
             offsets, values, _, _ = core.read_arrays(column.number, rows, **options)
             cells.append((bytes_of(values), offsets, None))

@@ -11,20 +11,16 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from tachyfits._columns import Columns, TableColumn
+from tachyfits._columns import Columns
 from tachyfits._errors import usage
 from tachyfits._optional import needed
-from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
-from tachyfits._table_rows import Rows
+from tachyfits._table_part import Part
 from tachyfits._writer import write_atomically
-
-if TYPE_CHECKING:
-    from tachyfits._table import Table
 
 #: Endings of file names, and what they mean.
 FORMATS = {
@@ -47,57 +43,34 @@ def format_of(path: str | os.PathLike[str]) -> str:
     return FORMATS[suffix]
 
 
-def export(
-    table: Table,
-    path: str | os.PathLike[str],
-    wanted: Sequence[TableColumn],
-    rows: Rows,
-    where: str | None,
-    overwrite: bool,
-    batch_rows: int,
-    threads: int | None,
-    progress: Progress | None,
-) -> None:
-    """Write columns and rows of a table in the format that the name ends in."""
+def export(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
+    """Write a part of a table in the format that the name ends in."""
     form = format_of(path)
-    if batch_rows < 1:
-        raise usage(f"batches of {batch_rows} rows", "batch_rows is 1 or more")
+    if part.batch_rows < 1:
+        raise usage(f"batches of {part.batch_rows} rows", "batch_rows is 1 or more")
     if form == "fits":
         from tachyfits._table_copy import copy_table
 
-        copy_table(table, path, wanted, rows, where, overwrite, batch_rows, threads, progress)
+        copy_table(part, path, overwrite)
         return
     if form != "csv":
         needed("pyarrow", f"writing {form}", extra="arrow")
 
     def produce(stream: BinaryIO) -> None:
-        write_stream(table, stream, form, wanted, rows, where, batch_rows, threads, progress)
+        write_stream(part, stream, form)
 
     write_atomically(path, produce, overwrite=overwrite)
 
 
-def write_stream(
-    table: Table,
-    stream: BinaryIO,
-    form: str,
-    wanted: Sequence[TableColumn],
-    rows: Rows,
-    where: str | None,
-    batch_rows: int,
-    threads: int | None,
-    progress: Progress | None,
-) -> None:
-    """Write columns and rows of a table into a stream, as "csv", "parquet" or "arrow"."""
+def write_stream(part: Part, stream: BinaryIO, form: str) -> None:
+    """Write a part of a table into a stream, as "csv", "parquet" or "arrow"."""
     text = "str" if form == "csv" else "bytes"
-
-    def read(piece: Rows) -> Columns:
-        return table._read(wanted, piece, False, threads, progress, text=text)
-
-    batches = (read(piece) for piece in table._pieces(rows, where, batch_rows, threads))
+    empty = part.read((0, 0), text)
+    batches = (part.read(piece, text) for piece in part.pieces())
     if form == "csv":
-        _write_csv(stream, read((0, 0)), batches)
+        _write_csv(stream, empty, batches)
     else:
-        _write_arrow(stream, form, read((0, 0)), batches)
+        _write_arrow(stream, form, empty, batches)
 
 
 def _write_arrow(stream: BinaryIO, form: str, empty: Columns, batches: Iterator[Columns]) -> None:

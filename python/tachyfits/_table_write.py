@@ -13,9 +13,10 @@ from tachyfits._header import Header
 from tachyfits._pixels import Progress
 from tachyfits._table_ascii import new_text_column
 from tachyfits._table_cards import cards_of
-from tachyfits._table_copy import COPIED_ROWS, copy_into
+from tachyfits._table_copy import copy_into
 from tachyfits._table_import import TableFile, is_table_file, open_table_file
 from tachyfits._table_input import columns_of
+from tachyfits._table_part import Part
 from tachyfits._table_serialized import Cards, cards_for
 from tachyfits._table_spec import NewColumn, description_cards, new_column, warn_of_names
 from tachyfits._table_stream import write_batches
@@ -164,10 +165,8 @@ def _copy(
     _refuse_unknown(descriptions, [column.name for column in wanted], "descriptions")
     if name is not None:
         cards = [*(card for card in cards if card[0] != "EXTNAME"), ("EXTNAME", name, "")]
-    copy_into(
-        writer, table, wanted, (0, len(table)), None, COPIED_ROWS, threads, progress,
-        cards=cards, descriptions=descriptions,
-    )  # fmt: skip
+    part = Part(table, wanted, (0, len(table)), threads=threads, progress=progress)
+    copy_into(writer, part, cards=cards, descriptions=descriptions)
 
 
 def write_columns(

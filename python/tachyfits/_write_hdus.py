@@ -14,8 +14,9 @@ from tachyfits._image import Image
 from tachyfits._pixels import Progress
 from tachyfits._table import Table
 from tachyfits._table_cards import cards_of
-from tachyfits._table_copy import COPIED_ROWS, copy_into
+from tachyfits._table_copy import copy_into
 from tachyfits._table_input import columns_of
+from tachyfits._table_part import Part
 from tachyfits._table_write import new_columns, write_columns
 from tachyfits._writer import fits_name, image_cards, native
 
@@ -54,11 +55,8 @@ def _write_hdu(
     if isinstance(data, Image) and header is None:
         writer.write_image(data._core_image(), threads=threads, progress=progress)
     elif isinstance(data, Table):
-        rows, cards = (0, len(data)), cards_of(None, header)
-        copy_into(
-            writer, data, list(data.columns), rows, None, COPIED_ROWS, threads, progress,
-            cards=cards,
-        )  # fmt: skip
+        part = Part(data, data.columns, (0, len(data)), threads=threads, progress=progress)
+        copy_into(writer, part, cards=cards_of(None, header))
     elif isinstance(data, Image) or (isinstance(data, np.ndarray) and data.dtype.names is None):
         array = native(np.asarray(data))
         writer.write_array(array, image_cards(header), threads=threads, progress=progress)

@@ -14,6 +14,7 @@ import tachyfits
 from tachyfits import Columns, File, Ragged, Table
 from tachyfits._errors import usage
 from tachyfits._table_export import FORMATS, format_of, write_stream
+from tachyfits._table_part import Part
 from tachyfits._table_rows import resolve_rows
 from tachyfits._table_text import text_of
 from tachyfits.cli._common import Common, common_options, overwrite_option, warnings_said
@@ -309,10 +310,9 @@ def _print(
         chosen, where = _numbers(table, rows, where, head, None), None
     wanted = [table.column(name) for name in columns]
     with common.meter("table") as progress:
-        write_stream(
-            table, sys.stdout.buffer, "csv", wanted,
-            resolve_rows(chosen, len(table)), where, PRINTED_ROWS, common.threads, progress,
-        )  # fmt: skip
+        rows_chosen = resolve_rows(chosen, len(table))
+        part = Part(table, wanted, rows_chosen, where, PRINTED_ROWS, common.threads, progress)
+        write_stream(part, sys.stdout.buffer, "csv")
 
 
 def _make(
