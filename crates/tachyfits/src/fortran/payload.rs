@@ -316,3 +316,122 @@ fn is_slow(offset: u64, out: &[u8]) -> bool {
     let shift = (out.as_ptr().addr() as u64).wrapping_sub(offset) % PAGE_BYTES;
     out.len() as u64 >= PAGE_BYTES && (1..SLOW_SHIFT).contains(&shift)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tachyfits_format::{FileOrder, RecordMarkers};
+    use tachyfits_io::MemoryStorage;
+
+    use crate::fortran::{RecordFile, RecordLayout, RecordOptions};
+    use crate::options::RunOptions;
+
+    const BLOCK: usize = BLOCK_BYTES as usize;
+    const PAGE: usize = PAGE_BYTES as usize;
+
+    /// Bytes of which no neighbours, and none a page or a block apart, are alike throughout.
+    fn content(count: usize) -> Vec<u8> {
+        (0..count as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 21) as u8).collect()
+    }
+
+    /// Memory that an array may begin anywhere in the first page of.
+    struct Pages(Vec<u8>, usize);
+
+    impl Pages {
+        fn new(bytes: usize) -> Pages {
+            let memory = vec![0xa5; bytes + 3 * PAGE];
+            let page = memory.as_ptr().align_offset(PAGE);
+            Pages(memory, page)
+        }
+
+        fn at(&mut self, offset: usize, bytes: usize) -> &mut [u8] {
+            &mut self.0[self.1 + offset..][..bytes]
+        }
+
+        /// Whether nothing around an array has changed, which is put back as it was.
+        fn is_clean_around(&mut self, offset: usize, bytes: usize) -> bool {
+            self.at(offset, bytes).fill(0xa5);
+            self.0.iter().all(|&byte| byte == 0xa5)
+        }
+    }
+
+    #[test]
+    fn bytes_are_the_same_wherever_they_go_in_a_page() {
+        let file = content(2 * BLOCK + 2 * PAGE);
+        let storage = MemoryStorage::new("made.dat", file.clone());
+        let mut pages = Pages::new(2 * BLOCK + PAGE);
+        let mut slow = 0;
+        for from in [0, 4, 8, PAGE - 4, BLOCK - 3] {
+            for length in [1, PAGE - 1, PAGE, PAGE + 1, BLOCK - 1, BLOCK, BLOCK + 1] {
+                for to in 0..64 {
+                    let out = pages.at(to, length);
+                    slow += u32::from(is_slow(from as u64, out));
+                    read_exact(&storage, from as u64, out).unwrap();
+                    assert!(out == &file[from..from + length], "{length} from {from} to {to}");
+                }
+            }
+        }
+        // Both ways were gone. A file's bytes 4 and 3 before a page have had that many slow places before this one.
+        assert_eq!(slow, 5 * (31 + 31 + 31 + 28 + 29));
+        let mut pages = Pages::new(2 * BLOCK + PAGE);
+        for length in [2 * BLOCK - 1, 2 * BLOCK, 2 * BLOCK + 1] {
+            let out = pages.at(20, length);
+            assert!(is_slow(4, out));
+            read_exact(&storage, 4, out).unwrap();
+            assert!(out == &file[4..4 + length]);
+            assert!(pages.is_clean_around(20, length));
+        }
+    }
+
+    #[test]
+    fn what_the_file_does_not_have_is_an_error_either_way() {
+        let storage = MemoryStorage::new("made.dat", content(2 * BLOCK));
+        let mut pages = Pages::new(2 * BLOCK + PAGE);
+        for to in [0, 20] {
+            let found = read_exact(&storage, 4, pages.at(to, 2 * BLOCK));
+            assert!(matches!(found, Err(IoError::Short { .. })), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn records_are_the_same_wherever_they_go_in_a_page() {
+        for markers in RecordMarkers::ALL {
+            // Too long to be read together, and one to three of them.
+            for (bytes, count) in [(BLOCK + 8, 1), (BLOCK - 8, 2), (20 << 10, 3)] {
+                let payload = content(bytes * count);
+                let mut file = Vec::new();
+                for record in payload.chunks(bytes) {
+                    let marker = markers.write(bytes as i64);
+                    file.extend_from_slice(&marker[..markers.bytes()]);
+                    file.extend_from_slice(record);
+                    file.extend_from_slice(&marker[..markers.bytes()]);
+                }
+                let mut native = payload;
+                if markers.order() != FileOrder::NATIVE {
+                    native.chunks_exact_mut(8).for_each(<[u8]>::reverse);
+                }
+                let options = RecordOptions {
+                    marker_bytes: Some(markers.bytes()),
+                    order: Some(markers.order()),
+                    ..RecordOptions::default()
+                };
+                let layout = RecordLayout::plain(bytes as u64, 8);
+                let run = RunOptions { threads: 1, ..RunOptions::default() };
+                let open = || RecordFile::from_bytes("made.dat", file.clone(), &options).unwrap();
+                let indexed = open();
+                let mut pages = Pages::new(bytes * count);
+                for to in 0..64 {
+                    let out = pages.at(to, bytes * count);
+                    indexed.read(0, count as u64, &layout, out, &run).unwrap();
+                    assert!(out == native, "{count} records to {to}");
+                    assert!(pages.is_clean_around(to, bytes * count));
+                    let out = pages.at(to, bytes * count);
+                    let ahead = open().read_ahead(0, count as u64, &layout, out, &run).unwrap();
+                    assert_eq!(ahead.is_some(), bytes + 2 * markers.bytes() <= BLOCK, "{bytes}");
+                    assert!(ahead.is_none() || out == native, "{count} records ahead to {to}");
+                    assert!(pages.is_clean_around(to, bytes * count));
+                }
+            }
+        }
+    }
+}
