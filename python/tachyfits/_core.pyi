@@ -146,13 +146,6 @@ def state_sums(
     threads: int = 0,
     progress: _Progress | None = None,
 ) -> list[int]: ...
-def change_cards(
-    path: str | os.PathLike[str],
-    hdu: int,
-    changes: Sequence[tuple[str, tuple[str, Any, str]]],  # "set" "delete" "rename" "comment"
-    *,
-    sync: bool = False,
-) -> list[int]: ...
 def diff(
     first: FitsFile,
     second: FitsFile,

@@ -30,7 +30,7 @@ from tachyfits._table_fit import row_cells, values_for
 from tachyfits._table_input import column_of, columns_of
 from tachyfits._table_rows import count_of
 from tachyfits._table_serialized import cards_for
-from tachyfits._table_spec import new_column
+from tachyfits._table_spec import description_cards, new_column
 from tachyfits._table_times import check_scale
 from tachyfits._table_write import write_table
 from tachyfits._threads import check_threads
@@ -345,7 +345,8 @@ class EditedHdu:
             self._index, at, new.spec, new.cells(), threads=self._edition._threads
         )
         if data.description:
-            self._core.set_cards(self._index, [(f"TTYPE{at + 1}", name, data.description)])
+            cards = description_cards(name, at + 1, data.description)
+            self._core.set_cards(self._index, cards)
 
     def delete_column(self, *columns: str | int) -> None:
         """Remove columns; their arrays stay in the heap."""
@@ -428,9 +429,9 @@ class EditedHeader(MutableMapping[str, Any]):
         return self._now().cards
 
     @property
-    def comments(self) -> Mapping[str, str]:
-        """Comments by keyword."""
-        return self._now().comments
+    def comments(self) -> EditedComments:
+        """Comments by keyword: ``header.comments["BUNIT"] = text`` leaves the value as it is."""
+        return EditedComments(self)
 
     def __getitem__(self, keyword: str) -> Any:
         return self._now()[keyword]
@@ -438,14 +439,25 @@ class EditedHeader(MutableMapping[str, Any]):
     def __setitem__(self, keyword: str, value: Any) -> None:
         card = _card(keyword, value)
         for name, before, now in self._core.set_cards(self._index, [card]):
-            wanted = (card[2] or before).strip()
-            if now != wanted and wanted.startswith(now):
-                warnings.warn(
-                    f"{self._where}: the comment of {name} is cut to what the card has room for, "
-                    f"{now!r}; it was {wanted!r}",
-                    _core.TachyfitsWarning,
-                    stacklevel=2,
-                )
+            self._warn_if_cut(name, card[2] or before, now)
+
+    def _set_comment(self, keyword: str, comment: str) -> None:
+        now = self._core.comment_card(self._index, keyword, comment)
+        if now is None:
+            raise not_found(
+                f"{self._where}: there is no keyword {keyword!r} that has a value", "see .cards"
+            )
+        self._warn_if_cut(keyword, comment, now)
+
+    def _warn_if_cut(self, keyword: str, comment: str, now: str) -> None:
+        wanted = comment.strip()
+        if now != wanted and wanted.startswith(now):
+            warnings.warn(
+                f"{self._where}: the comment of {keyword} is cut to what the card has room for, "
+                f"{now!r}; it was {wanted!r}",
+                _core.TachyfitsWarning,
+                stacklevel=3,
+            )
 
     def __delitem__(self, keyword: str) -> None:
         if not self._core.delete_cards(self._index, keyword):
@@ -462,6 +474,7 @@ class EditedHeader(MutableMapping[str, Any]):
 
     def rename(self, keyword: str, to: str) -> None:
         """Give the first card of a keyword another one; value, comment and place stay."""
+        _refuse_sums(to.strip().upper())
         if not self._core.rename_card(self._index, keyword, to):
             raise not_found(f"{self._where}: there is no keyword {keyword!r}", "see .cards")
 
@@ -476,15 +489,38 @@ class EditedHeader(MutableMapping[str, Any]):
         return repr(self._now())
 
 
+class EditedComments(Mapping[str, str]):
+    """The comments of a header that is being edited, by keyword."""
+
+    def __init__(self, header: EditedHeader) -> None:
+        self._header = header
+
+    def __getitem__(self, keyword: str) -> str:
+        return self._header._now().comments[keyword]
+
+    def __setitem__(self, keyword: str, comment: str) -> None:
+        self._header._set_comment(keyword, comment)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._header)
+
+    def __len__(self) -> int:
+        return len(self._header)
+
+
 def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
     name = keyword.strip()
     # The Standard's keywords are in capitals; longer ones are conventions of their own.
     name = name.upper() if len(name) <= 8 else name
-    if name in ("CHECKSUM", "DATASUM"):
-        raise usage(
-            f"a value for {name}: it is computed from the bytes whenever the file is written",
-            "have the sums stated: state_sums(), tachyfits checksum FILE --update",
-        )
+    _refuse_sums(name)
     if isinstance(value, tuple):
         return (name, *value)
     return name, value.item() if isinstance(value, np.generic) else value, ""
+
+
+def _refuse_sums(keyword: str) -> None:
+    if keyword in ("CHECKSUM", "DATASUM"):
+        raise usage(
+            f"a value for {keyword}: it is computed from the bytes whenever the file is written",
+            "have the sums stated: state_sums(), tachyfits checksum FILE --update",
+        )

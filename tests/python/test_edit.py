@@ -88,6 +88,25 @@ def test_a_comment_that_has_no_room_goes_on_or_is_said_to_be_cut(path: Path) -> 
     assert fits.getheader(path).comments["OURS"] == long
 
 
+def test_a_comment_changes_and_the_value_keeps_its_digits(path: Path) -> None:
+    fits.append(path, np.zeros(1), fits.Header.fromstring("FREQ    =       1.4200000D+09 / Hz"))
+    with tf.edit(path) as edition:
+        header = edition[2].header
+        header.comments["freq"] = "of the line"
+        header.comments["NAXIS1"] = "one pixel"
+        header.comments["BITPIX"] = ""
+        with pytest.raises(KeyError, match="NONE"):
+            header.comments["NONE"] = "nothing"
+        with pytest.warns(tf.TachyfitsWarning, match="comment of FREQ is cut"):
+            header.comments["FREQ"] = "of the line " * 6
+        header.comments["FREQ"] = "of the line"
+        assert header.comments["FREQ"] == "of the line"
+    header = tf.open(path)[2].header
+    assert b"FREQ    =        1.4200000D+09 / of the line " in (header.raw or b"")
+    assert [header.comments[name] for name in ("NAXIS1", "BITPIX")] == ["one pixel", ""]
+    checked(path)
+
+
 def test_what_is_not_there_is_said(path: Path) -> None:
     with tf.edit(path) as edition:
         with pytest.raises(KeyError, match="NONE"):

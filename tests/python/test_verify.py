@@ -283,9 +283,15 @@ def test_all_means_the_headers_of_all_hdus(
         assert [hdu.header.get("AUTHOR") for hdu in file] == ["me"] * 3
         assert "EXTNAME" not in file[2].header
     before = Path(path).read_bytes()
-    for changes in (["--delete", "NONE"], ["--comment", "AUTHOR=who"], ["--set", "TFIELDS=3"]):
+    for changes in (["--delete", "NONE"], ["--comment", "NONE=who"], ["--set", "TFIELDS=3"]):
         assert run(["header", path, "--hdu", "all", "--set", "NEW=1", *changes]) == 2
     assert Path(path).read_bytes() == before
+    comment = ["--comment", "AUTHOR=who", "--comment", "CHECKSUM=of it all"]
+    assert run(["header", path, "--hdu", "all", *comment, "--set", "HISTORY=said who"]) == 0
+    with tf.open(path) as file:
+        assert [hdu.header.comments["AUTHOR"] for hdu in file] == ["who"] * 3
+        assert [hdu.header.comments["CHECKSUM"] for hdu in file] == ["of it all"] * 3
+        assert [hdu.header.history() for hdu in file] == [["said who"]] * 3
     assert run(["header", path, "--hdu", "1", "--rename", "AUTHOR=EDITOR", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["hdu"] == 1
     assert list(tf.verify(path)) == []
@@ -305,6 +311,10 @@ def test_the_header_command_adds_history_and_complex_values(
         assert file[0].header["CPX"] == 1 - 2.5j
     before = Path(path).read_bytes()
     for keyword in ("CHECKSUM", "DATASUM"):
-        assert run(["header", path, "--set", f"{keyword}=abc"]) == 2
-        assert "--update" in capsys.readouterr().err
+        others = ["--comment", "CPX=a pair"]
+        for change in (["--set", f"{keyword}=abc"], ["--rename", f"CPX={keyword}"]):
+            assert run(["header", path, *change, *others]) == 2
+            assert "--update" in capsys.readouterr().err
+    # Text has no comment.
+    assert run(["header", path, "--comment", "HISTORY=more"]) == 2
     assert Path(path).read_bytes() == before

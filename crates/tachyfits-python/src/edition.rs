@@ -48,6 +48,11 @@ impl Edition {
     }
 }
 
+fn comment_of(header: &tachyfits::Header, keyword: &str) -> String {
+    let at = header.position(keyword);
+    at.map_or_else(String::new, |at| header.cards()[at].comment().to_owned())
+}
+
 fn over(py: Python<'_>) -> PyErr {
     let found = "one that is over, or in use by another thread";
     argument(py, "an edition that waits", found, "begin another one: tachyfits.edit(path)")
@@ -94,10 +99,6 @@ impl Edition {
         cards: Cards<'_>,
     ) -> PyResult<Vec<(String, String, String)>> {
         let given = engine_header(py, cards)?;
-        let comment_of = |header: &tachyfits::Header, keyword: &str| {
-            let at = header.position(keyword);
-            at.map_or_else(String::new, |at| header.cards()[at].comment().to_owned())
-        };
         self.with(py, |edition| {
             let changed = edition.change_header(hdu, |header| {
                 let mut comments = Vec::new();
@@ -132,6 +133,24 @@ impl Edition {
                     header.insert(place, card.clone());
                 }
                 Ok(())
+            });
+            changed.or_raise(py)
+        })
+    }
+
+    /// Give the first card of a keyword another comment, its value as it is written; return the comment now, which is cut
+    /// to what the card has room for, or None without such a card.
+    fn comment_card(
+        &self,
+        py: Python<'_>,
+        hdu: usize,
+        keyword: &str,
+        comment: &str,
+    ) -> PyResult<Option<String>> {
+        self.with(py, |edition| {
+            let changed = edition.change_header(hdu, |header| {
+                let found = header.comment(keyword, comment)?;
+                Ok(found.then(|| comment_of(header, keyword)))
             });
             changed.or_raise(py)
         })

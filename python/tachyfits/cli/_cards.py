@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 import tachyfits
-from tachyfits import File, _core
+from tachyfits import File
 from tachyfits._errors import usage
 from tachyfits.cli._common import Common
 from tachyfits.cli._output import json_text, say
@@ -111,7 +111,7 @@ def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
          "Set a keyword; ' / ' (with the blanks) begins a comment, else the old one stays. "
          "HISTORY=TEXT and COMMENT=TEXT add a card."),
         ("--rename", "change_rename", "OLD=NEW", "Give a card another keyword."),
-        ("--comment", "change_comment", "KEY=TEXT", "Give a card another comment, in one HDU."),
+        ("--comment", "change_comment", "KEY=TEXT", "Give a card another comment."),
         ("--delete", "change_delete", "KEY", "Remove all cards of a keyword."),
     ]  # fmt: skip
     for flag, name, metavar, text in reversed(options):
@@ -132,8 +132,7 @@ def change_header(common: Common, file: File, changes: tuple[Change, ...]) -> No
     hdus = [file[0]] if common.hdu is None else list(common.hdus(file))
     numbers = [hdu.index for hdu in hdus]
     ordered = sorted(changes, key=lambda change: _ORDER.index(change.what))
-    make = _comment if any(change.what == "comment" for change in changes) else _edit
-    for number, count in zip(numbers, make(file, numbers, ordered), strict=True):
+    for number, count in zip(numbers, _edit(file, numbers, ordered), strict=True):
         if common.json:
             click.echo(json_text({"file": file.name, "hdu": number, "changed": count}))
         else:
@@ -165,20 +164,11 @@ def _change(hdu: tachyfits.EditedHdu, change: Change) -> int:
         header[keyword] = (change.value, change.comment) if change.comment else change.value
         return 1
     count = sum(card.keyword.upper() == keyword for card in header.cards)
+    if count and change.what == "delete":
+        del header[keyword]
+        return count
     if count and change.what == "rename":
         header.rename(keyword, change.value)
-        return 1
-    if count:
-        del header[keyword]
-    return count
-
-
-def _comment(file: File, hdus: Sequence[int], changes: Sequence[Change]) -> list[int]:
-    """Make changes of which some are of comments alone: values keep every digit as written."""
-    if len(hdus) > 1 or any(change.keyword in COMMENTARY for change in changes):
-        raise usage(
-            "--comment changes the header of one HDU, and not with HISTORY or COMMENT",
-            "give one HDU by --hdu, and add HISTORY or COMMENT by a command of its own",
-        )
-    rows = [(what, (keyword, value, comment)) for what, keyword, value, comment in changes]
-    return [sum(_core.change_cards(file.name, hdus[0], rows))]
+    elif count:
+        header.comments[keyword] = change.comment
+    return min(count, 1)

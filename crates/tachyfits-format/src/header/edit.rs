@@ -55,6 +55,28 @@ impl Header {
         Ok(true)
     }
 
+    /// Gives the first card of a keyword another comment, or none; the value keeps every digit as it is written. False if
+    /// there is no such card, or it is one of text alone.
+    ///
+    /// # Errors
+    /// See [`Card::new`].
+    ///
+    /// ```
+    /// use tachyfits_format::{Header, Real, Value};
+    /// let mut header = Header::new();
+    /// header.set("EXPTIME", Value::Real(Real::parse("30.500").unwrap()), "seconds")?;
+    /// assert!(header.comment("EXPTIME", "of one exposure")?);
+    /// assert!(String::from_utf8_lossy(header.cards()[0].raw()).contains("  30.500 / of one exposure  "));
+    /// # Ok::<(), tachyfits_format::FormatError>(())
+    /// ```
+    pub fn comment(&mut self, keyword: &str, comment: &str) -> Result<bool, FormatError> {
+        let Some(at) = self.position(keyword) else { return Ok(false) };
+        let card = &self.cards[at];
+        let Some(value) = card.value().cloned() else { return Ok(false) };
+        self.replace(at, Card::new(card.keyword(), value, comment)?);
+        Ok(true)
+    }
+
     /// Makes the header as long as `bytes`, if that can be done by leaving out blank cards before END or adding some: what
     /// follows it in a file then need not be moved.
     pub fn fit(&mut self, bytes: u64) {
