@@ -61,7 +61,7 @@ def test_steps_within_a_run_are_slices(
         new.write_records(np.random.default_rng(1).normal(size=(3000, 2)))
     file = fortran.open(tmp_path / "a.dat")
     every = file.records(dtype=form)
-    monkeypatch.setattr("tachyfits._record_file._BLOCK", 1000 * 16)
+    monkeypatch.setattr("tachyfits._record_arrays._BLOCK", 1000 * 16)
     seen: list[tuple[int, int]] = []
     found = file.records(dtype=form, step=step, progress=lambda *done: seen.append(done))
     assert_array_equal(found, every[::step])

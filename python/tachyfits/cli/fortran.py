@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 import tachyfits as tf
 from tachyfits import TachyfitsError
 from tachyfits._errors import usage
+from tachyfits._record_arrays import INDEX
 from tachyfits._record_convert import as_list, number_of_form
-from tachyfits._record_file import INDEX, File, Record
+from tachyfits._record_file import File, Record
 from tachyfits.cli import _progress
 from tachyfits.cli._output import aligned, json_text, say, size_text
 from tachyfits.cli._record_values import line, plain, save
