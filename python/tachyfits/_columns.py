@@ -46,7 +46,9 @@ class TableColumn:
     shape
         Of one cell, NumPy order; () for a scalar.
     is_variable
-        The cells are arrays of different lengths: reading gives a `Ragged`.
+        The cells are arrays of different lengths, in the heap: reading gives a `Ragged`, of
+        characters an array of str, or where ``shape`` says that they are several strings of one
+        width a `Ragged` of str.
     unit, display
         TUNITn and TDISPn; None without.
     null
@@ -74,9 +76,10 @@ class TableColumn:
     @property
     def type_text(self) -> str:
         """The type and the shape of a cell, as people write it."""
-        if self.is_variable:
-            return "text of any length" if self.dtype.kind in "SU" else f"{self.dtype}[any]"
         name = f"text {self.dtype.itemsize // 4}" if self.dtype.kind == "U" else str(self.dtype)
+        if self.is_variable:
+            is_one = self.dtype.kind == "U" and not self.shape
+            return "text of any length" if is_one else f"{name}[any]"
         return name + (f"[{', '.join(map(str, self.shape))}]" if self.shape else "")
 
 

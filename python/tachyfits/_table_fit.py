@@ -21,6 +21,7 @@ from tachyfits._errors import not_found, usage
 from tachyfits._ragged import Ragged
 from tachyfits._table_input import with_what_they_say
 from tachyfits._table_spec import Cells, bytes_of
+from tachyfits._table_strings import characters_of
 from tachyfits._table_times import check_scale
 from tachyfits._table_values import ColumnData, as_array, column_data
 from tachyfits._units import fits_unit
@@ -107,6 +108,8 @@ def _is_nothing(values: NDArray[Any], wanted: np.dtype[Any]) -> bool:
 def _fitted_arrays(column: TableColumn, data: ColumnData, where: str) -> Cells:
     values = data.values
     if column.dtype.kind == "U":
+        if column.shape and values.dtype.kind == "S" and _is_of_arrays(values):
+            return _fitted_strings(column, values, where)
         if isinstance(values, Ragged) or values.dtype.kind != "S" or values.ndim != 1:
             raise _misfit(column, where, f"values of {values.dtype}", "give text")
         cells = [np.frombuffer(cell, np.uint8) for cell in values.tolist()]
@@ -125,6 +128,19 @@ def _fitted_arrays(column: TableColumn, data: ColumnData, where: str) -> Cells:
     undefined = None if undefined is None else undefined.reshape(-1)
     converted = _converted(column, values.values, undefined, where)
     return bytes_of(converted), values.offsets, _as_bytes(undefined)
+
+
+def _is_of_arrays(values: NDArray[Any] | Ragged) -> bool:
+    return isinstance(values, Ragged) or values.ndim > 1
+
+
+def _fitted_strings(column: TableColumn, values: NDArray[Any] | Ragged, where: str) -> Cells:
+    """Return arrays of strings as cells of the heap that TDIMn divides into strings."""
+    width = column.dtype.itemsize // 4
+    if values.dtype.itemsize > width:
+        found = f"text of {values.dtype.itemsize} characters"
+        raise _misfit(column, where, found, f"a string has {width}, as TDIM says")
+    return (*characters_of(values, width), None)
 
 
 def _undefined(column: TableColumn, data: ColumnData, where: str) -> NDArray[np.bool_] | None:

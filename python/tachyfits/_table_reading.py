@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -21,6 +20,7 @@ from tachyfits._hdu import Hdu
 from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
 from tachyfits._table_rows import Rows, among, count_of, piece_of, resolve_rows, span_of
+from tachyfits._table_strings import strings, strings_of_width
 from tachyfits._threads import check_threads
 
 #: What names columns: a name (any case), a 0-based number, several of them; None: all.
@@ -62,9 +62,10 @@ class TableReading(Hdu):
     def columns(self) -> tuple[TableColumn, ...]:
         """What is known of each column: name, unit, form, dtype, shape of a cell, null, ..."""
         if self._known is None:
-            comments = self.header.comments
+            from tachyfits._table_meta import description_of
+
             self._known = tuple(
-                _described(number, column, comments.get(f"TTYPE{number + 1}", ""))
+                _described(number, column, description_of(self.header, number + 1))
                 for number, column in enumerate(self._core_table().columns())
             )
         return self._known
@@ -411,20 +412,22 @@ def _ragged(
     """Return the cells of a column in the heap, and how many elements were odd."""
     offsets, values, nulls, odd = core.read_arrays(column.number, rows, **options)
     if column.dtype.kind == "U":
-        return _strings(offsets, values, as_bytes=text == "bytes"), odd
+        return _texts(column, offsets, values, as_bytes=text == "bytes"), odd
     return Ragged(offsets, _masked(values, nulls), cell_shape=column.shape), odd
 
 
-def _strings(
-    offsets: NDArray[np.int64], characters: NDArray[np.uint8], *, as_bytes: bool
-) -> NDArray[np.object_]:
-    """Return text of any length as an array of str (or bytes): it ends at the first NUL."""
-    data, bounds = characters.tobytes(), offsets.tolist()
-    cells = np.empty(len(bounds) - 1, dtype=object)
-    for row, (first, last) in enumerate(pairwise(bounds)):
-        cell = data[first:last].partition(b"\0")[0].rstrip(b" ")
-        cells[row] = cell if as_bytes else cell.decode("latin-1")
-    return cells
+def _texts(
+    column: TableColumn,
+    offsets: NDArray[np.int64],
+    characters: NDArray[np.uint8],
+    *,
+    as_bytes: bool,
+) -> Values:
+    """Return characters of the heap as a string for each cell, or several where TDIMn says so."""
+    if not column.shape:
+        return strings(offsets, characters, as_bytes=as_bytes)
+    width = column.dtype.itemsize // 4
+    return strings_of_width(offsets, characters, width, column.shape, as_bytes=as_bytes)
 
 
 def _as_index(rows: Rows) -> Any:

@@ -18,6 +18,7 @@ from tachyfits._core import TachyfitsWarning
 from tachyfits._errors import usage
 from tachyfits._ragged import Ragged
 from tachyfits._table_values import ColumnData
+from tachyfits._table_strings import characters_of
 
 #: What the conventions for unsigned integers and signed bytes add to the stored value.
 _ZEROS = {"int8": -(2**7), "uint16": 2**15, "uint32": 2**31, "uint64": 2**63}
@@ -49,6 +50,8 @@ class NewColumn:
         values, undefined = self.data.values, self.data.undefined
         if isinstance(values, Ragged):
             return (bytes_of(values.values), values.offsets, _nulls_of(undefined))
+        if isinstance(values, Ragged) and values.dtype.kind == "S":
+            return (*characters_of(values, self.spec["width"]), None)
         if self.spec["element"] == "text":
             values = values.astype(f"S{max(self.spec['width'], 1)}", copy=False)
             return (bytes_of(values) if self.spec["width"] else bytes_of(values[:0]), None, None)
@@ -61,14 +64,18 @@ def new_column(data: ColumnData, heap_bytes: int | None = None) -> NewColumn:
     name, spec = values.dtype.name, plain_spec(data)
     if isinstance(values, Ragged):
         size = values.values.nbytes if heap_bytes is None else heap_bytes
-        if values.dtype.kind == "S":
-            raise usage(
-                f"column {data.name!r}: arrays of text, of different lengths",
-                "join the texts of a cell, or fill the arrays up to one length",
-            )
         dimensions = list(reversed(values.cell_shape))
         letter = "Q" if size > _LARGE_HEAP else "P"
         return NewColumn(data, spec | {"variable": letter, "dimensions": dimensions})
+        if values.dtype.kind == "S":
+            if not dimensions:
+                raise usage(
+                    f"column {data.name!r}: arrays of text, of different lengths",
+                    "join the texts of a cell, or fill the arrays up to one length",
+                )
+            width = max(values.dtype.itemsize, 1)
+            spec |= {"element": "text", "width": width}
+            dimensions.insert(0, width)
     shape = list(reversed(values.shape[1:]))
     if values.dtype.kind == "S":
         width = values.dtype.itemsize

@@ -112,6 +112,7 @@ class ColumnPlan:
     def __init__(self, empty: ColumnData) -> None:
         self._empty = empty
         self._width = 1
+        self._count = 0
         self._heap_bytes = 0
         self._undefined = False
         elements = _elements(empty.values)
@@ -121,6 +122,7 @@ class ColumnPlan:
         """Take a batch into account."""
         elements = _elements(column.values)
         self._undefined |= column.undefined is not None
+        self._count += elements.size
         self._heap_bytes += elements.nbytes
         self._width = max(self._width, elements.dtype.itemsize)
         if self._occurring is not None:
@@ -136,11 +138,18 @@ class ColumnPlan:
             No value is free to mean undefined.
         """
         column = self._empty
-        if isinstance(column.values, np.ndarray) and column.values.dtype.kind == "S":
-            column = replace(column, values=column.values.astype(f"S{self._width}"))
+        heap_bytes, values = self._heap_bytes, column.values
+        if values.dtype.kind == "S":
+            wide = _elements(values).astype(f"S{self._width}")
+            if isinstance(values, Ragged):
+                heap_bytes = self._count * self._width
+                values = Ragged(values.offsets, wide, cell_shape=values.cell_shape)
+            else:
+                values = wide
+            column = replace(column, values=values)
         if self._occurring is not None and self._undefined and column.null is None:
             column = replace(column, null=self._occurring.free(column.name))
-        return new_column(column, self._heap_bytes)
+        return new_column(column, heap_bytes)
 
 
 def _elements(values: NDArray[Any] | Ragged) -> NDArray[Any]:

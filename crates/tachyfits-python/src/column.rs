@@ -1,7 +1,7 @@
 //! What is known of a column, and which NumPy type its values have.
 
 use pyo3::prelude::*;
-use tachyfits::{CellKind, Cells, Error, Field, Null, TextAs};
+use tachyfits::{CellKind, Cells, Element, Error, Field, Null, TextAs};
 
 use crate::buffer;
 use crate::errors::argument;
@@ -115,10 +115,15 @@ impl Column {
     /// Of one cell, in NumPy order; empty for a scalar.
     #[getter]
     fn shape(&self) -> Vec<u64> {
-        match self.column.field {
-            Field::Variable { .. } => self.column.dimensions.iter().rev().copied().collect(),
-            _ => self.cells.shape.iter().rev().copied().collect(),
-        }
+        let sizes = match self.column.field {
+            // The first dimension is the width.
+            Field::Variable { element: Element::Character, .. } => {
+                self.column.dimensions.get(1..).unwrap_or_default()
+            }
+            Field::Variable { .. } => &self.column.dimensions,
+            _ => &self.cells.shape,
+        };
+        sizes.iter().rev().copied().collect()
     }
 
     fn __repr__(&self) -> String {

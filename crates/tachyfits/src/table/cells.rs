@@ -13,7 +13,8 @@ pub struct Cells {
     /// The elements.
     pub kind: CellKind,
     /// Elements of one cell in FITS order, the first the fastest; empty where a cell is a single element. Of a
-    /// variable-length column that of a single element of an array.
+    /// variable-length column that of a single element of an array; of characters of several strings (TDIMn) that of a
+    /// string.
     pub shape: Vec<u64>,
     /// Elements may be null and are then marked as such.
     pub nullable: bool,
@@ -100,6 +101,11 @@ pub(crate) fn cells(column: &Column, raw: bool) -> Cells {
             let pixel = if wide { PixelType::I64 } else { PixelType::I32 };
             let shape = vec![if repeat == 0 { 0 } else { 2 }];
             Cells { kind: CellKind::Number(pixel), shape, nullable: false }
+        }
+        Field::Variable { element: Element::Character, .. } => {
+            // TDIMn says how long one of several strings is.
+            let several = column.dimensions.len() > 1;
+            Cells::scalar(CellKind::Text { width: if several { column.dimensions[0] } else { 1 } })
         }
         Field::Variable { element, .. } => cells_of_elements(column, element, raw),
         Field::Text { text, width, .. } => text_cells(column, text, width.into(), raw),

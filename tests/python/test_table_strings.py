@@ -1,0 +1,92 @@
+"""Columns whose cells are several strings: TDIMn in the heap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tachyfits as tf
+from tablebytes import Made, big, binary_table
+
+#: Cells of strings of three characters as they are stored, and what they are.
+STORED = [b"NGC M31IC \0", b"", b"abc", b"  x\0yzab"]
+STRINGS = [["NGC", " M3", "1IC", ""], [], ["abc"], ["  x", "", "ab"]]
+
+
+def in_the_heap(dimensions: str, stored: list[bytes]) -> bytes:
+    """A table of one column, S, of characters in the heap."""
+    ends = np.cumsum([0, *map(len, stored)]).tolist()
+    cells = [big(np.array([len(text), at], "i4")) for text, at in zip(stored, ends, strict=False)]
+    cards = {"TDIM": dimensions} if dimensions else {}
+    return binary_table([Made("S", "1PA", cells, None, cards=cards, heap=b"".join(stored))])
+
+
+def opened(file: bytes) -> tf.Table:
+    table = tf.open(file)[1]
+    assert isinstance(table, tf.Table)
+    return table
+
+
+def test_dimensions_divide_text_of_the_heap() -> None:
+    table = opened(in_the_heap("(3,4)", STORED))
+    column = table.column("S")
+    assert (column.dtype, column.shape) == (np.dtype("U3"), (4,))
+    assert column.type_text == "text 3[any]"
+    found = table["S"]
+    assert isinstance(found, tf.Ragged)
+    assert found.to_list() == STRINGS
+    assert found[0].shape == (4,)
+    assert table.read("S", rows=[3, 0])["S"].to_list() == [STRINGS[3], STRINGS[0]]
+    assert table.read("S", raw=True)["S"].to_list()[2] == [b"abc"]
+
+
+def test_dimensions_beyond_the_width_are_the_shape_of_the_cells_that_are_so_long() -> None:
+    found = opened(in_the_heap("(2,3,2)", [b"aabbccddeeff..", b"aabb", b""]))["S"]
+    assert found[0].tolist() == [["aa", "bb", "cc"], ["dd", "ee", "ff"]]
+    assert [cell.tolist() for cell in found[1:]] == [["aa", "bb"], []]
+
+
+@pytest.mark.parametrize("dimensions", ["", "(3)", "(0,2)"])
+@pytest.mark.filterwarnings("ignore::tachyfits.TachyfitsWarning")
+def test_text_that_nothing_divides_is_one_string(dimensions: str) -> None:
+    found = opened(in_the_heap(dimensions, STORED))["S"]
+    assert found.tolist() == ["NGC M31IC", "", "abc", "  x"]
+
+
+def test_strings_of_the_heap_elsewhere(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = opened(in_the_heap("(3,4)", STORED))
+    arrow = table.to_arrow()
+    assert arrow["S"].to_pylist() == STRINGS
+    assert arrow.schema.field("S").type == pa.large_list(pa.large_string())
+    astropy = table.to_astropy()
+    assert [list(cell) for cell in astropy["S"]] == STRINGS
+    table.write(tmp_path / "s.csv")
+    text = (tmp_path / "s.csv").read_text()
+    assert text == 'S\nNGC  M3 1IC \n""\nabc\n  x  ab\n'
+
+
+def test_strings_of_the_heap_are_written_as_such(tmp_path: Path) -> None:
+    table = opened(in_the_heap("(3,4)", STORED))
+    path, again = tmp_path / "copy.fits", tmp_path / "again.fits"
+    table.write(path)
+    tf.write_table(again, table.read())
+    streamed = tmp_path / "streamed.fits"
+    tf.write_table(streamed, table.to_arrow())
+    for written in (path, again, streamed):
+        with tf.open(written) as file:
+            assert file[1].header["TDIM1"] == "(3,4)", written
+            assert file[1]["S"].to_list() == STRINGS
+            assert not [f for f in file.verify() if f.severity == "error"]
+
+
+def test_cells_of_strings_in_the_heap_are_edited(tmp_path: Path) -> None:
+    path = tmp_path / "s.fits"
+    path.write_bytes(in_the_heap("(3,2)", [b"abcdef", b"ghi"]))
+    with tf.edit(path) as edition:
+        edition[1].update("S", values=[["x", "yz"], ["uvw", ""]])
+    assert tf.open(path)[1]["S"].to_list() == [["x", "yz"], ["uvw", ""]]
+    with pytest.raises(tf.UsageError, match="3, as TDIM says"), tf.edit(path) as edition:
+        edition[1].update("S", values=[["x", "wxyz"], ["uvw", ""]])
