@@ -56,7 +56,7 @@ class TableColumn:
     scale, zero
         TSCALn and TZEROn: values are ``zero + scale * stored``.
     description
-        The comment of TTYPEn.
+        TCOMMn, or without it the comment of TTYPEn.
     """
 
     number: int

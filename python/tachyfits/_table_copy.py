@@ -12,7 +12,7 @@ from tachyfits._header import COMMENTARY
 from tachyfits._table_part import Part
 from tachyfits._table_rows import Rows, count_of
 from tachyfits._table_serialized import Cards, cards_for
-from tachyfits._table_spec import Cells, bytes_of
+from tachyfits._table_spec import Cells, bytes_of, description_cards
 from tachyfits._writer import fits_name
 
 if TYPE_CHECKING:
@@ -90,11 +90,13 @@ def _changed_cards(
             cards.append((moved, value, comment))
     for number, column in enumerate(wanted, 1):
         if column.name in descriptions:
-            cards = [card for card in cards if card[0] != f"TTYPE{number}"]
-            cards.append((f"TTYPE{number}", column.name, descriptions[column.name]))
+            gone = (f"TTYPE{number}", f"TCOMM{number}")
+            cards = [card for card in cards if card[0] not in gone]
+            given = str(descriptions[column.name] or "")
+            cards += description_cards(column.name, number, given)
     theirs = table.header.cards
     comments = [card for card in theirs if card.keyword == "COMMENT"]
-    kept = cards_for(comments, [column.name for column in wanted])
+    kept = cards_for(comments, [column.name for column in wanted], descriptions=descriptions)
     if kept != comments:
         old.append("COMMENT")
         cards += kept

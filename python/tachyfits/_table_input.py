@@ -7,6 +7,7 @@ becomes a column of FITS is in `_table_values`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._columns import Columns
+from tachyfits._core import TachyfitsWarning
 from tachyfits._errors import usage
 from tachyfits._optional import needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_frames import display_of
 from tachyfits._table_records import columns_of_records, is_records
 from tachyfits._table_times import time_text
-from tachyfits._table_values import ColumnData, column_data
+from tachyfits._table_values import ColumnData, column_data, is_card_text
 
 KNOWN = (
     "a dict of arrays or lists, a structured array, an astropy Table, FITS_rec or BinTableHDU, a "
@@ -37,7 +39,9 @@ def columns_of(data: Any) -> list[ColumnData]:
     UsageError
         It is of no known kind, or a column cannot be said in FITS.
     """
-    columns = [column_data(name, values, **known) for name, values, known in _named(data)]
+    columns = [
+        column_data(name, values, **_sayable(name, known)) for name, values, known in _named(data)
+    ]
     lengths = {column.name: column.rows for column in columns}
     if len(set(lengths.values())) > 1:
         raise usage(f"columns of different lengths: {lengths}", "give all the same rows")
@@ -47,9 +51,28 @@ def columns_of(data: Any) -> list[ColumnData]:
 def column_of(name: str, values: Any, **said: Any) -> ColumnData:
     """Translate one column; what is ``said`` of it comes before what the values say themselves."""
     values, known = with_what_they_say(name, values)
-    return column_data(
-        name, values, **known | {key: told for key, told in said.items() if told not in (None, "")}
-    )
+    told = {key: value for key, value in said.items() if value not in (None, "")}
+    return column_data(name, values, **_sayable(name, known) | told)
+
+
+def _sayable(name: str, known: dict[str, Any]) -> dict[str, Any]:
+    """Return what is known of a column, its description in the characters that a card has.
+
+    Lines of a description become one; one in other characters is left out, which is said.
+    """
+    text = known.get("description") or ""
+    if is_card_text(text):
+        return known
+    line = " ".join(text.split())
+    if not is_card_text(line):
+        warnings.warn(
+            f"column {name!r}: its description {text!a} has characters that FITS does not have; "
+            "it is left out\nhint: give one by descriptions=",
+            TachyfitsWarning,
+            stacklevel=4,
+        )
+        line = ""
+    return known | {"description": line}
 
 
 Named = Iterator[tuple[str, Any, dict[str, Any]]]

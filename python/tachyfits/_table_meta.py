@@ -21,6 +21,18 @@ def is_of_a_column(keyword: str) -> bool:
     return _core.column_keyword(keyword, {})[0]
 
 
+def description_of(header: Any, number: int) -> str:
+    """Return what a header, astropy's too, says of a column (from 1): TCOMMn, or TTYPEn's comment.
+
+    >>> description_of(Header([("TTYPE1", "RA", "cut sho"), ("TCOMM1", "cut short", "")]), 1)
+    'cut short'
+    """
+    whole, name = header.get(f"TCOMM{number}"), f"TTYPE{number}"
+    if isinstance(whole, str) and whole.strip():
+        return whole.strip()
+    return str(header.comments[name]) if name in header else ""
+
+
 def describing_cards(header: Header) -> list[Card]:
     """Return the cards that stay true when rows or columns are chosen from the table."""
     return [

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tachyfits._table_meta import describing_cards
+from tachyfits._table_meta import describing_cards, description_of
 
 
 def is_records(data: Any) -> bool:
@@ -24,7 +24,7 @@ def columns_of_records(data: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
         values = np.asarray(records.field(number))
         known: dict[str, Any] = {"unit": column.unit, "display": column.disp}
         if header is not None:
-            known["description"] = header.comments[f"TTYPE{number + 1}"]
+            known["description"] = description_of(header, number + 1)
         if values.dtype.kind == "O":
             values = _joined(values)
         if isinstance(column.null, (int, np.integer)):

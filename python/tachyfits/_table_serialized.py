@@ -33,12 +33,14 @@ Cards = list[tuple[str, Any, str]]
 
 def cards_for(
     cards: Sequence[tuple[str, Any, str]],
-    names: Collection[str],
+    names: Collection[str] | None,
     renamed: tuple[str, str] | None = None,
+    descriptions: Mapping[str, str] | None = None,
 ) -> Cards:
     """Return the cards of a table that has these columns alone: the block speaks of no others.
 
-    ``renamed``: the old name in the block and the new one among ``names``.
+    ``names``: None for all. ``renamed``: the old name in the block and the new one among ``names``.
+    ``descriptions``: in the place of those that the block has.
 
     >>> block = [BEGIN, "datatype:", "- {name: A, description: first}", "- {name: B}", END]
     >>> cards = [("COMMENT", "mine", ""), *(("COMMENT", line, "") for line in block)]
@@ -56,7 +58,7 @@ def cards_for(
         return list(cards)
     begin, end = found
     old = comments[begin + 1 : end]
-    kept = _of_columns(_lines(old), frozenset(names), renamed)
+    kept = _changed(_lines(old), names, renamed, descriptions or {})
     if kept == _lines(old):
         return list(cards)
     ours = set(places[begin : end + 1])
@@ -139,41 +141,64 @@ def _parts(line: str) -> Iterator[str]:
         yield line[first : first + _LINE] + ("\\" if first + _LINE < len(line) else "")
 
 
-def _of_columns(
-    lines: list[str], names: frozenset[str], renamed: tuple[str, str] | None
+def _changed(
+    lines: list[str],
+    names: Collection[str] | None,
+    renamed: tuple[str, str] | None,
+    descriptions: Mapping[str, str],
 ) -> list[str]:
     """Return the YAML that speaks of these columns alone; no lines if it would say nothing."""
     yaml = needed("yaml", "the comments in which astropy describes columns")
     try:
-        return _cut(yaml, lines, names, renamed)
+        root = yaml.compose("\n".join(lines), Loader=yaml.SafeLoader)
+        if renamed is not None:
+            _rename(root, *renamed)
+        changed = _describe(yaml, root, descriptions) or renamed is not None
+        if names is None:
+            names = {name for each in dict(_pairs(root))["datatype"].value if (name := _name(each))}
+        cut = _cut(root, frozenset(names))
+        if cut is None:
+            return []
+        if not (cut or changed):
+            return lines
+        text: str = yaml.serialize(root, Dumper=yaml.SafeDumper, width=1 << 16)
     except (yaml.YAMLError, *_ODD):
         return []
+    return text.splitlines()
 
 
-def _cut(
-    yaml: Any, lines: list[str], names: frozenset[str], renamed: tuple[str, str] | None
-) -> list[str]:
-    root = yaml.compose("\n".join(lines), Loader=yaml.SafeLoader)
+def _describe(yaml: Any, root: Any, descriptions: Mapping[str, str]) -> bool:
+    """Give columns these descriptions where they have one; say whether any has."""
+    found = False
+    for column in dict(_pairs(root))["datatype"].value:
+        old = dict(_pairs(column)).get("description")
+        given = descriptions.get(_name(column) or "")
+        if old is not None and given is not None:
+            new = yaml.ScalarNode(old.tag, given)
+            column.value = [(key, new if node is old else node) for key, node in column.value]
+            found = True
+    return found
+
+
+def _cut(root: Any, names: frozenset[str]) -> bool | None:
+    """Leave these columns alone; say whether others are gone; None if what is left says nothing."""
     sections = dict(_pairs(root))
     columns = sections["datatype"]
-    if renamed is not None:
-        _rename(root, *renamed)
     kept = [column for column in columns.value if _name(column) in names]
     objects = [
         pair for section in _pairs(sections.get("meta")) if section[0] == OBJECTS
         for pair in section[1].value
     ]  # fmt: skip
     whole = [pair for pair in objects if _parts_named(pair[1]) <= names]
-    if renamed is None and len(kept) == len(columns.value) and len(whole) == len(objects):
-        return lines
+    if len(kept) == len(columns.value) and len(whole) == len(objects):
+        return False
     if not whole and not any({"description", "meta"} & dict(_pairs(each)).keys() for each in kept):
-        return []
+        return None
     columns.value = kept
     for key, node in _pairs(sections.get("meta")):
         if key == OBJECTS:
             node.value = whole
-    text: str = yaml.serialize(root, Dumper=yaml.SafeDumper, width=1 << 16)
-    return text.splitlines()
+    return True
 
 
 def _pairs(node: Any) -> Iterator[tuple[str, Any]]:

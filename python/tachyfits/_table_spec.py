@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 from tachyfits._core import TachyfitsWarning
 from tachyfits._errors import usage
 from tachyfits._ragged import Ragged
-from tachyfits._table_values import ColumnData
+from tachyfits._table_serialized import Cards
 from tachyfits._table_strings import characters_of
+from tachyfits._table_values import ColumnData
 
 #: What the conventions for unsigned integers and signed bytes add to the stored value.
 _ZEROS = {"int8": -(2**7), "uint16": 2**15, "uint32": 2**31, "uint64": 2**63}
@@ -48,10 +50,10 @@ class NewColumn:
     def cells(self) -> Cells:
         """Return the cells as the engine takes them."""
         values, undefined = self.data.values, self.data.undefined
-        if isinstance(values, Ragged):
-            return (bytes_of(values.values), values.offsets, _nulls_of(undefined))
         if isinstance(values, Ragged) and values.dtype.kind == "S":
             return (*characters_of(values, self.spec["width"]), None)
+        if isinstance(values, Ragged):
+            return (bytes_of(values.values), values.offsets, _nulls_of(undefined))
         if self.spec["element"] == "text":
             values = values.astype(f"S{max(self.spec['width'], 1)}", copy=False)
             return (bytes_of(values) if self.spec["width"] else bytes_of(values[:0]), None, None)
@@ -65,8 +67,6 @@ def new_column(data: ColumnData, heap_bytes: int | None = None) -> NewColumn:
     if isinstance(values, Ragged):
         size = values.values.nbytes if heap_bytes is None else heap_bytes
         dimensions = list(reversed(values.cell_shape))
-        letter = "Q" if size > _LARGE_HEAP else "P"
-        return NewColumn(data, spec | {"variable": letter, "dimensions": dimensions})
         if values.dtype.kind == "S":
             if not dimensions:
                 raise usage(
@@ -76,6 +76,8 @@ def new_column(data: ColumnData, heap_bytes: int | None = None) -> NewColumn:
             width = max(values.dtype.itemsize, 1)
             spec |= {"element": "text", "width": width}
             dimensions.insert(0, width)
+        letter = "Q" if size > _LARGE_HEAP else "P"
+        return NewColumn(data, spec | {"variable": letter, "dimensions": dimensions})
     shape = list(reversed(values.shape[1:]))
     if values.dtype.kind == "S":
         width = values.dtype.itemsize
@@ -136,10 +138,28 @@ def warn_of_names(columns: Sequence[ColumnData]) -> None:
         seen.setdefault(key, column.name)
 
 
-def description_cards(columns: Sequence[ColumnData]) -> list[tuple[str, Any, str]]:
-    """Return the names with what describes the columns, as cards that lend their comments."""
-    return [
-        (f"TTYPE{number}", column.name, column.description)
-        for number, column in enumerate(columns, 1)
-        if column.description
-    ]
+def description_cards(name: str, number: int, description: str) -> Cards:
+    """Return what describes a column: a card that lends its comment to the name, TCOMMn if need be.
+
+    >>> [keyword for keyword, _, _ in description_cards("RA", 3, "right ascension " * 5)]
+    ['TTYPE3', 'TCOMM3']
+    """
+    if not description:
+        return []
+    cards: Cards = [(f"TTYPE{number}", name, description)]
+    # A short value ends in byte 30 of the card, and " / " stands before the comment.
+    value_end = max(30, 12 + len(name.replace("'", "''")))
+    if not name or value_end + 3 + len(description) > 80:
+        cards.append((f"TCOMM{number}", description, ""))
+    return cards
+
+
+def with_descriptions(cards: Cards, columns: Sequence[ColumnData]) -> Cards:
+    """Return the cards of a new table with those that describe its columns.
+
+    Others that a table brings describe the columns that it had.
+    """
+    described = [(number, each) for number, each in enumerate(columns, 1) if each.description]
+    old = {f"TCOMM{number}" for number, _ in described}
+    new = (description_cards(each.name, number, each.description) for number, each in described)
+    return [*chain.from_iterable(new), *(card for card in cards if card[0] not in old)]

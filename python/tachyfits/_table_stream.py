@@ -19,7 +19,7 @@ from tachyfits._errors import cancelled, usage
 from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import cards_for
-from tachyfits._table_spec import Cells, NewColumn, description_cards, new_column, warn_of_names
+from tachyfits._table_spec import Cells, NewColumn, new_column, warn_of_names, with_descriptions
 from tachyfits._table_values import ColumnData, with_null
 
 #: A batch: its columns, all of the same rows.
@@ -54,10 +54,9 @@ def write_batches(
         _tell(progress, seen, 2 * rows)
     warn_of_names(empty)
     new = [plan.made() for plan in plans]
-    comments = description_cards(empty)
     specs = [column.spec for column in new]
-    kept = cards_for(cards, [column.name for column in empty])
-    writer.begin_table(specs, [*comments, *kept], kind="binary", name=name, rows=seen)
+    kept = with_descriptions(cards_for(cards, [column.name for column in empty]), empty)
+    writer.begin_table(specs, kept, kind="binary", name=name, rows=seen)
     done = 0
     for batch in batches():
         cells = [_cells(made, column) for made, column in zip(new, batch, strict=True)]

@@ -36,7 +36,7 @@ class ColumnData:
     null
         The value (of the values' type) that means undefined: TNULLn.
     unit, display, description
-        TUNITn, TDISPn, the comment of TTYPEn.
+        TUNITn, TDISPn; the comment of TTYPEn, and TCOMMn where that has not room for it.
     time_scale
         Of times that say it: their scale, as TIMESYS has it.
     """
@@ -387,11 +387,16 @@ def _ascii(name: str, data: NDArray[Any]) -> NDArray[np.bytes_]:
     return data
 
 
+def is_card_text(text: str) -> bool:
+    """Return whether FITS has all characters of a text: ASCII from blank to "~"."""
+    return text.isascii() and (text.isprintable() or not text)
+
+
 def _not_ascii(name: str, data: NDArray[Any]) -> Exception:
     a_row = max(data.size // max(len(data), 1), 1)
     for place, cell in enumerate(data.reshape(-1).tolist()):
         text = cell.decode("latin-1") if isinstance(cell, bytes) else cell
-        if any(not " " <= character <= "~" for character in text):
+        if not is_card_text(text):
             return usage(
                 f"column {name!r}, row {place // a_row} (0-based): {text!r} has characters that "
                 "FITS does not have",

@@ -18,7 +18,7 @@ from tachyfits._table_import import TableFile, is_table_file, open_table_file
 from tachyfits._table_input import columns_of
 from tachyfits._table_part import Part
 from tachyfits._table_serialized import Cards, cards_for
-from tachyfits._table_spec import NewColumn, description_cards, new_column, warn_of_names
+from tachyfits._table_spec import NewColumn, new_column, warn_of_names, with_descriptions
 from tachyfits._table_stream import write_batches
 from tachyfits._table_times import scale_cards
 from tachyfits._table_values import ColumnData
@@ -70,8 +70,9 @@ def write_table(
     columns
         Only these, in this order.
     units, nulls, descriptions
-        TUNITn, TNULLn (as a value of the column) and the comment of TTYPEn by name of column,
-        before what the data say; no value is converted to another unit.
+        TUNITn, TNULLn (as a value of the column) and the comment of TTYPEn (TCOMMn too if it is
+        longer than that has room for) by name of column, before what the data say; no value is
+        converted to another unit.
     name
         EXTNAME.
     header
@@ -114,6 +115,8 @@ def write_table(
     copied = None if units or nulls or forms else _table_of_kind(source, kind)
     workers = check_threads(threads)
     cards = cards_of(source if copied is None else None, header)
+    if descriptions:
+        cards = cards_for(cards, None, descriptions=descriptions)
 
     def made(table: Any) -> list[ColumnData]:
         return described(chosen(columns_of(table), columns), units, nulls, descriptions)
@@ -179,13 +182,13 @@ def write_columns(
     progress: Progress | None,
 ) -> None:
     """Write columns as the next HDU of a file."""
-    warn_of_names([column.data for column in new])
+    columns = [column.data for column in new]
+    warn_of_names(columns)
     rows = new[0].data.rows if new else 0
-    comments = description_cards([column.data for column in new])
     specs = [column.spec for column in new]
-    stated = scale_cards(cards, [column.data for column in new])
-    kept = cards_for(stated, [column.data.name for column in new])
-    writer.begin_table(specs, [*comments, *kept], kind=kind, name=name, rows=rows)
+    about = cards_for(scale_cards(cards, columns), [column.name for column in columns])
+    kept = with_descriptions(about, columns)
+    writer.begin_table(specs, kept, kind=kind, name=name, rows=rows)
     cells = [column.cells() for column in new]
     writer.write_rows(cells, rows, threads=threads, progress=progress)
     writer.end_table()
@@ -236,7 +239,7 @@ def described(
         if units and name in units:
             column = replace(column, unit=str(units[name]) or None)
         if descriptions and name in descriptions:
-            column = replace(column, description=descriptions[name])
+            column = replace(column, description=str(descriptions[name] or ""))
         result.append(column)
     return result
 

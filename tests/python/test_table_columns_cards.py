@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import astropy.io.fits
+import astropy.table
 import pytest
 
 import tachyfits as tf
@@ -69,3 +71,80 @@ def test_cards_that_name_a_column_that_is_gone_go_too(path: Path) -> None:
         assert header["TCTYP1"] == "DEC--TAN"
         assert header["2CRVL1"] == 7.0
         assert not any(keyword.startswith(("TC2", "TC1_", "TPC", "TCD")) for keyword in header)
+
+
+# Descriptions.
+
+LONG = "right ascension of the centre, ICRS, at the epoch of the first exposure; " * 4
+
+
+@pytest.mark.parametrize("kind", ["binary", "ascii"])
+@pytest.mark.parametrize("name", ["A", "IT'S ONE", "A_NAME_OF_25_CHARACTERS__", "N" * 70])
+def test_a_description_that_the_comment_has_no_room_for_is_whole(
+    tmp_path: Path, kind: str, name: str
+) -> None:
+    path = tmp_path / "made.fits"
+    for length in (*range(1, 60), 200):
+        text = LONG[:length].rstrip()
+        data = {"FIRST": [0], name: [1]}
+        tf.write_table(path, data, descriptions={name: text}, kind=kind, overwrite=True)
+        table = tf.open(path)[1]
+        assert table.column(name).description == text
+        # A name that itself goes on has its comment behind it.
+        is_whole = table.header.comments["TTYPE2"] == text and len(name) < 68
+        assert ("TCOMM2" in table.header) != is_whole
+        assert "TCOMM1" not in table.header
+        if len(name) < 68:  # astropy reads no longer ones
+            read = astropy.table.Table.read(path)
+            assert (read.colnames, read[name].tolist()) == (["FIRST", name], [1])
+
+
+def test_long_descriptions_go_along_every_way(tmp_path: Path) -> None:
+    path, made = tmp_path / "made.fits", tmp_path / "copy.fits"
+    tf.write_table(path, {"A": [1], "B": [2]}, descriptions={"A": "first", "B": LONG})
+    table = tf.open(path)[1]
+    assert table.to_astropy()["B"].description == LONG.strip()
+    assert "TCOMM2" not in table.to_astropy().meta
+    table.write(made.with_suffix(".parquet"))
+    hdus = astropy.io.fits.open(path)
+    for data in (table.read(["B"]), table.to_astropy(["B"]), made.with_suffix(".parquet"), hdus[1]):
+        tf.write_table(made, data, columns=["B"], overwrite=True)
+        assert tf.open(made)[1].column("B").description == LONG.strip()
+    hdus.close()
+    tf.write_table(made, table, columns=["B"], overwrite=True)
+    assert tf.open(made)[1].header["TCOMM1"] == LONG.strip()
+    with tf.edit(path) as edition:
+        edition[1].add_column("C", [3], before="A", description=LONG + "C")
+        edition[1].delete_column("A")
+    assert [column.description for column in tf.open(path)[1].columns] == [
+        LONG + "C",
+        LONG.strip(),
+    ]
+
+
+def test_a_new_description_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    path, made = tmp_path / "made.fits", tmp_path / "new.fits"
+    tf.write_table(path, {"A": [1], "B": [2]}, descriptions={"B": LONG})
+    old = tf.open(path)[1]
+    for data in (old, old.read(), astropy.table.Table.read(path)):
+        for given in ("short", LONG + "new"):
+            tf.write_table(made, data, descriptions={"B": given}, overwrite=True)
+            assert tf.open(made)[1].column("B").description == given
+    tf.write_table(made, old, descriptions={"B": ""}, overwrite=True)
+    assert tf.open(made)[1].column("B").description == ""
+    # Where astropy keeps descriptions in comments, too.
+    astropys = astropy.table.Table({"A": [1], "B": [2]})
+    astropys["B"].description = "of astropy"
+    astropys.write(path, overwrite=True)
+    for data in (astropys, tf.open(path)[1], tf.open(path)[1].read()):
+        tf.write_table(made, data, descriptions={"B": "new"}, overwrite=True)
+        assert astropy.table.Table.read(made)["B"].description == "new"
+
+
+def test_descriptions_that_data_bring_become_what_a_card_holds(tmp_path: Path) -> None:
+    table = astropy.table.Table({"A": [1], "B": [2]})
+    table["A"].description, table["B"].description = "two\nlines", "in \u00b5m"
+    with pytest.warns(tf.TachyfitsWarning, match="column 'B': its description"):
+        tf.write_table(tmp_path / "made.fits", table)
+    assert [c.description for c in tf.open(tmp_path / "made.fits")[1].columns] == ["two lines", ""]
+    assert astropy.table.Table.read(tmp_path / "made.fits")["B"].description == "in \u00b5m"
