@@ -111,8 +111,8 @@ class ColumnPlan:
     def __init__(self, empty: ColumnData) -> None:
         self._empty = empty
         self._width = 1
-        self._count = 0
         self._heap_bytes = 0
+        self._count = 0
         self._undefined = False
         elements = _elements(empty.values)
         self._occurring = Occurring(elements.dtype) if elements.dtype.kind in "iu" else None
@@ -121,8 +121,8 @@ class ColumnPlan:
         """Take a batch into account."""
         elements = _elements(column.values)
         self._undefined |= column.undefined is not None
-        self._count += elements.size
         self._heap_bytes += elements.nbytes
+        self._count += elements.size
         self._width = max(self._width, elements.dtype.itemsize)
         if self._occurring is not None:
             missing = column.undefined
