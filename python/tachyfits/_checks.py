@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from tachyfits import _core
+from tachyfits._errors import usage
 from tachyfits._threads import check_threads
+from tachyfits._whole import whole_number
 
 if TYPE_CHECKING:
     from tachyfits._pixels import Progress
@@ -189,8 +191,10 @@ def mend(
     """Put right in a file what needs no guessing: what `verify` finds ``fixable``.
 
     That is how headers are written and never what they say: the order and the fixed format of
-    mandatory cards, keywords in lower case where no other card has the name, exponent letters in
-    lower case, a DATE of the form DD/MM/YY, and the fill behind headers and data. Sums that are
+    mandatory cards, PCOUNT and GCOUNT where their defaults are taken, WCSAXES and INHERIT out of
+    their places; keywords in lower case where no other card has the name, exponent letters, TFORMn,
+    TDISPn and XTENSION in lower case; a DATE of the form DD/MM/YY or with a Z, dates with a blank
+    in the place of the T; and the fill behind headers and data. Sums that are
     stated are stated anew where a header has changed; a DATASUM that was wrong stays wrong, as it
     says that the data have changed.
 
@@ -268,5 +272,11 @@ def state_sums(
         The file cannot be read or written. It is then as it was.
     """
     threads = check_threads(threads)
-    numbers = None if hdus is None else [int(hdu) for hdu in hdus]
+    numbers = (
+        None
+        if hdus is None
+        else [number for hdu in hdus if (number := whole_number(hdu)) is not None]
+    )
+    if hdus is not None and numbers is not None and len(numbers) < len(hdus):
+        raise usage(f"hdus={hdus!r} are no numbers of HDUs", "give whole numbers, from 0")
     return tuple(_core.state_sums(path, numbers, sync=sync, threads=threads, progress=progress))

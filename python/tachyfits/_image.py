@@ -26,6 +26,7 @@ from tachyfits._regions import Region, Regions, as_list, kept_shape, to_core
 from tachyfits._reshape import Reshaping
 from tachyfits._results import table_html
 from tachyfits._section import Section, resolve
+from tachyfits._whole import whole_number
 from tachyfits._writer import fits_name
 
 
@@ -270,11 +271,14 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         """
         where = resolve(section, self.shape)
         regions = as_list(region)
+        count = whole_number(bins, least=1)
+        if count is None:
+            raise usage(f"bins={bins!r} is no number of bins", "give a whole number, 1 or more")
         low, high = range or self._automatic_range(where, regions, threads, progress)
         return self._core_image().histogram(
             float(low),
             float(high),
-            int(bins),
+            count,
             self._ranges(where),
             regions=to_core(regions),
             threads=self._threads(threads),

@@ -13,7 +13,7 @@ from tachyfits._columns import Columns
 from tachyfits._pixels import Progress
 from tachyfits._table_part import Part
 from tachyfits._table_reading import ColumnNames, TableReading
-from tachyfits._table_rows import resolve_rows
+from tachyfits._table_rows import batch_size, resolve_rows
 from tachyfits._table_text import html_of, text_of
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Table(TableReading):
         from tachyfits._arrow import reader_of
 
         wanted, chosen = self._chosen(columns), resolve_rows(within, len(self))
-        part = Part(self, wanted, chosen, where, rows, threads)
+        part = Part(self, wanted, chosen, where, batch_size(rows), threads)
         batches = (part.read(piece, "bytes") for piece in part.pieces())
         return reader_of(part.read((0, 0), "bytes"), batches)
 
@@ -183,7 +183,8 @@ class Table(TableReading):
         from tachyfits._table_export import export
 
         wanted, chosen = self._chosen(columns), resolve_rows(rows, len(self))
-        part = Part(self, wanted, chosen, where, batch_rows, threads, progress)
+        size = batch_size(batch_rows)
+        part = Part(self, wanted, chosen, where, size, threads, progress)
         export(part, path, overwrite)
 
     # Looks.

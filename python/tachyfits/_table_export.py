@@ -46,8 +46,6 @@ def format_of(path: str | os.PathLike[str]) -> str:
 def export(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
     """Write a part of a table in the format that the name ends in."""
     form = format_of(path)
-    if part.batch_rows < 1:
-        raise usage(f"batches of {part.batch_rows} rows", "batch_rows is 1 or more")
     if form == "fits":
         from tachyfits._table_copy import copy_table
 

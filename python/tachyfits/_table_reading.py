@@ -19,7 +19,7 @@ from tachyfits._errors import not_found, usage
 from tachyfits._hdu import Hdu
 from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
-from tachyfits._table_rows import Rows, among, count_of, piece_of, resolve_rows, span_of
+from tachyfits._table_rows import Rows, among, batch_size, count_of, piece_of, resolve_rows, span_of
 from tachyfits._table_strings import strings, strings_of_width
 from tachyfits._threads import check_threads
 
@@ -343,10 +343,8 @@ class TableReading(Hdu):
         >>> sum(batch["RA"].sum() for batch in table.batches("RA", rows=2))
         np.float64(60.0)
         """
-        if isinstance(rows, bool) or not hasattr(rows, "__index__") or rows < 1:
-            raise usage(f"batches of rows={rows!r}", "give a number of rows, 1 or more")
-        wanted = self._chosen(columns)
-        pieces = self._pieces(resolve_rows(within, len(self)), where, int(rows), threads)
+        wanted, size = self._chosen(columns), batch_size(rows)
+        pieces = self._pieces(resolve_rows(within, len(self)), where, size, threads)
         kept: list[_Given] | None = [] if reuse else None
         return (self._read(wanted, piece, raw, threads, progress, kept=kept) for piece in pieces)
 

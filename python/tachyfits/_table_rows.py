@@ -11,6 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._errors import not_found, usage
+from tachyfits._whole import whole_number
+
+#: What rows are.
+_ROWS = "give a slice, row numbers (0-based integers), or a mask of bool for every row"
 
 #: Rows from a first to before a last, or numbers in the order in which they are wanted.
 Rows = tuple[int, int] | NDArray[np.int64]
@@ -26,18 +30,26 @@ def resolve_rows(rows: Any, count: int) -> Rows:
     """
     if rows is None:
         return 0, count
-    if isinstance(rows, (slice, range)):
-        if isinstance(rows, range):
-            rows = np.arange(rows.start, rows.stop, rows.step)
-            return _numbers(rows, count)
-        start, stop, step = rows.indices(count)
+    if isinstance(rows, range):
+        # Before there are any: it costs nothing to ask for very many.
+        _refuse_outside([*rows[:1], *rows[-1:]], count)
+        first, step = (rows[0], rows.step) if len(rows) > 1 else (sum(rows), 1)
+        return _numbers(first + step * np.arange(len(rows)), count)
+    if isinstance(rows, slice):
+        try:
+            start, stop, step = rows.indices(count)
+        except (TypeError, ValueError) as error:
+            raise usage(f"rows={rows!r}: {error}", "give whole numbers of rows") from error
         if step == 1:
             return start, max(start, stop)
         return np.arange(start, stop, step, dtype=np.int64)
     if isinstance(rows, (int, np.integer)) and not isinstance(rows, bool):
         number = _numbers(np.array([int(rows)]), count)[0]
         return int(number), int(number) + 1
-    array = np.ma.filled(rows, False) if np.ma.isMaskedArray(rows) else np.asarray(rows)
+    try:
+        array = np.ma.filled(rows, False) if np.ma.isMaskedArray(rows) else np.asarray(rows)
+    except ValueError as error:
+        raise usage(f"rows of type {type(rows).__name__}: {error}", _ROWS) from error
     if array.dtype == np.bool_ and array.ndim == 1:
         if len(array) != count:
             raise usage(f"a mask of {len(array)} for {count} rows", "give one for every row")
@@ -46,23 +58,32 @@ def resolve_rows(rows: Any, count: int) -> Rows:
 
 
 def _numbers(array: NDArray[Any], count: int) -> NDArray[np.int64]:
+    if array.dtype.kind == "O" and all(isinstance(row, int) for row in array.reshape(-1)):
+        # Integers of more than 64 bits.
+        _refuse_outside(array.reshape(-1).tolist(), count)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise usage(
-            f"rows of type {array.dtype} and shape {array.shape}",
-            "give a slice, row numbers (0-based integers), or a mask of bool for every row",
-        )
-    if array.dtype.kind == "u" and array.size and int(array.max()) >= count:
-        raise _no_row(int(array.max()), count)
+        raise usage(f"rows of type {array.dtype} and shape {array.shape}", _ROWS)
+    if array.dtype.kind == "u" and array.size:
+        _refuse_outside([int(array.max())], count)
     numbers = array.astype(np.int64)
     outside = (numbers < -count) | (numbers >= count)
-    if outside.any():
-        raise _no_row(int(numbers[outside][0]), count)
+    _refuse_outside(numbers[outside][:1].tolist(), count)
     return np.where(numbers < 0, numbers + count, numbers)
 
 
-def _no_row(row: int, count: int) -> Exception:
-    known = f"use 0 to {count - 1}" if count else "the table has no rows"
-    return not_found(f"there is no row {row}; the table has {count}, counted from 0", known)
+def _refuse_outside(rows: list[int], count: int) -> None:
+    for row in rows:
+        if not -count <= row < count:
+            known = f"use 0 to {count - 1}" if count else "the table has no rows"
+            raise not_found(f"there is no row {row}; the table has {count}, counted from 0", known)
+
+
+def batch_size(rows: Any) -> int:
+    """Return a number of rows that are in memory at a time, refusing what is none."""
+    number = whole_number(rows, least=1)
+    if number is None:
+        raise usage(f"batches of {rows!r} rows", "give a whole number of rows, 1 or more")
+    return number
 
 
 def count_of(rows: Rows) -> int:

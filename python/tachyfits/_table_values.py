@@ -428,6 +428,8 @@ def _filled_integers(
     limits = np.iinfo(data.dtype)
     if null is None:
         null = _free_value(name, defined)
+    elif not isinstance(null, (int, np.integer)):
+        raise usage(f"column {name!r}: null={null!r} is no integer", "use one that does not occur")
     elif not limits.min <= null <= limits.max:
         raise usage(f"column {name!r}: null={null} is no {data.dtype}", "use one that is")
     elif mask is not None and bool((defined == null).any()):

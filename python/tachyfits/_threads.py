@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tachyfits._errors import usage
+from tachyfits._whole import whole_number
 
 
-def check_threads(threads: int) -> int:
+def check_threads(threads: Any) -> int:
     """Return a number of threads, refusing what is none."""
-    if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 0:
+    number = whole_number(threads)
+    if number is None:
         raise usage(f"threads={threads!r} is no number of threads", "use 1, 2, ...; 0: one a core")
-    return int(threads)
+    return number

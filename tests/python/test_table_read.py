@@ -163,6 +163,27 @@ def test_rows_that_there_are_not(rows: Any) -> None:
         opened(stars()).read(rows=np.asarray(rows))
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        2**70, [2**70], (0, 2**70), range(2**70), range(2**40), range(-9, 2), slice(1.5),
+        slice("a", None), slice(0, 2, 0), [[0], 1],
+    ],
+)  # fmt: skip
+def test_rows_that_no_table_has_are_refused_before_there_are_any(rows: Any) -> None:
+    with pytest.raises(tf.UsageError, match="row"):
+        opened(stars()).read(rows=rows)
+
+
+@pytest.mark.parametrize(
+    "rows", [range(3), range(2, -1, -2), range(1, 2, 2**70), range(2**70, 0), slice(0, 2**70)]
+)
+def test_ranges_are_rows(rows: Any) -> None:
+    expected = [0, 1, 2][rows] if isinstance(rows, slice) else list(rows)
+    table = opened(stars())
+    assert table.read("RA", rows=rows)["RA"].tolist() == table["RA"][expected].tolist()
+
+
 def test_names_given_twice_have_keys_that_mean_the_same_everywhere() -> None:
     given = ["A", "a", "A_2", "", "col4"]
     content = binary_table(

@@ -512,3 +512,9 @@ def test_files_of_several_hdus(stars: tf.Table) -> None:
     assert [hdu.kind for hdu in tf.open("again.fits")] == ["primary", "image"] + [
         "binary table"
     ] * 2
+
+
+def test_a_null_that_is_no_integer_is_refused(tmp_path: Path) -> None:
+    for null in (1.5, "1"):
+        with pytest.raises(tf.UsageError, match=r"column 'A': null=.* is no integer"):
+            tf.write_table(tmp_path / "no.fits", {"A": [1, None]}, nulls={"A": null})  # type: ignore[dict-item]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -188,6 +189,44 @@ def test_reports_say_what_an_operation_cost(image: tf.Image) -> None:
     assert report.hidden_fraction <= 1
     assert report.threads == 2
     assert report.buffering in ("inline", "ahead", "borrowed")
+
+
+#: What takes whole numbers: of threads, rows of a batch, bins, HDUs.
+COUNTED = {
+    "open": lambda image, table, n: tf.open("made.fits", threads=n),
+    "image": lambda image, table, n: image.stats(threads=n),
+    "table": lambda image, table, n: table.read(threads=n),
+    "batches": lambda image, table, n: table.batches(rows=n),
+    "write": lambda image, table, n: table.write("no.csv", batch_rows=n),
+    "arrow": lambda image, table, n: table.arrow_reader(rows=n),
+    "new": lambda image, table, n: tf.write_table("no.fits", {"A": [1]}, threads=n),
+    "array": lambda image, table, n: tf.write("no.fits", np.zeros(3), threads=n),
+    "edit": lambda image, table, n: tf.edit("no.fits", threads=n),
+    "verify": lambda image, table, n: tf.verify(b"", threads=n),
+    "sums": lambda image, table, n: tf.state_sums("no.fits", [n]),
+    "bins": lambda image, table, n: image.histogram(n, (0.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("number", [-1, 2**63, 2**70, True, 1.5, "2", np.zeros(1, int)])
+def test_numbers_that_count_nothing_are_refused(
+    name: str, number: Any, image: tf.Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tf.write_table("made.fits", {"A": [1, 2, 3]})
+    with pytest.raises(tf.UsageError, match=r"no number of|are no numbers|batches of"):
+        COUNTED[name](image, tf.open("made.fits")[1], number)
+    assert [path.name for path in tmp_path.iterdir()] == ["made.fits"]
+
+
+@pytest.mark.parametrize("number", [1, np.int64(2), np.uint8(2), np.array(2), 2**40])
+def test_whole_numbers_of_any_library_count(number: Any, image: tf.Image, tmp_path: Path) -> None:
+    path = tmp_path / "made.fits"
+    tf.write_table(path, {"A": [1, 2, 3]}, threads=number)
+    with tf.open(path, threads=number) as file:
+        assert next(len(batch["A"]) for batch in file[1].batches(rows=number)) == min(number, 3)
+    assert image.stats((0, 0), threads=number).count == 2048
 
 
 def test_the_compiled_module_is_of_the_stable_abi() -> None:

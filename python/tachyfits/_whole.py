@@ -1,0 +1,24 @@
+"""Whole numbers that people give: of threads, rows, bins."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+
+def whole_number(value: Any, least: int = 0) -> int | None:
+    """Return a whole number of 64 bits, of any library, as Python's; None for anything else.
+
+    Truth values are none.
+
+    >>> import numpy as np
+    >>> whole_number(np.uint8(3)), whole_number(0, least=1), whole_number(2**63), whole_number(True)
+    (3, None, None, None)
+    """
+    if isinstance(value, bool):
+        return None
+    try:
+        number = index(value)
+    except TypeError:
+        return None
+    return number if least <= number < 2**63 else None
