@@ -17,6 +17,7 @@ from tachyfits import _core
 from tachyfits._columns import Columns
 from tachyfits._errors import usage
 from tachyfits._header import COMMENTARY, Header
+from tachyfits._optional import is_lazy
 from tachyfits._table_meta import describing_cards
 from tachyfits._table_records import cards_of_records, is_records
 from tachyfits._table_serialized import OBJECTS, Cards, block_of
@@ -121,6 +122,9 @@ def meta_items(data: Any) -> Iterable[tuple[Any, Any]]:
         return
     if is_records(data):
         yield from cards_of_records(data)
+        return
+    if is_lazy(data):
+        # It is refused where its columns are asked for.
         return
     metadata = getattr(getattr(data, "schema", None), "metadata", None)
     if isinstance(metadata, Mapping):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tachyfits._columns import Columns
 from tachyfits._core import TachyfitsWarning
 from tachyfits._errors import usage
-from tachyfits._optional import needed
+from tachyfits._optional import is_lazy, needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_frames import display_of
 from tachyfits._table_records import columns_of_records, is_records
@@ -99,7 +99,7 @@ def _named(data: Any) -> Named:
         return _of_pandas(data)
     if hasattr(data, "__arrow_c_stream__"):
         return _of_arrow(data)
-    if hasattr(data, "collect"):
+    if is_lazy(data):
         raise usage(f"a {type(data).__name__} has no rows yet", "give what .collect() returns")
     raise usage(f"{type(data).__name__} is no table that is known", f"give {KNOWN}")
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._errors import io_error, usage
 from tachyfits._header import Header
+from tachyfits._optional import is_lazy
 from tachyfits._threads import check_threads
 
 #: FITS files are made of blocks of this many bytes.
@@ -210,7 +211,7 @@ def _is_table(data: Any) -> bool:
     # Whole tables have `columns` (astropy, pandas, polars, pyarrow, ours). A stream of them may
     # not; a single column is a stream too, and an array.
     is_stream = hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__")
-    return isinstance(data, Mapping) or hasattr(data, "columns") or is_stream
+    return isinstance(data, Mapping) or is_lazy(data) or hasattr(data, "columns") or is_stream
 
 
 def fits_name(path: str | os.PathLike[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -184,8 +186,18 @@ def test_one_column_is_no_table() -> None:
 
 def test_what_is_not_collected_yet_says_so() -> None:
     polars = pytest.importorskip("polars", reason="LEFT OUT: polars is not installed")
-    with pytest.raises(tf.UsageError, match="collect"):
-        written(polars.LazyFrame({"A": [1]}))
+    frame = polars.LazyFrame({"A": [1]})
+    ways: list[Callable[[], Any]] = [
+        lambda: written(frame),
+        lambda: tf.write("no.fits", frame),
+        lambda: tf.write("no.fits", [(None, None), frame]),
+    ]
+    for way in ways:
+        with warnings.catch_warnings():
+            # polars warns where the columns are asked for.
+            warnings.simplefilter("error")
+            with pytest.raises(tf.UsageError, match="collect"):
+                way()
 
 
 def astropy_hdu() -> Any:
