@@ -102,6 +102,42 @@ def test_real_files_have_few_errors_and_each_is_one(threads: int) -> None:
     }
 
 
+@pytest.mark.real_files
+def test_a_table_with_forms_in_lower_case_is_put_right(tmp_path: Path) -> None:
+    from astropy.io import fits
+
+    path = shutil.copy(SHARED / "traps" / "bt_lower_tform.fits", tmp_path / "a.fits")
+    before = tf.open(path)[1].read()
+    (found,) = tf.verify(path)
+    assert found.fixable
+    (fix,) = tf.mend(path)
+    assert (fix.code, list(tf.verify(path))) == ("column-form-irregular", [])
+    table = fits.getdata(path)
+    for name, values in tf.open(path)[1].read().items():
+        np.testing.assert_array_equal(values, before[name])
+        np.testing.assert_array_equal(values, table[name])
+
+
+@pytest.mark.real_files
+def test_what_is_put_right_changes_no_value(tmp_path: Path) -> None:
+    refused = set()
+    for path in sorted((SHARED / "traps").glob("*.fits")):
+        copy = shutil.copy(path, tmp_path / path.name)
+        try:
+            tf.mend(copy)
+        except (tf.FitsFormatError, tf.LimitError):
+            assert copy.read_bytes() == path.read_bytes()
+            continue
+        assert not any(found.fixable for found in tf.verify(copy)), path.stem
+        try:
+            found = tf.diff(path, copy, ignore=["*"])
+        except (tf.FitsFormatError, tf.FitsIoError):
+            refused.add(path.stem)
+            continue
+        assert found.same, (path.stem, found)
+    assert refused == {"bt_vla_bad", "bt_vla_theap_low", "bzero_string", "trunc_data"}
+
+
 def written(path: Path, cards: list[tuple[str, object]]) -> Path:
     path.write_bytes(primary(np.arange(6, dtype="i2").reshape(2, 3), cards))
     return path

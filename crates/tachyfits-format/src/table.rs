@@ -8,7 +8,9 @@ mod layout;
 pub mod text;
 
 pub use descriptor::Descriptor;
-pub(crate) use form::{Form, ascii as ascii_form, binary as binary_form, product};
+pub(crate) use form::{
+    Form, ascii as ascii_form, binary as binary_form, product, regular as regular_form,
+};
 pub(crate) use layout::MOST_COLUMNS;
 
 use crate::error::{FormatError, Warning};
@@ -89,10 +91,22 @@ pub struct Column {
     /// TDIMn in FITS order, the first the fastest; empty without. Their product is at most the number of elements, the
     /// rest of which is undefined.
     pub dimensions: Vec<u64>,
+    /// What divides a field of characters into strings of any length, where TDIMn does not divide it.
+    pub substrings: Option<Substrings>,
     /// TUNITn, if there is one that is not blank.
     pub unit: Option<String>,
     /// TDISPn, if there is one that is not blank.
     pub display: Option<String>,
+}
+
+/// How a field of characters has strings of any length (`rA:SSTRw/nnn`, a registered convention): one behind another, a
+/// delimiter between them, a NUL or the end of the field behind the last one. A field that begins with a NUL has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Substrings {
+    /// The most characters of one string, as TFORMn claims it: to be taken as advice only.
+    pub most: u64,
+    /// What stands between two strings, never NUL.
+    pub delimiter: u8,
 }
 
 /// What a field holds.

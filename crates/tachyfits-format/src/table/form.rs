@@ -1,7 +1,7 @@
 //! TFORMn and TDIMn to what a field is, and back (Sect. 7.2.1, 7.3.1, 7.3.2). Not the other keywords of a column, which are
 //! [`super::column`].
 
-use super::{Element, Field, TextForm};
+use super::{Element, Field, Substrings, TextForm};
 use crate::hdu::StoredType;
 use crate::image::{ValueType, native_type};
 
@@ -9,6 +9,8 @@ use crate::image::{ValueType, native_type};
 pub(crate) struct Form {
     /// The field; numbers are of the stored type's own signedness.
     pub(crate) field: Field,
+    /// What divides a field of characters, where strings are of any length.
+    pub(crate) substrings: Option<Substrings>,
     /// The form is written as the Standard does not allow, but can mean only this.
     pub(crate) irregular: bool,
 }
@@ -26,14 +28,36 @@ pub(crate) fn binary(text: &str) -> Option<Form> {
         letter => {
             let element = element(letter)?;
             element.total_bytes(repeat)?;
-            let width = if element == Element::Character { string_width(repeat, rest) } else { 1 };
-            return Some(Form { field: Field::Fixed { element, repeat, width }, irregular });
+            let substrings = Substrings::of(rest).filter(|_| element == Element::Character);
+            let irregular = irregular || substrings.is_some_and(Substrings::is_odd);
+            let width = match element {
+                Element::Character if substrings.is_none() => string_width(repeat, rest),
+                Element::Character => repeat,
+                _ => 1,
+            };
+            let field = Field::Fixed { element, repeat, width };
+            return Some(Form { field, substrings, irregular });
         }
     };
     let (&letter, rest) = rest.split_first().filter(|_| repeat <= 1)?;
     let element = element(letter.to_ascii_uppercase())?;
     let irregular = irregular || letter.is_ascii_lowercase();
-    Some(Form { field: Field::Variable { element, wide, repeat, most: most(rest) }, irregular })
+    let field = Field::Variable { element, wide, repeat, most: most(rest) };
+    Some(Form { field, substrings: None, irregular })
+}
+
+/// The text of an irregular form as the Standard writes it, where case and an absent `.0` are all that is irregular.
+///
+/// ```text
+/// 1pe(8)  1PE(8)
+/// f8      F8.0
+/// ```
+pub(crate) fn regular(text: &str, read: fn(&str) -> Option<Form>) -> Option<String> {
+    let found = read(text).filter(|found| found.irregular)?;
+    let upper = text.to_ascii_uppercase();
+    let is_same = |new: &Form| !new.irregular && new.field == found.field;
+    let mut candidates = [upper.clone(), upper + ".0"].into_iter();
+    candidates.find(|new| read(new).as_ref().is_some_and(is_same))
 }
 
 fn element(letter: u8) -> Option<Element> {
@@ -59,9 +83,8 @@ const fn stored_type(letter: u8) -> Option<StoredType> {
     })
 }
 
-/// The bytes of one string of `rAw`, or of the older `rA:SSTRw` (FITS 3.0, Appendix C.2). Where that goes on with a delimiter
-/// (`/nnn`), strings are of any length and the field is left as one. Programs also write `rA` followed by what does not fit
-/// into the field.
+/// The bytes of one string of `rAw`, or of the older `rA:SSTRw` (FITS 3.0, Appendix C.2). Programs also write `rA` followed
+/// by what does not fit into the field.
 fn string_width(repeat: u64, rest: &[u8]) -> u64 {
     let (digits, _) = match rest.strip_prefix(b":SSTR").map(split_number) {
         Some((width, after)) if after.trim_ascii().is_empty() => (width, after),
@@ -69,6 +92,31 @@ fn string_width(repeat: u64, rest: &[u8]) -> u64 {
         None => split_number(rest),
     };
     number(digits).filter(|width| (1..=repeat).contains(width)).unwrap_or(repeat)
+}
+
+impl Substrings {
+    /// What `:SSTRw/nnn` says behind `rA`; `None` if something else is there.
+    fn of(rest: &[u8]) -> Option<Substrings> {
+        let (width, rest) = split_number(rest.strip_prefix(b":SSTR")?);
+        let (code, rest) = split_number(rest.strip_prefix(b"/")?);
+        let delimiter = number(code).and_then(|code| u8::try_from(code).ok());
+        // A NUL ends the last string.
+        let delimiter = delimiter.filter(|delimiter| *delimiter > 0)?;
+        let most = number(width).filter(|_| rest.trim_ascii().is_empty())?;
+        Some(Substrings { most, delimiter })
+    }
+
+    /// The convention has printable characters.
+    const fn is_odd(self) -> bool {
+        !matches!(self.delimiter, b' '..=b'~')
+    }
+}
+
+impl std::fmt::Display for Substrings {
+    /// As it stands behind `rA`.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, ":SSTR{}/{:03}", self.most, self.delimiter)
+    }
 }
 
 /// `(max)`.
@@ -101,7 +149,7 @@ pub(crate) fn ascii(text: &str) -> Option<Form> {
         rest = after;
     }
     irregular |= !rest.is_empty();
-    Some(Form { field: Field::Text { text, width, decimals }, irregular })
+    Some(Form { field: Field::Text { text, width, decimals }, substrings: None, irregular })
 }
 
 /// TDIMn: `(l,m,n)`, the first the fastest; `None` if it is not that.

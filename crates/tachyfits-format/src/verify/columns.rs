@@ -1,10 +1,13 @@
 //! Rules of the keywords of columns. What the values of the columns are is for those who have the bytes.
 
+use super::reserved::Match;
 use super::rules::Rule;
 use super::subject::{Report, Subject};
+use crate::code::Code;
 use crate::error::{Place, quoted};
 use crate::hdu::HduKind;
-use crate::table::{Element, Field, Form, TextForm, ascii_form, binary_form};
+use crate::header::Header;
+use crate::table::{Element, Field, Form, TextForm, ascii_form, binary_form, regular_form};
 use crate::value::Value;
 
 /// The columns that TFIELDS counts, as far as the Standard lets it.
@@ -27,9 +30,37 @@ fn place(subject: &Subject<'_>, keyword: &str) -> Place {
 
 fn field(subject: &Subject<'_>, number: u64) -> Option<Form> {
     let form = text(subject, &format!("TFORM{number}"))?.trim();
-    match subject.kind {
-        HduKind::AsciiTable => ascii_form(form),
-        _ => binary_form(form),
+    reader_of_forms(&subject.kind)(form)
+}
+
+fn reader_of_forms(kind: &HduKind) -> fn(&str) -> Option<Form> {
+    match kind {
+        HduKind::AsciiTable => ascii_form,
+        _ => binary_form,
+    }
+}
+
+/// TFORMn or TDISPn in capitals and with all its parts, where it can mean only that.
+pub(super) fn regular(
+    header: &Header,
+    known: &Match,
+    text: &str,
+) -> Option<(&'static str, String)> {
+    let xtension = header.get("XTENSION")?.as_text()?.trim_end().to_ascii_uppercase();
+    let kind = HduKind::of_extension(&xtension);
+    if !matches!(kind, HduKind::BinaryTable | HduKind::AsciiTable) {
+        return None;
+    }
+    let read = reader_of_forms(&kind);
+    match known.reserved.pattern {
+        "TFORMn" => Some((Code::ColumnFormIrregular.as_str(), regular_form(text, read)?)),
+        "TDISPn" if display_letter(text).is_none() => {
+            let display = text.to_ascii_uppercase();
+            let form = header.get(&format!("TFORM{}", known.numbers[0]?))?.as_text()?;
+            let fits = displays_not(&read(form.trim())?.field, display_letter(&display)?).is_none();
+            fits.then_some((Rule::DisplayForm.as_str(), display))
+        }
+        _ => None,
     }
 }
 

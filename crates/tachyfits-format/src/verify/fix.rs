@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use super::cards::{self, Date};
-use super::{Finding, Rule};
+use super::reserved::{self, Wanted};
+use super::subject::Subject;
+use super::{Finding, Rule, columns, wcs};
 use crate::card::Card;
 use crate::code::Code;
 use crate::error::Place;
-use crate::hdu::Hdu;
+use crate::hdu::{Hdu, HduKind};
 use crate::header::Header;
 use crate::limits::CARD_BYTES;
 use crate::scan;
@@ -43,7 +45,11 @@ pub fn fixed_header(header: &Header, hdu: Option<&Hdu>) -> (Header, Vec<Fix>) {
             *card = fixed;
         }
     }
-    if let Some((code, moved)) = hdu.and_then(|hdu| put_in_order(&mut cards, hdu)) {
+    if let Some(hdu) = hdu {
+        fixes.extend(add_defaults(&mut cards, hdu));
+    }
+    let moved = hdu.and_then(|hdu| put_in_order(&mut cards, hdu)).into_iter();
+    for (code, moved) in moved.chain(put_axes_first(&mut cards)) {
         let place = Place { keyword: Some(moved.clone()), ..whole(header) };
         let after = format!("{moved} in its place");
         fixes.push(Fix { code, place, before: "another order".to_owned(), after });
@@ -65,12 +71,16 @@ pub(super) fn mark_fixable(header: &Header, findings: &mut [Finding]) {
         (first, card)
     });
     let cards: HashMap<usize, &Card> = firsts.collect();
-    let order = [Code::MandatoryOrder.as_str(), Rule::FieldsPlace.as_str()];
+    let codes = [Code::MandatoryOrder, Code::MandatoryDefault].map(Code::as_str);
+    let rules = [Rule::FieldsPlace, Rule::InheritPlace, Rule::WcsAxesPlace].map(Rule::as_str);
     for finding in findings {
         let card = finding.place.card.and_then(|record| cards.get(&record));
         let fixes = card.map(|card| fixes_of_card(header, card)).unwrap_or_default();
         let of_card = fixes.iter().any(|(code, _)| *code == finding.code);
-        finding.fixable = of_card || finding.fixable || order.contains(&finding.code);
+        let of_header = codes.iter().chain(&rules).any(|code| *code == finding.code);
+        // Random groups have no defaults that are written out.
+        let primary = finding.code == codes[1] && header.context().hdu == 0;
+        finding.fixable = of_card || finding.fixable || (of_header && !primary);
     }
 }
 
@@ -131,13 +141,43 @@ fn fixed_card(header: &Header, card: &Card) -> Option<(&'static str, Card)> {
             let upper = Real::parse(&real.text().to_ascii_uppercase())?;
             Some((Code::LowerCaseExponent.as_str(), anew(Value::Real(upper))?))
         }
-        Value::Text(text) if keyword == "DATE" => match cards::date(text.trim()) {
-            Date::Old(day, month, year) if year >= FIRST_YEAR => {
-                let date = format!("19{year:02}-{month:02}-{day:02}");
-                Some((Rule::OldDate.as_str(), anew(Value::from(date))?))
-            }
-            _ => None,
-        },
+        Value::Text(text) => {
+            let (code, regular) = regular_text(header, keyword, text.trim())?;
+            Some((code, anew(Value::from(regular))?))
+        }
+        _ => None,
+    }
+}
+
+/// The text of a reserved keyword written as the Standard has it, where it can mean only that, and which code that is for.
+fn regular_text(header: &Header, keyword: &str, text: &str) -> Option<(&'static str, String)> {
+    let known = reserved::recognise(keyword)?;
+    if known.reserved.wanted == Wanted::Date {
+        return regular_date(keyword, text);
+    }
+    if keyword == "XTENSION" {
+        let upper = text.to_ascii_uppercase();
+        let is_known = !matches!(HduKind::of_extension(&upper), HduKind::Unknown(_));
+        let code = Rule::UnregisteredExtension.as_str();
+        return (upper != text && is_known).then_some((code, upper));
+    }
+    columns::regular(header, &known, text)
+}
+
+/// A date in the ISO form: DATE of the form DD/MM/YY; date and time with a blank between them; DATE with the Z of UTC, which
+/// it always has (Sect. 4.4.2.1).
+fn regular_date(keyword: &str, text: &str) -> Option<(&'static str, String)> {
+    match cards::date(text) {
+        Date::Old(day, month, year) if keyword == "DATE" && year >= FIRST_YEAR => {
+            let date = format!("19{year:02}-{month:02}-{day:02}");
+            Some((Rule::OldDate.as_str(), date))
+        }
+        Date::Other => {
+            let is_utc = keyword == "DATE" && text.contains(':');
+            let date =
+                text.strip_suffix('Z').filter(|_| is_utc).unwrap_or(text).replacen(' ', "T", 1);
+            (cards::date(&date) == Date::Iso).then_some((Rule::DateForm.as_str(), date))
+        }
         _ => None,
     }
 }
@@ -156,6 +196,45 @@ fn upper_case(header: &Header, card: &Card) -> Option<String> {
     (others.count() == 1 && !writer::is_commentary(&upper)).then_some(upper)
 }
 
+/// Adds PCOUNT = 0 and GCOUNT = 1 to an extension that has none, as which it is read.
+fn add_defaults(cards: &mut Vec<Card>, hdu: &Hdu) -> Vec<Fix> {
+    let mut fixes = Vec::new();
+    if hdu.header.context().hdu == 0 {
+        return fixes;
+    }
+    for (keyword, value, before) in [("PCOUNT", 0, None), ("GCOUNT", 1, Some("PCOUNT"))] {
+        let last_axis = format!("NAXIS{}", hdu.axes.len());
+        let last = before.unwrap_or(if hdu.axes.is_empty() { "NAXIS" } else { &last_axis });
+        let at = |keyword: &str| cards.iter().position(|card| card.keyword() == keyword);
+        let (None, Some(last)) = (at(keyword), at(last)) else { continue };
+        let Ok(card) = Card::new(keyword, value, "") else { continue };
+        fixes.push(Fix {
+            code: Code::MandatoryDefault.as_str(),
+            place: Place { keyword: Some(keyword.to_owned()), ..whole(&hdu.header) },
+            before: "no such card".to_owned(),
+            after: line(&card),
+        });
+        cards.insert(last + 1, card);
+    }
+    fixes
+}
+
+/// Puts each WCSAXES before the other cards of its description. Gives the code and the keyword of those that were elsewhere.
+fn put_axes_first(cards: &mut Vec<Card>) -> Vec<(&'static str, String)> {
+    let mut moved = Vec::new();
+    let count = cards.iter().filter(|card| card.keyword().starts_with("WCSAXES")).count();
+    // A second one of the same keyword is of its description too: each is moved once.
+    for _ in 0..count {
+        let header = Header::from_cards(cards.clone());
+        let late = wcs::late_axes(&Subject::new(&header, None));
+        let Some(&(at, first)) = late.first() else { break };
+        let card = cards.remove(at);
+        moved.push((Rule::WcsAxesPlace.as_str(), card.keyword().to_owned()));
+        cards.insert(first, card);
+    }
+    moved
+}
+
 /// Puts the mandatory cards first, in their order (Tables 7, 10, 14, 17). Gives the code and the first that was elsewhere.
 fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, String)> {
     let primary = hdu.header.context().hdu == 0;
@@ -163,7 +242,9 @@ fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, Strin
     order.extend(["BITPIX", "NAXIS"].map(str::to_owned));
     order.extend((1..=hdu.axes.len()).map(|axis| format!("NAXIS{axis}")));
     if !primary {
-        order.extend(["PCOUNT", "GCOUNT", "TFIELDS"].map(str::to_owned));
+        let is_table = matches!(hdu.kind, HduKind::BinaryTable | HduKind::AsciiTable);
+        let last = if is_table { "TFIELDS" } else { "INHERIT" };
+        order.extend(["PCOUNT", "GCOUNT", last].map(str::to_owned));
     }
     let at = |keyword: &String| {
         cards.iter().position(|card| card.keyword() == keyword && !card.is_commentary())
@@ -184,6 +265,7 @@ fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, Strin
     *cards = first;
     let code = match moved.as_str() {
         "TFIELDS" => Rule::FieldsPlace.as_str(),
+        "INHERIT" => Rule::InheritPlace.as_str(),
         _ => Code::MandatoryOrder.as_str(),
     };
     Some((code, moved))

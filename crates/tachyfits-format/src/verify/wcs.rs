@@ -26,14 +26,21 @@ fn of_axes<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a Car
     subject.known().filter(|(_, _, known)| OF_AXES.contains(&known.reserved.pattern))
 }
 
+/// The cards of WCSAXESa that stand behind another one of their description: where they are, and where the first of it is.
+pub(super) fn late_axes(subject: &Subject<'_>) -> Vec<(usize, usize)> {
+    let first = |at: usize, known: &Match| {
+        let (first, ..) = of_axes(subject)
+            .find(|(other, _, axis)| *other < at && axis.alternative == known.alternative)?;
+        Some((at, first))
+    };
+    subject.of("WCSAXESa").filter_map(|(at, _, known)| first(at, known)).collect()
+}
+
 pub(super) fn axes_place(subject: &Subject<'_>, report: &mut Report) {
-    for (at, card, known) in subject.of("WCSAXESa") {
-        let earlier = of_axes(subject)
-            .find(|(other, _, axis)| *other < at && axis.alternative == known.alternative);
-        if let Some((_, first, _)) = earlier {
-            let expected = format!("{} before {}", card.keyword(), first.keyword());
-            report.push(Rule::WcsAxesPlace, subject.place(at), expected, "it behind");
-        }
+    let keyword = |at: usize| subject.header.cards()[at].keyword();
+    for (at, first) in late_axes(subject) {
+        let expected = format!("{} before {}", keyword(at), keyword(first));
+        report.push(Rule::WcsAxesPlace, subject.place(at), expected, "it behind");
     }
 }
 

@@ -364,6 +364,136 @@ fn what_needs_no_guessing_is_put_right() {
     assert_eq!(mended(&header.to_bytes()).1, [""; 0]);
 }
 
+/// A file with all its headers put right, and the codes of what was; nothing else may have been marked as fixable.
+fn mended_file(file: &[u8]) -> (Vec<u8>, Vec<&'static str>) {
+    let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
+    let (mut mended, mut codes, mut warned) = (Vec::new(), Vec::new(), 0);
+    while let Ok(step) = walker.step() {
+        match step {
+            Step::Read { offset, bytes } => walker.supply(&file[offset as usize..][..bytes]),
+            Step::Done => break,
+            Step::Hdu(hdu) => {
+                let warnings = &walker.warnings()[warned..];
+                let found = verify_header(&hdu.header, Some(&hdu), warnings);
+                warned = walker.warnings().len();
+                let (header, fixes) = fixed_header(&hdu.header, Some(&hdu));
+                let marked: HashSet<&str> =
+                    found.iter().filter(|one| one.fixable).map(|one| one.code).collect();
+                let fixed: HashSet<&str> = fixes.iter().map(|fix| fix.code).collect();
+                assert_eq!(marked, fixed, "{found:?}");
+                codes.extend(fixes.iter().map(|fix| fix.code));
+                mended.extend(header.to_bytes());
+                let end = file.len().min(hdu.end_offset() as usize);
+                mended.extend(&file[(hdu.data_offset as usize).min(end)..end]);
+            }
+        }
+    }
+    (mended, codes)
+}
+
+#[test]
+fn what_is_marked_as_fixable_is_put_right_and_is_gone_then() {
+    for rule in Rule::ALL {
+        let Some(file) = provoked(*rule) else { continue };
+        let (mended, codes) = mended_file(&file);
+        assert_eq!(mended_file(&mended).1, [""; 0], "{rule:?}: {codes:?}");
+    }
+}
+
+#[test]
+fn forms_of_columns_are_written_as_the_standard_has_them() {
+    let cases: [(Vec<u8>, &str, &[&str]); 8] = [
+        (binary(&[COLUMN, "TFORM1  = '1j'"]), "TFORM1  = '1J      '", &["column-form-irregular"]),
+        (
+            binary(&[COLUMN, "TFORM1  = '0pe(3)' / kept", "TDISP1  = 'f8.3'"]),
+            "TFORM1  = '0PE(3)  '           / kept",
+            &["column-form-irregular", "display-form"],
+        ),
+        (binary(&[COLUMN, LONG, "TDISP1  = 'e12.5e3'"]), "TDISP1  = 'E12.5E3 '", &["display-form"]),
+        // Of another type, or not to be guessed.
+        (binary(&[COLUMN, LONG, "TDISP1  = 'a4'"]), "TDISP1  = 'a4'", &[]),
+        (binary(&[COLUMN, LONG, "TDISP1  = 'f8'"]), "TDISP1  = 'f8'", &[]),
+        (
+            ascii(&[COLUMN, "TBCOL1  =                    1", "TFORM1  = 'e4'"]),
+            "TFORM1  = 'E4.0    '",
+            &["column-form-irregular"],
+        ),
+        (
+            ascii(&[COLUMN, "TBCOL1  =                    1", "TFORM1  = 'A4 or so'"]),
+            "TFORM1  = 'A4 or so'",
+            &[],
+        ),
+        (
+            after_empty(extension::<&str>("image", 8, &[2], [0, 1], &[]), &[0; 2]),
+            "XTENSION= 'IMAGE   '",
+            &["unregistered-extension"],
+        ),
+    ];
+    for (file, line, expected) in cases {
+        let (mended, codes) = mended_file(&file);
+        let text = String::from_utf8_lossy(&mended).into_owned();
+        assert_eq!(codes, expected, "{line}");
+        assert!(text.contains(&format!("{line:<80}")), "{line}");
+        assert_eq!(mended_file(&mended).1, [""; 0], "{line}");
+    }
+}
+
+#[test]
+fn cards_come_to_their_places_and_dates_to_their_form() {
+    let file = [
+        image(&[
+            "CTYPE1  = 'FREQ'",
+            "CTYPE1A = 'VELO'",
+            "WCSAXES =                    2",
+            "WCSAXESA=                    2",
+            "DATE    = '2026-01-02 03:04:05Z'",
+            "DATE-OBS= '2026-01-02 03:04:05'",
+            "DATE-END= '2026-01-02T03:04:05Z'",
+            "DATE-BEG= '2026-01-02 or so'",
+        ]),
+        header(&[
+            "XTENSION= 'IMAGE   '",
+            "BITPIX  =                    8",
+            "NAXIS   =                    0",
+            "EXTNAME = 'A       '",
+        ]),
+        extension(
+            "IMAGE",
+            8,
+            &[],
+            [0, 1],
+            &["EXTNAME = 'B       '", "INHERIT =                    T"],
+        ),
+    ]
+    .concat();
+    let (mended, codes) = mended_file(&file);
+    let expected = [
+        "date-form",
+        "date-form",
+        "wcsaxes-place",
+        "wcsaxes-place",
+        "mandatory-default",
+        "mandatory-default",
+        "inherit-place",
+    ];
+    assert_eq!(codes, expected);
+    let records = mended.chunks(80).map(|record| String::from_utf8_lossy(&record[..30]));
+    let lines: Vec<String> = records.map(|line| line.trim_end().to_owned()).collect();
+    let place = |start: &str| lines.iter().position(|line| line.starts_with(start)).unwrap();
+    let first = place("WCSAXES =");
+    assert!(lines[first + 1].starts_with("CTYPE1  ") && lines[first + 2].starts_with("WCSAXESA"));
+    assert_eq!(lines[place("DATE    ")], "DATE    = '2026-01-02T03:04:05");
+    assert_eq!(lines[place("DATE-END")], "DATE-END= '2026-01-02T03:04:05");
+    let keywords: Vec<&str> =
+        lines.iter().map(|line| line.split([' ', '=']).next().unwrap()).collect();
+    let starts = lines.iter().enumerate().filter(|(_, line)| line.starts_with("XTENSION"));
+    for ((start, _), last) in starts.zip(["EXTNAME", "INHERIT"]) {
+        let expected = ["XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", last];
+        assert_eq!(keywords[start..start + 6], expected);
+    }
+    assert_eq!(mended_file(&mended).1, [""; 0]);
+}
+
 #[test]
 fn a_header_that_is_right_keeps_its_bytes() {
     let file = image(&["OBJECT  =   'free format'", "", "", "COMMENT kept"]);
