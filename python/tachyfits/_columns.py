@@ -49,6 +49,9 @@ class TableColumn:
         The cells are arrays of different lengths, in the heap: reading gives a `Ragged`, of
         characters an array of str, or where ``shape`` says that they are several strings of one
         width a `Ragged` of str.
+    delimiter
+        Of ``rA:SSTRw/nnn``: the character that stands between the strings of a cell, of which there
+        are any number: reading gives a `Ragged` of str. None otherwise.
     unit, display
         TUNITn and TDISPn; None without.
     null
@@ -72,6 +75,7 @@ class TableColumn:
     scale: float = 1.0
     zero: float = 0.0
     description: str = ""
+    delimiter: str | None = None
 
     @property
     def type_text(self) -> str:
@@ -80,6 +84,8 @@ class TableColumn:
         if self.is_variable:
             is_one = self.dtype.kind == "U" and not self.shape
             return "text of any length" if is_one else f"{name}[any]"
+        if self.delimiter:
+            return "text of any length[any]"
         return name + (f"[{', '.join(map(str, self.shape))}]" if self.shape else "")
 
 

@@ -92,6 +92,8 @@ class Column:
     @property
     def is_variable(self) -> bool: ...
     @property
+    def delimiter(self) -> int | None: ...  # the code of what stands between strings of rA:SSTRw/nnn
+    @property
     def dtype(self) -> str: ...  # what reading gives, as NumPy names it
     @property
     def shape(self) -> list[int]: ...  # of a cell, NumPy order

@@ -21,7 +21,7 @@ from tachyfits._errors import not_found, usage
 from tachyfits._ragged import Ragged
 from tachyfits._table_input import with_what_they_say
 from tachyfits._table_spec import Cells, bytes_of
-from tachyfits._table_strings import characters_of
+from tachyfits._table_strings import as_ragged, characters_of, joined_strings
 from tachyfits._table_times import check_scale
 from tachyfits._table_values import ColumnData, as_array, column_data
 from tachyfits._units import fits_unit
@@ -49,6 +49,10 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
     if column.is_variable:
         return _fitted_arrays(column, data, where)
     values = data.values
+    if column.delimiter and values.dtype.kind == "S" and _is_of_arrays(values):
+        values = joined_strings(column.name, as_ragged(values), column.delimiter)
+        # The field may end where the last string does.
+        values = values.astype(f"S{max(int(np.char.str_len(values).max(initial=0)), 1)}")
     if isinstance(values, Ragged):
         raise _misfit(column, where, "arrays of different lengths", "give arrays of one length")
     if values.shape[1:] != column.shape:
@@ -122,8 +126,7 @@ def _fitted_arrays(column: TableColumn, data: ColumnData, where: str) -> Cells:
     if not isinstance(values, Ragged):
         if values.ndim < 2:
             raise _misfit(column, where, "single values", "give an array for each row")
-        width = int(np.prod(values.shape[1:]))
-        values = Ragged(np.arange(len(values) + 1) * width, values.reshape(-1))
+        values = as_ragged(values)
     undefined = _undefined(column, data, where)
     undefined = None if undefined is None else undefined.reshape(-1)
     converted = _converted(column, values.values, undefined, where)

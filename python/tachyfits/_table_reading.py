@@ -20,7 +20,7 @@ from tachyfits._hdu import Hdu
 from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
 from tachyfits._table_rows import Rows, among, batch_size, count_of, piece_of, resolve_rows, span_of
-from tachyfits._table_strings import strings, strings_of_width
+from tachyfits._table_strings import divided_strings, strings, strings_of_width
 from tachyfits._threads import check_threads
 
 #: What names columns: a name (any case), a 0-based number, several of them; None: all.
@@ -232,7 +232,7 @@ class TableReading(Hdu):
         text = text or ("bytes" if raw else "str")
         options: dict[str, Any] = {"raw": raw, "threads": count, "progress": progress}
         arrays: dict[str, Values] = {}
-        fixed = [column for column in wanted if not column.is_variable]
+        fixed = [column for column in wanted if not _is_apart(column, raw)]
         into = [_beginning(given, count_of(rows)) for given in kept] if kept else None
         numbers = [column.number for column in fixed]
         read = core.read(numbers, rows, text=text, into=into, **options)
@@ -242,6 +242,8 @@ class TableReading(Hdu):
         for column in wanted:
             if column.is_variable:
                 arrays[column.key], odd = _ragged(core, column, rows, text, options)
+            elif _is_apart(column, raw):
+                arrays[column.key], odd = _divided(core, column, rows, text, options), 0
             else:
                 values, nulls, odd = together[column.key]
                 arrays[column.key] = _masked(values, nulls)
@@ -384,6 +386,7 @@ def _described(number: int, core: _core.Column, description: str) -> TableColumn
         scale=core.scale,
         zero=core.zero,
         description=description,
+        delimiter=None if core.delimiter is None else chr(core.delimiter),
     )
 
 
@@ -402,6 +405,19 @@ def _masked(values: NDArray[Any], nulls: NDArray[np.bool_] | None) -> NDArray[An
     if nulls is None or not nulls.any():
         return values
     return np.ma.MaskedArray(values, mask=nulls)
+
+
+def _is_apart(column: TableColumn, raw: bool) -> bool:
+    """Say whether a column takes a read of its own."""
+    return column.is_variable or (column.delimiter is not None and not raw)
+
+
+def _divided(
+    core: _core.Table, column: TableColumn, rows: Rows, text: str, options: dict[str, Any]
+) -> Ragged:
+    """Return the strings of a field that delimiters divide; blanks at its end are such, too."""
+    values, _, _ = core.read([column.number], rows, **(options | {"raw": True}), text="bytes")[0]
+    return divided_strings(values, str(column.delimiter), as_bytes=text == "bytes")
 
 
 def _ragged(

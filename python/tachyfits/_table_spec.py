@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._core import TachyfitsWarning
-from tachyfits._errors import usage
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import Cards
-from tachyfits._table_strings import characters_of
+from tachyfits._table_strings import characters_of, delimiter_of, field_width, joined_strings
 from tachyfits._table_values import ColumnData
 
 #: What the conventions for unsigned integers and signed bytes add to the stored value.
@@ -50,6 +49,8 @@ class NewColumn:
     def cells(self) -> Cells:
         """Return the cells as the engine takes them."""
         values, undefined = self.data.values, self.data.undefined
+        if isinstance(values, Ragged) and self.spec["substrings"]:
+            values = joined_strings(self.data.name, values, chr(self.spec["substrings"][1]))
         if isinstance(values, Ragged) and values.dtype.kind == "S":
             return (*characters_of(values, self.spec["width"]), None)
         if isinstance(values, Ragged):
@@ -60,8 +61,14 @@ class NewColumn:
         return (bytes_of(values), None, _nulls_of(undefined))
 
 
-def new_column(data: ColumnData, heap_bytes: int | None = None) -> NewColumn:
-    """Return a column of a binary table; ``heap_bytes``: of all its arrays, if others come."""
+def new_column(
+    data: ColumnData, heap_bytes: int | None = None, field_bytes: int | None = None
+) -> NewColumn:
+    """Return a column of a binary table.
+
+    If other values come, ``heap_bytes`` are those of all its arrays, and ``field_bytes`` those that
+    all strings of a cell take at most.
+    """
     values = data.values
     name, spec = values.dtype.name, plain_spec(data)
     if isinstance(values, Ragged):
@@ -69,10 +76,7 @@ def new_column(data: ColumnData, heap_bytes: int | None = None) -> NewColumn:
         dimensions = list(reversed(values.cell_shape))
         if values.dtype.kind == "S":
             if not dimensions:
-                raise usage(
-                    f"column {data.name!r}: arrays of text, of different lengths",
-                    "join the texts of a cell, or fill the arrays up to one length",
-                )
+                return _divided_column(data, values, spec, field_bytes)
             width = max(values.dtype.itemsize, 1)
             spec |= {"element": "text", "width": width}
             dimensions.insert(0, width)
@@ -92,6 +96,16 @@ def new_column(data: ColumnData, heap_bytes: int | None = None) -> NewColumn:
     return NewColumn(data, spec)
 
 
+def _divided_column(
+    data: ColumnData, values: Ragged, spec: dict[str, Any], field_bytes: int | None
+) -> NewColumn:
+    """Return a column of any number of strings in each cell, a delimiter between them."""
+    width = field_bytes or field_width(values)
+    substrings = (max(values.dtype.itemsize, 1), ord(delimiter_of(values)))
+    text = {"element": "text", "repeat": width, "width": width, "substrings": substrings}
+    return NewColumn(data, spec | text)
+
+
 def plain_spec(data: ColumnData) -> dict[str, Any]:
     """Return what every column has."""
     name = data.values.dtype.name
@@ -104,6 +118,7 @@ def plain_spec(data: ColumnData) -> dict[str, Any]:
         "variable": None,
         "null": null,
         "dimensions": [],
+        "substrings": None,
         "unit": data.unit,
         "display": data.display,
         "scaling": None,

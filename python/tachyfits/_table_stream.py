@@ -20,6 +20,7 @@ from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import cards_for
 from tachyfits._table_spec import Cells, NewColumn, new_column, warn_of_names, with_descriptions
+from tachyfits._table_strings import field_width
 from tachyfits._table_values import ColumnData, with_null
 
 #: A batch: its columns, all of the same rows.
@@ -113,6 +114,7 @@ class ColumnPlan:
         self._width = 1
         self._heap_bytes = 0
         self._count = 0
+        self._field_bytes = 1
         self._undefined = False
         elements = _elements(empty.values)
         self._occurring = Occurring(elements.dtype) if elements.dtype.kind in "iu" else None
@@ -123,6 +125,8 @@ class ColumnPlan:
         self._undefined |= column.undefined is not None
         self._heap_bytes += elements.nbytes
         self._count += elements.size
+        if isinstance(column.values, Ragged) and elements.dtype.kind == "S":
+            self._field_bytes = max(self._field_bytes, field_width(column.values))
         self._width = max(self._width, elements.dtype.itemsize)
         if self._occurring is not None:
             missing = column.undefined
@@ -148,7 +152,7 @@ class ColumnPlan:
             column = replace(column, values=values)
         if self._occurring is not None and self._undefined and column.null is None:
             column = replace(column, null=self._occurring.free(column.name))
-        return new_column(column, heap_bytes)
+        return new_column(column, heap_bytes, self._field_bytes)
 
 
 def _elements(values: NDArray[Any] | Ragged) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Strings of which a cell has any number, and strings of any length, out of characters.
+"""Strings of which a cell has any number, and strings of any length, out of characters and back.
 
 Nothing here reads a file.
 """
@@ -6,13 +6,17 @@ Nothing here reads a file.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits._errors import usage
 from tachyfits._ragged import Ragged
+
+#: What may stand between strings, the first choice first.
+DELIMITERS = "|;,/:~^"
 
 
 def strings(
@@ -55,6 +59,76 @@ def strings_of_width(
     return Ragged(ends, _as_array(pieces, as_bytes), cell_shape=cell_shape)
 
 
+def divided_strings(fields: NDArray[np.bytes_], delimiter: str, *, as_bytes: bool) -> Ragged:
+    r"""Return fields as the strings that delimiters divide them into (``rA:SSTRw/nnn``).
+
+    The last one ends at a NUL, or with the field; a field that begins with a NUL has none.
+
+    >>> divided_strings(np.array([b"g,r,,i", b"", b"z\0,y"]), ",", as_bytes=False).to_list()
+    [['g', 'r', '', 'i'], [], ['z']]
+    """
+    between = delimiter.encode("latin-1")
+    texts = [field.partition(b"\0")[0] for field in fields.tolist()]
+    cells = [text.split(between) if text else [] for text in texts]
+    offsets = np.zeros(len(cells) + 1, np.int64)
+    np.cumsum([len(cell) for cell in cells], out=offsets[1:])
+    return Ragged(offsets, _as_array(chain.from_iterable(cells), as_bytes))
+
+
+def joined_strings(name: str, cells: Ragged, delimiter: str | None) -> NDArray[np.bytes_]:
+    """Return cells of strings (NumPy's S) as fields that a delimiter divides.
+
+    Without one it is the first of `DELIMITERS` that no string has. Every field has room for a NUL.
+
+    Raises
+    ------
+    UsageError
+        A string has the delimiter, or the only one of a cell is empty, which would be none.
+
+    >>> joined_strings("BANDS", Ragged([0, 2, 2], np.array([b"g", b"r"])), None)
+    array([b'g|r', b''], dtype='|S4')
+    """
+    texts = cells.values.tolist()
+    between = (delimiter or delimiter_of(cells)).encode("latin-1")
+    odd = next((text for text in texts if between in text), None)
+    if odd is not None:
+        raise usage(
+            f"column {name!r}: the string {odd.decode('latin-1')!r} has a {between.decode()!r}, "
+            "which stands between strings",
+            "write it another way",
+        )
+    fields = [between.join(texts[a:b]) for a, b in pairwise(cells.offsets.tolist())]
+    lone = (cells.lengths == 1) & np.array([not field for field in fields], bool)
+    if lone.any():
+        raise usage(
+            f"column {name!r}, row {int(np.argmax(lone))} (0-based): a single string without "
+            "characters could not be told from no string",
+            "give an empty list",
+        )
+    return np.array(fields, f"S{field_width(cells)}")
+
+
+def field_width(cells: Ragged) -> int:
+    """Return the characters of the longest cell of strings, with what ends each of them."""
+    ends = np.zeros(len(cells.values) + 1, np.int64)
+    np.cumsum(np.char.str_len(cells.values) + 1, out=ends[1:])
+    return int(np.diff(ends[cells.offsets]).max(initial=1))
+
+
+def delimiter_of(cells: Ragged) -> str:
+    """Return what may stand between the strings of cells: what no string has, if there is such."""
+    used = b"".join(cells.values.tolist()).decode("latin-1")
+    return next((each for each in DELIMITERS if each not in used), DELIMITERS[0])
+
+
+def as_ragged(values: Ragged | NDArray[Any]) -> Ragged:
+    """Return an array of several axes as one cell for each row."""
+    if isinstance(values, Ragged):
+        return values
+    count = int(np.prod(values.shape[1:]))
+    return Ragged(np.arange(len(values) + 1) * count, values.reshape(-1))
+
+
 def characters_of(
     values: Ragged | NDArray[Any], width: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -63,9 +137,7 @@ def characters_of(
     Blanks fill each up to ``width``: who does not know TDIMn takes a cell for one string, which a
     NUL would end.
     """
-    if not isinstance(values, Ragged):
-        count = int(np.prod(values.shape[1:]))
-        values = Ragged(np.arange(len(values) + 1) * count, values.reshape(-1))
+    values = as_ragged(values)
     filled = np.char.ljust(values.values.astype(f"S{width}"), width)
     return np.frombuffer(filled.tobytes(), np.uint8), values.offsets * width
 

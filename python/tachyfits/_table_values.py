@@ -197,14 +197,18 @@ def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
         raise usage(
             f"column {name!r}: lists of lists of different lengths", "flatten the inner ones"
         )
-    first, text = plain[0], all(array.dtype.kind in "US" for array in plain)
+    is_text = [array.dtype.kind in "US" for array in plain if array.size]
+    first, text = plain[0], bool(is_text) and all(is_text)
     if (first.ndim > 1 or text) and all(array.shape == first.shape for array in plain):
         return (np.ma if any(map(np.ma.isMaskedArray, plain)) else np).stack(plain)  # type: ignore[no-any-return]
+    if text and all(array.ndim == 1 for array in plain):
+        known = [array.dtype for array in plain if array.size]
+        return joined(plain, np.result_type(*known), f"column {name!r}")
     odd = next((array for array in plain if array.dtype.kind not in "biufc"), None)
     if odd is not None:
         raise usage(
             f"column {name!r} has cells that are arrays of {odd.dtype}, of different lengths",
-            "those hold numbers or truth values: join texts, or fill the cells up to one length",
+            "those hold numbers, truth values or text of one axis: fill the cells up to one length",
         )
     return joined(plain, where=f"column {name!r}")
 

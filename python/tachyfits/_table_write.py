@@ -61,7 +61,9 @@ def write_table(
         path of a Parquet, Arrow or CSV file, which is read batch by batch (CSV whole) by pyarrow.
         Masked elements, None and null are undefined: TNULLn for integers (a value that does not
         occur, unless ``nulls`` or a ``fill_value`` says one), NaN for floats, the byte 0 for truth
-        values, nothing for text. Cells of different lengths (lists, `Ragged`) go into the heap.
+        values, nothing for text. Cells of different lengths (lists, `Ragged`) go into the heap;
+        of strings they are fields in which a character that none has stands between
+        (``rA:SSTRw/nnn``).
         Dates become ISO 8601 text, durations seconds. Columns of astropy bring unit, description
         and format, its times to the nanosecond and with their scale (TIMESYS). The index of a
         pandas frame becomes columns, as reset_index() names them, unless it is one of integers

@@ -273,7 +273,7 @@ def test_undefined_elements_of_lists_of_different_lengths() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [[[[1, 2], [3]], [[4], [5, 6]]], [[[1, 2], [3]], [4, 5]], [["a"], ["b", "c"]]]
+    "values", [[[[1, 2], [3]], [[4], [5, 6]]], [[[1, 2], [3]], [4, 5]], [["a"], [["b"], ["c"]]]]
 )
 def test_lists_that_no_column_has_are_refused(values: Any) -> None:
     for data in ({"L": values}, {"L": np.array([*values, None], object)[:-1]}):
@@ -281,9 +281,11 @@ def test_lists_that_no_column_has_are_refused(values: Any) -> None:
             written(data)
 
 
-def test_lists_of_text_of_different_lengths_are_refused_from_arrow_too() -> None:
-    with pytest.raises(tf.UsageError, match=r"column 'L'.*text.*\n.*join the texts"):
-        written(pa.table({"L": [["a"], ["b", "c"]]}))
+def test_lists_of_text_of_different_lengths_whatever_has_them() -> None:
+    lists = [["a"], ["b", "c"], []]
+    frame = pytest.importorskip("pandas").DataFrame({"L": lists})
+    for data in ({"L": lists}, pa.table({"L": lists}), frame):
+        assert written(data)["L"].to_list() == lists
 
 
 def test_cells_with_axes_come_back_from_pandas() -> None:

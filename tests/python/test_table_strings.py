@@ -1,4 +1,4 @@
-"""Columns whose cells are several strings: TDIMn in the heap."""
+"""Columns whose cells are several strings: TDIMn in the heap, and delimiters (rA:SSTRw/nnn)."""
 
 from __future__ import annotations
 
@@ -90,3 +90,83 @@ def test_cells_of_strings_in_the_heap_are_edited(tmp_path: Path) -> None:
     assert tf.open(path)[1]["S"].to_list() == [["x", "yz"], ["uvw", ""]]
     with pytest.raises(tf.UsageError, match="3, as TDIM says"), tf.edit(path) as edition:
         edition[1].update("S", values=[["x", "wxyz"], ["uvw", ""]])
+
+
+#: Fields of strings with blanks between them as they are stored, and the strings.
+FIELDS = [b"NGC M31 \0jun", b"\0 no string ", b"one string..", b"    \0 after."]
+DIVIDED = [["NGC", "M31", ""], [], ["one", "string.."], ["", "", "", "", ""]]
+
+
+def in_fields(form: str = "12A:SSTR8/032", fields: list[bytes] | None = None) -> tf.Table:
+    return opened(binary_table([Made("S", form, fields or FIELDS, None)]))
+
+
+def test_delimiters_divide_fields_into_strings() -> None:
+    table = in_fields()
+    assert table.column("S").delimiter == " "
+    assert table.column("S").type_text == "text of any length[any]"
+    found = table.read()["S"]
+    assert isinstance(found, tf.Ragged)
+    assert found.to_list() == DIVIDED
+    assert found[0].tolist() == DIVIDED[0]
+    assert table.read("S", rows=[2, 0])["S"].to_list() == [DIVIDED[2], DIVIDED[0]]
+    assert table.read(raw=True)["S"].tolist() == FIELDS
+    assert [batch["S"].to_list() for batch in table.batches(rows=3, reuse=True)] == [
+        DIVIDED[:3],
+        DIVIDED[3:],
+    ]
+    assert table.to_arrow()["S"].to_pylist() == DIVIDED
+
+
+@pytest.mark.parametrize("form", ["12A:SSTR8/32", "12A:SSTR99/032", "12A:SSTR0/032"])
+def test_what_the_form_says_of_lengths_is_advice(form: str) -> None:
+    assert in_fields(form)["S"].to_list() == DIVIDED
+
+
+@pytest.mark.parametrize("form", ["12A:SSTR8/000", "12A:SSTR8/x", "12A:SSTR8/300", "12A:SSTR/032"])
+def test_what_is_no_delimiter_leaves_one_string(form: str) -> None:
+    assert in_fields(form)["S"].tolist() == ["NGC M31", "", "one string..", ""]
+
+
+def test_a_delimiter_that_is_not_printable_is_warned_of() -> None:
+    table = in_fields("12A:SSTR8/031", [b"a\x1fb\0"])
+    with pytest.warns(tf.TachyfitsWarning, match="SSTR8/031"):
+        assert table["S"].to_list() == [["a", "b"]]
+
+
+def test_divided_strings_are_written_as_such(tmp_path: Path) -> None:
+    table = in_fields()
+    copy = tmp_path / "copy.fits"
+    table.write(copy)
+    assert tf.open(copy)[1].header["TFORM1"] == "12A:SSTR8/032"
+    assert tf.open(copy)[1].read(raw=True)["S"].tolist() == FIELDS
+    for number, data in enumerate((table.read(), table.to_arrow(), {"S": DIVIDED})):
+        path = tmp_path / f"{number}.fits"
+        tf.write_table(path, data)
+        with tf.open(path) as file:
+            assert file[1].header["TFORM1"] == "13A:SSTR8/124"
+            assert file[1]["S"].to_list() == DIVIDED
+            assert not [f for f in file.verify() if f.severity == "error"]
+
+
+def test_the_delimiter_is_what_no_string_has(tmp_path: Path) -> None:
+    bands = [["a|b", "c;d"], [], ["e"]]
+    tf.write_table(tmp_path / "s.fits", {"S": bands})
+    table = tf.open(tmp_path / "s.fits")[1]
+    assert (table.column("S").delimiter, table["S"].to_list()) == (",", bands)
+    with pytest.raises(tf.UsageError, match="a single string without characters"):
+        tf.write_table(tmp_path / "t.fits", {"S": [["a", "b"], [""]]})
+
+
+def test_divided_strings_are_edited(tmp_path: Path) -> None:
+    path = tmp_path / "s.fits"
+    path.write_bytes(binary_table([Made("S", "12A:SSTR8/032", FIELDS, None)]))
+    with tf.edit(path) as edition:
+        edition[1].update("S", [["a", "bc", "def", "ghi"], ["jkl"]], rows=[0, 1])
+        edition[1].update("S", "m n", rows=[3])
+    wanted = [["a", "bc", "def", "ghi"], ["jkl"], ["one", "string.."], ["m", "n"]]
+    assert tf.open(path)[1]["S"].to_list() == wanted
+    for cells in ([["a", "b c"]], [["abc", "def", "ghi", "jkl"]]):
+        with pytest.raises(tf.UsageError), tf.edit(path) as edition:
+            edition[1].update("S", cells, rows=[0])
+    assert tf.open(path)[1].read("S", where="S == 'jkl'")["S"].to_list() == [["jkl"]]

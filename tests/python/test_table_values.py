@@ -121,7 +121,7 @@ def test_half_precision_is_widened() -> None:
         ([1, "a", object()], "no column of FITS"),
         ([2**70, 1], "64 bits|no column of FITS"),
         (5, "single value"),
-        ([["a"], ["b", "c"]], "numbers"),
+        ([["a"], [["b"], ["c"]]], "one axis"),
         ([True, 3.5, None, "x"], "no column of FITS"),
     ],
 )

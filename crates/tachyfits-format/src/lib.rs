@@ -56,7 +56,9 @@ pub use limits::{BLOCK_BYTES, CARD_BYTES, Limits, ReadOptions, padded};
 pub use new_image::{NO_CHECKSUM, NewImage};
 pub use new_table::{NewColumn, NewTable};
 pub use table::text;
-pub use table::{Column, Descriptor, Element, Field, Heap, Null, TableKind, TableLayout, TextForm};
+pub use table::{
+    Column, Descriptor, Element, Field, Heap, Null, Substrings, TableKind, TableLayout, TextForm,
+};
 pub use value::{Integer, Real, Value};
 pub use verify::{Finding, Fix, Rule, Severity, fixed_header, verify_header};
 pub use walk::{Step, Walker};

@@ -7,7 +7,7 @@ use crate::error::{FormatError, Place};
 use crate::header::Header;
 use crate::new_image::{NO_CHECKSUM, number};
 use crate::table::{Column, MOST_COLUMNS, Null, TableKind, TableLayout, product};
-use crate::table::{Element, Field};
+use crate::table::{Element, Field, Substrings};
 use crate::value::Value;
 
 /// What a new table extension will be.
@@ -44,6 +44,8 @@ pub struct NewColumn {
     pub null: Option<Null>,
     /// TDIMn in FITS order; none if empty.
     pub dimensions: Vec<u64>,
+    /// What divides a field of characters into strings of any length; not with dimensions.
+    pub substrings: Option<Substrings>,
     /// TUNITn.
     pub unit: Option<String>,
     /// TDISPn.
@@ -63,6 +65,7 @@ impl NewColumn {
             scaling: None,
             null: None,
             dimensions: Vec::new(),
+            substrings: None,
             unit: None,
             display: None,
             start: None,
@@ -78,6 +81,7 @@ impl NewColumn {
             scaling: column.scaled.then_some((column.scale, column.zero)),
             null: column.null.clone(),
             dimensions: column.dimensions.clone(),
+            substrings: column.substrings,
             unit: column.unit.clone(),
             display: column.display.clone(),
             start: (kind == TableKind::Ascii).then_some(column.offset),
@@ -92,10 +96,16 @@ impl NewColumn {
         }
     }
 
+    /// TFORMn.
+    fn form(&self) -> String {
+        let form = self.field.form(&self.dimensions);
+        self.substrings.map_or(form.clone(), |substrings| format!("{form}{substrings}"))
+    }
+
     /// What does not fit, as words for "expected" and "found".
     fn misfit(&self, kind: TableKind) -> Option<(&'static str, String)> {
         let text = matches!(self.field, Field::Text { .. });
-        let form = || self.field.form(&self.dimensions);
+        let form = || self.form();
         if text != (kind == TableKind::Ascii) {
             return Some(("a form of this kind of table", form()));
         }
@@ -106,6 +116,11 @@ impl NewColumn {
         }
         if self.scaling.is_some() && (!self.field.is_number() || self.convention().is_some()) {
             return Some(("scaling of numbers that have no convention of their own", form()));
+        }
+        let divided = matches!(self.field, Field::Fixed { element: Element::Character, repeat, width }
+            if repeat == width && self.dimensions.is_empty());
+        if self.substrings.is_some() && !divided {
+            return Some(("a field of characters that nothing else divides", form()));
         }
         if !self.null_fits() {
             return Some((
@@ -165,7 +180,7 @@ impl NewColumn {
         let values = [
             ("TTYPE", Some(self.name.as_str()).filter(|name| !name.is_empty()).map(Value::from)),
             ("TBCOL", (kind == TableKind::Ascii).then(|| Value::from(offset + 1))),
-            ("TFORM", Some(Value::from(self.field.form(&self.dimensions)))),
+            ("TFORM", Some(Value::from(self.form()))),
             ("TUNIT", text(&self.unit)),
             ("TDIM", (!sizes.is_empty()).then(|| Value::from(format!("({})", sizes.join(","))))),
             ("TNULL", null),

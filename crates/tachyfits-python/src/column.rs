@@ -106,6 +106,12 @@ impl Column {
         matches!(self.column.field, Field::Variable { .. })
     }
 
+    /// The code of what stands between strings of any length in a field of characters (rA:SSTRw/nnn); None without.
+    #[getter]
+    fn delimiter(&self) -> Option<u8> {
+        self.column.substrings.map(|substrings| substrings.delimiter)
+    }
+
     /// The type that reading gives, as NumPy names it.
     #[getter]
     fn dtype(&self) -> String {

@@ -25,7 +25,7 @@ use crate::table::Table;
 /// >>> from tachyfits import _core
 /// >>> writer = _core.FileWriter("new.fits")
 /// >>> column = dict(name="N", element="int16", repeat=1, width=1, variable=None, null=None)
-/// >>> column |= dict(dimensions=[], unit=None, display=None, scaling=None)
+/// >>> column |= dict(dimensions=[], substrings=None, unit=None, display=None, scaling=None)
 /// >>> writer.begin_table([column], [], rows=2)
 /// >>> values = np.array([1, 2], "int16").view("uint8")
 /// >>> writer.write_rows([(values, None, None)], 2)
@@ -112,7 +112,7 @@ impl FileWriter {
     }
 
     /// Begin a table of these columns, dictionaries of name, element, repeat, width, variable, null (stored), dimensions,
-    /// unit, display and scaling.
+    /// substrings, unit, display and scaling.
     ///
     /// Parameters
     /// ----------

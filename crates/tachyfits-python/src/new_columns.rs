@@ -2,7 +2,9 @@
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use tachyfits::{ColumnInput, Element, Field, NewColumn, Null, TextAs, TextForm, ValueType};
+use tachyfits::{
+    ColumnInput, Element, Field, NewColumn, Null, Substrings, TextAs, TextForm, ValueType,
+};
 
 use crate::errors::argument;
 
@@ -22,6 +24,8 @@ pub(crate) struct ColumnGiven {
     null: Option<NullGiven>,
     /// In FITS order.
     dimensions: Vec<u64>,
+    /// Of characters that are strings of any length: the most characters of one, and the code of what stands between.
+    substrings: Option<(u64, u8)>,
     unit: Option<String>,
     display: Option<String>,
     scaling: Option<(f64, f64)>,
@@ -44,8 +48,10 @@ impl ColumnGiven {
             NullGiven::Stored(value) => Null::Stored(value),
             NullGiven::Text(text) => Null::Text(text),
         });
+        let substrings = self.substrings.map(|(most, delimiter)| Substrings { most, delimiter });
         let ColumnGiven { name, dimensions, unit, display, scaling, .. } = self;
-        Ok(NewColumn { name, field, scaling, null, dimensions, unit, display, start: None })
+        let column = NewColumn { unit, display, ..NewColumn::new(&name, field) };
+        Ok(NewColumn { scaling, null, dimensions, substrings, ..column })
     }
 
     fn field(&self, py: Python<'_>) -> PyResult<Field> {

@@ -102,8 +102,8 @@ pub use tachyfits_format::{
     Card, Column, Detection, Element, Fate, Field, FileOrder, Finding, Fix, FormatError, Hdu,
     HduKind, Header, ImageLayout, Integer, ItemKind, Limits, LinearAxis, MarkerEvidence, NewColumn,
     NewTable, Null, Place, Real, RecordForm, RecordIndex, RecordItem, RecordLimits, RecordMarkers,
-    RecordRun, Rule, Severity, StoredType, TableKind, TableLayout, TextForm, Value, ValueType,
-    Warning, column_keyword,
+    RecordRun, Rule, Severity, StoredType, Substrings, TableKind, TableLayout, TextForm, Value,
+    ValueType, Warning, column_keyword,
 };
 pub use tachyfits_io::{Buffering, IoError, OutputFile, Recovery, Report, StorageKind};
 pub use tachyfits_kernels::{

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::form::{self, Form};
-use super::{Column, Element, Field, Null, TableKind};
+use super::{Column, Element, Field, Null, Substrings, TableKind};
 use crate::code::Code;
 use crate::error::{FormatError, Place, Warning, Warnings, quoted};
 use crate::hdu::StoredType;
@@ -28,7 +28,7 @@ impl<'a> ColumnReader<'a> {
 
     /// The column of this number, from 1; its key and its place in the row are set by the caller.
     pub(super) fn column(&mut self, number: usize) -> Result<Column, FormatError> {
-        let (form, mut field) = self.form(number)?;
+        let (form, mut field, substrings) = self.form(number)?;
         let scale = self.scaling("TSCAL", number, field)?.unwrap_or(1.0);
         let zero = self.scaling("TZERO", number, field)?.unwrap_or(0.0);
         let scaled = self.convert(number, &mut field, scale, zero);
@@ -47,13 +47,14 @@ impl<'a> ColumnReader<'a> {
             zero,
             scaled,
             null,
+            substrings: substrings.filter(|_| dimensions.is_empty()),
             dimensions,
             unit: self.text("TUNIT", number).map(|unit| unit.trim().to_owned()),
             display: self.text("TDISP", number).map(|display| display.trim().to_owned()),
         })
     }
 
-    fn form(&mut self, number: usize) -> Result<(String, Field), FormatError> {
+    fn form(&mut self, number: usize) -> Result<(String, Field, Option<Substrings>), FormatError> {
         let keyword = format!("TFORM{number}");
         let Some(text) = self.header.get_text(&keyword)? else {
             return Err(missing(self.header, &keyword, "the form of the column"));
@@ -65,14 +66,14 @@ impl<'a> ColumnReader<'a> {
                 (form::ascii(text), "a form such as A20, I10, F10.3, E15.7 or D25.17")
             }
         };
-        let Some(Form { field, irregular }) = parsed else {
+        let Some(Form { field, substrings, irregular }) = parsed else {
             let place = self.header.place(&keyword);
             return Err(FormatError::new(Code::ColumnForm, place, expected, quoted(text)));
         };
         if irregular {
             self.warn(Code::ColumnFormIrregular, &keyword, expected, quoted(text));
         }
-        Ok((text.to_owned(), field))
+        Ok((text.to_owned(), field, substrings))
     }
 
     /// TSCALn or TZEROn, where it has a meaning.

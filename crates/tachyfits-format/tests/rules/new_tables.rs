@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use tachyfits_format::{
-    Code, Element, Field, Header, NewColumn, NewTable, Null, TableKind, TextForm, Value, ValueType,
+    Code, Element, Field, Header, NewColumn, NewTable, Null, Substrings, TableKind, TextForm,
+    Value, ValueType,
 };
 
 use crate::build::{empty_primary, walk_strictly};
@@ -225,6 +226,7 @@ fn what_no_column_can_be_is_refused() {
     let wide =
         Field::Fixed { element: Element::Number(ValueType::F64), repeat: u64::MAX, width: 1 };
     let text = |width| Field::Text { text: TextForm::Integer, width, decimals: 0 };
+    let substrings = Some(Substrings { most: 8, delimiter: b',' });
     for column in [
         NewColumn { scaling: Some((2.0, 0.0)), ..NewColumn::new("U", unsigned) },
         NewColumn { scaling: Some((2.0, 0.0)), ..NewColumn::new("S", characters) },
@@ -234,6 +236,8 @@ fn what_no_column_can_be_is_refused() {
         NewColumn { null: Some(Null::Text("****".into())), ..NewColumn::new("T", text(3)) },
         NewColumn { dimensions: vec![2, 2], ..integers(3) },
         NewColumn { dimensions: vec![1], ..NewColumn::new("T", text(3)) },
+        NewColumn { substrings, ..integers(1) },
+        NewColumn { substrings, dimensions: vec![4, 2], ..NewColumn::new("S", characters) },
         NewColumn::new("W", wide),
         NewColumn::new("T", text(0)),
     ] {

@@ -2,7 +2,8 @@
 //! engine's.
 
 use tachyfits_format::{
-    Code, Descriptor, Element, Field, FormatError, Null, TableKind, TableLayout, ValueType,
+    Code, Descriptor, Element, Field, FormatError, Header, NewTable, Null, TableKind, TableLayout,
+    ValueType,
 };
 
 use crate::build::{columns, i16s, table, table_file, table_hdu};
@@ -251,6 +252,25 @@ fn rule_29_several_strings_in_a_cell() {
     }
     // TDIM says more than the form does.
     assert_eq!(fields(&one(60, "TFORM='60A5' TDIM='(10,_6)'")), [(0, strings(60, 10))]);
+}
+
+#[test]
+fn rule_29_strings_of_any_length_in_a_cell() {
+    let divided = |form: &str| {
+        let layout = one(60, &format!("TTYPE='S' TFORM='{form}'"));
+        let odd = !layout.warnings.is_empty();
+        let written = NewTable::of(&layout).header(&Header::new()).unwrap();
+        let form = written.get_text("TFORM1").unwrap().unwrap().to_owned();
+        let substrings = layout.columns[0].substrings;
+        (substrings.map(|each| (each.most, each.delimiter)), odd, form)
+    };
+    let expected = |found, odd, form: &str| (found, odd, form.to_owned());
+    assert_eq!(divided("60A:SSTR8/032"), expected(Some((8, 32)), false, "60A:SSTR8/032"));
+    assert_eq!(divided("60A:SSTR99/9"), expected(Some((99, 9)), true, "60A:SSTR99/009"));
+    for form in ["60A:SSTR8/000", "60A:SSTR8/256", "60A:SSTR8/", "60A:SSTR/032", "60A:SSTR8/032x"] {
+        assert_eq!(divided(form), expected(None, false, "60A"), "{form}");
+    }
+    assert_eq!(one(60, "TFORM='60A:SSTR8/032' TDIM='(10,_6)'").columns[0].substrings, None);
 }
 
 #[test]
