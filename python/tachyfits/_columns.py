@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,7 +94,7 @@ class Columns(Mapping[str, Any]):
     """Columns of equal length, in memory: a mapping from name to array, in the table's order.
 
     A column is an ndarray (a masked one where an element is undefined) or, of cells of different
-    lengths, a `Ragged`. It may be asked for in any case, or by its place (0-based).
+    lengths, a `Ragged`. It may be asked for in any case, its own first, or by its place (0-based).
 
     Attributes
     ----------
@@ -139,11 +140,11 @@ class Columns(Mapping[str, Any]):
 
     def _key(self, key: str | int) -> str:
         if isinstance(key, str):
-            if key in self._arrays:
-                return key
-            wanted = key.strip().upper()
-            for name in self._arrays:
-                if name.upper() == wanted:
+            wanted = key.strip()
+            spelled = (name for name, known in self.info.items() if known.name == wanted)
+            alike = (name for name in self._arrays if name.upper() == wanted.upper())
+            for name in chain([key], spelled, alike):
+                if name in self._arrays:
                     return name
         elif hasattr(key, "__index__") and -len(self) <= key < len(self):
             return self.names[key]

@@ -264,17 +264,20 @@ def _data_of_each(
 ) -> tuple[dict[str, ColumnData], list[str]]:
     """Return the values of each column that has some, by key, and the names that no column has.
 
-    Each of the values serves one column: of columns of one name, the first of them by that name.
+    Each of the values serves one column: one that is spelled so, or else one in any case; of columns
+    of one name the first of them by that name.
     """
-    rest: dict[str, list[ColumnData]] = {}
-    for data in made:
-        rest.setdefault(data.name.rstrip().upper(), []).append(data)
     given: dict[str, ColumnData] = {}
-    for column in columns:
-        for name in (column.key.rstrip().upper(), column.name.rstrip().upper()):
-            if column.key not in given and rest.get(name):
-                given[column.key] = rest[name].pop(0)
-    return given, [data.name for several in rest.values() for data in several]
+    for spelling in (str.rstrip, lambda name: name.rstrip().upper()):
+        rest: dict[str, list[ColumnData]] = {}
+        for data in made:
+            rest.setdefault(spelling(data.name), []).append(data)
+        for column in columns:
+            for name in (spelling(column.key), spelling(column.name)):
+                if column.key not in given and rest.get(name):
+                    given[column.key] = rest[name].pop(0)
+        made = [data for several in rest.values() for data in several]
+    return given, [data.name for data in made]
 
 
 def _repeated(cell: NDArray[Any], rows: int) -> NDArray[Any]:

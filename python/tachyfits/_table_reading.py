@@ -91,7 +91,9 @@ class TableReading(Hdu):
         return self._table.last_report if self._table is not None else None
 
     def column(self, column: str | int) -> TableColumn:
-        """Return what is known of a column, by name (any case; the first of that name) or number.
+        """Return what is known of a column, by name or number.
+
+        A name is the first column's that is spelled so, or else the first's in any case.
 
         Raises
         ------

@@ -146,7 +146,7 @@ def warn_of_names(columns: Sequence[ColumnData]) -> None:
             warnings.warn(
                 f"column {number} (from 1): expected a name of its own, found {column.name!r} "
                 f"beside {seen[key]!r}\n"
-                "hint: the name gives the first of them; in FITS case does not count",
+                "hint: in FITS case does not count; many programs find the first by either name",
                 TachyfitsWarning,
                 stacklevel=4,
             )

@@ -71,7 +71,7 @@ pub struct Column {
     /// TTYPEn gave the name.
     pub is_named: bool,
     /// What to call it in results: the name, with `_N` after it where another column has it, in letters of either case.
-    /// Of those the first that TTYPEn names keeps it, so that a name that is there stands for its first column.
+    /// Of those the first that TTYPEn names keeps it.
     pub key: String,
     /// TFORMn as the header has it, without blanks around.
     pub form: String,
@@ -186,12 +186,16 @@ pub enum Null {
 }
 
 impl TableLayout {
-    /// The index of the column of this name or key: letters of either case, trailing blanks not significant; the first of
-    /// several. A name that TTYPEn gives goes before one made up for a column without.
+    /// The index of the column of this name or key, trailing blanks not significant: the first that is spelled so, or else
+    /// the first in letters of either case. A name that TTYPEn gives goes before one made up for a column without.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<usize> {
         let name = name.trim_end();
-        self.columns.iter().position(|column| column.key.eq_ignore_ascii_case(name))
+        let spelled =
+            |column: &Column| column.key == name || (column.is_named && column.name == name);
+        let alike = |column: &Column| column.key.eq_ignore_ascii_case(name);
+        let columns = || self.columns.iter();
+        columns().position(spelled).or_else(|| columns().position(alike))
     }
 
     /// The heap, for those who read it.

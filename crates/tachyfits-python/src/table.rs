@@ -122,7 +122,7 @@ impl Table {
         self.table.layout().warnings.iter().map(ToString::to_string).collect()
     }
 
-    /// The number of the column of this name or key, in letters of either case; None without one.
+    /// The number of the column of this name or key, spelled so or else in letters of either case; None without one.
     fn find(&self, name: &str) -> Option<usize> {
         self.table.layout().column(name)
     }

@@ -72,8 +72,8 @@ impl Table {
         self.storage.name()
     }
 
-    /// The number of the column of this name or key: letters of either case, trailing blanks not significant; the first of
-    /// several.
+    /// The number of the column of this name or key, trailing blanks not significant: the first that is spelled so, or else
+    /// the first in letters of either case.
     ///
     /// # Errors
     /// [`Reason::Column`].

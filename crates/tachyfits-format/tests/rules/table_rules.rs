@@ -189,6 +189,7 @@ fn rule_27_of_one_name_the_first() {
     on_both("bt_dup_names", &binary([4, 1], &cards, &i16s(&[1, 2])), |file| {
         let layout = table(file);
         assert_eq!(layout.column("time   "), Some(0));
+        assert_eq!(layout.column("TIME"), Some(1));
         assert_eq!(layout.column(" time"), None);
         assert_eq!(codes(&layout), [Code::DuplicateColumn]);
         assert_eq!((&*layout.columns[0].name, &*layout.columns[1].name), ("Time", "TIME"));

@@ -1,6 +1,6 @@
 //! Cells that differ: columns that go together by name, both tables read in batches of rows.
 
-use tachyfits_format::{Field, TableLayout};
+use tachyfits_format::{Column, Field, TableLayout};
 
 use super::values::{Differences, Scalar};
 use super::{DataDifference, DiffOptions};
@@ -62,26 +62,38 @@ pub(super) fn compare(
 /// Columns that go together: by name, those without one by number.
 fn paired(a: &TableLayout, b: &TableLayout) -> (Vec<[usize; 2]>, [Vec<String>; 2]) {
     let mut taken = vec![false; b.columns.len()];
-    let mut pairs = Vec::new();
-    let mut alone = Vec::new();
-    for (first, column) in a.columns.iter().enumerate() {
-        let found = b.columns.iter().enumerate().find(|(second, other)| {
-            !taken[*second]
-                && match column.is_named {
-                    true => other.is_named && other.name.eq_ignore_ascii_case(&column.name),
-                    false => *second == first && !other.is_named,
-                }
-        });
-        match found {
-            Some((second, _)) => {
+    let mut partners = vec![None; a.columns.len()];
+    // Columns of one spelling first, then those that differ in case.
+    for spelled in [true, false] {
+        let same = |one: &str, other: &str| match spelled {
+            true => one == other,
+            false => one.eq_ignore_ascii_case(other),
+        };
+        let alone = |&(first, _): &(usize, &Column)| partners[first].is_none();
+        let alone: Vec<_> = a.columns.iter().enumerate().filter(alone).collect();
+        for (first, column) in alone {
+            let found = b.columns.iter().enumerate().position(|(second, other)| {
+                !taken[second]
+                    && match column.is_named {
+                        true => other.is_named && same(&other.name, &column.name),
+                        false => second == first && !other.is_named,
+                    }
+            });
+            if let Some(second) = found {
                 taken[second] = true;
-                pairs.push([first, second]);
+                partners[first] = Some(second);
             }
-            None => alone.push(column.key.clone()),
         }
     }
+    let pairs = partners.iter().enumerate().filter_map(|(first, second)| Some([first, (*second)?]));
+    let alone = a.columns.iter().zip(&partners).filter(|(_, partner)| partner.is_none());
     let others = b.columns.iter().zip(&taken).filter(|(_, taken)| !**taken);
-    (pairs, [alone, others.map(|(column, _)| column.key.clone()).collect()])
+    let keys = |column: &Column| column.key.clone();
+    let only = [
+        alone.map(|(column, _)| keys(column)).collect(),
+        others.map(|(column, _)| keys(column)).collect(),
+    ];
+    (pairs.collect(), only)
 }
 
 /// Cells of one shape, and of types between which there is a difference.
