@@ -14,8 +14,9 @@ from tachyfits._core import Report, Stats
 #: Called now and then with (bytes done, bytes in all); returning False cancels.
 _Progress = Callable[[int, int], bool | None]
 
-#: (offset in the record, bytes of a number, how many, offset in the item)
-_Field = tuple[int, int, int, int]
+#: (offset in the record, bytes of a number, how many, offset in the item, how often all that, and bytes from one to the
+#: next in the record, and in the item)
+_Field = tuple[int, int, int, int, int, int, int]
 
 @final
 class RecordFile:

@@ -28,21 +28,23 @@ def numbers_of(
     return found.result.name, found.fields[0] if part else None
 
 
-def _numbers_of_field(found: Layout, name: str) -> tuple[str, Field]:
+def _numbers_of_field(found: Layout, name: str) -> tuple[str, Field | None]:
     names = found.dtype.names or ()
     if name not in names:
         raise not_found(f"no field {name!r}", f"the record has {', '.join(names) or 'no fields'}")
-    if found.elements != 1:
-        raise usage(
-            f"a record has {found.elements} items with a field {name!r} each",
-            "describe the whole record: by a form, or a dtype that is a record",
-        )
     assert found.dtype.fields is not None
     dtype, to = found.dtype.fields[name][:2]
     base = dtype.base
     if base.names is not None or base.kind not in "if" or found.result[name].base.kind == "b":
         raise usage(f"{name} is of {dtype}", "integers and reals have statistics")
+    if not found.elements:
+        return base.name, None
     # Fields without numbers begin where the one after them does.
-    bytes_of = base.itemsize * prod(dtype.shape)
-    same = (field for field in found.fields if (field[3], field[1] * field[2]) == (to, bytes_of))
-    return base.name, next(same)
+    bytes_of = base.itemsize * prod(dtype.shape) * found.elements
+    for place in found.fields:
+        if (place.to, place.run_bytes * place.repeats) == (to, bytes_of):
+            return base.name, place
+    raise usage(
+        f"{name} is in {found.elements} items with arrays of derived types each",
+        "describe the whole record, or one field of it: by a form, or a dtype that is a record",
+    )

@@ -1,17 +1,16 @@
 """What the bytes of a Fortran record mean: dtypes and forms as fields for the engine, and back.
 
-A field is (offset in the record, bytes of a number, how many, offset in the item), the item being
-an element of the array that is made. The compiled module moves the fields; this says which.
+An item is an element of the array that is made. The compiled module moves the fields between
+records and items; this says which. What is there again and again, as in an array of derived types,
+is one field.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,36 @@ from tachyfits import _core
 from tachyfits._core import UsageError
 from tachyfits._errors import usage
 
-Field = tuple[int, int, int, int]
+
+class Field(NamedTuple):
+    """Numbers of a record, and where they go; the compiled module takes them as such tuples."""
+
+    #: Where they begin in the record, the bytes of a number, how many lie together.
+    offset: int
+    size: int
+    elements: int
+    #: Where they begin in the item.
+    to: int
+    #: How often all that is there, and bytes from one to the next in the record and in the item.
+    repeats: int = 1
+    step: int = 0
+    to_step: int = 0
+
+    @property
+    def run_bytes(self) -> int:
+        """Bytes that lie together."""
+        return self.size * self.elements
+
+    def moved(self, offset: int, to: int) -> Field:
+        """Return the field that is so much further in record and item."""
+        return self._replace(offset=self.offset + offset, to=self.to + to)
+
+    def each(self) -> list[Field]:
+        """Return as many fields that are there once."""
+        once = self._replace(repeats=1, step=0, to_step=0)
+        return [once.moved(n * self.step, n * self.to_step) for n in range(self.repeats)]
+
+
 MemoryOrder = Literal["F", "C"]
 
 _ITEM = r"\s*(?:\*|\d+)?[ifrclax]\d+\s*"
@@ -51,6 +79,8 @@ class Layout:
     fields: tuple[Field, ...]
     #: What the array becomes then: logical values as bool.
     result: np.dtype[Any]
+    #: Of structured dtypes: what the numbers of each field are.
+    bases: tuple[np.dtype[Any], ...] = ()
 
     @property
     def item_bytes(self) -> int:
@@ -89,7 +119,7 @@ def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
         _core.record_items(f"*{what.strip()}", 0)
         if what.strip() in ("f16", "c32"):
             what = _quad(what.strip())
-    return _of_dtype(dtype_of(what), record_bytes, place)
+    return of_dtype(dtype_of(what), record_bytes, place)
 
 
 def dtype_of(what: Any) -> np.dtype[Any]:
@@ -109,7 +139,7 @@ def empty_layout(what: Any) -> Layout:
     if isinstance(what, str) and _FORM.fullmatch(what):
         return layout(what, 0 if _ALONE.fullmatch(what) else _least_bytes(what))
     dtype = np.dtype(np.uint8) if what is None else dtype_of(what)
-    return layout(dtype, 0 if dtype.names is None else _packed(_flat(dtype, 0)))
+    return layout(dtype, 0 if dtype.names is None else _leaves(dtype, packed=True)[1])
 
 
 def is_items(what: Any) -> bool:
@@ -156,8 +186,8 @@ def _of_form(form: str, record_bytes: int, place: str) -> Layout:
     if len(kept) == 1:
         letter, size, count, offset = kept[0]
         dtype, result = _types(letter, size)
-        alone = tuple(_fields(dtype, offset, 0, count))
-        return Layout(record_bytes, dtype, count, alone, result)
+        alone = _field(dtype, offset, 0, count)
+        return Layout(record_bytes, dtype, count, (alone,), result)
     reads, gives = [], []
     fields: list[Field] = []
     to = 0
@@ -166,7 +196,7 @@ def _of_form(form: str, record_bytes: int, place: str) -> Layout:
         shape = () if count == 1 else (count,)
         reads.append((f"f{number}", dtype, shape))
         gives.append((f"f{number}", result, shape))
-        fields += _fields(dtype, offset, to, count)
+        fields.append(_field(dtype, offset, to, count))
         to += size * count
     return Layout(record_bytes, np.dtype(reads), 1, tuple(fields), np.dtype(gives))
 
@@ -196,7 +226,7 @@ def _quad(name: str) -> np.dtype[Any]:
     return np.dtype(np.longdouble if name == "f16" else np.clongdouble)
 
 
-def _of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") -> Layout:
+def of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") -> Layout:
     """Return the layout of a dtype: as many elements as fill the record."""
     if dtype.names is None:
         base, count = (dtype.base, prod(dtype.shape)) if dtype.subdtype else (dtype, 1)
@@ -207,10 +237,8 @@ def _of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") 
                 f"{_SEE_LENGTHS}; several items describe mixed ones, as in i4,*f8",
             )
         elements = record_bytes // size
-        plain = tuple(_fields(base, 0, 0, elements))
-        return Layout(record_bytes, base, elements, plain, base)
-    parts = tuple(_flat(dtype, 0))
-    packed = _packed(parts)
+        return Layout(record_bytes, base, elements, (_field(base, 0, 0, elements),), base)
+    packed = _leaves(dtype, packed=True)[1]
     # As it lies in memory (a type written whole), or item by item, without what aligns them.
     steps = [step for step in (dtype.itemsize, packed) if step and record_bytes % step == 0]
     if not steps:
@@ -226,30 +254,35 @@ def _of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") 
             "give a dtype without gaps: numpy.lib.recfunctions.repack_fields(dtype), or one that "
             "has them as fields of type V",
         )
-    return _of_items(dtype, parts, record_bytes // steps[0], steps[0])
+    return of_items(dtype, record_bytes // steps[0], packed=steps[0] == packed)
 
 
 def form_text(dtype: np.dtype[Any], found: Layout) -> str:
     """Return the form of records that a dtype has this layout of, what is between fields as x."""
     if dtype.names is None:
         return f"*{_item_text(dtype.base)}"
-    parts = _flat(dtype, 0) * found.elements
     items: list[str] = []
     at = 0
-    placed = sorted(zip([field[0] for field in found.fields], parts, strict=True), key=_first)
-    for offset, (base, count, _) in placed:
+    placed = (
+        (one.offset, base, one.run_bytes)
+        for base, field in zip(found.bases, found.fields, strict=True)
+        for one in field.each()
+        if one.elements
+    )
+    for offset, base, run_bytes in sorted(placed, key=_first):
         if offset < at:
             raise usage(
                 f"fields of {dtype} lie over each other", "give a dtype without such fields"
             )
+        count = run_bytes // base.itemsize
         items += [f"x{offset - at}"] * (offset > at) + [f"{count}{_item_text(base)}"]
-        at = offset + base.itemsize * count
+        at = offset + run_bytes
     gap = found.record_bytes - at
     return ",".join(items + [f"x{gap}"] * (gap > 0))
 
 
-def _first(pair: tuple[int, Any]) -> int:
-    return pair[0]
+def _first(placed: tuple[int, Any, Any]) -> int:
+    return placed[0]
 
 
 def _item_text(base: np.dtype[Any]) -> str:
@@ -258,63 +291,82 @@ def _item_text(base: np.dtype[Any]) -> str:
     return f"{letter}{base.itemsize}"
 
 
-def _packed(parts: Sequence[tuple[np.dtype[Any], int, int]]) -> int:
-    """Return the bytes of the numbers of an item, without what aligns them."""
-    return sum(base.itemsize * count for base, count, _ in parts)
-
-
-def _of_items(
-    dtype: np.dtype[Any],
-    parts: Sequence[tuple[np.dtype[Any], int, int]],
-    elements: int,
-    step: int,
-) -> Layout:
-    """Return the layout of so many structured items, each of ``step`` bytes of the record."""
-    if elements * len(parts) > _MOST_FIELDS:
+def of_items(dtype: np.dtype[Any], elements: int, *, packed: bool) -> Layout:
+    """Return the layout of so many structured items, with or without what aligns their fields."""
+    leaves, step = _leaves(dtype, packed=packed)
+    leaves = _repeated(leaves, elements, step, dtype.itemsize)
+    if len(leaves) > _MOST_FIELDS:
         raise usage(
-            f"a record of {elements} items of {len(parts)} fields is too long to be moved so",
+            f"a record of {len(leaves)} fields is too long to be moved so",
             "read or write it as bytes (dtype=None) and take a view of them",
         )
-    fields: list[Field] = []
-    for element in range(elements):
-        at = 0
-        for base, count, offset in parts:
-            within = offset if step == dtype.itemsize else at
-            fields += _fields(
-                base, element * step + within, element * dtype.itemsize + offset, count
-            )
-            at += base.itemsize * count
-    return Layout(elements * step, dtype, elements, tuple(fields), dtype)
+    fields = tuple(field for _, field in leaves)
+    bases = tuple(base for base, _ in leaves)
+    return Layout(elements * step, dtype, elements, fields, dtype, bases)
 
 
-def _flat(dtype: np.dtype[Any], offset: int) -> list[tuple[np.dtype[Any], int, int]]:
-    """Return the numbers of a structured dtype: (type, how many, offset)."""
+#: The numbers of a field, and the field.
+_Leaf = tuple[np.dtype[Any], Field]
+
+
+def _leaves(dtype: np.dtype[Any], *, packed: bool) -> tuple[list[_Leaf], int]:
+    """Return the fields of an item, and its bytes in a record: packed without what aligns them."""
     if dtype.subdtype is not None:
         base, count = dtype.base, prod(dtype.shape)
         if base.names is None:
-            return [(base, count, offset)]
-        each = range(count)
-        return [part for i in each for part in _flat(base, offset + i * base.itemsize)]
+            return [(base, _field(base, 0, 0, count))], base.itemsize * count
+        inner, step = _leaves(base, packed=packed)
+        return _repeated(inner, count, step, base.itemsize), count * step
     if dtype.names is None:
-        return [(dtype, 1, offset)]
+        return [(dtype, _field(dtype, 0, 0, 1))], dtype.itemsize
     assert dtype.fields is not None
-    inner = [(dtype.fields[name][0], dtype.fields[name][1]) for name in dtype.names]
-    return [part for field, at in inner for part in _flat(field, offset + at)]
+    leaves: list[_Leaf] = []
+    at = 0
+    for name in dtype.names:
+        part, to = dtype.fields[name][:2]
+        inner, size = _leaves(part, packed=packed)
+        leaves += [(base, field.moved(at if packed else to, to)) for base, field in inner]
+        at += size
+    return leaves, at if packed else dtype.itemsize
 
 
-def _fields(dtype: np.dtype[Any], offset: int, to: int, count: int) -> list[Field]:
+def _repeated(leaves: list[_Leaf], count: int, step: int, to_step: int) -> list[_Leaf]:
+    """Return the fields of so many items that follow each other: as few as there may be."""
+    if count == 1 or not leaves:
+        return leaves
+    base, first = leaves[0]
+    if len(leaves) == 1 and count and first.run_bytes:
+        if first.repeats == 1 and first.run_bytes == step == to_step:
+            return [(base, first._replace(elements=count * first.elements))]
+        if (first.repeats * first.step, first.repeats * first.to_step) == (step, to_step):
+            return [(base, first._replace(repeats=count * first.repeats))]
+    fields_of_one = sum(field.repeats for _, field in leaves)
+    if fields_of_one > count * len(leaves):
+        return [
+            (base, field.moved(n * step, n * to_step))
+            for n in range(count)
+            for base, field in leaves
+        ]
+    return [
+        (base, once._replace(repeats=count, step=step, to_step=to_step))
+        for base, field in leaves
+        for once in field.each()
+    ]
+
+
+def _field(dtype: np.dtype[Any], offset: int, to: int, count: int) -> Field:
     """Return the field that so many elements of a simple dtype are."""
     size = dtype.itemsize
     if dtype.kind in "iuf" and size in (1, 2, 4, 8, 16):
         if size == 16:
             _quad("f16")
-        return [(offset, size, count, to)]
+        return Field(offset, size, count, to)
     if dtype.kind == "c" and size in (8, 16, 32):
         if size == 32:
             _quad("c32")
-        return [(offset, size // 2, 2 * count, to)]
+        return Field(offset, size // 2, 2 * count, to)
     if dtype.kind in "SV":
-        return [(offset, 1, size * count, to)]
+        return Field(offset, 1, size * count, to)
     if dtype.kind == "b":
         raise usage("a logical value has no one size", "say which: l1, l2, l4 (the usual) or l8")
     raise usage(f"Fortran has nothing like {dtype}", "read integers, reals, complex or text")
@@ -358,177 +410,3 @@ def shaped(
         ) from error
     axes = range(len(lead), turned.ndim)
     return np.asarray(turned.transpose(*range(len(lead)), *reversed(axes)))
-
-
-#: How elements became records in earlier calls; not of those of many fields, which fill the memory.
-_kept: dict[tuple[np.dtype[Any], int], Layout] = {}
-_MOST_KEPT = 16
-_MOST_FIELDS_KEPT = 1000
-
-#: Items, records, bytes of a record and of an item, fields: what the compiled module writes.
-Part = tuple[NDArray[np.uint8], int, int, int, Sequence[Field]]
-
-
-def one_record(items: tuple[Any, ...], memory: MemoryOrder) -> Part:
-    """Return one record of some items, one after the other."""
-    if memory not in ("F", "C"):
-        raise usage(f"memory={memory!r} is no order of elements", "use 'F' or 'C'")
-    fields: list[Field] = []
-    pieces: list[NDArray[np.uint8]] = []
-    at = within = 0
-    for item in items:
-        flat = np.ascontiguousarray(_array(item).ravel(order=memory))
-        if not flat.nbytes:
-            continue
-        one = _written(flat.dtype, flat.size)
-        fields += [
-            (at + offset, size, count, within + to) for offset, size, count, to in one.fields
-        ]
-        pieces.append(flat.view(np.uint8).reshape(-1))
-        at += one.record_bytes
-        within += flat.nbytes
-    whole = pieces[0] if len(pieces) == 1 else np.concatenate([*pieces, np.empty(0, np.uint8)])
-    return whole, 1, at, within, fields
-
-
-def many_records(records: Any, memory: MemoryOrder) -> Part:
-    """Return the records that an array is along its first axis."""
-    array = _array(records)
-    if array.ndim == 0:
-        raise usage("a number is no array of records", "its first axis counts the records")
-    if memory == "F" and array.ndim > 2:
-        array = array.transpose(0, *range(array.ndim - 1, 0, -1))
-    array = np.ascontiguousarray(array)
-    count = array.shape[0]
-    written = _written(array.dtype, prod(array.shape[1:]))
-    if not array.nbytes:
-        return np.empty(0, np.uint8), count, written.record_bytes, written.item_bytes, []
-    items = array.reshape(-1).view(np.uint8)
-    return items, count, written.record_bytes, written.item_bytes, written.fields
-
-
-def _written(dtype: np.dtype[Any], elements: int) -> Layout:
-    """Return how so many elements become a record: the same again and again in most programs."""
-    made = _kept.get((dtype, elements))
-    if made is None:
-        made = _layout_written(dtype, elements)
-        if len(made.fields) <= _MOST_FIELDS_KEPT:
-            if len(_kept) >= _MOST_KEPT:
-                _kept.clear()
-            _kept[dtype, elements] = made
-    return made
-
-
-def _layout_written(dtype: np.dtype[Any], elements: int) -> Layout:
-    if not dtype.itemsize:
-        return Layout(0, dtype, elements, (), dtype)
-    if dtype.names is None:
-        return _of_dtype(dtype, dtype.itemsize * elements)
-    parts = tuple(_flat(dtype, 0))
-    # Item by item: what aligns fields in memory is not written.
-    return _of_items(dtype, parts, elements, _packed(parts))
-
-
-def _array(item: Any) -> NDArray[Any]:
-    """Return what is written for an item: native numbers, text as bytes, logical values of 4."""
-    if type(item) is np.ndarray and item.dtype.kind in "iufc" and item.dtype.isnative:
-        return item
-    if isinstance(item, str):
-        return np.frombuffer(_latin(item), np.uint8)
-    if isinstance(item, memoryview) and not item.c_contiguous:
-        item = item.tobytes()
-    if isinstance(item, (bytes, bytearray, memoryview)):
-        return np.frombuffer(item, np.uint8)
-    if isinstance(item, np.ma.MaskedArray) and _any_byte(item.mask):
-        raise usage("an array with masked elements", "fill them: array.filled(...)")
-    try:
-        array = np.asarray(item)
-    except ValueError as error:
-        raise usage(
-            f"a {type(item).__name__} that is no array: {error}",
-            "write each row as a record or item",
-        ) from error
-    if array.dtype.kind in "US" and not isinstance(item, np.ndarray) and not _all_text(item):
-        raise usage(
-            f"a {type(item).__name__} of text and other values",
-            "write several items of one record as a tuple of write() and append(), or as arguments "
-            "of Writer.write",
-        )
-    return _plain_array(array)
-
-
-def _any_byte(mask: Any) -> bool:
-    """Return whether a mask has anything true, a structured one too, for which NumPy has no any."""
-    return bool(np.ascontiguousarray(mask).view(np.uint8).any())
-
-
-def _all_text(item: Any) -> bool:
-    if isinstance(item, (list, tuple)):
-        return all(_all_text(part) for part in item)
-    return isinstance(item, (str, bytes)) or np.asarray(item).dtype.kind in "US"
-
-
-def _plain_array(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array as it is written, the fields of structured ones likewise."""
-    dtype = array.dtype
-    if dtype.names is not None:
-        if _written_as_it_is(dtype):
-            return array
-        # NumPy makes no fields without bytes.
-        kept = [name for name in dtype.names if dtype[name].itemsize]
-        fields = {name: _plain_array(array[name]) for name in kept}
-        new = np.empty(
-            array.shape,
-            [(name, field.dtype, field.shape[array.ndim :]) for name, field in fields.items()],
-        )
-        for name, field in fields.items():
-            new[name] = field
-        return new
-    if dtype.kind == "b":
-        return array.astype(np.int32)
-    if dtype.kind == "T":
-        raise usage(
-            f"an array of {dtype}, text of no one width",
-            "give it one: array.astype('U8')",
-        )
-    if dtype.kind in "US":
-        return _characters(array)
-    return array.astype(dtype.newbyteorder("="), copy=False)
-
-
-@lru_cache(maxsize=64)
-def _written_as_it_is(dtype: np.dtype[Any]) -> bool:
-    base = dtype.base
-    if base.names is not None:
-        return all(_written_as_it_is(base[name]) for name in base.names)
-    return base.kind not in "USb" and base.isnative
-
-
-def _characters(array: NDArray[Any]) -> NDArray[Any]:
-    """Return text as character(N), N being the width of the dtype: blanks at the end, not NUL."""
-    dtype = array.dtype.newbyteorder("=")
-    each = dtype.itemsize // np.dtype(f"{dtype.kind}1").itemsize
-    if not each or not array.size:
-        # np.empty would make S1 of S0.
-        empty: NDArray[Any] = np.ndarray(array.shape, f"S{each}")
-        return empty
-    codes = np.ascontiguousarray(array, dtype).view(np.uint32 if dtype.kind == "U" else np.uint8)
-    codes = codes.reshape(-1, each)
-    if dtype.kind == "S" and codes[:, -1].all():
-        # Text that is full has no NUL to become a blank.
-        return array
-    if codes.max() > 255:
-        _latin(chr(codes.max()))
-    padding = np.logical_and.accumulate(codes[:, ::-1] == 0, axis=1)[:, ::-1]
-    text = np.where(padding, ord(" "), codes).astype(np.uint8)
-    return text.view(f"S{each}").reshape(array.shape)
-
-
-def _latin(text: str) -> bytes:
-    try:
-        return text.encode("latin-1")
-    except UnicodeEncodeError as error:
-        raise usage(
-            f"{text[error.start]!r} is no character of Latin-1, one byte each, as text is written",
-            "write bytes: text.encode('utf-8')",
-        ) from error

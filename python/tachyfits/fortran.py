@@ -36,7 +36,8 @@ from typing import Any
 from tachyfits import _core
 from tachyfits._errors import usage
 from tachyfits._record_file import EndOfRecords, File, Record
-from tachyfits._records import MemoryOrder, Part, check_markers, many_records, one_record
+from tachyfits._record_parts import Part, many_records, one_record
+from tachyfits._records import MemoryOrder, check_markers
 from tachyfits._threads import check_threads
 
 __all__ = [

@@ -1,5 +1,6 @@
 //! Unformatted Fortran files: records as bytes of NumPy arrays, and arrays as records. What the bytes mean is said by
-//! Python: fields are (offset in the record, bytes of a number, how many, offset in the item).
+//! Python: fields are (offset in the record, bytes of a number, how many, offset in the item, how often all that, bytes from
+//! one to the next in the record, and in the item).
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,14 +26,14 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(record_items, module)?)
 }
 
-/// (offset in the record, bytes of a number, how many, offset in the item).
-type Field = (u64, u64, u64, u64);
+/// The fields of [`RecordField`], in its order.
+type Field = (u64, u64, u64, u64, u64, u64, u64);
 
 /// A part of a file as Python gives it: items, how many, bytes of a record and of an item, fields.
 type Part<'py> = (PyReadonlyArray1<'py, u8>, u64, u64, u64, Vec<Field>);
 
-fn field((offset, size, elements, to): Field) -> RecordField {
-    RecordField { offset, size, elements, to }
+fn field((offset, size, elements, to, repeats, step, to_step): Field) -> RecordField {
+    RecordField { offset, size, elements, to, repeats, step, to_step }
 }
 
 fn layout(record_bytes: u64, item_bytes: u64, fields: Vec<Field>) -> RecordLayout {

@@ -7,10 +7,12 @@
 
 mod ahead;
 mod convert;
+mod layout;
 mod payload;
 mod read;
 mod views;
 mod write;
+mod write_long;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -22,6 +24,7 @@ use tachyfits_format::{
 use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
 
 pub use convert::Conversion;
+pub use layout::{RecordField, RecordLayout};
 pub use write::{NewRecords, RecordPart, RecordWriter, append_records};
 
 use crate::error::{Error, Reason};
@@ -56,75 +59,6 @@ pub struct RecordOptions {
     pub storage: StorageKind,
     /// What the index may cost.
     pub limits: RecordLimits,
-}
-
-/// A part of each record, and where it goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecordField {
-    /// Where it begins in the record.
-    pub offset: u64,
-    /// Bytes of a number: 1, 2, 4, 8 or 16. The parts of a complex number are numbers of their own.
-    pub size: u64,
-    /// How many numbers.
-    pub elements: u64,
-    /// Where it begins in the item that the record becomes.
-    pub to: u64,
-}
-
-/// What records of one length are made of, and the items that they become: rows of a structured array, say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordLayout {
-    /// Bytes of a record.
-    pub record_bytes: u64,
-    /// Bytes of an item.
-    pub item_bytes: u64,
-    /// The fields; bytes of the item that are of none are left as they are.
-    pub fields: Vec<RecordField>,
-}
-
-impl RecordLayout {
-    /// Records of numbers of one size, and items that are the same numbers.
-    pub fn plain(record_bytes: u64, size: u64) -> RecordLayout {
-        let elements = record_bytes / size.max(1);
-        let field = RecordField { offset: 0, size, elements, to: 0 };
-        RecordLayout { record_bytes, item_bytes: record_bytes, fields: vec![field] }
-    }
-
-    /// Whether an item is the record with its numbers in another byte order, and of which size they are then.
-    fn is_plain(&self) -> Option<u64> {
-        match self.fields.as_slice() {
-            [field]
-                if self.item_bytes == self.record_bytes
-                    && (field.offset, field.to) == (0, 0)
-                    && field.elements * field.size == self.record_bytes =>
-            {
-                Some(field.size)
-            }
-            _ => None,
-        }
-    }
-
-    /// Checks that fields lie within record and item.
-    fn check(&self) -> Result<(), Error> {
-        for field in &self.fields {
-            let bytes = field.size.checked_mul(field.elements);
-            let within = |offset: u64, all: u64| {
-                bytes.and_then(|bytes| bytes.checked_add(offset)).is_some_and(|end| end <= all)
-            };
-            let known = matches!(field.size, 1 | 2 | 4 | 8 | 16);
-            if !known
-                || !within(field.offset, self.record_bytes)
-                || !within(field.to, self.item_bytes)
-            {
-                let expected = format!(
-                    "numbers of 1, 2, 4, 8 or 16 bytes within records of {} bytes and items of {}",
-                    self.record_bytes, self.item_bytes
-                );
-                return Err(Error::refused(Reason::RecordType, expected, format!("{field:?}")));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// An open unformatted file.

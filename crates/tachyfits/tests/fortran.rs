@@ -146,6 +146,90 @@ proptest! {
     }
 
     #[test]
+    fn derived_types_are_as_many_fields(
+        first in 0..9u64,
+        // Of the fields of a type: bytes of a number, how many, gaps before them in record and item.
+        kinds in prop::collection::vec(
+            (prop::sample::select(vec![1u64, 2, 4, 8, 16]), 0..4u64, 0..6u64, 0..6u64), 1..4,
+        ),
+        repeats in prop_oneof![0..4u64, 20..60u64, Just(9_000u64), Just(40_000u64)],
+        count in 1..4usize,
+        turned in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let (mut offset, mut to) = (0, 0);
+        let types: Vec<_> = kinds.iter().map(|&(size, elements, gap, to_gap)| {
+            let field = RecordField::once(first + offset + gap, size, elements, 1 + to + to_gap);
+            (offset, to) = (offset + gap + size * elements, to + to_gap + size * elements);
+            field
+        }).collect();
+        // A type of no bytes has no steps.
+        let (step, to_step) = (offset.max(1), to.max(1));
+        let record_bytes = first + repeats * step + 3;
+        let last = RecordField::once(record_bytes - 3, 1, 3, 1 + repeats * to_step);
+        let mut repeated: Vec<_> =
+            types.iter().map(|field| RecordField { repeats, step, to_step, ..*field }).collect();
+        // Nor are they in any order.
+        repeated.insert(seed as usize % (repeated.len() + 1), last);
+        let mut apart: Vec<_> = (0..repeats)
+            .flat_map(|n| types.iter().map(move |field| {
+                let (offset, to) = (field.offset + n * step, field.to + n * to_step);
+                RecordField { offset, to, ..*field }
+            }))
+            .collect();
+        apart.push(last);
+        let item_bytes = repeats * to_step + 5;
+        let layout = |fields| RecordLayout { record_bytes, item_bytes, fields };
+        let (repeated, apart) = (layout(repeated), layout(apart));
+        let order = if turned { FileOrder::Big } else { FileOrder::Little };
+        let markers = RecordMarkers::new(4, order).unwrap();
+        let records: Vec<_> = (0..count).map(|n| bytes(record_bytes as usize, seed ^ n as u64)).collect();
+        let file = opened(markers, &records);
+        let mut expected = vec![9; count * item_bytes as usize];
+        for (record, item) in records.iter().zip(expected.chunks_exact_mut(item_bytes as usize)) {
+            for field in &apart.fields {
+                let bytes = (field.size * field.elements) as usize;
+                let from = &record[field.offset as usize..][..bytes];
+                item[field.to as usize..][..bytes].copy_from_slice(&native(from, field.size as usize, order));
+            }
+        }
+        let mut out = vec![9; expected.len()];
+        file.read(0, count as u64, &repeated, &mut out, &threads(2)).unwrap();
+        prop_assert!(out == expected);
+        // Written, they are the bytes of the fields, and 0 between them.
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("made.dat");
+        let new = NewRecords { order, ..NewRecords::default() };
+        let mut writer = RecordWriter::create(&path, &new).unwrap();
+        writer.write(&RecordPart { items: &out, count: count as u64, layout: &repeated }, &threads(2)).unwrap();
+        writer.finish().unwrap();
+        let mut kept: Vec<_> = records.iter().map(|record| vec![0; record.len()]).collect();
+        for (record, kept) in records.iter().zip(&mut kept) {
+            for field in &apart.fields {
+                let place = field.offset as usize..(field.offset + field.size * field.elements) as usize;
+                kept[place.clone()].copy_from_slice(&record[place]);
+            }
+        }
+        prop_assert!(std::fs::read(&path).unwrap() == content(markers, &kept));
+        // Their statistics are those of the numbers one after the other.
+        for field in repeated.fields.iter().filter(|field| field.size == 2) {
+            let numbers: Vec<u8> = records.iter().flat_map(|record| {
+                (0..field.repeats).flat_map(|n| {
+                    record[(field.offset + n * field.step) as usize..][..(2 * field.elements) as usize].to_vec()
+                })
+            }).collect();
+            let (stats, _) =
+                file.stats(0, count as u64, PixelType::I16, Some(*field), &threads(2)).unwrap();
+            let alone = opened(markers, &[numbers]);
+            let (all, _) = alone.stats(0, 1, PixelType::I16, None, &threads(1)).unwrap();
+            prop_assert_eq!(
+                (stats.count, stats.sum.value(), stats.min, stats.max),
+                (all.count, all.sum.value(), all.min, all.max)
+            );
+        }
+    }
+
+    #[test]
     fn a_field_is_the_same_alone_and_among_others(
         before in 0..9u64, elements in 1..40u64, after in 0..9u64, count in 1..200usize, seed in any::<u64>(),
     ) {
@@ -153,7 +237,7 @@ proptest! {
         let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
         let records: Vec<_> = (0..count).map(|n| bytes(record_bytes as usize, seed ^ n as u64)).collect();
         let file = opened(markers, &records);
-        let field = RecordField { offset: before, size: 4, elements, to: 3 };
+        let field = RecordField::once(before, 4, elements, 3);
         let item_bytes = 4 * elements + 5;
         let layout = RecordLayout { record_bytes, item_bytes, fields: vec![field] };
         let mut out = vec![9; count * item_bytes as usize];
@@ -203,7 +287,7 @@ fn gaps_of_records_are_0_whatever_was_written_before() {
     writer
         .write(&RecordPart { items: &items, count: 40_000, layout: &plain }, &threads(1))
         .unwrap();
-    let fields = vec![RecordField { offset: 4, size: 4, elements: 1, to: 0 }];
+    let fields = vec![RecordField::once(4, 4, 1, 0)];
     let gaps = RecordLayout { record_bytes: 12, item_bytes: 4, fields };
     let part = RecordPart { items: &items, count: 160_000, layout: &gaps };
     writer.write(&part, &threads(1)).unwrap();
@@ -226,6 +310,68 @@ fn reason<T: std::fmt::Debug>(result: Result<T, Error>) -> Reason {
 }
 
 #[test]
+fn derived_types_among_each_other_are_written_as_they_are() {
+    // Of 40 000 types of 32 bytes the second half of each is four times a type of its own.
+    let count = 40_000;
+    let outer =
+        RecordField { repeats: count, step: 32, to_step: 32, ..RecordField::once(0, 8, 2, 0) };
+    let mut fields = vec![outer];
+    for n in 0..count {
+        let inner = RecordField::once(32 * n + 16, 2, 1, 32 * n + 16);
+        fields.push(RecordField { repeats: 4, step: 4, to_step: 4, ..inner });
+    }
+    let layout = RecordLayout { record_bytes: 32 * count, item_bytes: 32 * count, fields };
+    let items = bytes(32 * count as usize, 7);
+    let mut written = items.clone();
+    for (n, pair) in written.chunks_exact_mut(2).enumerate() {
+        match n % 16 {
+            0..8 => {}
+            _ if n % 2 == 1 => pair.fill(0),
+            _ => pair.reverse(),
+        }
+    }
+    for numbers in written.chunks_exact_mut(32) {
+        numbers[..8].reverse();
+        numbers[8..16].reverse();
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("made.dat");
+    let markers = RecordMarkers::new(4, FileOrder::NATIVE).unwrap();
+    let other =
+        RecordMarkers::ALL.into_iter().find(|of| of.bytes() == 4 && of.order() != markers.order());
+    let other = other.unwrap();
+    let new = NewRecords { order: other.order(), ..NewRecords::default() };
+    let mut writer = RecordWriter::create(&path, &new).unwrap();
+    writer.write(&RecordPart { items: &items, count: 1, layout: &layout }, &threads(2)).unwrap();
+    writer.finish().unwrap();
+    assert!(std::fs::read(&path).unwrap() == content(other, &[written]));
+}
+
+#[test]
+fn derived_types_over_each_other_are_refused() {
+    let file = opened(RecordMarkers::new(4, FileOrder::Big).unwrap(), &[vec![1; 64]]);
+    let field = RecordField { repeats: 4, step: 16, to_step: 16, ..RecordField::once(0, 8, 2, 0) };
+    for wrong in [
+        RecordField { step: 15, ..field },
+        RecordField { to_step: 15, ..field },
+        RecordField { repeats: 5, ..field },
+        RecordField { repeats: u64::MAX, ..field },
+        RecordField { repeats: u64::MAX, step: u64::MAX, ..field },
+        RecordField { offset: 1, ..field },
+    ] {
+        let layout = RecordLayout { record_bytes: 64, item_bytes: 64, fields: vec![wrong] };
+        let found = file.read(0, 1, &layout, &mut [0; 64], &threads(1));
+        assert_eq!(reason(found), Reason::RecordType, "{wrong:?}");
+        assert_eq!(
+            reason(file.stats(0, 1, PixelType::F64, Some(wrong), &threads(1))),
+            Reason::RecordType
+        );
+    }
+    let layout = RecordLayout { record_bytes: 64, item_bytes: 64, fields: vec![field] };
+    file.read(0, 1, &layout, &mut [0; 64], &threads(1)).unwrap();
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
     let large = 1e300f64.to_be_bytes().to_vec();
@@ -241,7 +387,7 @@ fn what_cannot_be_is_refused() {
     assert_eq!(reason(file.read(0, 1, &odd, &mut [0; 8], &run)), Reason::RecordType);
     assert_eq!(reason(file.stats(0, 3, PixelType::F64, None, &run)), Reason::RecordType);
     assert_eq!(reason(file.stats(0, 1, PixelType::U16, None, &run)), Reason::RecordType);
-    let outside = RecordField { offset: u64::MAX, size: 4, elements: u64::MAX, to: 0 };
+    let outside = RecordField::once(u64::MAX, 4, u64::MAX, 0);
     assert_eq!(reason(file.stats(0, 1, PixelType::I32, Some(outside), &run)), Reason::RecordType);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.dat");

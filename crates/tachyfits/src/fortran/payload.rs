@@ -222,20 +222,10 @@ impl<'a> Payload<'a> {
         let Together { run, first, count } = *together;
         let mut gathered = Vec::new();
         let mut move_all = |block: &[u8], stride: u64| {
-            for field in fields.iter().filter(|field| field.elements > 0) {
-                let place = |offset: u64, stride: u64| Fields {
-                    offset: offset as usize,
-                    stride: stride as usize,
-                    elements: field.elements as usize,
-                };
-                let transfer = Transfer {
-                    size: field.size as usize,
-                    swap: swap && field.size > 1,
-                    count: count as usize,
-                    from: place(field.offset, stride),
-                    to: place(field.to, item_bytes),
-                };
-                transfer.run(block, out, tier);
+            for field in fields {
+                let from = (block, field.in_records(0, stride));
+                let to = (&mut *out, field.in_items(item_bytes));
+                field.run(count, swap, from, to, tier);
             }
         };
         if !run.pieces.is_empty() {

@@ -6,8 +6,9 @@ use tachyfits_format::FileOrder;
 use tachyfits_io::{Report, Storage, Tasks};
 use tachyfits_kernels::{ByteOrder, Encoding, PixelType, Stats, Tier};
 
+use super::layout::FieldGroup;
 use super::payload::Payload;
-use super::views::{ItemsView, PayloadView};
+use super::views::{GroupView, ItemsView, PayloadView};
 use super::{RecordField, RecordFile, RecordLayout};
 use crate::error::{Error, Reason};
 use crate::image::tier;
@@ -112,17 +113,36 @@ impl RecordFile {
             return fill(&view, 0, out, items * item_bytes, options);
         }
         let mut report = Report::default();
+        let groups = layout.groups();
         for (record, item) in out.chunks_exact_mut(item_bytes as usize).enumerate() {
-            for field in &layout.fields {
-                let to = field.to as usize..(field.to + field.size * field.elements) as usize;
-                let from = record as u64 * record_bytes + field.offset;
-                let swap = if swap { field.size } else { 1 };
-                let view = PayloadView { payload: &payload, swap, tier };
-                let block = whole_blocks(u64::MAX, field.size);
-                report = added(&report, &fill(&view, from, &mut item[to], block, options)?);
+            let begin = record as u64 * record_bytes;
+            for group in &groups {
+                let range = group.in_item();
+                let item = &mut item[range.start as usize..range.end as usize];
+                let cost = self.read_group(&payload, begin, group, item, options)?;
+                report = added(&report, &cost);
             }
         }
         Ok(report)
+    }
+
+    /// Reads fields of a long record, which begins there in the payload.
+    fn read_group(
+        &self,
+        payload: &Payload<'_>,
+        begin: u64,
+        group: &FieldGroup,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let (tier, swap) = (tier()?, self.order() != FileOrder::NATIVE);
+        if let Some(size) = group.number() {
+            let view = PayloadView { payload, swap: if swap { size } else { 1 }, tier };
+            let from = begin + group.in_record().start;
+            return fill(&view, from, out, whole_blocks(u64::MAX, size), options);
+        }
+        let view = GroupView { payload, begin, group, fields: &group.fields(), swap, tier };
+        fill(&view, 0, out, group.items_of(BLOCK_BYTES), options)
     }
 
     /// Full statistics of the numbers of records, straight from the file's byte order: of all numbers of records that
@@ -149,32 +169,44 @@ impl RecordFile {
             FileOrder::Little => (ByteOrder::Native, true),
         };
         let reduction = Reduction { pixel, order, tier, options };
+        let swapped = if swap { size } else { 1 };
         let Some(field) = field else {
-            let view = PayloadView { payload: &payload, swap: if swap { size } else { 1 }, tier };
+            let view = PayloadView { payload: &payload, swap: swapped, tier };
             return reduction.run(&view, 0..view.bytes(), size);
         };
         let record_bytes = self.common_bytes(first, count)?;
-        let item_bytes = field.size * field.elements;
+        let field = field.alone();
+        let item_bytes = field.run_bytes() * field.repeats;
         if item_bytes == 0 || record_bytes == 0 {
             return Ok((Stats::default(), Report::default()));
         }
         if record_bytes <= LONG_RECORD {
-            let fields = &[RecordField { to: 0, ..field }][..];
+            let fields = &[field][..];
             let view =
                 ItemsView { payload: &payload, record_bytes, item_bytes, fields, swap, tier };
             return reduction.run(&view, 0..view.bytes(), item_bytes);
         }
-        let view = PayloadView { payload: &payload, swap: if swap { size } else { 1 }, tier };
+        let groups = RecordLayout { record_bytes, item_bytes, fields: vec![field] }.groups();
         let (mut stats, mut report) = (Stats::default(), Report::default());
-        for record in 0..count {
-            let begin = record * record_bytes + field.offset;
-            let (mut part, cost) = reduction.run(&view, begin..begin + item_bytes, size)?;
-            let before = record * field.elements;
-            for extreme in part.min.iter_mut().chain(part.max.iter_mut()) {
-                extreme.position += before;
+        let mut before = 0;
+        for begin in (0..count).map(|record| record * record_bytes) {
+            for group in &groups {
+                let (mut part, cost) = if group.number().is_some() {
+                    let view = PayloadView { payload: &payload, swap: swapped, tier };
+                    let place = group.in_record();
+                    reduction.run(&view, begin + place.start..begin + place.end, size)?
+                } else {
+                    let fields = &group.fields();
+                    let view = GroupView { payload: &payload, begin, group, fields, swap, tier };
+                    reduction.run(&view, 0..view.bytes(), group.steps().1)?
+                };
+                for extreme in part.min.iter_mut().chain(part.max.iter_mut()) {
+                    extreme.position += before;
+                }
+                stats.merge(&part);
+                before += part.count + part.nan;
+                report = added(&report, &cost);
             }
-            stats.merge(&part);
-            report = added(&report, &cost);
         }
         Ok((stats, report))
     }
@@ -193,8 +225,8 @@ impl RecordFile {
         }
         if let Some(field) = field {
             let record_bytes = self.common_bytes(records.start, records.end - records.start)?;
-            let item_bytes = field.size.saturating_mul(field.elements);
-            let fields = vec![RecordField { to: 0, ..field }];
+            let fields = vec![field];
+            let item_bytes = u64::MAX;
             let layout = RecordLayout { record_bytes, item_bytes, fields };
             if record_bytes > 0 {
                 layout.check().map_err(|error| error.of_file(self.name()))?;

@@ -7,6 +7,7 @@ use tachyfits_io::{IoError, Storage};
 use tachyfits_kernels::Tier;
 
 use super::RecordField;
+use super::layout::FieldGroup;
 use super::payload::Payload;
 
 /// The bytes of records, swapped or not.
@@ -90,6 +91,62 @@ impl Storage for ItemsView<'_> {
 
     fn is_resident(&self, range: Range<u64>) -> bool {
         is_resident(self.payload, self.position(range.start)..self.position(range.end))
+    }
+}
+
+/// The derived types of one long record as items; it is read from whole items on.
+#[derive(Debug)]
+pub(crate) struct GroupView<'a> {
+    pub(crate) payload: &'a Payload<'a>,
+    /// Where the record begins in the payload.
+    pub(crate) begin: u64,
+    pub(crate) group: &'a FieldGroup,
+    pub(crate) fields: &'a [RecordField],
+    pub(crate) swap: bool,
+    pub(crate) tier: Tier,
+}
+
+impl GroupView<'_> {
+    /// Where the derived types of some bytes of the items are in the payload.
+    fn positions(&self, range: Range<u64>) -> Range<u64> {
+        let (step, to_step) = self.group.steps();
+        let (first, end) = (range.start / to_step, range.end.div_ceil(to_step));
+        let begin = self.begin + self.group.in_record().start + first * step;
+        begin..begin + self.group.bytes_of(end - first)
+    }
+}
+
+impl Storage for GroupView<'_> {
+    fn name(&self) -> &str {
+        self.payload.storage().name()
+    }
+
+    fn bytes(&self) -> u64 {
+        let items = self.group.in_item();
+        items.end - items.start
+    }
+
+    fn kind(&self) -> &'static str {
+        self.payload.storage().kind()
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
+        let (step, to_step) = self.group.steps();
+        let end = offset + buffer.len() as u64;
+        let count = end.div_ceil(to_step) - offset / to_step;
+        let positions = self.positions(offset..end);
+        let mut types = vec![0; (positions.end - positions.start) as usize];
+        self.payload.read(positions.start, &mut types, 1, self.tier)?;
+        for field in self.fields {
+            let from = (&types[..], field.in_records(0, step));
+            let to = (&mut *buffer, field.in_items(to_step));
+            field.run(count, self.swap, from, to, self.tier);
+        }
+        Ok(())
+    }
+
+    fn is_resident(&self, range: Range<u64>) -> bool {
+        is_resident(self.payload, self.positions(range))
     }
 }
 

@@ -1,9 +1,8 @@
 //! Writing records: into a new file, which appears when it is complete, or behind those of an old one.
 //!
 //! Records of numbers of one kind go, markers and all, through a block of the file that lies in memory. Short ones of
-//! several fields are made in blocks by all threads; of those that are long, or of several subrecords, pieces are turned
-//! and written where they belong, and the markers by themselves. One thread writes: the kernel lets no second one into
-//! the same file.
+//! several fields are made in blocks by all threads; how those are written that are long, or of several subrecords, is
+//! the business of `write_long.rs`. One thread writes: the kernel lets no second one into the same file.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
@@ -15,14 +14,14 @@ use tachyfits_format::{FileOrder, RecordMarkers};
 use tachyfits_io::{AppendBlock, IoError, MemoryStorage, OutputFile, Patch, Stamp, Tasks};
 use tachyfits_kernels::{Fields, Tier, Transfer};
 
-use super::{RecordAccess, RecordField, RecordFile, RecordLayout, RecordOptions};
+use super::{RecordAccess, RecordFile, RecordLayout, RecordOptions};
 use crate::error::{Error, Reason};
 use crate::image::tier;
 use crate::options::RunOptions;
 
 /// Bytes of a block of short records, and of a piece of a long one: half of a second-level cache, with where they come
 /// from.
-const BLOCK_BYTES: u64 = 256 << 10;
+pub(super) const BLOCK_BYTES: u64 = 256 << 10;
 
 /// Records of several fields that take more than this are written field by field.
 const LONG_RECORD: u64 = 1 << 20;
@@ -374,20 +373,10 @@ impl Target<'_> {
     /// Puts the fields of items to their places in a block of records.
     fn put(&self, items: &[u8], block: &mut [u8], layout: &RecordLayout, count: u64, stored: u64) {
         let width = self.markers.map_or(0, RecordMarkers::bytes) as u64;
-        for field in layout.fields.iter().filter(|field| field.elements > 0) {
-            let place = |offset: u64, stride: u64| Fields {
-                offset: offset as usize,
-                stride: stride as usize,
-                elements: field.elements as usize,
-            };
-            let transfer = Transfer {
-                size: field.size as usize,
-                swap: self.swap,
-                count: count as usize,
-                from: place(field.to, layout.item_bytes),
-                to: place(width + field.offset, stored),
-            };
-            transfer.run(items, block, self.tier);
+        for field in &layout.fields {
+            let from = (items, field.in_items(layout.item_bytes));
+            let to = (&mut *block, field.in_records(width, stored));
+            field.run(count, self.swap, from, to, self.tier);
         }
     }
 
@@ -401,93 +390,6 @@ impl Target<'_> {
             _ => mark_as(block, stored, marker),
         }
     }
-
-    /// One record, field by field, piece by piece.
-    fn write_long(
-        &self,
-        item: &[u8],
-        layout: &RecordLayout,
-        options: &RunOptions<'_>,
-    ) -> Result<(), Error> {
-        self.write_markers(layout.record_bytes)?;
-        for field in &layout.fields {
-            let RecordField { size, elements, .. } = *field;
-            let values = &item[field.to as usize..(field.to + size * elements) as usize];
-            if !self.swap {
-                self.write_unchanged(field.offset, values, options)?;
-                continue;
-            }
-            let pieces: Vec<&[u8]> = values.chunks(BLOCK_BYTES as usize).collect();
-            let make = |turned: &mut Vec<u8>, _: bool, task: u64| {
-                let piece = pieces[task as usize];
-                turned.resize(piece.len(), 0);
-                let elements = piece.len() / size as usize;
-                let stride = piece.len();
-                let fields = Fields { offset: 0, stride, elements };
-                let (size, swap) = (size as usize, self.swap);
-                let transfer = Transfer { size, swap, count: 1, from: fields, to: fields };
-                transfer.run(piece, turned, self.tier);
-                Ok(piece.len() as u64)
-            };
-            let all = (pieces.len() as u64, values.len() as u64);
-            in_turn(options, true, all, make, |task, turned| {
-                self.write_payload(field.offset + task * BLOCK_BYTES, turned)
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Bytes of a record from where they are.
-    fn write_unchanged(
-        &self,
-        offset: u64,
-        values: &[u8],
-        options: &RunOptions<'_>,
-    ) -> Result<(), Error> {
-        let (mut done, total) = (0, values.len() as u64);
-        for piece in values.chunks(BLOCK_BYTES as usize) {
-            self.write_payload(offset + done, piece)?;
-            done += piece.len() as u64;
-            told(options, done, total)?;
-        }
-        Ok(())
-    }
-
-    /// The markers of a record, all of its subrecords, and the last byte of one that has none: the file must reach there.
-    pub(crate) fn write_markers(&self, record_bytes: u64) -> Result<(), Error> {
-        let Some(markers) = self.markers else {
-            if record_bytes > 0 {
-                self.sink.write_all_at(self.at + record_bytes - 1, &[0])?;
-            }
-            return Ok(());
-        };
-        let width = markers.bytes();
-        let mut at = self.at;
-        for part in markers.subrecords(record_bytes, markers.longest()) {
-            self.sink.write_all_at(at, &markers.write(part.leading)[..width])?;
-            at += width as u64 + part.bytes;
-            self.sink.write_all_at(at, &markers.write(part.trailing)[..width])?;
-            at += width as u64;
-        }
-        Ok(())
-    }
-
-    /// Bytes of a record, from an offset in it on.
-    pub(crate) fn write_payload(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        let Some(markers) = self.markers else {
-            return Ok(self.sink.write_all_at(self.at + offset, bytes)?);
-        };
-        let (width, longest) = (markers.bytes() as u64, markers.longest());
-        let (mut offset, mut rest) = (offset, bytes);
-        while !rest.is_empty() {
-            let count = (longest - offset % longest).min(rest.len() as u64);
-            let (part, later) = rest.split_at(count as usize);
-            let at = self.at + offset + width * (1 + 2 * (offset / longest));
-            self.sink.write_all_at(at, part)?;
-            (offset, rest) = (offset + count, later);
-        }
-        Ok(())
-    }
 }
 
 fn mark_as<const WIDTH: usize>(block: &mut [u8], stored: u64, marker: [u8; WIDTH]) {
@@ -498,7 +400,7 @@ fn mark_as<const WIDTH: usize>(block: &mut [u8], stored: u64, marker: [u8; WIDTH
 }
 
 /// Tells the progress; an error where it wants an end.
-fn told(options: &RunOptions<'_>, done: u64, total: u64) -> Result<(), Error> {
+pub(super) fn told(options: &RunOptions<'_>, done: u64, total: u64) -> Result<(), Error> {
     match options.progress.map(|progress| progress(done.min(total), total)) {
         Some(ControlFlow::Break(())) => Err(IoError::Cancelled.into()),
         _ => Ok(()),
@@ -511,7 +413,7 @@ fn told(options: &RunOptions<'_>, done: u64, total: u64) -> Result<(), Error> {
 ///
 /// Where numbers are only copied or swapped, `light`, one thread does both: from core to core a block takes as long as
 /// making it does.
-fn in_turn(
+pub(super) fn in_turn(
     options: &RunOptions<'_>,
     light: bool,
     (tasks, total): (u64, u64),

@@ -1,0 +1,274 @@
+//! What records of one length are made of: fields, each a run of numbers or as many of them as there are derived types in
+//! an array, and how they are moved between records and items.
+//!
+//! A field that is there again and again is one field. So what a record of 10^5 derived types costs to describe and to move
+//! is that of one of them.
+
+use tachyfits_kernels::{Fields, Tier, Transfer};
+
+use crate::error::{Error, Reason};
+
+/// Derived types of more bytes are read and written field by field.
+const LONG_TYPE: u64 = 256 << 10;
+
+/// A part of each record, and where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordField {
+    /// Where it begins in the record.
+    pub offset: u64,
+    /// Bytes of a number: 1, 2, 4, 8 or 16. The parts of a complex number are numbers of their own.
+    pub size: u64,
+    /// How many numbers.
+    pub elements: u64,
+    /// Where it begins in the item that the record becomes.
+    pub to: u64,
+    /// How often it is there.
+    pub repeats: u64,
+    /// Bytes from one to the next in the record; of no meaning where it is there once.
+    pub step: u64,
+    /// Bytes from one to the next in the item.
+    pub to_step: u64,
+}
+
+/// Where a field lies in some bytes: the first one, how far the next one of the same record is, and how far that of the next
+/// record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FieldPlace {
+    pub(crate) offset: u64,
+    pub(crate) step: u64,
+    pub(crate) stride: u64,
+}
+
+impl RecordField {
+    /// Numbers that are there once in a record.
+    pub fn once(offset: u64, size: u64, elements: u64, to: u64) -> RecordField {
+        RecordField { offset, size, elements, to, repeats: 1, step: 0, to_step: 0 }
+    }
+
+    /// Bytes of the numbers that lie together.
+    pub(crate) fn run_bytes(&self) -> u64 {
+        self.size * self.elements
+    }
+
+    /// Bytes from the first number to the end of the last, steps being those of the record.
+    fn span(&self) -> u64 {
+        self.repeats.saturating_sub(1) * self.step + self.run_bytes()
+    }
+
+    /// The same in the item.
+    fn to_span(&self) -> u64 {
+        self.repeats.saturating_sub(1) * self.to_step + self.run_bytes()
+    }
+
+    /// The field that items are made of that have nothing else.
+    pub(crate) fn alone(self) -> RecordField {
+        RecordField { to: 0, to_step: self.run_bytes(), ..self }
+    }
+
+    /// Its place in records that lie so far apart, the first one of which begins at `begin`.
+    pub(crate) fn in_records(&self, begin: u64, stride: u64) -> FieldPlace {
+        FieldPlace { offset: begin + self.offset, step: self.step, stride }
+    }
+
+    /// Its place in items.
+    pub(crate) fn in_items(&self, stride: u64) -> FieldPlace {
+        FieldPlace { offset: self.to, step: self.to_step, stride }
+    }
+
+    /// Moves the fields of so many records.
+    pub(crate) fn run(
+        &self,
+        count: u64,
+        swap: bool,
+        (from, from_place): (&[u8], FieldPlace),
+        (to, to_place): (&mut [u8], FieldPlace),
+        tier: Tier,
+    ) {
+        if self.elements == 0 {
+            return;
+        }
+        // The kernel goes the way of more steps.
+        let by_record = count >= self.repeats;
+        let (calls, steps) = if by_record { (self.repeats, count) } else { (count, self.repeats) };
+        for call in 0..calls {
+            let place = |place: FieldPlace| {
+                let FieldPlace { offset, step, stride } = place;
+                let (call_step, stride) = if by_record { (step, stride) } else { (stride, step) };
+                Fields {
+                    offset: (offset + call * call_step) as usize,
+                    stride: stride as usize,
+                    elements: self.elements as usize,
+                }
+            };
+            let transfer = Transfer {
+                size: self.size as usize,
+                swap: swap && self.size > 1,
+                count: steps as usize,
+                from: place(from_place),
+                to: place(to_place),
+            };
+            transfer.run(from, to, tier);
+        }
+    }
+
+    /// Whether it lies within the record and the item, one not over the next.
+    fn fits(&self, record_bytes: u64, item_bytes: u64) -> bool {
+        let within = |offset: u64, step: u64, all: u64| {
+            let bytes = self.size.checked_mul(self.elements)?;
+            let apart = self.repeats < 2 || step >= bytes;
+            let last = self.repeats.saturating_sub(1).checked_mul(step)?.checked_add(offset)?;
+            Some(apart && last.checked_add(bytes)? <= all)
+        };
+        let there = within(self.offset, self.step, record_bytes) == Some(true)
+            && within(self.to, self.to_step, item_bytes) == Some(true);
+        matches!(self.size, 1 | 2 | 4 | 8 | 16) && (self.repeats == 0 || there)
+    }
+}
+
+/// What records of one length are made of, and the items that they become: rows of a structured array, say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordLayout {
+    /// Bytes of a record.
+    pub record_bytes: u64,
+    /// Bytes of an item.
+    pub item_bytes: u64,
+    /// The fields; bytes of the item that are of none are left as they are.
+    pub fields: Vec<RecordField>,
+}
+
+impl RecordLayout {
+    /// Records of numbers of one size, and items that are the same numbers.
+    pub fn plain(record_bytes: u64, size: u64) -> RecordLayout {
+        let field = RecordField::once(0, size, record_bytes / size.max(1), 0);
+        RecordLayout { record_bytes, item_bytes: record_bytes, fields: vec![field] }
+    }
+
+    /// Whether an item is the record with its numbers in another byte order, and of which size they are then.
+    pub(crate) fn is_plain(&self) -> Option<u64> {
+        match self.fields.as_slice() {
+            [field]
+                if self.item_bytes == self.record_bytes
+                    && (field.offset, field.to, field.repeats) == (0, 0, 1)
+                    && field.run_bytes() == self.record_bytes =>
+            {
+                Some(field.size)
+            }
+            _ => None,
+        }
+    }
+
+    /// Checks that fields lie within record and item.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let (record_bytes, item_bytes) = (self.record_bytes, self.item_bytes);
+        match self.fields.iter().find(|field| !field.fits(record_bytes, item_bytes)) {
+            None => Ok(()),
+            Some(field) => {
+                let expected = format!(
+                    "fields within records of {record_bytes} bytes and items of {item_bytes}"
+                );
+                Err(Error::refused(Reason::RecordType, expected, format!("{field:?}")))
+            }
+        }
+    }
+
+    /// The fields in the order of the record, those of the same derived types together.
+    pub(crate) fn groups(&self) -> Vec<FieldGroup> {
+        let mut fields: Vec<_> = self.fields.iter().filter(|field| field.elements > 0).collect();
+        fields.retain(|field| field.repeats > 0);
+        fields.sort_by_key(|field| field.offset);
+        let mut groups: Vec<FieldGroup> = Vec::new();
+        for field in fields {
+            match groups.last_mut().filter(|group| group.takes(field)) {
+                Some(group) => group.0.push(*field),
+                None => groups.push(FieldGroup(vec![*field])),
+            }
+        }
+        groups
+            .into_iter()
+            .flat_map(|group| if group.is_long() { group.apart() } else { vec![group] })
+            .collect()
+    }
+}
+
+/// Fields that are there equally often, in steps of the same bytes: those of the derived types of an array. At least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FieldGroup(Vec<RecordField>);
+
+impl FieldGroup {
+    /// Whether a field that does not begin before these lies in the same steps.
+    fn takes(&self, field: &RecordField) -> bool {
+        let steps = |field: &RecordField| (field.repeats, field.step, field.to_step);
+        let first = &self.0[0];
+        let to = self.0.iter().map(|field| field.to);
+        let (least, most) = (to.clone().min().unwrap_or(0), to.max().unwrap_or(0));
+        field.repeats > 1
+            && steps(first) == steps(field)
+            && field.offset + field.run_bytes() <= first.offset + first.step
+            && field.to + field.run_bytes() <= least + first.to_step
+            && most + field.run_bytes() <= field.to + first.to_step
+    }
+
+    fn is_long(&self) -> bool {
+        let (step, to_step) = self.steps();
+        self.repeats() > 1 && step.max(to_step) > LONG_TYPE
+    }
+
+    pub(crate) fn repeats(&self) -> u64 {
+        self.0[0].repeats
+    }
+
+    /// Bytes of a number, where these are numbers that are there once: a field and nothing else.
+    pub(crate) fn number(&self) -> Option<u64> {
+        (self.repeats() == 1).then_some(self.0[0].size)
+    }
+
+    /// Bytes from one derived type to the next in the record, and in the item.
+    pub(crate) fn steps(&self) -> (u64, u64) {
+        (self.0[0].step, self.0[0].to_step)
+    }
+
+    /// Where they are in the record.
+    pub(crate) fn in_record(&self) -> std::ops::Range<u64> {
+        let end = self.0.iter().map(|field| field.offset + field.span()).max().unwrap_or(0);
+        self.0[0].offset..end
+    }
+
+    /// Where they are in the item.
+    pub(crate) fn in_item(&self) -> std::ops::Range<u64> {
+        let begin = self.0.iter().map(|field| field.to).min().unwrap_or(0);
+        begin..self.0.iter().map(|field| field.to + field.to_span()).max().unwrap_or(0)
+    }
+
+    /// Bytes of the record that some of the derived types reach over, from the first of their fields on.
+    pub(crate) fn bytes_of(&self, count: u64) -> u64 {
+        let range = self.in_record();
+        count.saturating_sub(1) * self.0[0].step + (range.end - range.start)
+            - (self.repeats() - 1) * self.0[0].step
+    }
+
+    /// Bytes of as many items as have about so many bytes in record and item.
+    pub(crate) fn items_of(&self, bytes: u64) -> u64 {
+        let (step, to_step) = self.steps();
+        (bytes / step.max(to_step)).max(1) * to_step
+    }
+
+    /// The fields as those of records of one derived type each, and of such items.
+    pub(crate) fn fields(&self) -> Vec<RecordField> {
+        let (offset, to) = (self.in_record().start, self.in_item().start);
+        let alone = |field: &RecordField| {
+            RecordField::once(field.offset - offset, field.size, field.elements, field.to - to)
+        };
+        self.0.iter().map(alone).collect()
+    }
+
+    /// The group as one for each of its derived types and fields.
+    pub(crate) fn apart(&self) -> Vec<FieldGroup> {
+        let each = self.0.iter().flat_map(|field| {
+            (0..field.repeats).map(|n| {
+                let (offset, to) = (field.offset + n * field.step, field.to + n * field.to_step);
+                FieldGroup(vec![RecordField::once(offset, field.size, field.elements, to)])
+            })
+        });
+        each.collect()
+    }
+}
