@@ -296,7 +296,7 @@ class EditedHdu:
         """Give cells of a column other values; one for each row, or a single one for all.
 
         None stands for undefined; a quantity of astropy is converted to the column's unit. Only the
-        bytes of these cells are written.
+        bytes of these cells are written; arrays that they had stay in the heap (`compact_heap`).
         """
         table = self.table
         known = table.column(column)
@@ -349,7 +349,7 @@ class EditedHdu:
             self._core.set_cards(self._index, cards)
 
     def delete_column(self, *columns: str | int) -> None:
-        """Remove columns; their arrays stay in the heap."""
+        """Remove columns; their arrays stay in the heap (see `compact_heap`)."""
         table = self.table
         numbers = sorted({table.column(column).number for column in columns})
         kept = [column.name for column in table.columns if column.number not in numbers]
@@ -367,6 +367,14 @@ class EditedHdu:
         comments = self._comments_about(names, (renamed.name, name))
         self._core.rename_column(self._index, renamed.number, name)
         self._set_comments(comments)
+
+    def compact_heap(self) -> int:
+        """Leave out what no cell reaches: in the heap, and between the rows and the heap.
+
+        That is what arrays that were replaced or removed have left there. Cells that share an array
+        do so still. Return how many bytes that is.
+        """
+        return self._core.compact_heap(self._index)
 
     def _comments_about(
         self, names: Sequence[str], renamed: tuple[str, str] | None = None

@@ -324,3 +324,59 @@ def test_names_that_would_not_find_their_column_are_refused(path: Path) -> None:
                 stars.add_column(name, [1, 2, 3])
         stars.rename_column("MAG", "mag")
     assert tf.open(path)["STARS"].names[1] == "mag"
+
+
+def test_a_heap_is_left_with_what_is_reached(tmp_path: Path) -> None:
+    path = tmp_path / "a.fits"
+    columns = {
+        "V": tf.Ragged.from_cells([[1, 2, 3], [4, 5], [], [6, 7], [8]], "i2"),
+        "N": np.arange(5, dtype="i4"),
+        "W": tf.Ragged.from_cells([[1.5], [2.5], [3.5, 4.5], [], [5.5]], "f8"),
+    }
+    tf.write(path, [np.zeros(1), (columns, {}), np.arange(5)], checksum=True)
+    content = bytearray(path.read_bytes())
+    with tf.open(path) as file:
+        offset = file[1].data_offset
+    # The second row shares two elements with the first; the third has no elements anywhere.
+    content[offset + 20 : offset + 28] = np.array([2, 2], ">i4").tobytes()
+    content[offset + 40 : offset + 48] = np.array([0, 99], ">i4").tobytes()
+    path.write_bytes(content)
+    tf.state_sums(path)
+    with tf.edit(path) as edition:
+        table = edition[1]
+        table.update("W", [[7.5, 8.5, 9.5]], rows=[4])
+        table.delete(rows=[3])
+        before = table.table.read()
+        # The arrays that 4, 5 and 5.5 were, and that of the row that went.
+        assert table.compact_heap() == 4 + 4 + 8
+        assert table.compact_heap() == 0
+        assert table.header["PCOUNT"] == 6 + 2 + 8 + 8 + 16 + 24
+    assert edition.done is not None
+    checked(path)
+    after = tf.open(path)[1].read()
+    cells = {"V": [[1, 2, 3], [2, 3], [], [8]], "W": [[1.5], [2.5], [3.5, 4.5], [7.5, 8.5, 9.5]]}
+    theirs = fits.getdata(path, 1)
+    for name, wanted in cells.items():
+        for column in (before[name], after[name], theirs[name]):
+            assert [list(cell) for cell in column] == wanted
+    # They share the bytes still.
+    stored = np.frombuffer(path.read_bytes()[offset : offset + 40], ">i4").reshape(2, 5)
+    assert stored[:, :2].tolist() == [[3, 0], [2, 2]]
+    assert tf.open(path)[2].read().tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_heap_that_no_column_has_goes(tmp_path: Path) -> None:
+    path = tmp_path / "a.fits"
+    hdu = fits.BinTableHDU.from_columns([fits.Column("A", "J", array=[1, 2])])
+    hdu.writeto(path)
+    content = path.read_bytes().replace(
+        b"PCOUNT  =                    0", b"PCOUNT  =                   16"
+    )
+    path.write_bytes(content)
+    (found,) = tf.verify(path)
+    assert (found.code, "compact_heap()" in found.advice) == ("heap-unused", True)
+    with tf.edit(path) as edition:
+        assert edition[1].compact_heap() == 16
+        with pytest.raises(tf.TachyfitsError, match="table"):
+            edition[0].compact_heap()
+    assert list(tf.verify(path)) == []

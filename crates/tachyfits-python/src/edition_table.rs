@@ -89,6 +89,11 @@ impl Edition {
         self.with(py, |edition| edition.delete_columns(hdu, &columns).or_raise(py))
     }
 
+    /// Leave out what no array reaches in the heap, and what is between rows and heap; return how many bytes that is.
+    fn compact_heap(&self, py: Python<'_>, hdu: usize) -> PyResult<u64> {
+        self.with(py, |edition| py.detach(|| edition.compact_heap(hdu)).or_raise(py))
+    }
+
     /// Give a column another name.
     fn rename_column(&self, py: Python<'_>, hdu: usize, column: usize, name: &str) -> PyResult<()> {
         self.with(py, |edition| edition.rename_column(hdu, column, name).or_raise(py))

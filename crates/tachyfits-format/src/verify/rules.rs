@@ -140,7 +140,7 @@ rules! {
         hint "remove the card";
     HeapUnused = "heap-unused", Warning, "7.3.5", Some(columns::heap_unused),
         "There is a heap (PCOUNT > 0), and no column whose arrays could be in it.",
-        hint "tables without P and Q columns need none: write the table again without it";
+        hint "no cell reaches it; leave it out by compact_heap() of the table in tachyfits.edit";
     ScaleZero = "scale-zero", Warning, "7.2.2, 7.3.2", Some(columns::scale_zero),
         "TSCALn is 0, so that all values of the column are TZEROn.",
         hint "correct the card: 1 means that values are as they are stored";

@@ -1,15 +1,23 @@
 //! The heap of a table that is edited. New arrays go to its end, so an array that reaches beyond it, which nobody could
-//! read, would come to have bytes of the new ones: such a table is refused.
+//! read, would come to have bytes of the new ones: such a table is refused. What no array reaches any more stays until it
+//! is asked to be left out.
 
-use tachyfits_format::Field;
+use std::ops::Range;
+
+use tachyfits_format::{Descriptor, Field};
+use tachyfits_io::{SpoolOptions, SpoolWriter};
 
 use super::Edition;
+use super::cells::{Overlay, Patch};
+use super::content::Rope;
 use super::table::Parts;
 use crate::error::Error;
 use crate::table::Rows;
 
 /// Bytes of rows that are looked at together.
 const LOOK_BYTES: u64 = 1 << 20;
+/// Ranges that are kept before they are put in order and joined.
+const LOOSE_RANGES: usize = 1 << 16;
 
 /// Fields that get other values, so that what they hold does not matter: those of a column in some rows.
 #[derive(Clone, Copy)]
@@ -19,6 +27,103 @@ pub(super) struct Replaced<'a> {
 }
 
 impl Edition {
+    /// Leaves out what no array of a table reaches: in its heap, and between rows and heap. Arrays that share bytes do so
+    /// still. Gives how many bytes that is.
+    ///
+    /// # Errors
+    /// If the HDU holds no whole table, or an array does not lie in the heap. The table is then as it was.
+    pub fn compact_heap(&mut self, hdu: usize) -> Result<u64, Error> {
+        let mut parts = self.parts(hdu)?;
+        let mut reached = Reached::default();
+        self.each_field(&parts, |row, column, bytes| {
+            reached.add(self.array_of(hdu, &parts, (row, column), bytes)?.1);
+            Ok(())
+        })?;
+        let reached = reached.in_order();
+        let before = parts.gap.bytes() + parts.heap.bytes();
+        let after = reached.last().map_or(0, |(at, range)| at + (range.end - range.start));
+        if before == after {
+            return Ok(0);
+        }
+        let patches = self.moved_fields(hdu, &parts, &reached)?;
+        for patch in patches {
+            parts.rows = Overlay::over(&parts.rows, patch);
+        }
+        let heap = std::mem::take(&mut parts.heap);
+        parts.drop_heap();
+        for (_, range) in reached {
+            parts.heap.append_part(&heap, range);
+        }
+        let mut header = self.unit(hdu)?.header().clone();
+        if after == 0 {
+            header.remove("THEAP");
+        }
+        self.put_back_with(hdu, parts, &[], header)?;
+        self.units[hdu].arrays_are_whole = true;
+        Ok(before - after)
+    }
+
+    /// The fields of all variable-length columns with the places that their arrays have where only what is reached is kept.
+    fn moved_fields(
+        &self,
+        hdu: usize,
+        parts: &Parts,
+        reached: &[(u64, Range<u64>)],
+    ) -> Result<Vec<Patch>, Error> {
+        let count = parts.layout.columns.len();
+        let mut spools: Vec<Option<SpoolWriter>> = (0..count).map(|_| None).collect();
+        self.each_field(parts, |row, column, bytes| {
+            let (Descriptor { count, .. }, range) =
+                self.array_of(hdu, parts, (row, column), bytes)?;
+            let offset = match reached.partition_point(|(_, other)| other.start <= range.start) {
+                0 => 0,
+                next => {
+                    let (at, kept) = &reached[next - 1];
+                    at + (range.start - kept.start)
+                }
+            };
+            let numbers = if count == 0 { [0, 0] } else { [count, offset] };
+            let spool = spools[column]
+                .get_or_insert_with(|| SpoolWriter::new("descriptors", SpoolOptions::default()));
+            for number in numbers {
+                // As many bytes as the old one, which was not smaller.
+                let number = number.to_be_bytes();
+                spool.write_all(&number[8 - bytes.len() / 2..])?;
+            }
+            Ok(())
+        })?;
+        let mut patches = Vec::new();
+        for (column, spool) in spools.into_iter().enumerate() {
+            let Some(spool) = spool else { continue };
+            let column = &parts.layout.columns[column];
+            patches.push(Patch::Fields {
+                first: column.offset,
+                stride: parts.layout.row_bytes,
+                width: column.field.row_bytes(),
+                count: parts.layout.rows,
+                bytes: Rope::of_storage(spool.finish()?),
+            });
+        }
+        Ok(patches)
+    }
+
+    /// What a field of a variable-length column says, and the bytes of the heap that its array is.
+    fn array_of(
+        &self,
+        hdu: usize,
+        parts: &Parts,
+        (row, column): (u64, usize),
+        bytes: &[u8],
+    ) -> Result<(Descriptor, Range<u64>), Error> {
+        let found = parts.layout.descriptor(column, row, bytes);
+        let array = self.format_error(found).map_err(|error| error.at(&self.name, hdu))?;
+        let length = match parts.layout.columns[column].field {
+            Field::Variable { element, .. } => element.total_bytes(array.count),
+            _ => None,
+        };
+        Ok((array, array.offset..array.offset + length.unwrap_or(0)))
+    }
+
     /// Checks that the arrays of all rows lie in the heap, before it grows; once, where all were looked at.
     ///
     /// # Errors
@@ -32,27 +137,31 @@ impl Edition {
         if self.units[hdu].arrays_are_whole {
             return Ok(());
         }
+        let is_replaced = is_replaced(replaced);
+        self.each_field(parts, |row, column, bytes| match is_replaced(column, row) {
+            true => Ok(()),
+            false => self.array_of(hdu, parts, (row, column), bytes).map(|_| ()),
+        })?;
+        self.units[hdu].arrays_are_whole = replaced.is_none();
+        Ok(())
+    }
+
+    /// Calls `visit` for the field of every variable-length column in every row: row, column, bytes.
+    fn each_field(
+        &self,
+        parts: &Parts,
+        mut visit: impl FnMut(u64, usize, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let (layout, stride) = (&parts.layout, parts.layout.row_bytes);
-        let columns: Vec<usize> = (0..layout.columns.len())
-            .filter(|&column| {
-                let field = layout.columns[column].field;
-                matches!(field, Field::Variable { .. }) && field.row_bytes() > 0
-            })
+        let fields: Vec<(usize, u64, u64)> = (0..layout.columns.len())
+            .map(|column| (column, &layout.columns[column]))
+            .filter(|(_, found)| matches!(found.field, Field::Variable { .. }))
+            .map(|(column, found)| (column, found.offset, found.field.row_bytes()))
+            .filter(|(.., width)| *width > 0)
             .collect();
-        if columns.is_empty() {
+        if fields.is_empty() {
             return Ok(());
         }
-        let is_replaced = is_replaced(replaced);
-        let check = |row: u64, column: usize, bytes: &[u8]| match is_replaced(column, row) {
-            true => Ok(()),
-            false => self
-                .format_error(layout.descriptor(column, row, bytes).map(|_| ()))
-                .map_err(|error| error.at(&self.name, hdu)),
-        };
-        let fields = columns.iter().map(|&column| {
-            let found = &layout.columns[column];
-            (column, found.offset, found.field.row_bytes())
-        });
         let together = (LOOK_BYTES / stride).clamp(1, layout.rows.max(1));
         let mut bytes = Vec::new();
         for first in (0..layout.rows).step_by(together as usize) {
@@ -64,18 +173,63 @@ impl Edition {
                 parts.rows.read(first * stride, &mut bytes)?;
             }
             for row in first..first + rows {
-                for (column, offset, width) in fields.clone() {
+                for &(column, offset, width) in &fields {
                     let begin = if lies_whole { (row - first) * stride + offset } else { 0 };
                     if !lies_whole {
                         bytes.resize(width as usize, 0);
                         parts.rows.read(row * stride + offset, &mut bytes)?;
                     }
-                    check(row, column, &bytes[begin as usize..(begin + width) as usize])?;
+                    visit(row, column, &bytes[begin as usize..(begin + width) as usize])?;
                 }
             }
         }
-        self.units[hdu].arrays_are_whole = replaced.is_none();
         Ok(())
+    }
+}
+
+/// The bytes of a heap that arrays reach.
+#[derive(Default)]
+struct Reached {
+    /// In order and apart.
+    joined: Vec<Range<u64>>,
+    loose: Vec<Range<u64>>,
+}
+
+impl Reached {
+    fn add(&mut self, range: Range<u64>) {
+        match self.loose.last_mut() {
+            _ if range.is_empty() => {}
+            // Arrays mostly follow each other.
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => self.loose.push(range),
+        }
+        if self.loose.len() >= LOOSE_RANGES.max(self.joined.len()) {
+            self.join();
+        }
+    }
+
+    fn join(&mut self) {
+        let mut all = std::mem::take(&mut self.joined);
+        all.append(&mut self.loose);
+        all.sort_unstable_by_key(|range| range.start);
+        for range in all {
+            match self.joined.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => self.joined.push(range),
+            }
+        }
+    }
+
+    /// The ranges in order, each with the place where it begins when nothing is between them.
+    fn in_order(mut self) -> Vec<(u64, Range<u64>)> {
+        self.join();
+        let mut end = 0;
+        let placed = self.joined.into_iter().map(|range| {
+            let at = end;
+            end += range.end - range.start;
+            (at, range)
+        });
+        placed.collect()
     }
 }
 

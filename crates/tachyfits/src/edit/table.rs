@@ -33,8 +33,8 @@ pub(super) struct Parts {
     pub(super) layout: TableLayout,
     pub(super) rows: Rope,
     /// What lies between rows and heap.
-    gap: Rope,
-    heap: Rope,
+    pub(super) gap: Rope,
+    pub(super) heap: Rope,
 }
 
 impl Parts {

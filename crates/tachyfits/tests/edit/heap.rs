@@ -1,4 +1,4 @@
-//! Tables whose arrays reach beyond the heap: it must not grow under them.
+//! The heap of edited tables: it must not grow under arrays that reach beyond it, and what no array reaches can be left out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
