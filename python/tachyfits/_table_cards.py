@@ -33,7 +33,6 @@ def cards_of(data: Any, header: Header | Mapping[str, Any] | None) -> Cards:
         cards += describing_cards(header)
     elif header is not None:
         given, unfit = _cards(_items_of(header))
-        unfit += filter(None, map(_no_text, given))
         if unfit:
             raise usage(f"header: {unfit[0]}", _HELD)
         cards += given
@@ -93,23 +92,10 @@ def _brought(data: Any) -> Cards:
 
 def _problem(cards: Cards) -> str | None:
     """Say why these are no cards, in a line; None if they are."""
-    odd = next(filter(None, map(_no_text, cards)), None)
-    if odd is not None:
-        return odd
     try:
         _core.array_file(np.zeros(1, np.uint8), cards)
     except (_core.TachyfitsError, OverflowError) as error:
         return str(error).splitlines()[0]
-    return None
-
-
-def _no_text(card: tuple[str, Any, str]) -> str | None:
-    """Say which of keyword, value and comment cannot be encoded; None if they can."""
-    for part in card:
-        try:
-            str(part).encode()
-        except UnicodeEncodeError:
-            return f"{part!a} is no text: it has half a character"
     return None
 
 

@@ -302,9 +302,9 @@ def test_a_header_that_is_given_must_be_one() -> None:
     for header, word in (
         ({"LISTED": [1, 2]}, "LISTED: a value of type list"),
         ([("A", 1)], "a header of the type list"),
-        ({"X": "\ud800"}, "no text"),
-        ({"\udfff": 1}, "no text"),
-        ({"X": (1, "\ud800")}, "no text"),
+        ({"X": "\ud800"}, "keyword X: expected printable ASCII"),
+        ({"\udfff": 1}, "expected 1 to 8 of A-Z"),
+        ({"X": (1, "\ud800")}, "keyword X: expected printable ASCII"),
     ):
         with pytest.raises(tf.UsageError, match=word):
             tf.write_table("new.fits", {"A": [1]}, header=header)

@@ -15,6 +15,7 @@ use crate::file::FitsFile;
 use crate::header::{Cards, engine_header};
 use crate::image::Image;
 use crate::section::{fits_axis, place};
+use crate::text::GivenText;
 use crate::{options, progress};
 
 #[pymethods]
@@ -80,7 +81,7 @@ impl Image {
         &self,
         py: Python<'_>,
         cards: Cards<'_>,
-        removed: Vec<String>,
+        removed: Vec<GivenText>,
     ) -> PyResult<FitsFile> {
         let given = engine_header(py, cards)?;
         let file = self.engine().with_header(|header| {
@@ -154,17 +155,17 @@ impl Image {
 #[pyo3(signature = (kernel, width=None))]
 pub(crate) fn smoothing_weights<'py>(
     py: Python<'py>,
-    kernel: &str,
+    kernel: GivenText,
     width: Option<f64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let kernel = match (kernel, width) {
+    let kernel = match (&*kernel, width) {
         ("hanning", None) => SmoothingKernel::Hanning,
         ("boxcar", Some(width)) if width.fract() == 0.0 => SmoothingKernel::Boxcar(width as usize),
         ("gaussian", Some(width)) => SmoothingKernel::Gaussian(width),
         _ => {
             let found = match width {
-                Some(width) => format!("{kernel:?} with width {width}"),
-                None => format!("{kernel:?} without a width"),
+                Some(width) => format!("{:?} with width {width}", &*kernel),
+                None => format!("{:?} without a width", &*kernel),
             };
             let expected = "\"hanning\" without a width, \"boxcar\" with a whole one, or \"gaussian\" with one";
             let hint = "the width of a boxcar is its pixels, that of a Gaussian its full width at half maximum";

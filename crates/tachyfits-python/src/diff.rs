@@ -6,6 +6,7 @@ use tachyfits::{DataDifference, DiffOptions, HduDifference, HduLabel, ValuesDiff
 
 use crate::file::FitsFile;
 use crate::progress;
+use crate::text::GivenText;
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(diff, module)?)
@@ -24,12 +25,13 @@ fn diff<'py>(
     second: &FitsFile,
     absolute: f64,
     relative: f64,
-    ignore: Vec<String>,
+    ignore: Vec<GivenText>,
     ignore_comments: bool,
     places: usize,
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let ignore = ignore.into_iter().map(String::from).collect();
     let options = DiffOptions { absolute, relative, ignore, ignore_comments, places };
     let (a, b) = (first.engine(), second.engine());
     let found = progress::run(py, threads, progress, |run| tachyfits::diff(a, b, &options, run))?;

@@ -11,6 +11,7 @@ use crate::errors::{OrRaise, argument, not_negative};
 use crate::file::FitsFile;
 use crate::header::{Cards, engine_header, rows as card_rows};
 use crate::progress;
+use crate::text::GivenText;
 
 /// A file that is being edited. Nothing is written before `commit`; a failure leaves the file as it was.
 ///
@@ -144,26 +145,32 @@ impl Edition {
         &self,
         py: Python<'_>,
         hdu: usize,
-        keyword: &str,
-        comment: &str,
+        keyword: GivenText,
+        comment: GivenText,
     ) -> PyResult<Option<String>> {
         self.with(py, |edition| {
             let changed = edition.change_header(hdu, |header| {
-                let found = header.comment(keyword, comment)?;
-                Ok(found.then(|| comment_of(header, keyword)))
+                let found = header.comment(&keyword, &comment)?;
+                Ok(found.then(|| comment_of(header, &keyword)))
             });
             changed.or_raise(py)
         })
     }
 
     /// Remove all cards of a keyword; return how many there were.
-    fn delete_cards(&self, py: Python<'_>, hdu: usize, keyword: &str) -> PyResult<usize> {
-        self.with(py, |edition| edition.delete(hdu, keyword).or_raise(py))
+    fn delete_cards(&self, py: Python<'_>, hdu: usize, keyword: GivenText) -> PyResult<usize> {
+        self.with(py, |edition| edition.delete(hdu, &keyword).or_raise(py))
     }
 
     /// Give the first card of a keyword another one; false if there is none.
-    fn rename_card(&self, py: Python<'_>, hdu: usize, keyword: &str, to: &str) -> PyResult<bool> {
-        self.with(py, |edition| edition.rename(hdu, keyword, to).or_raise(py))
+    fn rename_card(
+        &self,
+        py: Python<'_>,
+        hdu: usize,
+        keyword: GivenText,
+        to: GivenText,
+    ) -> PyResult<bool> {
+        self.with(py, |edition| edition.rename(hdu, &keyword, &to).or_raise(py))
     }
 
     /// State DATASUM and CHECKSUM of an HDU; where they are stated already they are kept right without this.

@@ -8,6 +8,7 @@ use crate::errors::{OrRaise, not_negative};
 use crate::new_columns::{CellsGiven, ColumnGiven, inputs};
 use crate::progress;
 use crate::table::RowsGiven;
+use crate::text::GivenText;
 
 #[pymethods]
 impl Edition {
@@ -95,7 +96,13 @@ impl Edition {
     }
 
     /// Give a column another name.
-    fn rename_column(&self, py: Python<'_>, hdu: usize, column: usize, name: &str) -> PyResult<()> {
-        self.with(py, |edition| edition.rename_column(hdu, column, name).or_raise(py))
+    fn rename_column(
+        &self,
+        py: Python<'_>,
+        hdu: usize,
+        column: usize,
+        name: GivenText,
+    ) -> PyResult<()> {
+        self.with(py, |edition| edition.rename_column(hdu, column, &name).or_raise(py))
     }
 }

@@ -7,6 +7,7 @@ use tachyfits::{ExpressionInput, ExpressionPixels, InputValue};
 use crate::errors::{OrRaise, argument};
 use crate::file::FitsFile;
 use crate::image::Image;
+use crate::text::GivenText;
 
 /// What a name stands for: a number, or an image and perhaps the axis that it lies along.
 #[derive(FromPyObject)]
@@ -31,8 +32,8 @@ pub(crate) enum Given {
 #[pyo3(signature = (expression, inputs, *, dtype=None))]
 pub(crate) fn evaluate(
     py: Python<'_>,
-    expression: &str,
-    inputs: Vec<(String, Given)>,
+    expression: GivenText,
+    inputs: Vec<(GivenText, Given)>,
     dtype: Option<&str>,
 ) -> PyResult<FitsFile> {
     let pixels = match dtype {
@@ -54,9 +55,9 @@ pub(crate) fn evaluate(
                 InputValue::Along(spectrum.get().engine().clone(), from_the_end(py, axis)?)
             }
         };
-        given.push(ExpressionInput { name, value });
+        given.push(ExpressionInput { name: name.into(), value });
     }
-    let file = py.detach(|| tachyfits::evaluate(expression, &given, pixels)).or_raise(py)?;
+    let file = py.detach(|| tachyfits::evaluate(&expression, &given, pixels)).or_raise(py)?;
     Ok(FitsFile::new(file))
 }
 
@@ -94,6 +95,6 @@ pub(crate) fn expression_functions(
 /// >>> _core.expression_names("(a - b) / sqrt(a)")
 /// ['a', 'b']
 #[pyfunction]
-pub(crate) fn expression_names(py: Python<'_>, expression: &str) -> PyResult<Vec<String>> {
-    tachyfits::expression_names(expression).or_raise(py)
+pub(crate) fn expression_names(py: Python<'_>, expression: GivenText) -> PyResult<Vec<String>> {
+    tachyfits::expression_names(&expression).or_raise(py)
 }

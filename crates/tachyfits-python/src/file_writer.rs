@@ -15,6 +15,7 @@ use crate::image::Image;
 use crate::new_columns::{CellsGiven, ColumnGiven, inputs};
 use crate::progress;
 use crate::table::Table;
+use crate::text::GivenText;
 
 /// A new file, which appears under its name when `commit` is called: HDUs one behind the other. Forgotten before, it
 /// leaves nothing behind.
@@ -131,14 +132,18 @@ impl FileWriter {
         columns: Vec<ColumnGiven>,
         cards: Cards<'_>,
         kind: &str,
-        name: Option<String>,
+        name: Option<GivenText>,
         rows: u64,
     ) -> PyResult<()> {
         let kind = table_kind(py, kind)?;
         let is_ascii = kind == TableKind::Ascii;
         let columns: PyResult<Vec<NewColumn>> =
             columns.into_iter().map(|column| column.engine(py, is_ascii)).collect();
-        self.begin(py, new_table(kind, columns?, name, rows), engine_header(py, cards)?)
+        self.begin(
+            py,
+            new_table(kind, columns?, name.map(String::from), rows),
+            engine_header(py, cards)?,
+        )
     }
 
     /// Begin a table of columns as another one has them, to be written with ``raw`` values.
@@ -152,7 +157,7 @@ impl FileWriter {
         table: &Table,
         columns: Vec<usize>,
         cards: Cards<'_>,
-        without: Vec<String>,
+        without: Vec<GivenText>,
         rows: u64,
     ) -> PyResult<()> {
         let layout = table.engine().layout();
@@ -168,7 +173,7 @@ impl FileWriter {
         let mut carried = engine_header(py, cards)?.cards().to_vec();
         let theirs = table.engine().hdu().header.cards().iter();
         carried.extend(
-            theirs.filter(|card| !without.iter().any(|name| name == card.keyword())).cloned(),
+            theirs.filter(|card| !without.iter().any(|name| **name == *card.keyword())).cloned(),
         );
         self.begin(py, new_table(layout.kind, taken, None, rows), Header::from_cards(carried))
     }

@@ -9,6 +9,7 @@ use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple,
 use tachyfits::{Card, Error, Hdu, Integer, Real, Value};
 
 use crate::errors::{OrRaise, argument};
+use crate::text::GivenText;
 
 /// (keyword, value, comment).
 pub(crate) type Row<'py> = (Bound<'py, PyString>, Option<Bound<'py, PyAny>>, Bound<'py, PyString>);
@@ -53,7 +54,10 @@ impl Header {
         let header = &self.0.header;
         match header.position(keyword) {
             Some(at) => header.cards().get(at),
-            None => header.cards().iter().find(|card| card.keyword().eq_ignore_ascii_case(keyword)),
+            None => header
+                .cards()
+                .iter()
+                .find(|card| card.is_commentary() && card.keyword().eq_ignore_ascii_case(keyword)),
         }
     }
 }
@@ -85,16 +89,16 @@ impl Header {
     }
 
     /// Return the value of a keyword, of the first card where it is given twice; KeyError when there is none.
-    fn get<'py>(&self, py: Python<'py>, keyword: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match self.card_of(keyword) {
+    fn get<'py>(&self, py: Python<'py>, keyword: GivenText) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.card_of(&keyword) {
             Some(card) => value_of(py, card),
-            None => Err(PyKeyError::new_err(keyword.to_owned())),
+            None => Err(PyKeyError::new_err(String::from(keyword))),
         }
     }
 
     /// Return (keyword, value, comment) of the card that `get` reads; None when there is none.
-    fn card<'py>(&self, py: Python<'py>, keyword: &str) -> PyResult<Option<Row<'py>>> {
-        self.card_of(keyword).map(|card| row(py, card)).transpose()
+    fn card<'py>(&self, py: Python<'py>, keyword: GivenText) -> PyResult<Option<Row<'py>>> {
+        self.card_of(&keyword).map(|card| row(py, card)).transpose()
     }
 
     /// Return (keyword, value, comment) of one of the cards, counted from 0; IndexError when there are fewer.
@@ -103,8 +107,8 @@ impl Header {
         row(py, card.ok_or_else(|| PyIndexError::new_err(index))?)
     }
 
-    fn __contains__(&self, keyword: &str) -> bool {
-        self.card_of(keyword).is_some()
+    fn __contains__(&self, keyword: GivenText) -> bool {
+        self.card_of(&keyword).is_some()
     }
 
     fn __len__(&self) -> usize {
@@ -166,7 +170,7 @@ pub(crate) type Cards<'py> = Vec<Row<'py>>;
 pub(crate) fn engine_header(py: Python<'_>, cards: Cards<'_>) -> PyResult<tachyfits::Header> {
     let mut made = Vec::new();
     for (keyword, value, comment) in cards {
-        let (keyword, comment) = (keyword.to_cow()?, comment.to_cow()?);
+        let (keyword, comment) = (GivenText::of(&keyword), GivenText::of(&comment));
         let named = |error| Error::Format { file: "a new header".to_owned(), error };
         if matches!(&*keyword, "" | "COMMENT" | "HISTORY") {
             let text =
@@ -204,7 +208,7 @@ pub(crate) fn engine_value(
         return Ok(Value::Complex(real(complex.real())?, real(complex.imag())?));
     }
     if value.is_instance_of::<PyString>() {
-        return Ok(Value::from(value.extract::<String>()?));
+        return Ok(Value::from(String::from(value.extract::<GivenText>()?)));
     }
     Err(unfit())
 }

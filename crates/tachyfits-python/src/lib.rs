@@ -36,6 +36,7 @@ mod section;
 mod stats;
 mod table;
 mod table_arrays;
+mod text;
 
 /// Types and functions of the engine for the package `tachyfits`, which is the one to import.
 #[pymodule]

@@ -7,12 +7,13 @@ use tachyfits::{
 };
 
 use crate::errors::argument;
+use crate::text::GivenText;
 
 /// What a new column is to be, as a dictionary in Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct ColumnGiven {
-    name: String,
+    name: GivenText,
     /// The elements: NumPy's name of a number, "bool", "bit" or "text"; in an ASCII table a form such as "I6" or "F8.3".
     element: String,
     /// How many in a cell; of text characters.
@@ -26,8 +27,8 @@ pub(crate) struct ColumnGiven {
     dimensions: Vec<u64>,
     /// Of characters that are strings of any length: the most characters of one, and the code of what stands between.
     substrings: Option<(u64, u8)>,
-    unit: Option<String>,
-    display: Option<String>,
+    unit: Option<GivenText>,
+    display: Option<GivenText>,
     scaling: Option<(f64, f64)>,
 }
 
@@ -37,7 +38,7 @@ enum NullGiven {
     #[pyo3(transparent)]
     Stored(i64),
     #[pyo3(transparent)]
-    Text(String),
+    Text(GivenText),
 }
 
 impl ColumnGiven {
@@ -46,10 +47,11 @@ impl ColumnGiven {
         let field = if is_ascii { text_field(py, &self.element)? } else { self.field(py)? };
         let null = self.null.map(|null| match null {
             NullGiven::Stored(value) => Null::Stored(value),
-            NullGiven::Text(text) => Null::Text(text),
+            NullGiven::Text(text) => Null::Text(text.into()),
         });
         let substrings = self.substrings.map(|(most, delimiter)| Substrings { most, delimiter });
         let ColumnGiven { name, dimensions, unit, display, scaling, .. } = self;
+        let (unit, display) = (unit.map(String::from), display.map(String::from));
         let column = NewColumn { unit, display, ..NewColumn::new(&name, field) };
         Ok(NewColumn { scaling, null, dimensions, substrings, ..column })
     }

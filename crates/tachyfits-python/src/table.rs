@@ -11,6 +11,7 @@ use crate::errors::{OrRaise, not_negative};
 use crate::progress;
 use crate::report::Report;
 use crate::table_arrays::{Cell, Given, viewed};
+use crate::text::GivenText;
 
 /// Values of a column, where they are undefined, and how many were not as the Standard has them.
 type Read<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64);
@@ -123,8 +124,8 @@ impl Table {
     }
 
     /// The number of the column of this name or key, spelled so or else in letters of either case; None without one.
-    fn find(&self, name: &str) -> Option<usize> {
-        self.table.layout().column(name)
+    fn find(&self, name: GivenText) -> Option<usize> {
+        self.table.layout().column(&name)
     }
 
     /// Cost of the latest operation that ended well; None before the first.
@@ -240,14 +241,14 @@ impl Table {
     fn rows_where<'py>(
         &self,
         py: Python<'py>,
-        condition: &str,
+        condition: GivenText,
         first: u64,
         end: u64,
         threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let found = self.run(py, threads, progress, |options| {
-            self.table.rows_where(condition, first..end, options)
+            self.table.rows_where(&condition, first..end, options)
         })?;
         // No table has rows beyond i64: they would not fit a file.
         Ok(PyArray1::from_vec(py, found.into_iter().map(u64::cast_signed).collect()))
