@@ -63,6 +63,7 @@ def _field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
             "description": column.description,
             "fits.TFORM": column.form,
             "fits.TDISP": column.display,
+            "fits.TRPOS": column.position,
         }
     # Arrow has no complex numbers: this says that the innermost pairs are such.
     if isinstance(values, Ragged) and values.cell_shape:

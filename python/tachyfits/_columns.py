@@ -61,6 +61,9 @@ class TableColumn:
         TSCALn and TZEROn: values are ``zero + scale * stored``.
     description
         TCOMMn, or without it the comment of TTYPEn.
+    position
+        TRPOSn: where its times were measured, "TOPOCENTER" at the header's OBSGEO-X, -Y and -Z;
+        None without.
     """
 
     number: int
@@ -77,6 +80,7 @@ class TableColumn:
     zero: float = 0.0
     description: str = ""
     delimiter: str | None = None
+    position: str | None = None
 
     @property
     def type_text(self) -> str:

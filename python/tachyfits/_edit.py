@@ -31,7 +31,7 @@ from tachyfits._table_input import column_of, columns_of
 from tachyfits._table_rows import count_of
 from tachyfits._table_serialized import cards_for
 from tachyfits._table_spec import description_cards, new_column
-from tachyfits._table_times import check_scale
+from tachyfits._table_times import check_scale, differs_by_row, place_cards
 from tachyfits._table_write import write_table
 from tachyfits._threads import check_threads
 from tachyfits._writer import native
@@ -334,6 +334,14 @@ class EditedHdu:
         at = len(table.columns) if before is None else table.column(before).number
         data = column_of(name, values, unit=unit, null=null, description=description)
         check_scale(table.header.get("TIMESYS"), [data], self._where())
+        others = [card for card in table.header.cards if not card.keyword.startswith("TRPOS")]
+        if differs_by_row(data.location):
+            raise usage(
+                f"{self._where()}: times in {name!r} whose location differs by row",
+                "write them with a new table: write_table makes columns of it",
+            )
+        cards = description_cards(name, at + 1, data.description)
+        cards += place_cards(others, data, at + 1)
         if data.rows != len(table):
             raise usage(
                 f"{self._where()}: {data.rows} values for {len(table)} rows",
@@ -344,8 +352,7 @@ class EditedHdu:
         self._core.insert_column(
             self._index, at, new.spec, new.cells(), threads=self._edition._threads
         )
-        if data.description:
-            cards = description_cards(name, at + 1, data.description)
+        if cards:
             self._core.set_cards(self._index, cards)
 
     def delete_column(self, *columns: str | int) -> None:

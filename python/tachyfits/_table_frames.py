@@ -12,6 +12,7 @@ from tachyfits._columns import Columns, TableColumn
 from tachyfits._optional import needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import OBJECTS, known_of, parted, without_lost
+from tachyfits._table_times import times_there
 
 if TYPE_CHECKING:
     import astropy.table
@@ -27,6 +28,9 @@ def astropy_table(columns: Columns) -> astropy.table.Table:
     for key, values in columns.items():
         table.add_column(_astropy_column(values, columns.info.get(key)), name=key)
     _take_block(table)
+    known = columns.info
+    there = [key for key in columns if key in known and known[key].position == "TOPOCENTER"]
+    times_there(table, [key for key in there if columns[key].dtype.kind == "U"], columns.meta)
     return table
 
 

@@ -21,7 +21,7 @@ from tachyfits._optional import is_lazy, needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_frames import display_of
 from tachyfits._table_records import columns_of_records, is_records
-from tachyfits._table_times import time_text
+from tachyfits._table_times import location_of, time_text
 from tachyfits._table_values import ColumnData, column_data, is_card_text
 
 KNOWN = (
@@ -111,7 +111,7 @@ def _of_columns(data: Columns) -> Named:
             yield key, values, {}
             continue
         known: dict[str, Any] = {"unit": info.unit, "description": info.description}
-        known["display"] = info.display
+        known["display"], known["position"] = info.display, info.position
         if isinstance(info.null, int) and values.dtype.kind in "iu" and info.scale == 1:
             known["null"] = info.null + int(info.zero)
         yield info.name, values, known
@@ -154,6 +154,7 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
             "description": info.description or "",
             "display": display_of(info.format, values.dtype),
             "time_scale": column.scale.upper() if hasattr(column, "scale") else None,
+            "location": location_of(column),
         }
     null = _null_given(values)
     return values, (known if null is None else known | {"null": null})
@@ -299,7 +300,7 @@ def _of_arrow(data: Any) -> Named:
     for field, column in zip(table.schema, table.columns, strict=True):
         said = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
         known = {"unit": said.get("unit"), "description": said.get("description", "")}
-        known["display"] = said.get("fits.TDISP")
+        known["display"], known["position"] = said.get("fits.TDISP"), said.get("fits.TRPOS")
         pairs = "fits.complex" in said
         values = arrow_values(field.name, column, pairs=pairs)
         if isinstance(values, Ragged) and "fits.TDIM" in said:

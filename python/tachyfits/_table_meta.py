@@ -33,6 +33,12 @@ def description_of(header: Any, number: int) -> str:
     return str(header.comments[name]) if name in header else ""
 
 
+def position_of(header: Any, number: int) -> str | None:
+    """Return TRPOSn of a header, astropy's too: where the times of a column (from 1) are from."""
+    position = header.get(f"TRPOS{number}")
+    return position.strip().upper() if isinstance(position, str) else None
+
+
 def describing_cards(header: Header) -> list[Card]:
     """Return the cards that stay true when rows or columns are chosen from the table."""
     return [

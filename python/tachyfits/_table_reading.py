@@ -17,6 +17,7 @@ from tachyfits import _core
 from tachyfits._columns import Columns, TableColumn, Values
 from tachyfits._errors import not_found, usage
 from tachyfits._hdu import Hdu
+from tachyfits._header import Header
 from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
 from tachyfits._table_rows import Rows, among, batch_size, count_of, piece_of, resolve_rows, span_of
@@ -62,10 +63,8 @@ class TableReading(Hdu):
     def columns(self) -> tuple[TableColumn, ...]:
         """What is known of each column: name, unit, form, dtype, shape of a cell, null, ..."""
         if self._known is None:
-            from tachyfits._table_meta import description_of
-
             self._known = tuple(
-                _described(number, column, description_of(self.header, number + 1))
+                _described(number, column, self.header)
                 for number, column in enumerate(self._core_table().columns())
             )
         return self._known
@@ -373,7 +372,9 @@ class TableReading(Hdu):
             yield waiting
 
 
-def _described(number: int, core: _core.Column, description: str) -> TableColumn:
+def _described(number: int, core: _core.Column, header: Header) -> TableColumn:
+    from tachyfits._table_meta import description_of, position_of
+
     return TableColumn(
         number=number,
         key=core.key,
@@ -387,7 +388,8 @@ def _described(number: int, core: _core.Column, description: str) -> TableColumn
         display=core.display,
         scale=core.scale,
         zero=core.zero,
-        description=description,
+        description=description_of(header, number + 1),
+        position=position_of(header, number + 1),
         delimiter=None if core.delimiter is None else chr(core.delimiter),
     )
 

@@ -21,6 +21,7 @@ from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import cards_for
 from tachyfits._table_spec import Cells, NewColumn, new_column, warn_of_names, with_descriptions
 from tachyfits._table_strings import field_width
+from tachyfits._table_times import time_cards
 from tachyfits._table_values import ColumnData, with_null
 
 #: A batch: its columns, all of the same rows.
@@ -56,7 +57,9 @@ def write_batches(
     warn_of_names(empty)
     new = [plan.made() for plan in plans]
     specs = [column.spec for column in new]
-    kept = with_descriptions(cards_for(cards, [column.name for column in empty]), empty)
+    kept = with_descriptions(
+        cards_for(time_cards(cards, empty), [column.name for column in empty]), empty
+    )
     writer.begin_table(specs, kept, kind="binary", name=name, rows=seen)
     done = 0
     for batch in batches():

@@ -39,6 +39,10 @@ class ColumnData:
         TUNITn, TDISPn; the comment of TTYPEn, and TCOMMn where that has not room for it.
     time_scale
         Of times that say it: their scale, as TIMESYS has it.
+    position
+        TRPOSn.
+    location
+        Of times that say it: geocentric x, y, z in metres, of all or (another axis) of each.
     """
 
     name: str
@@ -49,6 +53,8 @@ class ColumnData:
     display: str | None = None
     description: str = ""
     time_scale: str | None = None
+    position: str | None = None
+    location: NDArray[np.float64] | None = None
 
     @property
     def rows(self) -> int:
@@ -65,6 +71,8 @@ def column_data(
     display: str | None = None,
     description: str = "",
     time_scale: str | None = None,
+    position: str | None = None,
+    location: NDArray[np.float64] | None = None,
 ) -> ColumnData:
     """Translate the values of a column.
 
@@ -90,7 +98,7 @@ def column_data(
     array([b'a', b'bcd'], dtype='|S3')
     """  # noqa: E501
     array = as_array(name, values)
-    said = (display, description, time_scale)
+    said = (display, description, time_scale, position, location)
     if isinstance(array, Ragged):
         whole = array.compact()
         plain, mask, implied = _elements(name, whole.values)

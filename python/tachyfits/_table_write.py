@@ -20,7 +20,7 @@ from tachyfits._table_part import Part
 from tachyfits._table_serialized import Cards, cards_for
 from tachyfits._table_spec import NewColumn, new_column, warn_of_names, with_descriptions
 from tachyfits._table_stream import write_batches
-from tachyfits._table_times import scale_cards
+from tachyfits._table_times import time_cards, with_places
 from tachyfits._table_values import ColumnData
 from tachyfits._threads import check_threads
 from tachyfits._writer import fits_name
@@ -65,7 +65,8 @@ def write_table(
         of strings they are fields in which a character that none has stands between
         (``rA:SSTRw/nnn``).
         Dates become ISO 8601 text, durations seconds. Columns of astropy bring unit, description
-        and format, its times to the nanosecond and with their scale (TIMESYS). The index of a
+        and format, its times to the nanosecond and with their scale (TIMESYS) and location (TRPOSn
+        and OBSGEO-X, -Y, -Z: columns where it differs by row). The index of a
         pandas frame becomes columns, as reset_index() names them, unless it is one of integers
         without a name. The cells of a `Table` are copied as they are stored, but with ``units``,
         ``nulls``, ``forms`` or another ``kind`` they are what reading gives.
@@ -188,7 +189,7 @@ def write_columns(
     warn_of_names(columns)
     rows = new[0].data.rows if new else 0
     specs = [column.spec for column in new]
-    about = cards_for(scale_cards(cards, columns), [column.name for column in columns])
+    about = cards_for(time_cards(cards, columns), [column.name for column in columns])
     kept = with_descriptions(about, columns)
     writer.begin_table(specs, kept, kind=kind, name=name, rows=rows)
     cells = [column.cells() for column in new]
@@ -200,6 +201,7 @@ def new_columns(
     made: Sequence[ColumnData], kind: str, forms: Mapping[str, str] | None
 ) -> list[NewColumn]:
     """Return the columns of a new table of a kind."""
+    made = with_places(made)
     if kind == "binary":
         if forms:
             raise usage("forms= is for ASCII tables", 'add kind="ascii", or leave it out')

@@ -6,8 +6,11 @@ import datetime
 from pathlib import Path
 from typing import Any
 
+import astropy.io.fits
+import astropy.table
 import numpy as np
 import pytest
+from astropy.coordinates import EarthLocation
 from astropy.table import QTable
 from astropy.time import Time, TimeDelta
 
@@ -135,3 +138,92 @@ def test_dates_in_lists_keep_nanoseconds() -> None:
     made = column_data("T", [datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2, 3)])
     assert made.values.tolist() == [b"2026-01-02T00:00:00.000000", b"2026-01-02T03:00:00.000000"]
     assert column_data("T", [np.datetime64("NaT"), None]).values.tolist() == [b"", b""]
+
+
+# Places.
+
+PARANAL = EarthLocation.from_geocentric(1946404.3, -5467644.3, -2642728.2, unit="m")
+ELSEWHERE = EarthLocation.from_geocentric(1.0, 2.0, 6378000.0, unit="m")
+DAYS = ["2020-01-01T01:02:03.123456", "2021-01-01T00:00:00", "2022-01-01T00:00:00"]
+
+
+def native(path: Path) -> Any:
+    return astropy.table.Table.read(path, astropy_native=True)
+
+
+@pytest.mark.parametrize("kind", ["binary", "ascii"])
+def test_the_place_of_times_comes_back(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "times.fits"
+    times = Time(DAYS, location=PARANAL)
+    tf.write_table(path, {"N": [1, 2, 3], "T": times, "U": Time(DAYS)}, kind=kind)
+    table = tf.open(path)[1]
+    assert (table.header["TRPOS2"], table.column("T").position) == ("TOPOCENTER", "TOPOCENTER")
+    assert table.header["OBSGEO-Z"] == -2642728.2
+    assert "TRPOS3" not in table.header
+    assert table["T"][0] == DAYS[0]
+    for back in (table.to_astropy(), native(path)):
+        assert (back["T"] - times).to_value("s").tolist() == [0, 0, 0]
+        assert back["T"].location == PARANAL
+        assert back["U"].dtype.kind in "SU"
+
+
+def test_the_place_of_times_goes_along_every_way(tmp_path: Path) -> None:
+    path, made = tmp_path / "times.fits", tmp_path / "new.fits"
+    tf.write_table(path, {"N": [1, 2, 3], "T": Time(DAYS, location=PARANAL)})
+    table = tf.open(path)[1]
+    table.write(tmp_path / "t.parquet")
+    hdus = astropy.io.fits.open(path)
+    ways = [table, table.read(), table.to_arrow(), table.to_astropy(), hdus[1], native(path)]
+    for data in (*ways, tmp_path / "t.parquet"):
+        tf.write_table(made, data, columns=["T"], overwrite=True)
+        assert tf.open(made)[1].to_astropy()["T"].location == PARANAL
+    hdus.close()
+
+
+def test_undefined_times_stay_so_at_a_place(tmp_path: Path) -> None:
+    times = Time(DAYS, location=PARANAL)
+    times[1] = np.ma.masked
+    tf.write_table(tmp_path / "times.fits", {"T": times})
+    back = tf.open(tmp_path / "times.fits")[1].to_astropy()["T"]
+    assert np.asarray(back.mask).tolist() == [False, True, False]
+    assert back.location == PARANAL
+
+
+def test_a_place_for_each_row_is_in_columns(tmp_path: Path) -> None:
+    x, y, z = [1.0, 2.0, 3.0], [0.5] * 3, [6.4e6] * 3
+    times = Time(DAYS, location=EarthLocation.from_geocentric(x, y, z, unit="m"))
+    tf.write_table(tmp_path / "times.fits", {"T": times})
+    table = tf.open(tmp_path / "times.fits")[1]
+    assert table.names == ("T", "OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z")
+    assert (table["OBSGEO-X"].tolist(), table.column("OBSGEO-X").unit) == (x, "m")
+    for back in (table.to_astropy(), native(tmp_path / "times.fits")):
+        assert back["T"].location.x.to_value("m").tolist() == x
+        tf.write_table(tmp_path / "again.fits", back, overwrite=True)
+        assert tf.open(tmp_path / "again.fits")[1].names == table.names
+    back["OBSGEO-X"] = [3.0, 2.0, 1.0]
+    with pytest.raises(tf.UsageError, match="column 'OBSGEO-X'"):
+        tf.write_table(tmp_path / "no.fits", back)
+
+
+def test_places_that_do_not_agree_are_refused(tmp_path: Path) -> None:
+    here, there = Time(DAYS, location=PARANAL), Time(DAYS, location=ELSEWHERE)
+    with pytest.raises(tf.UsageError, match="'A' and 'B' are of two locations"):
+        tf.write_table(tmp_path / "no.fits", {"A": here, "B": there})
+    with pytest.raises(tf.UsageError, match=r"OBSGEO-X 1946404.3, where the table's cards say 5"):
+        tf.write_table(tmp_path / "no.fits", {"A": here}, header={"OBSGEO-X": 5.0})
+    with pytest.warns(tf.TachyfitsWarning, match="scale TDB have a location on the Earth"):
+        tf.write_table(tmp_path / "tdb.fits", {"A": here.tdb})
+    tf.write_table(tmp_path / "times.fits", {"A": here})
+    with tf.edit(tmp_path / "times.fits") as edition:
+        edition[1].add_column("B", here, before="A")
+        with pytest.raises(tf.UsageError, match="where the table's cards say"):
+            edition[1].add_column("C", there)
+    header = tf.open(tmp_path / "times.fits")[1].header
+    assert (header["TRPOS1"], header["TRPOS2"]) == ("TOPOCENTER", "TOPOCENTER")
+
+
+def test_text_at_a_place_that_is_no_time_stays_text(tmp_path: Path) -> None:
+    place = {"OBSGEO-X": 1.0, "OBSGEO-Y": 2.0, "OBSGEO-Z": 6.4e6, "TRPOS1": "TOPOCENTER"}
+    for header in (place, {"TRPOS1": "TOPOCENTER"}, place | {"OBSGEO-X": "far"}):
+        tf.write_table(tmp_path / "odd.fits", {"T": ["noon"]}, header=header, overwrite=True)
+        assert tf.open(tmp_path / "odd.fits")[1].to_astropy()["T"].tolist() == ["noon"]
