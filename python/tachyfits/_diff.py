@@ -60,8 +60,9 @@ class DataDifference:
     ----------
     what
         "values": pixels, or the cells of ``column``, differ; "shape": the axes (NumPy order) or the
-        numbers of rows do; "columns": columns that one table has alone; "cells": those of
-        ``column`` cannot be compared; "kind": one is no image, or no table.
+        numbers of rows do; "columns": columns that one table has alone; "order": columns are in
+        another order, ``found`` has their names; "cells": those of ``column`` cannot be compared;
+        "kind": one is no image, or no table.
     found
         What the two have, but for values.
     column
@@ -88,7 +89,11 @@ class DataDifference:
 
 @dataclass(frozen=True)
 class HduDifference:
-    """What differs between two HDUs: ``cards`` in no order of meaning, and ``data``."""
+    """What differs between two HDUs: ``cards`` in no order of meaning, and ``data``.
+
+    The keyword of a column's card has the number that the column has in the first table; in the
+    second one, where that has it alone.
+    """
 
     hdus: tuple[HduLabel, HduLabel]
     cards: tuple[CardDifference, ...]
@@ -140,7 +145,7 @@ def diff(
     """Compare two files: HDUs, cards, pixels and the cells of tables, in one pass over both.
 
     HDUs go together by EXTNAME and EXTVER where both files have them, else by number; columns by
-    name. The order of cards does not matter, nor how a number is written. Values are compared
+    name, and their cards with them. The order of cards does not matter, nor how a number is written. Values are compared
     scaled, NaN and null are the same as NaN and null; BITPIX may differ.
 
     Parameters

@@ -67,6 +67,63 @@ def test_tables_agree_with_astropy_on_what_differs(tmp_path: Path) -> None:
     assert said == {"X": [3, 77], "N": [10]}
 
 
+def columns_file(path: Path, order: str, **changes: dict[str, object]) -> str:
+    """A table of the columns that the letters name: fixed, strings and arrays, with cards each."""
+    from astropy.io import fits
+
+    cells = {
+        "A": {"format": "J", "array": [1, 2, 3], "unit": "s", "null": -1},
+        "B": {"format": "2A", "array": ["x", "y", "z"], "disp": "A2"},
+        "C": {"format": "E", "array": [1.0, math.nan, 3.0], "unit": "Jy"},
+        "V": {"format": "PI()", "array": np.array([[1], [2, 3], []], dtype=object)},
+    }
+    columns = [fits.Column(name, **(cells[name] | changes.get(name, {}))) for name in order]
+    fits.BinTableHDU.from_columns(columns).writeto(path)
+    return str(path)
+
+
+def test_columns_go_together_by_name_and_their_cards_with_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = columns_file(tmp_path / "a.fits", "ABCV")
+    second = columns_file(tmp_path / "b.fits", "VCAB")
+    found = tf.diff(first, second)
+    (order,) = found.hdus[0].data
+    assert (order.what, found.hdus[0].cards) == ("order", ())
+    assert order.found == (["A", "B", "C", "V"], ["V", "C", "A", "B"])
+    assert run(["diff", first, second]) == 1
+    assert capsys.readouterr().out == "HDU 1:\n  columns in another order\n"
+    run(["diff", first, second, "--json"])
+    data = json.loads(capsys.readouterr().out)["hdus"][0]["data"]
+    assert data == [{"what": "order", "found": [["A", "B", "C", "V"], ["V", "C", "A", "B"]]}]
+
+    other = columns_file(tmp_path / "c.fits", "CBA", A={"unit": "min"}, C={"disp": "F8.3"})
+    found = tf.diff(first, other, ignore=["TFIELDS", "NAXIS1", "PCOUNT"])
+    assert [tuple(card) for card in found.hdus[0].cards] == [
+        ("TUNIT1", "value", "'s'", "'min'"),
+        ("TDISP1", "added", None, "'F8.3'"),
+    ]
+    assert [data.what for data in found.hdus[0].data] == ["columns", "order"]
+    assert run(["diff", first, other]) == 1
+    assert "\n  < columns: 'V'\n  columns in another order\n" in capsys.readouterr().out
+
+
+def test_rows_that_both_tables_have_are_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = columns_file(tmp_path / "a.fits", "AC")
+    short = {"A": {"array": [1, 5]}, "C": {"array": [1.5, math.nan]}}
+    second = columns_file(tmp_path / "b.fits", "AC", **short)
+    run(["diff", first, second])
+    assert capsys.readouterr().out == (
+        "HDU 1:\n  < NAXIS2   3\n  > NAXIS2   2\n  < shape: 3\n  > shape: 2\n"
+        "  column 'A': 1 of 2 differ, the most by 3.0 at (2,1)\n    (2,1): 2 and 5\n"
+        "  column 'C': 1 of 2 differ, the most by 0.5 at (1,1)\n    (1,1): 1.0 and 1.5\n"
+    )
+    found = tf.diff(first, second, relative=0.5)
+    assert [data.column for data in found.hdus[0].data] == [None, "A"]
+
+
 def test_wrong_use_is_said() -> None:
     file = primary(np.zeros(2, "u1"))
     for options in ({"absolute": -1.0}, {"relative": math.nan}, {"places": -1}):

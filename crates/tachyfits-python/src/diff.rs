@@ -89,6 +89,9 @@ fn data<'py>(py: Python<'py>, found: &DataDifference) -> PyResult<Bound<'py, PyD
         DataDifference::Columns([first, second]) => {
             pair("columns", object(py, first)?, object(py, second)?)?;
         }
+        DataDifference::Order([first, second]) => {
+            pair("order", object(py, first)?, object(py, second)?)?;
+        }
         DataDifference::Cells { column, cells: [first, second] } => {
             pair("cells", object(py, first)?, object(py, second)?)?;
             answer.set_item("column", column)?;

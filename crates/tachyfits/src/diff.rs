@@ -14,6 +14,7 @@ use crate::image::{Image, tier};
 use crate::options::RunOptions;
 
 pub use cards::{CardChange, CardDifference};
+use tables::ColumnPairs;
 pub use values::{DifferentValue, ValuesDifference};
 
 /// How two files are compared.
@@ -91,6 +92,8 @@ pub enum DataDifference {
     Shape([Vec<u64>; 2]),
     /// Columns that one table has alone.
     Columns([Vec<String>; 2]),
+    /// The columns of both, where those that go together stand in another order.
+    Order([Vec<String>; 2]),
     /// The cells of a column are of types, or of shapes, that cannot be compared.
     Cells {
         /// The column.
@@ -104,7 +107,7 @@ pub enum DataDifference {
 
 /// Compares two files.
 ///
-/// HDUs go together by EXTNAME and EXTVER where both files have them, else by number.
+/// HDUs go together by EXTNAME and EXTVER where both files have them, else by number; columns, and their cards, by name.
 ///
 /// # Errors
 /// If a file cannot be read or ends before its data do.
@@ -139,8 +142,7 @@ pub fn diff(
     let mut hdus = Vec::new();
     for &[first, second] in &pairs {
         let (own, other) = (&a.hdus()[first], &b.hdus()[second]);
-        let cards = cards::compare(&own.header, &other.header, options);
-        let data = Pair { files: [a, b], hdus: [own, other], options, run }.data()?;
+        let (cards, data) = Pair { files: [a, b], hdus: [own, other], options, run }.compare()?;
         if !cards.is_empty() || !data.is_empty() {
             hdus.push(HduDifference { labels: [label(own), label(other)], cards, data });
         }
@@ -201,23 +203,28 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    fn data(&self) -> Result<Vec<DataDifference>, Error> {
+    fn compare(&self) -> Result<(Vec<CardDifference>, Vec<DataDifference>), Error> {
         let sort = |hdu: &Hdu| match hdu.kind {
             HduKind::Primary | HduKind::Image => 0,
             HduKind::BinaryTable | HduKind::AsciiTable => 1,
             _ => 2,
         };
         let [own, other] = self.hdus;
-        match (sort(own), sort(other)) {
-            (0, 0) => self.images(),
+        let headers = self.hdus.map(|hdu| &hdu.header);
+        let data = match (sort(own), sort(other)) {
+            (0, 0) => self.images()?,
             (1, 1) => {
                 let [first, second] =
                     [self.files[0].table(own.index)?, self.files[1].table(other.index)?];
-                tables::compare(&first, &second, self.options, self.run)
+                let columns = ColumnPairs::of(first.layout(), second.layout());
+                let cards = cards::compare(headers, Some(&columns), self.options);
+                let tables = [&first, &second];
+                return Ok((cards, tables::compare(tables, &columns, self.options, self.run)?));
             }
-            (2, 2) if own.kind == other.kind => self.bytes(),
-            _ => Ok(vec![DataDifference::Kind(self.hdus.map(|hdu| hdu.kind.as_str().to_owned()))]),
-        }
+            (2, 2) if own.kind == other.kind => self.bytes()?,
+            _ => vec![DataDifference::Kind(self.hdus.map(|hdu| hdu.kind.as_str().to_owned()))],
+        };
+        Ok((cards::compare(headers, None, self.options), data))
     }
 
     fn images(&self) -> Result<Vec<DataDifference>, Error> {

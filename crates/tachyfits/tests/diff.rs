@@ -271,8 +271,10 @@ fn columns_go_together_by_name_and_rows_that_both_have_are_compared() {
     // Those of one spelling before others.
     let a = named(&[column("N"), column("n"), column("X")], &[1, 2, 3], 1, 0);
     let b = named(&[column("x"), column("n")], &[3, 2], 1, 0);
-    let only = DataDifference::Columns([vec!["N".to_owned()], vec![]]);
-    assert_eq!(plain(&a, &b).hdus[0].data, [only]);
+    let keys = |keys: &[&str]| keys.iter().map(|&key| key.to_owned()).collect();
+    let only = DataDifference::Columns([keys(&["N"]), keys(&[])]);
+    let order = DataDifference::Order([keys(&["N", "n_2", "X"]), keys(&["x", "n"])]);
+    assert_eq!(plain(&a, &b).hdus[0].data, [only, order]);
 }
 
 #[test]

@@ -77,8 +77,8 @@ def command(
 ) -> int:
     """Compare two files: HDUs, cards, pixels, the cells of tables.
 
-    HDUs go together by EXTNAME and EXTVER where both files have them, else by number; columns by
-    name; of tables of different lengths the rows that both have are compared. The order of cards
+    HDUs go together by EXTNAME and EXTVER where both files have them, else by number; columns, and
+    their cards, by name; of tables of different lengths the rows that both have are compared. The order of cards
     and the way a number is written do not matter. NaN is the same as NaN.
 
     Lines with < are of the first file, with > of the second. Pixels are at (x,y,...), cells at
@@ -149,6 +149,13 @@ def _found(data: DataDifference) -> Any:
     return data.found
 
 
+def _found_text(data: DataDifference, found: Any) -> str:
+    """Return what a file has in words; of columns that one file has alone perhaps nothing."""
+    if data.what == "columns":
+        return ", ".join(map(repr, found))
+    return " x ".join(map(str, found)) if data.what == "shape" else str(found)
+
+
 def _at(data: DataDifference, at: tuple[int, ...]) -> list[int]:
     """Return a place as FITS counts it: from 1, of pixels x first."""
     order = at if data.column is not None else tuple(reversed(at))
@@ -187,10 +194,12 @@ def _hdu_lines(hdu: HduDifference) -> list[str]:
 
 def _data_lines(data: DataDifference) -> list[str]:
     name = "pixels" if data.column is None else f"column {data.column!r}"
+    if data.what == "order":
+        return ["  columns in another order"]
     if data.what != "values":
         name = data.what if data.column is None else f"{data.what} of {name}"
-        first, second = _found(data) or ("", "")
-        return [f"  < {name}: {first}", f"  > {name}: {second}"]
+        texts = (_found_text(data, found) for found in _found(data))
+        return [f"  {mark} {name}: {text}" for mark, text in zip("<>", texts, strict=True) if text]
     lines = [f"  {name}: {data.different} of {data.compared} differ"]
     if data.largest_at:
         at = ",".join(map(str, _at(data, data.largest_at)))

@@ -1,10 +1,12 @@
-//! Cards that differ. Their order does not matter; of cards of one keyword the first goes with the first.
+//! Cards that differ. Their order does not matter; of cards of one keyword the first goes with the first. Those of a column
+//! go with those of the same column, whatever its number.
 
 use std::collections::{HashMap, HashSet};
 
-use tachyfits_format::{Card, Header, Value};
+use tachyfits_format::{Card, Header, Value, column_keyword};
 
 use super::DiffOptions;
+use super::tables::ColumnPairs;
 
 /// How a card differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,18 +44,25 @@ pub struct CardDifference {
     pub values: [Option<String>; 2],
 }
 
-/// Compares the cards of two headers.
-pub(super) fn compare(a: &Header, b: &Header, options: &DiffOptions) -> Vec<CardDifference> {
-    let (own, other) = (by_keyword(a, options), by_keyword(b, options));
+/// Compares the cards of two headers; `columns` are those of two tables.
+pub(super) fn compare(
+    headers: [&Header; 2],
+    columns: Option<&ColumnPairs>,
+    options: &DiffOptions,
+) -> Vec<CardDifference> {
+    let sides = [0, 1].map(|side| common(headers[side], side, columns, options));
+    let [own, other] = [0, 1].map(|side| by_keyword(&sides[side]));
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    for keyword in a.cards().iter().chain(b.cards()).map(Card::keyword) {
+    for (keyword, card) in sides.iter().flatten() {
         if !seen.insert(keyword) {
             continue;
         }
         let none = Vec::new();
-        let pair = [own.get(keyword).unwrap_or(&none), other.get(keyword).unwrap_or(&none)];
+        let pair = [&own, &other].map(|cards| cards.get(keyword.as_str()).unwrap_or(&none));
         let texts = |cards: &[&Card]| cards.iter().all(|card| card.is_commentary());
+        // What the second header has alone is called as it is there.
+        let keyword = if pair[0].is_empty() { card.keyword() } else { keyword };
         if texts(pair[0]) && texts(pair[1]) {
             compare_texts(keyword, pair, &mut found);
         } else {
@@ -63,11 +72,33 @@ pub(super) fn compare(a: &Header, b: &Header, options: &DiffOptions) -> Vec<Card
     found
 }
 
-fn by_keyword<'a>(header: &'a Header, options: &DiffOptions) -> HashMap<&'a str, Vec<&'a Card>> {
-    let mut cards: HashMap<&str, Vec<&Card>> = HashMap::new();
+/// The cards that are compared, each with its keyword; that of a column has the number of the column in the first table.
+fn common<'a>(
+    header: &'a Header,
+    side: usize,
+    columns: Option<&ColumnPairs>,
+    options: &DiffOptions,
+) -> Vec<(String, &'a Card)> {
     let wanted = |card: &&Card| !card.is_blank() && !options.ignores(card.keyword());
-    for card in header.cards().iter().filter(wanted) {
-        cards.entry(card.keyword()).or_default().push(card);
+    let named = |card: &'a Card| {
+        let keyword = card.keyword();
+        let Some(columns) = columns else { return Some((keyword.to_owned(), card)) };
+        if columns.differ() && keyword.starts_with("TBCOL") {
+            return None;
+        }
+        match column_keyword(keyword, |number| columns.first_number(side, number)) {
+            None => Some((keyword.to_owned(), card)),
+            // Of a column that one table has alone.
+            Some(common) => Some((common?, card)),
+        }
+    };
+    header.cards().iter().filter(wanted).filter_map(named).collect()
+}
+
+fn by_keyword<'a>(named: &'a [(String, &'a Card)]) -> HashMap<&'a str, Vec<&'a Card>> {
+    let mut cards: HashMap<&str, Vec<&Card>> = HashMap::new();
+    for (keyword, card) in named {
+        cards.entry(keyword).or_default().push(card);
     }
     cards
 }

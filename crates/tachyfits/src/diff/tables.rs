@@ -1,6 +1,6 @@
 //! Cells that differ: columns that go together by name, both tables read in batches of rows.
 
-use tachyfits_format::{Column, Field, TableLayout};
+use tachyfits_format::{Field, TableLayout};
 
 use super::values::{Differences, Scalar};
 use super::{DataDifference, DiffOptions};
@@ -15,8 +15,8 @@ const ARRAY_ROWS: u64 = 4096;
 
 /// Compares two tables.
 pub(super) fn compare(
-    a: &Table,
-    b: &Table,
+    [a, b]: [&Table; 2],
+    columns: &ColumnPairs,
     options: &DiffOptions,
     run: &RunOptions<'_>,
 ) -> Result<Vec<DataDifference>, Error> {
@@ -25,14 +25,18 @@ pub(super) fn compare(
     if rows[0] != rows[1] {
         found.push(DataDifference::Shape([vec![rows[0]], vec![rows[1]]]));
     }
-    let (pairs, only) = paired(a.layout(), b.layout());
-    if only.iter().any(|names| !names.is_empty()) {
-        found.push(DataDifference::Columns(only));
+    if columns.only.iter().any(|names| !names.is_empty()) {
+        found.push(DataDifference::Columns(columns.only.clone()));
+    }
+    if columns.are_in_another_order() {
+        found.push(DataDifference::Order([a, b].map(|table| {
+            table.layout().columns.iter().map(|column| column.key.clone()).collect()
+        })));
     }
     let tables = [a, b];
     let mut fixed = Vec::new();
     let mut by_column = Vec::new();
-    for pair in pairs {
+    for &pair in &columns.pairs {
         let layouts = [0, 1].map(|side| &tables[side].layout().columns[pair[side]]);
         let variable = layouts.map(|column| matches!(column.field, Field::Variable { .. }));
         let cells = [a.cells(pair[0], false)?, b.cells(pair[1], false)?];
@@ -59,41 +63,68 @@ pub(super) fn compare(
     Ok(found)
 }
 
-/// Columns that go together: by name, those without one by number.
-fn paired(a: &TableLayout, b: &TableLayout) -> (Vec<[usize; 2]>, [Vec<String>; 2]) {
-    let mut taken = vec![false; b.columns.len()];
-    let mut partners = vec![None; a.columns.len()];
-    // Columns of one spelling first, then those that differ in case.
-    for spelled in [true, false] {
-        let same = |one: &str, other: &str| match spelled {
-            true => one == other,
-            false => one.eq_ignore_ascii_case(other),
-        };
-        let alone = |&(first, _): &(usize, &Column)| partners[first].is_none();
-        let alone: Vec<_> = a.columns.iter().enumerate().filter(alone).collect();
-        for (first, column) in alone {
-            let found = b.columns.iter().enumerate().position(|(second, other)| {
-                !taken[second]
-                    && match column.is_named {
-                        true => other.is_named && same(&other.name, &column.name),
-                        false => second == first && !other.is_named,
-                    }
-            });
-            if let Some(second) = found {
-                taken[second] = true;
-                partners[first] = Some(second);
+/// Columns of two tables that go together: by name, those without one by number.
+pub(super) struct ColumnPairs {
+    /// Their indices, in the order of the first table.
+    pairs: Vec<[usize; 2]>,
+    /// The keys of those that one table has alone.
+    only: [Vec<String>; 2],
+    /// Of each table, for every column the index in the first table of the one that goes with it.
+    first: [Vec<Option<usize>>; 2],
+}
+
+impl ColumnPairs {
+    pub(super) fn of(a: &TableLayout, b: &TableLayout) -> ColumnPairs {
+        let mut first = [vec![None; a.columns.len()], vec![None; b.columns.len()]];
+        let mut pairs = Vec::new();
+        // Columns of one spelling first, then those that differ in case.
+        for spelled in [true, false] {
+            let same = |one: &str, other: &str| match spelled {
+                true => one == other,
+                false => one.eq_ignore_ascii_case(other),
+            };
+            for (own, column) in a.columns.iter().enumerate() {
+                let found = b.columns.iter().enumerate().position(|(second, other)| {
+                    first[0][own].is_none()
+                        && first[1][second].is_none()
+                        && match column.is_named {
+                            true => other.is_named && same(&other.name, &column.name),
+                            false => second == own && !other.is_named,
+                        }
+                });
+                if let Some(second) = found {
+                    (first[0][own], first[1][second]) = (Some(own), Some(own));
+                    pairs.push([own, second]);
+                }
             }
         }
+        pairs.sort_unstable();
+        let alone = |layout: &TableLayout, first: &[Option<usize>]| -> Vec<String> {
+            let columns = layout.columns.iter().zip(first).filter(|(_, first)| first.is_none());
+            columns.map(|(column, _)| column.key.clone()).collect()
+        };
+        let only = [alone(a, &first[0]), alone(b, &first[1])];
+        ColumnPairs { pairs, only, first }
     }
-    let pairs = partners.iter().enumerate().filter_map(|(first, second)| Some([first, (*second)?]));
-    let alone = a.columns.iter().zip(&partners).filter(|(_, partner)| partner.is_none());
-    let others = b.columns.iter().zip(&taken).filter(|(_, taken)| !**taken);
-    let keys = |column: &Column| column.key.clone();
-    let only = [
-        alone.map(|(column, _)| keys(column)).collect(),
-        others.map(|(column, _)| keys(column)).collect(),
-    ];
-    (pairs.collect(), only)
+
+    /// Those that both have stand in another order.
+    fn are_in_another_order(&self) -> bool {
+        !self.pairs.is_sorted_by_key(|pair| pair[1])
+    }
+
+    /// The columns are not the same ones in the same order.
+    pub(super) fn differ(&self) -> bool {
+        self.are_in_another_order() || self.only.iter().any(|names| !names.is_empty())
+    }
+
+    /// The number, from 1, that a column of one of the tables has in the first; none of a column that it has alone. Numbers
+    /// beyond the columns stay.
+    pub(super) fn first_number(&self, side: usize, number: usize) -> Option<usize> {
+        match number.checked_sub(1).and_then(|column| self.first[side].get(column)) {
+            Some(first) => first.map(|column| column + 1),
+            None => Some(number),
+        }
+    }
 }
 
 /// Cells of one shape, and of types between which there is a difference.
