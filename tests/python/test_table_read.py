@@ -355,6 +355,35 @@ def test_conditions_that_make_no_sense_are_refused(text: str) -> None:
     assert "\nhint: " in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected", "hint"),
+    [
+        ("Z == 1", "numbers that are not complex", "give the rows by number"),
+        ("V[1] > 1", "values are in the rows", "give the rows by number"),
+        ("D == 'a'", "a column of single strings", "give the rows by number"),
+        ("W > 1", r"one element: W\[1\] to W\[3\]", "elements count from 1"),
+        ("S[3] == 'a'", r"one element: S\[1\] to S\[2\]", "elements count from 1"),
+        ("W[0] > 1", "the number of an element, from 1", "correct"),
+        ("W[1,2] > 1", '"]"', "in one number"),
+        ("mean(W) > 1", "the name of a function", "row by row"),
+    ],
+)
+def test_conditions_on_what_is_no_single_value_say_what_to_do(
+    text: str, expected: str, hint: str
+) -> None:
+    columns = [
+        Made("Z", "C", [big(np.complex64(1))], None),
+        Made("V", "PJ", [big(np.array([0, 0], "i4"))], None),
+        Made("D", "4A:SSTR2/032", [b"a b\0"], None),
+        Made("W", "3J", [big(np.arange(3, dtype="i4"))], None),
+        Made("S", "4A2", [b"a b "], None),
+    ]
+    table = opened(columns)
+    with pytest.raises(tf.UsageError, match=rf"(?s)expected.*{expected}.*\nhint:.*{hint}"):
+        table.where(text)
+    assert table.where("W[2] == 1 && S[2] == 'b'").tolist() == [0]
+
+
 @pytest.mark.parametrize("width", [1, 6, 8, 11, 16, 20])
 @pytest.mark.parametrize("null", [None, "*", "-7"])
 def test_integers_as_text_however_they_are_written(width: int, null: str | None) -> None:

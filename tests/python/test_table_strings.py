@@ -169,4 +169,3 @@ def test_divided_strings_are_edited(tmp_path: Path) -> None:
     for cells in ([["a", "b c"]], [["abc", "def", "ghi", "jkl"]]):
         with pytest.raises(tf.UsageError), tf.edit(path) as edition:
             edition[1].update("S", cells, rows=[0])
-    assert tf.open(path)[1].read("S", where="S == 'jkl'")["S"].to_list() == [["jkl"]]

@@ -261,9 +261,8 @@ impl Parser<'_> {
             (Some(function), true) => return self.call(function, at),
             (None, true) => {
                 let found = format!("{text:?}");
-                return Err(
-                    Problem::new(at, "the name of a function", found).hint(suggestion(text))
-                );
+                return Err(Problem::new(at, "the name of a function", found)
+                    .hint(suggestion(text, self.dialect)));
             }
             // A column may have the name of a function.
             (Some(_), false) if self.dialect == Dialect::Pixels => {
@@ -435,12 +434,16 @@ fn brackets_missing(at: Range<usize>, symbol: &str) -> Problem {
 }
 
 /// What a function of this name may be called here.
-fn suggestion(name: &str) -> String {
+fn suggestion(name: &str, dialect: Dialect) -> String {
     let lower = name.to_ascii_lowercase();
     match &*lower {
         "power" | "pow" => "write a ** b for powers".to_owned(),
         "mod" | "fmod" => "write a % b for the remainder".to_owned(),
         "if" | "iif" => "use where(condition, a, b)".to_owned(),
+        "sum" | "mean" | "median" | "std" | "rms" if dialect == Dialect::Rows => {
+            "conditions go row by row: read the column and give its statistics as a number"
+                .to_owned()
+        }
         "sum" | "mean" | "median" | "std" | "rms" => {
             "expressions go pixel by pixel; reduce the result, or give its statistics as a number"
                 .to_owned()

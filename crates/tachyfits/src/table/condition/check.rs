@@ -230,18 +230,21 @@ impl Checker<'_> {
             }
             Field::Text { .. } => {
                 let Some(numbers) = TextNumbers::new(column) else {
-                    return Err(refused(name, column, "a column of numbers or strings"));
+                    return Err(refused(name, column, "a column of numbers or strings", ELSEWHERE));
                 };
                 let field = TextField { column: number, at: column.offset, numbers };
                 let whole = field.numbers.are_integers().then(|| Whole::Parsed(field.clone()));
                 let item = self.leaf(Leaf::Parsed(field));
                 Ok(Part { whole, ..self.number_part(item) })
             }
+            Field::Fixed { .. } if column.substrings.is_some() => {
+                Err(refused(name, column, "a column of single strings", ELSEWHERE))
+            }
             Field::Fixed { element, width, .. } => {
                 self.element(name, column, element, width, index)
             }
             Field::Variable { .. } => {
-                Err(refused(name, column, "a column whose values are in the rows"))
+                Err(refused(name, column, "a column whose values are in the rows", ELSEWHERE))
             }
         }
     }
@@ -263,8 +266,9 @@ impl Checker<'_> {
         let at = column.offset + index * element.bytes() * width;
         match element {
             Element::Character => {
-                let width = usize::try_from(width)
-                    .map_err(|_| refused(name, column, "a string that fits in memory"))?;
+                let width = usize::try_from(width).map_err(|_| {
+                    refused(name, column, "a string that fits in memory", ELSEWHERE)
+                })?;
                 Ok(self.text_part(Text::Field { at, width }))
             }
             Element::Logical => {
@@ -286,7 +290,7 @@ impl Checker<'_> {
                 Ok(Part { whole, ..self.number_part(item) })
             }
             Element::Complex32 | Element::Complex64 => {
-                Err(refused(name, column, "a column of numbers that are not complex"))
+                Err(refused(name, column, "a column of numbers that are not complex", ELSEWHERE))
             }
         }
     }
@@ -385,14 +389,20 @@ fn element_index(name: &Name, column: &Column) -> Result<u64, Problem> {
                 0 => "a column that has elements".to_owned(),
                 _ => format!("one element: {0}[1] to {0}[{elements}]", column.name),
             };
-            Err(refused(name, column, &expected))
+            Err(refused(name, column, &expected, ELEMENTS))
         }
     }
 }
 
-fn refused(name: &Name, column: &Column, expected: &str) -> Problem {
+/// What to do where a condition cannot say it.
+const ELSEWHERE: &str = "conditions are on single numbers, strings, logical values and bits of a row: read the column, choose \
+    from its values, and give the rows by number, read(rows=...)";
+
+/// What to do about an element.
+const ELEMENTS: &str = "elements count from 1, in the order of the file: of those of several axes the first axis of TDIM varies fastest";
+
+fn refused(name: &Name, column: &Column, expected: &str, hint: &str) -> Problem {
     let element = name.element.map_or_else(String::new, |element| format!("[{element}]"));
     let found = format!("{}{element} of TFORM '{}'", column.name, column.form);
-    Problem::input(name.at.clone(), expected, found)
-        .hint("conditions are on single numbers, strings, logical values and bits of a row")
+    Problem::input(name.at.clone(), expected, found).hint(hint)
 }
