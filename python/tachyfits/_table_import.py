@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tachyfits._core import TachyfitsWarning
@@ -52,6 +52,19 @@ class TableFile:
             if batch is None:
                 return
             yield pa.Table.from_batches([batch]).select(list(columns))
+
+    def first(self, count: int) -> TableFile:
+        """Return what the file would be with its first rows alone."""
+
+        def batches(columns: list[str]) -> Iterator[Any]:
+            left = count
+            for batch in self._batches(columns):
+                if left <= 0:
+                    return
+                yield batch.slice(0, left)
+                left -= batch.num_rows
+
+        return replace(self, rows=min(self.rows, count), _batches=batches)
 
     def empty(self, columns: Sequence[str]) -> Any:
         """Return some columns without a row."""

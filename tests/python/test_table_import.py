@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -175,10 +176,11 @@ def test_integers_of_csv_that_no_type_holds_are_floats_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["stars.csv"], 2, "--to stars.fits"),
-        (["stars.csv", "--to", "out.csv"], 2, "--to stars.fits"),
-        (["stars.csv", "--to", "out.fits", "--where", "N > 1"], 2, "only FITS tables"),
-        (["stars.csv", "--to", "-"], 2, "then give stars.fits"),
+        (["stars.csv", "--where", "B > 1"], 2, "one of the columns NAME, MAG"),
+        (["stars.csv", "--columns", "B"], 2, "stars.csv: HDU 1 (0-based): there is no column 'B'"),
+        (["stars.csv", "--rows", "4:9"], 2, "stars.csv: HDU 1 (0-based) has the rows 1 to 2"),
+        (["stars.csv", "--list", "--head", "2"], 2, "--list shows columns"),
+        (["none.parquet"], 1, "no such file"),
         (["stars.csv", "--to", "out.fits", "--hdu", "1"], 2, "leave out --hdu"),
         (["stars.csv", "--to", "out.fits", "--columns", "B"], 2, "there are NAME, MAG"),
         (["none.csv", "--to", "out.fits"], 1, "no such file"),
@@ -197,6 +199,53 @@ def test_what_cannot_be_taken_is_said(
     assert run(["table", *words]) == status
     assert said in capsys.readouterr().err
     assert not Path("out.fits").exists()
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "csv"])
+def test_files_of_other_formats_are_shown_and_filtered(
+    form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pa.table({"NAME": ["a", "b", "c"] * 20, "N": pa.array([*range(59), None], pa.int64())})
+    name = f"table.{form}"
+    (WRITE | {"csv": lambda path, table: pa_csv.write_csv(table, path)})[form](name, table)
+
+    def said(*words: str) -> tuple[str, str]:
+        assert run(["table", name, *words]) == 0
+        return tuple(capsys.readouterr())  # type: ignore[return-value]
+
+    shown, of = said()
+    assert len(shown.splitlines()) == 21
+    assert of == "20 of 60 rows; --head or --rows shows more\n"
+    assert said("--head", "2", "--columns", "n,1")[0].split() == ["N", "NAME", "0", "a", "1", "b"]
+    assert said("--rows", "59:")[0].split() == ["NAME", "N", "b", "58", "c", "--"]
+    found, of = said("--where", "N > 56 && NAME == 'b'")
+    assert (found.split(), of) == (["NAME", "N", "b", "58"], "1 of 60 rows\n")
+    answer = json.loads(said("--json", "--head", "1")[0])
+    assert (answer["file"], answer["rows"], answer["data"]["N"]) == (name, 60, [0])
+    assert "60 rows" in said("--list")[0]
+    assert said("--to", "-", "--rows", "59:60")[0] == "NAME,N\nb,58\nc,\n"
+    said("--where", "isnull(N)", "--to", "one.parquet")
+    assert pq.read_table("one.parquet").to_pylist() == [{"NAME": "c", "N": None}]
+    said("--head", "2", "--to", "two.fits")
+    assert tf.open("two.fits")[1]["N"].tolist() == [0, 1]
+
+
+def test_the_first_rows_are_all_that_is_taken_of_a_file_where_they_are_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_table_import, "BATCH_ROWS", 10)
+    pq.write_table(several(100), "table.parquet")
+    taken = []
+    batches = _table_import.TableFile.batches
+
+    def counted(self: Any, columns: Any) -> Any:
+        for batch in batches(self, columns):
+            taken.append(batch.num_rows)
+            yield batch
+
+    monkeypatch.setattr(_table_import.TableFile, "batches", counted)
+    assert run(["table", "table.parquet", "--head", "15"]) == 0
+    assert taken == [10, 5, 10, 5]
 
 
 def test_progress_rises_over_both_passes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import tachyfits
 from tachyfits import Columns, File, Ragged, Table
 from tachyfits._errors import usage
 from tachyfits._table_export import FORMATS, format_of, write_stream
+from tachyfits._table_import import open_table_file
 from tachyfits._table_part import Part
 from tachyfits._table_rows import resolve_rows
 from tachyfits._table_text import text_of
@@ -80,9 +84,10 @@ def command(
     a table may be larger than memory. Parquet and Arrow need pyarrow: pip install
     'tachyfits[arrow]'.
 
-    A FILE that ends in .parquet, .arrow or .csv becomes a FITS table with --to OUT.fits, all of it
-    or some --columns; what is undefined in it becomes TNULL, NaN or no text. Only FITS tables are
-    shown and filtered.
+    A FILE that ends in .parquet, .arrow or .csv is shown, filtered and written like the FITS table
+    that it becomes with --to OUT.fits: what is undefined in it is TNULL, NaN or no text. That table
+    is made first, in a temporary file; of the first rows alone where these are all that is asked
+    for.
 
     A condition compares columns, numbers and text: < <= > >= == != with && || ! and ( ), arithmetic
     (in float64) and functions as in 'tachyfits math'. Text is in quotes, 'a' or "a"; a column named
@@ -100,19 +105,17 @@ def command(
       tachyfits table table.fits --where 'MAG < 20' --to - | head
       tachyfits table table.fits --hdu STARS --columns RA,DEC --to positions.fits
       tachyfits table survey.parquet --to survey.fits
+      tachyfits table survey.parquet --where 'MAG < 20' --head 5
     """
     path = common.files[0]
     if output == STDOUT and common.json:
         raise click.UsageError("--to - prints CSV: it does not go with --json")
-    if FORMATS.get(Path(path).suffix.lower(), "fits") != "fits":
-        chosen_rows = where or rows or listed or head is not None
-        return _make(common, path, columns, output, overwrite, bool(chosen_rows))
     if listed and (output or where or rows or head is not None):
         raise click.UsageError("--list shows columns: it goes with neither rows nor --to")
     if output is not None and output != STDOUT:
         format_of(output)
 
-    def show(file: File) -> None:
+    def show(file: File, total: int | None = None) -> None:
         table = _table(common, file)
         chosen = _columns(table, columns)
         if listed:
@@ -124,9 +127,47 @@ def command(
                    overwrite)  # fmt: skip
         else:
             most = HEAD if head is None and rows is None else head
-            _show(common, table, chosen, rows, where, most)
+            _show(common, table, chosen, rows, where, most, total)
 
-    return common.each(show)
+    if FORMATS.get(Path(path).suffix.lower(), "fits") == "fits":
+        return common.each(show)
+    if common.hdu is not None:
+        raise usage(f"{path}: only FITS files have HDUs", "leave out --hdu")
+    whole = not (where or rows or listed or head is not None)
+    if output not in (None, STDOUT) and whole and format_of(str(output)) == "fits":
+        return _make(common, path, columns, str(output), overwrite)
+    everything = output is not None and rows is None and head is None
+    all_are_asked = everything or bool(where or listed or common.json)
+    with _as_fits(common, path, None if all_are_asked else _last(rows, head)) as (file, total):
+        show(file, total)
+    return 0
+
+
+def _last(rows: str | None, head: int | None) -> int | None:
+    """Return how many of the first rows are enough for those that are chosen; None: all."""
+    if rows is None:
+        return HEAD if head is None else head
+    match = _ROWS.fullmatch(rows.strip())
+    last = match and (match["last"] or (match["first"] if not match["colon"] else ""))
+    return int(last) if last else None
+
+
+@contextmanager
+def _as_fits(common: Common, path: str, rows: int | None) -> Iterator[tuple[File, int]]:
+    """Open a file of another format as the FITS table that it becomes; and tell its rows.
+
+    ``rows``: the first so many are enough; None: all.
+    """
+    source = open_table_file(path)
+    first = source if rows is None else source.first(rows)
+    with tempfile.TemporaryDirectory(prefix="tachyfits-") as folder, warnings_said():
+        made = str(Path(folder) / "table.fits")
+        with common.meter("table") as progress:
+            tachyfits.write_table(made, first, threads=common.threads, progress=progress)
+        # What is odd in it has been said.
+        with common.open(made, show_warnings=False) as file, warnings_said(False):
+            file._name = path
+            yield file, source.rows
 
 
 def _table(common: Common, file: File) -> Table:
@@ -199,11 +240,14 @@ def _first(rows: Any, count: int) -> Any:
 
 def _show(
     common: Common, table: Table, columns: list[str | int], rows: str | None, where: str | None,
-    head: int | None,
+    head: int | None, total: int | None,
 ) -> None:  # fmt: skip
+    """Show rows; ``total``: of how many, where the table has only the first of them."""
     with common.meter("table") as progress:
         numbers = _numbers(table, rows, where, None, None)
         count = numbers.stop - numbers.start if isinstance(numbers, slice) else len(numbers)
+        if total is not None and rows is None and where is None:
+            count = total
         if head is not None:
             numbers = _first(numbers, head)
         read = table.read(columns, rows=numbers, progress=progress)
@@ -315,20 +359,8 @@ def _print(
         write_stream(part, sys.stdout.buffer, "csv")
 
 
-def _make(
-    common: Common, path: str, columns: str | None, output: str | None, overwrite: bool,
-    chosen_rows: bool,
-) -> int:  # fmt: skip
+def _make(common: Common, path: str, columns: str | None, output: str, overwrite: bool) -> int:
     """Make a FITS table of a file of another format."""
-    made = f"{Path(path).stem}.fits"
-    first = f"make one of it first: tachyfits table {path} --to {made}"
-    if common.hdu is not None:
-        raise usage(f"{path}: only FITS files have HDUs", "leave out --hdu")
-    if output is None or output == STDOUT or format_of(output) != "fits" or chosen_rows:
-        raise usage(
-            f"{path}: only FITS tables are shown, filtered and written in other formats",
-            f"{first}, then give {made} and the options",
-        )
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     with warnings_said(), common.meter("table") as progress:
         tachyfits.write_table(
