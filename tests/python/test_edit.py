@@ -326,6 +326,32 @@ def test_names_that_would_not_find_their_column_are_refused(path: Path) -> None:
     assert tf.open(path)["STARS"].names[1] == "mag"
 
 
+def test_a_file_that_is_held_or_read_only_is_not_replaced(path: Path) -> None:
+    import fcntl
+    import os
+
+    before = path.read_bytes()
+
+    def grow() -> None:
+        with tf.edit(path) as edition:
+            edition[0].header.update({f"KEY{number}": number for number in range(60)})
+
+    with path.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(tf.FitsIoError, match="io-busy"):
+            grow()
+    path.chmod(0o444)
+    if os.access(path, os.W_OK):
+        path.chmod(0o644)  # Who may do anything.
+    else:
+        with pytest.raises(tf.FitsIoError, match="Permission denied"):
+            grow()
+        path.chmod(0o644)
+    assert path.read_bytes() == before
+    grow()
+    assert path.read_bytes() != before
+
+
 def test_a_heap_is_left_with_what_is_reached(tmp_path: Path) -> None:
     path = tmp_path / "a.fits"
     columns = {

@@ -46,7 +46,7 @@ pub use fill::fill;
 pub use joined::JoinedStorage;
 pub use memory::MemoryStorage;
 pub use output::OutputFile;
-pub use patch::{Patch, Recovery, Stamp, restore};
+pub use patch::{Held, Patch, Recovery, Stamp, restore};
 pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run, threads_or_all};
 pub use placed_buffer::PlacedBuffer;
 pub use report::Report;

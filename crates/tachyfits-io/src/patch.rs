@@ -70,10 +70,27 @@ impl Stamp {
         }
     }
 
+    /// Keeps others from editing the file while a new one is written that will take its place.
+    ///
+    /// # Errors
+    /// If the file must not be written, though its directory may be; [`IoError::Busy`] if somebody else edits it; and as
+    /// [`Stamp::check`].
+    pub fn hold(&self, path: &Path) -> Result<Held, IoError> {
+        let file = open_for_change(&followed(path)?)?;
+        self.check(path)?;
+        Ok(Held { _locked: file })
+    }
+
     /// Its size.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
+}
+
+/// A file that nobody else edits until this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    _locked: File,
 }
 
 /// What [`restore`] found and did.

@@ -90,6 +90,7 @@ fn rebuild(
     sync: bool,
     run: &RunOptions<'_>,
 ) -> Result<(), Error> {
+    let _held = stamp.hold(path)?;
     let mut output = OutputFile::create(path, true)?;
     output.reserve(plan.bytes())?;
     copy(plan, 0..plan.bytes(), run, |at, bytes| Ok(output.write_all_at(at, bytes)?))?;
