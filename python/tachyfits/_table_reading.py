@@ -33,6 +33,9 @@ _Given = tuple[NDArray[Any], NDArray[np.bool_] | None]
 #: Rows that a condition is asked of at a time, when its answers are handed out in batches.
 SEARCHED_ROWS = 1 << 22
 
+#: Characters of the widest text of NumPy.
+WIDEST = (2**31 - 1) // 4
+
 
 class TableReading(Hdu):
     """Rows and columns of one HDU: lazy until they are read. `Table` adds the way elsewhere."""
@@ -445,6 +448,8 @@ def _texts(
     if not column.shape:
         return strings(offsets, characters, as_bytes=as_bytes)
     width = column.dtype.itemsize // 4
+    # What is wider than any text of NumPy divides nothing.
+    width = width if width < WIDEST else len(characters) + 1
     return strings_of_width(offsets, characters, width, column.shape, as_bytes=as_bytes)
 
 

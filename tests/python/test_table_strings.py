@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tachyfits as tf
+from fitsbytes import empty_primary, header
 from tablebytes import Made, big, binary_table
 
 #: Cells of strings of three characters as they are stored, and what they are.
@@ -53,6 +54,29 @@ def test_dimensions_beyond_the_width_are_the_shape_of_the_cells_that_are_so_long
 def test_text_that_nothing_divides_is_one_string(dimensions: str) -> None:
     found = opened(in_the_heap(dimensions, STORED))["S"]
     assert found.tolist() == ["NGC M31IC", "", "abc", "  x"]
+
+
+@pytest.mark.parametrize("width", [2**29 - 1, 2**29, 2**40])
+def test_widths_beyond_any_array_divide_nothing(width: int) -> None:
+    assert opened(in_the_heap(f"({width},2)", STORED))["S"].to_list() == [
+        ["NGC M31IC"],
+        [],
+        ["abc"],
+        ["  x"],
+    ]
+
+
+@pytest.mark.parametrize("width", [2**29, 2**31])
+@pytest.mark.filterwarnings("ignore::tachyfits.TachyfitsWarning")
+def test_text_wider_than_numpy_has_is_refused_when_it_is_read(width: int) -> None:
+    columns = [("TTYPE1", "S"), ("TFORM1", f"{width}A"), ("TTYPE2", "N"), ("TFORM2", "J")]
+    cards = [("XTENSION", "BINTABLE"), ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", width + 4)]
+    cards += [("NAXIS2", 0), ("PCOUNT", 0), ("GCOUNT", 1), ("TFIELDS", 2)]
+    table = opened(empty_primary() + header([*cards, *columns]))
+    assert table.read("N")["N"].tolist() == []
+    with pytest.raises(tf.TachyfitsError, match="an array of NumPy"):
+        table.read("S")
+    assert "0 rows of 2 columns" in repr(table)
 
 
 def test_strings_of_the_heap_elsewhere(tmp_path: Path) -> None:

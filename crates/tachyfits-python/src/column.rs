@@ -112,10 +112,13 @@ impl Column {
         self.column.substrings.map(|substrings| substrings.delimiter)
     }
 
-    /// The type that reading gives, as NumPy names it.
+    /// The type that reading gives, as NumPy names it; of wider text than NumPy has the widest.
     #[getter]
     fn dtype(&self) -> String {
-        TypeOf::new(&self.cells, Text::Str).name
+        match self.cells.kind {
+            CellKind::Text { width } => format!("U{}", width.min(MOST_ELEMENT_BYTES / 4)),
+            _ => TypeOf::new(&self.cells, Text::Str).name,
+        }
     }
 
     /// Of one cell, in NumPy order; empty for a scalar.
@@ -166,11 +169,14 @@ impl Text {
     }
 }
 
+/// Bytes of the largest element that NumPy has.
+const MOST_ELEMENT_BYTES: u64 = i32::MAX as u64;
+
 /// The NumPy type of a column's elements.
 pub(crate) struct TypeOf {
     /// As NumPy names it.
     pub(crate) name: String,
-    /// Bytes of one element; `None` if they do not fit 64 bits.
+    /// Bytes of one element; `None` if NumPy has none so large.
     pub(crate) bytes: Option<u64>,
     /// The shape of a cell, in NumPy order.
     pub(crate) shape: Vec<u64>,
@@ -188,6 +194,7 @@ impl TypeOf {
             (CellKind::Text { width }, Text::Bytes) => (format!("S{width}"), Some(width)),
             (CellKind::Text { width }, Text::Str) => (format!("U{width}"), width.checked_mul(4)),
         };
+        let bytes = bytes.filter(|bytes| *bytes <= MOST_ELEMENT_BYTES);
         TypeOf { name, bytes, shape: cells.shape.iter().rev().copied().collect() }
     }
 

@@ -38,7 +38,7 @@ impl<'py> Cell<'py> {
         let elements = kind.shape.iter().try_fold(rows, |count, &length| count.checked_mul(length));
         let bytes = elements.zip(kind.bytes).and_then(|(count, bytes)| count.checked_mul(bytes));
         let (Some(elements), Some(bytes)) = (elements, bytes) else {
-            let expected = "cells whose bytes can be counted";
+            let expected = "cells that an array of NumPy can have";
             let found = format!("{rows} rows of {} {}", buffer::tuple(&kind.shape), kind.name);
             return Err(exception(py, &refused(Reason::Memory, place, expected, found)));
         };
