@@ -301,7 +301,8 @@ class TableReading(Hdu):
             ``"MAG < 20 && CLASS == 'STAR'"``. Arithmetic and functions are those of
             `tachyfits.evaluate`, in float64. A name with other characters than letters, digits and
             "_" stands in backquotes, as does a column called T, F or ROW. ``ROW`` is the number of
-            the row from 1, ``W[2]`` the second element of a cell, in the order of the file. Of integers ``&`` and ``|`` take the bits: ``(QUALITY & 128) == 0``.
+            the row from 1, ``W[2]`` the second element of a cell, in the order of the file. Of
+            integers ``&`` and ``|`` take the bits: ``(QUALITY & 128) == 0``.
             An undefined value makes a comparison false, and so ``!(N == 1)`` true;
             ``isnull(x)`` asks for one.
         rows

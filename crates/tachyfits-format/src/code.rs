@@ -311,7 +311,7 @@ codes! {
     DuplicateColumn = "duplicate-column", Warning,
         "A column has the name of an earlier one.",
         example "TTYPE1 = 'Time' and TTYPE2 = 'TIME'",
-        hint "the name gives the first; the others are reached by their number";
+        hint "a name gives the first that is spelled so; others are reached by their number";
     DimensionsIgnored = "dimensions-ignored", Warning,
         "TDIMn does not describe the elements that the column has, and is ignored.",
         example "TDIM1 = '(3,3)' with TFORM1 = '6I'",
