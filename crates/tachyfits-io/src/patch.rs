@@ -15,7 +15,7 @@ mod tests;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -76,9 +76,9 @@ impl Stamp {
     /// If the file must not be written, though its directory may be; [`IoError::Busy`] if somebody else edits it; and as
     /// [`Stamp::check`].
     pub fn hold(&self, path: &Path) -> Result<Held, IoError> {
-        let file = open_for_change(&followed(path)?)?;
+        let held = Held { _locked: open_for_change(&followed(path)?)? };
         self.check(path)?;
-        Ok(Held { _locked: file })
+        Ok(held)
     }
 
     /// Its size.
@@ -90,7 +90,26 @@ impl Stamp {
 /// A file that nobody else edits until this is dropped.
 #[derive(Debug)]
 pub struct Held {
-    _locked: File,
+    _locked: Locked,
+}
+
+/// A file that is locked against others that do the same.
+#[derive(Debug)]
+struct Locked(File);
+
+impl Deref for Locked {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // Closing it is not enough where a process that is being started has the file for a moment longer.
+        let _ = self.0.unlock();
+    }
 }
 
 /// What [`restore`] found and did.
@@ -152,7 +171,7 @@ pub fn restore(path: &Path) -> Result<Option<Recovery>, IoError> {
 /// ```
 #[derive(Debug)]
 pub struct Patch {
-    file: File,
+    file: Locked,
     path: PathBuf,
     old_bytes: u64,
     new_bytes: u64,
@@ -289,18 +308,18 @@ fn followed(path: &Path) -> Result<PathBuf, IoError> {
 }
 
 /// Opens a file for reading and writing, locked against others that do the same.
-fn open_for_change(path: &Path) -> Result<File, IoError> {
+fn open_for_change(path: &Path) -> Result<Locked, IoError> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .open(path)
         .map_err(|error| open_error(path, error))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Locked(file)),
         Err(TryLockError::WouldBlock) => Err(IoError::Busy { path: path.to_owned() }),
         // A file system without locks: what else guards against two at once is the journal, which is made only where
         // there is none.
-        Err(TryLockError::Error(_)) => Ok(file),
+        Err(TryLockError::Error(_)) => Ok(Locked(file)),
     }
 }
 
