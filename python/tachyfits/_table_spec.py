@@ -62,12 +62,14 @@ class NewColumn:
 
 
 def new_column(
-    data: ColumnData, heap_bytes: int | None = None, field_bytes: int | None = None
+    data: ColumnData,
+    heap_bytes: int | None = None,
+    divided: tuple[int, str] | None = None,
 ) -> NewColumn:
     """Return a column of a binary table.
 
-    If other values come, ``heap_bytes`` are those of all its arrays, and ``field_bytes`` those that
-    all strings of a cell take at most.
+    If other values come, ``heap_bytes`` are those of all its arrays, and ``divided`` says the most
+    that all strings of a cell take, and what stands between them.
     """
     values = data.values
     name, spec = values.dtype.name, plain_spec(data)
@@ -76,7 +78,7 @@ def new_column(
         dimensions = list(reversed(values.cell_shape))
         if values.dtype.kind == "S":
             if not dimensions:
-                return _divided_column(data, values, spec, field_bytes)
+                return _divided_column(data, values, spec, divided)
             width = max(values.dtype.itemsize, 1)
             spec |= {"element": "text", "width": width}
             dimensions.insert(0, width)
@@ -97,11 +99,11 @@ def new_column(
 
 
 def _divided_column(
-    data: ColumnData, values: Ragged, spec: dict[str, Any], field_bytes: int | None
+    data: ColumnData, values: Ragged, spec: dict[str, Any], divided: tuple[int, str] | None
 ) -> NewColumn:
     """Return a column of any number of strings in each cell, a delimiter between them."""
-    width = field_bytes or field_width(values)
-    substrings = (max(values.dtype.itemsize, 1), ord(delimiter_of(values)))
+    width, delimiter = divided or (field_width(values), delimiter_of(values))
+    substrings = (max(values.dtype.itemsize, 1), ord(delimiter))
     text = {"element": "text", "repeat": width, "width": width, "substrings": substrings}
     return NewColumn(data, spec | text)
 

@@ -20,7 +20,7 @@ from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import cards_for
 from tachyfits._table_spec import Cells, NewColumn, new_column, warn_of_names, with_descriptions
-from tachyfits._table_strings import field_width
+from tachyfits._table_strings import DELIMITERS, field_width, free_delimiters
 from tachyfits._table_times import time_cards
 from tachyfits._table_values import ColumnData, with_null
 
@@ -118,6 +118,7 @@ class ColumnPlan:
         self._heap_bytes = 0
         self._count = 0
         self._field_bytes = 1
+        self._delimiters = DELIMITERS
         self._undefined = False
         elements = _elements(empty.values)
         self._occurring = Occurring(elements.dtype) if elements.dtype.kind in "iu" else None
@@ -130,6 +131,7 @@ class ColumnPlan:
         self._count += elements.size
         if isinstance(column.values, Ragged) and elements.dtype.kind == "S":
             self._field_bytes = max(self._field_bytes, field_width(column.values))
+            self._delimiters = free_delimiters(column.values, self._delimiters)
         self._width = max(self._width, elements.dtype.itemsize)
         if self._occurring is not None:
             missing = column.undefined
@@ -155,7 +157,8 @@ class ColumnPlan:
             column = replace(column, values=values)
         if self._occurring is not None and self._undefined and column.null is None:
             column = replace(column, null=self._occurring.free(column.name))
-        return new_column(column, heap_bytes, self._field_bytes)
+        divided = self._field_bytes, (self._delimiters or DELIMITERS)[0]
+        return new_column(column, heap_bytes, divided)
 
 
 def _elements(values: NDArray[Any] | Ragged) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from tachyfits._errors import usage
 from tachyfits._ragged import Ragged
 
 #: What may stand between strings, the first choice first.
-DELIMITERS = "|;,/:~^"
+DELIMITERS = "|;,/:~^#%&*+=@$!?<>`"
 
 
 def strings(
@@ -103,7 +103,7 @@ def joined_strings(name: str, cells: Ragged, delimiter: str | None) -> NDArray[n
         raise usage(
             f"column {name!r}, row {int(np.argmax(lone))} (0-based): a single string without "
             "characters could not be told from no string",
-            "give an empty list",
+            "give an empty list, or leave out the column",
         )
     return np.array(fields, f"S{field_width(cells)}")
 
@@ -116,9 +116,18 @@ def field_width(cells: Ragged) -> int:
 
 
 def delimiter_of(cells: Ragged) -> str:
-    """Return what may stand between the strings of cells: what no string has, if there is such."""
-    used = b"".join(cells.values.tolist()).decode("latin-1")
-    return next((each for each in DELIMITERS if each not in used), DELIMITERS[0])
+    """Return what may stand between the strings of cells: the first that no string has.
+
+    >>> delimiter_of(Ragged([0, 1], np.array([b"a|b"])))
+    ';'
+    """
+    return (free_delimiters(cells, DELIMITERS) or DELIMITERS)[0]
+
+
+def free_delimiters(cells: Ragged, among: str) -> str:
+    """Return those of some characters that no string has."""
+    used = set(b"".join(cells.values.tolist()).decode("latin-1"))
+    return "".join(each for each in among if each not in used)
 
 
 def as_ragged(values: Ragged | NDArray[Any]) -> Ragged:

@@ -201,6 +201,18 @@ def test_what_cannot_be_taken_is_said(
     assert not Path("out.fits").exists()
 
 
+def test_lists_of_strings_that_grow_are_divided_by_what_none_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_table_import, "BATCH_ROWS", 2)
+    lists = [["a"], [], ["b|c", "d"], None, ["e;f", "long", "longer"]]
+    pq.write_table(pa.table({"L": lists}), "lists.parquet")
+    tf.write_table("lists.fits", "lists.parquet")
+    table = tf.open("lists.fits")[1]
+    assert table.header["TFORM1"] == "16A:SSTR6/044"
+    assert table["L"].to_list() == [cell or [] for cell in lists]
+
+
 @pytest.mark.parametrize("form", ["parquet", "arrow", "csv"])
 def test_files_of_other_formats_are_shown_and_filtered(
     form: str, capsys: pytest.CaptureFixture[str]
