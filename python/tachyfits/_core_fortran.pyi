@@ -73,9 +73,10 @@ class RecordFile:
         dtype: str,
         *,
         field: _Field | None = None,
+        complex: bool = False,
         threads: int = 0,
         progress: _Progress | None = None,
-    ) -> Stats: ...
+    ) -> list[Stats]: ...  # complex: of the real and of the imaginary parts
     @property
     def last_report(self) -> Report | None: ...
     def convert(
@@ -88,7 +89,7 @@ class RecordFile:
         order: str | None = None,  # None: as it is
         forms: Sequence[str] = ...,
         last_repeats: bool = False,
-        single: bool = False,
+        precision: str | None = None,  # "single": real(8) as real(4), "double": real(16) as real(8)
         overwrite: bool = False,
         sync: bool = False,
         threads: int = 0,

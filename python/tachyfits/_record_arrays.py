@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._core import TachyfitsError, UsageError
 from tachyfits._errors import cancelled, not_found, usage
-from tachyfits._records import Field, Layout, empty_layout, layout
+from tachyfits._record_numbers import Numbers, numbers_of, numbers_of_form
+from tachyfits._records import (
+    Field,
+    Layout,
+    empty_layout,
+    is_form,
+    is_items,
+    layout,
+    least_bytes,
+)
 from tachyfits._threads import check_threads
 
 Progress = Callable[[int, int], bool | None]
@@ -186,16 +196,33 @@ class Arrays:
         self._read(number, 1, found, array, threads, None)
         return found.finished(array)
 
+    def numbers(self, first: int, count: int, dtype: Any, field: str | None) -> Numbers:
+        """Return which numbers of records are reduced."""
+        form = dtype if is_form(dtype) else None
+        if field is None and not is_items(dtype):
+            # Of all records, whatever their lengths.
+            numbers = numbers_of_form(form, 0) if form else numbers_of(empty_layout(dtype), dtype)
+            return replace(numbers, place=None)
+        place = f"{self._core.name}: record {first} (from 0)"
+        if form:
+            record_bytes = self._common_bytes(first, count) if count else least_bytes(form)
+            return numbers_of_form(form, record_bytes, field, place)
+        found = self.layout(dtype, first, count) if count else empty_layout(dtype)
+        return numbers_of(found, dtype, field)
+
     def layout(self, dtype: Any, first: int, count: int) -> Layout:
         """Return the layout of records of one length."""
+        place = f"{self._core.name}: record {first} (from 0)"
+        return layout(dtype, self._common_bytes(first, count), place)
+
+    def _common_bytes(self, first: int, count: int) -> int:
         try:
-            record_bytes = self._core.common_bytes(first, count)
+            return self._core.common_bytes(first, count)
         except UsageError as error:
             if error.code == "record-type":
                 problem = str(error).partition("\nhint: ")[0]
                 error.args = (f"{problem}\nhint: {_ONE_LENGTH}",)
             raise
-        return layout(dtype, record_bytes, f"{self._core.name}: record {first} (from 0)")
 
     def _nothing(self, dtype: Any, out: NDArray[Any] | None) -> tuple[NDArray[Any], Layout]:
         """Return the array of no records."""

@@ -25,6 +25,9 @@ from tachyfits._records import (
 )
 from tachyfits._threads import check_threads
 
+#: The items that a change of precision leaves half the bytes.
+_HALVED = {"single": {("f", 8), ("c", 16)}, "double": {("f", 16), ("c", 32)}}
+
 
 def convert_file(
     core: _core.RecordFile,
@@ -42,13 +45,15 @@ def convert_file(
     threads: int = 0,
     progress: Callable[[int, int], bool | None] | None = None,
 ) -> int:
-    if precision not in (None, "single"):
-        raise usage(f"precision={precision!r}", "the one change of precision is to 'single'")
+    if precision is not None and precision not in _HALVED:
+        raise usage(
+            f"precision={precision!r}",
+            "'single' makes reals of 8 bytes those of 4, 'double' those of 16 bytes those of 8",
+        )
     access = old_access if access is None else access
     check_markers(access, markers)
-    single = precision == "single"
     each, repeats = as_list(() if forms is None else forms)
-    if not each and (single or order not in (None, core.order)):
+    if not each and (precision or order not in (None, core.order)):
         raise usage(
             f"{core.name}: what records are made of is not known, and needed to change their byte "
             "order or precision",
@@ -62,8 +67,8 @@ def convert_file(
     if access == "direct" and record_bytes is None:
         # Without records any length will do.
         record_bytes = int(runs[0, 2]) if len(runs) else 1
-        if single and len(runs):
-            record_bytes = _halved(texts[0], record_bytes)
+        if precision and len(runs):
+            record_bytes = _halved(texts[0], record_bytes, precision)
     return core.convert(
         os.fspath(target),
         access=access,
@@ -72,7 +77,7 @@ def convert_file(
         order=order,
         forms=texts,
         last_repeats=repeats,
-        single=single,
+        precision=precision,
         overwrite=overwrite,
         sync=sync,
         threads=check_threads(threads),
@@ -134,10 +139,10 @@ def _checked(form: Any, lengths: list[int], records: list[int], name: str) -> st
     return text or form_text(dtype_of(form), layout(form, 0))
 
 
-def _halved(form: str, length: int) -> int:
-    """Return the bytes of a record whose reals of 8 bytes become those of 4."""
-    halves = {("f", 8), ("c", 16)}
+def _halved(form: str, length: int, precision: str) -> int:
+    """Return the bytes of a record whose reals have half the bytes."""
     items = _core.record_items(form, length)
+    halves = _HALVED[precision]
     return sum(
         size * count // (2 if (letter, size) in halves else 1) for letter, size, count, _ in items
     )

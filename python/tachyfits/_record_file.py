@@ -14,8 +14,8 @@ from tachyfits._core import Report, Stats, UsageError
 from tachyfits._errors import usage
 from tachyfits._record_arrays import Arrays, Progress, index_of, number_from_0
 from tachyfits._record_convert import convert_file
-from tachyfits._record_numbers import numbers_of
-from tachyfits._records import MemoryOrder, empty_layout, is_items, shaped
+from tachyfits._record_numbers import ComplexStats
+from tachyfits._records import MemoryOrder, shaped
 from tachyfits._threads import check_threads
 
 
@@ -250,15 +250,16 @@ class File:
         field: str | None = None,
         threads: int = 0,
         progress: Progress | None = None,
-    ) -> Stats:
+    ) -> Stats | ComplexStats:
         """Return the statistics of the numbers of records, straight from the file's byte order.
 
         Parameters
         ----------
         dtype
-            int8, int16, int32, int64, float32 or float64: all numbers of the records, which may
-            have different lengths. Or of records of one length: a form of one item besides what
-            is passed over, as "x4,3f8"; a structured dtype or a form of several items.
+            Integers, unsigned ones too, reals or complex numbers: all numbers of the records, which
+            may have different lengths. Or of records of one length: a form of one item besides
+            what is passed over, as "x4,3f8"; a structured dtype or a form of several items. "f16"
+            and "c32" wherever NumPy has no such numbers, too.
         first, count
             Which records; all without.
         field
@@ -266,9 +267,11 @@ class File:
 
         Returns
         -------
-        Stats
+        Stats, or ComplexStats of complex numbers
             NaN is counted in ``nan`` and otherwise ignored; positions are (record, element), both
             from 0, where records have one length, else the number of the element among all.
+            Numbers are reduced as float64: integers of 8 bytes and reals of 16 are rounded to it
+            before, as int64 pixels of images are. All others are exact.
 
         Examples
         --------
@@ -277,13 +280,23 @@ class File:
         >>> stats = fortran.open("run.dat").stats("f8")
         >>> stats.count, stats.mean, stats.max, stats.max_position
         (3, 3.0, 6.0, (2,))
+        >>> fortran.write("run.dat", [1 + 2j, 3 - 2j], overwrite=True)
+        >>> stats = fortran.open("run.dat").stats("c16")
+        >>> stats.mean, stats.std, stats.imag.min
+        ((2+0j), 2.23606797749979, -2.0)
         """
         first, count = self._arrays.within(first, count)
-        part = field is not None or is_items(dtype)
-        found = self._arrays.layout(dtype, first, count) if part and count else empty_layout(dtype)
-        name, place = numbers_of(found, dtype, field, part=part)
-        threads = check_threads(threads)
-        return self._core.stats(first, count, name, field=place, threads=threads, progress=progress)
+        numbers = self._arrays.numbers(first, count, dtype, field)
+        parts = self._core.stats(
+            first,
+            count,
+            numbers.name,
+            field=numbers.place,
+            complex=numbers.is_complex,
+            threads=check_threads(threads),
+            progress=progress,
+        )
+        return ComplexStats(*parts) if numbers.is_complex else parts[0]
 
     def convert(self, target: str | os.PathLike[str], **options: Any) -> int:
         """Write the records as another file, with the options of `tachyfits.fortran.convert`."""

@@ -112,7 +112,7 @@ def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
     """
     if what is None:
         what = np.uint8
-    if isinstance(what, str) and _FORM.fullmatch(what) and not _PLAIN.fullmatch(what):
+    if is_form(what) and not _PLAIN.fullmatch(what):
         return _of_form(what, record_bytes, place)
     if isinstance(what, str) and _PLAIN.fullmatch(what):
         # i3, f12: NumPy's own complaint names no form.
@@ -136,17 +136,20 @@ def dtype_of(what: Any) -> np.dtype[Any]:
 
 def empty_layout(what: Any) -> Layout:
     """Return the layout of no records: of the fewest bytes that such records have."""
-    if isinstance(what, str) and _FORM.fullmatch(what):
-        return layout(what, 0 if _ALONE.fullmatch(what) else _least_bytes(what))
+    if is_form(what):
+        return layout(what, 0 if _ALONE.fullmatch(what) else least_bytes(what))
     dtype = np.dtype(np.uint8) if what is None else dtype_of(what)
     return layout(dtype, 0 if dtype.names is None else _leaves(dtype, packed=True)[1])
 
 
+def is_form(what: Any) -> bool:
+    """Return whether this is a form, rather than a dtype."""
+    return isinstance(what, str) and _FORM.fullmatch(what) is not None
+
+
 def is_items(what: Any) -> bool:
     """Return whether this is a form of items with places, not of one type that fills records."""
-    if not isinstance(what, str) or not _FORM.fullmatch(what):
-        return False
-    return not _ALONE.fullmatch(what.strip().removeprefix("*"))
+    return is_form(what) and not _ALONE.fullmatch(what.strip().removeprefix("*"))
 
 
 def filling(form: str) -> str:
@@ -159,7 +162,7 @@ def form_items(form: str, record_bytes: int, place: str) -> list[tuple[str, int,
     try:
         return _core.record_items(form, record_bytes)
     except UsageError:
-        least = _least_bytes(form)
+        least = least_bytes(form)
         # It may be the form that is wrong, not the length of the record.
         _core.record_items(form, min(least, 2**63))
     more = " and a whole number of what * stands for" if "*" in form else ""
@@ -172,7 +175,8 @@ def form_items(form: str, record_bytes: int, place: str) -> list[tuple[str, int,
     raise error
 
 
-def _least_bytes(form: str) -> int:
+def least_bytes(form: str) -> int:
+    """Return the bytes of a record of this form without those of the item that fills it."""
     found = _COUNT_AND_BYTES.findall(form)
     return sum(int(count or 1) * int(size) for count, size in found if count != "*")
 
@@ -220,8 +224,8 @@ def _quad(name: str) -> np.dtype[Any]:
         raise usage(
             f"{name}: real(16) is an IEEE number of 128 bits, which NumPy does not have here "
             f"(its longdouble has {np.finfo(np.longdouble).nmant + 1} digits)",
-            "skip these bytes (x16), or read the record as bytes (dtype None, or V16 for a field), "
-            "and convert them by yourself",
+            "fortran.convert(..., forms=..., precision='double') writes a file of real(8) instead, "
+            "stats has real(16) as it is; real(10) of x86 is read as V16 and .view('longdouble')",
         )
     return np.dtype(np.longdouble if name == "f16" else np.clongdouble)
 

@@ -8,7 +8,8 @@ The form of a record: items separated by commas, each a count (1 where there is 
 as many as fill the record, as an item that stands alone does) and a type. Types are
 ``i1 i2 i4 i8`` integer, ``f2 f4 f8 f16`` real (``r`` is the same), ``c8 c16 c32`` complex,
 ``l1 l2 l4 l8`` logical, ``aN`` text of N characters, ``xN`` N bytes that are passed over. Sizes are
-in bytes.
+in bytes. ``f16`` and ``c32`` are IEEE numbers of 128 bits: statistics and `convert` have them
+everywhere, arrays where NumPy's longdouble is such a number, which it is not on x86.
 
 Arrays that are read are in the machine's byte order, whatever that of the file. Records are counted
 from 0 here; messages of damage count them from 1, and say so.
@@ -36,11 +37,13 @@ from typing import Any
 from tachyfits import _core
 from tachyfits._errors import usage
 from tachyfits._record_file import EndOfRecords, File, Record
+from tachyfits._record_numbers import ComplexStats
 from tachyfits._record_parts import Part, many_records, one_record
 from tachyfits._records import MemoryOrder, check_markers
 from tachyfits._threads import check_threads
 
 __all__ = [
+    "ComplexStats",
     "EndOfRecords",
     "File",
     "Record",
@@ -313,8 +316,9 @@ def convert(
     record_bytes
         Without it records of direct access have the length of what the first one becomes.
     precision
-        "single": real(8) and complex(8) become real(4) and complex(4), rounded to the nearest; a
-        number that is too large for that is an error.
+        "single": real(8) and complex(8) become real(4) and complex(4); "double": real(16) and
+        complex(16) become real(8) and complex(8), which all of NumPy has. Numbers are rounded to
+        the nearest; one that is too large for that is an error.
     overwrite, sync, threads, progress
         As elsewhere.
 

@@ -57,9 +57,8 @@ def test_a_record_that_does_not_have_its_form_is_named(mixed: Path) -> None:
         for read in (file[3].read, lambda form: file.records(3, 2, form)):
             with pytest.raises(tf.UsageError, match=rf"(?s){place} {match}.*hint: file.index"):
                 read(form)
-    with pytest.raises(tf.UsageError, match="statistics") as refused:
+    with pytest.raises(tf.UsageError, match="whole numbers of 8 bytes, two parts each"):
         file.stats("c8")
-    assert "f8" in str(refused.value)
 
 
 def test_statistics_of_one_item(mixed: Path) -> None:
@@ -70,8 +69,8 @@ def test_statistics_of_one_item(mixed: Path) -> None:
     assert file.stats("9i4", first=5).count == 0
     with pytest.raises(tf.UsageError, match="several fields: f0, f1"):
         file.stats("i4,*f4")
-    for wrong in ("u4", "c8", "*l4"):
-        with pytest.raises(tf.UsageError, match="only signed integers and reals"):
+    for wrong in ("*l4", "S4", "x4,8a4"):
+        with pytest.raises(tf.UsageError, match="integers, reals and complex numbers have"):
             file.stats(wrong)
 
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use tachyfits::{
-    Conversion, FileOrder, NewRecords, PixelType, Reason, RecordAccess, RecordField, RecordForm,
-    RecordLayout, RecordOptions, RecordPart, RunOptions,
+    Conversion, FileOrder, Narrowing, NewRecords, PixelType, Reason, RecordAccess, RecordField,
+    RecordForm, RecordLayout, RecordNumber, RecordOptions, RecordPart, RunOptions,
 };
 
 use crate::buffer::name;
@@ -232,8 +232,9 @@ impl RecordFile {
         Ok(all)
     }
 
-    /// Return the full statistics of the numbers of records, or of a field of them.
-    #[pyo3(signature = (first, count, dtype, *, field=None, threads=0, progress=None))]
+    /// Return the full statistics of the numbers of records, or of a field of them; of complex numbers those of the real
+    /// and of the imaginary parts.
+    #[pyo3(signature = (first, count, dtype, *, field=None, complex=false, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
     fn stats(
         &self,
@@ -242,26 +243,38 @@ impl RecordFile {
         count: u64,
         dtype: &str,
         field: Option<Field>,
+        complex: bool,
         threads: usize,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Stats> {
-        let pixel = PixelType::ALL.into_iter().find(|&pixel| name(pixel) == dtype);
-        let pixel = pixel.ok_or_else(|| {
-            let expected = "numbers of int8, int16, int32, int64, float32 or float64";
+    ) -> PyResult<Vec<Stats>> {
+        let number = number(dtype).ok_or_else(|| {
+            let expected = "integers, reals or complex numbers";
             refused(Reason::RecordType, (self.file.name(), None), expected, dtype)
         });
-        let pixel = pixel.or_raise(py)?;
+        let number = number.or_raise(py)?;
         let field = field.map(self::field);
-        let (stats, report) = progress::run(py, threads, progress, |options| {
-            self.file.stats(first, count, pixel, field, options)
+        let (parts, report) = progress::run(py, threads, progress, |options| match complex {
+            true => {
+                let (parts, report) =
+                    self.file.complex_stats(first, count, number, field, options)?;
+                Ok((parts.to_vec(), report))
+            }
+            false => {
+                let (stats, report) = self.file.stats(first, count, number, field, options)?;
+                Ok((vec![stats], report))
+            }
         })?;
         self.keep(report);
-        let all = stats.count + stats.nan;
-        let shape = match self.file.common_bytes(first, count) {
-            Ok(bytes) if count > 0 && bytes > 0 => vec![count, all / count],
-            _ => vec![all],
+        let common = self.file.common_bytes(first, count);
+        let shaped = |stats: tachyfits::Stats| {
+            let all = stats.count + stats.nan;
+            let shape = match common {
+                Ok(bytes) if count > 0 && bytes > 0 => vec![count, all / count],
+                _ => vec![all],
+            };
+            Stats::new(stats, shape)
         };
-        Ok(Stats::new(stats, shape))
+        Ok(parts.into_iter().map(shaped).collect())
     }
 
     /// What the latest operation cost; None before the first.
@@ -271,7 +284,7 @@ impl RecordFile {
     }
 
     /// Write the records as a new file; return how many there were.
-    #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=4, order=None, forms=Vec::new(), last_repeats=false, single=false, overwrite=false, sync=false, threads=0, progress=None))]
+    #[pyo3(signature = (path, *, access="sequential", record_bytes=None, markers=4, order=None, forms=Vec::new(), last_repeats=false, precision=None, overwrite=false, sync=false, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     fn convert(
         &self,
@@ -283,7 +296,7 @@ impl RecordFile {
         order: Option<&str>,
         forms: Vec<String>,
         last_repeats: bool,
-        single: bool,
+        precision: Option<&str>,
         overwrite: bool,
         sync: bool,
         threads: usize,
@@ -293,7 +306,8 @@ impl RecordFile {
         let order = self::order(py, order)?.unwrap_or(self.file.order());
         let new = NewRecords { access, marker_bytes: markers, order, overwrite, sync };
         let forms = forms.iter().map(|form| self::form(py, form)).collect::<PyResult<_>>()?;
-        let conversion = Conversion { new, forms, last_repeats, single };
+        let narrowing = precision.map(|name| narrowing(py, name)).transpose()?;
+        let conversion = Conversion { new, forms, last_repeats, narrowing };
         progress::run(py, threads, progress, |options| {
             self.file.convert(&path, &conversion, options)
         })
@@ -302,6 +316,27 @@ impl RecordFile {
     fn __repr__(&self) -> String {
         let file = &self.file;
         format!("<RecordFile {:?}: {} bytes, {}-endian>", file.name(), file.bytes(), self.order())
+    }
+}
+
+fn narrowing(py: Python<'_>, precision: &str) -> PyResult<Narrowing> {
+    match precision {
+        "single" => Ok(Narrowing::Single),
+        "double" => Ok(Narrowing::Double),
+        _ => {
+            let expected = "precision to be \"single\" or \"double\"";
+            let hint = "single makes reals of 8 bytes those of 4, double those of 16 those of 8";
+            Err(argument(py, expected, &format!("{precision:?}"), hint))
+        }
+    }
+}
+
+/// Numbers by NumPy's name; real(16) is "float128" here, wherever NumPy has it.
+fn number(dtype: &str) -> Option<RecordNumber> {
+    match dtype {
+        "float16" => Some(RecordNumber::Half),
+        "float128" => Some(RecordNumber::Quad),
+        _ => PixelType::ALL.into_iter().find(|&pixel| name(pixel) == dtype).map(RecordNumber::from),
     }
 }
 

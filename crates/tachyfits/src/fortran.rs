@@ -10,6 +10,7 @@ mod convert;
 mod layout;
 mod payload;
 mod read;
+mod stats;
 mod views;
 mod write;
 mod write_long;
@@ -23,8 +24,9 @@ use tachyfits_format::{
 };
 use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
 
-pub use convert::Conversion;
+pub use convert::{Conversion, Narrowing};
 pub use layout::{RecordField, RecordLayout};
+pub use stats::RecordNumber;
 pub use write::{NewRecords, RecordPart, RecordWriter, append_records};
 
 use crate::error::{Error, Reason};

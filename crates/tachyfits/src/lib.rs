@@ -74,8 +74,8 @@ pub use expression::{
 };
 pub use file::{FitsFile, OpenOptions};
 pub use fortran::{
-    Conversion, NewRecords, RecordAccess, RecordField, RecordFile, RecordLayout, RecordOptions,
-    RecordPart, RecordWriter, append_records, record_items,
+    Conversion, Narrowing, NewRecords, RecordAccess, RecordField, RecordFile, RecordLayout,
+    RecordNumber, RecordOptions, RecordPart, RecordWriter, append_records, record_items,
 };
 pub use groups::GroupParameters;
 pub use image::Image;

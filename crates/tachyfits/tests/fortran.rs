@@ -4,9 +4,9 @@
 
 use proptest::prelude::*;
 use tachyfits::{
-    Conversion, Error, FileOrder, NewRecords, PixelType, Reason, RecordAccess, RecordField,
-    RecordFile, RecordForm, RecordLayout, RecordMarkers, RecordOptions, RecordPart, RecordWriter,
-    RunOptions, Stats,
+    Conversion, Error, FileOrder, Narrowing, NewRecords, PixelType, Reason, RecordAccess,
+    RecordField, RecordFile, RecordForm, RecordLayout, RecordMarkers, RecordNumber, RecordOptions,
+    RecordPart, RecordWriter, RunOptions, Stats,
 };
 
 /// A file with records of these bytes.
@@ -386,7 +386,13 @@ fn what_cannot_be_is_refused() {
     let odd = RecordLayout::plain(8, 3);
     assert_eq!(reason(file.read(0, 1, &odd, &mut [0; 8], &run)), Reason::RecordType);
     assert_eq!(reason(file.stats(0, 3, PixelType::F64, None, &run)), Reason::RecordType);
-    assert_eq!(reason(file.stats(0, 1, PixelType::U16, None, &run)), Reason::RecordType);
+    assert_eq!(reason(file.stats(0, 1, RecordNumber::Quad, None, &run)), Reason::RecordType);
+    assert_eq!(reason(file.complex_stats(2, 1, PixelType::F32, None, &run)), Reason::RecordType);
+    let odd = RecordField::once(0, 4, 1, 0);
+    assert_eq!(
+        reason(file.complex_stats(0, 1, PixelType::F32, Some(odd), &run)),
+        Reason::RecordType
+    );
     let outside = RecordField::once(u64::MAX, 4, u64::MAX, 0);
     assert_eq!(reason(file.stats(0, 1, PixelType::I32, Some(outside), &run)), Reason::RecordType);
     let directory = tempfile::tempdir().unwrap();
@@ -395,7 +401,7 @@ fn what_cannot_be_is_refused() {
     let conversion = Conversion { new: turned, ..Conversion::default() };
     assert_eq!(reason(file.convert(&path, &conversion, &run)), Reason::RecordType);
     let forms = ["8i1", "8i1", "4i1", "f8"].map(|form| RecordForm::parse(form).unwrap()).to_vec();
-    let single = Conversion { forms, single: true, ..conversion };
+    let single = Conversion { forms, narrowing: Some(Narrowing::Single), ..conversion };
     assert_eq!(reason(file.convert(&path, &single, &run)), Reason::Precision);
     assert!(!path.exists());
     let direct = RecordOptions { access: RecordAccess::Direct(0), ..RecordOptions::default() };
@@ -414,7 +420,7 @@ fn a_form_of_a_header_and_one_of_all_that_follows() {
         new,
         forms: vec![form("3i4"), form("*f8")],
         last_repeats: true,
-        single: false,
+        narrowing: None,
     };
     let mut forms = vec![form("*f8"); 299];
     forms[0] = form("3i4");

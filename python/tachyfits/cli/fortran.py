@@ -357,11 +357,14 @@ def _print(record: Record, form: str | None, *, as_json: bool) -> None:
 @click.option(
     "--single", is_flag=True, help="Reals of 8 bytes become those of 4, complex numbers likewise."
 )
+@click.option(
+    "--double", is_flag=True, help="Reals of 16 bytes become those of 8, complex numbers likewise."
+)
 @click.option("--overwrite", is_flag=True, help="Replace older files.")
 @_with(_SOURCE + _RUN)
 def convert(
     files: tuple[str, ...], output: str, forms: tuple[str, ...], to_order: str | None,
-    to_markers: str | None, to_access: str | None, single: bool, overwrite: bool,
+    to_markers: str | None, to_access: str | None, single: bool, double: bool, overwrite: bool,
     threads: int, progress: bool | None, **given: Any,
 ) -> int:  # fmt: skip
     """Write files again with another byte order, other markers, or half the precision.
@@ -374,6 +377,9 @@ def convert(
       tachyfits fortran convert run.dat --form '*f8' --to-order big --single -o single.dat
       tachyfits fortran convert run.dat --form i4,a8 --form '*f8' --form ... --to-order big -o b.dat
     """  # fmt: skip
+    if single and double:
+        raise click.UsageError("--single and --double: give one of them")
+    precision = "single" if single else "double" if double else None
     folder = Path(output).is_dir()
     if len(files) > 1 and not folder:
         raise click.BadParameter(f"{output!r} is no folder", param_hint="'-o' / '--output'")
@@ -392,7 +398,7 @@ def convert(
                 order=to_order,
                 access=to_access,
                 forms=forms,
-                precision="single" if single else None,
+                precision=precision,
                 overwrite=overwrite,
                 threads=threads,
                 progress=meter,

@@ -10,7 +10,7 @@ use std::path::Path;
 use tachyfits_format::{FileOrder, ItemKind, RecordForm, RecordItem};
 use tachyfits_io::OutputFile;
 use tachyfits_kernels::{
-    ByteOrder, Encoding, Fields, PixelType, Tier, Transfer, decode_f32, swap_in_place,
+    ByteOrder, Encoding, Fields, PixelType, Transfer, decode_f32, decode_quads, swap_in_place,
 };
 
 use super::payload::Payload;
@@ -39,8 +39,27 @@ pub struct Conversion {
     pub forms: Vec<RecordForm>,
     /// After the last form comes the last again: a header, and then records of one kind.
     pub last_repeats: bool,
-    /// Write reals and complex numbers of 8 bytes (16 of both parts) as those of 4 (8), rounded to the nearest.
-    pub single: bool,
+    /// Which reals, and parts of complex numbers, become those of half the bytes, rounded to the nearest.
+    pub narrowing: Option<Narrowing>,
+}
+
+/// Reals that are written with half the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Narrowing {
+    /// Those of 8 bytes, as 4.
+    Single,
+    /// Those of 16 bytes, as 8.
+    Double,
+}
+
+impl Narrowing {
+    /// Bytes of the reals that it changes.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Narrowing::Single => 8,
+            Narrowing::Double => 16,
+        }
+    }
 }
 
 impl Conversion {
@@ -70,7 +89,7 @@ impl RecordFile {
     ) -> Result<u64, Error> {
         let new = &conversion.new;
         let swap = new.order != self.order();
-        if conversion.forms.is_empty() && (swap || conversion.single) {
+        if conversion.forms.is_empty() && (swap || conversion.narrowing.is_some()) {
             let expected = "the form of the records, to change the order of bytes or the precision";
             return Err(self.refused(Reason::RecordType, expected, "none"));
         }
@@ -121,8 +140,8 @@ struct Stretch {
 struct Buffers {
     payload: Vec<u8>,
     native: Vec<u8>,
-    wide: Vec<u8>,
-    narrow: Vec<f32>,
+    double: Vec<f64>,
+    single: Vec<f32>,
     turned: Vec<u8>,
     block: Vec<u8>,
 }
@@ -173,9 +192,11 @@ impl Converter<'_> {
 
     /// Bytes that a record becomes.
     fn new_bytes(&self, record: u64, bytes: u64, form: usize) -> Result<u64, Error> {
-        let new_bytes = match self.conversion.single {
-            false => bytes,
-            true => self.items(record, bytes, form)?.iter().map(|item| self.bytes_of(item)).sum(),
+        let new_bytes = match self.conversion.narrowing {
+            None => bytes,
+            Some(_) => {
+                self.items(record, bytes, form)?.iter().map(|item| self.bytes_of(item)).sum()
+            }
         };
         match self.conversion.new.access {
             RecordAccess::Direct(wanted) if wanted != new_bytes => {
@@ -199,14 +220,15 @@ impl Converter<'_> {
         })
     }
 
-    fn narrows(&self, item: &RecordItem) -> bool {
+    fn narrows(&self, item: &RecordItem) -> Option<Narrowing> {
         let floating = matches!(item.kind, ItemKind::Real | ItemKind::Complex);
-        self.conversion.single && floating && item.number_bytes() == 8
+        let narrowing = self.conversion.narrowing.filter(|_| floating);
+        narrowing.filter(|narrowing| narrowing.bytes() == item.number_bytes())
     }
 
     /// Bytes that an item becomes.
     fn bytes_of(&self, item: &RecordItem) -> u64 {
-        if self.narrows(item) { item.bytes() / 2 } else { item.bytes() }
+        if self.narrows(item).is_some() { item.bytes() / 2 } else { item.bytes() }
     }
 
     fn convert_planned(&self, tasks: &mut Vec<Vec<Stretch>>, done: &mut u64) -> Result<(), Error> {
@@ -275,15 +297,18 @@ impl Converter<'_> {
                 };
                 let (size, count) = (item.number_bytes(), stretch.count as usize);
                 let from = place(from_place.0, from_place.1, size, item.bytes());
-                if self.narrows(&item) {
+                if let Some(narrowing) = self.narrows(&item) {
                     buffers.native.resize(item.bytes() as usize * count, 0);
                     let side = place(0, item.bytes(), size, item.bytes());
-                    let take = Transfer { size: 8, swap: false, count, from, to: side };
+                    let size = size as usize;
+                    let take = Transfer { size, swap: false, count, from, to: side };
                     take.run(payload, &mut buffers.native, self.target.tier);
-                    self.narrow(stretch.record, buffers)?;
-                    let from = place(0, bytes, 4, bytes);
-                    let to = place(to, stretch.stored, 4, bytes);
-                    let put = Transfer { size: 4, swap: false, count, from, to };
+                    self.narrow(narrowing, stretch.record, buffers)?;
+                    let narrow = narrowing.bytes() / 2;
+                    let from = place(0, bytes, narrow, bytes);
+                    let to = place(to, stretch.stored, narrow, bytes);
+                    let size = narrow as usize;
+                    let put = Transfer { size, swap: false, count, from, to };
                     put.run(&buffers.turned, out, self.target.tier);
                 } else {
                     let to = place(to, stretch.stored, size, bytes);
@@ -297,36 +322,48 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Turns the reals of 8 bytes in `buffers.native`, as they are in the file, into those of 4 in `buffers.turned`.
-    fn narrow(&self, record: u64, buffers: &mut Buffers) -> Result<(), Error> {
-        let Buffers { native, wide, narrow, turned, .. } = buffers;
-        let tier: Tier = self.target.tier;
-        wide.clear();
-        wide.extend_from_slice(native);
-        if self.file.order() != FileOrder::NATIVE {
-            swap_in_place(wide, 8, tier);
-        }
-        narrow.resize(wide.len() / 8, 0.0);
-        let encoding = Encoding { order: ByteOrder::Native, ..Encoding::plain(PixelType::F64) };
-        decode_f32(wide, &encoding, tier, narrow);
-        let lost = |(number, bytes): (&f32, &[u8; 8])| {
-            number.is_infinite() && f64::from_ne_bytes(*bytes).is_finite()
-        };
-        if let Some((_, bytes)) = narrow.iter().zip(wide.as_chunks().0).find(|&pair| lost(pair)) {
-            let found = format!(
-                "{:e} in record {record} (from 0) or one of those after it",
-                f64::from_ne_bytes(*bytes)
-            );
-            return Err(self.file.refused(
-                Reason::Precision,
-                "numbers that real(4) can hold",
-                found,
-            ));
+    /// Turns the reals in `buffers.native`, as they are in the file, into those of half the bytes in `buffers.turned`.
+    fn narrow(
+        &self,
+        narrowing: Narrowing,
+        record: u64,
+        buffers: &mut Buffers,
+    ) -> Result<(), Error> {
+        let Buffers { native, double, single, turned, .. } = buffers;
+        let (order, tier) = (self.file.order(), self.target.tier);
+        if order != FileOrder::NATIVE {
+            swap_in_place(native, narrowing.bytes() as usize, tier);
         }
         turned.clear();
-        turned.extend_from_slice(bytemuck::cast_slice(narrow));
+        let lost = match narrowing {
+            Narrowing::Single => {
+                single.resize(native.len() / 8, 0.0);
+                let encoding =
+                    Encoding { order: ByteOrder::Native, ..Encoding::plain(PixelType::F64) };
+                decode_f32(native, &encoding, tier, single);
+                turned.extend_from_slice(bytemuck::cast_slice(single));
+                let mut pairs = single.iter().zip(native.as_chunks().0);
+                let wide = |bytes: &[u8; 8]| f64::from_ne_bytes(*bytes);
+                let found = pairs.find(|&(x, bytes)| x.is_infinite() && wide(bytes).is_finite());
+                found.map(|(_, bytes)| format!("{:e}", wide(bytes)))
+            }
+            Narrowing::Double => {
+                double.resize(native.len() / 16, 0.0);
+                decode_quads(native, ByteOrder::Native, double);
+                turned.extend_from_slice(bytemuck::cast_slice(double));
+                let infinite = |bytes: &[u8; 16]| u128::from_ne_bytes(*bytes) << 1 == 0xfffe << 112;
+                let mut pairs = double.iter().zip(native.as_chunks().0);
+                let found = pairs.find(|&(x, bytes)| x.is_infinite() && !infinite(bytes));
+                found.map(|_| "one of more than 1.7e308".to_owned())
+            }
+        };
+        if let Some(lost) = lost {
+            let expected = format!("numbers that real({}) can hold", narrowing.bytes() / 2);
+            let found = format!("{lost} in record {record} (from 0) or one of those after it");
+            return Err(self.file.refused(Reason::Precision, expected, found));
+        }
         if self.conversion.new.order != FileOrder::NATIVE {
-            swap_in_place(turned, 4, tier);
+            swap_in_place(turned, narrowing.bytes() as usize / 2, tier);
         }
         Ok(())
     }
@@ -357,8 +394,8 @@ impl Converter<'_> {
                 let bytes = range.end - range.start;
                 buffers.native.resize(bytes as usize, 0);
                 self.payload.read(from + range.start, &mut buffers.native, 1, target.tier)?;
-                if narrows {
-                    self.narrow(stretch.record, buffers)?;
+                if let Some(narrowing) = narrows {
+                    self.narrow(narrowing, stretch.record, buffers)?;
                     target.write_payload(to + range.start / 2, &buffers.turned)?;
                 } else {
                     if swap {

@@ -56,7 +56,7 @@ impl RecordField {
     }
 
     /// The same in the item.
-    fn to_span(&self) -> u64 {
+    fn item_span(&self) -> u64 {
         self.repeats.saturating_sub(1) * self.to_step + self.run_bytes()
     }
 
@@ -236,7 +236,7 @@ impl FieldGroup {
     /// Where they are in the item.
     pub(crate) fn in_item(&self) -> std::ops::Range<u64> {
         let begin = self.0.iter().map(|field| field.to).min().unwrap_or(0);
-        begin..self.0.iter().map(|field| field.to + field.to_span()).max().unwrap_or(0)
+        begin..self.0.iter().map(|field| field.to + field.item_span()).max().unwrap_or(0)
     }
 
     /// Bytes of the record that some of the derived types reach over, from the first of their fields on.

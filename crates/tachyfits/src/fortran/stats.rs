@@ -1,0 +1,354 @@
+//! Reductions of the numbers of records, straight from the file's byte order: no array is made of them.
+//!
+//! Numbers that FITS has go to the kernels of images as they lie. The others become float64 in the cache: reals of 2 and 16
+//! bytes by their own decoding, complex numbers as pairs, whose parts have statistics each.
+
+use std::ops::Range;
+
+use tachyfits_format::FileOrder;
+use tachyfits_io::{Report, Storage, Tasks};
+use tachyfits_kernels::{
+    ByteOrder, Encoding, PixelType, Stats, Tier, decode_f64, decode_halves, decode_quads,
+    swap_in_place,
+};
+
+use super::layout::FieldGroup;
+use super::payload::Payload;
+use super::read::LONG_RECORD;
+use super::views::{GroupView, ItemsView, PayloadView};
+use super::{RecordField, RecordFile, RecordLayout};
+use crate::error::{Error, Reason};
+use crate::image::tier;
+use crate::options::{Progress, RunOptions};
+use crate::table::added;
+
+/// Numbers of a piece that becomes a state of its own, as in images.
+const LINE_NUMBERS: u64 = 1 << 16;
+
+/// What the numbers of records are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RecordNumber {
+    /// Integers and reals that FITS has too; unsigned ones stand for themselves here, without an offset.
+    Pixel(PixelType),
+    /// Reals of 2 bytes.
+    Half,
+    /// Reals of 16 bytes: rounded to float64 before they are reduced.
+    Quad,
+}
+
+impl From<PixelType> for RecordNumber {
+    fn from(pixel: PixelType) -> RecordNumber {
+        RecordNumber::Pixel(pixel)
+    }
+}
+
+impl RecordNumber {
+    /// Bytes of a number.
+    pub fn bytes(self) -> u64 {
+        match self {
+            RecordNumber::Pixel(pixel) => pixel.bytes() as u64,
+            RecordNumber::Half => 2,
+            RecordNumber::Quad => 16,
+        }
+    }
+}
+
+impl RecordFile {
+    /// Full statistics of the numbers of records, straight from the file's byte order: of all numbers of records that
+    /// are of one type, or of a field of records of one length. Positions count the numbers from the first one on.
+    ///
+    /// # Errors
+    /// As [`RecordFile::read`].
+    pub fn stats(
+        &self,
+        first: u64,
+        count: u64,
+        number: impl Into<RecordNumber>,
+        field: Option<RecordField>,
+        options: &RunOptions<'_>,
+    ) -> Result<(Stats, Report), Error> {
+        let numbers = Numbers { number: number.into(), complex: false };
+        let (parts, report) =
+            self.reduced(first..first.saturating_add(count), numbers, field, options)?;
+        Ok((parts[0], report))
+    }
+
+    /// The same of complex numbers: statistics of their real and their imaginary parts. A number of which either part is
+    /// NaN is NaN, and counted as such in both.
+    ///
+    /// # Errors
+    /// As [`RecordFile::read`].
+    pub fn complex_stats(
+        &self,
+        first: u64,
+        count: u64,
+        part: impl Into<RecordNumber>,
+        field: Option<RecordField>,
+        options: &RunOptions<'_>,
+    ) -> Result<([Stats; 2], Report), Error> {
+        let numbers = Numbers { number: part.into(), complex: true };
+        self.reduced(first..first.saturating_add(count), numbers, field, options)
+    }
+
+    fn reduced(
+        &self,
+        records: Range<u64>,
+        numbers: Numbers,
+        field: Option<RecordField>,
+        options: &RunOptions<'_>,
+    ) -> Result<([Stats; 2], Report), Error> {
+        let tier = tier()?;
+        let (first, count) = (records.start, records.end - records.start);
+        let records = self.check_records(first, count)?;
+        self.check_numbers(numbers, records.clone(), field)?;
+        let payload = Payload::new(self.bytes_of(), self.index()?, records);
+        let (order, swap) = match self.order() {
+            order if order == FileOrder::NATIVE => (ByteOrder::Native, false),
+            FileOrder::Big => (ByteOrder::BigEndian, false),
+            FileOrder::Little => (ByteOrder::Native, true),
+        };
+        let reduction = Reduction { numbers, order, tier, options };
+        let swapped = if swap { numbers.number.bytes() } else { 1 };
+        let Some(field) = field else {
+            let view = PayloadView { payload: &payload, swap: swapped, tier };
+            return reduction.run(&view, 0..view.bytes(), numbers.bytes());
+        };
+        let record_bytes = self.common_bytes(first, count)?;
+        let field = field.alone();
+        let item_bytes = field.run_bytes() * field.repeats;
+        if item_bytes == 0 || record_bytes == 0 {
+            return Ok(Default::default());
+        }
+        if record_bytes <= LONG_RECORD {
+            let fields = &[field][..];
+            let view =
+                ItemsView { payload: &payload, record_bytes, item_bytes, fields, swap, tier };
+            return reduction.run(&view, 0..view.bytes(), item_bytes);
+        }
+        let groups = RecordLayout { record_bytes, item_bytes, fields: vec![field] }.groups();
+        let (mut all, mut report): ([Stats; 2], Report) = Default::default();
+        for begin in (0..count).map(|record| record * record_bytes) {
+            for group in &groups {
+                let (parts, cost) = reduction.of_group(&payload, begin, group, swap)?;
+                merge_behind(&mut all, parts);
+                report = added(&report, &cost);
+            }
+        }
+        Ok((all, report))
+    }
+
+    /// Checks that records are made of such numbers.
+    fn check_numbers(
+        &self,
+        numbers: Numbers,
+        records: Range<u64>,
+        field: Option<RecordField>,
+    ) -> Result<(), Error> {
+        let size = numbers.bytes();
+        if let Some(field) = field {
+            let record_bytes = self.common_bytes(records.start, records.end - records.start)?;
+            let layout = RecordLayout { record_bytes, item_bytes: u64::MAX, fields: vec![field] };
+            if record_bytes > 0 {
+                layout.check().map_err(|error| error.of_file(self.name()))?;
+            }
+            let whole = !numbers.complex || field.elements.is_multiple_of(2);
+            return match field.size == numbers.number.bytes() && whole {
+                true => Ok(()),
+                false => {
+                    let found =
+                        format!("a field of {} numbers of {} bytes", field.elements, field.size);
+                    Err(self.refused(Reason::RecordType, numbers.expected("fields"), found))
+                }
+            };
+        }
+        let index = self.index()?;
+        let first = index.find(records.start).map_or(0, |(place, _)| place);
+        let runs = index.runs()[first..].iter().take_while(|run| run.first < records.end);
+        for run in runs {
+            if run.bytes % size != 0 {
+                let found = format!("record {} (from 0) of {} bytes", run.first, run.bytes);
+                return Err(self.refused(Reason::RecordType, numbers.expected("records"), found));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds parts whose positions count from where those before them end.
+fn merge_behind(all: &mut [Stats; 2], parts: [Stats; 2]) {
+    for (all, mut part) in all.iter_mut().zip(parts) {
+        for extreme in part.min.iter_mut().chain(part.max.iter_mut()) {
+            extreme.position += all.count + all.nan;
+        }
+        all.merge(&part);
+    }
+}
+
+/// Numbers, or pairs of them.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    number: RecordNumber,
+    complex: bool,
+}
+
+impl Numbers {
+    /// Bytes of one, with both parts.
+    fn bytes(self) -> u64 {
+        self.number.bytes() * if self.complex { 2 } else { 1 }
+    }
+
+    fn expected(self, of: &str) -> String {
+        let pairs = if self.complex { ", two parts each" } else { "" };
+        format!("{of} of whole numbers of {} bytes{pairs}", self.bytes())
+    }
+}
+
+/// Statistics of the numbers of a view, piece by piece.
+struct Reduction<'a> {
+    numbers: Numbers,
+    order: ByteOrder,
+    tier: Tier,
+    options: &'a RunOptions<'a>,
+}
+
+/// What a worker keeps.
+#[derive(Default)]
+struct Buffers {
+    flipped: Vec<u8>,
+    wide: Vec<f64>,
+    parts: [Vec<f64>; 2],
+}
+
+impl Reduction<'_> {
+    /// Those of a field of one long record, which begins there in the payload.
+    fn of_group(
+        &self,
+        payload: &Payload<'_>,
+        begin: u64,
+        group: &FieldGroup,
+        swap: bool,
+    ) -> Result<([Stats; 2], Report), Error> {
+        if let Some(size) = group.number() {
+            let swap = if swap { size } else { 1 };
+            let view = PayloadView { payload, swap, tier: self.tier };
+            let place = group.in_record();
+            return self.run(&view, begin + place.start..begin + place.end, self.numbers.bytes());
+        }
+        let fields = &group.fields();
+        let view = GroupView { payload, begin, group, fields, swap, tier: self.tier };
+        self.run(&view, 0..view.bytes(), group.steps().1)
+    }
+
+    /// Those of a range of bytes, which is read in multiples of `unit` bytes.
+    fn run(
+        &self,
+        view: &dyn Storage,
+        range: Range<u64>,
+        unit: u64,
+    ) -> Result<([Stats; 2], Report), Error> {
+        let size = self.numbers.number.bytes();
+        let piece = (LINE_NUMBERS * size / unit).max(1) * unit;
+        let progress = Progress { options: *self.options, total: range.end - range.start };
+        let mut all = <[Stats; 2]>::default();
+        let report = tachyfits_io::run(
+            view,
+            &Pieces { range, piece },
+            &progress.run_options(),
+            Buffers::default,
+            |buffers: &mut Buffers, task, fetched| {
+                let first = task * piece / self.numbers.bytes();
+                Ok::<_, Error>(self.of_bytes(fetched.piece(0), first, buffers))
+            },
+            |_task, parts| {
+                all.iter_mut().zip(&parts).for_each(|(all, part)| all.merge(part));
+                Ok(())
+            },
+        )?;
+        Ok((all, report))
+    }
+
+    /// Those of some bytes, the first number of which has that position.
+    fn of_bytes(&self, bytes: &[u8], first: u64, buffers: &mut Buffers) -> [Stats; 2] {
+        let mut parts = <[Stats; 2]>::default();
+        let wide = Encoding { order: ByteOrder::Native, ..Encoding::plain(PixelType::F64) };
+        let Buffers { flipped, wide: values, parts: [real, imaginary] } = buffers;
+        match self.numbers.number {
+            RecordNumber::Pixel(pixel) if !self.numbers.complex => {
+                let (order, bytes) = self.as_in_fits(pixel, bytes, flipped);
+                let encoding = Encoding { order, ..Encoding::plain(pixel) };
+                parts[0].accumulate(bytes, &encoding, self.tier, first);
+                return parts;
+            }
+            number => {
+                values.resize(bytes.len() / number.bytes() as usize, 0.0);
+                self.widen(number, bytes, values);
+            }
+        }
+        if !self.numbers.complex {
+            parts[0].accumulate(bytemuck::cast_slice(values), &wide, self.tier, first);
+            return parts;
+        }
+        real.clear();
+        imaginary.clear();
+        for &[x, y] in values.as_chunks::<2>().0 {
+            let is_nan = x.is_nan() || y.is_nan();
+            real.push(if is_nan { f64::NAN } else { x });
+            imaginary.push(if is_nan { f64::NAN } else { y });
+        }
+        for (part, values) in parts.iter_mut().zip([real, imaginary]) {
+            part.accumulate(bytemuck::cast_slice(values), &wide, self.tier, first);
+        }
+        parts
+    }
+
+    /// Integers as FITS has them, in the order that they have then. To the kernels an unsigned number, and a byte with a
+    /// sign, is one whose highest bit the file has flipped, and big-endian.
+    fn as_in_fits<'b>(
+        &self,
+        pixel: PixelType,
+        bytes: &'b [u8],
+        flipped: &'b mut Vec<u8>,
+    ) -> (ByteOrder, &'b [u8]) {
+        use PixelType::{I8, U16, U32, U64};
+        if !matches!(pixel, I8 | U16 | U32 | U64) {
+            return (self.order, bytes);
+        }
+        flipped.clear();
+        flipped.extend_from_slice(bytes);
+        let is_high_first = self.order == ByteOrder::BigEndian || cfg!(target_endian = "big");
+        if !is_high_first {
+            swap_in_place(flipped, pixel.bytes(), self.tier);
+        }
+        flipped.iter_mut().step_by(pixel.bytes()).for_each(|byte| *byte ^= 0x80);
+        (ByteOrder::BigEndian, flipped)
+    }
+
+    /// Numbers, or the parts of pairs, as float64.
+    fn widen(&self, number: RecordNumber, bytes: &[u8], values: &mut [f64]) {
+        match number {
+            RecordNumber::Half => decode_halves(bytes, self.order, values),
+            RecordNumber::Quad => decode_quads(bytes, self.order, values),
+            RecordNumber::Pixel(pixel) => {
+                let encoding = Encoding { order: self.order, ..Encoding::plain(pixel) };
+                decode_f64(bytes, &encoding, self.tier, values);
+            }
+        }
+    }
+}
+
+/// Pieces of a range.
+struct Pieces {
+    range: Range<u64>,
+    piece: u64,
+}
+
+impl Tasks for Pieces {
+    fn len(&self) -> u64 {
+        (self.range.end - self.range.start).div_ceil(self.piece)
+    }
+
+    fn ranges(&self, index: u64, ranges: &mut Vec<Range<u64>>) {
+        let start = self.range.start + index * self.piece;
+        ranges.push(start..self.range.end.min(start + self.piece));
+    }
+}
