@@ -169,6 +169,10 @@ def _lines_of(value: Any) -> Sequence[str] | None:
     """Return the lines of a comment; None of what is none."""
     if isinstance(value, str):
         return [value]
-    if isinstance(value, Iterable) and not isinstance(value, (Mapping, bytes, np.ndarray)):
+    if not isinstance(value, Iterable) or isinstance(value, (Mapping, bytes, np.ndarray)):
+        return None
+    try:
         return [str(line) for line in value]
-    return None
+    except TypeError:
+        # A single Time of astropy, which says that it can be gone through.
+        return None

@@ -187,7 +187,7 @@ def _of_list(name: str, values: Any) -> tuple[Any, dict[str, Any]]:
 def _values_of_a_library(name: str, values: Any) -> Any:
     """Return a column of pandas, polars or pyarrow as NumPy's, masked; anything else as it is."""
     if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 0) == 1:
-        return _pandas_values(needed("pandas", "a column of pandas").Series(values))
+        return _pandas_values(name, needed("pandas", "a column of pandas").Series(values))
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         pa = needed("pyarrow", "taking a column of Arrow", extra="arrow")
         return arrow_values(name, pa.chunked_array(values))
@@ -244,7 +244,7 @@ def _astropy_values(name: str, column: Any) -> Any:
 def _of_pandas(frame: Any) -> Named:
     units = frame.attrs.get("units", {})
     for name, series in (*_index_of_pandas(frame), *frame.items()):
-        yield str(name), _pandas_values(series), {"unit": units.get(name)}
+        yield str(name), _pandas_values(str(name), series), {"unit": units.get(name)}
 
 
 def _index_of_pandas(frame: Any) -> Iterator[tuple[Any, Any]]:
@@ -271,9 +271,17 @@ def _as_objects(values: Any) -> Any:
     return needed("pandas", "a column of pandas").Index(values).astype(object)
 
 
-def _pandas_values(series: Any) -> Any:
+def _pandas_values(name: str, series: Any) -> Any:
     """Return the values of a series; its own kinds of undefined values become masks."""
+    pd = needed("pandas", "a column of pandas")
+    if isinstance(series.dtype, pd.ArrowDtype):
+        return arrow_values(name, series.array.__arrow_array__())
     missing = np.asarray(series.isna())
+    categories = getattr(series.dtype, "categories", None)
+    if isinstance(getattr(categories, "dtype", series.dtype), pd.StringDtype):
+        # Text too where there is none: what the cells are does not tell.
+        text = series.astype(object).where(~missing, "").to_numpy().astype("U")
+        return np.ma.MaskedArray(text, mask=missing) if missing.any() else text
     kind = getattr(series.dtype, "numpy_dtype", None)
     if isinstance(series.dtype, np.dtype) and series.dtype.kind != "O":
         return series.to_numpy()
@@ -297,6 +305,7 @@ def _of_arrow(data: Any) -> Named:
         raise usage(
             f"a {type(data).__name__} is no table: {error}", "name the column: {'NAME': values}"
         ) from error
+    _refuse_objects(data)
     for field, column in zip(table.schema, table.columns, strict=True):
         said = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
         known = {"unit": said.get("unit"), "description": said.get("description", "")}
@@ -307,6 +316,17 @@ def _of_arrow(data: Any) -> Named:
             shape = tuple(map(int, reversed(said["fits.TDIM"].strip("()").split(","))))
             values = Ragged(values.offsets, values.values, cell_shape=shape)
         yield field.name, values, known
+
+
+def _refuse_objects(data: Any) -> None:
+    """Refuse columns of Python's objects in a polars frame: Arrow gets their addresses."""
+    if type(data).__module__.partition(".")[0] == "polars" and hasattr(data, "schema"):
+        odd = [name for name, kind in data.schema.items() if str(kind) == "Object"]
+        if odd:
+            raise usage(
+                f"column {odd[0]!r} is of polars' Object, which no FITS column is",
+                "cast it to numbers, truth values, text, or lists of these",
+            )
 
 
 def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._core import TachyfitsWarning
+from tachyfits._errors import usage
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import Cards
 from tachyfits._table_strings import characters_of, delimiter_of, field_width, joined_strings
@@ -23,6 +24,9 @@ from tachyfits._table_values import ColumnData
 
 #: What the conventions for unsigned integers and signed bytes add to the stored value.
 _ZEROS = {"int8": -(2**7), "uint16": 2**15, "uint32": 2**31, "uint64": 2**63}
+
+#: Characters of text in a card of the fixed format.
+_CARD_TEXT = 68
 
 #: Arrays of more bytes than this take descriptors of 64 bits.
 _LARGE_HEAP = 2**31 - 1
@@ -108,8 +112,20 @@ def _divided_column(
     return NewColumn(data, spec | text)
 
 
+def check_length(what: str, text: str | None) -> None:
+    """Refuse text of a keyword of the Standard that one card does not hold: none of it goes on.
+
+    Programs that read such a name fail, or never end.
+    """
+    length = len((text or "").replace("'", "''"))
+    if length > _CARD_TEXT:
+        raise usage(f"{what} of {length} characters: a card holds {_CARD_TEXT}", "shorten it")
+
+
 def plain_spec(data: ColumnData) -> dict[str, Any]:
     """Return what every column has."""
+    for what, text in (("name", data.name), ("unit", data.unit), ("format", data.display)):
+        check_length(f"column {data.name!r}: a {what}", text)
     name = data.values.dtype.name
     null = None if data.null is None else data.null - _ZEROS.get(name, 0)
     return {
@@ -144,6 +160,13 @@ def warn_of_names(columns: Sequence[ColumnData]) -> None:
     seen: dict[str, str] = {}
     for number, column in enumerate(columns, 1):
         key = column.name.strip().upper()
+        if not key:
+            warnings.warn(
+                f"column {number} (from 1): expected a name, found {column.name!r}\n"
+                "hint: give it one; astropy reads no table with a column without a name",
+                TachyfitsWarning,
+                stacklevel=4,
+            )
         if key and key in seen:
             warnings.warn(
                 f"column {number} (from 1): expected a name of its own, found {column.name!r} "

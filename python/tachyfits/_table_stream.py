@@ -24,6 +24,9 @@ from tachyfits._table_strings import DELIMITERS, field_width, free_delimiters
 from tachyfits._table_times import time_cards
 from tachyfits._table_values import ColumnData, with_null
 
+#: Of integers of more than 16 bits, so many below the greatest are told apart.
+_KNOWN_OF_LONG = 15
+
 #: A batch: its columns, all of the same rows.
 Batch = list[ColumnData]
 
@@ -166,49 +169,52 @@ def _elements(values: NDArray[Any] | Ragged) -> NDArray[Any]:
 
 
 class Occurring:
-    """Which integers of a type occur: each of the short ones, of the long ones the extremes.
+    """Which integers of a type occur: each of the short ones, of the long ones the greatest.
 
     >>> import numpy as np
     >>> some = Occurring(np.dtype("u1"))
     >>> some.see(np.array([255, 3], "u1"))
     >>> some.free("N")
-    0
+    254
     """
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         limits = np.iinfo(dtype)
         self._least, self._greatest = int(limits.min), int(limits.max)
         self._dtype = dtype
-        short = dtype.itemsize <= 2
-        self._seen = np.zeros(self._greatest - self._least + 1 if short else 2, bool)
+        # The greatest, and how many before it are known.
+        self._known = self._greatest - self._least if dtype.itemsize <= 2 else _KNOWN_OF_LONG
+        self._seen = np.zeros(self._known + 1, bool)
+        self._has_least = False
 
     def see(self, values: NDArray[Any]) -> None:
         """Note values."""
-        if len(self._seen) > 2:
-            self._seen[values.reshape(-1).astype(np.int64) - self._least] = True
-        elif values.size:
-            self._seen[0] |= values.min() == self._least
-            self._seen[1] |= values.max() == self._greatest
+        if not values.size:
+            return
+        self._has_least |= bool(values.min() == self._least)
+        first = self._greatest - self._known
+        great = values[values >= first]
+        wide = great if great.dtype.itemsize == 8 else great.astype(np.int64)
+        self._seen[(wide - wide.dtype.type(first)).astype(np.int64)] = True
 
     def free(self, name: str) -> int:
-        """Return a value that does not occur: the least or greatest if that is free.
+        """Return a value that does not occur: as of a column that is there at once, if it is known.
 
         Raises
         ------
         UsageError
             There is none, or none is known.
         """
-        # Unsigned numbers use 0 more often than their greatest.
-        first = [self._least, self._greatest] if self._least else [self._greatest, self._least]
-        place = {self._least: 0, self._greatest: -1}
-        for value in first:
-            if not self._seen[place[value]]:
-                return value
+        # Of signed ones the least; of unsigned ones a great one rather than 0.
+        if self._least and not self._has_least:
+            return self._least
         others = np.flatnonzero(~self._seen)
         if others.size:
-            return int(others[-1]) + self._least
+            return int(others[-1]) + self._greatest - self._known
+        if not self._has_least:
+            return self._least
         raise usage(
-            f"column {name!r}: the least and the greatest {self._dtype} occur, so neither can "
-            "mean undefined",
+            f"column {name!r}: the least and the greatest {self._dtype} occur, so none of these "
+            "can mean undefined",
             "name a value that does not occur by nulls=, or use a wider type",
         )

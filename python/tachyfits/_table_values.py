@@ -239,8 +239,8 @@ def _of_numbers(name: str, cells: list[Any]) -> Ragged | None:
 def _typed(name: str, known: list[Any]) -> NDArray[Any]:
     """Return objects as an array of numbers, truth values, text or dates; nothing else is FITS."""
     kinds = {_kind_of(cell) for cell in known}
-    if kinds <= {"number"} or kinds in ({"truth"}, {"text"}, {"bytes"}, {"date"}, {"duration"}):
-        ways = {"date": _dates, "duration": _durations}
+    if kinds <= {"number"} or (len(kinds) == 1 and "other" not in kinds):
+        ways = {"date": _dates, "duration": _durations, "clock": _clock_times}
         way = next((ways[kind] for kind in kinds if kind in ways), np.array)
         try:
             array = way(known) if known else np.zeros(0)
@@ -292,6 +292,10 @@ def _date(cell: Any) -> Any:
     return np.datetime64(cell, "us")
 
 
+def _clock_times(known: list[Any]) -> NDArray[Any]:
+    return np.array([cell.isoformat() for cell in known])
+
+
 def _durations(known: list[Any]) -> NDArray[Any]:
     return np.array([_duration(cell) for cell in known])
 
@@ -320,6 +324,8 @@ def _kind_of(cell: Any) -> str:
         return "bytes"
     if isinstance(cell, (datetime.date, np.datetime64)):
         return "date"
+    if isinstance(cell, datetime.time) and cell.tzinfo is None:
+        return "clock"
     return "other"
 
 
@@ -460,8 +466,9 @@ def _filled_integers(
 def _free_value(name: str, defined: NDArray[Any]) -> int:
     """Return a value that does not occur: the type's least or greatest if that is free."""
     limits = np.iinfo(defined.dtype)
-    # Unsigned numbers use 0 more often than their greatest.
-    first = [limits.min, limits.max] if limits.min else [limits.max, limits.min]
+    # Unsigned numbers use 0 more often than their greatest; and where what is stored for one is
+    # negative, as for the lower half, astropy cannot read the table.
+    first = [limits.min, limits.max] if limits.min else [limits.max]
     for value in first:
         if not bool((defined == value).any()):
             return int(value)

@@ -18,7 +18,13 @@ from tachyfits._table_import import TableFile, is_table_file, open_table_file
 from tachyfits._table_input import columns_of
 from tachyfits._table_part import Part
 from tachyfits._table_serialized import Cards, cards_for
-from tachyfits._table_spec import NewColumn, new_column, warn_of_names, with_descriptions
+from tachyfits._table_spec import (
+    NewColumn,
+    check_length,
+    new_column,
+    warn_of_names,
+    with_descriptions,
+)
 from tachyfits._table_stream import write_batches
 from tachyfits._table_times import time_cards, with_places
 from tachyfits._table_values import ColumnData
@@ -114,6 +120,7 @@ def write_table(
                  mask=[False,  True],
            fill_value=999999)
     """
+    check_length("name", name)
     source = open_table_file(data) if is_table_file(data) else data
     copied = None if units or nulls or forms else _table_of_kind(source, kind)
     workers = check_threads(threads)

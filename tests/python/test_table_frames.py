@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -315,3 +316,81 @@ def test_text_that_is_not_ascii_is_named_by_its_row(monkeypatch: pytest.MonkeyPa
     pytest.importorskip("pyarrow.parquet").write_table(pa.table({"S": [*"abcé"]}), "e.parquet")
     with pytest.raises(tf.UsageError, match=r"from row 2 \(0-based\): column 'S', row 1"):
         written("e.parquet")
+
+
+# What astronomers have in frames.
+
+
+@pytest.mark.parametrize("dtype", ["u2", "u4", "u8"])
+@pytest.mark.parametrize("form", ["whole", "parquet"])
+def test_astropy_reads_unsigned_integers_with_undefined_ones(dtype: str, form: str) -> None:
+    from astropy.table import Table as AstropyTable
+
+    greatest = np.iinfo(dtype).max
+    data: Any = {"N": np.ma.array([greatest, 1, 2], dtype, mask=[False, True, False])}
+    if form == "parquet":
+        written(data).write("n.parquet")
+        data = "n.parquet"
+    table = written(data)
+    assert table["N"].tolist() == [greatest, None, 2]
+    assert AstropyTable.read("written.fits")["N"][0] == greatest
+
+
+def test_text_of_pandas_is_text_where_there_is_none() -> None:
+    pd = pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
+    kind = pd.CategoricalDtype(pd.array(["x"], dtype="string"))
+    for dtype in ("string", "str", kind):
+        for cells_given in ([], [None, None], ["x", None]):
+            table = written(pd.DataFrame({"S": pd.array(cells_given, dtype=dtype)}))
+            assert table.column("S").form == "1A"
+            assert table["S"].tolist() == [cell or "" for cell in cells_given]
+
+
+def test_columns_of_pandas_that_are_arrows() -> None:
+    pd = pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
+    days = pd.Series([datetime.date(2020, 1, 2), None], dtype=pd.ArrowDtype(pa.date32()))
+    lists = pd.Series([[1, 2], None], dtype=pd.ArrowDtype(pa.list_(pa.int16())))
+    numbers = pd.Series([1, None], dtype=pd.ArrowDtype(pa.int32()))
+    for data in (pd.DataFrame({"D": days, "L": lists, "N": numbers}),
+                 {"D": days, "L": lists, "N": numbers}):  # fmt: skip
+        table = written(data)
+        assert cells(table, "D") == ["2020-01-02", ""]
+        assert cells(table, "L") == [[1, 2], []]
+        assert (cells(table, "N"), table.column("N").form) == ([1, None], "1J")
+
+
+def test_objects_of_polars_are_refused() -> None:
+    polars = pytest.importorskip("polars", reason="LEFT OUT: polars is not installed")
+    frame = polars.DataFrame({"O": polars.Series([object()], dtype=polars.Object)})
+    with pytest.raises(tf.UsageError, match="column 'O' is of polars' Object"):
+        written(frame)
+
+
+def test_times_of_day_are_text() -> None:
+    assert cells(written({"T": [datetime.time(1, 2, 3), None]}), "T") == ["01:02:03", ""]
+
+
+def test_a_single_time_in_meta_is_left_out() -> None:
+    from astropy.table import Table as AstropyTable
+    from astropy.time import Time
+
+    table = AstropyTable({"A": [1]}, meta={"WHEN": Time("2020-01-01"), "OBJECT": "M31"})
+    with pytest.warns(tf.TachyfitsWarning, match="WHEN: a value of type Time"):
+        assert written(table).header["OBJECT"] == "M31"
+
+
+def test_text_that_no_card_holds_whole_is_refused() -> None:
+    for data, options in (
+        ({"x" * 69: [1]}, {}),
+        ({"it's" * 15: [1]}, {}),
+        ({"A": [1]}, {"units": {"A": "m " * 35}}),
+        ({"A": [1]}, {"name": "x" * 69}),
+    ):
+        with pytest.raises(tf.UsageError, match="a card holds 68"):
+            written(data, **options)
+    assert written({"x" * 68: [1]}, name="y" * 68).name == "y" * 68
+
+
+def test_a_column_without_a_name_is_warned_of() -> None:
+    with pytest.warns(tf.TachyfitsWarning, match="column 2 .*expected a name"):
+        written({"A": [1], "": [2]})
