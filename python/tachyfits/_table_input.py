@@ -237,7 +237,8 @@ def _astropy_values(name: str, column: Any) -> Any:
         return column
     raise usage(
         f"column {name!r} is of astropy's {type(column).__name__}, which no FITS column is",
-        "split it first: astropy.table.serialize.represent_mixins_as_columns(table)",
+        "write a QTable with it, of which its parts are columns; or split it first: "
+        "astropy.table.serialize.represent_mixins_as_columns(table)",
     )
 
 

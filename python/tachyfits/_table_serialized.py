@@ -2,7 +2,7 @@
 
 Descriptions, and which columns together are a SkyCoord or another object, are YAML in COMMENT cards
 between two marks. Whoever reads the block trusts that every column in it is there, so it is written
-anew when columns go. Nothing here makes such objects: that is astropy's.
+anew when columns go. Which columns an object is made of, and making it again, is astropy's.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
+
+import numpy as np
 
 from tachyfits._optional import needed
 
@@ -95,6 +97,47 @@ def known_of(lines: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str,
         return columns, dict(header.get("meta", {}).get(OBJECTS, {}))
     except (YamlParseError, *_ODD) as error:
         raise ValueError(f"no description of columns: {error}") from error
+
+
+def with_parts(data: Any) -> tuple[Any, dict[str, list[str]]]:
+    """Return an astropy Table whose objects (a SkyCoord) are columns, and their names by object.
+
+    Which columns they are is in its meta, where astropy has it. Anything else is returned as it is.
+    """
+    if not hasattr(data, "itercols"):
+        return data, {}
+    odd = {column.info.name for column in data.itercols() if not _is_column(column)}
+    if not odd:
+        return data, {}
+    from astropy.table import QTable, Table
+    from astropy.table.serialize import represent_mixins_as_columns
+    from astropy.utils.data_info import serialize_context_as
+
+    kind = QTable if isinstance(data, QTable) else Table
+    columns: list[Any] = []
+    names: dict[str, list[str]] = {}
+    objects = dict(data.meta.get(OBJECTS) or {})
+    for column in data.itercols():
+        name = column.info.name
+        if name not in odd:
+            columns.append(column)
+            continue
+        with serialize_context_as("fits"):
+            parts = represent_mixins_as_columns(kind([column], names=[name]))
+        columns.extend(parts.itercols())
+        names[name] = parts.colnames
+        objects |= parts.meta.get(OBJECTS, {})
+    made = kind(columns, copy=False)
+    made.meta = {**data.meta, OBJECTS: objects}
+    return made, names
+
+
+def _is_column(column: Any) -> bool:
+    """Return whether a column of astropy's is written as one: numbers, text, times."""
+    from astropy.time import Time, TimeDelta
+
+    plain = isinstance(column, np.ndarray) and column.dtype.names is None
+    return plain or isinstance(column, (Time, TimeDelta))
 
 
 def block_of(table: Any) -> list[str]:

@@ -17,7 +17,7 @@ from tachyfits._table_copy import copy_into
 from tachyfits._table_import import TableFile, is_table_file, open_table_file
 from tachyfits._table_input import columns_of
 from tachyfits._table_part import Part
-from tachyfits._table_serialized import Cards, cards_for
+from tachyfits._table_serialized import Cards, cards_for, with_parts
 from tachyfits._table_spec import (
     NewColumn,
     check_length,
@@ -72,7 +72,8 @@ def write_table(
         (``rA:SSTRw/nnn``).
         Dates become ISO 8601 text, durations seconds. Columns of astropy bring unit, description
         and format, its times to the nanosecond and with their scale (TIMESYS) and location (TRPOSn
-        and OBSGEO-X, -Y, -Z: columns where it differs by row). The index of a
+        and OBSGEO-X, -Y, -Z: columns where it differs by row), its objects (SkyCoord) the columns
+        that astropy makes of them. The index of a
         pandas frame becomes columns, as reset_index() names them, unless it is one of integers
         without a name. The cells of a `Table` are copied as they are stored, but with ``units``,
         ``nulls``, ``forms`` or another ``kind`` they are what reading gives.
@@ -121,7 +122,9 @@ def write_table(
            fill_value=999999)
     """
     check_length("name", name)
-    source = open_table_file(data) if is_table_file(data) else data
+    source, parts = (open_table_file(data), {}) if is_table_file(data) else with_parts(data)
+    if parts and columns is not None:
+        columns = [part for name in columns for part in parts.get(name, [name])]
     copied = None if units or nulls or forms else _table_of_kind(source, kind)
     workers = check_threads(threads)
     cards = cards_of(source if copied is None else None, header)

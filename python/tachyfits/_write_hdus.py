@@ -17,6 +17,7 @@ from tachyfits._table_cards import cards_of
 from tachyfits._table_copy import copy_into
 from tachyfits._table_input import columns_of
 from tachyfits._table_part import Part
+from tachyfits._table_serialized import with_parts
 from tachyfits._table_write import new_columns, write_columns
 from tachyfits._writer import fits_name, image_cards, native
 
@@ -61,6 +62,7 @@ def _write_hdu(
         array = native(np.asarray(data))
         writer.write_array(array, image_cards(header), threads=threads, progress=progress)
     else:
+        data, _ = with_parts(data)
         new = new_columns(columns_of(data), "binary", None)
         cards = cards_of(data, header)
         write_columns(writer, new, cards, "binary", None, threads, progress)

@@ -9,12 +9,14 @@ from typing import Any
 import astropy.units as u
 import numpy as np
 import pytest
-from astropy.coordinates import SkyCoord
+from astropy.coordinates import EarthLocation, SkyCoord
 from astropy.io import fits
 from astropy.table import Column, MaskedColumn, QTable, Table
 from astropy.time import Time
 
 import tachyfits as tf
+
+DAYS = ["2020-01-01", "2021-01-01"]
 
 
 @pytest.fixture(autouse=True)
@@ -382,3 +384,40 @@ def test_what_is_to_be_different_is_read() -> None:
     assert tf.open("text.fits")[1].kind == "ascii table"
     tf.write_table("back.fits", tf.open("text.fits")[1])
     assert tf.open("back.fits")[1].kind == "binary table"
+
+
+# Objects that are several columns.
+
+
+def test_objects_are_written_as_astropy_writes_them() -> None:
+    sky = SkyCoord(
+        [1, 2] * u.deg, [3, 4] * u.deg, distance=[5, 6] * u.pc, obstime=Time("2020-01-01")
+    )
+    table = QTable({"N": [1, 2], "SC": sky, "T": Time(DAYS), "Q": [1, 2] * u.m})
+    table["P"] = EarthLocation.from_geocentric([1, 2], [3, 4], [5, 6], unit="km")
+    table["S"] = np.array([(1, 2.0), (3, 4.0)], [("a", "i4"), ("b", "f8")])
+    table["SC"].info.description = "where it was"
+    table.meta["OBJECT"] = "M31"
+    before = table.colnames
+    tf.write_table("one.fits", table)
+    tf.write("two.fits", [table])
+    tf.write_table("three.fits", Table(table), columns=["SC", "P", "S"])
+    tf.write_table("four.fits", tf.open("one.fits")[1].to_astropy())
+    assert table.colnames == before
+    assert tf.open("three.fits")[1].names[:4] == ("SC.ra", "SC.dec", "SC.distance", "P.x")
+    for name in ("one", "two", "three", "four"):
+        found = QTable.read(f"{name}.fits", hdu=1)
+        if name != "three":
+            assert found.colnames == before
+            assert found["Q"].unit == u.m
+        assert found["SC"].separation_3d(sky).to_value("pc").tolist() == [0, 0]
+        assert found["SC"].obstime == sky.obstime
+        assert found["SC"].info.description == "where it was"
+        assert found["P"].x.to_value("km").tolist() == [1, 2]
+        assert found["S"]["b"].tolist() == [2.0, 4.0]
+        assert found.meta["OBJECT"] == "M31"
+
+
+def test_an_object_that_is_in_no_table_of_astropy_says_how_it_is_written() -> None:
+    with pytest.raises(tf.UsageError, match="write a QTable with it"):
+        tf.write_table("no.fits", {"SC": SkyCoord([1, 2], [3, 4], unit="deg")})

@@ -324,4 +324,4 @@ def test_columns_of_one_name_are_written_with_a_warning(tmp_path: Path) -> None:
         tf.write_table(path, {"N": [1], "n": [2]}, kind="ascii", overwrite=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tf.write(path, {"N": [1], "M": [2], "": [3]}, overwrite=True)
+        tf.write(path, {"N": [1], "M": [2]}, overwrite=True)
