@@ -161,13 +161,21 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _of_list(name: str, values: Any) -> tuple[Any, dict[str, Any]]:
-    """Return a list as it is, or of quantities the numbers, and the unit: the first one's."""
+    """Return a list as it is; of quantities the numbers, and the unit; of times what they say.
+
+    The unit and the scale are those of the first.
+    """
     kinds = set(map(type, values))
     if not any(hasattr(kind, "to_value") for kind in kinds):
         # Plain lists need no astropy, which takes long to import.
         return values, {}
+    from astropy.time import Time, TimeDelta
     from astropy.units import Quantity, UnitConversionError
 
+    if all(issubclass(kind, Time) for kind in kinds):
+        return with_what_they_say(name, Time(list(values)))
+    if all(issubclass(kind, TimeDelta) for kind in kinds):
+        values, kinds = [cell.to("s") for cell in values], {Quantity}
     if not any(issubclass(kind, Quantity) for kind in kinds):
         return values, {}
     odd = next((cell for cell in values if not isinstance(cell, (Quantity, type(None)))), None)

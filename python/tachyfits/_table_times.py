@@ -39,7 +39,8 @@ def time_text(times: Any) -> Any:
 
     Zeros that end every time are left out, down to milliseconds.
     """
-    exact = times.copy(format="isot")
+    # Years beyond four digits have five and a sign there, as the Standard wants it.
+    exact = times.copy(format="fits")
     exact.precision = _DIGITS
     # No times are an array of floats.
     text, missing = np.asarray(exact.unmasked.value).astype("U"), np.asarray(times.mask)

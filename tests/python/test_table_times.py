@@ -227,3 +227,29 @@ def test_text_at_a_place_that_is_no_time_stays_text(tmp_path: Path) -> None:
     for header in (place, {"TRPOS1": "TOPOCENTER"}, place | {"OBSGEO-X": "far"}):
         tf.write_table(tmp_path / "odd.fits", {"T": ["noon"]}, header=header, overwrite=True)
         assert tf.open(tmp_path / "odd.fits")[1].to_astropy()["T"].tolist() == ["noon"]
+
+
+def test_years_of_more_than_four_digits_have_a_sign(tmp_path: Path) -> None:
+    for text in ("-00880-12-21T00:00:00.000", "+12026-01-02T03:04:05.123456"):
+        times = Time([text, "2020-01-01"], format="fits", scale="tai")
+        tf.write_table(tmp_path / "times.fits", {"T": times}, overwrite=True)
+        back = tf.open(tmp_path / "times.fits")[1]["T"].tolist()
+        assert back[0] == text
+        assert (Time(back, format="fits", scale="tai") - times).to_value("s").tolist() == [0, 0]
+
+
+def test_lists_of_times_are_times(tmp_path: Path) -> None:
+    times = [Time("2020-01-01", scale="tai", location=PARANAL), Time("2021-01-01", scale="tai")]
+    tf.write_table(
+        tmp_path / "times.fits",
+        {
+            "T": [Time("2020-01-01", scale="tt"), Time("2021-01-01", scale="tt")],
+            "D": (TimeDelta(1, format="sec"), TimeDelta(2, format="jd")),
+        },
+    )
+    table = tf.open(tmp_path / "times.fits")[1]
+    assert table["T"].tolist() == ["2020-01-01T00:00:00.000", "2021-01-01T00:00:00.000"]
+    assert (table["D"].tolist(), table.column("D").unit) == ([1.0, 172800.0], "s")
+    assert table.header["TIMESYS"] == "TT"
+    with pytest.raises(tf.UsageError, match="column 'T'"):
+        tf.write_table(tmp_path / "no.fits", {"T": [times[0], None]})
