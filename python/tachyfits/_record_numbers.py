@@ -14,7 +14,7 @@ from tachyfits._errors import not_found, usage
 from tachyfits._records import Field, Layout, filling, form_items
 
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "float"}
-_STATISTICS = "integers, reals and complex numbers have statistics"
+_STATISTICS = "integers of up to 8 bytes, reals and complex numbers have statistics"
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def numbers_of_form(
     if not items:
         raise usage(f"{form!r} has nothing to reduce", "give items besides those that are skipped")
     letter, size, count, offset = items[0 if field is None else names.index(field)]
-    if letter not in _KINDS:
+    if letter not in _KINDS or (letter, size) == ("i", 16):
         raise usage(f"{field or form!r} is of {letter}{size}", _STATISTICS)
     parts = 2 if letter == "c" else 1
     name = f"{_KINDS[letter]}{8 * size // parts}"

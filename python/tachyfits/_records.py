@@ -117,8 +117,7 @@ def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
     if isinstance(what, str) and _PLAIN.fullmatch(what):
         # i3, f12: NumPy's own complaint names no form.
         _core.record_items(f"*{what.strip()}", 0)
-        if what.strip() in ("f16", "c32"):
-            what = _quad(what.strip())
+        what = _wide(what.strip()) or what
     return of_dtype(dtype_of(what), record_bytes, place)
 
 
@@ -211,11 +210,21 @@ def _types(letter: str, size: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
         return np.dtype(f"i{size}"), np.dtype(np.bool_)
     if letter == "a":
         dtype: np.dtype[Any] = np.dtype(f"S{size}")
-    elif (letter, size) in (("f", 16), ("c", 32)):
-        dtype = _quad(f"{letter}{size}")
     else:
-        dtype = np.dtype(f"{letter}{size}")
+        dtype = _wide(f"{letter}{size}") or np.dtype(f"{letter}{size}")
     return dtype, dtype
+
+
+def _wide(name: str) -> np.dtype[Any] | None:
+    """Return the dtype of numbers that NumPy does not have everywhere; None: it has these."""
+    if name in ("f16", "c32"):
+        return _quad(name)
+    if name != "i16":
+        return None
+    raise usage(
+        "i16: NumPy has no integers of 16 bytes",
+        "read them as V16, bytes in the file's order; fortran.convert turns them by forms='i16'",
+    )
 
 
 def _quad(name: str) -> np.dtype[Any]:
@@ -225,7 +234,8 @@ def _quad(name: str) -> np.dtype[Any]:
             f"{name}: real(16) is an IEEE number of 128 bits, which NumPy does not have here "
             f"(its longdouble has {np.finfo(np.longdouble).nmant + 1} digits)",
             "fortran.convert(..., forms=..., precision='double') writes a file of real(8) instead, "
-            "stats has real(16) as it is; real(10) of x86 is read as V16 and .view('longdouble')",
+            "and stats has real(16) as it is; real(10) of x86, in a little-endian file, is read as "
+            "V16 and .view('longdouble')",
         )
     return np.dtype(np.longdouble if name == "f16" else np.clongdouble)
 
@@ -265,24 +275,36 @@ def form_text(dtype: np.dtype[Any], found: Layout) -> str:
     """Return the form of records that a dtype has this layout of, what is between fields as x."""
     if dtype.names is None:
         return f"*{_item_text(dtype.base)}"
-    items: list[str] = []
+    # Of each: what it is, and how many; items of one kind that follow each other are one.
+    items: list[tuple[str, int]] = []
     at = 0
     placed = (
-        (one.offset, base, one.run_bytes)
+        (field.offset + n * field.step, base, field.run_bytes)
         for base, field in zip(found.bases, found.fields, strict=True)
-        for one in field.each()
-        if one.elements
+        for n in range(field.repeats)
+        if field.elements
     )
     for offset, base, run_bytes in sorted(placed, key=_first):
         if offset < at:
             raise usage(
                 f"fields of {dtype} lie over each other", "give a dtype without such fields"
             )
-        count = run_bytes // base.itemsize
-        items += [f"x{offset - at}"] * (offset > at) + [f"{count}{_item_text(base)}"]
+        if offset > at:
+            items.append((f"x{offset - at}", 1))
+        what, count = _item_text(base), run_bytes // base.itemsize
+        if items and items[-1][0] == what:
+            count += items.pop()[1]
+        items.append((what, count))
         at = offset + run_bytes
-    gap = found.record_bytes - at
-    return ",".join(items + [f"x{gap}"] * (gap > 0))
+    if (gap := found.record_bytes - at) > 0:
+        items.append((f"x{gap}", 1))
+    if len(items) > _MOST_FIELDS:
+        raise usage(
+            f"a record of {found.record_bytes} bytes of {dtype} has {len(items)} fields, more than "
+            f"the {_MOST_FIELDS} that records are converted by",
+            "read the records by this dtype and write them with fortran.create(..., order=...)",
+        )
+    return ",".join(f"{count}{what}" for what, count in items)
 
 
 def _first(placed: tuple[int, Any, Any]) -> int:

@@ -70,7 +70,7 @@ def test_statistics_of_one_item(mixed: Path) -> None:
     with pytest.raises(tf.UsageError, match="several fields: f0, f1"):
         file.stats("i4,*f4")
     for wrong in ("*l4", "S4", "x4,8a4"):
-        with pytest.raises(tf.UsageError, match="integers, reals and complex numbers have"):
+        with pytest.raises(tf.UsageError, match="reals and complex numbers have"):
             file.stats(wrong)
 
 
@@ -285,3 +285,38 @@ def test_nested_types_are_their_numbers_one_by_one(
         assert packed(found, "=") == packed(values, "=")
     file.convert(copy, order="little" if order == "big" else "big", forms=dtype)
     assert packed(fortran.open(copy, 4)[1].read(dtype), "=") == packed(values, "=")
+
+
+def test_integers_of_16_bytes_are_turned(tmp_path: Path) -> None:
+    old, new = tmp_path / "a.dat", tmp_path / "b.dat"
+    values = [2**127 - 1, -5]
+    whole = b"".join(value.to_bytes(16, "big", signed=True) for value in values)
+    fortran.write(old, (np.int32(1), whole), order="big")
+    fortran.convert(old, new, order="little", forms="i4,*i16")
+    found = fortran.open(new)[0].read("x4,2a16").tobytes()
+    assert found == b"".join(value.to_bytes(16, "little", signed=True) for value in values)
+    for form in ("i4,2i16", "x4,*i16"):
+        with pytest.raises(tf.UsageError, match=r"(?s)no integers of 16 bytes.*V16"):
+            fortran.open(old)[0].read(form)
+    fortran.write(old, whole, overwrite=True)
+    with pytest.raises(tf.UsageError, match=r"(?s)no integers of 16 bytes.*V16"):
+        fortran.open(old).records(dtype="i16")
+    with pytest.raises(tf.UsageError, match="integers of up to 8 bytes"):
+        fortran.open(old).stats("i16")
+
+
+def test_many_derived_types_are_converted_by_few_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = np.zeros(300_000, [("x", "f8"), ("y", "f8", 2)])
+    points["y"] = np.arange(600_000).reshape(-1, 2)
+    old, new = tmp_path / "a.dat", tmp_path / "b.dat"
+    fortran.write(old, points, order="big")
+    monkeypatch.setattr("tachyfits._records._MOST_FIELDS", 4)
+    # All of one kind: one item.
+    fortran.convert(old, new, order="little", forms=points.dtype)
+    assert np.array_equal(fortran.open(new)[0].read(points.dtype), points)
+    mixed = np.zeros(3, [("n", "i4"), ("x", "f8")])
+    fortran.write(old, mixed, overwrite=True)
+    with pytest.raises(tf.UsageError, match=r"(?s)has 6 fields, more than.*hint: read the records"):
+        fortran.convert(old, new, order="big", forms=mixed.dtype, overwrite=True)

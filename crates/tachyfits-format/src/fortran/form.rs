@@ -1,7 +1,7 @@
 //! What a record is made of, in a short notation, and where each item lies.
 //!
 //! Items are separated by commas. An item is a count (1 where there is none; `*` for as many as fill the
-//! record, once) and a type: `i1 i2 i4 i8` integers, `f2 f4 f8 f16` reals (`r` is the same), `c8 c16 c32`
+//! record, once) and a type: `i1 i2 i4 i8 i16` integers, `f2 f4 f8 f16` reals (`r` is the same), `c8 c16 c32`
 //! complex numbers of two reals, `l1 l2 l4 l8` logical values, `aN` text of N characters, `xN` N bytes
 //! that are passed over. Sizes are in bytes, as in `real(8)`; only those of complex are of both parts, as
 //! NumPy has them.
@@ -174,7 +174,7 @@ fn parse_item(text: &str) -> Option<(ItemKind, u64, Option<u64>)> {
     let (letter, size) = typed.split_at(1);
     let size = number(size)?;
     let (kind, sizes): (ItemKind, &[u64]) = match letter {
-        "i" => (ItemKind::Integer, &[1, 2, 4, 8]),
+        "i" => (ItemKind::Integer, &[1, 2, 4, 8, 16]),
         "f" | "r" => (ItemKind::Real, &[2, 4, 8, 16]),
         "c" => (ItemKind::Complex, &[8, 16, 32]),
         "l" => (ItemKind::Logical, &[1, 2, 4, 8]),
