@@ -26,9 +26,13 @@ from tachyfits._table_serialized import OBJECTS, Cards, block_of
 _HELD = "a card holds text, a number, a truth value or None; write the value as text"
 
 
-def cards_of(data: Any, header: Header | Mapping[str, Any] | None) -> Cards:
-    """Return the cards that a table brings, and those that are given."""
+def cards_of(
+    data: Any, header: Header | Mapping[str, Any] | None, columns: Sequence[str] | None = None
+) -> Cards:
+    """Return the cards that a table brings for some columns (None: all), and those given."""
     cards = _brought(data)
+    if columns is not None and hasattr(data, "colnames"):
+        cards = _renumbered(cards, data.colnames, columns)
     if isinstance(header, Header):
         cards += describing_cards(header)
     elif header is not None:
@@ -88,6 +92,21 @@ def _brought(data: Any) -> Cards:
             stacklevel=4,
         )
     return cards
+
+
+def _renumbered(cards: Cards, names: Sequence[str], columns: Sequence[str]) -> Cards:
+    """Return cards of a table whose columns get other numbers: those of others go.
+
+    astropy leaves in a table's meta what it does not know of columns, TUCDn for example.
+    """
+    old = {name: number for number, name in enumerate(names, 1)}
+    places = {old[name]: new for new, name in enumerate(columns, 1) if name in old}
+    renumbered = []
+    for keyword, value, comment in cards:
+        is_of_a_column, moved = _core.column_keyword(keyword, places)
+        if moved is not None or not is_of_a_column:
+            renumbered.append((moved or keyword, value, comment))
+    return renumbered
 
 
 def _problem(cards: Cards) -> str | None:

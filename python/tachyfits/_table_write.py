@@ -127,7 +127,7 @@ def write_table(
         columns = [part for name in columns for part in parts.get(name, [name])]
     copied = None if units or nulls or forms else _table_of_kind(source, kind)
     workers = check_threads(threads)
-    cards = cards_of(source if copied is None else None, header)
+    cards = cards_of(source if copied is None else None, header, columns)
     if descriptions:
         cards = cards_for(cards, None, descriptions=descriptions)
 

@@ -146,3 +146,21 @@ def test_descriptions_that_data_bring_become_what_a_card_holds(tmp_path: Path) -
         tf.write_table(tmp_path / "made.fits", table)
     assert [c.description for c in tf.open(tmp_path / "made.fits")[1].columns] == ["two lines", ""]
     assert astropy.table.Table.read(tmp_path / "made.fits")["B"].description == "in \u00b5m"
+
+
+def test_what_astropy_leaves_of_columns_in_meta_follows_the_columns(tmp_path: Path) -> None:
+    path, made = tmp_path / "made.fits", tmp_path / "new.fits"
+    known = {"TUCD1": "of A", "TUCD2": "of B", "TCOMM1": "A is described", "OBJECT": "M31"}
+    tf.write_table(path, {"A": [1], "B": [2], "C": [3]}, header=known)
+    table = astropy.table.Table.read(path)
+    assert table.meta["TUCD2"] == "of B"
+    tf.write_table(made, table, columns=["C", "B"])
+    header = tf.open(made)[1].header
+    assert (header["TUCD2"], header["OBJECT"]) == ("of B", "M31")
+    assert not {"TUCD1", "TCOMM1"} & set(header)
+    tf.write_table(made, table, columns=["C", "A"], header={"TUCD1": "of C"}, overwrite=True)
+    new = tf.open(made)[1]
+    assert (new.header["TUCD1"], new.header["TUCD2"]) == ("of C", "of A")
+    assert new.column("A").description == "A is described"
+    tf.write_table(made, table, overwrite=True)
+    assert tf.open(made)[1].header["TUCD1"] == "of A"
