@@ -22,7 +22,7 @@ from tachyfits._columns import TableColumn
 from tachyfits._errors import not_found, usage
 from tachyfits._file import File
 from tachyfits._hdu import Hdu
-from tachyfits._header import Cards, Header
+from tachyfits._header import Cards, Header, looked_up
 from tachyfits._pixels import Progress
 from tachyfits._table import Table
 from tachyfits._table_ascii import new_text_column
@@ -496,9 +496,10 @@ class EditedHeader(MutableMapping[str, Any]):
     def insert(self, before: str, keyword: str, value: Any) -> None:
         """Insert a card before the first one of another keyword."""
         names = [card.keyword.upper() for card in self.cards]
-        if before.upper() not in names:
+        name = looked_up(before)
+        if name not in names:
             raise not_found(f"{self._where}: there is no keyword {before!r}", "see .cards")
-        self._core.insert_cards(self._index, names.index(before.upper()), [_card(keyword, value)])
+        self._core.insert_cards(self._index, names.index(name), [_card(keyword, value)])
 
     def __repr__(self) -> str:
         return repr(self._now())
@@ -526,7 +527,10 @@ class EditedComments(Mapping[str, str]):
 def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
     name = keyword.strip()
     # The Standard's keywords are in capitals; longer ones are conventions of their own.
-    name = name.upper() if len(name) <= 8 else name
+    if len(name) <= 8:
+        name = name.upper()
+    elif name[:9].upper() == "HIERARCH ":
+        name = f"HIERARCH {name[9:]}"
     _refuse_sums(name)
     if isinstance(value, tuple):
         return (name, *value)

@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 COMMENTARY = ("", "COMMENT", "HISTORY")
 
 
+def looked_up(keyword: str) -> str:
+    """Return a keyword as it is looked up: in capitals, long ones without the word HIERARCH.
+
+    >>> [looked_up(word) for word in ("exptime", "HIERARCH ESO DET DIT", "HIERARCH")]
+    ['EXPTIME', 'ESO DET DIT', 'HIERARCH']
+    """
+    name = keyword.strip().upper()
+    rest = name.removeprefix("HIERARCH ").lstrip()
+    return rest if " " in rest or len(rest) > 8 else name
+
+
 class Card(NamedTuple):
     """One line of a header. A commentary card has its text as the value."""
 
@@ -155,7 +166,7 @@ class Header(Mapping[str, Any]):
 
     def _found(self, keyword: str) -> Card | None:
         if self._core is None:
-            return self._first.get(keyword.strip().upper())
+            return self._first.get(looked_up(keyword))
         found = self._core.card(keyword.strip())
         return None if found is None else Card(*found)
 

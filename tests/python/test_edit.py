@@ -107,6 +107,25 @@ def test_a_comment_changes_and_the_value_keeps_its_digits(path: Path) -> None:
     checked(path)
 
 
+def test_keywords_are_found_however_they_are_spelled(path: Path) -> None:
+    with tf.edit(path) as edition:
+        header = edition[0].header
+        header["HIERARCH ESO DET DIT"] = 1.5
+        header["Hierarch ESO DET NDIT"] = 3
+        header["EXPTIME"] = 2.0
+        header["HISTORY"] = "one"
+        header.insert("hierarch eso det ndit", "BEFORE", 1)
+        header.rename("HIERARCH ESO DET NDIT", "HIERARCH ESO DET COUNT")
+        for keyword in ("hierarch eso det dit", "exptime", "history"):
+            del header[keyword]
+        with pytest.raises(tf.UsageError, match="stars.fits: keyword K\u00c4SE"):
+            header["K\u00c4SE"] = 1
+    names = [card.keyword for card in tf.open(path)[0].header.cards]
+    assert names[names.index("BEFORE") + 1] == "ESO DET COUNT"
+    assert not {"ESO DET DIT", "EXPTIME", "HISTORY"} & set(names)
+    checked(path)
+
+
 def test_what_is_not_there_is_said(path: Path) -> None:
     with tf.edit(path) as edition:
         with pytest.raises(KeyError, match="NONE"):

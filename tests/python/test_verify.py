@@ -333,6 +333,21 @@ def test_all_means_the_headers_of_all_hdus(
     assert list(tf.verify(path)) == []
 
 
+def test_long_keywords_are_found_with_and_without_hierarch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(written(tmp_path / "a.fits", cube_cards()[:2]))
+    assert run(["header", path, "--set", "HIERARCH ESO DET DIT=9.5", "--set", "foo=1"]) == 0
+    for keyword in ("eso det dit", "HIERARCH ESO DET DIT"):
+        assert run(["header", path, "--comment", f"{keyword}=in seconds"]) == 0
+        capsys.readouterr()
+        assert run(["header", path, "-k", keyword]) == 0
+        assert capsys.readouterr().out == "9.5\n"
+    assert run(["header", path, "--rename", "HIERARCH ESO DET DIT=HIERARCH ESO DET TIME"]) == 0
+    assert run(["header", path, "--delete", "hierarch eso det time", "--delete", "foo"]) == 0
+    assert not {"ESO DET TIME", "ESO DET DIT", "FOO"} & set(tf.open(path)[0].header)
+
+
 def test_the_header_command_adds_history_and_complex_values(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -144,9 +144,10 @@ impl Header {
     /// The index in [`Header::cards`] of the card that [`Header::get`] reads.
     #[must_use]
     pub fn position(&self, keyword: &str) -> Option<usize> {
-        let long =
-            keyword.strip_prefix("HIERARCH ").filter(|name| name.contains(' ') || name.len() > 8);
-        let keyword = long.unwrap_or(keyword);
+        let (word, name) = keyword.split_at_checked("HIERARCH ".len()).unwrap_or_default();
+        let is_long = name.contains(' ') || name.len() > 8;
+        let is_hierarch = is_long && word.eq_ignore_ascii_case("HIERARCH ");
+        let keyword = if is_hierarch { name } else { keyword };
         if let Some(&at) = self.index.get(keyword) {
             return Some(at);
         }
@@ -293,9 +294,23 @@ impl Header {
         Ok(())
     }
 
-    /// Removes all cards of a keyword; gives how many there were.
+    /// Removes all cards of a keyword, which is found as [`Header::get`] finds it; gives how many there were.
+    ///
+    /// ```
+    /// use tachyfits_format::Header;
+    /// let mut header = Header::new();
+    /// header.set("ESO DET DIT", 1.5, "")?;
+    /// header.push_commentary("HISTORY", "made")?;
+    /// assert_eq!(header.remove("HIERARCH eso det dit") + header.remove("history"), 2);
+    /// assert_eq!(header.remove("NONE"), 0);
+    /// # Ok::<(), tachyfits_format::FormatError>(())
+    /// ```
     pub fn remove(&mut self, keyword: &str) -> usize {
-        self.retain(|card| card.keyword() != keyword)
+        let found = self.position(keyword).map(|at| self.cards[at].keyword().to_owned());
+        match found {
+            Some(found) => self.retain(|card| card.keyword() != found),
+            None => self.retain(|card| !card.keyword().eq_ignore_ascii_case(keyword)),
+        }
     }
 
     /// Keeps the cards for which `keep` is true; gives how many were removed.

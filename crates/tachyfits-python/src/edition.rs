@@ -9,7 +9,7 @@ use tachyfits::OpenOptions;
 
 use crate::errors::{OrRaise, argument, not_negative};
 use crate::file::FitsFile;
-use crate::header::{Cards, engine_header, rows as card_rows};
+use crate::header::{Cards, header_for, rows as card_rows};
 use crate::progress;
 use crate::text::GivenText;
 
@@ -99,8 +99,8 @@ impl Edition {
         hdu: usize,
         cards: Cards<'_>,
     ) -> PyResult<Vec<(String, String, String)>> {
-        let given = engine_header(py, cards)?;
         self.with(py, |edition| {
+            let given = header_for(py, edition.name(), cards)?;
             let changed = edition.change_header(hdu, |header| {
                 let mut comments = Vec::new();
                 for card in given.cards() {
@@ -127,8 +127,8 @@ impl Edition {
         at: usize,
         cards: Cards<'_>,
     ) -> PyResult<()> {
-        let given = engine_header(py, cards)?;
         self.with(py, |edition| {
+            let given = header_for(py, edition.name(), cards)?;
             let changed = edition.change_header(hdu, |header| {
                 for (place, card) in (at..).zip(given.cards()) {
                     header.insert(place, card.clone());

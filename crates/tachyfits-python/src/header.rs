@@ -166,12 +166,21 @@ fn python_integer<'py>(py: Python<'py>, integer: &Integer) -> PyResult<Bound<'py
 /// Cards as Python gives them, the values as [`Header`] gives them.
 pub(crate) type Cards<'py> = Vec<Row<'py>>;
 
-/// A header of such cards.
+/// A header of such cards, for a file that is not there yet.
 pub(crate) fn engine_header(py: Python<'_>, cards: Cards<'_>) -> PyResult<tachyfits::Header> {
+    header_for(py, "a new header", cards)
+}
+
+/// A header of such cards, for a file that messages name.
+pub(crate) fn header_for(
+    py: Python<'_>,
+    file: &str,
+    cards: Cards<'_>,
+) -> PyResult<tachyfits::Header> {
     let mut made = Vec::new();
     for (keyword, value, comment) in cards {
         let (keyword, comment) = (GivenText::of(&keyword), GivenText::of(&comment));
-        let named = |error| Error::Format { file: "a new header".to_owned(), error };
+        let named = |error| Error::Format { file: file.to_owned(), error };
         if matches!(&*keyword, "" | "COMMENT" | "HISTORY") {
             let text =
                 value.map_or(Ok(String::new()), |value| value.str().map(|t| t.to_string()))?;

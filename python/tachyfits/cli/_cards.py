@@ -12,6 +12,7 @@ import click
 import tachyfits
 from tachyfits import File
 from tachyfits._errors import usage
+from tachyfits._header import looked_up
 from tachyfits.cli._common import Common
 from tachyfits.cli._output import json_text, say
 
@@ -80,17 +81,17 @@ def _split(text: str, form: str) -> tuple[str, str]:
     keyword, equals, rest = text.partition("=")
     if not equals or not keyword.strip():
         raise click.BadParameter(f"{text!r} is not of the form {form}")
-    return keyword.strip().upper(), rest
+    return looked_up(keyword), rest
 
 
 def _parse(what: str, text: str) -> Change:
     if what == "set":
         return parse_set(text)
     if what == "delete":
-        return Change("delete", text.strip().upper())
+        return Change("delete", looked_up(text))
     keyword, rest = _split(text, "OLD=NEW" if what == "rename" else "KEY=TEXT")
     if what == "rename":
-        return Change("rename", keyword, rest.strip().upper())
+        return Change("rename", keyword, looked_up(rest))
     return Change("comment", keyword, None, rest.strip())
 
 

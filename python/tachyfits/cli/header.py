@@ -8,7 +8,7 @@ import click
 
 from tachyfits import File, FitsFormatError
 from tachyfits._hdu import Hdu
-from tachyfits._header import Card, card_line, value_text
+from tachyfits._header import Card, card_line, looked_up, value_text
 from tachyfits.cli._cards import Change, change_header, change_options
 from tachyfits.cli._common import Common, common_options
 from tachyfits.cli._output import json_text
@@ -81,7 +81,7 @@ def _chosen(hdu: Hdu, keywords: tuple[str, ...]) -> list[Card]:
         return list(hdu.header.cards)
     found: list[Card] = []
     for keyword in keywords:
-        name = keyword.strip().upper()
+        name = looked_up(keyword)
         same = [card for card in hdu.header.cards if card.keyword.upper() == name]
         if not same:
             raise FitsFormatError(
