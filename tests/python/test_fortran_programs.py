@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import struct
 import subprocess
@@ -84,6 +85,36 @@ end program exchange
 """
 
 
+WIDE = """
+program wide
+  implicit none
+  integer, parameter :: quad = selected_real_kind(33), long = selected_int_kind(38)
+  type point
+    sequence
+    real(8) :: x(3)
+    integer(4) :: id
+    character(len=4) :: tag
+  end type
+  type(point) :: points(1000)
+  character(len=256) :: path, order
+  integer :: i
+  call get_command_argument(1, path)
+  call get_command_argument(2, order)
+  do i = 1, 1000
+    points(i)%x = [1d0*i, 2d0*i, 3d0*i]
+    points(i)%id = i
+    write (points(i)%tag, '(i4.4)') i
+  end do
+  open (10, file=trim(path), form='unformatted', status='replace', convert=trim(order))
+  write (10) 7, [1.0_quad/3, -2.5_quad, 1e-300_quad, 1 - epsilon(1.0_quad)]
+  write (10) [cmplx(1.5_quad, -2.0_quad, quad), cmplx(1.0_quad/3, 7.0_quad, quad)]
+  write (10) huge(1_long), -5_long
+  write (10) points
+  close (10)
+end program wide
+"""
+
+
 @pytest.fixture(scope="session")
 def gfortran(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Give a function that makes the program, with options of the compiler."""
@@ -92,12 +123,13 @@ def gfortran(tmp_path_factory: pytest.TempPathFactory) -> Any:
         pytest.skip("no gfortran: EXCHANGE WITH REAL FORTRAN PROGRAMS WAS NOT TESTED")
     folder = tmp_path_factory.mktemp("gfortran")
     (folder / "exchange.f90").write_text(PROGRAM)
+    (folder / "wide.f90").write_text(WIDE)
 
-    def compiled(*options: str) -> str:
-        program = folder / ("exchange" + "".join(options).replace("/", "_"))
+    def compiled(*options: str, source: str = "exchange") -> str:
+        program = folder / (source + "".join(options).replace("/", "_"))
         if not program.exists():
             words = [compiler, *options, "-J", str(folder), "-o", str(program)]
-            subprocess.run([*words, str(folder / "exchange.f90")], check=True)
+            subprocess.run([*words, str(folder / f"{source}.f90")], check=True)
         return str(program)
 
     return compiled
@@ -152,6 +184,40 @@ def test_real_programs_read_and_write_the_same(
     words = [program, "read", str(copy), f"{order}_endian"]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "all right"
+
+
+POINT = np.dtype([("x", "f8", 3), ("id", "i4"), ("tag", "S4")])
+
+
+@pytest.mark.parametrize("order", ["big", "little"])
+@pytest.mark.parametrize("options", [(), ("-fmax-subrecord-length=100",)], ids=str)
+def test_wide_numbers_and_derived_types(
+    tmp_path: Path, gfortran: Any, order: str, options: tuple[str, ...]
+) -> None:
+    path, copy = tmp_path / "a.dat", tmp_path / "b.dat"
+    program = gfortran(*options, source="wide")
+    subprocess.run([program, str(path), f"{order}_endian"], check=True)
+    file = fortran.open(path)
+    third, pair = 1 / 3, [1.5 - 2j, 1 / 3 + 7j]
+    stats = file.stats("i4,4f16", first=0, count=1, field="f1")
+    assert (stats.count, stats.min, stats.max) == (4, -2.5, 1.0)
+    assert stats.sum == math.fsum([third, -2.5, 1e-300, 1.0])
+    assert file.stats("c32", first=1, count=1).sum == sum(pair)
+    points = file[3].read(POINT)
+    assert_array_equal(points["x"], np.arange(1, 1001)[:, None] * [1.0, 2.0, 3.0])
+    assert_array_equal(points["id"], np.arange(1, 1001))
+    assert points["tag"][41] == b"0042"
+    assert file.stats(POINT, first=3, field="id").sum == 500_500
+    forms = ["i4,*f16", "*c32", "*i16", POINT]
+    fortran.convert(path, copy, order="little", forms=forms, precision="double")
+    turned = fortran.open(copy)
+    assert_array_equal(turned[0].read("i4,*f8")["f1"], [[third, -2.5, 1e-300, 1.0]])
+    assert_array_equal(turned[1].read("c16"), pair)
+    long = [
+        int.from_bytes(turned[2].read("V16")[n].tobytes(), "little", signed=True) for n in (0, 1)
+    ]
+    assert long == [2**127 - 1, -5]
+    assert_array_equal(turned[3].read(POINT), points)
 
 
 def test_a_record_over_two_gigabytes(tmp_path: Path, gfortran: Any) -> None:

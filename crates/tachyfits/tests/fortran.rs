@@ -55,6 +55,68 @@ fn bytes(count: usize, seed: u64) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
+/// Derived types that follow each other, and a field behind them: as repeated fields, and as many that are there once. A
+/// type has fields of so many numbers of so many bytes, and gaps before them in record and item.
+fn derived_types(
+    first: u64,
+    kinds: &[(u64, u64, u64, u64)],
+    repeats: u64,
+    seed: u64,
+) -> (RecordLayout, RecordLayout) {
+    let (mut offset, mut to) = (0, 0);
+    let mut types = Vec::new();
+    for &(size, elements, gap, to_gap) in kinds {
+        types.push(RecordField::once(first + offset + gap, size, elements, 1 + to + to_gap));
+        (offset, to) = (offset + gap + size * elements, to + to_gap + size * elements);
+    }
+    // A type of no bytes has no steps.
+    let (step, to_step) = (offset.max(1), to.max(1));
+    let (record_bytes, item_bytes) = (first + repeats * step + 3, repeats * to_step + 5);
+    let last = RecordField::once(record_bytes - 3, 1, 3, 1 + repeats * to_step);
+    let mut repeated: Vec<_> =
+        types.iter().map(|field| RecordField { repeats, step, to_step, ..*field }).collect();
+    // Fields are in any order.
+    repeated.insert(seed as usize % (repeated.len() + 1), last);
+    let mut apart = vec![last];
+    for n in 0..repeats {
+        let moved = |field: &RecordField| RecordField {
+            offset: field.offset + n * step,
+            to: field.to + n * to_step,
+            ..*field
+        };
+        apart.extend(types.iter().map(moved));
+    }
+    let layout = |fields| RecordLayout { record_bytes, item_bytes, fields };
+    (layout(repeated), layout(apart))
+}
+
+/// The items of records, 9 between the fields, and the records with 0 between them; all one by one.
+fn moved(records: &[Vec<u8>], layout: &RecordLayout, order: FileOrder) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let mut items = vec![9; records.len() * layout.item_bytes as usize];
+    let mut kept: Vec<_> = records.iter().map(|record| vec![0; record.len()]).collect();
+    let each = items.chunks_exact_mut(layout.item_bytes as usize).zip(&mut kept);
+    for (record, (item, kept)) in records.iter().zip(each) {
+        for field in &layout.fields {
+            let bytes = (field.size * field.elements) as usize;
+            let from = field.offset as usize..field.offset as usize + bytes;
+            kept[from.clone()].copy_from_slice(&record[from.clone()]);
+            let turned = native(&record[from], field.size as usize, order);
+            item[field.to as usize..][..bytes].copy_from_slice(&turned);
+        }
+    }
+    (items, kept)
+}
+
+/// The bytes of a field of all records, one after the other.
+fn numbers_of(records: &[Vec<u8>], field: &RecordField) -> Vec<u8> {
+    let bytes = (field.size * field.elements) as usize;
+    let of_record = |record: &Vec<u8>| -> Vec<u8> {
+        let begin = |n: u64| (field.offset + n * field.step) as usize;
+        (0..field.repeats).flat_map(|n| record[begin(n)..][..bytes].to_vec()).collect()
+    };
+    records.iter().flat_map(of_record).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -148,7 +210,6 @@ proptest! {
     #[test]
     fn derived_types_are_as_many_fields(
         first in 0..9u64,
-        // Of the fields of a type: bytes of a number, how many, gaps before them in record and item.
         kinds in prop::collection::vec(
             (prop::sample::select(vec![1u64, 2, 4, 8, 16]), 0..4u64, 0..6u64, 0..6u64), 1..4,
         ),
@@ -157,71 +218,30 @@ proptest! {
         turned in any::<bool>(),
         seed in any::<u64>(),
     ) {
-        let (mut offset, mut to) = (0, 0);
-        let types: Vec<_> = kinds.iter().map(|&(size, elements, gap, to_gap)| {
-            let field = RecordField::once(first + offset + gap, size, elements, 1 + to + to_gap);
-            (offset, to) = (offset + gap + size * elements, to + to_gap + size * elements);
-            field
-        }).collect();
-        // A type of no bytes has no steps.
-        let (step, to_step) = (offset.max(1), to.max(1));
-        let record_bytes = first + repeats * step + 3;
-        let last = RecordField::once(record_bytes - 3, 1, 3, 1 + repeats * to_step);
-        let mut repeated: Vec<_> =
-            types.iter().map(|field| RecordField { repeats, step, to_step, ..*field }).collect();
-        // Nor are they in any order.
-        repeated.insert(seed as usize % (repeated.len() + 1), last);
-        let mut apart: Vec<_> = (0..repeats)
-            .flat_map(|n| types.iter().map(move |field| {
-                let (offset, to) = (field.offset + n * step, field.to + n * to_step);
-                RecordField { offset, to, ..*field }
-            }))
-            .collect();
-        apart.push(last);
-        let item_bytes = repeats * to_step + 5;
-        let layout = |fields| RecordLayout { record_bytes, item_bytes, fields };
-        let (repeated, apart) = (layout(repeated), layout(apart));
+        let (repeated, apart) = derived_types(first, &kinds, repeats, seed);
         let order = if turned { FileOrder::Big } else { FileOrder::Little };
         let markers = RecordMarkers::new(4, order).unwrap();
-        let records: Vec<_> = (0..count).map(|n| bytes(record_bytes as usize, seed ^ n as u64)).collect();
+        let length = repeated.record_bytes as usize;
+        let records: Vec<_> = (0..count).map(|n| bytes(length, seed ^ n as u64)).collect();
         let file = opened(markers, &records);
-        let mut expected = vec![9; count * item_bytes as usize];
-        for (record, item) in records.iter().zip(expected.chunks_exact_mut(item_bytes as usize)) {
-            for field in &apart.fields {
-                let bytes = (field.size * field.elements) as usize;
-                let from = &record[field.offset as usize..][..bytes];
-                item[field.to as usize..][..bytes].copy_from_slice(&native(from, field.size as usize, order));
-            }
-        }
+        let (expected, kept) = moved(&records, &apart, order);
         let mut out = vec![9; expected.len()];
         file.read(0, count as u64, &repeated, &mut out, &threads(2)).unwrap();
         prop_assert!(out == expected);
-        // Written, they are the bytes of the fields, and 0 between them.
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("made.dat");
         let new = NewRecords { order, ..NewRecords::default() };
         let mut writer = RecordWriter::create(&path, &new).unwrap();
-        writer.write(&RecordPart { items: &out, count: count as u64, layout: &repeated }, &threads(2)).unwrap();
+        let part = RecordPart { items: &out, count: count as u64, layout: &repeated };
+        writer.write(&part, &threads(2)).unwrap();
         writer.finish().unwrap();
-        let mut kept: Vec<_> = records.iter().map(|record| vec![0; record.len()]).collect();
-        for (record, kept) in records.iter().zip(&mut kept) {
-            for field in &apart.fields {
-                let place = field.offset as usize..(field.offset + field.size * field.elements) as usize;
-                kept[place.clone()].copy_from_slice(&record[place]);
-            }
-        }
         prop_assert!(std::fs::read(&path).unwrap() == content(markers, &kept));
         // Their statistics are those of the numbers one after the other.
         for field in repeated.fields.iter().filter(|field| field.size == 2) {
-            let numbers: Vec<u8> = records.iter().flat_map(|record| {
-                (0..field.repeats).flat_map(|n| {
-                    record[(field.offset + n * field.step) as usize..][..(2 * field.elements) as usize].to_vec()
-                })
-            }).collect();
+            let alone = opened(markers, &[numbers_of(&records, field)]);
+            let (all, _) = alone.stats(0, 1, PixelType::I16, None, &threads(1)).unwrap();
             let (stats, _) =
                 file.stats(0, count as u64, PixelType::I16, Some(*field), &threads(2)).unwrap();
-            let alone = opened(markers, &[numbers]);
-            let (all, _) = alone.stats(0, 1, PixelType::I16, None, &threads(1)).unwrap();
             prop_assert_eq!(
                 (stats.count, stats.sum.value(), stats.min, stats.max),
                 (all.count, all.sum.value(), all.min, all.max)
