@@ -145,8 +145,9 @@ def diff(
     """Compare two files: HDUs, cards, pixels and the cells of tables, in one pass over both.
 
     HDUs go together by EXTNAME and EXTVER where both files have them, else by number; columns by
-    name, and their cards with them. The order of cards does not matter, nor how a number is written. Values are compared
-    scaled, NaN and null are the same as NaN and null; BITPIX may differ.
+    name, and their cards with them. The order of cards does not matter, nor how a number is
+    written. Values are compared scaled, NaN and null are the same as NaN and null; BITPIX may
+    differ.
 
     Parameters
     ----------

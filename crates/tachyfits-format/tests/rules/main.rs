@@ -11,6 +11,7 @@ mod build;
 mod card_rules;
 mod codes;
 mod cutouts;
+mod fixed;
 mod fortran_records;
 mod hostile;
 mod hostile_tables;

@@ -1,18 +1,18 @@
 //! The rules that verification adds to what reading notices: each is provoked, nothing is found in a header that is
-//! right, and what can be put right is.
+//! right. What can be put right is in [`crate::fixed`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use tachyfits_format::{
-    Context, Finding, Hdu, Header, ReadOptions, Rule, Severity, Step, Walker, fixed_header,
+    Context, Finding, Header, ReadOptions, Rule, Severity, Step, Walker, fixed_header,
     verify_header,
 };
 
 use crate::build::{data, empty_primary, extension, header, primary};
-use crate::shared::{bytes, fits_files, folder};
+use crate::shared::{bytes, folder};
 
 /// The findings of every header of a file that can be walked over.
-fn findings(file: &[u8]) -> Vec<Finding> {
+pub fn findings(file: &[u8]) -> Vec<Finding> {
     let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
     let mut found = Vec::new();
     let mut warned = 0;
@@ -40,31 +40,31 @@ fn codes(file: &[u8]) -> Vec<&'static str> {
     findings(file).iter().map(|finding| finding.code).collect()
 }
 
-fn image(cards: &[&str]) -> Vec<u8> {
+pub fn image(cards: &[&str]) -> Vec<u8> {
     [primary(16, &[2, 2], cards), data(&[0; 8])].concat()
 }
 
-fn after_empty(next: Vec<u8>, content: &[u8]) -> Vec<u8> {
+pub fn after_empty(next: Vec<u8>, content: &[u8]) -> Vec<u8> {
     [empty_primary::<&str>(&[]), next, data(content)].concat()
 }
 
-fn binary(cards: &[&str]) -> Vec<u8> {
+pub fn binary(cards: &[&str]) -> Vec<u8> {
     let mut all = vec!["TFIELDS =                    1"];
     all.extend(cards);
     after_empty(extension("BINTABLE", 8, &[4, 2], [0, 1], &all), &[0; 8])
 }
 
-fn ascii(cards: &[&str]) -> Vec<u8> {
+pub fn ascii(cards: &[&str]) -> Vec<u8> {
     let mut all = vec!["TFIELDS =                    1"];
     all.extend(cards);
     after_empty(extension("TABLE", 8, &[4, 2], [0, 1], &all), &[b' '; 8])
 }
 
-const COLUMN: &str = "TTYPE1  = 'A       '";
-const LONG: &str = "TFORM1  = 'J       '";
+pub const COLUMN: &str = "TTYPE1  = 'A       '";
+pub const LONG: &str = "TFORM1  = 'J       '";
 
 /// A file that breaks the rule; some break others as well.
-fn provoked(rule: Rule) -> Option<Vec<u8>> {
+pub fn provoked(rule: Rule) -> Option<Vec<u8>> {
     Some(match rule {
         Rule::FixedFormat => header(&[
             "SIMPLE  = T",
@@ -297,254 +297,6 @@ fn findings_say_where_and_what_to_do() {
          found \"A4\" [display-form]\nhint: use Aw, Lw, Iw.m, Bw.m, Ow.m, Zw.m, Fw.d, Ew.dEe, ENw.d, ESw.d, Gw.dEe or Dw.dEe"
     );
     assert_eq!((found[0].section, found[0].fixable), ("7.2.2, 7.3.4", false));
-}
-
-/// The first header, put right, and its HDU.
-fn mended(file: &[u8]) -> (Header, Vec<&'static str>) {
-    let (parsed, _) = Header::parse(file, Context::default()).unwrap();
-    let hdu: Option<Hdu> = {
-        let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
-        loop {
-            match walker.step().unwrap() {
-                Step::Read { offset, bytes } => walker.supply(&file[offset as usize..][..bytes]),
-                Step::Hdu(hdu) => break Some(*hdu),
-                Step::Done => break None,
-            }
-        }
-    };
-    let (header, fixes) = fixed_header(&parsed, hdu.as_ref());
-    (header, fixes.iter().map(|fix| fix.code).collect())
-}
-
-#[test]
-fn what_needs_no_guessing_is_put_right() {
-    let file = header(&[
-        "SIMPLE  = T / yes",
-        "NAXIS   =                    1",
-        "BITPIX  = 8",
-        "NAXIS1  =    0                 / none",
-        "exptime =               1.5e+3 / seconds",
-        "DATE    = '28/11/95'           / of writing",
-        "foo     =                    1",
-        "FOO     =                    2",
-        "DATE-OBS= '28/11/05'",
-    ]);
-    let (header, fixes) = mended(&file);
-    let lines: Vec<String> = header
-        .cards()
-        .iter()
-        .map(|card| String::from_utf8_lossy(card.raw()).trim_end().to_owned())
-        .collect();
-    assert_eq!(
-        lines,
-        [
-            "SIMPLE  =                    T / yes",
-            "BITPIX  =                    8",
-            "NAXIS   =                    1",
-            "NAXIS1  =                    0 / none",
-            "EXPTIME =               1.5E+3 / seconds",
-            "DATE    = '1995-11-28'         / of writing",
-            "foo     =                    1",
-            "FOO     =                    2",
-            "DATE-OBS= '28/11/05'",
-        ]
-    );
-    assert_eq!(
-        fixes,
-        [
-            "fixed-format",
-            "fixed-format",
-            "fixed-format",
-            "illegal-keyword",
-            "lower-case-exponent",
-            "old-date",
-            "mandatory-order"
-        ]
-    );
-    assert_eq!(mended(&header.to_bytes()).1, [""; 0]);
-}
-
-/// A file with all its headers put right, and the codes of what was; nothing else may have been marked as fixable.
-fn mended_file(file: &[u8]) -> (Vec<u8>, Vec<&'static str>) {
-    let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
-    let (mut mended, mut codes, mut warned) = (Vec::new(), Vec::new(), 0);
-    while let Ok(step) = walker.step() {
-        match step {
-            Step::Read { offset, bytes } => walker.supply(&file[offset as usize..][..bytes]),
-            Step::Done => break,
-            Step::Hdu(hdu) => {
-                let warnings = &walker.warnings()[warned..];
-                let found = verify_header(&hdu.header, Some(&hdu), warnings);
-                warned = walker.warnings().len();
-                let (header, fixes) = fixed_header(&hdu.header, Some(&hdu));
-                let marked: HashSet<&str> =
-                    found.iter().filter(|one| one.fixable).map(|one| one.code).collect();
-                let fixed: HashSet<&str> = fixes.iter().map(|fix| fix.code).collect();
-                assert_eq!(marked, fixed, "{found:?}");
-                codes.extend(fixes.iter().map(|fix| fix.code));
-                mended.extend(header.to_bytes());
-                let end = file.len().min(hdu.end_offset() as usize);
-                mended.extend(&file[(hdu.data_offset as usize).min(end)..end]);
-            }
-        }
-    }
-    (mended, codes)
-}
-
-#[test]
-fn what_is_marked_as_fixable_is_put_right_and_is_gone_then() {
-    for rule in Rule::ALL {
-        let Some(file) = provoked(*rule) else { continue };
-        let (mended, codes) = mended_file(&file);
-        assert_eq!(mended_file(&mended).1, [""; 0], "{rule:?}: {codes:?}");
-    }
-}
-
-#[test]
-fn forms_of_columns_are_written_as_the_standard_has_them() {
-    let cases: [(Vec<u8>, &str, &[&str]); 8] = [
-        (binary(&[COLUMN, "TFORM1  = '1j'"]), "TFORM1  = '1J      '", &["column-form-irregular"]),
-        (
-            binary(&[COLUMN, "TFORM1  = '0pe(3)' / kept", "TDISP1  = 'f8.3'"]),
-            "TFORM1  = '0PE(3)  '           / kept",
-            &["column-form-irregular", "display-form"],
-        ),
-        (binary(&[COLUMN, LONG, "TDISP1  = 'e12.5e3'"]), "TDISP1  = 'E12.5E3 '", &["display-form"]),
-        // Of another type, or not to be guessed.
-        (binary(&[COLUMN, LONG, "TDISP1  = 'a4'"]), "TDISP1  = 'a4'", &[]),
-        (binary(&[COLUMN, LONG, "TDISP1  = 'f8'"]), "TDISP1  = 'f8'", &[]),
-        (
-            ascii(&[COLUMN, "TBCOL1  =                    1", "TFORM1  = 'e4'"]),
-            "TFORM1  = 'E4.0    '",
-            &["column-form-irregular"],
-        ),
-        (
-            ascii(&[COLUMN, "TBCOL1  =                    1", "TFORM1  = 'A4 or so'"]),
-            "TFORM1  = 'A4 or so'",
-            &[],
-        ),
-        (
-            after_empty(extension::<&str>("image", 8, &[2], [0, 1], &[]), &[0; 2]),
-            "XTENSION= 'IMAGE   '",
-            &["unregistered-extension"],
-        ),
-    ];
-    for (file, line, expected) in cases {
-        let (mended, codes) = mended_file(&file);
-        let text = String::from_utf8_lossy(&mended).into_owned();
-        assert_eq!(codes, expected, "{line}");
-        assert!(text.contains(&format!("{line:<80}")), "{line}");
-        assert_eq!(mended_file(&mended).1, [""; 0], "{line}");
-    }
-}
-
-#[test]
-fn cards_come_to_their_places_and_dates_to_their_form() {
-    let file = [
-        image(&[
-            "CTYPE1  = 'FREQ'",
-            "CTYPE1A = 'VELO'",
-            "WCSAXES =                    2",
-            "WCSAXESA=                    2",
-            "DATE    = '2026-01-02 03:04:05Z'",
-            "DATE-OBS= '2026-01-02 03:04:05'",
-            "DATE-END= '2026-01-02T03:04:05Z'",
-            "DATE-BEG= '2026-01-02 or so'",
-        ]),
-        header(&[
-            "XTENSION= 'IMAGE   '",
-            "BITPIX  =                    8",
-            "NAXIS   =                    0",
-            "EXTNAME = 'A       '",
-        ]),
-        extension(
-            "IMAGE",
-            8,
-            &[],
-            [0, 1],
-            &["EXTNAME = 'B       '", "INHERIT =                    T"],
-        ),
-    ]
-    .concat();
-    let (mended, codes) = mended_file(&file);
-    let expected = [
-        "date-form",
-        "date-form",
-        "wcsaxes-place",
-        "wcsaxes-place",
-        "mandatory-default",
-        "mandatory-default",
-        "inherit-place",
-    ];
-    assert_eq!(codes, expected);
-    let records = mended.chunks(80).map(|record| String::from_utf8_lossy(&record[..30]));
-    let lines: Vec<String> = records.map(|line| line.trim_end().to_owned()).collect();
-    let place = |start: &str| lines.iter().position(|line| line.starts_with(start)).unwrap();
-    let first = place("WCSAXES =");
-    assert!(lines[first + 1].starts_with("CTYPE1  ") && lines[first + 2].starts_with("WCSAXESA"));
-    assert_eq!(lines[place("DATE    ")], "DATE    = '2026-01-02T03:04:05");
-    assert_eq!(lines[place("DATE-END")], "DATE-END= '2026-01-02T03:04:05");
-    let keywords: Vec<&str> =
-        lines.iter().map(|line| line.split([' ', '=']).next().unwrap()).collect();
-    let starts = lines.iter().enumerate().filter(|(_, line)| line.starts_with("XTENSION"));
-    for ((start, _), last) in starts.zip(["EXTNAME", "INHERIT"]) {
-        let expected = ["XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", last];
-        assert_eq!(keywords[start..start + 6], expected);
-    }
-    assert_eq!(mended_file(&mended).1, [""; 0]);
-}
-
-#[test]
-fn a_header_that_is_right_keeps_its_bytes() {
-    let file = image(&["OBJECT  =   'free format'", "", "", "COMMENT kept"]);
-    let (header, fixes) = mended(&file);
-    assert_eq!(fixes, [""; 0]);
-    assert_eq!(header.to_bytes(), file[..2880]);
-}
-
-#[test]
-fn a_number_that_is_too_long_for_its_place_is_left_there() {
-    // Without the card that says how many bytes there are no data, and so an HDU.
-    let file = header(&["SIMPLE  = T", "NAXIS2  = 123456789012345678901234567890"]);
-    let (parsed, _) = Header::parse(&file, Context::default()).unwrap();
-    let (mended, fixes) = fixed_header(&parsed, None);
-    let keywords: Vec<_> = fixes.iter().map(|fix| fix.place.keyword.as_deref()).collect();
-    assert_eq!(keywords, [Some("SIMPLE")]);
-    assert_eq!(mended.cards()[1], parsed.cards()[1]);
-}
-
-#[test]
-fn findings_that_can_be_put_right_are_marked() {
-    let mut file = header(&[
-        "SIMPLE  = T",
-        "BITPIX  =                    8",
-        "NAXIS   =                    0",
-        "OBJECT  = 'caf\u{e9}'",
-    ]);
-    file[2800] = 0;
-    let marked: HashMap<&str, bool> =
-        findings(&file).iter().map(|finding| (finding.code, finding.fixable)).collect();
-    let expected = [("fixed-format", true), ("header-fill", true), ("illegal-byte", false)];
-    assert_eq!(marked, HashMap::from(expected));
-    assert_eq!(mended(&file).1, ["fixed-format", "header-fill"]);
-}
-
-#[test]
-fn mended_headers_mean_the_same_and_are_stable() {
-    let Some(folder) = folder() else { return };
-    for path in fits_files(folder) {
-        let file = bytes(&path);
-        let Ok((before, _)) = Header::parse(&file, Context::default()) else { continue };
-        let (after, fixes) = fixed_header(&before, None);
-        let number =
-            |header: &Header, at: usize| header.cards()[at].value().and_then(|v| v.as_f64());
-        assert_eq!(before.cards().len(), after.cards().len());
-        for at in 0..before.cards().len() {
-            assert_eq!(number(&before, at), number(&after, at), "{}", path.display());
-        }
-        let codes: Vec<&str> = fixes.iter().map(|fix| fix.code).collect();
-        assert_eq!(fixed_header(&after, None).1, [], "{}: {codes:?}", path.display());
-    }
 }
 
 #[test]
