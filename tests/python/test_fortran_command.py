@@ -212,3 +212,19 @@ def test_direct_access_is_halved(say: Any) -> None:
     words = ["--access", "direct", "--record-bytes", 32, "--order", "big"]
     assert say("convert", "d.dat", *words, "--form", "*f8", "--single", "-o", "e.dat").status == 0
     assert Path("e.dat").read_bytes() == np.ones(12, ">f4").tobytes()
+
+
+def test_quadruple_precision_is_halved(say: Any) -> None:
+    # 1.5 and -0.0 of 128 bits, big-endian.
+    pair = bytes([0x3F, 0xFF, 0x80]) + bytes(13) + b"\x80" + bytes(15)
+    fortran.write("quad.dat", (np.int32(7), pair), (np.int32(8), pair), order="big")
+    refused = say("dump", "quad.dat", "--form", "i4,*f16")
+    if np.finfo(np.longdouble).nmant != 112:
+        assert refused.status == 2
+        assert "precision='double'" in refused.err
+    words = ("convert", "quad.dat", "--form", "i4,*f16", "--double", "-o", "double.dat")
+    assert say(*words).status == 0
+    assert say("dump", "double.dat", "--form", "i4,*f8").out == "1: 7 1.5 -0.0\n2: 8 1.5 -0.0\n"
+    both = say(*words, "--single", "--overwrite")
+    assert both.status == 2
+    assert "give one of them" in both.err
