@@ -10,13 +10,12 @@ from python_runner import Model, Request
 
 from tachyfits import fortran
 
-#: Bytes of a batch. One thread writes, out of memory that stays in its caches; all of them read,
-#: and a batch should be worth starting them.
-BATCH = {"write": 1 << 20, "read": 16 << 20}
+#: Bytes of a batch, which should be worth starting threads for.
+BATCH = 16 << 20
 
 
 def _batch(request: Request) -> int:
-    batch = BATCH[request["action"]] // (8 * request["elements"])
+    batch = BATCH // (8 * request["elements"])
     return max(1, min(batch, common.records(request)))
 
 

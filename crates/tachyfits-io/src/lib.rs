@@ -24,6 +24,7 @@ mod file;
 mod fill;
 mod flusher;
 mod joined;
+mod made;
 mod memory;
 mod mmap;
 mod output;

@@ -14,6 +14,7 @@ mod stats;
 mod views;
 mod write;
 mod write_long;
+mod write_plain;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

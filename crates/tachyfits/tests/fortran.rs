@@ -456,3 +456,34 @@ fn a_form_of_a_header_and_one_of_all_that_follows() {
     let in_turn = Conversion { last_repeats: false, ..repeated };
     assert!(file.convert(&path, &in_turn, &threads(2)).is_err());
 }
+
+#[test]
+fn many_records_are_written_by_one_thread_and_by_two() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("records.dat");
+    for markers in
+        [FileOrder::Big, FileOrder::Little].map(|order| RecordMarkers::new(4, order).unwrap())
+    {
+        for (size, record) in [(8, 8), (8, 24_000), (4, 300_000), (16, 1 << 20), (1, 3)] {
+            let records: Vec<_> =
+                bytes(9 << 20, 5).chunks_exact(record).map(<[u8]>::to_vec).collect();
+            let expected = content(markers, &records);
+            let items = native(&records.concat(), size, markers.order());
+            let layout = RecordLayout::plain(record as u64, size as u64);
+            for wanted in [1, 2] {
+                let new =
+                    NewRecords { order: markers.order(), overwrite: true, ..NewRecords::default() };
+                let mut writer = RecordWriter::create(&path, &new).unwrap();
+                // One before and one behind them, so that they begin in a block and end in one.
+                let last = records.len() - 1;
+                for part in [0..1, 1..last, last..last + 1] {
+                    let items = &items[part.start * record..part.end * record];
+                    let part = RecordPart { items, count: part.len() as u64, layout: &layout };
+                    writer.write(&part, &threads(wanted)).unwrap();
+                }
+                writer.finish().unwrap();
+                assert!(std::fs::read(&path).unwrap() == expected);
+            }
+        }
+    }
+}

@@ -1,8 +1,8 @@
 //! Writing records: into a new file, which appears when it is complete, or behind those of an old one.
 //!
-//! Records of numbers of one kind go, markers and all, through a block of the file that lies in memory. Short ones of
-//! several fields are made in blocks by all threads; how those are written that are long, or of several subrecords, is
-//! the business of `write_long.rs`. One thread writes: the kernel lets no second one into the same file.
+//! Records of numbers of one kind go, markers and all, through blocks of the file that lie in memory: `write_plain.rs`.
+//! Short ones of several fields are made in blocks by all threads; how those are written that are long, or of several
+//! subrecords, is the business of `write_long.rs`. One thread writes: the kernel lets no second one into the same file.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::{FileOrder, RecordMarkers};
 use tachyfits_io::{AppendBlock, IoError, MemoryStorage, OutputFile, Patch, Stamp, Tasks};
-use tachyfits_kernels::{Fields, Tier, Transfer};
+use tachyfits_kernels::Tier;
 
 use super::{RecordAccess, RecordFile, RecordLayout, RecordOptions};
 use crate::error::{Error, Reason};
@@ -280,63 +280,6 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Records of numbers of one size, by one thread: from core to core a block takes as long as making it does.
-    fn write_plain(
-        &self,
-        part: &RecordPart<'_>,
-        size: u64,
-        end: &mut AppendBlock,
-        options: &RunOptions<'_>,
-    ) -> Result<(), Error> {
-        let (layout, count) = (part.layout, part.count);
-        let stored = stored_bytes(self.markers, layout.record_bytes);
-        let write = |offset: u64, bytes: &[u8]| self.sink.write_all_at(offset, bytes);
-        let mut done = 0;
-        while done < count && stored > 0 {
-            let items = &part.items[(done * layout.item_bytes) as usize..];
-            let room = end.room();
-            let fitting = (room.len() - AppendBlock::SLACK) as u64 / stored;
-            let records = fitting.min(count - done);
-            if records > 0 {
-                let bytes = (records * stored) as usize;
-                self.mark(&mut room[..bytes], layout.record_bytes, stored);
-                self.put(items, room, layout, records, stored);
-                end.advance(bytes, write)?;
-            } else {
-                self.write_cut(&items[..layout.item_bytes as usize], size, end)?;
-            }
-            done += records.max(1);
-            told(options, done * layout.item_bytes, part.items.len() as u64)?;
-        }
-        Ok(())
-    }
-
-    /// A record of numbers of one size that does not end in the block that it begins in.
-    fn write_cut(&self, item: &[u8], size: u64, end: &mut AppendBlock) -> Result<(), IoError> {
-        let write = |offset: u64, bytes: &[u8]| self.sink.write_all_at(offset, bytes);
-        let width = self.markers.map_or(0, RecordMarkers::bytes);
-        let marker = self.markers.map_or([0; 8], |markers| markers.write(item.len() as i64));
-        let mark = |end: &mut AppendBlock| {
-            end.room()[..width].copy_from_slice(&marker[..width]);
-            end.advance(width, write)
-        };
-        mark(end)?;
-        // What is not turned may be cut anywhere.
-        let size = if self.swap { size as usize } else { 1 };
-        let mut rest = item;
-        while !rest.is_empty() {
-            let room = end.room();
-            let elements = (room.len() - AppendBlock::SLACK).div_ceil(size).min(rest.len() / size);
-            let (piece, later) = rest.split_at(elements * size);
-            let fields = Fields { offset: 0, stride: piece.len(), elements };
-            let transfer = Transfer { size, swap: self.swap, count: 1, from: fields, to: fields };
-            transfer.run(piece, room, self.tier);
-            end.advance(piece.len(), write)?;
-            rest = later;
-        }
-        mark(end)
-    }
-
     /// Records of several fields, many of which fit in a block.
     fn write_short(
         &self,
@@ -411,7 +354,7 @@ pub(super) fn told(options: &RunOptions<'_>, done: u64, total: u64) -> Result<()
 /// for it spin. `make` is told whether it has a block for the first time, which may have bytes of
 /// anything then, and gives how much of all there is to do it has done, for the progress.
 ///
-/// Where numbers are only copied or swapped, `light`, one thread does both: from core to core a block takes as long as
+/// Where numbers are only copied or swapped, `light`, one thread does both: waking another one for a block takes as long as
 /// making it does.
 pub(super) fn in_turn(
     options: &RunOptions<'_>,

@@ -1,0 +1,158 @@
+//! Blocks of a file that are made by another thread while this one writes those before.
+//!
+//! Turning the bytes of numbers takes a tenth of the time that the kernel takes to write them to a file in memory, and
+//! the kernel lets no second writer into the file: so the other core turns, some blocks ahead. Neither thread ever waits
+//! for a signal of the other, which would cost the writer more than what it saves (10.9 to 13 ms for 33 MB, against 10.5
+//! to 11.5 by one thread): the maker sleeps by the clock where it is far enough ahead, and the writer makes a block
+//! itself where the maker has not come to it. So 13.4 ms became 12.65, of which writing alone is 12.45 (Zen 4, Linux
+//! 6.18, blocks of 256 KiB).
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::thread;
+use std::time::Duration;
+
+use crate::append::{BLOCK, Block, end_of_block};
+
+/// Blocks of which memory is kept: those that are made ahead, and the one that is written.
+const BLOCKS: usize = 4;
+
+/// How long the maker sleeps where it is far enough ahead: half of what it takes to write a block.
+const NAP: Duration = Duration::from_micros(50);
+
+/// Memory for blocks that are made ahead.
+#[derive(Debug, Default)]
+pub(crate) struct Made {
+    slots: [Mutex<Slot>; BLOCKS],
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    block: Block,
+    /// Which block it is, once that is made.
+    holds: Option<u64>,
+}
+
+impl Made {
+    /// Writes a range of a file block by block, in order, by this thread. `make` gets the part of the range that lies in a
+    /// block and the room for it, as that of [`crate::AppendBlock::append`] does.
+    pub(crate) fn write<E>(
+        &mut self,
+        range: Range<u64>,
+        make: impl Fn(Range<u64>, &mut [u8]) + Sync,
+        write: impl FnMut(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for slot in &mut self.slots {
+            slot.get_mut().expect("no one panicked with a block").holds = None;
+        }
+        let first = range.start / BLOCK;
+        let shared = Shared {
+            slots: &self.slots,
+            count: range.end.div_ceil(BLOCK) - first,
+            first,
+            range,
+            make,
+            claimed: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+        };
+        thread::scope(|scope| {
+            // Where no thread can be started, all blocks are made here.
+            let name = "tachyfits-work".to_owned();
+            let _ = thread::Builder::new().name(name).spawn_scoped(scope, || shared.make_ahead());
+            // Also where writing fails or panics, the maker comes to its end.
+            let _end = End(&shared.claimed);
+            shared.write_in_order(write)
+        })
+    }
+}
+
+/// What the two threads share. Blocks are counted from the first of the range.
+struct Shared<'a, M> {
+    slots: &'a [Mutex<Slot>; BLOCKS],
+    range: Range<u64>,
+    first: u64,
+    count: u64,
+    make: M,
+    /// Blocks before this one are made, or being made.
+    claimed: AtomicU64,
+    /// Blocks before this one are written.
+    written: AtomicU64,
+}
+
+impl<M: Fn(Range<u64>, &mut [u8]) + Sync> Shared<'_, M> {
+    fn make_ahead(&self) {
+        loop {
+            let next = self.claimed.load(Ordering::Acquire);
+            if next >= self.count {
+                return;
+            }
+            if next >= self.written.load(Ordering::Acquire) + BLOCKS as u64 {
+                thread::sleep(NAP);
+            } else if self.claim(next) {
+                self.make(next);
+            }
+        }
+    }
+
+    fn write_in_order<E>(
+        &self,
+        mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for block in 0..self.count {
+            if self.claim(block) {
+                self.make(block);
+            }
+            let part = self.part(block);
+            write(part.start, self.made(block).block.bytes(&part))?;
+            self.written.store(block + 1, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Takes a block to be made, unless it was taken.
+    fn claim(&self, block: u64) -> bool {
+        let (relaxed, both) = (Ordering::Relaxed, Ordering::AcqRel);
+        self.claimed.compare_exchange(block, block + 1, both, relaxed).is_ok()
+    }
+
+    /// Makes a block that was claimed. The one that its memory had before is written.
+    fn make(&self, block: u64) {
+        let mut slot = self.slot(block);
+        let part = self.part(block);
+        (self.make)(part.clone(), slot.block.room(&part));
+        slot.holds = Some(block);
+    }
+
+    /// A block once it is made.
+    fn made(&self, block: u64) -> MutexGuard<'_, Slot> {
+        loop {
+            let slot = self.slot(block);
+            if slot.holds == Some(block) {
+                return slot;
+            }
+            // The other thread has taken it, but not yet its memory.
+            drop(slot);
+            thread::yield_now();
+        }
+    }
+
+    fn slot(&self, block: u64) -> MutexGuard<'_, Slot> {
+        let slot = &self.slots[block as usize % BLOCKS];
+        slot.lock().expect("the other thread made its block")
+    }
+
+    fn part(&self, block: u64) -> Range<u64> {
+        let start = (self.first + block) * BLOCK;
+        start.max(self.range.start)..end_of_block(start).min(self.range.end)
+    }
+}
+
+/// Has no block be claimed any more.
+struct End<'a>(&'a AtomicU64);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(u64::MAX, Ordering::Release);
+    }
+}
