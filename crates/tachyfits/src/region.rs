@@ -74,7 +74,8 @@ impl Region {
     pub fn ellipse(x: f64, y: f64, semi_x: f64, semi_y: f64, angle: f64) -> Result<Region, Error> {
         check_numbers(&[x, y, semi_x, semi_y, angle])?;
         check_sizes(&[semi_x, semi_y])?;
-        let (sin, cos) = sin_cos_degrees(angle);
+        // A circle stands upright however it is turned.
+        let (sin, cos) = sin_cos_degrees(if semi_x == semi_y { 0.0 } else { angle });
         Ok(Region(Shape::Ellipse { x, y, semi_x, semi_y, cos, sin }))
     }
 
@@ -99,12 +100,17 @@ impl Region {
             }
             Shape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
                 let (dx, dy) = (at_x - x, at_y - y);
+                let (u, v) = (dx * cos + dy * sin, dy * cos - dx * sin);
                 if is_flat(*semi_x, *semi_y) {
-                    let (u, v) = (dx * cos + dy * sin, dy * cos - dx * sin);
                     return u.abs() <= *semi_x && v.abs() <= *semi_y;
                 }
-                // By the row's interval, not by the sum of two squares: where the row only touches a large ellipse, the
-                // rounding of the sum lets pixels in and out by turns.
+                // Of two squares only one changes along a row of what stands upright: their sum grows with the distance
+                // however it is rounded. Of what is turned both do, and where a row only touches a large ellipse,
+                // rounding would let pixels in and out by turns: there the row's interval decides.
+                if *sin == 0.0 || *cos == 0.0 {
+                    let (along, across, radius) = (u * semi_y, v * semi_x, semi_x * semi_y);
+                    return along * along + across * across <= radius * radius;
+                }
                 let (middle, half_width) = ellipse_row(dy, *semi_x, *semi_y, *cos, *sin);
                 (dx - middle).abs() <= half_width
             }

@@ -121,6 +121,17 @@ proptest! {
     }
 
     #[test]
+    fn ellipses_have_the_ends_of_their_axes(
+        x in 0i64..99, y in 0i64..99, a in 1i64..9, tenths in 1i64..99, turn in 0u64..4,
+    ) {
+        let (x, y, a) = (x as f64, y as f64, a as f64);
+        let region = Region::ellipse(x, y, a, tenths as f64 / 10.0, 90.0 * turn as f64).unwrap();
+        let (dx, dy) = if turn % 2 == 0 { (a, 0.0) } else { (0.0, a) };
+        prop_assert!(region.contains(x + dx, y + dy) && region.contains(x - dx, y - dy));
+        prop_assert!(!region.contains(x + 1.01 * dx, y + 1.01 * dy));
+    }
+
+    #[test]
     fn ellipses_contain_what_exact_geometry_says(
         x in 0i64..9, y in 0i64..9, a in 1i64..9, b in 1i64..9,
     ) {
@@ -212,9 +223,9 @@ fn large_regions_are_found_without_looking_at_every_pixel() {
 #[test]
 fn a_row_that_touches_a_large_ellipse_has_one_span() {
     // The sum of squares of such an ellipse is rounded to one side of the border at one pixel, to the other at the next.
-    for angle in [0.0, 30.0, 45.0, 123.4] {
+    for (angle, semi_y) in [(0.0, 1e12), (30.0, 1e12), (0.0, 9e11), (30.0, 999_999_999_999.0)] {
         let (width, height) = (60, 3);
-        let region = Region::ellipse(16.672, 1e12, 1e12, 1e12, angle).unwrap();
+        let region = Region::ellipse(16.672, semi_y, 1e12, semi_y, angle).unwrap();
         check_spans(&region, width, height);
         assert!(region.spans(width, height).len() <= height as usize);
     }
