@@ -7,6 +7,7 @@ fill records are turned into such here, from the lengths of the records.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,8 @@ def convert_file(
         _checked(form, *_records_of(runs, number, len(each), repeats), core.name)
         for number, form in enumerate(each)
     ]
+    if precision is not None:
+        _check_precision(texts, precision, core.name)
     if access == "direct" and record_bytes is None:
         # Without records any length will do.
         record_bytes = int(runs[0, 2]) if len(runs) else 1
@@ -82,6 +85,23 @@ def convert_file(
         sync=sync,
         threads=check_threads(threads),
         progress=progress,
+    )
+
+
+def _check_precision(forms: list[str], precision: str, name: str) -> None:
+    """Refuse a precision that changes nothing: most likely another one was meant."""
+    halves = _HALVED[precision]
+    if any(
+        ({"r": "f"}.get(letter, letter), int(size)) in halves
+        for form in forms
+        for letter, size in re.findall(r"([a-z])(\d+)", form)
+    ):
+        return
+    wanted = " or ".join(f"{letter}{size}" for letter, size in sorted(halves, reverse=True))
+    raise usage(
+        f"{name}: precision={precision!r} changes nothing: there is no {wanted} in the forms "
+        f"{', '.join(forms)}",
+        "'single' (--single) halves f8 and c16, 'double' (--double) f16 and c32",
     )
 
 

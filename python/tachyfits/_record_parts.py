@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._errors import usage
-from tachyfits._records import Field, Layout, MemoryOrder, of_dtype, of_items
+from tachyfits._records import Field, Layout, MemoryOrder, no_quad, of_dtype, of_items
 
 #: How elements became records in earlier calls; not of those of many fields, which fill the memory.
 _kept: dict[tuple[np.dtype[Any], int], Layout] = {}
@@ -73,10 +73,24 @@ def _written(dtype: np.dtype[Any], elements: int) -> Layout:
 def _layout_written(dtype: np.dtype[Any], elements: int) -> Layout:
     if not dtype.itemsize:
         return Layout(0, dtype, elements, (), dtype)
+    _refuse_long(dtype)
     if dtype.names is None:
         return of_dtype(dtype, dtype.itemsize * elements)
     # Item by item: what aligns fields in memory is not written.
     return of_items(dtype, elements, packed=True)
+
+
+def _refuse_long(dtype: np.dtype[Any]) -> None:
+    """Refuse NumPy's longdouble where it is not real(16)."""
+    base = dtype.base
+    for name in base.names or ():
+        _refuse_long(base[name])
+    if (base.kind, base.itemsize) in (("f", 16), ("c", 32)) and (missing := no_quad()) is not None:
+        raise usage(
+            f"numbers of {base}: {missing}",
+            "write array.astype('f8') or 'c16'; or, as the real(10) that programs on x86 have in "
+            "little-endian files, array.view('V16')",
+        )
 
 
 def _array(item: Any) -> NDArray[Any]:
@@ -89,7 +103,9 @@ def _array(item: Any) -> NDArray[Any]:
         item = item.tobytes()
     if isinstance(item, (bytes, bytearray, memoryview)):
         return np.frombuffer(item, np.uint8)
-    if isinstance(item, np.ma.MaskedArray) and _any_byte(item.mask):
+    # An array of astropy's Masked has "unmasked", and is no masked array of NumPy's.
+    has_mask = isinstance(item, np.ma.MaskedArray) or hasattr(item, "unmasked")
+    if has_mask and _any_byte(item.mask):
         raise usage("an array with masked elements", "fill them: array.filled(...)")
     try:
         array = np.asarray(item)

@@ -223,21 +223,33 @@ def _wide(name: str) -> np.dtype[Any] | None:
         return None
     raise usage(
         "i16: NumPy has no integers of 16 bytes",
-        "read them as V16, bytes in the file's order; fortran.convert turns them by forms='i16'",
+        "read them as V16, bytes in the file's order; fortran.convert(..., forms='i16'), on the "
+        "command line `tachyfits fortran convert --form i16`, turns them",
     )
 
 
 def _quad(name: str) -> np.dtype[Any]:
     """Return the dtype of real(16), where NumPy has it."""
-    if np.finfo(np.longdouble).nmant != 112:
+    if (missing := no_quad()) is not None:
         raise usage(
-            f"{name}: real(16) is an IEEE number of 128 bits, which NumPy does not have here "
-            f"(its longdouble has {np.finfo(np.longdouble).nmant + 1} digits)",
-            "fortran.convert(..., forms=..., precision='double') writes a file of real(8) instead, "
-            "and stats has real(16) as it is; real(10) of x86, in a little-endian file, is read as "
-            "V16 and .view('longdouble')",
+            f"{name}: {missing}",
+            "fortran.convert(..., forms=..., precision='double'), on the command line `tachyfits "
+            "fortran convert --double`, writes a file of real(8) instead, and "
+            f"""stats("{name}") has them as they are; real(10) of x86, in a little-endian file, """
+            "is read as V16 and .view('longdouble')",
         )
     return np.dtype(np.longdouble if name == "f16" else np.clongdouble)
+
+
+def no_quad() -> str | None:
+    """Return why NumPy has no arrays of real(16) here; None where it has them."""
+    digits = np.finfo(np.longdouble).nmant + 1
+    if digits == 113:
+        return None
+    return (
+        "real(16) is an IEEE number of 128 bits, which NumPy does not have here "
+        f"(its longdouble has {digits} digits)"
+    )
 
 
 def of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") -> Layout:

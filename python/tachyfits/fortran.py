@@ -6,10 +6,11 @@ dtype, or by a form such as ``"i4,3f8,a16"``.
 
 The form of a record: items separated by commas, each a count (1 where there is none, ``*`` once for
 as many as fill the record, as an item that stands alone does) and a type. Types are
-``i1 i2 i4 i8`` integer, ``f2 f4 f8 f16`` real (``r`` is the same), ``c8 c16 c32`` complex,
+``i1 i2 i4 i8 i16`` integer, ``f2 f4 f8 f16`` real (``r`` is the same), ``c8 c16 c32`` complex,
 ``l1 l2 l4 l8`` logical, ``aN`` text of N characters, ``xN`` N bytes that are passed over. Sizes are
 in bytes. ``f16`` and ``c32`` are IEEE numbers of 128 bits: statistics and `convert` have them
-everywhere, arrays where NumPy's longdouble is such a number, which it is not on x86.
+everywhere, arrays where NumPy's longdouble is such a number, which it is not on x86. ``i16`` is
+for `convert` alone: NumPy has no such integers.
 
 Arrays that are read are in the machine's byte order, whatever that of the file. Records are counted
 from 0 here; messages of damage count them from 1, and say so.
@@ -318,7 +319,7 @@ def convert(
     precision
         "single": real(8) and complex(8) become real(4) and complex(4); "double": real(16) and
         complex(16) become real(8) and complex(8), which all of NumPy has. Numbers are rounded to
-        the nearest; one that is too large for that is an error.
+        the nearest; one that is too large for that is an error, and so are ``forms`` without any.
     overwrite, sync, threads, progress
         As elsewhere.
 

@@ -251,8 +251,32 @@ def test_the_hint_says_what_to_do_with_quadruple_precision(tmp_path: Path) -> No
     fortran.write(path, quad(0.1, "little"), order="little")
     file = fortran.open(path)
     for form in ("f16", "0x8,f16", np.longdouble, "f16,0c32"):
-        with pytest.raises(tf.UsageError, match=r"(?s)128 bits.*precision='double'.*longdouble"):
+        with pytest.raises(
+            tf.UsageError,
+            match=r"(?s)128 bits.*precision='double'.*--double.*stats\(\"[fc]\d+\"\).*longdouble",
+        ):
             file.records(dtype=form)
+    with pytest.raises(tf.UsageError, match=r"stats\(\"f16\"\)"):
+        file.stats(np.longdouble)
+    for item in (np.longdouble(1), np.zeros(2, np.clongdouble), np.zeros(2, [("a", "g", 2)])):
+        with pytest.raises(tf.UsageError, match=r"(?s)128 bits.*hint: write array\.astype\('f8'\)"):
+            fortran.write(tmp_path / "b.dat", item)
+    assert not (tmp_path / "b.dat").exists()
+
+
+@pytest.mark.parametrize(
+    ("forms", "precision"),
+    [("*i4", "double"), ("*f8", "double"), (["i4,c16,x12", "a8"], "double"), ("2f16", "single")],
+)
+def test_a_precision_that_changes_nothing_is_refused(
+    tmp_path: Path, forms: Any, precision: str
+) -> None:
+    fortran.write(tmp_path / "a.dat", bytes(32), order="big")
+    file = fortran.open(tmp_path / "a.dat")
+    with pytest.raises(tf.UsageError, match=f"precision='{precision}' changes nothing.*forms"):
+        file.convert(tmp_path / "b.dat", forms=forms, precision=precision)
+    assert not (tmp_path / "b.dat").exists()
+    assert file.convert(tmp_path / "b.dat", forms=["i4,2r8,*x1", "*i4"], precision="single") == 1
 
 
 def test_numbers_of_another_length_are_refused_with_what_sizes_there_are(tmp_path: Path) -> None:

@@ -77,6 +77,10 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer["data"]["HITS"] == [[1], [1, 1]]
     out, _ = printed(capsys, "--json", "--list", "--columns", "HITS")
     assert json.loads(out)["columns"][0]["variable"] is True
+    tf.write("strings.fits", {"S": [["a"], ["b", "long"]]})
+    assert run(["table", "strings.fits", "--list", "--json"]) == 0
+    column = json.loads(capsys.readouterr().out)["columns"][0]
+    assert (column["delimiter"], column["position"]) == ("|", None)
 
 
 def test_the_columns_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

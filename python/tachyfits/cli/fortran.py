@@ -104,9 +104,10 @@ def command() -> None:
 
     Markers of 4 or 8 bytes in either byte order are found out from the bytes. What is in a record
     is not in the file; say it by --form: items separated by commas, each a count (* once: as many
-    as fill the record, as an item alone does) and a type: i1 i2 i4 i8 integer, f4 f8 real, c8 c16
-    complex, l1 l2 l4 l8 logical, aN text of N characters, xN bytes that are passed over. Sizes are
-    in bytes, records count from 1.
+    as fill the record, as an item alone does) and a type: i1 i2 i4 i8 i16 integer, f2 f4 f8 f16
+    real (r is the same), c8 c16 c32 complex, l1 l2 l4 l8 logical, aN text of N characters, xN bytes
+    that are passed over. Sizes are in bytes, records count from 1. What has i16, and on most
+    machines f16 and c32, can be converted but not printed.
 
     \b
     Examples:

@@ -302,11 +302,13 @@ def _listed(common: Common, table: Table, names: list[str | int]) -> str:
                 "type": str(column.dtype),
                 "shape": list(column.shape),
                 "variable": column.is_variable,
+                "delimiter": column.delimiter,
                 "unit": column.unit,
                 "null": column.null,
                 "scale": column.scale,
                 "zero": column.zero,
                 "display": column.display,
+                "position": column.position,
                 "description": column.description,
             }
             for column in columns
