@@ -22,7 +22,7 @@ from tachyfits._ragged import Ragged
 from tachyfits._table_frames import display_of
 from tachyfits._table_records import columns_of_records, is_records
 from tachyfits._table_times import location_of, time_text
-from tachyfits._table_values import ColumnData, column_data, is_card_text
+from tachyfits._table_values import ColumnData, column_data, is_card_text, with_numpys_mask
 
 KNOWN = (
     "a dict of arrays or lists, a structured array, an astropy Table, FITS_rec or BinTableHDU, a "
@@ -144,9 +144,8 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
         return _of_list(str(name), values)
     if not isinstance(values, np.ndarray):
         values = _values_of_a_library(str(name), values)
-    is_astropys = any(kind.__module__.startswith("astropy.") for kind in type(values).__mro__)
     # Columns that astropy read from a file are arrays of its own that say nothing.
-    if is_astropys and hasattr(values, "info"):
+    if _is_astropys(type(values)) and hasattr(values, "info"):
         info, column = values.info, _duration_in_seconds(values)
         values = _astropy_values(name, column)
         known = {
@@ -160,36 +159,75 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
     return values, (known if null is None else known | {"null": null})
 
 
+def _is_astropys(kind: type) -> bool:
+    return any(base.__module__.startswith("astropy.") for base in kind.__mro__)
+
+
 def _of_list(name: str, values: Any) -> tuple[Any, dict[str, Any]]:
     """Return a list as it is; of quantities the numbers, and the unit; of times what they say.
 
     The unit and the scale are those of the first.
     """
     kinds = set(map(type, values))
-    if not any(hasattr(kind, "to_value") for kind in kinds):
+    if not any(map(_is_astropys, kinds)):
         # Plain lists need no astropy, which takes long to import.
         return values, {}
     from astropy.time import Time, TimeDelta
+    from astropy.units import Quantity
+
+    cells = [None if cell is np.ma.masked else cell for cell in values]
+    known = [cell for cell in cells if cell is not None]
+    if all(isinstance(cell, Time) for cell in known):
+        return with_what_they_say(name, _one_time(name, cells, known[0]))
+    if all(isinstance(cell, TimeDelta) for cell in known):
+        cells = [cell if cell is None else cell.to("s") for cell in cells]
+        return _numbers_of(name, cells)
+    if any(issubclass(kind, Quantity) for kind in kinds):
+        return _numbers_of(name, cells)
+    return list(map(_numpys_cell, cells)), {}
+
+
+def _one_time(name: str, cells: list[Any], first: Any) -> Any:
+    """Return a list of times of astropy as one; None is undefined."""
+    from astropy.time import ScaleValueError, Time
+
+    missing = np.array([cell is None for cell in cells])
+    try:
+        times = Time([first if cell is None else cell for cell in cells])
+    except (ScaleValueError, ValueError, TypeError, AttributeError) as error:
+        # The last line is about times, those before it about what they might have been.
+        raise usage(
+            f"column {name!r}: times that make no column: {str(error).splitlines()[-1]}",
+            "a list is of single times, which have one scale, and all a location or none",
+        ) from error
+    if missing.any():
+        times[missing] = np.ma.masked
+    return times
+
+
+def _numbers_of(name: str, cells: list[Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the numbers of a list of quantities in the unit of the first; None is undefined."""
     from astropy.units import Quantity, UnitConversionError
 
-    if all(issubclass(kind, Time) for kind in kinds):
-        return with_what_they_say(name, Time(list(values)))
-    if all(issubclass(kind, TimeDelta) for kind in kinds):
-        values, kinds = [cell.to("s") for cell in values], {Quantity}
-    if not any(issubclass(kind, Quantity) for kind in kinds):
-        return values, {}
-    odd = next((cell for cell in values if not isinstance(cell, (Quantity, type(None)))), None)
+    odd = next((cell for cell in cells if not isinstance(cell, (Quantity, type(None)))), None)
     if odd is not None:
         raise usage(
             f"column {name!r} has quantities and values without a unit, as {odd!r}",
             "give each of them its unit, None where undefined",
         )
-    unit = next(cell.unit for cell in values if cell is not None)
+    unit = next(cell.unit for cell in cells if cell is not None)
     try:
-        numbers = [None if cell is None else cell.to_value(unit) for cell in values]
+        numbers = [None if cell is None else _numpys_cell(cell.to_value(unit)) for cell in cells]
     except UnitConversionError as error:
         raise usage(f"column {name!r}: {error}", "a column has one unit") from error
     return numbers, {"unit": _unit_text(unit)}
+
+
+def _numpys_cell(cell: Any) -> Any:
+    """Return a cell of astropy's Masked as NumPy's, a single undefined one as None."""
+    cell = with_numpys_mask(cell)
+    single = np.ma.isMaskedArray(cell) and cell.ndim == 0
+    return (None if cell.mask else cell.data[()]) if single else cell
 
 
 def _values_of_a_library(name: str, values: Any) -> Any:
@@ -233,16 +271,13 @@ def _astropy_values(name: str, column: Any) -> Any:
     """Return a column's values; of a Time, text of its own scale."""
     from astropy.time import Time
     from astropy.units import Quantity
-    from astropy.utils.masked import Masked
 
-    if isinstance(column, Masked) and isinstance(column, Quantity):
-        return np.ma.MaskedArray(np.asarray(column.unmasked.value), mask=np.asarray(column.mask))
     if isinstance(column, Quantity):
-        return np.asarray(column.value)
+        return with_numpys_mask(column.value)
     if isinstance(column, Time):
         return time_text(column)
     if isinstance(column, np.ndarray):
-        return column
+        return with_numpys_mask(column)
     raise usage(
         f"column {name!r} is of astropy's {type(column).__name__}, which no FITS column is",
         "write a QTable with it, of which its parts are columns; or split it first: "

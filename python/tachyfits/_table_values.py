@@ -113,6 +113,16 @@ def column_data(
     return ColumnData(name, contiguous, undefined, null, unit or implied, *said)
 
 
+def with_numpys_mask(values: Any) -> Any:
+    """Return an array of astropy's Masked as NumPy's masked array; anything else as it is.
+
+    NumPy takes such an array for one without a mask.
+    """
+    if not (isinstance(values, np.ndarray) and hasattr(values, "unmasked")):
+        return values
+    return np.ma.MaskedArray(np.asarray(values.unmasked), mask=np.asarray(values.mask))
+
+
 def as_array(name: str, values: Any) -> NDArray[Any] | Ragged:
     """Return the values of a column as an array of one type, masked where undefined, or a `Ragged`.
 
@@ -339,7 +349,7 @@ def _elements(
     name: str, values: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None, str | None]:
     """Return plain values of a type of FITS, where they are undefined, and a unit if implied."""
-    mask = None
+    values, mask = with_numpys_mask(values), None
     if np.ma.isMaskedArray(values) and np.ma.getmask(values) is not np.ma.nomask:
         mask = np.ma.getmaskarray(values)
         mask = mask if mask.any() else None

@@ -252,4 +252,34 @@ def test_lists_of_times_are_times(tmp_path: Path) -> None:
     assert (table["D"].tolist(), table.column("D").unit) == ([1.0, 172800.0], "s")
     assert table.header["TIMESYS"] == "TT"
     with pytest.raises(tf.UsageError, match="column 'T'"):
-        tf.write_table(tmp_path / "no.fits", {"T": [times[0], None]})
+        tf.write_table(tmp_path / "no.fits", {"T": times})
+
+
+@pytest.mark.parametrize("undefined", [None, np.ma.masked])
+def test_lists_of_times_have_undefined_ones(tmp_path: Path, undefined: Any) -> None:
+    path = tmp_path / "lists.fits"
+    times = [undefined, Time("2020-01-01", scale="tai"), Time("2021-01-01", scale="tai")]
+    masked = TimeDelta([1.0, 2.0], format="sec")
+    masked[0] = np.ma.masked
+    lengths = [undefined, *masked]
+    tf.write_table(path, {"T": times, "L": lengths})
+    table = tf.open(path)[1]
+    assert table["T"].tolist() == ["", "2020-01-01T00:00:00.000", "2021-01-01T00:00:00.000"]
+    assert table.header["TIMESYS"] == "TAI"
+    np.testing.assert_array_equal(table["L"], [np.nan, np.nan, 2.0])
+    assert table.column("L").unit == "s"
+
+
+@pytest.mark.parametrize(
+    ("times", "found"),
+    [
+        ([Time("2020-01-01"), Time("2020-01-02", location=ELSEWHERE)], "all locations are set"),
+        ([Time("2020-01-01", scale="local"), Time("2020-01-02", scale="tai")], "scale 'tai'"),
+        ([Time(["2020-01-01"]), None], "no column"),
+    ],
+)
+def test_lists_of_times_that_make_no_column_are_refused(
+    tmp_path: Path, times: list[Any], found: str
+) -> None:
+    with pytest.raises(tf.UsageError, match=f"column 'T': times .*{found}"):
+        tf.write_table(tmp_path / "lists.fits", {"T": times})
