@@ -392,6 +392,25 @@ fn derived_types_over_each_other_are_refused() {
 }
 
 #[test]
+fn fields_that_reach_into_each_other_in_the_item_are_moved_one_by_one() {
+    let record = bytes(1_920_000, 3);
+    let file =
+        opened(RecordMarkers::new(4, FileOrder::NATIVE).unwrap(), std::slice::from_ref(&record));
+    let repeated = |offset, size, to| RecordField {
+        repeats: 60_000,
+        step: 32,
+        to_step: 16,
+        ..RecordField::once(offset, size, 1, to)
+    };
+    let fields = vec![repeated(0, 8, 10), repeated(8, 1, 1)];
+    let layout = RecordLayout { record_bytes: 1_920_000, item_bytes: 960_010, fields };
+    let mut out = vec![0; 960_010];
+    file.read(0, 1, &layout, &mut out, &threads(2)).unwrap();
+    assert!((0..60_000).all(|n| out[16 * n + 1] == record[32 * n + 8]));
+    assert!((0..60_000).all(|n| out[16 * n + 10..16 * n + 17] == record[32 * n..32 * n + 7]));
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
     let large = 1e300f64.to_be_bytes().to_vec();

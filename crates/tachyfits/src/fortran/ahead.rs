@@ -11,14 +11,12 @@ use tachyfits_format::{FileOrder, RecordMarkers};
 use tachyfits_io::{IoError, Report, Storage};
 use tachyfits_kernels::{Fields, Tier, Transfer, swap_in_place};
 
+use super::layout::BLOCK_BYTES;
 use super::payload::{read_exact, with_block};
 use super::{RecordFile, RecordLayout};
 use crate::error::Error;
 use crate::image::tier;
 use crate::options::{Progress, RunOptions};
-
-/// Bytes of the file that a thread takes at a time; longer records are walked over, which costs little.
-const BLOCK_BYTES: u64 = 256 << 10;
 
 /// Records that take more bytes than this are read straight to where they are wanted.
 const SHORT_RECORD: u64 = 16 << 10;

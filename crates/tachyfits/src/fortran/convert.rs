@@ -13,18 +13,13 @@ use tachyfits_kernels::{
     ByteOrder, Encoding, Fields, PixelType, Transfer, decode_f32, decode_quads, swap_in_place,
 };
 
+use super::layout::{BLOCK_BYTES, LONG_RECORD};
 use super::payload::Payload;
 use super::write::{NewRecords, Target, parallel, stored_bytes};
 use super::{RecordAccess, RecordFile};
 use crate::error::{Error, Reason};
 use crate::image::tier;
 use crate::options::RunOptions;
-
-/// Bytes of a block of short records, and of a piece of a long one.
-const BLOCK_BYTES: u64 = 256 << 10;
-
-/// Records that take more than this are long.
-const LONG_RECORD: u64 = 1 << 20;
 
 /// Blocks that are planned at a time.
 const PLANNED: usize = 4096;
@@ -39,7 +34,8 @@ pub struct Conversion {
     pub forms: Vec<RecordForm>,
     /// After the last form comes the last again: a header, and then records of one kind.
     pub last_repeats: bool,
-    /// Which reals, and parts of complex numbers, become those of half the bytes, rounded to the nearest.
+    /// Which reals, and parts of complex numbers, become those of half the bytes, rounded to the nearest: what is too
+    /// small becomes 0, what is too large is refused.
     pub narrowing: Option<Narrowing>,
 }
 
@@ -351,10 +347,13 @@ impl Converter<'_> {
                 double.resize(native.len() / 16, 0.0);
                 decode_quads(native, ByteOrder::Native, double);
                 turned.extend_from_slice(bytemuck::cast_slice(double));
-                let infinite = |bytes: &[u8; 16]| u128::from_ne_bytes(*bytes) << 1 == 0xfffe << 112;
                 let mut pairs = double.iter().zip(native.as_chunks().0);
-                let found = pairs.find(|&(x, bytes)| x.is_infinite() && !infinite(bytes));
-                found.map(|_| "one of more than 1.7e308".to_owned())
+                // The exponent of infinity and NaN is all ones.
+                let exponent =
+                    |bytes: &[u8; 16]| (u128::from_ne_bytes(*bytes) >> 112) as i32 & 0x7fff;
+                let found = pairs.find(|&(x, bytes)| x.is_infinite() && exponent(bytes) < 0x7fff);
+                let power = |bytes| f64::from(exponent(bytes) - 0x3fff) * std::f64::consts::LOG10_2;
+                found.map(|(_, bytes)| format!("one of about 1e{:.0}", power(bytes)))
             }
         };
         if let Some(lost) = lost {

@@ -8,7 +8,13 @@ use tachyfits_kernels::{Fields, Tier, Transfer};
 
 use crate::error::{Error, Reason};
 
-/// Derived types of more bytes are read and written field by field.
+/// Bytes that a thread takes at a time: half of a second-level cache, with where they come from.
+pub(super) const BLOCK_BYTES: u64 = 256 << 10;
+
+/// Records of several fields of more bytes are read, converted and written field by field.
+pub(super) const LONG_RECORD: u64 = 1 << 20;
+
+/// So are derived types of more.
 const LONG_TYPE: u64 = 256 << 10;
 
 /// A part of each record, and where it goes.
@@ -199,13 +205,14 @@ impl FieldGroup {
     fn takes(&self, field: &RecordField) -> bool {
         let steps = |field: &RecordField| (field.repeats, field.step, field.to_step);
         let first = &self.0[0];
-        let to = self.0.iter().map(|field| field.to);
-        let (least, most) = (to.clone().min().unwrap_or(0), to.max().unwrap_or(0));
+        let to = self.0.iter().map(|field| field.to..field.to + field.run_bytes());
+        let (least, end) =
+            to.fold((u64::MAX, 0), |(least, end), to| (least.min(to.start), end.max(to.end)));
         field.repeats > 1
             && steps(first) == steps(field)
             && field.offset + field.run_bytes() <= first.offset + first.step
             && field.to + field.run_bytes() <= least + first.to_step
-            && most + field.run_bytes() <= field.to + first.to_step
+            && end <= field.to + first.to_step
     }
 
     fn is_long(&self) -> bool {

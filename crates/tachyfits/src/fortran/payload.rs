@@ -11,12 +11,10 @@ use tachyfits_io::{IoError, PlacedBuffer, Storage};
 use tachyfits_kernels::{Fields, Tier, Transfer, swap_in_place};
 
 use super::RecordField;
+use super::layout::BLOCK_BYTES;
 
 /// Records that take fewer bytes than this are read together.
 const SHORT_RECORD: u64 = 16 << 10;
-
-/// Bytes of a block of short records.
-const BLOCK_BYTES: u64 = 256 << 10;
 
 /// Bytes of a page, and how much further in their page than in the file bytes may lie that the kernel is slow to copy there.
 const PAGE_BYTES: u64 = 4096;

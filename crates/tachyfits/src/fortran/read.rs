@@ -5,7 +5,7 @@ use std::ops::Range;
 use tachyfits_format::FileOrder;
 use tachyfits_io::{Report, Storage};
 
-use super::layout::FieldGroup;
+use super::layout::{BLOCK_BYTES, FieldGroup, LONG_RECORD};
 use super::payload::Payload;
 use super::views::{GroupView, ItemsView, PayloadView};
 use super::{RecordFile, RecordLayout};
@@ -13,12 +13,6 @@ use crate::error::{Error, Reason};
 use crate::image::tier;
 use crate::options::{Progress, RunOptions};
 use crate::table::added;
-
-/// Bytes that a thread reads at a time: what a second-level cache takes.
-const BLOCK_BYTES: u64 = 256 << 10;
-
-/// Records of several fields that are longer are read field by field.
-pub(super) const LONG_RECORD: u64 = 1 << 20;
 
 impl RecordFile {
     /// Checks that there are such records; damage before the last of them is an error.

@@ -12,9 +12,8 @@ use tachyfits_kernels::{
     swap_in_place,
 };
 
-use super::layout::FieldGroup;
+use super::layout::{FieldGroup, LONG_RECORD};
 use super::payload::Payload;
-use super::read::LONG_RECORD;
 use super::views::{GroupView, ItemsView, PayloadView};
 use super::{RecordField, RecordFile, RecordLayout};
 use crate::error::{Error, Reason};

@@ -7,7 +7,7 @@ use tachyfits_io::{IoError, Storage};
 use tachyfits_kernels::Tier;
 
 use super::RecordField;
-use super::layout::FieldGroup;
+use super::layout::{BLOCK_BYTES, FieldGroup};
 use super::payload::Payload;
 
 /// The bytes of records, swapped or not.
@@ -132,15 +132,21 @@ impl Storage for GroupView<'_> {
 
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let (step, to_step) = self.group.steps();
-        let end = offset + buffer.len() as u64;
-        let count = end.div_ceil(to_step) - offset / to_step;
-        let positions = self.positions(offset..end);
-        let mut types = vec![0; (positions.end - positions.start) as usize];
-        self.payload.read(positions.start, &mut types, 1, self.tier)?;
-        for field in self.fields {
-            let from = (&types[..], field.in_records(0, step));
-            let to = (&mut *buffer, field.in_items(to_step));
-            field.run(count, self.swap, from, to, self.tier);
+        let together = (BLOCK_BYTES / step).max(1) * to_step;
+        let mut types = Vec::new();
+        let mut begin = offset;
+        for items in buffer.chunks_mut(together as usize) {
+            let end = begin + items.len() as u64;
+            let count = end.div_ceil(to_step) - begin / to_step;
+            let positions = self.positions(begin..end);
+            types.resize((positions.end - positions.start) as usize, 0);
+            self.payload.read(positions.start, &mut types, 1, self.tier)?;
+            for field in self.fields {
+                let from = (&types[..], field.in_records(0, step));
+                let to = (&mut *items, field.in_items(to_step));
+                field.run(count, self.swap, from, to, self.tier);
+            }
+            begin = end;
         }
         Ok(())
     }

@@ -14,17 +14,11 @@ use tachyfits_format::{FileOrder, RecordMarkers};
 use tachyfits_io::{AppendBlock, IoError, MemoryStorage, OutputFile, Patch, Stamp, Tasks};
 use tachyfits_kernels::Tier;
 
+use super::layout::{BLOCK_BYTES, LONG_RECORD};
 use super::{RecordAccess, RecordFile, RecordLayout, RecordOptions};
 use crate::error::{Error, Reason};
 use crate::image::tier;
 use crate::options::RunOptions;
-
-/// Bytes of a block of short records, and of a piece of a long one: half of a second-level cache, with where they come
-/// from.
-pub(super) const BLOCK_BYTES: u64 = 256 << 10;
-
-/// Records of several fields that take more than this are written field by field.
-const LONG_RECORD: u64 = 1 << 20;
 
 /// Blocks that may be made and wait for an earlier one to be written.
 const WAITING_BLOCKS: usize = 3;

@@ -3,8 +3,8 @@
 
 use tachyfits_kernels::{Fields, Transfer};
 
-use super::layout::{FieldGroup, RecordLayout};
-use super::write::{BLOCK_BYTES, Target, in_turn, told};
+use super::layout::{BLOCK_BYTES, FieldGroup, RecordLayout};
+use super::write::{Target, in_turn, told};
 use crate::error::Error;
 use crate::options::RunOptions;
 
