@@ -28,10 +28,18 @@ from tachyfits._table import Table
 from tachyfits._table_ascii import new_text_column
 from tachyfits._table_fit import row_cells, values_for
 from tachyfits._table_input import column_of, columns_of
-from tachyfits._table_rows import count_of
-from tachyfits._table_serialized import cards_for
+from tachyfits._table_rows import Rows, count_of
+from tachyfits._table_serialized import cards_for, with_parts
 from tachyfits._table_spec import description_cards, new_column
-from tachyfits._table_times import check_scale, differs_by_row, place_cards
+from tachyfits._table_times import (
+    PLACE,
+    Stated,
+    check_scale,
+    differs_by_row,
+    in_metres,
+    place_cards,
+    with_places,
+)
 from tachyfits._table_write import write_table
 from tachyfits._threads import check_threads
 from tachyfits._writer import native
@@ -272,13 +280,16 @@ class EditedHdu:
         Values become those of the columns if they mean the same there; nothing is cut or wrapped,
         floats alone are rounded to the digits of the column, and where whole steps are stored
         (integers with TSCALn) they have to be these.
-        Values that state a unit are converted to the column's.
+        Values that state a unit are converted to the column's. Objects of astropy (SkyCoord) are
+        the columns that astropy makes of them; times of another scale or location than the table
+        states are refused, where it has the location in columns (OBSGEO-X, -Y, -Z) it is put there.
         """
         table = self.table
         if not 0 <= at <= len(table):
             raise not_found(f"{self._where()}: no row {at}", f"use 0 to {len(table)}")
-        scale = table.header.get("TIMESYS")
-        cells, rows = row_cells(table.columns, columns_of(data), scale, self._where())
+        names = [column.name for column in table.columns]
+        made = with_places(columns_of(with_parts(data)[0]), names)
+        cells, rows = row_cells(table.columns, made, _stated(table), self._where())
         self._core.insert_rows(
             self._index, at, cells, rows,
             threads=self._edition._threads, progress=self._edition._progress,
@@ -301,8 +312,8 @@ class EditedHdu:
         table = self.table
         known = table.column(column)
         chosen = table._selected(rows, where, None, None)
-        scale = table.header.get("TIMESYS")
-        cells = values_for(known, values, count_of(chosen), scale, self._where())
+        stated = _stated(table, chosen)
+        cells = values_for(known, values, count_of(chosen), stated, self._where())
         self._core.update_cells(
             self._index, known.number, chosen, cells, threads=self._edition._threads
         )
@@ -335,18 +346,22 @@ class EditedHdu:
         data = column_of(name, values, unit=unit, null=null, description=description)
         check_scale(table.header.get("TIMESYS"), [data], self._where())
         others = [card for card in table.header.cards if not card.keyword.startswith("TRPOS")]
-        if differs_by_row(data.location):
+        there = {}
+        if data.location is not None:
+            place = _stated(table).place
+            there = {each.name: place(each.name) for each in table.columns if each.name in PLACE}
+        if differs_by_row(data.location) and len(there) < len(PLACE):
             raise usage(
                 f"{self._where()}: times in {name!r} whose location differs by row",
                 "write them with a new table: write_table makes columns of it",
             )
-        cards = description_cards(name, at + 1, data.description)
-        cards += place_cards(others, data, at + 1)
         if data.rows != len(table):
             raise usage(
                 f"{self._where()}: {data.rows} values for {len(table)} rows",
                 "give one for each row",
             )
+        cards = description_cards(name, at + 1, data.description)
+        cards += place_cards(others, data, at + 1, there)
         is_text = table.kind == "ascii table"
         new = new_text_column(data, form) if is_text else new_column(data)
         self._core.insert_column(
@@ -421,6 +436,20 @@ class EditedHdu:
 
     def __repr__(self) -> str:
         return f"<tachyfits EditedHdu {self._index} of {self._edition.name}>"
+
+
+def _stated(table: Table, rows: Rows | None = None) -> Stated:
+    """Return what a table says of the times of some rows, None: of all."""
+
+    def place(name: str) -> Any:
+        column = next((column for column in table.columns if column.name == name), None)
+        if column is None:
+            return table.header.get(name)
+        wanted = (0, len(table)) if rows is None else rows
+        values = table._read([column], wanted, False, None, None)
+        return in_metres(values[column.key], column.unit)
+
+    return Stated(table.header.get("TIMESYS"), table.header.get("TREFPOS"), place)
 
 
 class EditedHeader(MutableMapping[str, Any]):

@@ -22,7 +22,7 @@ from tachyfits._ragged import Ragged
 from tachyfits._table_input import with_what_they_say
 from tachyfits._table_spec import Cells, bytes_of
 from tachyfits._table_strings import as_ragged, characters_of, joined_strings
-from tachyfits._table_times import check_scale
+from tachyfits._table_times import Stated, check_position, check_times
 from tachyfits._table_values import ColumnData, as_array, column_data
 from tachyfits._units import fits_unit
 
@@ -240,13 +240,13 @@ def _misfit(column: TableColumn, where: str, found: str, hint: str) -> Exception
 
 
 def row_cells(
-    columns: tuple[TableColumn, ...], made: list[ColumnData], time_scale: Any, where: str
+    columns: tuple[TableColumn, ...], made: list[ColumnData], stated: Stated, where: str
 ) -> tuple[list[Cells], int]:
     """Return the cells of new rows for every column of a table, and how many rows there are.
 
-    ``time_scale`` is the table's TIMESYS, None without one.
+    ``stated`` is what the table says of its times.
     """
-    check_scale(time_scale, made, where)
+    check_times(stated, made, where)
     given, unknown = _data_of_each(columns, made)
     missing = [column.key for column in columns if column.key not in given]
     if missing or unknown:
@@ -255,6 +255,8 @@ def row_cells(
             f"ones: {', '.join(unknown) or 'none'}",
             "give each column of the table by its name",
         )
+    for column in columns:
+        check_position(stated, column.position, given[column.key], where)
     cells = [fitted(column, given[column.key], where) for column in columns]
     return cells, made[0].rows if made else 0
 
@@ -264,8 +266,8 @@ def _data_of_each(
 ) -> tuple[dict[str, ColumnData], list[str]]:
     """Return the values of each column that has some, by key, and the names that no column has.
 
-    Each of the values serves one column: one that is spelled so, or else one in any case; of columns
-    of one name the first of them by that name.
+    Each of the values serves one column: one that is spelled so, or else one in any case; of
+    columns of one name the first of them by that name.
     """
     given: dict[str, ColumnData] = {}
     for spelling in (str.rstrip, lambda name: name.rstrip().upper()):
@@ -289,10 +291,10 @@ def _repeated(cell: NDArray[Any], rows: int) -> NDArray[Any]:
     return np.ma.MaskedArray(np.broadcast_to(np.ma.getdata(cell), shape), mask=mask)
 
 
-def values_for(column: TableColumn, values: Any, rows: int, time_scale: Any, where: str) -> Cells:
+def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, where: str) -> Cells:
     """Return values of a column for so many rows; a single one serves all of them.
 
-    ``time_scale`` is the table's TIMESYS, None without one.
+    ``stated`` is what the table says of the times of these rows.
     """
     known: dict[str, Any] = {}
     if values is None or values is np.ma.masked:
@@ -307,10 +309,11 @@ def values_for(column: TableColumn, values: Any, rows: int, time_scale: Any, whe
         if not isinstance(single, Ragged) and single.shape == column.shape:
             values = _repeated(single, rows)
     data = column_data(column.name, values, **known)
-    check_scale(time_scale, [data], where)
+    check_position(stated, column.position, data, where)
     if data.rows != rows:
         raise usage(
             f"{where}, column {column.name!r}: {data.rows} values for {rows} rows",
             "give one for each row, or a single one for all",
         )
+    check_times(stated, [data], where)
     return fitted(column, data, where)

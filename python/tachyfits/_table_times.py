@@ -7,8 +7,10 @@ astropy, which say theirs, are written if they agree, and refused if they do not
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,18 +19,22 @@ from numpy.typing import NDArray
 from tachyfits._core import TachyfitsWarning
 from tachyfits._errors import usage
 from tachyfits._table_values import ColumnData, column_data
+from tachyfits._units import fits_unit
 
 #: Other names of time scales (Table 30 of the Standard).
 _SAME = {"GMT": "UTC", "TDT": "TT", "ET": "TT", "IAT": "TAI"}
 
 #: Where the observatory is: geocentric, in metres. Columns of these names have it row by row.
-_PLACE = ("OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z")
+PLACE = ("OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z")
 
 #: TRPOSn of times that were measured there.
 _THERE = "TOPOCENTER"
 
 #: Scales of times at the barycentre of the solar system.
 _BARYCENTRIC = ("TDB", "TCB")
+
+#: A time whose year has a sign, as years beyond four digits have it.
+_LONG = re.compile(r"[+-]\d{5}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d*)?)?")
 
 #: Digits of a second that text has at most, and those that are left out where all are 0.
 _DIGITS = 9
@@ -100,9 +106,10 @@ def location_of(times: Any) -> NDArray[np.float64] | None:
     if location is None or not location.size:
         return None
     metres = np.stack([np.asarray(part.to_value("m")) for part in location.geocentric])
-    one = metres.reshape(3, -1)[:, 0]
-    same = (metres.reshape(3, -1) == one[:, None]).all()
-    return one if same else np.broadcast_to(metres, (3, *times.shape))
+    flat = metres.reshape(3, -1)
+    if np.array_equal(flat, np.broadcast_to(flat[:, :1], flat.shape), equal_nan=True):
+        return flat[:, 0]
+    return np.broadcast_to(metres, (3, *times.shape))
 
 
 def differs_by_row(location: NDArray[np.float64] | None) -> bool:
@@ -110,27 +117,38 @@ def differs_by_row(location: NDArray[np.float64] | None) -> bool:
     return location is not None and location.ndim > 1
 
 
-def with_places(columns: Sequence[ColumnData]) -> list[ColumnData]:
-    """Return columns, with those of the observatory's place where it differs by row.
+def with_places(
+    columns: Sequence[ColumnData], names: Collection[str] | None = None
+) -> list[ColumnData]:
+    """Return columns, with those of the observatory's place where they are needed.
+
+    ``names``: of the columns of the table that these are rows of, which has the place in columns or
+    has not; None for a new table, which has it in columns where it differs by row.
 
     Raises
     ------
     UsageError
-        Such columns are there and say something else.
+        The times say several places.
     """
-    varying = next((each for each in columns if differs_by_row(each.location)), None)
-    if varying is None or varying.location is None:
+    placed = [(column, column.location) for column in columns if column.location is not None]
+    if not placed:
         return list(columns)
-    there = {column.name: column for column in columns}
-    added = []
-    for name, metres in zip(_PLACE, varying.location, strict=True):
-        if name not in there:
-            added.append(column_data(name, metres, unit="m"))
-        elif not np.array_equal(there[name].values, metres):
+    first, location = placed[0]
+    for column, other in placed:
+        if not np.array_equal(location, other, equal_nan=True):
             raise usage(
-                f"the location of column {varying.name!r} is not that of the column {name!r}",
-                "leave that column out: it is made from the times",
+                f"the times of the columns {first.name!r} and {column.name!r} are of two "
+                "locations: a table has one (OBSGEO-X, OBSGEO-Y, OBSGEO-Z)",
+                "write them to two tables, or take the location off one of them",
             )
+    if names is None:
+        names = PLACE if differs_by_row(location) else ()
+    missing = set(names) - {column.name for column in columns}
+    added = []
+    for name, metres in zip(PLACE, location, strict=True):
+        if name in missing:
+            rows = metres if metres.ndim else np.full(first.rows, metres)
+            added.append(column_data(name, rows, unit="m"))
     return [*columns, *added]
 
 
@@ -145,18 +163,21 @@ def time_cards(
         They say several, or others than the cards.
     """
     all_cards = scale_cards(cards, columns)
-    first = next((column for column in columns if column.location is not None), None)
+    there = _place_columns(columns)
     for number, column in enumerate(columns, 1):
-        if first is not None and column.location is not None:
-            _refuse_two_places(first, column)
-        all_cards += place_cards(all_cards, column, number)
+        all_cards += place_cards(all_cards, column, number, there)
     return all_cards
 
 
 def place_cards(
-    cards: Sequence[tuple[str, Any, str]], column: ColumnData, number: int
+    cards: Sequence[tuple[str, Any, str]],
+    column: ColumnData,
+    number: int,
+    there: Mapping[str, Any],
 ) -> list[tuple[str, Any, str]]:
     """Return the cards that a table needs for the place of a column's times.
+
+    ``there``: what the table's columns say of the place, in metres by name, which needs no cards.
 
     Raises
     ------
@@ -171,6 +192,7 @@ def place_cards(
         new.append((keyword, position, "where the times were measured"))
     if column.location is None:
         return new
+    _check_position(column, stated.get(keyword), "the table's cards")
     if column.time_scale in _BARYCENTRIC:
         warnings.warn(
             f"column {column.name!r}: times of the scale {column.time_scale} have a location on "
@@ -178,28 +200,110 @@ def place_cards(
             TachyfitsWarning,
             stacklevel=5,
         )
-    if differs_by_row(column.location):
-        # It is in columns.
-        return new
-    for name, metres in zip(_PLACE, column.location.tolist(), strict=True):
-        if name not in stated:
-            new.append((name, metres, "[m] geocentric place of the observatory"))
-        elif stated[name] != metres:
-            raise usage(
-                f"column {column.name!r}: times at {name} {metres}, where the table's cards say "
-                f"{stated[name]}",
-                "a table has one place: leave the card out, or write the times to another table",
-            )
+    for name, metres in zip(PLACE, column.location, strict=True):
+        if name in there:
+            _check_place(column, name, metres, there[name], "the table's columns")
+        if name in stated:
+            _check_place(column, name, metres, stated[name], "the table's cards")
+        elif name not in there:
+            new.append((name, metres.item(), "[m] geocentric place of the observatory"))
     return new
 
 
-def _refuse_two_places(first: ColumnData, column: ColumnData) -> None:
-    if not np.array_equal(first.location, column.location):  # type: ignore[arg-type]
+@dataclass(frozen=True)
+class Stated:
+    """What a table says of all its times: the scale, and where they were measured.
+
+    Attributes
+    ----------
+    scale, position
+        TIMESYS and TREFPOS; None without one.
+    place
+        Gives what it says of a name of `PLACE`, in metres, of all rows or of each; None: nothing.
+    """
+
+    scale: Any
+    position: Any
+    place: Callable[[str], Any]
+
+
+def check_times(stated: Stated, columns: Sequence[ColumnData], where: str) -> None:
+    """Refuse times of another scale or place than the table states that they are to be in.
+
+    What ``columns`` have of the place themselves holds for the rows that they are.
+    """
+    check_scale(stated.scale, columns, where)
+    there = _place_columns(columns)
+    for column in columns:
+        if column.location is None:
+            continue
+        for name, metres in zip(PLACE, column.location, strict=True):
+            found = there[name] if name in there else stated.place(name)
+            if found is None:
+                raise usage(
+                    f"{where}, column {column.name!r}: times with a location, where the table has "
+                    f"no {name}",
+                    f"state the place in the header first ({', '.join(PLACE)} in metres), or give "
+                    "the times without their location",
+                )
+            _check_place(column, name, metres, found, f"cards or columns of {where}")
+
+
+def check_position(stated: Stated, position: str | None, column: ColumnData, where: str) -> None:
+    """Refuse times with a location on the Earth where a column's (TRPOSn) are of elsewhere."""
+    if column.location is not None:
+        _check_position(column, position or stated.position, where)
+
+
+def _check_position(column: ColumnData, position: Any, where: str) -> None:
+    if position is not None and str(position).strip().upper() != _THERE:
         raise usage(
-            f"the times of the columns {first.name!r} and {column.name!r} are of two locations: "
-            "a table has one (OBSGEO-X, OBSGEO-Y, OBSGEO-Z)",
-            "write them to two tables, or take the location off one of them",
+            f"column {column.name!r}: times with a location, where {where} say that they are of "
+            f"{position!r} (TRPOSn, TREFPOS), not of {_THERE!r}",
+            "change that, or give the times without their location",
         )
+
+
+def in_metres(values: Any, unit: str | None) -> Any:
+    """Return lengths in metres, those without a unit as they are; None if they are none."""
+    known = fits_unit(unit or "m")
+    is_number = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
+    if known is None or not is_number or not known.is_equivalent("m"):
+        return None
+    return values if known == "m" else known.to("m", np.ma.filled(values.astype(float), np.nan))
+
+
+def _place_columns(columns: Sequence[ColumnData]) -> dict[str, Any]:
+    """Return what columns say of the observatory's place, in metres by name."""
+    if all(column.location is None for column in columns):
+        # The unit needs astropy, which takes long to import.
+        return {}
+    place = [column for column in columns if column.name in PLACE]
+    return {column.name: in_metres(column.values, column.unit) for column in place}
+
+
+def _check_place(column: ColumnData, name: str, metres: Any, found: Any, where: str) -> None:
+    """Refuse times at another place than is said; of each row where it is an array."""
+    row = ""
+    if np.asarray(found).dtype.kind in "iuf":
+        # What has fewer axes holds for all elements of a row.
+        axes = max(np.ndim(found), np.ndim(metres))
+        ours, theirs = (
+            each.reshape(each.shape + (1,) * (axes - each.ndim))
+            for each in map(np.asarray, (metres, found))
+        )
+        ours, theirs = np.broadcast_arrays(ours, theirs)
+        # Other units than metres, and decimals of a card, leave the last digits open.
+        odd = np.argwhere(~np.isclose(theirs, ours, rtol=1e-12, atol=0, equal_nan=True))
+        if not len(odd):
+            return
+        row = f", row {odd[0][0]} (0-based)" if axes else ""
+        metres, found = ours[tuple(odd[0])], theirs[tuple(odd[0])]
+    raise usage(
+        f"column {column.name!r}{row}: times at {name} {metres}, where {where} say {found}",
+        "all times of a row are of one place: leave out cards and columns that say another one, or "
+        "write the times to another table",
+    )
 
 
 def times_there(table: Any, names: Sequence[str], meta: Mapping[str, Any]) -> None:
@@ -212,25 +316,44 @@ def times_there(table: Any, names: Sequence[str], meta: Mapping[str, Any]) -> No
 
     known = str(meta.get("TIMESYS") or "UTC").partition("(")[0].strip().upper()
     scale = _SAME.get(known, known).lower()
-    place = [table[key] if key in table.colnames else meta.get(key) for key in _PLACE]
+    place = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
     if scale not in Time.SCALES or any(part is None for part in place):
         return
     for name in names:
         column = table[name]
         texts, missing = np.ma.getdata(column), np.ma.getmaskarray(column)
         missing = missing | (texts == "")
+        filled = np.where(missing, "2000-01-01", texts)
         try:
             location = EarthLocation.from_geocentric(*place, unit="m")
             times = Time(
-                np.where(missing, "2000-01-01", texts), format="fits", scale=scale,
+                filled, format=_format_of(filled), scale=scale,
                 precision=_decimals(texts), location=location,
             )  # fmt: skip
+            times.format = "fits"
         except (ValueError, TypeError):
             continue
         if missing.any():
             times[missing] = np.ma.masked
         times.info.description = column.description
         table.replace_column(name, times)
+
+
+def _format_of(texts: NDArray[np.str_]) -> str:
+    """Return the format of astropy's in which it reads times: fast, where no year has a sign.
+
+    Raises
+    ------
+    ValueError
+        One with a sign is followed by what is no time, which astropy's "fits" leaves out.
+    """
+    signed = np.isin(texts.astype("U1"), ("+", "-"))
+    if not signed.any():
+        return "isot"
+    odd = next((text for text in texts[signed].tolist() if not _LONG.fullmatch(text)), None)
+    if odd is not None:
+        raise ValueError(f"no time: {odd}")
+    return "fits"
 
 
 def _decimals(texts: NDArray[np.str_]) -> int:

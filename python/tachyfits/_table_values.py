@@ -120,7 +120,8 @@ def with_numpys_mask(values: Any) -> Any:
     """
     if not (isinstance(values, np.ndarray) and hasattr(values, "unmasked")):
         return values
-    return np.ma.MaskedArray(np.asarray(values.unmasked), mask=np.asarray(values.mask))
+    masked: Any = values
+    return np.ma.MaskedArray(np.asarray(masked.unmasked), mask=np.asarray(masked.mask))
 
 
 def as_array(name: str, values: Any) -> NDArray[Any] | Ragged:

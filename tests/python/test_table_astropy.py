@@ -421,3 +421,14 @@ def test_objects_are_written_as_astropy_writes_them() -> None:
 def test_an_object_that_is_in_no_table_of_astropy_says_how_it_is_written() -> None:
     with pytest.raises(tf.UsageError, match="write a QTable with it"):
         tf.write_table("no.fits", {"SC": SkyCoord([1, 2], [3, 4], unit="deg")})
+
+
+def test_rows_of_the_kind_that_was_written_are_appended(tmp_path: Path) -> None:
+    path = tmp_path / "sky.fits"
+    table = QTable({"pos": SkyCoord([1.0, 2.0], [3.0, 4.0], unit="deg"), "m": [1.0, 2.0]})
+    tf.write_table(path, table)
+    with tf.edit(path) as edition:
+        edition[1].append(table)
+        edition[1].insert(0, tf.open(path)[1].to_astropy()[1:])
+    assert tf.open(path)[1]["pos.ra"].tolist() == [2.0, 1.0, 2.0, 1.0, 2.0]
+    assert tf.open(path)[1]["m"].tolist() == [2.0, 1.0, 2.0, 1.0, 2.0]

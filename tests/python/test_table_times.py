@@ -201,7 +201,7 @@ def test_a_place_for_each_row_is_in_columns(tmp_path: Path) -> None:
         tf.write_table(tmp_path / "again.fits", back, overwrite=True)
         assert tf.open(tmp_path / "again.fits")[1].names == table.names
     back["OBSGEO-X"] = [3.0, 2.0, 1.0]
-    with pytest.raises(tf.UsageError, match="column 'OBSGEO-X'"):
+    with pytest.raises(tf.UsageError, match=r"OBSGEO-X 1.0, where the table's columns say 3.0"):
         tf.write_table(tmp_path / "no.fits", back)
 
 
@@ -283,3 +283,152 @@ def test_lists_of_times_that_make_no_column_are_refused(
 ) -> None:
     with pytest.raises(tf.UsageError, match=f"column 'T': times .*{found}"):
         tf.write_table(tmp_path / "lists.fits", {"T": times})
+
+
+HERE = {"OBSGEO-X": 1946404.3, "OBSGEO-Y": -5467644.3, "OBSGEO-Z": -2642728.2}
+DIFFERING = EarthLocation.from_geocentric([1.0, 2.0, 3.0], [0.5] * 3, [6.4e6] * 3, unit="m")
+
+
+def test_rows_measured_elsewhere_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"T": Time(DAYS, location=PARANAL)})
+    here, there = ({"T": Time(DAYS[:1], location=place)} for place in (PARANAL, ELSEWHERE))
+    with tf.edit(path) as edition:
+        with pytest.raises(tf.UsageError, match=r"times at OBSGEO-X 1.0, where .*say 1946404.3"):
+            edition[1].append(there)
+        with pytest.raises(tf.UsageError, match=r"times at OBSGEO-X 1.0, where .*say 1946404.3"):
+            edition[1].update("T", there["T"][0])
+        with pytest.raises(tf.UsageError, match=r"row 0 \(0-based\): times at OBSGEO-X 1.0"):
+            edition[1].append({"T": Time(DAYS, location=DIFFERING)})
+        edition[1].append(here)
+        edition[1].append({"T": DAYS[:1]})
+        edition[1].update("T", here["T"][0], rows=[1])
+    times = tf.open(path)[1].to_astropy()["T"]
+    assert (len(times), times.location) == (5, PARANAL)
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ({}, "has no OBSGEO-X"),
+        (HERE | {"TRPOS1": "GEOCENTER"}, "of 'GEOCENTER'"),
+        (HERE | {"TREFPOS": "BARYCENTER"}, "of 'BARYCENTER'"),
+    ],
+)
+def test_rows_with_a_place_are_refused_where_the_table_has_none(
+    tmp_path: Path, header: dict[str, Any], found: str
+) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"T": DAYS}, header=header)
+    times = Time(DAYS, location=PARANAL)
+    with tf.edit(path) as edition:
+        with pytest.raises(tf.UsageError, match=found):
+            edition[1].append({"T": times})
+        with pytest.raises(tf.UsageError, match=found):
+            edition[1].update("T", times)
+    assert tf.open(path)[1]["T"].tolist() == DAYS
+
+
+def test_rows_bring_their_place_to_a_table_that_has_it_in_columns(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    times = Time(DAYS, location=DIFFERING)
+    tf.write_table(path, {"T": times})
+    with tf.edit(path) as edition:
+        edition[1].append({"T": times})
+        edition[1].append({"T": times[1:2]})
+        edition[1].append(tf.open(path)[1].to_astropy())
+        edition[1].update("T", times[2], rows=[2, 5])
+        with pytest.raises(tf.UsageError, match=r"row 1 .*OBSGEO-X 3.0, where .* say 1.0"):
+            edition[1].update("T", times[2], rows=[2, 0])
+    back = tf.open(path)[1].to_astropy()["T"]
+    expected = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 2.0, 1.0, 2.0, 3.0]
+    assert back.location.x.to_value("m").tolist() == expected
+
+
+def test_a_place_in_columns_is_that_of_all_times(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    times = Time(DAYS, location=DIFFERING)
+    tf.write_table(path, {"T": times})
+    with tf.edit(path) as edition:
+        with pytest.raises(tf.UsageError, match=r"OBSGEO-X 1946404.3, where the table's columns"):
+            edition[1].add_column("U", Time(DAYS, location=PARANAL))
+        edition[1].add_column("U", times)
+    table = tf.open(path)[1]
+    assert not {"OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z"} & set(table.header)
+    assert table.to_astropy()["U"].location.x.to_value("m").tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(("unit", "factor"), [(None, 1.0), ("m", 1.0), ("km", 1e-3)])
+def test_columns_of_the_place_say_what_the_times_say(
+    tmp_path: Path, unit: str | None, factor: float
+) -> None:
+    path = tmp_path / "times.fits"
+    columns = {name: [value * factor] * 3 for name, value in HERE.items()}
+    units = dict.fromkeys(HERE, unit) if unit else {}
+    for location in (PARANAL, DIFFERING):
+        data = {"T": Time(DAYS, location=location), **columns}
+        if location is PARANAL:
+            tf.write_table(path, data, units=units)
+            continue
+        with pytest.raises(
+            tf.UsageError, match=r"OBSGEO-X 1.0, where the table's columns say 19464"
+        ):
+            tf.write_table(tmp_path / "no.fits", data, units=units)
+    table = tf.open(path)[1]
+    assert not set(HERE) & set(table.header)
+    x = table.to_astropy()["T"].location.x.to_value("m")
+    np.testing.assert_allclose(x, HERE["OBSGEO-X"], rtol=1e-12)
+    with pytest.raises(tf.UsageError, match="where the table's columns say None"):
+        tf.write_table(tmp_path / "no.fits", data, units=dict.fromkeys(HERE, "s"))
+
+
+def test_headers_that_contradict_the_place_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "no.fits"
+    times = Time(DAYS, location=PARANAL)
+    with pytest.raises(tf.UsageError, match="the table's cards say that they are of 'GEOCENTER'"):
+        tf.write_table(path, {"T": times}, header={"TRPOS1": "GEOCENTER"})
+    with pytest.raises(tf.UsageError, match=r"where the table's cards say 1946404.3"):
+        tf.write_table(path, {"T": Time(DAYS, location=DIFFERING)}, header=HERE)
+    tf.write_table(path, {"T": times}, header=HERE | {"TRPOS1": "TOPOCENTER"})
+
+
+def test_a_place_that_is_not_known_is_refused(tmp_path: Path) -> None:
+    nowhere = EarthLocation.from_geocentric(np.nan, 2.0, 3.0, unit="m")
+    with pytest.raises(tf.UsageError):
+        tf.write_table(tmp_path / "no.fits", {"T": Time(DAYS, location=nowhere)})
+
+
+@pytest.mark.filterwarnings("ignore:ERFA")
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["2016-12-31T23:59:60.500", "2017-01-01T00:00:00.000"],
+        ["2020-01-02", "2020-01-02T03:04:05", ""],
+        ["-04713-11-24T12:00:00", "2020-01-02"],
+        ["+12020-01-02T03:04:05.5", "0001-01-01T00:00:00"],
+        ["2020-01-02T03:04:05.123456789"],
+    ],
+)
+def test_times_at_a_place_are_read_as_the_format_fits_reads_them(
+    tmp_path: Path, texts: list[str]
+) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"T": texts}, header=HERE | {"TRPOS1": "TOPOCENTER"})
+    back = tf.open(path)[1].to_astropy()["T"]
+    expected = Time([text for text in texts if text], format="fits", scale="utc")
+    assert (back.format, back.location) == ("fits", PARANAL)
+    known = back[: len(expected)]
+    assert (known.jd1 == expected.jd1).all()
+    assert (known.jd2 == expected.jd2).all()
+    assert back.mask.tolist() == [not text for text in texts]
+    expected.precision = back.precision
+    assert known.unmasked.value.tolist() == expected.value.tolist()
+
+
+@pytest.mark.parametrize(
+    "text", ["2020-01-02 03:04:05", "+12020-01-02 03:04:05", "2020-01-02T03:04:05 (TAI)"]
+)
+def test_text_that_is_more_than_a_time_stays_text(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"T": [text]}, header=HERE | {"TRPOS1": "TOPOCENTER"})
+    assert tf.open(path)[1].to_astropy()["T"].tolist() == [text]
