@@ -25,7 +25,7 @@ BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file of another format.
+    """A file of another format, whose columns go by their place: several may have one name.
 
     Attributes
     ----------
@@ -40,57 +40,85 @@ class TableFile:
     name: str
     schema: Any
     rows: int
-    _batches: Callable[[list[str]], Iterator[Any]]
+    #: Gives the rows of the columns at some places, in the order of these.
+    _batches: Callable[[list[int]], Iterator[Any]]
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Give the rows of some columns as Arrow tables of some rows each."""
+    def batches(self, places: Sequence[int]) -> Iterator[Any]:
+        """Give the rows of the columns at some places as Arrow tables of some rows each."""
         pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
-        batches = self._batches(list(columns))
+        batches = self._batches(list(places))
         while True:
             with _told(self.name):
                 batch = next(batches, None)
             if batch is None:
                 return
-            yield pa.Table.from_batches([batch]).select(list(columns))
+            yield pa.Table.from_batches([batch])
 
     def first(self, count: int) -> TableFile:
         """Return what the file would be with its first rows alone."""
+        rows = min(self.rows, count)
 
-        def batches(columns: list[str]) -> Iterator[Any]:
-            left = count
-            for batch in self._batches(columns):
+        def batches(places: list[int]) -> Iterator[Any]:
+            left = rows
+            for batch in self._batches(places):
                 if left <= 0:
                     return
                 yield batch.slice(0, left)
                 left -= batch.num_rows
 
-        return replace(self, rows=min(self.rows, count), _batches=batches)
+        return replace(self, rows=rows, _batches=batches)
 
-    def empty(self, columns: Sequence[str]) -> Any:
-        """Return some columns without a row."""
-        return self.schema.empty_table().select(list(columns))
+    def only(self, places: Sequence[int]) -> TableFile:
+        """Return what the file would be with the columns at some places alone."""
+        pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
+        fields = [self.schema.field(place) for place in places]
+
+        def batches(among: list[int]) -> Iterator[Any]:
+            return self._batches([places[place] for place in among])
+
+        return replace(
+            self, schema=pa.schema(fields, metadata=self.schema.metadata), _batches=batches
+        )
+
+    def empty(self, places: Sequence[int]) -> Any:
+        """Return the columns at some places without a row."""
+        return self.schema.empty_table().select(list(places))
 
     def read(self, columns: Sequence[str] | None) -> Any:
         """Return some columns, all for None, with all rows."""
-        names = self.chosen(columns)
+        places = self.chosen(columns)
         pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
-        return pa.concat_tables([self.empty(names), *self.batches(names)])
+        return pa.concat_tables([self.empty(places), *self.batches(places)])
 
-    def chosen(self, columns: Sequence[str] | None) -> list[str]:
-        """Return the names of some columns, of all for None.
+    def place(self, name: str) -> int:
+        """Return the place of a column: the first that is spelled so, or else in any case.
 
         Raises
         ------
         NotFoundError
             There is no such column.
         """
-        missing = [name for name in columns or () if name not in self.schema.names]
+        names = [known.strip() for known in self.schema.names]
+        if name in names:
+            return names.index(name)
+        alike = [known.upper() for known in names]
+        return alike.index(name.upper()) if name.upper() in alike else self.chosen([name])[0]
+
+    def chosen(self, columns: Sequence[str] | None) -> list[int]:
+        """Return the places of some columns, of all for None; of one name the first.
+
+        Raises
+        ------
+        NotFoundError
+            There is no such column.
+        """
+        names: list[str] = self.schema.names
+        missing = [name for name in columns or () if name not in names]
         if missing:
             raise not_found(
-                f"{self.name}: there is no column {missing[0]!r}",
-                f"there are {', '.join(self.schema.names)}",
+                f"{self.name}: there is no column {missing[0]!r}", f"there are {', '.join(names)}"
             )
-        return list(self.schema.names if columns is None else columns)
+        return [*range(len(names))] if columns is None else [names.index(name) for name in columns]
 
 
 def is_table_file(data: Any) -> bool:
@@ -123,8 +151,17 @@ def _parquet(name: str) -> TableFile:
     # Read ahead, a table of 1 GB took as much memory.
     file = parquet.ParquetFile(name, pre_buffer=False, buffer_size=1 << 20)
 
-    def batches(columns: list[str]) -> Iterator[Any]:
-        yield from file.iter_batches(BATCH_ROWS, columns=columns)
+    names: list[str] = file.schema_arrow.names
+    is_unique = len(set(names)) == len(names)
+
+    def batches(places: list[int]) -> Iterator[Any]:
+        if not is_unique:
+            # By a name it would give all columns that have it.
+            yield from (batch.select(places) for batch in file.iter_batches(BATCH_ROWS))
+            return
+        wanted = [names[place] for place in places]
+        for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
+            yield batch.select(wanted)
 
     return TableFile(name, file.schema_arrow, file.metadata.num_rows, batches)
 
@@ -135,9 +172,9 @@ def _arrow(name: str) -> TableFile:
     file = needed("pyarrow.ipc", "reading arrow").open_file(pa.memory_map(name))
     rows = sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
 
-    def batches(_: list[str]) -> Iterator[Any]:
+    def batches(places: list[int]) -> Iterator[Any]:
         for number in range(file.num_record_batches):
-            batch = file.get_batch(number)
+            batch = file.get_batch(number).select(places)
             for first in range(0, batch.num_rows, BATCH_ROWS):
                 yield batch.slice(first, BATCH_ROWS)
 
@@ -147,8 +184,8 @@ def _arrow(name: str) -> TableFile:
 def _csv(name: str) -> TableFile:
     table = _with_whole_integers(name, needed("pyarrow.csv", "reading csv").read_csv(name))
 
-    def batches(_: list[str]) -> Iterator[Any]:
-        yield from table.to_batches(BATCH_ROWS)
+    def batches(places: list[int]) -> Iterator[Any]:
+        yield from (batch.select(places) for batch in table.to_batches(BATCH_ROWS))
 
     return TableFile(name, table.schema, table.num_rows, batches)
 
@@ -160,21 +197,26 @@ def _with_whole_integers(name: str, table: Any) -> Any:
     """
     pa, csv = needed("pyarrow", "reading csv"), needed("pyarrow.csv", "reading csv")
     compute = needed("pyarrow.compute", "reading csv")
-    odd = [
-        field.name
-        for field, column in zip(table.schema, table.columns, strict=True)
-        if pa.types.is_float64(field.type)
+    # By numbers that pyarrow gives them: several may have one name.
+    odd = {
+        f"f{place}": place
+        for place, column in enumerate(table.columns)
+        if pa.types.is_float64(column.type)
         and compute.any(compute.greater(compute.abs(column), float(LARGE_INTEGER))).as_py()
-        and table.column_names.count(field.name) == 1
-    ]
+    }
     if not odd:
         return table
     options = csv.ConvertOptions(
-        include_columns=odd, column_types=dict.fromkeys(odd, pa.string()), strings_can_be_null=True
+        include_columns=list(odd),
+        column_types=dict.fromkeys(odd, pa.string()),
+        strings_can_be_null=True,
     )
-    texts = csv.read_csv(name, convert_options=options)
-    for column in odd:
-        text = compute.utf8_trim_whitespace(texts[column])
+    numbered = csv.ReadOptions(autogenerate_column_names=True)
+    texts = csv.read_csv(name, read_options=numbered, convert_options=options)
+    for key, place in odd.items():
+        column = table.column_names[place]
+        # Before the first row there are the names.
+        text = compute.utf8_trim_whitespace(texts[key].slice(1))
         if not compute.all(compute.match_substring_regex(text, r"^[+-]?\d+$")).as_py():
             continue
         try:
@@ -187,7 +229,6 @@ def _with_whole_integers(name: str, table: Any) -> Any:
                 stacklevel=5,
             )
             continue
-        place = table.column_names.index(column)
         table = table.set_column(place, pa.field(column, whole.type), whole)
     return table
 

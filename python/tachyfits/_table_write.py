@@ -139,11 +139,11 @@ def write_table(
         if copied is not None:
             _copy(writer, copied, columns, descriptions or {}, cards, name, workers, progress)
         elif isinstance(source, TableFile) and kind == "binary" and not forms:
-            names = source.chosen(columns)
+            places = source.chosen(columns)
             write_batches(
                 writer,
-                made(source.empty(names)),
-                lambda: map(made, source.batches(names)),
+                made(source.empty(places)),
+                lambda: map(made, source.batches(places)),
                 source.rows,
                 cards,
                 name,

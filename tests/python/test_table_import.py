@@ -178,8 +178,14 @@ def test_integers_of_csv_that_no_type_holds_are_floats_with_a_warning() -> None:
     ("words", "status", "said"),
     [
         (["stars.csv", "--where", "B > 1"], 2, "one of the columns NAME, MAG"),
-        (["stars.csv", "--columns", "B"], 2, "stars.csv: HDU 1 (0-based): there is no column 'B'"),
-        (["stars.csv", "--rows", "4:9"], 2, "stars.csv: HDU 1 (0-based) has the rows 1 to 2"),
+        (["stars.csv", "--columns", "B"], 2, "stars.csv: there is no column 'B'"),
+        (["stars.csv", "--rows", "4:9"], 2, "stars.csv has the rows 1 to 2; found --rows 4:9"),
+        (["stars.csv", "--rows", "0"], 2, "stars.csv has the rows 1 to 2; found --rows 0"),
+        (["stars.csv", "--rows", "9" * 20], 2, "stars.csv has the rows 1 to 2"),
+        (["stars.csv", "--rows", f"1:{'9' * 20}", "--json"], 2, "stars.csv has the rows 1 to 2"),
+        (["stars.csv", "--rows", "9" * 5000], 2, "is no range of rows"),
+        (["stars.csv", "--columns", "²"], 2, "stars.csv: there is no column '²'"),
+        (["stars.csv", "--columns", "NAME", "--where", "B > 1"], 2, "columns NAME, MAG, N, AT, OK"),
         (["stars.csv", "--list", "--head", "2"], 2, "--list shows columns"),
         (["none.parquet"], 1, "no such file"),
         (["stars.csv", "--to", "out.fits", "--hdu", "1"], 2, "leave out --hdu"),
@@ -297,3 +303,90 @@ def test_columns_of_one_name_are_said_in_a_line(
     said = capsys.readouterr().err
     assert said.startswith("warning: column 2 (from 1)")
     assert said.count("warning") == 1
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "csv"])
+def test_columns_of_one_name_go_by_their_place(
+    form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = f"twice.{form}"
+    big = 2**64 - 1
+    columns = [pa.array([1, 2]), pa.array([3, 4]), pa.array([big, 6], pa.uint64())]
+    table = pa.table(columns, names=["A", "B", "A"])
+    if form == "csv":
+        Path(name).write_text(f"A,B,A\n1,3,{big}\n2,4,6\n")
+    else:
+        WRITE[form](name, table)
+    with pytest.warns(tf.TachyfitsWarning, match=r"column 3 \(from 1\).*'A' beside 'A'"):
+        tf.write_table("twice.fits", name)
+    made = tf.open("twice.fits")[1]
+    assert [made[place].tolist() for place in range(3)] == [[1, 2], [3, 4], [big, 6]]
+    tf.write_table("one.fits", name, columns=["A"])
+    assert tf.open("one.fits")[1]["A"].tolist() == [1, 2]
+
+    def said(*words: str) -> list[str]:
+        assert run(["table", name, *words]) == 0
+        out, err = capsys.readouterr()
+        assert err.count("beside 'A'") <= 1
+        return out.split()
+
+    assert said() == ["A", "B", "A_3", "1", "3", str(big), "2", "4", "6"]
+    assert said("--columns", "3,B", "--where", "A < 2") == ["A_3", "B", str(big), "3"]
+    said("--columns", "3", "--to", "third.fits")
+    assert tf.open("third.fits")[1]["A"].tolist() == [big, 6]
+
+
+def test_columns_are_named_alike_for_every_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    structs = pa.array([{"x": 1}] * 3)
+    names = ["a", "S", "B", "odd name"]
+    columns = [pa.array([1, 2, 3]), structs, pa.array([4, 5, 6]), pa.array(["u", "v", "a"])]
+    pq.write_table(pa.table(columns, names=names), "t.parquet")
+    taken: list[list[str]] = []
+    empty = _table_import.TableFile.empty
+
+    def noted(self: Any, places: Any) -> Any:
+        taken.append([self.schema.names[place] for place in places])
+        return empty(self, places)
+
+    monkeypatch.setattr(_table_import.TableFile, "empty", noted)
+
+    def said(*words: str) -> list[str]:
+        assert run(["table", "t.parquet", *words]) == 0, capsys.readouterr().err
+        return capsys.readouterr().out.split()
+
+    for text in ("b,A", "3,1", " B , 1"):
+        assert said("--columns", text, "--head", "1") == ["B", "a", "4", "1"]
+        for more in ([], ["--rows", "1:3"]):
+            said("--columns", text, *more, "--to", "q.fits", "--overwrite")
+            made = tf.open("q.fits")[1]
+            assert (made.names, made["B"].tolist()) == (("B", "a"), [4, 5, 6])
+        assert said("--columns", text, "--to", "-") == ["B,a", "4,1", "5,2", "6,3"]
+    assert all(names == ["B", "a"] for names in taken)
+    taken.clear()
+    assert said("--columns", "B", "--where", "`odd name` == 'a' && isnan(A) == 0 && row > 1") == [
+        "B",
+        "6",
+    ]
+    assert taken == [["B", "a", "odd name"]]
+    # A struct is no column of FITS: said where it is asked for.
+    assert run(["table", "t.parquet", "--columns", "S"]) == 2
+    assert "'S'" in capsys.readouterr().err
+    taken.clear()
+    listed = said("--list")
+    assert listed[:4] == ["t.parquet:", "3", "rows", "column"]
+    assert "struct<x:" in listed
+    assert run(["table", "t.parquet", "--list", "--columns", "b", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    column = {"column": 3, "name": "B", "type": "int64", "unit": "", "description": ""}
+    assert answer == {"file": "t.parquet", "rows": 3, "columns": [column]}
+    assert taken == []
+
+
+def test_no_rows_are_none_to_choose_from(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("none.csv").write_text("A,B\n")
+    tf.write_table("none.fits", {"A": []})
+    for name, place in (("none.csv", ""), ("none.fits", ": HDU 1 (0-based)")):
+        assert run(["table", name, "--rows", "1"]) == 2
+        assert f"{name}{place} has no rows; found --rows 1" in capsys.readouterr().err

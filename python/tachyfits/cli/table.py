@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +12,16 @@ import click
 import numpy as np
 
 import tachyfits
-from tachyfits import Columns, File, Ragged, Table
+from tachyfits import Columns, File, NotFoundError, Ragged, Table
 from tachyfits._errors import usage
 from tachyfits._table_export import FORMATS, format_of, write_stream
-from tachyfits._table_import import open_table_file
+from tachyfits._table_import import TableFile, open_table_file
 from tachyfits._table_part import Part
 from tachyfits._table_rows import resolve_rows
 from tachyfits._table_text import text_of
 from tachyfits.cli._common import Common, common_options, overwrite_option, warnings_said
 from tachyfits.cli._output import aligned, json_text, say, size_text
+from tachyfits.cli._table_files import as_fits, list_columns, places_needed
 
 #: Rows that are shown if nothing else is asked for.
 HEAD = 20
@@ -35,7 +34,7 @@ PRINTED_ROWS = 10_000
 
 COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "description")
 
-_ROWS = re.compile(r"(?P<first>\d*)(?P<colon>:?)(?P<last>\d*)")
+_ROWS = re.compile(r"(?P<first>\d{0,99})(?P<colon>:?)(?P<last>\d{0,99})")
 
 
 @click.command()
@@ -86,8 +85,8 @@ def command(
 
     A FILE that ends in .parquet, .arrow or .csv is shown, filtered and written like the FITS table
     that it becomes with --to OUT.fits: what is undefined in it is TNULL, NaN or no text. That table
-    is made first, in a temporary file; of the first rows alone where these are all that is asked
-    for.
+    is made first, in a temporary file: of the columns that are asked for, and of the first rows
+    alone where these are enough. --list shows the types that the file itself has.
 
     A condition compares columns, numbers and text: < <= > >= == != with && || ! and ( ), arithmetic
     (in float64) and functions as in 'tachyfits math'. Text is in quotes, 'a' or "a"; a column named
@@ -115,9 +114,9 @@ def command(
     if output is not None and output != STDOUT:
         format_of(output)
 
-    def show(file: File, total: int | None = None) -> None:
+    def show(file: File, total: int | None = None, places: list[str | int] | None = None) -> None:
         table = _table(common, file)
-        chosen = _columns(table, columns)
+        chosen = places or _columns(table, columns)
         if listed:
             click.echo(_listed(common, table, chosen))
         elif output == STDOUT:
@@ -133,41 +132,33 @@ def command(
         return common.each(show)
     if common.hdu is not None:
         raise usage(f"{path}: only FITS files have HDUs", "leave out --hdu")
-    whole = not (where or rows or listed or head is not None)
+    with warnings_said():
+        source = open_table_file(path)
+    chosen = _chosen(columns, len(source.schema.names), source.place)
+    if listed:
+        list_columns(common, source, chosen)
+        return 0
+    last = _last(rows, head, source)
+    whole = not (where or rows or head is not None)
     if output not in (None, STDOUT) and whole and format_of(str(output)) == "fits":
-        return _make(common, path, columns, str(output), overwrite)
+        return _make(common, source if chosen is None else source.only(chosen), str(output),
+                     overwrite)  # fmt: skip
+    needed = places_needed(source, chosen, where)
     everything = output is not None and rows is None and head is None
-    all_are_asked = everything or bool(where or listed or common.json)
-    with _as_fits(common, path, None if all_are_asked else _last(rows, head)) as (file, total):
-        show(file, total)
+    part = source.only(needed)
+    if not (everything or where or common.json):
+        part = part.first(last)
+    with as_fits(common, part) as file:
+        show(file, source.rows, None if chosen is None else [needed.index(at) for at in chosen])
     return 0
 
 
-def _last(rows: str | None, head: int | None) -> int | None:
-    """Return how many of the first rows are enough for those that are chosen; None: all."""
+def _last(rows: str | None, head: int | None, source: TableFile) -> int:
+    """Return how many of the first rows are enough for those that are chosen."""
     if rows is None:
         return HEAD if head is None else head
-    match = _ROWS.fullmatch(rows.strip())
-    last = match and (match["last"] or (match["first"] if not match["colon"] else ""))
-    return int(last) if last else None
-
-
-@contextmanager
-def _as_fits(common: Common, path: str, rows: int | None) -> Iterator[tuple[File, int]]:
-    """Open a file of another format as the FITS table that it becomes; and tell its rows.
-
-    ``rows``: the first so many are enough; None: all.
-    """
-    source = open_table_file(path)
-    first = source if rows is None else source.first(rows)
-    with tempfile.TemporaryDirectory(prefix="tachyfits-") as folder, warnings_said():
-        made = str(Path(folder) / "table.fits")
-        with common.meter("table") as progress:
-            tachyfits.write_table(made, first, threads=common.threads, progress=progress)
-        # What is odd in it has been said.
-        with common.open(made, show_warnings=False) as file, warnings_said(False):
-            file._name = path
-            yield file, source.rows
+    stop: int = _slice(rows, source.rows, source.name).stop
+    return stop
 
 
 def _table(common: Common, file: File) -> Table:
@@ -190,31 +181,44 @@ def _table(common: Common, file: File) -> Table:
 
 def _columns(table: Table, text: str | None) -> list[str | int]:
     """Return the columns that are named; a number counts from 1, unless it is a name."""
-    if text is None:
-        return list(table.names)
-    names: list[str | int] = []
-    for part in text.split(","):
-        name = part.strip()
-        if name.isdigit() and name not in table and 1 <= int(name) <= len(table.columns):
-            names.append(int(name) - 1)
-        else:
-            names.append(table.column(name).number)
-    return names
+    chosen = _chosen(text, len(table.columns), lambda name: table.column(name).number)
+    return list(table.names) if chosen is None else list(chosen)
 
 
-def _slice(table: Table, text: str | None) -> slice | None:
-    """Return the rows that ``--rows`` names."""
+def _chosen(text: str | None, count: int, place: Callable[[str], int]) -> list[int] | None:
+    """Return the places of the columns that are named, of so many; None: of all."""
     if text is None:
         return None
+    places = []
+    for part in text.split(","):
+        name = part.strip()
+        try:
+            places.append(place(name))
+        except NotFoundError:
+            if not (name.isdecimal() and len(name) < 9 and 1 <= int(name) <= count):
+                raise
+            places.append(int(name) - 1)
+    return places
+
+
+def _rows_of(table: Table, text: str | None) -> slice:
+    """Return the rows of a table that ``--rows`` names; all without."""
+    if text is None:
+        return slice(0, len(table))
+    return _slice(text, len(table), f"{table.file.name}: HDU {table.index} (0-based)")
+
+
+def _slice(text: str, count: int, place: str) -> slice:
+    """Return the rows that ``--rows`` names, of so many; ``place`` says in messages of what."""
     match = _ROWS.fullmatch(text.strip())
     if match is None or not text.strip(" :"):
         raise click.BadParameter(f"{text!r} is no range of rows: use 1:100, 5:, :10 or 7")
     first = int(match["first"] or 1)
-    last = int(match["last"] or (len(table) if match["colon"] else first))
-    if not 1 <= first <= last <= len(table):
+    last = int(match["last"] or (count if match["colon"] else first))
+    if not 1 <= first <= last <= count:
+        there = f"the rows 1 to {count}" if count else "no rows"
         raise usage(
-            f"{table.file.name}: HDU {table.index} (0-based) has the rows 1 to {len(table)}; "
-            f"found --rows {text}",
+            f"{place} has {there}; found --rows {text}",
             "rows are counted from 1, and both ends are inside",
         )
     return slice(first - 1, last)
@@ -224,7 +228,7 @@ def _numbers(
     table: Table, rows: str | None, where: str | None, head: int | None, threads: int | None
 ) -> Any:
     """Return which rows: a slice, or the numbers of those for which the condition holds."""
-    chosen = _slice(table, rows) or slice(0, len(table))
+    chosen = _rows_of(table, rows)
     if where is None:
         return chosen if head is None else _first(chosen, head)
     found = table.where(where, rows=chosen, threads=threads)
@@ -351,7 +355,7 @@ def _print(
     """Print rows as CSV while they are read."""
     if head is None:
         # Row by row, a condition need not be asked of all rows before the first is printed.
-        chosen = _slice(table, rows) or slice(0, len(table))
+        chosen = _rows_of(table, rows)
     else:
         chosen, where = _numbers(table, rows, where, head, None), None
     wanted = [table.column(name) for name in columns]
@@ -361,18 +365,16 @@ def _print(
         write_stream(part, sys.stdout.buffer, "csv")
 
 
-def _make(common: Common, path: str, columns: str | None, output: str, overwrite: bool) -> int:
+def _make(common: Common, source: TableFile, output: str, overwrite: bool) -> int:
     """Make a FITS table of a file of another format."""
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
     with warnings_said(), common.meter("table") as progress:
         tachyfits.write_table(
-            output, path, columns=names, overwrite=overwrite, threads=common.threads,
-            progress=progress,
-        )  # fmt: skip
+            output, source, overwrite=overwrite, threads=common.threads, progress=progress
+        )
     # What is odd in the table has been said.
     with warnings_said(False), tachyfits.open(output) as file:
         table = file[1]
-        _written(common, path, None, output, len(table), list(table.names))
+        _written(common, source.name, None, output, len(table), list(table.names))
     return 0
 
 

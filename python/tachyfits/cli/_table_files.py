@@ -1,0 +1,82 @@
+"""Parquet, Arrow and CSV files in `tachyfits table`: their columns, and the FITS table of some."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+import tachyfits
+from tachyfits import File
+from tachyfits._table_import import TableFile
+from tachyfits.cli._common import Common, warnings_said
+from tachyfits.cli._output import aligned, json_text
+
+COLUMN_HEADING = ("column", "name", "type", "unit", "description")
+
+#: A name in backquotes, text, a word, and whether it is that of a function.
+_WORD = re.compile(r"`([^`]*)`|'[^']*'|\"[^\"]*\"|(?<![\w.])([^\W\d]\w*)(\s*\()?")
+
+#: Words of conditions that are no columns, unless there are such.
+_LANGUAGE = ("AND", "OR", "NOT", "PI", "E", "NAN", "INF", "T", "F", "TRUE", "FALSE", "ROW")
+
+
+def places_needed(source: TableFile, chosen: Sequence[int] | None, where: str | None) -> list[int]:
+    """Return the places of the columns that are needed: those that are chosen come first.
+
+    All of them, in their order, if None are chosen, and where names do not tell all apart: those
+    that a name stands for follow from all.
+    """
+    names = [name.strip().upper() for name in source.schema.names]
+    every = [*range(len(names))]
+    if chosen is None or len(set(names)) < len(names):
+        return every
+    words = set()
+    for quoted, word, is_function in _WORD.findall(where or ""):
+        name = (quoted or word).strip().upper()
+        if name in names:
+            words.add(name)
+        elif name and not is_function and (quoted or name not in _LANGUAGE):
+            # What there is instead is said by the table, which has to have all then.
+            return every
+    return list(dict.fromkeys([*chosen, *(place for place in every if names[place] in words)]))
+
+
+@contextmanager
+def as_fits(common: Common, source: TableFile) -> Iterator[File]:
+    """Open a file of another format as the FITS table that it becomes."""
+    with tempfile.TemporaryDirectory(prefix="tachyfits-") as folder, warnings_said():
+        made = str(Path(folder) / "table.fits")
+        with common.meter("table") as progress:
+            tachyfits.write_table(made, source, threads=common.threads, progress=progress)
+        # What is odd in it has been said.
+        with common.open(made, show_warnings=False) as file, warnings_said(False):
+            file._name = source.name
+            yield file
+
+
+def list_columns(common: Common, source: TableFile, chosen: Sequence[int] | None) -> None:
+    """Print the columns as the file has them: of the FITS table more is known from its rows."""
+    columns = []
+    for place in range(len(source.schema.names)) if chosen is None else chosen:
+        field = source.schema.field(place)
+        said = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
+        columns.append(
+            {
+                "column": place + 1,
+                "name": field.name,
+                "type": str(field.type),
+                "unit": said.get("unit", ""),
+                "description": said.get("description", ""),
+            }
+        )
+    if common.json:
+        click.echo(json_text({"file": source.name, "rows": source.rows, "columns": columns}))
+        return
+    rows = [tuple(str(column[key]) for key in COLUMN_HEADING) for column in columns]
+    click.echo(f"{source.name}: {source.rows} rows")
+    click.echo(aligned([COLUMN_HEADING, *rows], right=[0]))
