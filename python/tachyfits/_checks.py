@@ -6,7 +6,7 @@ Rules and sums are the engine's; here is what Python makes of the findings.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from tachyfits import _core
@@ -237,7 +237,7 @@ def mend(
 
 def state_sums(
     path: str | os.PathLike[str],
-    hdus: Sequence[int] | None = None,
+    hdus: int | Iterable[int] | None = None,
     *,
     sync: bool = False,
     threads: int = 0,
@@ -253,7 +253,7 @@ def state_sums(
     path
         The file; it must not be compressed.
     hdus
-        Numbers of HDUs, from 0; None: all of them.
+        Number of an HDU, from 0, or several; None: all of them.
     sync
         Return only when the file survives a loss of power.
     threads
@@ -272,11 +272,10 @@ def state_sums(
         The file cannot be read or written. It is then as it was.
     """
     threads = check_threads(threads)
-    numbers = (
-        None
-        if hdus is None
-        else [number for hdu in hdus if (number := whole_number(hdu)) is not None]
-    )
-    if hdus is not None and numbers is not None and len(numbers) < len(hdus):
-        raise usage(f"hdus={hdus!r} are no numbers of HDUs", "give whole numbers, from 0")
+    numbers: list[int] | None = None
+    if hdus is not None:
+        given = list(hdus) if isinstance(hdus, Iterable) else [hdus]
+        numbers = [number for hdu in given if (number := whole_number(hdu)) is not None]
+        if len(numbers) < len(given):
+            raise usage(f"hdus={hdus!r} are no numbers of HDUs", "give whole numbers, from 0")
     return tuple(_core.state_sums(path, numbers, sync=sync, threads=threads, progress=progress))

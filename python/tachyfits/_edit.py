@@ -486,6 +486,11 @@ class EditedHeader(MutableMapping[str, Any]):
             self._warn_if_cut(name, card[2] or before, now)
 
     def _set_comment(self, keyword: str, comment: str) -> None:
+        if not isinstance(comment, str):
+            raise usage(
+                f"{self._where}: the comment of {keyword} is text, found {comment!r}",
+                "give text; an empty one, '', takes the comment off",
+            )
         now = self._core.comment_card(self._index, keyword, comment)
         if now is None:
             raise not_found(
@@ -561,9 +566,12 @@ def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
     elif name[:9].upper() == "HIERARCH ":
         name = f"HIERARCH {name[9:]}"
     _refuse_sums(name)
+    comment = ""
     if isinstance(value, tuple):
-        return (name, *value)
-    return name, value.item() if isinstance(value, np.generic) else value, ""
+        if len(value) != 2 or not isinstance(value[1], str):
+            raise usage(f"{name} = {value!r}", "give a value, or a value and its comment as text")
+        value, comment = value
+    return name, value.item() if isinstance(value, np.generic) else value, comment
 
 
 def _refuse_sums(keyword: str) -> None:

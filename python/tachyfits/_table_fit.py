@@ -45,6 +45,10 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
     if not data.rows:
         # No values are of no type.
         return np.zeros(0, np.uint8), np.zeros(1, np.int64) if column.is_variable else None, None
+    if _has_no_elements(column, data.values):
+        nothing = np.zeros(0, np.uint8), np.zeros(data.rows + 1, np.int64), None
+        empty = np.zeros(data.rows, "S1")
+        return nothing if column.is_variable else (_fitted_text(column, empty, where), None, None)
     data = _in_unit(column, data, where)
     if column.is_variable:
         return _fitted_arrays(column, data, where)
@@ -100,6 +104,16 @@ def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
     if isinstance(values, Ragged):
         converted = Ragged(values.offsets, converted, cell_shape=values.cell_shape)
     return replace(data, values=converted, unit=wanted)
+
+
+def _has_no_elements(column: TableColumn, values: NDArray[Any] | Ragged) -> bool:
+    """Say whether a column of arrays is given cells that are all empty, and so of no type."""
+    if not (column.is_variable or column.delimiter):
+        return False
+    if isinstance(values, Ragged):
+        return not values.values.size
+    undefined = values.ndim == 1 and values.dtype.kind == "f" and bool(np.isnan(values).all())
+    return undefined or (values.ndim > 1 and not values.size)
 
 
 def _is_nothing(values: NDArray[Any], wanted: np.dtype[Any]) -> bool:
@@ -300,6 +314,8 @@ def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, wher
     if values is None or values is np.ma.masked:
         kind = "U1" if column.dtype.kind == "U" else column.dtype
         values = np.ma.MaskedArray(np.zeros((rows, *column.shape), kind), mask=True)
+        # Of arrays of any length it is one without elements.
+        values = Ragged(np.zeros(rows + 1), np.zeros(0)) if column.is_variable else values
     else:
         values, known = with_what_they_say(column.name, values)
     if not column.is_variable:

@@ -234,6 +234,7 @@ def _values_of_a_library(name: str, values: Any) -> Any:
     """Return a column of pandas, polars or pyarrow as NumPy's, masked; anything else as it is."""
     if type(values).__module__.partition(".")[0] == "pandas" and getattr(values, "ndim", 0) == 1:
         return _pandas_values(name, needed("pandas", "a column of pandas").Series(values))
+    _refuse_objects(name, values)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         pa = needed("pyarrow", "taking a column of Arrow", extra="arrow")
         return arrow_values(name, pa.chunked_array(values))
@@ -349,23 +350,42 @@ def _of_arrow(data: Any) -> Named:
         raise usage(
             f"a {type(data).__name__} is no table: {error}", "name the column: {'NAME': values}"
         ) from error
-    _refuse_objects(data)
+    _refuse_objects("", data)
     for field, column in zip(table.schema, table.columns, strict=True):
-        said = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
+        # Others may have put there what is no text.
+        said = {
+            key.decode(errors="replace"): text.decode(errors="replace")
+            for key, text in (field.metadata or {}).items()
+        }
         known = {"unit": said.get("unit"), "description": said.get("description", "")}
         known["display"], known["position"] = said.get("fits.TDISP"), said.get("fits.TRPOS")
         pairs = "fits.complex" in said
         values = arrow_values(field.name, column, pairs=pairs)
         if isinstance(values, Ragged) and "fits.TDIM" in said:
-            shape = tuple(map(int, reversed(said["fits.TDIM"].strip("()").split(","))))
+            shape = _shape_said(field.name, said["fits.TDIM"])
             values = Ragged(values.offsets, values.values, cell_shape=shape)
         yield field.name, values, known
 
 
-def _refuse_objects(data: Any) -> None:
-    """Refuse columns of Python's objects in a polars frame: Arrow gets their addresses."""
-    if type(data).__module__.partition(".")[0] == "polars" and hasattr(data, "schema"):
-        odd = [name for name, kind in data.schema.items() if str(kind) == "Object"]
+def _shape_said(name: str, dimensions: str) -> tuple[int, ...]:
+    """Return the shape that TDIMn says, the first axis last."""
+    lengths = dimensions.strip("() ").split(",")
+    if not all(length.strip().isdecimal() for length in lengths):
+        raise usage(
+            f"column {name!r}: fits.TDIM of its metadata is {dimensions!r}, no shape of cells",
+            "give lengths of axes as TDIMn has them, as '(4,2)', or leave it out",
+        )
+    return tuple(map(int, reversed(lengths)))
+
+
+def _refuse_objects(name: str, data: Any) -> None:
+    """Refuse a column of Python's objects of polars, or in its frame: Arrow gets their addresses.
+
+    ``name``: of the column; a frame knows the names of its own.
+    """
+    if type(data).__module__.partition(".")[0] == "polars":
+        kinds = data.schema if hasattr(data, "schema") else {name: getattr(data, "dtype", None)}
+        odd = [name for name, kind in kinds.items() if str(kind) == "Object"]
         if odd:
             raise usage(
                 f"column {odd[0]!r} is of polars' Object, which no FITS column is",

@@ -7,12 +7,14 @@ anew when columns go. Which columns an object is made of, and making it again, i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from tachyfits._errors import usage
 from tachyfits._optional import needed
 
 BEGIN = "--BEGIN-ASTROPY-SERIALIZED-COLUMNS--"
@@ -99,10 +101,18 @@ def known_of(lines: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str,
         raise ValueError(f"no description of columns: {error}") from error
 
 
-def with_parts(data: Any) -> tuple[Any, dict[str, list[str]]]:
+def with_parts(
+    data: Any, descriptions: Mapping[str, str] | None = None
+) -> tuple[Any, dict[str, list[str]]]:
     """Return an astropy Table whose objects (a SkyCoord) are columns, and their names by object.
 
-    Which columns they are is in its meta, where astropy has it. Anything else is returned as it is.
+    Which columns they are is in its meta, where astropy has it, with the ``descriptions`` of
+    objects that are given. Anything else is returned as it is.
+
+    Raises
+    ------
+    UsageError
+        A column has the name of a part of an object.
     """
     if not hasattr(data, "itercols"):
         return data, {}
@@ -122,11 +132,21 @@ def with_parts(data: Any) -> tuple[Any, dict[str, list[str]]]:
         if name not in odd:
             columns.append(column)
             continue
+        alone = kind([column], names=[name])
+        if descriptions and name in descriptions:
+            alone[name].info.description = str(descriptions[name] or "") or None
         with serialize_context_as("fits"):
-            parts = represent_mixins_as_columns(kind([column], names=[name]))
+            parts = represent_mixins_as_columns(alone)
         columns.extend(parts.itercols())
         names[name] = parts.colnames
         objects |= parts.meta.get(OBJECTS, {})
+    count = Counter(column.info.name for column in columns)
+    twice = next((name for name in count if count[name] > 1), None)
+    if twice is not None:
+        raise usage(
+            f"there is a column {twice!r}, and a part of an object has this name as well",
+            "rename the column or the object: table.rename_column",
+        )
     made = kind(columns, copy=False)
     made.meta = {**data.meta, OBJECTS: objects}
     return made, names

@@ -122,7 +122,13 @@ def write_table(
            fill_value=999999)
     """
     check_length("name", name)
-    source, parts = (open_table_file(data), {}) if is_table_file(data) else with_parts(data)
+    source, parts = (
+        (open_table_file(data), {}) if is_table_file(data) else with_parts(data, descriptions)
+    )
+    if descriptions:
+        # Those of objects are in the comments.
+        whole = [name for name, names in parts.items() if name not in names]
+        descriptions = {name: descriptions[name] for name in descriptions if name not in whole}
     if parts and columns is not None:
         columns = [part for name in columns for part in parts.get(name, [name])]
     copied = None if units or nulls or forms else _table_of_kind(source, kind)

@@ -97,6 +97,10 @@ def test_a_comment_changes_and_the_value_keeps_its_digits(path: Path) -> None:
         header.comments["BITPIX"] = ""
         with pytest.raises(KeyError, match="NONE"):
             header.comments["NONE"] = "nothing"
+        with pytest.raises(tf.UsageError, match="the comment of FREQ is text, found None"):
+            header.comments["FREQ"] = None
+        with pytest.raises(tf.UsageError, match=r"FREQ = \(1.0, None\)"):
+            header["FREQ"] = 1.0, None
         with pytest.warns(tf.TachyfitsWarning, match="comment of FREQ is cut"):
             header.comments["FREQ"] = "of the line " * 6
         header.comments["FREQ"] = "of the line"
@@ -425,3 +429,37 @@ def test_a_heap_that_no_column_has_goes(tmp_path: Path) -> None:
         with pytest.raises(tf.TachyfitsError, match="table"):
             edition[0].compact_heap()
     assert list(tf.verify(path)) == []
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [["a", "b"], ["c"]],
+        tf.Ragged.from_cells([[[1, 2], [3, 4]], np.zeros((0, 2), int)]),
+        [[1, 2], [3]],
+        [[1.0, 2.0], [3.0]],
+        [[True], []],
+    ],
+)
+def test_cells_without_elements_go_into_every_column_of_arrays(tmp_path: Path, cells: Any) -> None:
+    path = tmp_path / "arrays.fits"
+    tf.write_table(path, {"A": cells})
+    with tf.edit(path) as edition:
+        for nothing in ([[]], [None], [[], []], [None, []]):
+            edition[1].append({"A": nothing})
+        edition[1].update("A", None, rows=[1])
+        edition[1].update("A", [None, []], rows=[2, 3])
+    found = [len(cell) for cell in tf.open(path)[1]["A"]]
+    assert found == [len(cells[0]), *[0] * 7]
+
+
+def test_sums_are_stated_of_one_hdu_by_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "a.fits"
+    tf.write_table(path, {"N": [1, 2]})
+    assert tf.state_sums(path, 1) == (1,)
+    with tf.open(path) as file:
+        assert "CHECKSUM" in file[1].header
+        assert "CHECKSUM" not in file[0].header
+    for odd in (1.5, "1", [0, None]):
+        with pytest.raises(tf.UsageError, match="no numbers of HDUs"):
+            tf.state_sums(path, odd)

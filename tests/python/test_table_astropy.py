@@ -432,3 +432,21 @@ def test_rows_of_the_kind_that_was_written_are_appended(tmp_path: Path) -> None:
         edition[1].insert(0, tf.open(path)[1].to_astropy()[1:])
     assert tf.open(path)[1]["pos.ra"].tolist() == [2.0, 1.0, 2.0, 1.0, 2.0]
     assert tf.open(path)[1]["m"].tolist() == [2.0, 1.0, 2.0, 1.0, 2.0]
+
+
+def test_objects_get_the_descriptions_that_are_given(tmp_path: Path) -> None:
+    path = tmp_path / "sky.fits"
+    table = QTable({"pos": SkyCoord([1.0], [2.0], unit="deg"), "m": [1.0]})
+    tf.write_table(path, table, descriptions={"pos": "where", "m": "how bright"})
+    back = QTable.read(path)
+    assert back["pos"].info.description == "where"
+    assert tf.open(path)[1].column("m").description == "how bright"
+    assert table["pos"].info.description is None
+    with pytest.raises(tf.NotFoundError, match="descriptions names a column 'nope'"):
+        tf.write_table(tmp_path / "no.fits", table, descriptions={"nope": "where"})
+
+
+def test_a_column_that_has_the_name_of_a_part_is_refused(tmp_path: Path) -> None:
+    table = QTable({"pos": SkyCoord([1.0], [2.0], unit="deg"), "pos.ra": [1.0]})
+    with pytest.raises(tf.UsageError, match=r"there is a column 'pos\.ra'"):
+        tf.write_table(tmp_path / "no.fits", table)

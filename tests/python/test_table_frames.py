@@ -363,6 +363,8 @@ def test_objects_of_polars_are_refused() -> None:
     polars = pytest.importorskip("polars", reason="LEFT OUT: polars is not installed")
     frame = polars.DataFrame({"O": polars.Series([object()], dtype=polars.Object)})
     with pytest.raises(tf.UsageError, match="column 'O' is of polars' Object"):
+        written({"O": frame["O"]})
+    with pytest.raises(tf.UsageError, match="column 'O' is of polars' Object"):
         written(frame)
 
 
@@ -394,3 +396,21 @@ def test_text_that_no_card_holds_whole_is_refused() -> None:
 def test_a_column_without_a_name_is_warned_of() -> None:
     with pytest.warns(tf.TachyfitsWarning, match="column 2 .*expected a name"):
         written({"A": [1], "": [2]})
+
+
+@pytest.mark.parametrize("said", ["(a,b)", "(-2,2)", ""])
+def test_metadata_that_is_no_shape_is_refused(tmp_path: Path, said: str) -> None:
+    import pyarrow as pa
+
+    field = pa.field("A", pa.list_(pa.int64()), metadata={"fits.TDIM": said})
+    table = pa.table([pa.array([[1, 2], [3]])], schema=pa.schema([field]))
+    with pytest.raises(tf.UsageError, match=r"column 'A': fits.TDIM of its metadata is"):
+        tf.write_table(tmp_path / "no.fits", table)
+
+
+def test_metadata_of_others_may_be_no_text(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    field = pa.field("A", pa.int64(), metadata={b"theirs": b"\xff", b"\xfe": b"a"})
+    tf.write_table(tmp_path / "a.fits", pa.table([pa.array([1, 2])], schema=pa.schema([field])))
+    assert tf.open(tmp_path / "a.fits")[1]["A"].tolist() == [1, 2]
