@@ -369,3 +369,16 @@ def test_the_header_command_adds_history_and_complex_values(
     # Text has no comment.
     assert run(["header", path, "--comment", "HISTORY=more"]) == 2
     assert Path(path).read_bytes() == before
+
+
+def test_extend_is_not_denied_while_extensions_follow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "two.fits")
+    tf.write(path, [(np.zeros((2, 2)), None), {"A": [1]}])
+    before = Path(path).read_bytes()
+    assert run(["header", path, "--set", "EXTEND=F"]) == 2
+    said = capsys.readouterr().err
+    assert "expected EXTEND = T, as long as extensions follow, here 1, found EXTEND = F" in said
+    assert Path(path).read_bytes() == before
+    assert run(["header", path, "--set", "EXTEND=T / more follow"]) == 0

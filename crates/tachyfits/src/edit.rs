@@ -127,8 +127,8 @@ impl Edition {
     /// Changes the header of an HDU; all bytes of cards that are not changed stay.
     ///
     /// # Errors
-    /// What `change` gives, and [`Reason::Structure`] if a card was changed, moved or removed that says where the data are.
-    /// The header is then as it was.
+    /// What `change` gives, and [`Reason::Structure`] if a card was changed, moved or removed that says where the data are,
+    /// or EXTEND denies the extensions that follow. The header is then as it was.
     pub fn change_header<T>(
         &mut self,
         hdu: usize,
@@ -141,6 +141,17 @@ impl Edition {
             let expected = format!("{keyword} as it is");
             let refused = Error::refused(Reason::Structure, expected, "another card or order");
             return Err(refused.at(&self.name, hdu));
+        }
+        let extensions = self.units.len() - 1;
+        if hdu == 0
+            && extensions > 0
+            && denies_extensions(&header)
+            && !denies_extensions(unit.header())
+        {
+            let expected = format!("EXTEND = T, as long as extensions follow, here {extensions}");
+            return Err(
+                Error::refused(Reason::Structure, expected, "EXTEND = F").at(&self.name, hdu)
+            );
         }
         self.units[hdu].changed = Some(header);
         Ok(value)
@@ -294,7 +305,7 @@ impl Edition {
         let extensions = units.len().saturating_sub(1);
         let Some(first) = units.first_mut() else { return Ok(()) };
         let header = first.header();
-        let denies = extensions > 0 && header.get_logical("EXTEND") == Ok(Some(false));
+        let denies = extensions > 0 && denies_extensions(header);
         let counted = header.get_i64("NEXTEND").ok().flatten();
         if denies {
             self.format_error(first.header_mut().set("EXTEND", true, ""))?;
@@ -315,6 +326,11 @@ impl Edition {
     fn format_error<T>(&self, result: Result<T, FormatError>) -> Result<T, Error> {
         result.map_err(|error| Error::Format { file: self.name.clone(), error })
     }
+}
+
+/// Whether a primary header says that no extensions follow.
+fn denies_extensions(header: &Header) -> bool {
+    header.get_logical("EXTEND") == Ok(Some(false))
 }
 
 /// The first keyword of structure whose cards are not the same in both, in the same order, before all that is not of

@@ -294,6 +294,10 @@ fn what_cannot_be_edited_is_refused_and_the_file_is_as_it_was() {
     let told =
         "edited.fits: HDU 2 (0-based): expected TFORM1 as it is, found another card or order";
     assert!(text.contains(told) && text.contains("\nhint: change the data"), "{text}");
+    let text = edition.set(0, "EXTEND", false, "").unwrap_err().to_string();
+    let told = "HDU 0 (0-based): expected EXTEND = T, as long as extensions follow, here 3, found EXTEND = F";
+    assert!(text.contains(told), "{text}");
+    edition.set(1, "EXTEND", false, "").unwrap();
     let inserted = edition.insert_card(0, 1, Card::new("OBJECT", "M 31", "").unwrap());
     assert_eq!(reason(inserted.unwrap_err()), Reason::Structure);
     assert_eq!(reason(edition.set(7, "OBJECT", 1, "").unwrap_err()), Reason::NoSuchHdu);
