@@ -59,10 +59,11 @@ class DataDifference:
     Attributes
     ----------
     what
-        "values": pixels, or the cells of ``column``, differ; "shape": the axes (NumPy order) or the
-        numbers of rows do; "columns": columns that one table has alone; "order": columns are in
-        another order, ``found`` has their names; "cells": those of ``column`` cannot be compared;
-        "kind": one is no image, or no table.
+        "values": pixels, or the cells of ``column``, differ; "shape": the axes (NumPy order) do;
+        "rows": the numbers of rows of tables do, of which those that both have are compared;
+        "columns": columns that one table has alone; "order": columns are in another order,
+        ``found`` has their names; "cells": those of ``column`` cannot be compared; "kind": one is
+        no image, or no table.
     found
         What the two have, but for values.
     column

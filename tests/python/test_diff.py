@@ -116,12 +116,13 @@ def test_rows_that_both_tables_have_are_compared(
     second = columns_file(tmp_path / "b.fits", "AC", **short)
     run(["diff", first, second])
     assert capsys.readouterr().out == (
-        "HDU 1:\n  < NAXIS2   3\n  > NAXIS2   2\n  < shape: 3\n  > shape: 2\n"
+        "HDU 1:\n  < NAXIS2   3\n  > NAXIS2   2\n  < rows: 3\n  > rows: 2\n"
         "  column 'A': 1 of 2 differ, the most by 3.0 at (2,1)\n    (2,1): 2 and 5\n"
         "  column 'C': 1 of 2 differ, the most by 0.5 at (1,1)\n    (1,1): 1.0 and 1.5\n"
     )
     found = tf.diff(first, second, relative=0.5)
     assert [data.column for data in found.hdus[0].data] == [None, "A"]
+    assert (found.hdus[0].data[0].what, found.hdus[0].data[0].found) == ("rows", (3, 2))
 
 
 def test_wrong_use_is_said() -> None:

@@ -86,6 +86,9 @@ fn data<'py>(py: Python<'py>, found: &DataDifference) -> PyResult<Bound<'py, PyD
         DataDifference::Shape([first, second]) => {
             pair("shape", object(py, first)?, object(py, second)?)?;
         }
+        DataDifference::Rows([first, second]) => {
+            pair("rows", object(py, first)?, object(py, second)?)?;
+        }
         DataDifference::Columns([first, second]) => {
             pair("columns", object(py, first)?, object(py, second)?)?;
         }

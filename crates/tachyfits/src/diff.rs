@@ -88,8 +88,10 @@ pub struct HduDifference {
 pub enum DataDifference {
     /// One is no image, or no table, and the other is: values are not compared.
     Kind([String; 2]),
-    /// The axes differ, in FITS order, or the numbers of rows of tables. Rows that both have are compared.
+    /// The axes differ, in FITS order; of data whose meaning nobody knows, their bytes.
     Shape([Vec<u64>; 2]),
+    /// The numbers of rows of tables differ. Rows that both have are compared.
+    Rows([u64; 2]),
     /// Columns that one table has alone.
     Columns([Vec<String>; 2]),
     /// The columns of both, where those that go together stand in another order.

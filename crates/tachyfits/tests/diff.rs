@@ -262,10 +262,10 @@ fn columns_go_together_by_name_and_rows_that_both_have_are_compared() {
     let a = named(&[column("A"), column("B")], &[1, 2, 3, 4], 2, 0);
     let b = named(&[column("b"), column("C")], &[2, 0, 9, 0, 5, 0], 3, 0);
     let found = plain(&a, &b);
-    let [shape, columns, DataDifference::Values(values)] = &found.hdus[0].data[..] else {
+    let [rows, columns, DataDifference::Values(values)] = &found.hdus[0].data[..] else {
         panic!("{found:?}")
     };
-    assert_eq!(*shape, DataDifference::Shape([vec![2], vec![3]]));
+    assert_eq!(*rows, DataDifference::Rows([2, 3]));
     assert_eq!(*columns, DataDifference::Columns([vec!["A".to_owned()], vec!["C".to_owned()]]));
     assert_eq!((values.compared, values.different, &values.places[0].at[..]), (2, 1, &[1, 0][..]));
     // Those of one spelling before others.

@@ -23,7 +23,7 @@ pub(super) fn compare(
     let rows = [a.layout().rows, b.layout().rows];
     let mut found = Vec::new();
     if rows[0] != rows[1] {
-        found.push(DataDifference::Shape([vec![rows[0]], vec![rows[1]]]));
+        found.push(DataDifference::Rows(rows));
     }
     if columns.only.iter().any(|names| !names.is_empty()) {
         found.push(DataDifference::Columns(columns.only.clone()));
