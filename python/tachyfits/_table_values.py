@@ -207,9 +207,9 @@ def _is_array(cell: Any) -> bool:
 
 def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
     """Return arrays as a `Ragged`; of one shape and several axes, or text, with an axis more."""
-    numbers = _of_numbers(name, cells)
-    if numbers is not None:
-        return numbers
+    at_once = _of_plain_lists(name, cells)
+    if at_once is not None:
+        return at_once
     arrays = [np.zeros(0) if cell is None else as_array(name, cell) for cell in cells]
     plain = [array for array in arrays if not isinstance(array, Ragged)]
     if len(plain) < len(arrays):
@@ -232,16 +232,19 @@ def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
     return joined(plain, where=f"column {name!r}")
 
 
-def _of_numbers(name: str, cells: list[Any]) -> Ragged | None:
-    """Return lists of Python's numbers as a `Ragged`, all at once; None if they are others."""
+def _of_plain_lists(name: str, cells: list[Any]) -> NDArray[Any] | Ragged | None:
+    """Return lists of Python's numbers, or of its text, all at once; None if they are others."""
     if not set(map(type, cells)) <= {list, tuple, type(None)}:
         return None
     lists = [cell or () for cell in cells]
     elements = list(chain.from_iterable(lists))
-    if not set(map(type, elements)) <= {int, float, complex, type(None)}:
+    kinds = set(map(type, elements)) - {type(None)}
+    if not (kinds <= {int, float, complex} or kinds == {str}):
         return None
     values = as_array(name, elements)
     assert isinstance(values, np.ndarray)
+    if kinds == {str} and len(set(map(len, lists))) == 1:
+        return values.reshape(len(lists), -1)
     offsets = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(list(map(len, lists)), out=offsets[1:])
     return Ragged(offsets, values)

@@ -380,3 +380,20 @@ def test_tables_of_no_known_kind_and_uneven_ones_are_refused() -> None:
         columns_of(42)
     with pytest.raises(tf.UsageError, match="different lengths"):
         columns_of({"a": [1, 2], "b": [1]})
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ([["a", "bcd"], ["e"], None, []], [[b"a", b"bcd"], [b"e"], [], []]),
+        ([["a", None], ["e"], [None]], [[b"a", b""], [b"e"], [b""]]),
+        ([("a", "b"), ["c", None]], [[b"a", b"b"], [b"c", b""]]),
+    ],
+)
+def test_lists_of_text_are_taken_all_at_once(
+    cells: list[Any], expected: list[list[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("tachyfits._table_values.joined")
+    values = column_data("S", cells).values
+    found = values.to_list() if isinstance(values, tf.Ragged) else values.tolist()
+    assert (found, values.dtype.kind) == (expected, "S")
