@@ -228,3 +228,18 @@ def test_quadruple_precision_is_halved(say: Any) -> None:
     both = say(*words, "--single", "--overwrite")
     assert both.status == 2
     assert "give one of them" in both.err
+
+
+def test_help_names_every_type_of_a_form(say: Any) -> None:
+    numbers = [f"{kind}{size}" for kind in "ifcl" for size in (1, 2, 4, 8, 16, 32)]
+    valid = []
+    for kind in numbers:
+        try:
+            tf._core.record_items(kind, int(kind[1:]))
+        except tf.UsageError:
+            continue
+        valid.append(kind)
+    assert len(valid) == 16
+    for text in (say("--help").out, fortran.__doc__ or ""):
+        words = text.replace("`", " ").split()
+        assert [kind for kind in valid if kind not in words] == []

@@ -342,7 +342,12 @@ def test_columns_are_named_alike_for_every_output(
     structs = pa.array([{"x": 1}] * 3)
     names = ["a", "S", "B", "odd name"]
     columns = [pa.array([1, 2, 3]), structs, pa.array([4, 5, 6]), pa.array(["u", "v", "a"])]
-    pq.write_table(pa.table(columns, names=names), "t.parquet")
+    about = {"odd name": {"unit": "Jy", "description": "flux"}, "S": {b"odd": b"\xff"}}
+    fields = [
+        pa.field(name, column.type, metadata=about.get(name))
+        for name, column in zip(names, columns, strict=True)
+    ]
+    pq.write_table(pa.table(columns, schema=pa.schema(fields)), "t.parquet")
     taken: list[list[str]] = []
     empty = _table_import.TableFile.empty
 
@@ -377,6 +382,7 @@ def test_columns_are_named_alike_for_every_output(
     listed = said("--list")
     assert listed[:4] == ["t.parquet:", "3", "rows", "column"]
     assert "struct<x:" in listed
+    assert listed[-5:] == ["odd", "name", "string", "Jy", "flux"]
     assert run(["table", "t.parquet", "--list", "--columns", "b", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     column = {"column": 3, "name": "B", "type": "int64", "unit": "", "description": ""}

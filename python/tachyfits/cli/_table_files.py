@@ -64,14 +64,14 @@ def list_columns(common: Common, source: TableFile, chosen: Sequence[int] | None
     columns = []
     for place in range(len(source.schema.names)) if chosen is None else chosen:
         field = source.schema.field(place)
-        said = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
+        said = field.metadata or {}
         columns.append(
             {
                 "column": place + 1,
                 "name": field.name,
                 "type": str(field.type),
-                "unit": said.get("unit", ""),
-                "description": said.get("description", ""),
+                "unit": said.get(b"unit", b"").decode(errors="replace"),
+                "description": said.get(b"description", b"").decode(errors="replace"),
             }
         )
     if common.json:
