@@ -316,7 +316,7 @@ def times_there(table: Any, names: Sequence[str], meta: Mapping[str, Any]) -> No
 
     known = str(meta.get("TIMESYS") or "UTC").partition("(")[0].strip().upper()
     scale = _SAME.get(known, known).lower()
-    place = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
+    place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
     if scale not in Time.SCALES or any(part is None for part in place):
         return
     for name in names:
@@ -324,8 +324,13 @@ def times_there(table: Any, names: Sequence[str], meta: Mapping[str, Any]) -> No
         texts, missing = np.ma.getdata(column), np.ma.getmaskarray(column)
         missing = missing | (texts == "")
         filled = np.where(missing, "2000-01-01", texts)
+        # A place of each row is that of all its times.
+        by_row = [
+            part.reshape(part.shape + (1,) * (texts.ndim - part.ndim)) if np.ndim(part) else part
+            for part in place
+        ]
         try:
-            location = EarthLocation.from_geocentric(*place, unit="m")
+            location = EarthLocation.from_geocentric(*by_row, unit="m")
             times = Time(
                 filled, format=_format_of(filled), scale=scale,
                 precision=_decimals(texts), location=location,

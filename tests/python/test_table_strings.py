@@ -193,3 +193,13 @@ def test_divided_strings_are_edited(tmp_path: Path) -> None:
     for cells in ([["a", "b c"]], [["abc", "def", "ghi", "jkl"]]):
         with pytest.raises(tf.UsageError), tf.edit(path) as edition:
             edition[1].update("S", cells, rows=[0])
+
+
+def test_cells_without_strings_are_put_where_dimensions_divide_text(tmp_path: Path) -> None:
+    path = tmp_path / "text.fits"
+    path.write_bytes(in_the_heap("(3,4)", STORED))
+    with tf.edit(path) as edition:
+        for nothing in ([[]], [None], [[], []]):
+            edition[1].append({"S": nothing})
+        edition[1].update("S", None, rows=[0])
+    assert tf.open(path)[1]["S"].to_list() == [[], *STRINGS[1:], [], [], [], []]

@@ -432,3 +432,19 @@ def test_text_that_is_more_than_a_time_stays_text(tmp_path: Path, text: str) -> 
     path = tmp_path / "times.fits"
     tf.write_table(path, {"T": [text]}, header=HERE | {"TRPOS1": "TOPOCENTER"})
     assert tf.open(path)[1].to_astropy()["T"].tolist() == [text]
+
+
+def test_a_place_of_each_row_is_that_of_all_its_times(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    metres = [[1.0], [2.0]]
+    location = EarthLocation.from_geocentric(metres, metres, metres, unit="m")
+    columns = {name: [1.0, 2.0] for name in HERE}
+    tf.write_table(path, {"T": Time([DAYS[:2]] * 2, location=location), **columns})
+    back = tf.open(path)[1].to_astropy()["T"]
+    assert back.location.x.to_value("m")[1, 0] == 2.0
+    assert np.broadcast_to(back.location.x.to_value("m"), (2, 2)).tolist() == [[1, 1], [2, 2]]
+    columns["OBSGEO-Y"] = [1.0, 3.0]
+    with pytest.raises(tf.UsageError, match=r"row 1 .*OBSGEO-Y 2.0, where .* say 3.0"):
+        tf.write_table(
+            tmp_path / "no.fits", {"T": Time([DAYS[:2]] * 2, location=location), **columns}
+        )
