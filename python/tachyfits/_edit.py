@@ -394,7 +394,8 @@ class EditedHdu:
         """Leave out what no cell reaches: in the heap, and between the rows and the heap.
 
         That is what arrays that were replaced or removed have left there. Cells that share an array
-        do so still. Return how many bytes that is.
+        do so still. Return how many bytes that is. A compressed table (ZTABLE = T) is refused, as
+        its heap has arrays that no cell reaches.
         """
         return self._core.compact_heap(self._index)
 

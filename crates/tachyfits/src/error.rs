@@ -196,7 +196,7 @@ reasons! {
         hint "give each column the cells that reading it would give, with values that its form, TSCAL, TZERO and TNULL can hold";
     Edit = "edit", Usage,
         "A file cannot be edited in this way.",
-        hint "inflate a compressed file first; what cannot be read, and random groups, stay where they are";
+        hint "inflate a compressed file, or restore a compressed table, first; what cannot be read, and random groups, stay where they are";
     Structure = "structure", Usage,
         "A card that says where the data are and how they lie cannot be changed by itself.",
         hint "change the data (rows, columns, HDUs): these cards follow";

@@ -4,14 +4,14 @@
 
 use std::ops::Range;
 
-use tachyfits_format::{Descriptor, Field};
+use tachyfits_format::{Descriptor, Field, Value};
 use tachyfits_io::{SpoolOptions, SpoolWriter};
 
 use super::Edition;
 use super::cells::{Overlay, Patch};
 use super::content::Rope;
 use super::table::Parts;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::table::Rows;
 
 /// Bytes of rows that are looked at together.
@@ -31,8 +31,15 @@ impl Edition {
     /// still. Gives how many bytes that is.
     ///
     /// # Errors
-    /// If the HDU holds no whole table, or an array does not lie in the heap. The table is then as it was.
+    /// [`Reason::Edit`] of a compressed table, whose heap has descriptors of its own; if the HDU holds no whole table, or an
+    /// array does not lie in the heap. The table is then as it was.
     pub fn compact_heap(&mut self, hdu: usize) -> Result<u64, Error> {
+        // Sect. 10.3.6: the descriptors of the table as it was are compressed into its heap, so that no cell reaches the
+        // arrays they point to. In a compressed image every array is that of a cell.
+        if self.unit(hdu)?.header().get("ZTABLE") == Some(&Value::Logical(true)) {
+            let (expected, found) = ("a table that is not compressed", "ZTABLE = T");
+            return Err(self.refuse(hdu, Reason::Edit, expected, found));
+        }
         let mut parts = self.parts(hdu)?;
         let mut reached = Reached::default();
         self.each_field(&parts, |row, column, bytes| {

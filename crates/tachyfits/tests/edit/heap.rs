@@ -9,6 +9,11 @@ use tempfile::TempDir;
 
 /// A table of two rows of arrays of int16; that of the first row has 3 elements, of which the heap has 1.
 fn reaching_beyond() -> (TempDir, PathBuf) {
+    table_of([3, 2, 1, 0], "")
+}
+
+/// A table of two rows of arrays of int16 with these descriptors, a heap of two elements, and one more card.
+fn table_of(descriptors: [u32; 4], card: &str) -> (TempDir, PathBuf) {
     let primary =
         ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   = 0", "END"];
     let cards = [
@@ -22,6 +27,7 @@ fn reaching_beyond() -> (TempDir, PathBuf) {
         "TFIELDS =                    1",
         "TFORM1  = '1PI(3)  '",
         "TTYPE1  = 'V       '",
+        card,
         "END",
     ];
     let mut bytes = Vec::new();
@@ -29,7 +35,7 @@ fn reaching_beyond() -> (TempDir, PathBuf) {
         bytes.extend(header.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
         bytes.resize(bytes.len().next_multiple_of(2880), b' ');
     }
-    for number in [3u32, 2, 1, 0] {
+    for number in descriptors {
         bytes.extend(number.to_be_bytes());
     }
     bytes.extend([0, 4, 0, 5]);
@@ -90,4 +96,23 @@ fn a_heap_goes_with_the_last_column_of_arrays() {
     let header = &file.hdus()[1].header;
     assert_eq!(header.get_i64("PCOUNT"), Ok(Some(0)));
     assert_eq!(file.hdus()[1].data_bytes, 8);
+}
+
+#[test]
+fn a_compressed_table_keeps_what_only_its_compressed_descriptors_reach() {
+    let flag = "ZTABLE  =                    T";
+    let (_directory, path) = table_of([1, 0, 0, 0], flag);
+    let before = fs::read(&path).unwrap();
+    let mut edition = edit(&path);
+    let error = edition.compact_heap(1).unwrap_err();
+    assert_eq!(error.code(), "edit");
+    assert!(error.to_string().contains("a table that is not compressed"), "{error}");
+    assert_eq!(commit(edition).bytes_written, 0);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // What only says that it might be is an ordinary table; in a compressed image each array is that of a cell.
+    for card in [flag.replace(" T", " F"), flag.replace("ZTABLE", "ZIMAGE")] {
+        let (_directory, path) = table_of([1, 0, 0, 0], &card);
+        let mut edition = edit(&path);
+        assert_eq!(edition.compact_heap(1).unwrap(), 2);
+    }
 }
