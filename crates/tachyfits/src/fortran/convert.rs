@@ -348,12 +348,12 @@ impl Converter<'_> {
                 decode_quads(native, ByteOrder::Native, double);
                 turned.extend_from_slice(bytemuck::cast_slice(double));
                 let mut pairs = double.iter().zip(native.as_chunks().0);
-                // The exponent of infinity and NaN is all ones.
-                let exponent =
-                    |bytes: &[u8; 16]| (u128::from_ne_bytes(*bytes) >> 112) as i32 & 0x7fff;
-                let found = pairs.find(|&(x, bytes)| x.is_infinite() && exponent(bytes) < 0x7fff);
-                let power = |bytes| f64::from(exponent(bytes) - 0x3fff) * std::f64::consts::LOG10_2;
-                found.map(|(_, bytes)| format!("one of about 1e{:.0}", power(bytes)))
+                let found =
+                    pairs.find(|&(x, bytes)| x.is_infinite() && quad_power(bytes).is_finite());
+                found.map(|(_, bytes)| {
+                    let power = quad_power(bytes);
+                    format!("one of about {:.1}e{}", 10f64.powf(power.fract()), power.trunc())
+                })
             }
         };
         if let Some(lost) = lost {
@@ -407,5 +407,19 @@ impl Converter<'_> {
             to += self.bytes_of(&item);
         }
         Ok(())
+    }
+}
+
+/// The logarithm, to the base of 10, of a large number of 16 bytes; infinite for infinity and NaN, whose exponent is all
+/// ones.
+fn quad_power(bytes: &[u8; 16]) -> f64 {
+    let bits = u128::from_ne_bytes(*bytes);
+    let (exponent, fraction) = ((bits >> 112) as i32 & 0x7fff, bits << 16);
+    match exponent {
+        0x7fff => f64::INFINITY,
+        exponent => {
+            let significand = 1.0 + fraction as f64 / 2f64.powi(128);
+            f64::from(exponent - 0x3fff) * std::f64::consts::LOG10_2 + significand.log10()
+        }
     }
 }
