@@ -221,18 +221,19 @@ fn add_defaults(cards: &mut Vec<Card>, hdu: &Hdu) -> Vec<Fix> {
 
 /// Puts each WCSAXES before the other cards of its description. Gives the code and the keyword of those that were elsewhere.
 fn put_axes_first(cards: &mut Vec<Card>) -> Vec<(&'static str, String)> {
-    let mut moved = Vec::new();
-    let count = cards.iter().filter(|card| card.keyword().starts_with("WCSAXES")).count();
-    // A second one of the same keyword is of its description too: each is moved once.
-    for _ in 0..count {
-        let header = Header::from_cards(cards.clone());
-        let late = wcs::late_axes(&Subject::new(&header, None));
-        let Some(&(at, first)) = late.first() else { break };
-        let card = cards.remove(at);
-        moved.push((Rule::WcsAxesPlace.as_str(), card.keyword().to_owned()));
-        cards.insert(first, card);
+    if !cards.iter().any(|card| card.keyword().starts_with("WCSAXES")) {
+        return Vec::new();
     }
-    moved
+    let header = Header::from_cards(cards.clone());
+    let late = wcs::late_axes(&Subject::new(&header, None));
+    // Those that are late go before the first of their description, in the order that they have.
+    let mut places: Vec<(usize, bool)> = (0..cards.len()).map(|at| (at, true)).collect();
+    late.iter().for_each(|&(at, first)| places[at] = (first, false));
+    let mut placed: Vec<_> = places.into_iter().zip(std::mem::take(cards)).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    cards.extend(placed.into_iter().map(|(_, card)| card));
+    let keyword = |at: usize| header.cards()[at].keyword().to_owned();
+    late.into_iter().map(|(at, _)| (Rule::WcsAxesPlace.as_str(), keyword(at))).collect()
 }
 
 /// Puts the mandatory cards first, in their order (Tables 7, 10, 14, 17). Gives the code and the first that was elsewhere.

@@ -1,6 +1,6 @@
 //! Rules of the world coordinates of images (Sect. 8): which keywords go together, and what CTYPEi and CUNITi may say.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::reserved::Match;
 use super::rules::Rule;
@@ -28,12 +28,16 @@ fn of_axes<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a Car
 
 /// The cards of WCSAXESa that stand behind another one of their description: where they are, and where the first of it is.
 pub(super) fn late_axes(subject: &Subject<'_>) -> Vec<(usize, usize)> {
-    let first = |at: usize, known: &Match| {
-        let (first, ..) = of_axes(subject)
-            .find(|(other, _, axis)| *other < at && axis.alternative == known.alternative)?;
-        Some((at, first))
-    };
-    subject.of("WCSAXESa").filter_map(|(at, _, known)| first(at, known)).collect()
+    let mut firsts: BTreeMap<u8, usize> = BTreeMap::new();
+    let mut late = Vec::new();
+    for (at, _, known) in subject.known() {
+        if OF_AXES.contains(&known.reserved.pattern) {
+            firsts.entry(known.alternative).or_insert(at);
+        } else if known.reserved.pattern == "WCSAXESa" {
+            late.extend(firsts.get(&known.alternative).map(|first| (at, *first)));
+        }
+    }
+    late
 }
 
 pub(super) fn axes_place(subject: &Subject<'_>, report: &mut Report) {
@@ -219,11 +223,13 @@ pub(super) fn types(subject: &Subject<'_>, report: &mut Report) {
 }
 
 pub(super) fn units(subject: &Subject<'_>, report: &mut Report) {
+    let mut types: HashMap<_, &Card> = HashMap::new();
+    for (_, card, known) in subject.of("CTYPEia") {
+        types.entry((known.numbers, known.alternative)).or_insert(card);
+    }
     for (at, card, known) in subject.of("CUNITia") {
-        let axis = subject.of("CTYPEia").find(|(_, _, other)| {
-            other.numbers == known.numbers && other.alternative == known.alternative
-        });
-        let kind = axis.and_then(|(_, card, _)| card.value()?.as_text()).and_then(four_three);
+        let axis = types.get(&(known.numbers, known.alternative));
+        let kind = axis.and_then(|card| card.value()?.as_text()).and_then(four_three);
         let Some((name, code)) = kind else { continue };
         let Some(unit) = card.value().and_then(Value::as_text).map(str::trim) else { continue };
         let angle = PROJECTIONS.contains(&code) && celestial(name).is_some();

@@ -3,10 +3,11 @@
 
 use proptest::prelude::*;
 use tachyfits_format::{
-    AxisSelection, Context, Hdu, Header, ReadOptions, Step, Walker, cutout_header, padded,
+    AxisSelection, Context, Hdu, Header, ReadOptions, Step, Walker, cutout_header, fixed_header,
+    padded, verify_header,
 };
 
-use crate::build::{data, empty_primary, extension, i16s, image_of_two, primary, walk};
+use crate::build::{data, empty_primary, extension, header, i16s, image_of_two, primary, walk};
 use crate::shared;
 
 /// Asks an HDU everything it can tell.
@@ -258,5 +259,33 @@ fn a_file_that_shrinks_while_it_is_walked_ends_the_walk() {
             steps += 1;
             assert!(steps < 20, "the walk does not end");
         }
+    }
+}
+
+/// Each of these takes the square of its cards, or more, where every card is held against every other.
+#[test]
+fn headers_of_very_many_cards_are_verified_and_mended_in_one_pass() {
+    const CARDS: usize = 100_000;
+    let cards = |first: &str, other: &str| {
+        let image =
+            ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   = 0"];
+        let others = std::iter::repeat_n(other, CARDS);
+        header(&image.into_iter().chain([first]).chain(others).collect::<Vec<_>>())
+    };
+    for (first, other, code) in [
+        ("CTYPE1  = 'FREQ'", "WCSAXES =                    2", "wcsaxes-place"),
+        ("CRPIX1  = 1.0", "CUNIT1  = 'Hz'", ""),
+    ] {
+        let bytes = cards(first, other);
+        let (parsed, _) = Header::parse(&bytes, Context::default()).unwrap();
+        let hdu = walk(&bytes).hdus.remove(0);
+        assert!(!verify_header(&parsed, Some(&hdu), &[]).is_empty());
+        let (mended, fixes) = fixed_header(&parsed, Some(&hdu));
+        let of_code = fixes.iter().filter(|fix| fix.code == code).count();
+        assert_eq!(of_code, if code.is_empty() { 0 } else { CARDS });
+        assert_eq!(mended.cards().len(), parsed.cards().len());
+        assert_eq!(mended.cards()[3].keyword(), if code.is_empty() { "CRPIX1" } else { "WCSAXES" });
+        let (_, again) = fixed_header(&mended, None);
+        assert_eq!(again, []);
     }
 }
