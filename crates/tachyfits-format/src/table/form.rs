@@ -55,7 +55,10 @@ pub(crate) fn binary(text: &str) -> Option<Form> {
 pub(crate) fn regular(text: &str, read: fn(&str) -> Option<Form>) -> Option<String> {
     let found = read(text).filter(|found| found.irregular)?;
     let upper = text.to_ascii_uppercase();
-    let is_same = |new: &Form| !new.irregular && new.field == found.field;
+    // `:sstr` in lower case divides nothing (FITS 3.0, Appendix C.2 has it in upper case), and must not begin to.
+    let is_same = |new: &Form| {
+        !new.irregular && new.field == found.field && new.substrings == found.substrings
+    };
     let mut candidates = [upper.clone(), upper + ".0"].into_iter();
     candidates.find(|new| read(new).as_ref().is_some_and(is_same))
 }
