@@ -73,7 +73,7 @@ class RecordFile:
         dtype: str,
         *,
         field: _Field | None = None,
-        complex: bool = False,
+        is_complex: bool = False,
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[Stats]: ...  # complex: of the real and of the imaginary parts

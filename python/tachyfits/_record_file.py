@@ -292,7 +292,7 @@ class File:
             count,
             numbers.name,
             field=numbers.place,
-            complex=numbers.is_complex,
+            is_complex=numbers.is_complex,
             threads=check_threads(threads),
             progress=progress,
         )

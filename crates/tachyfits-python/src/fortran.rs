@@ -234,7 +234,7 @@ impl RecordFile {
 
     /// Return the full statistics of the numbers of records, or of a field of them; of complex numbers those of the real
     /// and of the imaginary parts.
-    #[pyo3(signature = (first, count, dtype, *, field=None, complex=false, threads=0, progress=None))]
+    #[pyo3(signature = (first, count, dtype, *, field=None, is_complex=false, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
     fn stats(
         &self,
@@ -243,7 +243,7 @@ impl RecordFile {
         count: u64,
         dtype: &str,
         field: Option<Field>,
-        complex: bool,
+        is_complex: bool,
         threads: usize,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Stats>> {
@@ -253,7 +253,7 @@ impl RecordFile {
         });
         let number = number.or_raise(py)?;
         let field = field.map(self::field);
-        let (parts, report) = progress::run(py, threads, progress, |options| match complex {
+        let (parts, report) = progress::run(py, threads, progress, |options| match is_complex {
             true => {
                 let (parts, report) =
                     self.file.complex_stats(first, count, number, field, options)?;
