@@ -55,11 +55,12 @@ pub(crate) fn binary(text: &str) -> Option<Form> {
 pub(crate) fn regular(text: &str, read: fn(&str) -> Option<Form>) -> Option<String> {
     let found = read(text).filter(|found| found.irregular)?;
     let upper = text.to_ascii_uppercase();
-    // `:sstr` in lower case divides nothing (FITS 3.0, Appendix C.2 has it in upper case), and must not begin to.
+    // `:sstr` in lower case divides nothing, and what divides does so still.
     let is_same = |new: &Form| {
         !new.irregular && new.field == found.field && new.substrings == found.substrings
     };
-    let mut candidates = [upper.clone(), upper + ".0"].into_iter();
+    let with_point = matches!(found.field, Field::Text { .. }).then(|| format!("{upper}.0"));
+    let mut candidates = [upper].into_iter().chain(with_point);
     candidates.find(|new| read(new).as_ref().is_some_and(is_same))
 }
 

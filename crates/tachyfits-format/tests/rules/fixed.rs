@@ -113,7 +113,7 @@ fn what_is_marked_as_fixable_is_put_right_and_is_gone_then() {
 
 #[test]
 fn forms_of_columns_are_written_as_the_standard_has_them() {
-    let cases: [(Vec<u8>, &str, &[&str]); 10] = [
+    let cases: [(Vec<u8>, &str, &[&str]); 11] = [
         (binary(&[COLUMN, "TFORM1  = '1j'"]), "TFORM1  = '1J      '", &["column-form-irregular"]),
         (
             binary(&[COLUMN, "TFORM1  = '0pe(3)' / kept", "TDISP1  = 'f8.3'"]),
@@ -121,9 +121,11 @@ fn forms_of_columns_are_written_as_the_standard_has_them() {
             &["column-form-irregular", "display-form"],
         ),
         (binary(&[COLUMN, LONG, "TDISP1  = 'e12.5e3'"]), "TDISP1  = 'E12.5E3 '", &["display-form"]),
-        // In upper case it would be read in another way: as strings that blanks divide, as strings of three characters.
-        (binary(&[COLUMN, LONG, "TFORM1  = '5a:sstr2/032'"]), "TFORM1  = '5a:sstr2/032'", &[]),
-        (binary(&[COLUMN, LONG, "TFORM1  = '6a:sstr3'"]), "TFORM1  = '6a:sstr3'", &[]),
+        // In upper case it would be read in another way: as strings that blanks divide, or of three characters.
+        (binary(&[COLUMN, "TFORM1  = '4a:sstr2/032'"]), "TFORM1  = '4a:sstr2/032'", &[]),
+        (binary(&[COLUMN, "TFORM1  = '4a:sstr3'"]), "TFORM1  = '4a:sstr3'", &[]),
+        // A delimiter that is no character to print still divides.
+        (binary(&[COLUMN, "TFORM1  = '4A:SSTR2/031'"]), "TFORM1  = '4A:SSTR2/031'", &[]),
         // Of another type, or not to be guessed.
         (binary(&[COLUMN, LONG, "TDISP1  = 'a4'"]), "TDISP1  = 'a4'", &[]),
         (binary(&[COLUMN, LONG, "TDISP1  = 'f8'"]), "TDISP1  = 'f8'", &[]),
