@@ -92,8 +92,7 @@ class DataDifference:
 class HduDifference:
     """What differs between two HDUs: ``cards`` in no order of meaning, and ``data``.
 
-    The keyword of a column's card has the number that the column has in the first table; in the
-    second one, where that has it alone.
+    The keyword of a column's card has the number that the column has in the first table.
     """
 
     hdus: tuple[HduLabel, HduLabel]
@@ -158,7 +157,8 @@ def diff(
         Numbers are the same if they differ by no more than ``absolute``, or by no more than
         ``relative`` times the larger magnitude of the two. Numbers of cards too.
     ignore
-        Keywords that are not compared; ``"DATE*"`` stands for all that begin so.
+        Keywords that are not compared; ``"DATE*"`` stands for all that begin so. Those of columns
+        have the numbers of the first table.
     ignore_comments
         Leave out the comments of cards.
     places

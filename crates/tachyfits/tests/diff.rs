@@ -278,6 +278,40 @@ fn columns_go_together_by_name_and_rows_that_both_have_are_compared() {
 }
 
 #[test]
+fn cards_of_columns_are_named_and_ignored_by_the_number_in_the_first_table() {
+    let table = |columns: [(&str, &[&str]); 2]| {
+        let mut cards = vec![format!("TFIELDS = {:>20}", 2)];
+        for (number, (name, others)) in (1..).zip(columns) {
+            cards.extend([format!("TTYPE{number}  = '{name}'"), format!("TFORM{number}  = 'B'")]);
+            cards.extend(others.iter().map(|card| card.replacen('#', &number.to_string(), 1)));
+        }
+        let columns = extension("BINTABLE", &[2, 1], 0, &cards, &[7, 7]);
+        [header(8, &[], &[]), columns].concat()
+    };
+    let a = table([("A", &["TUNIT#  = 'm'"]), ("B", &["TUNIT#  = 's'"])]);
+    let b = table([("B", &["TUNIT#  = 'kg'"]), ("A", &["TUNIT#  = 'm'", "TDISP#  = 'I3'"])]);
+    let said = |ignore: &[&str]| {
+        let ignore = ignore.iter().map(|&keyword| keyword.to_owned()).collect();
+        let options = DiffOptions { ignore, ..DiffOptions::default() };
+        let found = compared(&a, &b, &options);
+        found.hdus[0].cards.iter().map(|card| (card.keyword.clone(), card.change)).collect()
+    };
+    let unit = ("TUNIT2".to_owned(), CardChange::Value);
+    let display = ("TDISP1".to_owned(), CardChange::Added);
+    let wanted: [(&[&str], Vec<(String, CardChange)>); 5] = [
+        (&[], vec![unit.clone(), display.clone()]),
+        (&["TUNIT1", "TDISP2"], vec![unit.clone(), display.clone()]),
+        (&["TUNIT2"], vec![display.clone()]),
+        (&["TDISP1"], vec![unit]),
+        (&["TUNIT*"], vec![display]),
+    ];
+    for (ignore, wanted) in wanted {
+        let found: Vec<_> = said(ignore);
+        assert_eq!(found, wanted, "{ignore:?}");
+    }
+}
+
+#[test]
 fn arrays_of_variable_length_are_compared_by_what_they_hold() {
     let file = |descriptors: &[[u8; 2]], heap: &[u8]| {
         let rows: Vec<u8> = descriptors

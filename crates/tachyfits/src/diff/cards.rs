@@ -36,7 +36,7 @@ impl CardChange {
 /// A card that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardDifference {
-    /// The keyword.
+    /// The keyword; of a column's card that which it has, or would have, in the first table.
     pub keyword: String,
     /// How it differs.
     pub change: CardChange,
@@ -54,15 +54,13 @@ pub(super) fn compare(
     let [own, other] = [0, 1].map(|side| by_keyword(&sides[side]));
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    for (keyword, card) in sides.iter().flatten() {
+    for (keyword, _) in sides.iter().flatten() {
         if !seen.insert(keyword) {
             continue;
         }
         let none = Vec::new();
         let pair = [&own, &other].map(|cards| cards.get(keyword.as_str()).unwrap_or(&none));
         let texts = |cards: &[&Card]| cards.iter().all(|card| card.is_commentary());
-        // What the second header has alone is called as it is there.
-        let keyword = if pair[0].is_empty() { card.keyword() } else { keyword };
         if texts(pair[0]) && texts(pair[1]) {
             compare_texts(keyword, pair, &mut found);
         } else {
@@ -72,14 +70,15 @@ pub(super) fn compare(
     found
 }
 
-/// The cards that are compared, each with its keyword; that of a column has the number of the column in the first table.
+/// The cards that are compared, each with its keyword; that of a column has the number of the column in the first table, by
+/// which it may be ignored too: a number of each table's own would leave out cards of two columns.
 fn common<'a>(
     header: &'a Header,
     side: usize,
     columns: Option<&ColumnPairs>,
     options: &DiffOptions,
 ) -> Vec<(String, &'a Card)> {
-    let wanted = |card: &&Card| !card.is_blank() && !options.ignores(card.keyword());
+    let wanted = |(keyword, _): &(String, &Card)| !options.ignores(keyword);
     let named = |card: &'a Card| {
         let keyword = card.keyword();
         let Some(columns) = columns else { return Some((keyword.to_owned(), card)) };
@@ -92,7 +91,8 @@ fn common<'a>(
             Some(common) => Some((common?, card)),
         }
     };
-    header.cards().iter().filter(wanted).filter_map(named).collect()
+    let cards = header.cards().iter().filter(|card| !card.is_blank());
+    cards.filter_map(named).filter(wanted).collect()
 }
 
 fn by_keyword<'a>(named: &'a [(String, &'a Card)]) -> HashMap<&'a str, Vec<&'a Card>> {
