@@ -457,7 +457,8 @@ class EditedHeader(MutableMapping[str, Any]):
     """A header that is being edited: ``header["OBJECT"] = value`` or ``= value, comment``.
 
     A card that is there is changed where it stands and keeps its comment unless one is given; a
-    new one goes behind the others. Cards that say where the data are cannot be changed. A comment
+    new one goes behind the others. ``del`` removes every card of a keyword, in whichever case it is
+    written there. Cards that say where the data are cannot be changed. A comment
     that has no room goes on in CONTINUE cards where the Standard lets it (strings under keywords
     that it does not reserve); elsewhere it is cut, with a `TachyfitsWarning`.
     """

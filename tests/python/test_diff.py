@@ -101,7 +101,7 @@ def test_columns_go_together_by_name_and_their_cards_with_them(
     found = tf.diff(first, other, ignore=["TFIELDS", "NAXIS1", "PCOUNT"])
     assert [tuple(card) for card in found.hdus[0].cards] == [
         ("TUNIT1", "value", "'s'", "'min'"),
-        ("TDISP1", "added", None, "'F8.3'"),
+        ("TDISP3", "added", None, "'F8.3'"),
     ]
     assert [data.what for data in found.hdus[0].data] == ["columns", "order"]
     assert run(["diff", first, other]) == 1

@@ -294,7 +294,8 @@ impl Header {
         Ok(())
     }
 
-    /// Removes all cards of a keyword, which is found as [`Header::get`] finds it; gives how many there were.
+    /// Removes all cards of a keyword, in whichever case they have it, so that [`Header::get`] finds it no more; gives how
+    /// many there were.
     ///
     /// ```
     /// use tachyfits_format::Header;
@@ -307,10 +308,8 @@ impl Header {
     /// ```
     pub fn remove(&mut self, keyword: &str) -> usize {
         let found = self.position(keyword).map(|at| self.cards[at].keyword().to_owned());
-        match found {
-            Some(found) => self.retain(|card| card.keyword() != found),
-            None => self.retain(|card| !card.keyword().eq_ignore_ascii_case(keyword)),
-        }
+        let keyword = found.as_deref().unwrap_or(keyword);
+        self.retain(|card| !card.keyword().eq_ignore_ascii_case(keyword))
     }
 
     /// Keeps the cards for which `keep` is true; gives how many were removed.

@@ -171,7 +171,7 @@ impl Edition {
         self.change_header(hdu, |header| header.set(keyword, value, comment))
     }
 
-    /// Removes all cards of a keyword; gives how many there were.
+    /// Removes all cards of a keyword, as [`Header::remove`] does; gives how many there were.
     ///
     /// # Errors
     /// As [`Edition::change_header`].
