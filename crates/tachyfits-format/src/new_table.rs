@@ -122,6 +122,11 @@ impl NewColumn {
         if self.substrings.is_some() && !divided {
             return Some(("a field of characters that nothing else divides", form()));
         }
+        // A NUL ends the last string. Others that the convention does not have are read, with a warning, so that a table with
+        // one can be copied.
+        if self.substrings.is_some_and(|substrings| substrings.delimiter == 0) {
+            return Some(("strings that another character than NUL divides", form()));
+        }
         if !self.null_fits() {
             return Some((
                 "a null that the column can hold",

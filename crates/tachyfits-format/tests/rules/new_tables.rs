@@ -227,7 +227,9 @@ fn what_no_column_can_be_is_refused() {
         Field::Fixed { element: Element::Number(ValueType::F64), repeat: u64::MAX, width: 1 };
     let text = |width| Field::Text { text: TextForm::Integer, width, decimals: 0 };
     let substrings = Some(Substrings { most: 8, delimiter: b',' });
+    let by_nul = Some(Substrings { most: 8, delimiter: 0 });
     for column in [
+        NewColumn { substrings: by_nul, ..NewColumn::new("S", characters) },
         NewColumn { scaling: Some((2.0, 0.0)), ..NewColumn::new("U", unsigned) },
         NewColumn { scaling: Some((2.0, 0.0)), ..NewColumn::new("S", characters) },
         NewColumn { null: Some(Null::Stored(32768)), ..integers(1) },
