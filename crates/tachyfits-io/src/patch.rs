@@ -15,7 +15,7 @@ mod tests;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ impl Stamp {
     /// If the file must not be written, though its directory may be; [`IoError::Busy`] if somebody else edits it; and as
     /// [`Stamp::check`].
     pub fn hold(&self, path: &Path) -> Result<Held, IoError> {
-        let held = Held { _locked: open_for_change(&followed(path)?)? };
+        let held = open_for_change(&followed(path)?)?;
         self.check(path)?;
         Ok(held)
     }
@@ -87,25 +87,11 @@ impl Stamp {
     }
 }
 
-/// A file that nobody else edits until this is dropped.
+/// A file that nobody else edits until this is dropped: it is locked against others that do the same.
 #[derive(Debug)]
-pub struct Held {
-    _locked: Locked,
-}
+pub struct Held(File);
 
-/// A file that is locked against others that do the same.
-#[derive(Debug)]
-struct Locked(File);
-
-impl Deref for Locked {
-    type Target = File;
-
-    fn deref(&self) -> &File {
-        &self.0
-    }
-}
-
-impl Drop for Locked {
+impl Drop for Held {
     fn drop(&mut self) {
         // Closing it is not enough where a process that is being started has the file for a moment longer.
         let _ = self.0.unlock();
@@ -149,7 +135,7 @@ pub fn restore(path: &Path) -> Result<Option<Recovery>, IoError> {
     let file = open_for_change(&path)?;
     // The change may have come to its end while the lock was waited for.
     match Journal::open(&path)? {
-        Some(journal) => journal.restore(&file).map(Some),
+        Some(journal) => journal.restore(&file.0).map(Some),
         None => Ok(None),
     }
 }
@@ -171,7 +157,7 @@ pub fn restore(path: &Path) -> Result<Option<Recovery>, IoError> {
 /// ```
 #[derive(Debug)]
 pub struct Patch {
-    file: Locked,
+    file: Held,
     path: PathBuf,
     old_bytes: u64,
     new_bytes: u64,
@@ -198,14 +184,14 @@ impl Patch {
         let path = followed(path)?;
         let file = open_for_change(&path)?;
         check_finished(&path)?;
-        let metadata = file.metadata().map_err(|error| open_error(&path, error))?;
+        let metadata = file.0.metadata().map_err(|error| open_error(&path, error))?;
         let found = Stamp::of_metadata(&metadata);
         if found != *stamp {
             return Err(IoError::Changed { path, expected: stamp.bytes, found: found.bytes });
         }
         let old_bytes = stamp.bytes;
         let overwritten = joined(overwritten, old_bytes.min(new_bytes));
-        let reserved = system::reserve_range(&file, old_bytes..new_bytes);
+        let reserved = system::reserve_range(&file.0, old_bytes..new_bytes);
         let journal = reserved
             .map_err(|source| IoError::Write {
                 path: path.clone(),
@@ -213,7 +199,7 @@ impl Patch {
                 expected: new_bytes - old_bytes,
                 source,
             })
-            .and_then(|()| Journal::write(&path, &file, stamp, &overwritten, new_bytes));
+            .and_then(|()| Journal::write(&path, &file.0, stamp, &overwritten, new_bytes));
         match journal {
             Ok(journal) => {
                 let journal = Some(journal);
@@ -221,7 +207,7 @@ impl Patch {
             }
             Err(error) => {
                 // Gives back what was set aside; the bytes themselves were not touched.
-                let _ = file.set_len(old_bytes);
+                let _ = file.0.set_len(old_bytes);
                 Err(error)
             }
         }
@@ -234,7 +220,7 @@ impl Patch {
     pub fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
         let end = offset.saturating_add(bytes.len() as u64);
         let written = match self.allows(offset..end) {
-            true => step().and_then(|()| system::write_all_at(&self.file, bytes, offset)),
+            true => step().and_then(|()| system::write_all_at(&self.file.0, bytes, offset)),
             false => Err(io::Error::from(io::ErrorKind::InvalidInput)),
         };
         written.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
@@ -252,7 +238,7 @@ impl Patch {
         }
         // What was cut off cannot be put back: from here on the change is finished, now or by the next edit.
         let Some(journal) = self.journal.take() else { return Ok(()) };
-        let removed = self.file.sync_all().and_then(|()| step()).and_then(|()| journal.remove());
+        let removed = self.file.0.sync_all().and_then(|()| step()).and_then(|()| journal.remove());
         removed.map_err(|source| journal.unrestored(source))
     }
 
@@ -262,7 +248,7 @@ impl Patch {
     /// [`IoError::Unrestored`].
     pub fn undo(&mut self) -> Result<(), IoError> {
         match self.journal.take() {
-            Some(journal) => journal.undo(&self.file),
+            Some(journal) => journal.undo(&self.file.0),
             None => Ok(()),
         }
     }
@@ -272,15 +258,15 @@ impl Patch {
         step()?;
         if self.new_bytes >= self.old_bytes {
             // What was set aside and not written is given back, what was skipped at the end reads as zeros.
-            self.file.set_len(self.new_bytes)?;
+            self.file.0.set_len(self.new_bytes)?;
         }
-        self.file.sync_all()?;
+        self.file.0.sync_all()?;
         step()?;
         let Some(journal) = &self.journal else { return Ok(()) };
         // Also where nothing is cut: once this is on the disk, the change stays.
         journal.mark_finished()?;
         step()?;
-        self.file.set_len(self.new_bytes)
+        self.file.0.set_len(self.new_bytes)
     }
 
     fn allows(&self, range: Range<u64>) -> bool {
@@ -308,18 +294,18 @@ fn followed(path: &Path) -> Result<PathBuf, IoError> {
 }
 
 /// Opens a file for reading and writing, locked against others that do the same.
-fn open_for_change(path: &Path) -> Result<Locked, IoError> {
+fn open_for_change(path: &Path) -> Result<Held, IoError> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .open(path)
         .map_err(|error| open_error(path, error))?;
     match file.try_lock() {
-        Ok(()) => Ok(Locked(file)),
+        Ok(()) => Ok(Held(file)),
         Err(TryLockError::WouldBlock) => Err(IoError::Busy { path: path.to_owned() }),
         // A file system without locks: what else guards against two at once is the journal, which is made only where
         // there is none.
-        Err(TryLockError::Error(_)) => Ok(Locked(file)),
+        Err(TryLockError::Error(_)) => Ok(Held(file)),
     }
 }
 

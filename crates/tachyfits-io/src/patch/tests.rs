@@ -311,3 +311,20 @@ proptest! {
         prop_assert!(joined.windows(2).all(|pair| pair[0].end < pair[1].start));
     }
 }
+
+#[test]
+fn a_file_is_let_go_though_a_process_that_is_being_started_has_it_still() {
+    let (_directory, path) = file(OLD);
+    let stamp = Stamp::of(&path).unwrap();
+    let held = stamp.hold(&path).unwrap();
+    assert!(matches!(stamp.hold(&path), Err(IoError::Busy { .. })));
+    // What a process has between fork and exec: the same open file.
+    let inherited = held.0.try_clone().unwrap();
+    drop(held);
+    stamp.hold(&path).unwrap();
+    let patch = Patch::begin(&path, &stamp, &[0..1], OLD.len() as u64).unwrap();
+    let also_inherited = patch.file.0.try_clone().unwrap();
+    drop(patch);
+    stamp.hold(&path).unwrap();
+    drop((inherited, also_inherited));
+}
