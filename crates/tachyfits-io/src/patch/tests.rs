@@ -325,6 +325,6 @@ fn a_file_is_let_go_though_a_process_that_is_being_started_has_it_still() {
     let patch = Patch::begin(&path, &stamp, &[0..1], OLD.len() as u64).unwrap();
     let also_inherited = patch.file.0.try_clone().unwrap();
     drop(patch);
-    stamp.hold(&path).unwrap();
+    Stamp::of(&path).unwrap().hold(&path).unwrap();
     drop((inherited, also_inherited));
 }
