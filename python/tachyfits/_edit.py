@@ -395,7 +395,8 @@ class EditedHdu:
 
         That is what arrays that were replaced or removed have left there. Cells that share an array
         do so still. Return how many bytes that is. A compressed table (ZTABLE = T) is refused, as
-        its heap has arrays that no cell reaches.
+        its heap has arrays that no cell reaches. Of more than a million gaps the smallest may stay,
+        so that memory is bounded; another call leaves out more.
         """
         return self._core.compact_heap(self._index)
 

@@ -17,7 +17,9 @@ use crate::table::Rows;
 /// Bytes of rows that are looked at together.
 const LOOK_BYTES: u64 = 1 << 20;
 /// Ranges that are kept before they are put in order and joined.
-const LOOSE_RANGES: usize = 1 << 16;
+const LOOSE_RANGES: usize = if cfg!(test) { 4 } else { 1 << 16 };
+/// Parts that a heap may be left in: each takes some 100 bytes of memory.
+const MOST_RANGES: usize = 1 << 20;
 
 /// Fields that get other values, so that what they hold does not matter: those of a column in some rows.
 #[derive(Clone, Copy)]
@@ -28,12 +30,18 @@ pub(super) struct Replaced<'a> {
 
 impl Edition {
     /// Leaves out what no array of a table reaches: in its heap, and between rows and heap. Arrays that share bytes do so
-    /// still. Gives how many bytes that is.
+    /// still. Gives how many bytes that is. Where what is reached lies in more than a million parts, small gaps between some
+    /// of them stay, so that memory is bounded; another call leaves out more.
     ///
     /// # Errors
     /// [`Reason::Edit`] of a compressed table, whose heap has descriptors of its own; if the HDU holds no whole table, or an
     /// array does not lie in the heap. The table is then as it was.
     pub fn compact_heap(&mut self, hdu: usize) -> Result<u64, Error> {
+        self.compact_heap_to(hdu, MOST_RANGES)
+    }
+
+    /// The same, with what is reached in `most` parts, which is 2 at least.
+    fn compact_heap_to(&mut self, hdu: usize, most: usize) -> Result<u64, Error> {
         // Sect. 10.3.6: the descriptors of the table as it was are compressed into its heap, so that no cell reaches the
         // arrays they point to. In a compressed image every array is that of a cell.
         if self.unit(hdu)?.header().get("ZTABLE") == Some(&Value::Logical(true)) {
@@ -41,7 +49,7 @@ impl Edition {
             return Err(self.refuse(hdu, Reason::Edit, expected, found));
         }
         let mut parts = self.parts(hdu)?;
-        let mut reached = Reached::default();
+        let mut reached = Reached::of_at_most(most);
         self.each_field(&parts, |row, column, bytes| {
             reached.add(self.array_of(hdu, &parts, (row, column), bytes)?.1);
             Ok(())
@@ -195,14 +203,19 @@ impl Edition {
 }
 
 /// The bytes of a heap that arrays reach.
-#[derive(Default)]
 struct Reached {
     /// In order and apart.
     joined: Vec<Range<u64>>,
     loose: Vec<Range<u64>>,
+    /// So many are joined at most.
+    most: usize,
 }
 
 impl Reached {
+    fn of_at_most(most: usize) -> Reached {
+        Reached { joined: Vec::new(), loose: Vec::new(), most }
+    }
+
     fn add(&mut self, range: Range<u64>) {
         match self.loose.last_mut() {
             _ if range.is_empty() => {}
@@ -225,6 +238,30 @@ impl Reached {
                 _ => self.joined.push(range),
             }
         }
+        if self.joined.len() > self.most {
+            // To half of them, so that it is not soon done again.
+            self.fill_gaps(self.most / 2);
+        }
+    }
+
+    /// Leaves only so many ranges, more than which there are, by counting the smallest gaps between them as reached.
+    fn fill_gaps(&mut self, ranges: usize) {
+        let apart = self.joined.windows(2).map(|pair| pair[1].start - pair[0].end);
+        let mut gaps: Vec<u64> = apart.collect();
+        let (larger, &mut filled, _) =
+            gaps.select_nth_unstable_by_key(ranges - 1, |gap| std::cmp::Reverse(*gap));
+        // Of gaps as large as the largest that is filled, the first ones stay.
+        let mut equal = larger.iter().filter(|gap| **gap == filled).count();
+        self.joined.dedup_by(|range, last| {
+            let gap = range.start - last.end;
+            let stays_equal = gap == filled && equal > 0;
+            equal -= usize::from(stays_equal);
+            let stays = gap > filled || stays_equal;
+            if !stays {
+                last.end = range.end;
+            }
+            !stays
+        });
     }
 
     /// The ranges in order, each with the place where it begins when nothing is between them.
@@ -253,5 +290,152 @@ fn is_replaced(replaced: Option<Replaced<'_>>) -> impl Fn(usize, u64) -> bool {
     }
     move |column, row| {
         of == Some(column) && (range.contains(&row) || list.binary_search(&row).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+    use crate::{FitsFile, OpenOptions, RunOptions};
+    use proptest::prelude::*;
+
+    /// A table of a column of bytes by P and one of int16 by Q, whose heap begins `gap` bytes behind the rows.
+    fn table(arrays: &[[(u64, u64); 2]], heap: &[u8], gap: usize) -> Vec<u8> {
+        let mut rows = Vec::new();
+        for [(count, offset), (wide_count, wide_offset)] in arrays {
+            for number in [count, offset] {
+                rows.extend((*number as u32).to_be_bytes());
+            }
+            for number in [wide_count, wide_offset] {
+                rows.extend(number.to_be_bytes());
+            }
+        }
+        let number = |keyword: &str, value: usize| format!("{keyword:<8}= {value:>20}");
+        let primary = ["SIMPLE  =                    T".to_owned(), number("BITPIX", 8)];
+        let mut cards = vec![
+            "XTENSION= 'BINTABLE'".to_owned(),
+            number("BITPIX", 8),
+            number("NAXIS", 2),
+            number("NAXIS1", 24),
+            number("NAXIS2", arrays.len()),
+            number("PCOUNT", gap + heap.len()),
+            number("GCOUNT", 1),
+            number("TFIELDS", 2),
+            "TFORM1  = '1PB     '".to_owned(),
+            "TFORM2  = '1QI     '".to_owned(),
+        ];
+        if gap > 0 {
+            cards.push(number("THEAP", rows.len() + gap));
+        }
+        let mut bytes = Vec::new();
+        for cards in [[&primary[..], &[number("NAXIS", 0)]].concat(), cards] {
+            bytes.extend(cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
+            bytes.extend(format!("{:<80}", "END").into_bytes());
+            bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+        }
+        bytes.extend(rows);
+        bytes.extend(vec![0xee; gap]);
+        bytes.extend(heap);
+        bytes.resize(bytes.len().next_multiple_of(2880), 0);
+        bytes
+    }
+
+    /// Arrays within a heap, now and then beyond it.
+    fn arrays() -> impl Strategy<Value = Vec<[(u64, u64); 2]>> {
+        let offset = || prop_oneof![30 => 0u64..90, 1 => Just(119), 1 => Just(1 << 31)];
+        let array = || (0u64..6, offset());
+        prop::collection::vec([array(), array()], 0..24)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_reached_stays_and_nothing_else(
+            arrays in arrays(),
+            gap in prop_oneof![Just(0usize), 1usize..9],
+            most in prop_oneof![2usize..6, Just(MOST_RANGES)],
+        ) {
+            let heap: Vec<u8> = (0..120).map(|n| (n * 7) as u8).collect();
+            let content = table(&arrays, &heap, gap);
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(&content).unwrap();
+            let path = file.path();
+            let sizes = [1u64, 2];
+            let (mut wanted, mut is_reached) = ([Vec::new(), Vec::new()], [false; 120]);
+            let mut whole = true;
+            for row in &arrays {
+                for (column, (count, offset)) in row.iter().enumerate().filter(|(_, array)| array.0 > 0) {
+                    let range = *offset as usize..(offset + count * sizes[column]) as usize;
+                    match heap.get(range.clone()) {
+                        None => whole = false,
+                        Some(bytes) => {
+                            is_reached[range].fill(true);
+                            wanted[column].extend_from_slice(bytes);
+                        }
+                    }
+                }
+            }
+            let mut edition = Edition::open(path, &OpenOptions::default()).unwrap();
+            let left_out = edition.compact_heap_to(1, most);
+            let again = edition.compact_heap_to(1, MOST_RANGES);
+            edition.commit(false, &RunOptions::default()).unwrap();
+            if !whole {
+                prop_assert_eq!(left_out.unwrap_err().code(), "descriptor-range");
+                prop_assert_eq!(again.unwrap_err().code(), "descriptor-range");
+                let mut found = Vec::new();
+                file.reopen().unwrap().read_to_end(&mut found).unwrap();
+                prop_assert_eq!(found, content);
+                return Ok(());
+            }
+            let (left_out, again) = (left_out.unwrap(), again.unwrap());
+            prop_assert!(most < MOST_RANGES || again == 0);
+            let reached = is_reached.iter().filter(|reached| **reached).count();
+            prop_assert_eq!(left_out + again, (gap + heap.len() - reached) as u64);
+            let file = FitsFile::open(path, &OpenOptions::default()).unwrap();
+            prop_assert_eq!(file.hdus()[1].header.get_i64("PCOUNT"), Ok(Some(reached as i64)));
+            let table = file.table(1).unwrap();
+            let rows = Rows::Range(0..arrays.len() as u64);
+            for (column, wanted) in wanted.iter().enumerate() {
+                let (found, _) =
+                    table.read_arrays(column, false, &rows, &RunOptions::default()).unwrap();
+                let bytes = found.values.chunks(sizes[column] as usize).flat_map(|value| {
+                    let mut value = value.to_vec();
+                    if cfg!(target_endian = "little") {
+                        value.reverse();
+                    }
+                    value
+                });
+                prop_assert_eq!(&bytes.collect::<Vec<_>>(), wanted);
+            }
+        }
+
+        #[test]
+        fn of_too_many_parts_the_smallest_gaps_are_filled(
+            steps in prop::collection::vec((1u64..5, 1u64..5), 0..60),
+            most in 2usize..9,
+        ) {
+            let (mut end, mut all) = (0, Vec::new());
+            for (gap, bytes) in steps {
+                all.push(end + gap..end + gap + bytes);
+                end += gap + bytes;
+            }
+            let mut reached = Reached { joined: all.clone(), ..Reached::of_at_most(most) };
+            let count = all.len();
+            reached.join();
+            let found = reached.joined.clone();
+            prop_assert_eq!(found.len(), if count > most { most / 2 } else { count });
+            for range in &all {
+                prop_assert!(found.iter().any(|one| one.start <= range.start && range.end <= one.end));
+            }
+            let gaps = |ranges: &[Range<u64>]| -> Vec<u64> {
+                let apart = ranges.windows(2).map(|pair| pair[1].start - pair[0].end);
+                let mut gaps: Vec<u64> = apart.collect();
+                gaps.sort_unstable_by(|a, b| b.cmp(a));
+                gaps
+            };
+            let kept = gaps(&found);
+            prop_assert_eq!(&kept[..], &gaps(&all)[..kept.len()]);
+        }
     }
 }
