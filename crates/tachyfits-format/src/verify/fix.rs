@@ -38,9 +38,13 @@ const FIRST_YEAR: u32 = 79;
 pub fn fixed_header(header: &Header, hdu: Option<&Hdu>) -> (Header, Vec<Fix>) {
     let mut cards = header.cards().to_vec();
     let mut fixes = Vec::new();
-    for (at, card) in cards.iter_mut().enumerate() {
-        for (code, fixed) in fixes_of_card(header, card) {
-            let place = place(header, at, card);
+    let spellings = Spellings::of(header);
+    let mut next = 0;
+    for card in &mut cards {
+        let record = next;
+        next += card.continuations() + 1;
+        for (code, fixed) in fixes_of_card(header, &spellings, card) {
+            let place = place(header, record, card);
             fixes.push(Fix { code, place, before: line(card), after: line(&fixed) });
             *card = fixed;
         }
@@ -71,16 +75,31 @@ pub(super) fn mark_fixable(header: &Header, findings: &mut [Finding]) {
         (first, card)
     });
     let cards: HashMap<usize, &Card> = firsts.collect();
+    let spellings = Spellings::of(header);
     let codes = [Code::MandatoryOrder, Code::MandatoryDefault].map(Code::as_str);
     let rules = [Rule::FieldsPlace, Rule::InheritPlace, Rule::WcsAxesPlace].map(Rule::as_str);
     for finding in findings {
         let card = finding.place.card.and_then(|record| cards.get(&record));
-        let fixes = card.map(|card| fixes_of_card(header, card)).unwrap_or_default();
+        let fixes = card.map(|card| fixes_of_card(header, &spellings, card)).unwrap_or_default();
         let of_card = fixes.iter().any(|(code, _)| *code == finding.code);
         let of_header = codes.iter().chain(&rules).any(|code| *code == finding.code);
         // Random groups have no defaults that are written out.
         let primary = finding.code == codes[1] && header.context().hdu == 0;
         finding.fixable = of_card || finding.fixable || (of_header && !primary);
+    }
+}
+
+/// How many cards have a keyword in whichever case, by the keyword in upper case: counted once, as a header may have very
+/// many cards.
+struct Spellings(HashMap<String, usize>);
+
+impl Spellings {
+    fn of(header: &Header) -> Spellings {
+        let mut counts = HashMap::new();
+        for card in header.cards() {
+            *counts.entry(card.keyword().to_ascii_uppercase()).or_default() += 1;
+        }
+        Spellings(counts)
     }
 }
 
@@ -93,8 +112,7 @@ fn whole(header: &Header) -> Place {
     Place { hdu: Some(context.hdu), offset: Some(context.offset), ..Place::default() }
 }
 
-fn place(header: &Header, at: usize, card: &Card) -> Place {
-    let record = header.record_index(at);
+fn place(header: &Header, record: usize, card: &Card) -> Place {
     Place {
         card: Some(record),
         keyword: Some(card.keyword().to_owned()),
@@ -104,9 +122,10 @@ fn place(header: &Header, at: usize, card: &Card) -> Place {
 }
 
 /// A card may have several things wrong: each is put right in the result of the one before.
-fn fixes_of_card(header: &Header, card: &Card) -> Vec<(&'static str, Card)> {
+fn fixes_of_card(header: &Header, spellings: &Spellings, card: &Card) -> Vec<(&'static str, Card)> {
     let mut fixes: Vec<(&'static str, Card)> = Vec::new();
-    while let Some((code, fixed)) = fixed_card(header, fixes.last().map_or(card, |(_, card)| card))
+    while let Some((code, fixed)) =
+        fixed_card(header, spellings, fixes.last().map_or(card, |(_, card)| card))
         && fixes.iter().all(|(other, _)| *other != code)
     {
         fixes.push((code, fixed));
@@ -115,10 +134,10 @@ fn fixes_of_card(header: &Header, card: &Card) -> Vec<(&'static str, Card)> {
 }
 
 /// The card with one thing put right, and which code that is for.
-fn fixed_card(header: &Header, card: &Card) -> Option<(&'static str, Card)> {
+fn fixed_card(header: &Header, spellings: &Spellings, card: &Card) -> Option<(&'static str, Card)> {
     let value = card.value()?;
     let keyword = card.keyword();
-    if let Some(upper) = upper_case(header, card) {
+    if let Some(upper) = upper_case(spellings, card) {
         return Some((Code::IllegalKeyword.as_str(), card.renamed(&upper)));
     }
     // A comment that cannot be written as it stands is not to be changed in passing.
@@ -183,7 +202,7 @@ fn regular_date(keyword: &str, text: &str) -> Option<(&'static str, String)> {
 }
 
 /// The keyword in upper case, where that is what was meant: it is legal then, and no other card has it.
-fn upper_case(header: &Header, card: &Card) -> Option<String> {
+fn upper_case(spellings: &Spellings, card: &Card) -> Option<String> {
     let keyword = card.keyword();
     let upper = keyword.to_ascii_uppercase();
     let legal = |byte: u8| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_');
@@ -191,9 +210,8 @@ fn upper_case(header: &Header, card: &Card) -> Option<String> {
     if upper == keyword || !ordinary || !upper.bytes().all(legal) {
         return None;
     }
-    let others =
-        header.cards().iter().filter(|other| other.keyword().eq_ignore_ascii_case(keyword));
-    (others.count() == 1 && !writer::is_commentary(&upper)).then_some(upper)
+    let alone = spellings.0.get(&upper) == Some(&1);
+    (alone && !writer::is_commentary(&upper)).then_some(upper)
 }
 
 /// Adds PCOUNT = 0 and GCOUNT = 1 to an extension that has none, as which it is read.

@@ -289,3 +289,13 @@ fn headers_of_very_many_cards_are_verified_and_mended_in_one_pass() {
         assert_eq!(again, []);
     }
 }
+
+#[test]
+fn headers_of_very_many_keywords_in_lower_case_are_mended_in_one_pass() {
+    let image = ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   = 0"];
+    let others = (0..100_000).map(|number| format!("{:<8}= 1", format!("x{number}")));
+    let cards: Vec<String> = image.map(str::to_owned).into_iter().chain(others).collect();
+    let (parsed, _) = Header::parse(&header(&cards), Context::default()).unwrap();
+    let (mended, _) = fixed_header(&parsed, None);
+    assert!(mended.cards()[3..].iter().all(|card| card.keyword().starts_with('X')));
+}
