@@ -14,7 +14,7 @@ import pytest
 import tachyfits as tf
 from tablebytes import Made, big, binary_table
 
-pa = pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ STARS = {"NAME": ["a", "bc"], "N": [1, 2]}
 
 
 def test_the_index_of_pandas_is_a_column_unless_it_numbers_the_rows() -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
     stars = pandas.DataFrame(STARS)
     for frame in (stars, stars.set_index("NAME"), stars.set_index("NAME", drop=False)):
         table = written(frame)
@@ -122,20 +122,24 @@ def test_the_index_of_pandas_is_a_column_unless_it_numbers_the_rows() -> None:
 
 
 def test_the_unit_of_an_index_stays() -> None:
-    pytest.importorskip("pandas")
+    pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
     table = written({"T": [1.0, 2.0], "N": [1, 2]}, units={"T": "s"})
     assert written(table.to_pandas().set_index("T")).column("T").unit == "s"
 
 
 def test_an_index_that_is_called_as_another_column_is_refused() -> None:
-    frame = pytest.importorskip("pandas").DataFrame(STARS).set_index("NAME", drop=False)
+    frame = (
+        pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
+        .DataFrame(STARS)
+        .set_index("NAME", drop=False)
+    )
     frame["NAME"] = ["x", "y"]
     with pytest.raises(tf.UsageError, match=r"'NAME'.*\n.*reset_index"):
         written(frame)
 
 
 def test_an_index_of_any_kind_is_compared_with_the_column_of_its_name() -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
     numbers, texts = [0, 1], ["p", "q"]
     dates = pandas.date_range("2026-01-01", periods=2)
     for index, same in (
@@ -154,13 +158,15 @@ def test_an_index_of_any_kind_is_compared_with_the_column_of_its_name() -> None:
 
 @pytest.mark.filterwarnings("ignore::tachyfits.TachyfitsWarning")
 def test_columns_of_one_name_are_all_taken() -> None:
-    frame = pytest.importorskip("pandas").DataFrame([[1, 2]], columns=["A", "A"])
+    frame = pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed").DataFrame(
+        [[1, 2]], columns=["A", "A"]
+    )
     table = written(frame)
     assert [table[0].tolist(), table[1].tolist()] == [[1], [2]]
 
 
 def test_columns_of_other_libraries_in_a_dictionary() -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
     table = written(
         {
             "TEXT": pandas.Series(["a", None], index=[5, 6]),
@@ -179,7 +185,9 @@ def test_columns_of_other_libraries_in_a_dictionary() -> None:
 
 
 def test_one_column_is_no_table() -> None:
-    series = pytest.importorskip("pandas").Series([1, 2])
+    series = pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed").Series(
+        [1, 2]
+    )
     for column in (pa.chunked_array([[1, 2]]), series):
         with pytest.raises(tf.UsageError, match="is no table"):
             written(column)
@@ -284,13 +292,15 @@ def test_lists_that_no_column_has_are_refused(values: Any) -> None:
 
 def test_lists_of_text_of_different_lengths_whatever_has_them() -> None:
     lists = [["a"], ["b", "c"], []]
-    frame = pytest.importorskip("pandas").DataFrame({"L": lists})
+    frame = pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed").DataFrame(
+        {"L": lists}
+    )
     for data in ({"L": lists}, pa.table({"L": lists}), frame):
         assert written(data)["L"].to_list() == lists
 
 
 def test_cells_with_axes_come_back_from_pandas() -> None:
-    pytest.importorskip("pandas")
+    pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
     masked = np.ma.MaskedArray(np.arange(8).reshape(2, 2, 2), mask=[[[1, 0], [0, 0]], [[0, 0]] * 2])
     table = written({"TEXT": [["ab", "c"], ["d", ""]], "N": masked})
     back = written(table.to_pandas())

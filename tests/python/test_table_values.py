@@ -316,7 +316,7 @@ def through(library: str, columns: tf.Columns) -> Any:
 def test_columns_survive_other_libraries(library: str) -> None:
     pytest.importorskip(library, reason=f"LEFT OUT: {library} is not installed")
     if library == "polars":
-        pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
     columns = everything()
     found = {made.name: made for made in columns_of(through(library, columns))}
     assert list(found) == list(columns)
@@ -337,7 +337,7 @@ def test_columns_survive_other_libraries(library: str) -> None:
 
 
 def test_complex_numbers_survive_arrow() -> None:
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
     values = np.array([[1 + 2j, 0], [np.nan, -1j]], "c8")
     (made,) = columns_of(tf.Columns({"Z": values}).to_arrow())
     np.testing.assert_array_equal(made.values, values)
@@ -345,7 +345,7 @@ def test_complex_numbers_survive_arrow() -> None:
 
 
 def test_arrow_does_not_copy_numbers() -> None:
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
     values = np.arange(1000.0)
     array = tf.Columns({"A": values}).to_arrow()["A"].chunk(0)
     assert array.buffers()[1].address == values.ctypes.data
