@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +18,7 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits._columns import TableColumn
-from tachyfits._errors import not_found, usage
+from tachyfits._errors import not_found, usage, warn
 from tachyfits._file import File
 from tachyfits._hdu import Hdu
 from tachyfits._header import Cards, Header, looked_up
@@ -109,7 +108,7 @@ class Edition:
         #: What `commit` did: in place or anew, bytes written; None before.
         self.done: dict[str, Any] | None = None
         if self._core.recovery is not None:
-            warnings.warn(f"{self.name}: {self._core.recovery}", _core.TachyfitsWarning, 3)
+            warn(f"{self.name}: {self._core.recovery}")
 
     def preview(self) -> File:
         """Return the file as it will be, to be read like any other."""
@@ -504,11 +503,9 @@ class EditedHeader(MutableMapping[str, Any]):
     def _warn_if_cut(self, keyword: str, comment: str, now: str) -> None:
         wanted = comment.strip()
         if now != wanted and wanted.startswith(now):
-            warnings.warn(
+            warn(
                 f"{self._where}: the comment of {keyword} is cut to what the card has room for, "
-                f"{now!r}; it was {wanted!r}",
-                _core.TachyfitsWarning,
-                stacklevel=3,
+                f"{now!r}; it was {wanted!r}"
             )
 
     def __delitem__(self, keyword: str) -> None:

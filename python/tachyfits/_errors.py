@@ -1,11 +1,17 @@
-"""Exceptions that only Python needs; the four kinds come from the compiled module."""
+"""Exceptions that only Python needs (four kinds come from the compiled module), and warning."""
 
 from __future__ import annotations
 
 import errno
 import os
+import sys
+import warnings
+from types import FrameType
 
-from tachyfits._core import FitsIoError, UsageError
+from tachyfits._core import FitsIoError, TachyfitsWarning, UsageError
+
+#: Where the package is: warnings are about lines that are not in it.
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
 class NotFoundError(UsageError, IndexError, KeyError):
@@ -43,3 +49,15 @@ def cancelled() -> FitsIoError:
     """Make the error of work that was stopped by its progress function."""
     hint = "the progress function asked for it"
     return io_error("cancelled", hint, "io-cancelled", number=errno.ECANCELED)
+
+
+def warn(message: str) -> None:
+    """Warn the line that called the package, however deep in it this is.
+
+    From Python 3.12 on warnings do so themselves (``skip_file_prefixes``).
+    """
+    frame: FrameType | None = sys._getframe()
+    level = 0
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, TachyfitsWarning, stacklevel=level + 1)

@@ -177,6 +177,15 @@ class Header(Mapping[str, Any]):
     def __getitem__(self, keyword: str) -> Any:
         return self.card(keyword).value
 
+    @overload
+    def get(self, keyword: str, default: None = None) -> Any: ...
+    @overload
+    def get(self, keyword: str, default: Any) -> Any: ...
+    def get(self, keyword: str, default: Any = None) -> Any:
+        """Return the value of the first card of a keyword; `default` when there is none."""
+        found = self._found(keyword)
+        return default if found is None else found.value
+
     def __iter__(self) -> Iterator[str]:
         return iter(card.keyword for card in self._first.values())
 

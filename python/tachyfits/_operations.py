@@ -8,7 +8,6 @@ reduced, operated on again, and written, box by box, in one pass over the bytes 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _beam, _core
 from tachyfits._axes import axis_number
+from tachyfits._errors import warn
 from tachyfits._pixels import Pixels, Progress
 from tachyfits._writer import fits_name
 
@@ -93,12 +93,10 @@ class Operations(Pixels):
             number, weights, edge=edge, blanks=blanks, fill=fill, every=every
         )
         if _beam.is_left_behind(self, number):
-            warnings.warn(
+            warn(
                 f"{self._file.name}: smoothing along one axis of the sky leaves the beam (BMAJ, "
                 "BMIN, BPA) and values per beam as they were; a Gaussian on the sky (smooth_sky, "
-                "--sky) has them follow",
-                _core.TachyfitsWarning,
-                stacklevel=2,
+                "--sky) has them follow"
             )
         options = {"edge": edge, "blanks": blanks, "fill": fill, "every": every}
         return self._computed(core, "smooth", weights, axis=number, **options)

@@ -7,7 +7,6 @@ is left out with a warning. What is given for the header is refused.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits._columns import Columns
-from tachyfits._errors import usage
+from tachyfits._errors import usage, warn
 from tachyfits._header import COMMENTARY, Header
 from tachyfits._optional import is_lazy
 from tachyfits._table_meta import describing_cards
@@ -86,11 +85,7 @@ def _brought(data: Any) -> Cards:
         cards = [card for card, why in zip(cards, problems, strict=True) if not why]
     if unfit:
         listed = "\n".join(f"  - {problem}" for problem in unfit)
-        warnings.warn(
-            f"the table's meta has what no card can hold; it is left out:\n{listed}",
-            _core.TachyfitsWarning,
-            stacklevel=4,
-        )
+        warn(f"the table's meta has what no card can hold; it is left out:\n{listed}")
     return cards
 
 

@@ -8,7 +8,6 @@ that the column has; where whole steps are stored (TSCALn), each must be one.
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._columns import TableColumn
-from tachyfits._core import TachyfitsWarning
-from tachyfits._errors import not_found, usage
+from tachyfits._errors import not_found, usage, warn
 from tachyfits._ragged import Ragged
 from tachyfits._table_input import with_what_they_say
 from tachyfits._table_spec import Cells, bytes_of
@@ -83,11 +81,9 @@ def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
     if not data.unit or data.unit == wanted or values.dtype.kind not in "iufc":
         return data
     if not wanted:
-        warnings.warn(
+        warn(
             f"{where}, column {column.name!r} has no unit: numbers in {data.unit!r} are taken as "
-            "they are",
-            TachyfitsWarning,
-            stacklevel=5,
+            "they are"
         )
         return data
     theirs, ours = fits_unit(data.unit), fits_unit(wanted)

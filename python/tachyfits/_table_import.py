@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import errno
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tachyfits._core import TachyfitsWarning
-from tachyfits._errors import io_error, not_found, usage
+from tachyfits._errors import io_error, not_found, usage, warn
 from tachyfits._optional import needed
 from tachyfits._ragged import LARGE_INTEGER
 from tachyfits._table_export import format_of
@@ -222,11 +220,9 @@ def _with_whole_integers(name: str, table: Any) -> Any:
         try:
             whole = text.cast(pa.uint64())
         except pa.ArrowInvalid:
-            warnings.warn(
+            warn(
                 f"{name}: column {column!r} has integers that no type of 64 bits holds together: "
-                "they become float64, which rounds them",
-                TachyfitsWarning,
-                stacklevel=5,
+                "they become float64, which rounds them"
             )
             continue
         table = table.set_column(place, pa.field(column, whole.type), whole)

@@ -7,7 +7,6 @@ becomes a column of FITS is in `_table_values`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._columns import Columns
-from tachyfits._core import TachyfitsWarning
-from tachyfits._errors import usage
+from tachyfits._errors import usage, warn
 from tachyfits._optional import is_lazy, needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_frames import display_of
@@ -65,11 +63,9 @@ def _sayable(name: str, known: dict[str, Any]) -> dict[str, Any]:
         return known
     line = " ".join(text.split())
     if not is_card_text(line):
-        warnings.warn(
+        warn(
             f"column {name!r}: its description {text!a} has characters that FITS does not have; "
-            "it is left out\nhint: give one by descriptions=",
-            TachyfitsWarning,
-            stacklevel=4,
+            "it is left out\nhint: give one by descriptions="
         )
         line = ""
     return known | {"description": line}

@@ -6,16 +6,15 @@ every loop over rows is in the compiled module.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._columns import Columns, TableColumn, Values
-from tachyfits._errors import not_found, usage
+from tachyfits._errors import not_found, usage, warn
 from tachyfits._hdu import Hdu
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
@@ -37,6 +36,17 @@ SEARCHED_ROWS = 1 << 22
 WIDEST = (2**31 - 1) // 4
 
 
+class _Plan(NamedTuple):
+    """How columns are read: what is the same for every batch of rows."""
+
+    wanted: Sequence[TableColumn]
+    #: The numbers of those that are read together, in one pass over the rows.
+    together: list[int]
+    text: str
+    options: dict[str, Any]
+    info: dict[str, TableColumn]
+
+
 class TableReading(Hdu):
     """Rows and columns of one HDU: lazy until they are read. `Table` adds the way elsewhere."""
 
@@ -51,7 +61,7 @@ class TableReading(Hdu):
             if self._table.warnings:
                 listed = "\n".join(f"  - {warning}" for warning in self._table.warnings)
                 where = f"{self._file.name}: HDU {self._index} (0-based)"
-                warnings.warn(f"{where}:\n{listed}", _core.TachyfitsWarning, stacklevel=4)
+                warn(f"{where}:\n{listed}")
         return self._table
 
     def _release(self) -> None:
@@ -226,44 +236,53 @@ class TableReading(Hdu):
         progress: Progress | None,
         *,
         text: str | None = None,
-        kept: list[_Given] | None = None,
     ) -> Columns:
-        """Read; ``text`` "bytes" leaves text as NumPy's S, a quarter of U.
+        return self._read_as(self._plan(wanted, raw, threads, progress, text), rows)
 
-        Arrays of rows of fixed length are put in ``kept``, or read into where they are there.
-        """
-        core, count = self._core_table(), self._threads(threads)
-        text = text or ("bytes" if raw else "str")
-        options: dict[str, Any] = {"raw": raw, "threads": count, "progress": progress}
-        arrays: dict[str, Values] = {}
-        fixed = [column for column in wanted if not _is_apart(column, raw)]
+    def _plan(
+        self,
+        wanted: Sequence[TableColumn],
+        raw: bool,
+        threads: int | None,
+        progress: Progress | None,
+        text: str | None = None,
+    ) -> _Plan:
+        """Settle how columns are read; ``text`` "bytes" leaves text as S, a quarter of U."""
+        return _Plan(
+            wanted,
+            [column.number for column in wanted if not _is_apart(column, raw)],
+            text or ("bytes" if raw else "str"),
+            {"raw": raw, "threads": self._threads(threads), "progress": progress},
+            {column.key: column for column in wanted},
+        )
+
+    def _read_as(self, plan: _Plan, rows: Rows, kept: list[_Given] | None = None) -> Columns:
+        """Read rows; arrays of rows of one length go into ``kept``, or are those in it."""
+        core, text, options = self._core_table(), plan.text, plan.options
         into = [_beginning(given, count_of(rows)) for given in kept] if kept else None
-        numbers = [column.number for column in fixed]
-        read = core.read(numbers, rows, text=text, into=into, **options)
+        read = core.read(plan.together, rows, text=text, into=into, **options)
         if kept == []:
             kept.extend((values, nulls) for values, nulls, _ in read)
-        together = dict(zip((column.key for column in fixed), read, strict=True))
-        for column in wanted:
+        together = iter(read)
+        arrays: dict[str, Values] = {}
+        for column in plan.wanted:
             if column.is_variable:
                 arrays[column.key], odd = _ragged(core, column, rows, text, options)
-            elif _is_apart(column, raw):
+            elif _is_apart(column, options["raw"]):
                 arrays[column.key], odd = _divided(core, column, rows, text, options), 0
             else:
-                values, nulls, odd = together[column.key]
+                values, nulls, odd = next(together)
                 arrays[column.key] = _masked(values, nulls)
-            self._warn_of_odd(column, odd)
+            if odd:
+                self._warn_of_odd(column, odd)
         meta, comments = self._meta()
-        info = {column.key: column for column in wanted}
-        return Columns(arrays, info, meta=meta, comments=comments)
+        return Columns(arrays, plan.info, meta=meta, comments=comments)
 
     def _warn_of_odd(self, column: TableColumn, odd: int) -> None:
-        if odd:
-            warnings.warn(
-                f"{self._file.name}: HDU {self._index} (0-based), column {column.name!r}: {odd} "
-                "logical values are neither T, F nor 0; 1 is taken as true, others as undefined",
-                _core.TachyfitsWarning,
-                stacklevel=5,
-            )
+        warn(
+            f"{self._file.name}: HDU {self._index} (0-based), column {column.name!r}: {odd} "
+            "logical values are neither T, F nor 0; 1 is taken as true, others as undefined"
+        )
 
     def _meta(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the keywords that describe the table as a whole, and the comments of their cards.
@@ -351,9 +370,10 @@ class TableReading(Hdu):
         np.float64(60.0)
         """
         wanted, size = self._chosen(columns), batch_size(rows)
+        plan = self._plan(wanted, raw, threads, progress)
         pieces = self._pieces(resolve_rows(within, len(self)), where, size, threads)
         kept: list[_Given] | None = [] if reuse else None
-        return (self._read(wanted, piece, raw, threads, progress, kept=kept) for piece in pieces)
+        return (self._read_as(plan, piece, kept) for piece in pieces)
 
     def _pieces(
         self, rows: Rows, where: str | None, batch_rows: int, threads: int | None

@@ -6,7 +6,6 @@ The form of a column of a binary table follows from its type alone. Columns of A
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -15,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._core import TachyfitsWarning
-from tachyfits._errors import usage
+from tachyfits._errors import usage, warn
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import Cards
 from tachyfits._table_strings import characters_of, delimiter_of, field_width, joined_strings
@@ -161,19 +159,15 @@ def warn_of_names(columns: Sequence[ColumnData]) -> None:
     for number, column in enumerate(columns, 1):
         key = column.name.strip().upper()
         if not key:
-            warnings.warn(
+            warn(
                 f"column {number} (from 1): expected a name, found {column.name!r}\n"
-                "hint: give it one; astropy reads no table with a column without a name",
-                TachyfitsWarning,
-                stacklevel=4,
+                "hint: give it one; astropy reads no table with a column without a name"
             )
         if key and key in seen:
-            warnings.warn(
+            warn(
                 f"column {number} (from 1): expected a name of its own, found {column.name!r} "
                 f"beside {seen[key]!r}\n"
-                "hint: in FITS case does not count; many programs find the first by either name",
-                TachyfitsWarning,
-                stacklevel=4,
+                "hint: in FITS case does not count; many programs find the first by either name"
             )
         seen.setdefault(key, column.name)
 

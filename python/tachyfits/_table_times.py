@@ -8,7 +8,6 @@ astropy, which say theirs, are written if they agree, and refused if they do not
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._core import TachyfitsWarning
-from tachyfits._errors import usage
+from tachyfits._errors import usage, warn
 from tachyfits._table_values import ColumnData, column_data
 from tachyfits._units import fits_unit
 
@@ -194,11 +192,9 @@ def place_cards(
         return new
     _check_position(column, stated.get(keyword), "the table's cards")
     if column.time_scale in _BARYCENTRIC:
-        warnings.warn(
+        warn(
             f"column {column.name!r}: times of the scale {column.time_scale} have a location on "
-            "the Earth; it is written\nhint: take times of another scale, or times.location off",
-            TachyfitsWarning,
-            stacklevel=5,
+            "the Earth; it is written\nhint: take times of another scale, or times.location off"
         )
     for name, metres in zip(PLACE, column.location, strict=True):
         if name in there:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,20 @@ def test_names_given_twice_have_keys_that_mean_the_same_everywhere() -> None:
             assert table.column(key.swapcase()).number == number
     with pytest.raises(tf.UsageError, match="columns A, a_2_2, A_2, col4_4, col4, found"):
         table.where("B == 1")
+
+
+def test_warnings_are_about_the_line_that_asked() -> None:
+    table = opened([Made("L", "L", [b"\1", b"T"], [True, True])])
+    ways: list[Callable[[], Any]] = [
+        table.read,
+        lambda: table["L"],
+        lambda: list(table.batches(rows=1)),
+        lambda: list(table.batches(rows=1, where="ROW < 2")),
+    ]
+    for way in ways:
+        with pytest.warns(tf.TachyfitsWarning, match="neither T, F nor 0") as caught:
+            way()
+        assert [warning.filename for warning in caught] == [__file__]
 
 
 @pytest.mark.filterwarnings("ignore::tachyfits.TachyfitsWarning")
