@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use tachyfits_format::{FileOrder, RecordMarkers};
 use tachyfits_io::{IoError, Report, Storage};
-use tachyfits_kernels::{Fields, Tier, Transfer, swap_in_place};
+use tachyfits_kernels::{Fields, Tier, Transfer};
 
 use super::layout::BLOCK_BYTES;
-use super::payload::{read_exact, with_block};
+use super::payload::{read_numbers, with_block};
 use super::{RecordFile, RecordLayout};
 use crate::error::Error;
 use crate::image::tier;
@@ -220,17 +220,15 @@ impl AheadView<'_> {
             let end = begin + bytes;
             match out.get_mut(begin..end + 2 * width) {
                 Some(more) => {
-                    read_exact(self.storage, from, more)?;
+                    read_numbers(self.storage, from, more, bytes, self.swap, self.tier)?;
                     right = more[bytes..].chunks_exact(width).all(|found| found == marker);
                 }
                 None => {
-                    read_exact(self.storage, from, &mut out[begin..end])?;
+                    let out = &mut out[begin..end];
+                    read_numbers(self.storage, from, out, bytes, self.swap, self.tier)?;
                     self.storage.read_exact_at(from + bytes as u64, &mut edge[..width])?;
                     right = &edge[..width] == marker;
                 }
-            }
-            if self.swap > 1 {
-                swap_in_place(&mut out[begin..end], self.swap as usize, self.tier);
             }
             (from, begin) = (from + stride, end);
         }

@@ -127,11 +127,14 @@ impl<'a> Payload<'a> {
             let (part, later) = out.split_at_mut(bytes as usize);
             match short {
                 true => self.pick(run, within, part, swap, tier)?,
+                false if run.pieces.is_empty() => {
+                    let numbers = part.len();
+                    read_numbers(self.storage, self.place(position), part, numbers, swap, tier)?;
+                }
+                // A subrecord may end within a number.
                 false => {
                     self.read_record(run, record, offset, part)?;
-                    if swap > 1 {
-                        swap_in_place(part, swap as usize, tier);
-                    }
+                    swap_in_place(part, swap as usize, tier);
                 }
             }
             position += bytes;
@@ -272,17 +275,30 @@ pub(crate) fn with_block<R>(
     })
 }
 
+/// Reads bytes to where they are wanted.
+fn read_exact(storage: &dyn Storage, offset: u64, out: &mut [u8]) -> Result<(), IoError> {
+    read_numbers(storage, offset, out, 0, 1, Tier::SCALAR)
+}
+
 /// Reads bytes to where they are wanted; by a block, where the kernel would be slow to put them there.
-pub(crate) fn read_exact(
+///
+/// The first `numbers` of them are numbers of `swap` bytes, which are swapped if that is more than 1.
+pub(crate) fn read_numbers(
     storage: &dyn Storage,
     offset: u64,
     out: &mut [u8],
+    numbers: usize,
+    swap: u64,
+    tier: Tier,
 ) -> Result<(), IoError> {
+    let size = swap as usize;
     if !is_slow(offset, out) {
-        return storage.read_exact_at(offset, out);
+        storage.read_exact_at(offset, out)?;
+        swap_in_place(&mut out[..numbers], size, tier);
+        return Ok(());
     }
     BLOCK.with_borrow_mut(|block| {
-        let mut offset = offset;
+        let (mut offset, mut numbers) = (offset, numbers);
         for out in out.chunks_mut(BLOCK_BYTES as usize) {
             // Half a page from where they lie in the file, and so from where they are wanted.
             let Some(room) = block.prepare(offset + PAGE_BYTES / 2, out.len()) else {
@@ -290,8 +306,13 @@ pub(crate) fn read_exact(
                 return Err(IoError::Memory { name: storage.name().to_owned(), bytes });
             };
             storage.read_exact_at(offset, room)?;
-            out.copy_from_slice(block.bytes());
             offset += out.len() as u64;
+            let (turned, rest) = out.split_at_mut(numbers.min(out.len()));
+            let (from, behind) = block.bytes().split_at(turned.len());
+            let all = Fields { offset: 0, stride: turned.len(), elements: turned.len() / size };
+            Transfer { size, swap: size > 1, count: 1, from: all, to: all }.run(from, turned, tier);
+            rest.copy_from_slice(behind);
+            numbers -= turned.len();
         }
         Ok(())
     })
