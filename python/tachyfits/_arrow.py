@@ -64,6 +64,7 @@ def _field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
             "fits.TFORM": column.form,
             "fits.TDISP": column.display,
             "fits.TRPOS": column.position,
+            "fits.TCTYP": column.time_scale,
         }
     # Arrow has no complex numbers: this says that the innermost pairs are such.
     if isinstance(values, Ragged) and values.cell_shape:

@@ -64,6 +64,9 @@ class TableColumn:
     position
         TRPOSn: where its times were measured, "TOPOCENTER" at the header's OBSGEO-X, -Y and -Z;
         None without.
+    time_scale
+        TCTYPn, where it names the scale of its times, which comes before the header's TIMESYS; None
+        without.
     """
 
     number: int
@@ -81,6 +84,7 @@ class TableColumn:
     description: str = ""
     delimiter: str | None = None
     position: str | None = None
+    time_scale: str | None = None
 
     @property
     def type_text(self) -> str:

@@ -27,13 +27,13 @@ from tachyfits._table import Table
 from tachyfits._table_ascii import new_text_column
 from tachyfits._table_fit import row_cells, values_for
 from tachyfits._table_input import column_of, columns_of
+from tachyfits._table_meta import describing_cards
 from tachyfits._table_rows import Rows, count_of
 from tachyfits._table_serialized import cards_for, with_parts
 from tachyfits._table_spec import description_cards, new_column
 from tachyfits._table_times import (
     PLACE,
     Stated,
-    check_scale,
     differs_by_row,
     in_metres,
     place_cards,
@@ -343,8 +343,7 @@ class EditedHdu:
         self._refuse_name(name, table.columns)
         at = len(table.columns) if before is None else table.column(before).number
         data = column_of(name, values, unit=unit, null=null, description=description)
-        check_scale(table.header.get("TIMESYS"), [data], self._where())
-        others = [card for card in table.header.cards if not card.keyword.startswith("TRPOS")]
+        others = describing_cards(table.header)
         there = {}
         if data.location is not None:
             place = _stated(table).place

@@ -103,8 +103,8 @@ class Table(TableReading):
 
         Columns that are parts of an object (a SkyCoord, of which astropy wrote the parts) stay
         columns; which they are is in ``meta["__serialized_columns__"]``, where astropy has it, and
-        is written again with the table. Text is times of astropy where TRPOSn and OBSGEO-X, -Y and
-        -Z say at which place they were measured.
+        is written again with the table. Text is times of astropy where TCTYPn says their scale, or
+        TRPOSn and OBSGEO-X, -Y and -Z at which place they were measured.
 
         Examples
         --------

@@ -20,7 +20,7 @@ from tachyfits._ragged import Ragged
 from tachyfits._table_input import with_what_they_say
 from tachyfits._table_spec import Cells, bytes_of
 from tachyfits._table_strings import as_ragged, characters_of, joined_strings
-from tachyfits._table_times import Stated, check_position, check_times
+from tachyfits._table_times import Stated, check_location, check_times
 from tachyfits._table_values import ColumnData, as_array, column_data
 from tachyfits._units import fits_unit
 
@@ -256,7 +256,7 @@ def row_cells(
 
     ``stated`` is what the table says of its times.
     """
-    check_times(stated, made, where)
+    check_location(stated, made, where)
     given, unknown = _data_of_each(columns, made)
     missing = [column.key for column in columns if column.key not in given]
     if missing or unknown:
@@ -266,7 +266,7 @@ def row_cells(
             "give each column of the table by its name",
         )
     for column in columns:
-        check_position(stated, column.position, given[column.key], where)
+        check_times(stated, column, given[column.key], where)
     cells = [fitted(column, given[column.key], where) for column in columns]
     return cells, made[0].rows if made else 0
 
@@ -321,11 +321,11 @@ def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, wher
         if not isinstance(single, Ragged) and single.shape == column.shape:
             values = _repeated(single, rows)
     data = column_data(column.name, values, **known)
-    check_position(stated, column.position, data, where)
+    check_times(stated, column, data, where)
     if data.rows != rows:
         raise usage(
             f"{where}, column {column.name!r}: {data.rows} values for {rows} rows",
             "give one for each row, or a single one for all",
         )
-    check_times(stated, [data], where)
+    check_location(stated, [data], where)
     return fitted(column, data, where)

@@ -12,7 +12,7 @@ from tachyfits._columns import Columns, TableColumn
 from tachyfits._optional import needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import OBJECTS, known_of, parted, without_lost
-from tachyfits._table_times import times_there
+from tachyfits._table_times import make_times
 
 if TYPE_CHECKING:
     import astropy.table
@@ -29,8 +29,8 @@ def astropy_table(columns: Columns) -> astropy.table.Table:
         table.add_column(_astropy_column(values, columns.info.get(key)), name=key)
     _take_block(table)
     known = columns.info
-    there = [key for key in columns if key in known and known[key].position == "TOPOCENTER"]
-    times_there(table, [key for key in there if columns[key].dtype.kind == "U"], columns.meta)
+    texts = {key: known[key] for key in columns if key in known and columns[key].dtype.kind == "U"}
+    make_times(table, texts, columns.meta)
     return table
 
 

@@ -108,6 +108,7 @@ def _of_columns(data: Columns) -> Named:
             continue
         known: dict[str, Any] = {"unit": info.unit, "description": info.description}
         known["display"], known["position"] = info.display, info.position
+        known["coordinate"] = info.time_scale
         if isinstance(info.null, int) and values.dtype.kind in "iu" and info.scale == 1:
             known["null"] = info.null + int(info.zero)
         yield info.name, values, known
@@ -355,6 +356,7 @@ def _of_arrow(data: Any) -> Named:
         }
         known = {"unit": said.get("unit"), "description": said.get("description", "")}
         known["display"], known["position"] = said.get("fits.TDISP"), said.get("fits.TRPOS")
+        known["coordinate"] = said.get("fits.TCTYP")
         pairs = "fits.complex" in said
         values = arrow_values(field.name, column, pairs=pairs)
         if isinstance(values, Ragged) and "fits.TDIM" in said:

@@ -16,6 +16,13 @@ _STRUCTURE = frozenset(
 )
 
 
+#: Other names of time scales (Table 30 of the Standard).
+_SAME = {"GMT": "UTC", "TDT": "TT", "ET": "TT", "IAT": "TAI"}
+
+#: Its time scales.
+_SCALES = frozenset(["UTC", "TT", "TAI", "TDB", "TCG", "TCB", "UT1", "UT", "GPS", "LOCAL"])
+
+
 def is_of_a_column(keyword: str) -> bool:
     """Say whether a keyword describes a column, whose number is in it."""
     return _core.column_keyword(keyword, {})[0]
@@ -37,6 +44,29 @@ def position_of(header: Any, number: int) -> str | None:
     """Return TRPOSn of a header, astropy's too: where the times of a column (from 1) are from."""
     position = header.get(f"TRPOS{number}")
     return position.strip().upper() if isinstance(position, str) else None
+
+
+def time_scale_of(header: Any, number: int) -> str | None:
+    """Return TCTYPn of a header, astropy's too, where it names the time scale of a column (from 1).
+
+    >>> header = {"TCTYP1": "UTC(NIST)", "TCTYP2": "RA---TAN", "TCTYP3": "TIME"}
+    >>> [time_scale_of(header, number) for number in (1, 2, 3, 4)]
+    ['UTC(NIST)', None, None, None]
+    """
+    kind = header.get(f"TCTYP{number}")
+    if not isinstance(kind, str) or scale_named(kind) not in _SCALES:
+        return None
+    return kind.strip().upper()
+
+
+def scale_named(text: Any) -> str:
+    """Return the time scale that TIMESYS or TCTYPn names, without who realises it; None: UTC.
+
+    >>> [scale_named(text) for text in ("UTC(NIST)", "tdt", None)]
+    ['UTC', 'TT', 'UTC']
+    """
+    known = str(text or "UTC").partition("(")[0].strip().upper()
+    return _SAME.get(known, known)
 
 
 def describing_cards(header: Header) -> list[Card]:

@@ -1,8 +1,9 @@
-"""Times in tables: ISO 8601 text in columns, and what a table says once: time scale and place.
+"""Times in tables: ISO 8601 text in columns, and what is said of them: time scale and place.
 
-The Standard (Sect. 9.2.1) has one scale for all times of a table, UTC where none is said, and one
-place of the observatory (Sect. 9.2.3), which TRPOSn says to be that of a column. So times of
-astropy, which say theirs, are written if they agree, and refused if they do not.
+The Standard (Sect. 9.2.1) has one scale for the times of a table, UTC where none is said, and
+another one for a column of which TCTYPn says it; and one place of the observatory (Sect. 9.2.3),
+which TRPOSn says to be that of a column. So times of astropy, which say theirs, are written with
+these, and rows of a table that says others are refused.
 """
 
 from __future__ import annotations
@@ -15,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits._columns import TableColumn
 from tachyfits._errors import usage, warn
+from tachyfits._table_meta import scale_named, time_scale_of
 from tachyfits._table_values import ColumnData, column_data
 from tachyfits._units import fits_unit
-
-#: Other names of time scales (Table 30 of the Standard).
-_SAME = {"GMT": "UTC", "TDT": "TT", "ET": "TT", "IAT": "TAI"}
 
 #: Where the observatory is: geocentric, in metres. Columns of these names have it row by row.
 PLACE = ("OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z")
@@ -63,39 +63,24 @@ def scale_cards(
 ) -> list[tuple[str, Any, str]]:
     """Return the cards of a new table, with TIMESYS if its columns say a time scale.
 
-    Raises
-    ------
-    UsageError
-        They say several, or another than the cards.
+    It is that of the first; TCTYPn says the others (`place_cards`).
     """
-    named = {column.time_scale: column.name for column in columns if column.time_scale}
-    if not named:
-        return list(cards)
-    scale, *others = named
-    if others:
-        raise usage(
-            f"the times of the columns {named[scale]!r} and {named[others[0]]!r} are of the scales "
-            f"{scale} and {others[0]}: a table has one (TIMESYS)",
-            f"bring them to one: table[{named[others[0]]!r}].{scale.lower()}",
-        )
-    stated = next((value for keyword, value, _ in cards if keyword == "TIMESYS"), None)
-    if stated is not None:
-        check_scale(stated, columns, "the table's cards")
+    scale = next((column.time_scale for column in columns if column.time_scale), None)
+    if scale is None or any(card[0] == "TIMESYS" for card in cards):
         return list(cards)
     return [*cards, ("TIMESYS", scale, "time scale of the columns of times")]
 
 
-def check_scale(stated: Any, columns: Sequence[ColumnData], where: str) -> None:
-    """Refuse times of another scale than a table states; None states UTC."""
-    known = str(stated or "UTC").partition("(")[0].strip().upper()
-    wanted = _SAME.get(known, known)
-    for column in columns:
-        if column.time_scale and column.time_scale != wanted:
-            raise usage(
-                f"{where}, column {column.name!r}: times of the scale {column.time_scale}, where "
-                f"TIMESYS says {wanted}",
-                f"convert them: times.{wanted.lower()}; or write them as text, which says no scale",
-            )
+def _check_scale(column: ColumnData, keyword: str, stated: Any, where: str) -> None:
+    """Refuse times of another scale than a keyword states; None states UTC."""
+    said = column.time_scale or column.coordinate
+    wanted = scale_named(stated)
+    if said and scale_named(said) != wanted:
+        raise usage(
+            f"{where}, column {column.name!r}: times of the scale {said}, where {keyword} says "
+            f"{wanted}",
+            f"convert them: times.{wanted.lower()}; or write them as text, which says no scale",
+        )
 
 
 def location_of(times: Any) -> NDArray[np.float64] | None:
@@ -153,12 +138,12 @@ def with_places(
 def time_cards(
     cards: Sequence[tuple[str, Any, str]], columns: Sequence[ColumnData]
 ) -> list[tuple[str, Any, str]]:
-    """Return the cards of a new table, with the scale and the place of its times.
+    """Return the cards of a new table, with the scales and the place of its times.
 
     Raises
     ------
     UsageError
-        They say several, or others than the cards.
+        They say several places, or others than the cards.
     """
     all_cards = scale_cards(cards, columns)
     there = _place_columns(columns)
@@ -173,7 +158,7 @@ def place_cards(
     number: int,
     there: Mapping[str, Any],
 ) -> list[tuple[str, Any, str]]:
-    """Return the cards that a table needs for the place of a column's times.
+    """Return the cards that a table needs for the scale and the place of a column's times.
 
     ``there``: what the table's columns say of the place, in metres by name, which needs no cards.
 
@@ -183,9 +168,9 @@ def place_cards(
         It has others.
     """
     stated = {keyword: value for keyword, value, _ in cards}
+    new = _own_scale_cards(stated, column, number)
     position = column.position if column.location is None else _THERE
     keyword = f"TRPOS{number}"
-    new: list[tuple[str, Any, str]] = []
     if position and keyword not in stated:
         new.append((keyword, position, "where the times were measured"))
     if column.location is None:
@@ -206,6 +191,20 @@ def place_cards(
     return new
 
 
+def _own_scale_cards(
+    stated: Mapping[str, Any], column: ColumnData, number: int
+) -> list[tuple[str, Any, str]]:
+    """Return TCTYPn of a column of another scale than TIMESYS, or that had one before."""
+    own, keyword = column.coordinate, f"TCTYP{number}"
+    if column.time_scale and column.time_scale != scale_named(stated.get("TIMESYS")):
+        own = column.time_scale
+    if time_scale_of(stated, number):
+        _check_scale(column, keyword, stated[keyword], "the table's cards")
+    elif own and keyword not in stated:
+        return [(keyword, own, "time scale of the column")]
+    return []
+
+
 @dataclass(frozen=True)
 class Stated:
     """What a table says of all its times: the scale, and where they were measured.
@@ -223,12 +222,11 @@ class Stated:
     place: Callable[[str], Any]
 
 
-def check_times(stated: Stated, columns: Sequence[ColumnData], where: str) -> None:
-    """Refuse times of another scale or place than the table states that they are to be in.
+def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) -> None:
+    """Refuse times of another place than the table states that they are to be in.
 
     What ``columns`` have of the place themselves holds for the rows that they are.
     """
-    check_scale(stated.scale, columns, where)
     there = _place_columns(columns)
     for column in columns:
         if column.location is None:
@@ -245,10 +243,13 @@ def check_times(stated: Stated, columns: Sequence[ColumnData], where: str) -> No
             _check_place(column, name, metres, found, f"cards or columns of {where}")
 
 
-def check_position(stated: Stated, position: str | None, column: ColumnData, where: str) -> None:
-    """Refuse times with a location on the Earth where a column's (TRPOSn) are of elsewhere."""
-    if column.location is not None:
-        _check_position(column, position or stated.position, where)
+def check_times(stated: Stated, column: TableColumn, data: ColumnData, where: str) -> None:
+    """Refuse times of another scale than a column's, or on the Earth where those are elsewhere."""
+    own = column.time_scale
+    keyword = f"TCTYP{column.number + 1}" if own else "TIMESYS"
+    _check_scale(data, keyword, own or stated.scale, where)
+    if data.location is not None:
+        _check_position(data, column.position or stated.position, where)
 
 
 def _check_position(column: ColumnData, position: Any, where: str) -> None:
@@ -302,42 +303,59 @@ def _check_place(column: ColumnData, name: str, metres: Any, found: Any, where: 
     )
 
 
-def times_there(table: Any, names: Sequence[str], meta: Mapping[str, Any]) -> None:
-    """Make times of those columns of text of an astropy Table that TRPOSn calls TOPOCENTER.
+def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str, Any]) -> None:
+    """Make times of columns of text of an astropy Table, where the header says that they are such.
 
-    They stay text where the header does not say the place, or they are no times.
+    It does by TCTYPn, a time scale, or by TRPOSn, TOPOCENTER, and the place. What is no time stays
+    text.
+    """
+    place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
+    is_known = all(part is not None for part in place)
+    for name, column in columns.items():
+        there = place if is_known and column.position == _THERE else None
+        if there is None and column.time_scale is None:
+            continue
+        try:
+            times = _times_of(table[name], column.time_scale or meta.get("TIMESYS"), there)
+        except (ValueError, TypeError):
+            continue
+        table.replace_column(name, times)
+
+
+def _times_of(column: Any, scale: Any, place: Sequence[Any] | None) -> Any:
+    """Return a column of text as times of a scale, at the place in metres.
+
+    Raises
+    ------
+    ValueError, TypeError
+        They are none that astropy has.
     """
     from astropy.coordinates import EarthLocation
     from astropy.time import Time
 
-    known = str(meta.get("TIMESYS") or "UTC").partition("(")[0].strip().upper()
-    scale = _SAME.get(known, known).lower()
-    place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
-    if scale not in Time.SCALES or any(part is None for part in place):
-        return
-    for name in names:
-        column = table[name]
-        texts, missing = np.ma.getdata(column), np.ma.getmaskarray(column)
-        missing = missing | (texts == "")
-        filled = np.where(missing, "2000-01-01", texts)
+    scale = scale_named(scale).lower()
+    if scale not in Time.SCALES:
+        raise ValueError(f"no time scale of astropy: {scale}")
+    texts, missing = np.ma.getdata(column), np.ma.getmaskarray(column)
+    missing = missing | (texts == "")
+    filled = np.where(missing, "2000-01-01", texts)
+    location = None
+    if place is not None:
         # A place of each row is that of all its times.
         by_row = [
             part.reshape(part.shape + (1,) * (texts.ndim - part.ndim)) if np.ndim(part) else part
             for part in place
         ]
-        try:
-            location = EarthLocation.from_geocentric(*by_row, unit="m")
-            times = Time(
-                filled, format=_format_of(filled), scale=scale,
-                precision=_decimals(texts), location=location,
-            )  # fmt: skip
-            times.format = "fits"
-        except (ValueError, TypeError):
-            continue
-        if missing.any():
-            times[missing] = np.ma.masked
-        times.info.description = column.description
-        table.replace_column(name, times)
+        location = EarthLocation.from_geocentric(*by_row, unit="m")
+    times = Time(
+        filled, format=_format_of(filled), scale=scale, precision=_decimals(texts),
+        location=location,
+    )  # fmt: skip
+    times.format = "fits"
+    if missing.any():
+        times[missing] = np.ma.masked
+    times.info.description = column.description
+    return times
 
 
 def _format_of(texts: NDArray[np.str_]) -> str:

@@ -39,8 +39,8 @@ class ColumnData:
         TUNITn, TDISPn; the comment of TTYPEn, and TCOMMn where that has not room for it.
     time_scale
         Of times that say it: their scale, as TIMESYS has it.
-    position
-        TRPOSn.
+    position, coordinate
+        TRPOSn; TCTYPn where that names a time scale.
     location
         Of times that say it: geocentric x, y, z in metres, of all or (another axis) of each.
     """
@@ -54,6 +54,7 @@ class ColumnData:
     description: str = ""
     time_scale: str | None = None
     position: str | None = None
+    coordinate: str | None = None
     location: NDArray[np.float64] | None = None
 
     @property
@@ -72,6 +73,7 @@ def column_data(
     description: str = "",
     time_scale: str | None = None,
     position: str | None = None,
+    coordinate: str | None = None,
     location: NDArray[np.float64] | None = None,
 ) -> ColumnData:
     """Translate the values of a column.
@@ -98,7 +100,7 @@ def column_data(
     array([b'a', b'bcd'], dtype='|S3')
     """  # noqa: E501
     array = as_array(name, values)
-    said = (display, description, time_scale, position, location)
+    said = (display, description, time_scale, position, coordinate, location)
     if isinstance(array, Ragged):
         whole = array.compact()
         plain, mask, implied = _elements(name, whole.values)

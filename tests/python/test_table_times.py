@@ -72,30 +72,6 @@ def test_a_single_time_or_duration_is_one_for_all_rows(tmp_path: Path) -> None:
     assert table["D"].tolist() == [1.5, 1.5]
 
 
-def test_scales_that_do_not_agree_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "times.fits"
-    with pytest.raises(tf.UsageError, match=r"'A' and 'B'.*TDB and UTC"):
-        tf.write_table(path, {"A": EXACT, "B": EXACT.utc})
-    with pytest.raises(tf.UsageError, match=r"'A'.*TDB.*TIMESYS says UTC"):
-        tf.write_table(path, {"A": EXACT}, header={"TIMESYS": "UTC"})
-    tf.write_table(path, {"A": EXACT.tt}, header={"TIMESYS": "TDT"})
-    with tf.edit(path) as edition:
-        rows = edition[1]
-        for change in (
-            lambda: rows.append({"A": EXACT}),
-            lambda: rows.update("A", EXACT),
-            lambda: rows.add_column("B", EXACT),
-        ):
-            with pytest.raises(tf.UsageError, match=r"times.tt"):
-                change()
-        rows.append({"A": EXACT.tt})
-        rows.add_column("B", Time(["2026-01-01", "2026-01-02"], scale="tt"))
-    assert len(tf.open(path)[1]) == 2
-    tf.write_table(path, {"A": ["2026-01-01"]}, overwrite=True)
-    with pytest.raises(tf.UsageError, match="TIMESYS says UTC"), tf.edit(path) as edition:
-        edition[1].append({"A": EXACT})
-
-
 @pytest.mark.parametrize(
     ("values", "seconds"),
     [
@@ -287,6 +263,93 @@ def test_lists_of_times_that_make_no_column_are_refused(
 
 HERE = {"OBSGEO-X": 1946404.3, "OBSGEO-Y": -5467644.3, "OBSGEO-Z": -2642728.2}
 DIFFERING = EarthLocation.from_geocentric([1.0, 2.0, 3.0], [0.5] * 3, [6.4e6] * 3, unit="m")
+
+
+def test_rows_of_another_scale_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    with pytest.raises(tf.UsageError, match=r"'A'.*TDB.*TCTYP1 says UTC"):
+        tf.write_table(path, {"A": EXACT}, header={"TCTYP1": "UTC"})
+    tf.write_table(path, {"A": EXACT.tt}, header={"TIMESYS": "TDT"})
+    with tf.edit(path) as edition:
+        rows = edition[1]
+        for change in (lambda: rows.append({"A": EXACT}), lambda: rows.update("A", EXACT)):
+            with pytest.raises(tf.UsageError, match=r"TIMESYS says TT\nhint.*times.tt"):
+                change()
+        rows.append({"A": EXACT.tt})
+        rows.add_column("B", Time(["2026-01-01", "2026-01-02"], scale="tt"))
+    assert len(tf.open(path)[1]) == 2
+    tf.write_table(path, {"A": ["2026-01-01"]}, overwrite=True)
+    with pytest.raises(tf.UsageError, match="TIMESYS says UTC"), tf.edit(path) as edition:
+        edition[1].append({"A": EXACT})
+
+
+def test_a_column_has_a_scale_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"A": EXACT.utc, "B": EXACT})
+    with tf.edit(path) as edition:
+        rows = edition[1]
+        rows.add_column("C", EXACT.tt, before="A")
+        with pytest.raises(tf.UsageError, match=r"TCTYP3 says TDB\nhint.*times.tdb"):
+            rows.update("B", EXACT.utc)
+        rows.append({"A": EXACT.utc, "B": EXACT, "C": EXACT.tt})
+        rows.update("C", Time("2026-01-02", scale="tt"), rows=[1])
+    table = tf.open(path)[1]
+    header = table.header
+    assert (header["TIMESYS"], header["TCTYP1"], header["TCTYP3"]) == ("UTC", "TT", "TDB")
+    assert "TCTYP2" not in header
+    ours, theirs = table.to_astropy(), native(path)
+    for name, scale in (("C", "tt"), ("B", "tdb")):
+        assert ours[name].scale == theirs[name].scale == scale
+        assert (ours[name] - theirs[name]).to_value("s").tolist() == [0, 0]
+    # As they were read, they can be written again.
+    tf.write_table(path, ours, overwrite=True)
+    assert native(path)["C"].scale == "tt"
+
+
+@pytest.mark.parametrize("values", [["2020-01-01T00:00:00.000"] * 2, [1.0, 2.0]], ids=["A", "D"])
+def test_the_scale_of_a_column_goes_along_every_way(tmp_path: Path, values: list[Any]) -> None:
+    path, made = tmp_path / "times.fits", tmp_path / "new.fits"
+    header = HERE | {"TCTYP2": "TT", "TRPOS2": "TOPOCENTER", "TIMESYS": "UTC", "MJDREF": 58000.0}
+    units = {"T": "d"} if values[0] == 1 else {}
+    tf.write_table(path, {"N": [1, 2], "T": values}, header=header, units=units)
+    expected = native(path)["T"]
+    table = tf.open(path)[1]
+    assert (expected.scale, table.column("T").time_scale) == ("tt", "TT")
+    table.write(tmp_path / "t.parquet")
+    with astropy.io.fits.open(path) as hdus:
+        ways = [table, table.read(), table.to_arrow(), hdus[1], tmp_path / "t.parquet"]
+        for data in (*ways, *([] if units else [table.to_astropy()])):
+            tf.write_table(made, data, columns=["T"], overwrite=True)
+            back = native(made)["T"]
+            assert (back.scale, back.location) == ("tt", PARANAL)
+            assert (back - expected).to_value("s").tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("header", "scale"),
+    [
+        (HERE | {"TRPOS1": "TOPOCENTER", "TCTYP1": "TT"}, "tt"),
+        ({"TRPOS1": "TOPOCENTER", "TCTYP1": "TDT"}, "tt"),
+        ({"TCTYP1": "TAI", "TIMESYS": "TDB"}, "tai"),
+        (HERE | {"TRPOS1": "TOPOCENTER", "TCTYP1": "TIME", "TIMESYS": "TDB"}, "tdb"),
+        ({"TCTYP1": "GPS"}, None),
+        ({"TCTYP1": "RA---TAN"}, None),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::astropy.utils.exceptions.AstropyUserWarning")
+def test_the_scale_of_a_column_comes_before_that_of_the_table(
+    tmp_path: Path, header: dict[str, Any], scale: str | None
+) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"T": DAYS}, header=header)
+    ours = tf.open(path)[1].to_astropy()["T"]
+    if scale is None:
+        assert ours.tolist() == DAYS
+        return
+    theirs = native(path)["T"]
+    assert ours.scale == theirs.scale == scale
+    assert (ours - theirs).to_value("s").tolist() == [0, 0, 0]
+    assert (ours.location is None) == (theirs.location is None)
 
 
 def test_rows_measured_elsewhere_are_refused(tmp_path: Path) -> None:

@@ -313,6 +313,7 @@ def _listed(common: Common, table: Table, names: list[str | int]) -> str:
                 "zero": column.zero,
                 "display": column.display,
                 "position": column.position,
+                "time_scale": column.time_scale,
                 "description": column.description,
             }
             for column in columns
