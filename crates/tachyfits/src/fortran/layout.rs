@@ -4,6 +4,8 @@
 //! A field that is there again and again is one field. So what a record of 10^5 derived types costs to describe and to move
 //! is that of one of them.
 
+use std::ops::Range;
+
 use tachyfits_kernels::{Fields, Tier, Transfer};
 
 use crate::error::{Error, Reason};
@@ -64,6 +66,11 @@ impl RecordField {
     /// The same in the item.
     fn item_span(&self) -> u64 {
         self.repeats.saturating_sub(1) * self.to_step + self.run_bytes()
+    }
+
+    /// Where the first numbers that lie together are in the item.
+    fn first_to(&self) -> Range<u64> {
+        self.to..self.to + self.run_bytes()
     }
 
     /// The field that items are made of that have nothing else.
@@ -185,34 +192,42 @@ impl RecordLayout {
         let mut groups: Vec<FieldGroup> = Vec::new();
         for field in fields {
             match groups.last_mut().filter(|group| group.takes(field)) {
-                Some(group) => group.0.push(*field),
-                None => groups.push(FieldGroup(vec![*field])),
+                Some(group) => group.take(*field),
+                None => groups.push(FieldGroup::of(*field)),
             }
         }
         groups
-            .into_iter()
-            .flat_map(|group| if group.is_long() { group.apart() } else { vec![group] })
-            .collect()
     }
 }
 
 /// Fields that are there equally often, in steps of the same bytes: those of the derived types of an array. At least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FieldGroup(Vec<RecordField>);
+pub(crate) struct FieldGroup {
+    fields: Vec<RecordField>,
+    /// Where those of the first derived type are in the item.
+    first_to: Range<u64>,
+}
 
 impl FieldGroup {
+    fn of(field: RecordField) -> FieldGroup {
+        FieldGroup { fields: vec![field], first_to: field.first_to() }
+    }
+
     /// Whether a field that does not begin before these lies in the same steps.
     fn takes(&self, field: &RecordField) -> bool {
         let steps = |field: &RecordField| (field.repeats, field.step, field.to_step);
-        let first = &self.0[0];
-        let to = self.0.iter().map(|field| field.to..field.to + field.run_bytes());
-        let (least, end) =
-            to.fold((u64::MAX, 0), |(least, end), to| (least.min(to.start), end.max(to.end)));
+        let first = &self.fields[0];
         field.repeats > 1
             && steps(first) == steps(field)
             && field.offset + field.run_bytes() <= first.offset + first.step
-            && field.to + field.run_bytes() <= least + first.to_step
-            && end <= field.to + first.to_step
+            && field.to + field.run_bytes() <= self.first_to.start + first.to_step
+            && self.first_to.end <= field.to + first.to_step
+    }
+
+    fn take(&mut self, field: RecordField) {
+        let to = field.first_to();
+        self.first_to = self.first_to.start.min(to.start)..self.first_to.end.max(to.end);
+        self.fields.push(field);
     }
 
     fn is_long(&self) -> bool {
@@ -221,36 +236,36 @@ impl FieldGroup {
     }
 
     pub(crate) fn repeats(&self) -> u64 {
-        self.0[0].repeats
+        self.fields[0].repeats
     }
 
     /// Bytes of a number, where these are numbers that are there once: a field and nothing else.
     pub(crate) fn number(&self) -> Option<u64> {
-        (self.repeats() == 1).then_some(self.0[0].size)
+        (self.repeats() == 1).then_some(self.fields[0].size)
     }
 
     /// Bytes from one derived type to the next in the record, and in the item.
     pub(crate) fn steps(&self) -> (u64, u64) {
-        (self.0[0].step, self.0[0].to_step)
+        (self.fields[0].step, self.fields[0].to_step)
     }
 
     /// Where they are in the record.
-    pub(crate) fn in_record(&self) -> std::ops::Range<u64> {
-        let end = self.0.iter().map(|field| field.offset + field.span()).max().unwrap_or(0);
-        self.0[0].offset..end
+    pub(crate) fn in_record(&self) -> Range<u64> {
+        let end = self.fields.iter().map(|field| field.offset + field.span()).max().unwrap_or(0);
+        self.fields[0].offset..end
     }
 
     /// Where they are in the item.
-    pub(crate) fn in_item(&self) -> std::ops::Range<u64> {
-        let begin = self.0.iter().map(|field| field.to).min().unwrap_or(0);
-        begin..self.0.iter().map(|field| field.to + field.item_span()).max().unwrap_or(0)
+    pub(crate) fn in_item(&self) -> Range<u64> {
+        let begin = self.fields.iter().map(|field| field.to).min().unwrap_or(0);
+        begin..self.fields.iter().map(|field| field.to + field.item_span()).max().unwrap_or(0)
     }
 
     /// Bytes of the record that some of the derived types reach over, from the first of their fields on.
     pub(crate) fn bytes_of(&self, count: u64) -> u64 {
         let range = self.in_record();
-        count.saturating_sub(1) * self.0[0].step + (range.end - range.start)
-            - (self.repeats() - 1) * self.0[0].step
+        count.saturating_sub(1) * self.fields[0].step + (range.end - range.start)
+            - (self.repeats() - 1) * self.fields[0].step
     }
 
     /// Bytes of as many items as have about so many bytes in record and item.
@@ -265,17 +280,78 @@ impl FieldGroup {
         let alone = |field: &RecordField| {
             RecordField::once(field.offset - offset, field.size, field.elements, field.to - to)
         };
-        self.0.iter().map(alone).collect()
+        self.fields.iter().map(alone).collect()
     }
 
-    /// The group as one for each of its derived types and fields.
-    pub(crate) fn apart(&self) -> Vec<FieldGroup> {
-        let each = self.0.iter().flat_map(|field| {
-            (0..field.repeats).map(|n| {
+    /// Does something with the group or, if it is to be `apart` or its derived types are long, with each field of each of
+    /// them: one after the other, for there may be as many as the record has numbers.
+    pub(crate) fn each(
+        &self,
+        apart: bool,
+        mut act: impl FnMut(&FieldGroup) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if !apart && !self.is_long() {
+            return act(self);
+        }
+        for n in 0..self.repeats() {
+            for field in &self.fields {
                 let (offset, to) = (field.offset + n * field.step, field.to + n * field.to_step);
-                FieldGroup(vec![RecordField::once(offset, field.size, field.elements, to)])
-            })
+                let once = RecordField::once(offset, field.size, field.elements, to);
+                act(&FieldGroup::of(once))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repeated(offset: u64, to: u64, step: u64) -> RecordField {
+        RecordField { repeats: 1 << 40, step, to_step: step, ..RecordField::once(offset, 4, 1, to) }
+    }
+
+    #[test]
+    fn a_derived_type_of_very_many_fields_is_one_group() {
+        // Each field asked of all before it would be 5 * 10^11 looks.
+        let count = 1 << 20;
+        // The second half of the record is the first of the item.
+        let to = |n: u64| 8 * if n < count / 2 { n + count / 2 } else { n - count / 2 };
+        let fields = (0..count).map(|n| repeated(8 * n, to(n), 8 * count)).collect();
+        let layout = RecordLayout { record_bytes: 1 << 63, item_bytes: 1 << 63, fields };
+        let groups = layout.groups();
+        assert_eq!((groups.len(), groups[0].fields.len() as u64), (1, count));
+        assert_eq!(groups[0].first_to, 0..8 * count - 4);
+    }
+
+    #[test]
+    fn a_field_that_reaches_into_the_next_type_of_the_item_is_not_of_the_group() {
+        let group = |to: [u64; 3]| {
+            let field = |(n, to): (usize, u64)| RecordField {
+                to_step: 12,
+                ..repeated(8 * n as u64, to, 24)
+            };
+            let fields = to.into_iter().enumerate().map(field).collect();
+            RecordLayout { record_bytes: 24, item_bytes: 24, fields }.groups().len()
+        };
+        assert_eq!([[0, 4, 8], [8, 4, 0], [4, 8, 0], [28, 24, 20]].map(group), [1; 4]);
+        assert_eq!([[0, 4, 9], [9, 4, 0], [4, 0, 9], [4, 9, 0], [0, 12, 4]].map(group), [2; 5]);
+    }
+
+    #[test]
+    fn numbers_of_derived_types_are_taken_apart_one_by_one() {
+        let mut group = FieldGroup::of(repeated(0, 4, 8));
+        group.take(repeated(4, 0, 8));
+        let mut found = Vec::new();
+        let stopped = group.each(true, |one| {
+            found.push((one.in_record(), one.in_item()));
+            match found.len() {
+                3 => Err(Error::refused(Reason::Records, "three", "no more")),
+                _ => Ok(()),
+            }
         });
-        each.collect()
+        assert!(stopped.is_err());
+        assert_eq!(found, [(0..4, 4..8), (4..8, 0..4), (8..12, 12..16)]);
     }
 }

@@ -106,12 +106,14 @@ impl RecordFile {
         let groups = layout.groups();
         for (record, item) in out.chunks_exact_mut(item_bytes as usize).enumerate() {
             let begin = record as u64 * record_bytes;
-            for group in &groups {
+            let mut read = |group: &FieldGroup| {
                 let range = group.in_item();
                 let item = &mut item[range.start as usize..range.end as usize];
                 let cost = self.read_group(&payload, begin, group, item, options)?;
                 report = added(&report, &cost);
-            }
+                Ok(())
+            };
+            groups.iter().try_for_each(|group| group.each(false, &mut read))?;
         }
         Ok(report)
     }

@@ -127,11 +127,13 @@ impl RecordFile {
         let groups = RecordLayout { record_bytes, item_bytes, fields: vec![field] }.groups();
         let (mut all, mut report): ([Stats; 2], Report) = Default::default();
         for begin in (0..count).map(|record| record * record_bytes) {
-            for group in &groups {
+            let mut reduce = |group: &FieldGroup| {
                 let (parts, cost) = reduction.of_group(&payload, begin, group, swap)?;
                 merge_behind(&mut all, parts);
                 report = added(&report, &cost);
-            }
+                Ok(())
+            };
+            groups.iter().try_for_each(|group| group.each(false, &mut reduce))?;
         }
         Ok((all, report))
     }

@@ -17,22 +17,20 @@ impl Target<'_> {
         options: &RunOptions<'_>,
     ) -> Result<(), Error> {
         self.write_markers(layout.record_bytes)?;
-        let mut groups = layout.groups();
+        let groups = layout.groups();
         // What is between the fields of derived types is written with them, and may not be of others.
-        let apart = |pair: &[FieldGroup]| pair[0].in_record().end <= pair[1].in_record().start;
-        if !groups.windows(2).all(apart) {
-            groups = groups.iter().flat_map(FieldGroup::apart).collect();
-        }
-        for group in &groups {
+        let is_behind = |pair: &[FieldGroup]| pair[0].in_record().end <= pair[1].in_record().start;
+        let apart = !groups.windows(2).all(is_behind);
+        let mut write = |group: &FieldGroup| {
             let (begin, range) = (group.in_record().start, group.in_item());
             let values = &item[range.start as usize..range.end as usize];
             match group.number() {
-                None => self.write_group(group, values, options)?,
-                Some(size) if self.swap => self.write_turned(begin, values, size, options)?,
-                Some(_) => self.write_unchanged(begin, values, options)?,
+                None => self.write_group(group, values, options),
+                Some(size) if self.swap => self.write_turned(begin, values, size, options),
+                Some(_) => self.write_unchanged(begin, values, options),
             }
-        }
-        Ok(())
+        };
+        groups.iter().try_for_each(|group| group.each(apart, &mut write))
     }
 
     /// Derived types of a record, as many at a time as fit in a block.
