@@ -25,11 +25,12 @@ from tachyfits._header import Cards, Header, looked_up
 from tachyfits._pixels import Progress
 from tachyfits._table import Table
 from tachyfits._table_ascii import new_text_column
+from tachyfits._table_cards import comments_brought
 from tachyfits._table_fit import row_cells, values_for
 from tachyfits._table_input import column_of, columns_of
 from tachyfits._table_meta import describing_cards
 from tachyfits._table_rows import Rows, count_of
-from tachyfits._table_serialized import cards_for, with_parts
+from tachyfits._table_serialized import cards_for, check_objects, with_parts
 from tachyfits._table_spec import description_cards, new_column
 from tachyfits._table_times import (
     PLACE,
@@ -280,14 +281,17 @@ class EditedHdu:
         floats alone are rounded to the digits of the column, and where whole steps are stored
         (integers with TSCALn) they have to be these.
         Values that state a unit are converted to the column's. Objects of astropy (SkyCoord) are
-        the columns that astropy makes of them; times of another scale or location than the table
-        states are refused, where it has the location in columns (OBSGEO-X, -Y, -Z) it is put there.
+        the columns that astropy makes of them, and are refused in another frame than the table's;
+        times of another scale or location than the table states are refused too, where it has the
+        location in columns (OBSGEO-X, -Y, -Z) it is put there.
         """
         table = self.table
         if not 0 <= at <= len(table):
             raise not_found(f"{self._where()}: no row {at}", f"use 0 to {len(table)}")
         names = [column.name for column in table.columns]
-        made = with_places(columns_of(with_parts(data)[0]), names)
+        whole = with_parts(data)[0]
+        check_objects(comments_brought(table), comments_brought(whole), self._where())
+        made = with_places(columns_of(whole), names)
         cells, rows = row_cells(table.columns, made, _stated(table), self._where())
         self._core.insert_rows(
             self._index, at, cells, rows,

@@ -71,14 +71,7 @@ def _last_of_each(cards: Cards) -> Cards:
 
 def _brought(data: Any) -> Cards:
     """Return the cards that a table brings; what no card can hold is left out, and said."""
-    from tachyfits._table import Table
-
-    cards: Cards = []
-    unfit: list[str] = []
-    if isinstance(data, Table):
-        cards += describing_cards(data.header)
-    else:
-        cards, unfit = _cards(meta_items(data))
+    cards, unfit = _said_by(data)
     if _problem(cards):
         problems = [_problem([card]) for card in cards]
         unfit += [f"{card[0]}: {why}" for card, why in zip(cards, problems, strict=True) if why]
@@ -87,6 +80,20 @@ def _brought(data: Any) -> Cards:
         listed = "\n".join(f"  - {problem}" for problem in unfit)
         warn(f"the table's meta has what no card can hold; it is left out:\n{listed}")
     return cards
+
+
+def comments_brought(data: Any) -> list[str]:
+    """Return the comments that a table brings, the block in which astropy describes columns too."""
+    return [str(value) for keyword, value, _ in _said_by(data)[0] if keyword == "COMMENT"]
+
+
+def _said_by(data: Any) -> tuple[Cards, list[str]]:
+    """Return what a table says of itself as cards, and what is of no type that a card can hold."""
+    from tachyfits._table import Table
+
+    if isinstance(data, Table):
+        return list(describing_cards(data.header)), []
+    return _cards(meta_items(data))
 
 
 def _renumbered(cards: Cards, names: Sequence[str], columns: Sequence[str]) -> Cards:

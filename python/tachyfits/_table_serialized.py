@@ -28,6 +28,10 @@ _LINE = 70
 
 _PART_TAG = "!astropy.table.SerializedColumn"
 
+#: What an object says that is no matter of rows: names and units of columns, which are converted,
+#: and how it is shown.
+_SHOWN = frozenset(["name", "unit", "wrap_angle", "format", "precision", "in_subfmt", "out_subfmt"])
+
 #: What is raised where YAML is not built as astropy builds it: anyone may have written it.
 _ODD = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
 
@@ -158,6 +162,66 @@ def _is_column(column: Any) -> bool:
 
     plain = isinstance(column, np.ndarray) and column.dtype.names is None
     return plain or isinstance(column, (Time, TimeDelta))
+
+
+def check_objects(comments: Sequence[str], new: Sequence[str], where: str) -> None:
+    """Refuse rows with objects that a table has too, but in another frame: numbers alone are added.
+
+    Parameters
+    ----------
+    comments, new
+        Those of the table, and of what the rows are taken from.
+    """
+    objects = _objects_of(new)
+    theirs = {
+        name.upper(): made for name, made in (_objects_of(comments) if objects else {}).items()
+    }
+    for name, made in objects.items():
+        known = theirs.get(name.upper())
+        odd = None if known is None else _odd_attribute(known, made)
+        if odd is not None:
+            attribute, expected, found = odd
+            raise usage(
+                f"{where}: rows with objects {name!r} whose {attribute} is {found}, where those of "
+                f"the table have {expected}",
+                "bring them to that first: coords.transform_to(frame, merge_attributes=False); "
+                "SkyCoord(coords.frame) leaves out what is no part of the frame",
+            )
+
+
+def _objects_of(comments: Sequence[str]) -> dict[str, Any]:
+    """Return the objects of a block among comments; none where there is none that can be read."""
+    lines = parted(comments)[1]
+    try:
+        return known_of(lines)[1] if lines else {}
+    except ValueError:
+        return {}
+
+
+def _odd_attribute(ours: Any, new: Any) -> tuple[str, Any, Any] | None:
+    """Return the first attribute that is not the same in two objects of `known_of`, and both."""
+    if not (isinstance(ours, Mapping) and isinstance(new, Mapping)):
+        return None if _is_same(ours, new) else ("", ours, new)
+    for key in dict.fromkeys(["frame", *ours, *new]):
+        if key in _SHOWN:
+            continue
+        odd = _odd_attribute(ours.get(key), new.get(key))
+        if odd is not None:
+            inner, expected, found = odd
+            return f"{key}.{inner}".rstrip("."), expected, found
+    return None
+
+
+def _is_same(ours: Any, new: Any) -> bool:
+    if isinstance(ours, str) and isinstance(new, str):
+        # Versions of astropy have one class in several modules.
+        return ours.rpartition(".")[2] == new.rpartition(".")[2]
+    if ours is None or new is None:
+        return ours is new
+    try:
+        return bool(np.all(ours == new))
+    except _ODD:
+        return False
 
 
 def block_of(table: Any) -> list[str]:

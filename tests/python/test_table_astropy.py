@@ -9,7 +9,7 @@ from typing import Any
 import astropy.units as u
 import numpy as np
 import pytest
-from astropy.coordinates import EarthLocation, SkyCoord
+from astropy.coordinates import FK5, AltAz, EarthLocation, SkyCoord
 from astropy.io import fits
 from astropy.table import Column, MaskedColumn, QTable, Table
 from astropy.time import Time
@@ -421,6 +421,43 @@ def test_objects_are_written_as_astropy_writes_them() -> None:
 def test_an_object_that_is_in_no_table_of_astropy_says_how_it_is_written() -> None:
     with pytest.raises(tf.UsageError, match="write a QTable with it"):
         tf.write_table("no.fits", {"SC": SkyCoord([1, 2], [3, 4], unit="deg")})
+
+
+PARKES = EarthLocation.from_geodetic(148 * u.deg, -33 * u.deg, 415 * u.m)
+SKY = SkyCoord([1.0] * u.deg, [3.0] * u.deg, frame="fk5")
+ABOVE = AltAz(obstime=Time("2020-01-01"), location=PARKES)
+
+
+@pytest.mark.parametrize(
+    ("ours", "new", "attribute"),
+    [
+        (SKY, SKY.transform_to(FK5(equinox="J1975")), "equinox"),
+        (SKY, SKY.transform_to("icrs"), "frame"),
+        (
+            SkyCoord(SKY.transform_to(ABOVE)),
+            SKY.transform_to(AltAz(obstime=Time("2020-01-02"), location=PARKES)),
+            "obstime",
+        ),
+    ],
+)
+def test_rows_in_another_frame_are_refused(
+    tmp_path: Path, ours: SkyCoord, new: SkyCoord, attribute: str
+) -> None:
+    path = tmp_path / "objects.fits"
+    other = tmp_path / "other.fits"
+    tf.write_table(path, QTable({"C": ours}))
+    tf.write_table(other, QTable({"C": new}))
+    table = tf.open(other)[1]
+    with tf.edit(path) as edition:
+        for data in (QTable({"C": new}), table, table.read(), table.to_astropy()):
+            with pytest.raises(tf.UsageError, match=rf"'C' whose {attribute} is .*\nhint: bring"):
+                edition[1].append(data)
+        same = SkyCoord(new.transform_to(ours, merge_attributes=False).frame)
+        edition[1].append(QTable({"C": same}))
+        edition[1].append(tf.open(path)[1])
+    sky = QTable.read(path)["C"]
+    assert len(sky) == 3
+    assert (sky.separation(ours) < 1e-6 * u.arcsec).all()
 
 
 def test_rows_of_the_kind_that_was_written_are_appended(tmp_path: Path) -> None:
