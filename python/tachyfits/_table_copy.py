@@ -87,7 +87,7 @@ def _changed_cards(
         if is_of_a_column:
             old.append(keyword)
         if moved is not None:
-            cards.append((moved, value, comment))
+            cards.append((moved.upper(), value, comment))
     for number, column in enumerate(wanted, 1):
         if column.name in descriptions:
             gone = (f"TTYPE{number}", f"TCOMM{number}")

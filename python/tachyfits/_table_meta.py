@@ -74,7 +74,7 @@ def describing_cards(header: Header) -> list[Card]:
     return [
         card
         for card in header.cards
-        if card.keyword not in _STRUCTURE and not is_of_a_column(card.keyword)
+        if card.keyword.upper() not in _STRUCTURE and not is_of_a_column(card.keyword)
     ]
 
 

@@ -167,7 +167,7 @@ def place_cards(
     UsageError
         It has others.
     """
-    stated = {keyword: value for keyword, value, _ in cards}
+    stated = {keyword.upper(): value for keyword, value, _ in cards}
     new = _own_scale_cards(stated, column, number)
     position = column.position if column.location is None else _THERE
     keyword = f"TRPOS{number}"

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use tachyfits::{Array, Header, NewColumn, NewTable, TableKind, TableWriter, WriteOptions};
+use tachyfits::{Array, Card, Header, NewColumn, NewTable, TableKind, TableWriter, WriteOptions};
 
 use crate::buffer;
 use crate::errors::{OrRaise, argument, not_negative};
@@ -172,9 +172,9 @@ impl FileWriter {
         }
         let mut carried = engine_header(py, cards)?.cards().to_vec();
         let theirs = table.engine().hdu().header.cards().iter();
-        carried.extend(
-            theirs.filter(|card| !without.iter().any(|name| **name == *card.keyword())).cloned(),
-        );
+        let is_out =
+            |card: &Card| without.iter().any(|name| name.eq_ignore_ascii_case(card.keyword()));
+        carried.extend(theirs.filter(|card| !is_out(card)).cloned());
         self.begin(py, new_table(layout.kind, taken, None, rows), Header::from_cards(carried))
     }
 

@@ -30,7 +30,8 @@ const OF_CELLS: [&str; 24] = [
 const PAIRS: [&str; 4] = ["TC", "TP", "TCD", "TPC"];
 
 /// A keyword that belongs to a column: what stands before the number, the number, a second one behind an underscore, and
-/// the letter of a coordinate description.
+/// the letter of a coordinate description. Letters are in either case, as they are read, and stay in it: of cards that
+/// differ in case alone, the case says which is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Indexed<'a> {
     head: &'a str,
@@ -43,7 +44,7 @@ impl<'a> Indexed<'a> {
     fn of(keyword: &'a str) -> Option<Indexed<'a>> {
         let axis = keyword.bytes().take_while(u8::is_ascii_digit).count();
         let rest = &keyword[axis..];
-        let word = rest.bytes().take_while(u8::is_ascii_uppercase).count();
+        let word = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
         let (head, numbers) = (&keyword[..axis + word], &rest[word..]);
         let digits = numbers.bytes().take_while(u8::is_ascii_digit).count();
         let column = numbers[..digits].parse().ok().filter(|column| (1..=999).contains(column))?;
@@ -55,8 +56,8 @@ impl<'a> Indexed<'a> {
                 (Some(&tail[..digits]).filter(|digits| !digits.is_empty()), &tail[digits..])
             }
         };
-        let described = letter.is_empty() || matches!(letter.as_bytes(), [b'A'..=b'Z']);
-        let word = &rest[..word];
+        let described = matches!(letter.as_bytes(), [] | [b'A'..=b'Z' | b'a'..=b'z']);
+        let word = &*rest[..word].to_ascii_uppercase();
         let known = match axis {
             0 if PLAIN.contains(&word) => second.is_none() && letter.is_empty(),
             0 => {
@@ -75,7 +76,7 @@ impl<'a> Indexed<'a> {
         let column = place(column)?;
         let second = match second {
             None => String::new(),
-            Some(second) if PAIRS.contains(&head) => {
+            Some(second) if PAIRS.contains(&&*head.to_ascii_uppercase()) => {
                 format!("_{}", place(second.parse().ok()?)?)
             }
             Some(second) => format!("_{second}"),
@@ -84,8 +85,8 @@ impl<'a> Indexed<'a> {
     }
 }
 
-/// Whether a keyword belongs to a column of a table; if so, what it is called when columns have other places (both from 1):
-/// nothing where its column, or another one that it names, has none.
+/// Whether a keyword, in either case, belongs to a column of a table; if so, what it is called when columns have other
+/// places (both from 1), in the same case: nothing where its column, or another one that it names, has none.
 ///
 /// ```
 /// use tachyfits_format::column_keyword;
@@ -178,7 +179,8 @@ impl Header {
         let column_of = |card: &Card| Indexed::of(card.keyword()).map(|indexed| indexed.column);
         let later = |card: &Card| column_of(card).is_some_and(|column| column > number);
         let last_before = self.cards.iter().rposition(|card| {
-            card.keyword() == "TFIELDS" || column_of(card).is_some_and(|column| column < number)
+            card.keyword().eq_ignore_ascii_case("TFIELDS")
+                || column_of(card).is_some_and(|column| column < number)
         });
         let first_later = self.cards.iter().position(later);
         let at = match (first_later, last_before) {
@@ -228,10 +230,15 @@ mod tests {
             ("MJDOB4", "MJDOB14"),
             ("TCOMM4", "TCOMM14"),
             ("TUCD4", "TUCD14"),
+            ("tscal4", "tscal14"),
+            ("Tpc1_2b", "Tpc11_12b"),
+            ("tps1_3", "tps11_3"),
+            ("2ctyp4", "2ctyp14"),
         ] {
             assert_eq!(moved(keyword), Some(Some(new.to_owned())), "{keyword}");
         }
-        for keyword in ["TTYPE3", "TP3_1", "TP1_3", "TCRVL3", "1CRVL3", "TV3_1"] {
+        for keyword in ["TTYPE3", "TP3_1", "TP1_3", "TCRVL3", "1CRVL3", "TV3_1", "tform3", "tp1_3"]
+        {
             assert_eq!(moved(keyword), Some(None), "{keyword}");
         }
     }

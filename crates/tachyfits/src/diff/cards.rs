@@ -82,7 +82,7 @@ fn common<'a>(
     let named = |card: &'a Card| {
         let keyword = card.keyword();
         let Some(columns) = columns else { return Some((keyword.to_owned(), card)) };
-        if columns.differ() && keyword.starts_with("TBCOL") {
+        if columns.differ() && keyword.to_ascii_uppercase().starts_with("TBCOL") {
             return None;
         }
         match column_keyword(keyword, |number| columns.first_number(side, number)) {
