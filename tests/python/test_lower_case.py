@@ -1,4 +1,4 @@
-"""Keywords in lower case are against the Standard and read all the same: nothing passes them over."""
+"""Keywords in lower case are against the Standard and read all the same: none is passed over."""
 
 from __future__ import annotations
 
