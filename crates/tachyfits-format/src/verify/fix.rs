@@ -214,7 +214,7 @@ fn upper_case(spellings: &Spellings, card: &Card) -> Option<String> {
     (alone && !writer::is_commentary(&upper)).then_some(upper)
 }
 
-/// Adds PCOUNT = 0 and GCOUNT = 1 to an extension that has none, as which it is read.
+/// Adds PCOUNT = 0 and GCOUNT = 1 to an extension that has none, in either case, as which it is read.
 fn add_defaults(cards: &mut Vec<Card>, hdu: &Hdu) -> Vec<Fix> {
     let mut fixes = Vec::new();
     if hdu.header.context().hdu == 0 {
@@ -223,8 +223,10 @@ fn add_defaults(cards: &mut Vec<Card>, hdu: &Hdu) -> Vec<Fix> {
     for (keyword, value, before) in [("PCOUNT", 0, None), ("GCOUNT", 1, Some("PCOUNT"))] {
         let last_axis = format!("NAXIS{}", hdu.axes.len());
         let last = before.unwrap_or(if hdu.axes.is_empty() { "NAXIS" } else { &last_axis });
-        let at = |keyword: &str| cards.iter().position(|card| card.keyword() == keyword);
-        let (None, Some(last)) = (at(keyword), at(last)) else { continue };
+        let header = Header::from_cards(cards.clone());
+        let (None, Some(last)) = (header.position(keyword), header.position(last)) else {
+            continue;
+        };
         let Ok(card) = Card::new(keyword, value, "") else { continue };
         fixes.push(Fix {
             code: Code::MandatoryDefault.as_str(),
@@ -239,7 +241,8 @@ fn add_defaults(cards: &mut Vec<Card>, hdu: &Hdu) -> Vec<Fix> {
 
 /// Puts each WCSAXES before the other cards of its description. Gives the code and the keyword of those that were elsewhere.
 fn put_axes_first(cards: &mut Vec<Card>) -> Vec<(&'static str, String)> {
-    if !cards.iter().any(|card| card.keyword().starts_with("WCSAXES")) {
+    let is_axes = |word: &str| word.eq_ignore_ascii_case("WCSAXES");
+    if !cards.iter().any(|card| card.keyword().get(..7).is_some_and(is_axes)) {
         return Vec::new();
     }
     let header = Header::from_cards(cards.clone());
@@ -247,47 +250,47 @@ fn put_axes_first(cards: &mut Vec<Card>) -> Vec<(&'static str, String)> {
     // Those that are late go before the first of their description, in the order that they have.
     let mut places: Vec<(usize, bool)> = (0..cards.len()).map(|at| (at, true)).collect();
     late.iter().for_each(|&(at, first)| places[at] = (first, false));
-    let mut placed: Vec<_> = places.into_iter().zip(std::mem::take(cards)).collect();
-    placed.sort_by_key(|(place, _)| *place);
-    cards.extend(placed.into_iter().map(|(_, card)| card));
+    sort_by_place(cards, places);
     let keyword = |at: usize| header.cards()[at].keyword().to_owned();
     late.into_iter().map(|(at, _)| (Rule::WcsAxesPlace.as_str(), keyword(at))).collect()
 }
 
 /// Puts the mandatory cards first, in their order (Tables 7, 10, 14, 17). Gives the code and the first that was elsewhere.
 fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, String)> {
+    let header = Header::from_cards(cards.clone());
     let primary = hdu.header.context().hdu == 0;
     let mut order = vec![if primary { "SIMPLE" } else { "XTENSION" }.to_owned()];
     order.extend(["BITPIX", "NAXIS"].map(str::to_owned));
     order.extend((1..=hdu.axes.len()).map(|axis| format!("NAXIS{axis}")));
     if !primary {
-        let is_table = matches!(hdu.kind, HduKind::BinaryTable | HduKind::AsciiTable);
+        // XTENSION may have been put right meanwhile.
+        let kind = HduKind::of_extension(header.get("XTENSION")?.as_text()?);
+        let is_table = matches!(kind, HduKind::BinaryTable | HduKind::AsciiTable);
         let last = if is_table { "TFIELDS" } else { "INHERIT" };
         order.extend(["PCOUNT", "GCOUNT", last].map(str::to_owned));
     }
-    let at = |keyword: &String| {
-        cards.iter().position(|card| card.keyword() == keyword && !card.is_commentary())
-    };
-    let found: Vec<(String, usize)> =
-        order.iter().filter_map(|keyword| Some((keyword.clone(), at(keyword)?))).collect();
-    let (moved, _) = (0..).zip(&found).map(|(place, found)| (found, place)).find_map(
-        |((keyword, at), place): (&(String, usize), usize)| (*at != place).then_some((keyword, at)),
-    )?;
-    let moved = moved.clone();
-    let mut first: Vec<Card> = found.iter().map(|(_, at)| cards[*at].clone()).collect();
-    let mut place = 0;
-    cards.retain(|_| {
-        place += 1;
-        !found.iter().any(|(_, at)| at + 1 == place)
-    });
-    first.append(cards);
-    *cards = first;
+    // Of several spellings the one that is read.
+    let found: Vec<(String, usize)> = order
+        .into_iter()
+        .filter_map(|keyword| header.position(&keyword).map(|at| (keyword, at)))
+        .collect();
+    let (moved, _) = (0..).zip(&found).find(|(place, (_, at))| place != at)?.1.clone();
+    let mut places = vec![found.len(); cards.len()];
+    found.iter().enumerate().for_each(|(place, (_, at))| places[*at] = place);
+    sort_by_place(cards, places);
     let code = match moved.as_str() {
         "TFIELDS" => Rule::FieldsPlace.as_str(),
         "INHERIT" => Rule::InheritPlace.as_str(),
         _ => Code::MandatoryOrder.as_str(),
     };
     Some((code, moved))
+}
+
+/// Puts cards in the order of their places; those of one place stay as they are.
+fn sort_by_place<P: Ord>(cards: &mut Vec<Card>, places: Vec<P>) {
+    let mut placed: Vec<_> = places.into_iter().zip(std::mem::take(cards)).collect();
+    placed.sort_by(|(one, _), (other, _)| one.cmp(other));
+    cards.extend(placed.into_iter().map(|(_, card)| card));
 }
 
 /// Blanks behind END, where something else is.

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use proptest::prelude::*;
 use tachyfits_format::{
     Context, Hdu, Header, ReadOptions, Rule, Step, Walker, fixed_header, verify_header,
 };
@@ -208,6 +209,64 @@ fn cards_come_to_their_places_and_dates_to_their_form() {
         assert_eq!(keywords[start..start + 6], expected);
     }
     assert_eq!(mended_file(&mended).1, [""; 0]);
+}
+
+#[test]
+fn an_extension_whose_name_is_put_right_has_its_cards_in_the_order_of_that() {
+    let cards = ["TFIELDS =                    1", "INHERIT =                    T", COLUMN, LONG];
+    let file = extension("bintable", 8, &[4, 2], [0, 1], &cards);
+    let fixed = |header: Header| {
+        let hdu = Hdu::of_header(header, 1).unwrap();
+        let (header, fixes) = fixed_header(&hdu.header, Some(&hdu));
+        (header, fixes.iter().map(|fix| fix.code).collect::<Vec<_>>())
+    };
+    let (parsed, _) = Header::parse(&file, Context::default()).unwrap();
+    let (header, codes) = fixed(parsed);
+    assert_eq!(codes, ["unregistered-extension"]);
+    assert_eq!(fixed(header).1, [""; 0]);
+}
+
+/// A number of cards of one keyword in some case, with small values.
+fn spelled(
+    keyword: &'static str,
+    count: std::ops::Range<usize>,
+    values: &'static [i64],
+) -> impl Strategy<Value = Vec<String>> {
+    let case = prop_oneof![
+        Just(keyword.to_owned()),
+        Just(keyword.to_ascii_lowercase()),
+        Just(format!("{}{}", &keyword[..1], keyword[1..].to_ascii_lowercase())),
+    ];
+    let card = (case, proptest::sample::select(values))
+        .prop_map(|(keyword, value)| format!("{keyword:<8}= {value:>20}"));
+    proptest::collection::vec(card, count)
+}
+
+proptest! {
+    /// Of several cards of a keyword one is read, by its case and place: it is the same one afterwards.
+    #[test]
+    fn what_is_put_right_leaves_the_data_what_they_are(
+        cards in (
+            spelled("BITPIX", 1..3, &[8, 16]),
+            spelled("NAXIS", 1..3, &[1, 2]),
+            spelled("NAXIS1", 1..3, &[0, 3, 40]),
+            spelled("NAXIS2", 1..3, &[0, 3, 40]),
+            spelled("PCOUNT", 0..4, &[0, 4, 4000]),
+            spelled("GCOUNT", 0..4, &[1, 2]),
+            spelled("TFIELDS", 0..3, &[0]),
+        )
+            .prop_map(|(a, b, c, d, e, f, g)| [a, b, c, d, e, f, g].concat())
+            .prop_shuffle(),
+    ) {
+        let cards: Vec<String> = std::iter::once("XTENSION= 'BINTABLE'".to_owned()).chain(cards).collect();
+        let (parsed, _) = Header::parse(&header(&cards), Context::default()).unwrap();
+        let sizes = |hdu: &Hdu| (hdu.stored, hdu.axes.clone(), hdu.parameter_count, hdu.group_count);
+        let before = Hdu::of_header(parsed, 1).unwrap();
+        let (mended, _) = fixed_header(&before.header, Some(&before));
+        let after = Hdu::of_header(mended, 1).unwrap();
+        prop_assert_eq!(sizes(&before), sizes(&after));
+        prop_assert_eq!(fixed_header(&after.header, Some(&after)).1, []);
+    }
 }
 
 #[test]
