@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_format::{Field, FormatError, Header, NewColumn, TableKind, TableLayout};
+use tachyfits_format::{Column, Field, FormatError, Header, NewColumn, TableKind, TableLayout};
 use tachyfits_io::Storage;
 
 use super::Edition;
@@ -17,8 +17,8 @@ use crate::table::encode::ColumnInput;
 use crate::table::write::layout_of;
 
 impl Edition {
-    /// Inserts a column before the column of index `at`, from 0. In an ASCII table its field stands at the end of the row,
-    /// unless `column.start` says where.
+    /// Inserts a column before the column of index `at`, from 0. Its field stands before that one's, in an ASCII table with
+    /// a blank behind it, unless `column.start` says where.
     ///
     /// # Errors
     /// [`Reason::Column`] if there is no such place, [`Reason::CellValues`] if the cells do not fit; and if the HDU holds no
@@ -42,9 +42,11 @@ impl Edition {
         }
         let old = parts.layout.row_bytes;
         let width = column.field.row_bytes();
-        let (offset, grows) = place_of_new(&parts.layout, at, column);
-        let row_bytes =
-            if grows { old.saturating_add(width) } else { old.max(offset.saturating_add(width)) };
+        let (offset, room) = place_of_new(&parts.layout, at, column);
+        let row_bytes = match room {
+            Some(room) => old.saturating_add(room),
+            None => old.max(offset.saturating_add(width)),
+        };
         self.check_size(Some(parts.layout.rows), row_bytes)
             .map_err(|error| error.at(&self.name, hdu))?;
         let mut column = column.clone();
@@ -53,16 +55,16 @@ impl Edition {
             *most = Some(0);
         }
         let mut header = self.unit(hdu)?.header().clone();
-        let kind = parts.layout.kind;
-        self.format_error(insert_cards(&mut header, at, &column, (kind, offset, row_bytes)))?;
-        let layout = self.format_error(layout_of(&header, hdu))?;
-        let runs = match grows {
-            true => vec![
+        let runs = match room {
+            Some(room) => vec![
                 Run { from: 0, to: 0, bytes: offset },
-                Run { from: offset, to: offset + width, bytes: old - offset },
+                Run { from: offset, to: offset + room, bytes: old - offset },
             ],
-            false => vec![Run { from: 0, to: 0, bytes: old }],
+            None => vec![Run { from: 0, to: 0, bytes: old }],
         };
+        let place = (at, offset, row_bytes);
+        self.format_error(insert_cards(&mut header, &parts.layout, &column, place, &runs))?;
+        let layout = self.format_error(layout_of(&header, hdu))?;
         let fill = fill_of(layout.kind);
         parts.layout = layout;
         let rows = parts.layout.rows;
@@ -123,18 +125,39 @@ fn has_arrays(layout: &TableLayout) -> bool {
     layout.columns.iter().any(|column| matches!(column.field, Field::Variable { .. }))
 }
 
-/// Puts the cards of a new column into a header.
+/// Puts the cards of a new column into a header: before the column of an index, at an offset of rows of so many bytes.
+/// `runs` says where the bytes of a row are then.
 fn insert_cards(
     header: &mut Header,
-    at: usize,
+    layout: &TableLayout,
     column: &NewColumn,
-    (kind, offset, row_bytes): (TableKind, u64, u64),
+    (at, offset, row_bytes): (usize, u64, u64),
+    runs: &[Run],
 ) -> Result<(), FormatError> {
-    let count = header.get_i64("TFIELDS")?.unwrap_or(0);
-    header.renumber_columns(|number| Some(if number > at { number + 1 } else { number }))?;
-    header.set("TFIELDS", count + 1, "")?;
+    let place = |number: usize| if number > at { number + 1 } else { number };
+    header.renumber_columns(|number| Some(place(number)))?;
+    header.set("TFIELDS", layout.columns.len() + 1, "")?;
     header.set("NAXIS1", row_bytes, "")?;
-    header.insert_column_cards(at + 1, column, kind, offset)
+    if layout.kind == TableKind::Ascii {
+        let there = layout.columns.iter().enumerate();
+        set_starts(header, there.map(|(index, old)| (place(index + 1), old.offset)), runs)?;
+    }
+    header.insert_column_cards(at + 1, column, layout.kind, offset)
+}
+
+/// Says of columns of an ASCII table, numbers from 1 and where their fields were, where these are now.
+fn set_starts(
+    header: &mut Header,
+    columns: impl Iterator<Item = (usize, u64)>,
+    runs: &[Run],
+) -> Result<(), FormatError> {
+    for (number, offset) in columns {
+        let now = moved(runs, offset);
+        if now != offset {
+            header.set(&format!("TBCOL{number}"), now + 1, "")?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes the cards of columns out of a header; `place` says where those that stay are now (both from 1), `runs` where the
@@ -151,10 +174,8 @@ fn delete_cards(
     header.set("TFIELDS", left.len(), "")?;
     header.set("NAXIS1", runs.last().map_or(0, |run| run.to + run.bytes), "")?;
     if layout.kind == TableKind::Ascii {
-        for (number, &column) in (1..).zip(&left) {
-            let offset = moved(runs, layout.columns[column].offset);
-            header.set(&format!("TBCOL{number}"), offset + 1, "")?;
-        }
+        let there = left.iter().map(|&column| layout.columns[column].offset);
+        set_starts(header, (1..).zip(there), runs)?;
     }
     Ok(())
 }
@@ -169,19 +190,26 @@ fn fill_of(kind: TableKind) -> u8 {
     if kind == TableKind::Ascii { b' ' } else { 0 }
 }
 
-/// Where the field of a new column begins, and whether the rest of the row moves behind it.
-fn place_of_new(layout: &TableLayout, at: usize, column: &NewColumn) -> (u64, bool) {
-    let end = layout.columns.iter().map(|column| column.offset + column.field.row_bytes()).max();
-    match layout.kind {
-        TableKind::Binary => {
-            let next = layout.columns.get(at).map(|column| column.offset);
-            (next.unwrap_or(end.unwrap_or(0)).min(layout.row_bytes), true)
+/// Where the field of a new column begins, and by how many bytes the rest of the row moves behind it, if it does.
+fn place_of_new(layout: &TableLayout, at: usize, column: &NewColumn) -> (u64, Option<u64>) {
+    let ends = |column: &Column| column.offset + column.field.row_bytes();
+    let width = column.field.row_bytes();
+    let next = layout.columns.get(at).map(|column| column.offset.min(layout.row_bytes));
+    match (layout.kind, column.start, next) {
+        (TableKind::Binary, _, _) => {
+            let end = layout.columns.iter().map(ends).max().unwrap_or(0);
+            (next.unwrap_or(end.min(layout.row_bytes)), Some(width))
+        }
+        (TableKind::Ascii, Some(start), _) => (start, None),
+        // Readers expect the fields in the order of the columns. One that goes on there stays whole.
+        (TableKind::Ascii, None, Some(next))
+            if !layout.columns.iter().any(|other| other.offset < next && ends(other) > next) =>
+        {
+            (next, Some(width.saturating_add(1)))
         }
         // One blank behind the row.
-        TableKind::Ascii => {
-            let behind = if layout.row_bytes == 0 { 0 } else { layout.row_bytes + 1 };
-            (column.start.unwrap_or(behind), false)
-        }
+        (TableKind::Ascii, None, _) if layout.row_bytes == 0 => (0, None),
+        (TableKind::Ascii, None, _) => (layout.row_bytes + 1, None),
     }
 }
 

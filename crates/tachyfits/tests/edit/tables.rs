@@ -414,7 +414,7 @@ fn an_ascii_table_is_edited_too() {
     };
     assert_eq!(
         rows(&path),
-        ["   1 abc   0.5", "   3 ghi   1.5", "   4 j     2.5", "   2 z     3.5"]
+        ["  0.5    1 abc", "  1.5    3 ghi", "  2.5    4 j  ", "  3.5    2 z  "]
     );
     let file = open(&path);
     let names: Vec<_> =
@@ -425,10 +425,31 @@ fn an_ascii_table_is_edited_too() {
     edition.delete_columns(1, &[1]).unwrap();
     edition.delete_rows(1, &Rows::Range(0..2)).unwrap();
     commit(edition);
-    assert_eq!(rows(&path), [" j     2.5", " z     3.5"]);
+    assert_eq!(rows(&path), ["  2.5  j  ", "  3.5  z  "]);
     assert_eq!(fs::read(&path).unwrap().last(), Some(&b' '));
     let header = open(&path).hdus()[1].header.clone();
-    assert_eq!((header.get_i64("TBCOL1"), header.get_i64("TBCOL2")), (Ok(Some(6)), Ok(Some(2))));
+    assert_eq!((header.get_i64("TBCOL1"), header.get_i64("TBCOL2")), (Ok(Some(1)), Ok(Some(8))));
+}
+
+#[test]
+fn a_new_field_of_an_ascii_table_divides_none() {
+    let cards = [
+        "TBCOL1  =                    1",
+        "TFORM1  = 'A6      '",
+        "TBCOL2  =                    3",
+        "TFORM2  = 'A2      '",
+    ]
+    .map(str::to_owned);
+    let (_directory, path) = file(&table_file("TABLE", [6, 1], 0, &cards, b"abcdef"));
+    let mut edition = edit(&path);
+    let field = Field::Text { text: TextForm::Characters, width: 1, decimals: 0 };
+    let new = NewColumn::new("X", field);
+    edition.insert_column(1, 1, &new, &ColumnInput::new(b"x"), &run()).unwrap();
+    commit(edition);
+    let table = open(&path).table(1).unwrap();
+    let offsets: Vec<_> = table.layout().columns.iter().map(|each| each.offset).collect();
+    assert_eq!(offsets, [0, 7, 2]);
+    assert_eq!(fs::read(&path).unwrap()[5760..5768], *b"abcdef x");
 }
 
 #[test]
