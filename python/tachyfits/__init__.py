@@ -34,7 +34,8 @@ from tachyfits._core import (
     statistics,
 )
 from tachyfits._diff import FileDifference, diff
-from tachyfits._edit import EditedHdu, EditedHeader, Edition, edit
+from tachyfits._edit import EditedHdu, Edition, edit
+from tachyfits._edit_header import EditedHeader
 from tachyfits._errors import NotFoundError
 from tachyfits._expressions import along, evaluate, expression_functions
 from tachyfits._file import File, open  # noqa: A004 - tf.open is the name people expect

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,10 +18,10 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits._columns import TableColumn
+from tachyfits._edit_header import EditedHeader
 from tachyfits._errors import not_found, usage, warn
 from tachyfits._file import File
 from tachyfits._hdu import Hdu
-from tachyfits._header import Cards, Header, looked_up
 from tachyfits._pixels import Progress
 from tachyfits._table import Table
 from tachyfits._table_ascii import new_text_column
@@ -31,7 +31,7 @@ from tachyfits._table_input import column_of, columns_of
 from tachyfits._table_meta import describing_cards
 from tachyfits._table_rows import Rows, count_of
 from tachyfits._table_serialized import cards_for, check_objects, with_parts
-from tachyfits._table_spec import description_cards, new_column
+from tachyfits._table_spec import check_length, description_cards, new_column
 from tachyfits._table_times import (
     PLACE,
     Stated,
@@ -42,7 +42,7 @@ from tachyfits._table_times import (
 )
 from tachyfits._table_write import write_table
 from tachyfits._threads import check_threads
-from tachyfits._writer import native
+from tachyfits._writer import image_cards, native
 
 
 def edit(
@@ -157,10 +157,11 @@ class Edition:
         name
             EXTNAME.
         options
-            Of an array ``header``; of a table those of `write_table`.
+            Of an array ``header``, as `write` takes it; of a table those of `write_table`.
         """
         if at < 0:
             raise usage(f"insert at {at}", "HDUs are counted from 0")
+        check_length("name", name)
         before = len(self)
         at = min(at, before)
         if isinstance(data, Hdu):
@@ -169,8 +170,7 @@ class Edition:
         elif isinstance(data, np.ndarray) and data.dtype.names is None:
             header = options.pop("header", None)
             _refuse(options)
-            cards = [] if header is None else [tuple(card) for card in header.cards]
-            self._core.copy(at, _core.array_file(native(data), cards), 0)
+            self._core.copy(at, _core.array_file(native(data), image_cards(header, data)), 0)
         else:
             self._core.copy(at, self._table_file(data, name, options), 1)
         if name is not None:
@@ -420,7 +420,8 @@ class EditedHdu:
             self._core.insert_cards(self._index, place, new)
 
     def _refuse_name(self, name: str, others: Sequence[TableColumn]) -> None:
-        """Refuse a name of a column that would not find it."""
+        """Refuse a name of a column that is too long, or would not find it."""
+        check_length(f"{self._where()}: a name of a column", name)
         if not name.strip():
             raise usage(f"{self._where()}: a column needs a name, found {name!r}", "give it one")
         same = [other for other in others if other.name.strip().upper() == name.strip().upper()]
@@ -454,132 +455,3 @@ def _stated(table: Table, rows: Rows | None = None) -> Stated:
         return in_metres(values[column.key], column.unit)
 
     return Stated(table.header.get("TIMESYS"), table.header.get("TREFPOS"), place)
-
-
-class EditedHeader(MutableMapping[str, Any]):
-    """A header that is being edited: ``header["OBJECT"] = value`` or ``= value, comment``.
-
-    A card that is there is changed where it stands and keeps its comment unless one is given; a
-    new one goes behind the others. ``del`` removes every card of a keyword, in whichever case it is
-    written there. Cards that say where the data are cannot be changed. A comment
-    that has no room goes on in CONTINUE cards where the Standard lets it (strings under keywords
-    that it does not reserve); elsewhere it is cut, with a `TachyfitsWarning`.
-    """
-
-    def __init__(self, core: _core.Edition, index: int, where: str) -> None:
-        self._core, self._index, self._where = core, index, where
-
-    def _now(self) -> Header:
-        return Header(self._core.cards(self._index))
-
-    @property
-    def cards(self) -> Cards:
-        """Every card, in order."""
-        return self._now().cards
-
-    @property
-    def comments(self) -> EditedComments:
-        """Comments by keyword: ``header.comments["BUNIT"] = text`` leaves the value as it is."""
-        return EditedComments(self)
-
-    def __getitem__(self, keyword: str) -> Any:
-        return self._now()[keyword]
-
-    def __setitem__(self, keyword: str, value: Any) -> None:
-        card = _card(keyword, value)
-        for name, before, now in self._core.set_cards(self._index, [card]):
-            self._warn_if_cut(name, card[2] or before, now)
-
-    def _set_comment(self, keyword: str, comment: str) -> None:
-        if not isinstance(comment, str):
-            raise usage(
-                f"{self._where}: the comment of {keyword} is text, found {comment!r}",
-                "give text; an empty one, '', takes the comment off",
-            )
-        now = self._core.comment_card(self._index, keyword, comment)
-        if now is None:
-            raise not_found(
-                f"{self._where}: there is no keyword {keyword!r} that has a value", "see .cards"
-            )
-        self._warn_if_cut(keyword, comment, now)
-
-    def _warn_if_cut(self, keyword: str, comment: str, now: str) -> None:
-        wanted = comment.strip()
-        if now != wanted and wanted.startswith(now):
-            warn(
-                f"{self._where}: the comment of {keyword} is cut to what the card has room for, "
-                f"{now!r}; it was {wanted!r}"
-            )
-
-    def __delitem__(self, keyword: str) -> None:
-        if not self._core.delete_cards(self._index, keyword):
-            raise not_found(f"{self._where}: there is no keyword {keyword!r}", "see .cards")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._now())
-
-    def __len__(self) -> int:
-        return len(self._now())
-
-    def __contains__(self, keyword: object) -> bool:
-        return keyword in self._now()
-
-    def rename(self, keyword: str, to: str) -> None:
-        """Give the first card of a keyword another one; value, comment and place stay."""
-        _refuse_sums(to.strip().upper())
-        if not self._core.rename_card(self._index, keyword, to):
-            raise not_found(f"{self._where}: there is no keyword {keyword!r}", "see .cards")
-
-    def insert(self, before: str, keyword: str, value: Any) -> None:
-        """Insert a card before the first one of another keyword."""
-        names = [card.keyword.upper() for card in self.cards]
-        name = looked_up(before)
-        if name not in names:
-            raise not_found(f"{self._where}: there is no keyword {before!r}", "see .cards")
-        self._core.insert_cards(self._index, names.index(name), [_card(keyword, value)])
-
-    def __repr__(self) -> str:
-        return repr(self._now())
-
-
-class EditedComments(Mapping[str, str]):
-    """The comments of a header that is being edited, by keyword."""
-
-    def __init__(self, header: EditedHeader) -> None:
-        self._header = header
-
-    def __getitem__(self, keyword: str) -> str:
-        return self._header._now().comments[keyword]
-
-    def __setitem__(self, keyword: str, comment: str) -> None:
-        self._header._set_comment(keyword, comment)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._header)
-
-    def __len__(self) -> int:
-        return len(self._header)
-
-
-def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
-    name = keyword.strip()
-    # The Standard's keywords are in capitals; longer ones are conventions of their own.
-    if len(name) <= 8:
-        name = name.upper()
-    elif name[:9].upper() == "HIERARCH ":
-        name = f"HIERARCH {name[9:]}"
-    _refuse_sums(name)
-    comment = ""
-    if isinstance(value, tuple):
-        if len(value) != 2 or not isinstance(value[1], str):
-            raise usage(f"{name} = {value!r}", "give a value, or a value and its comment as text")
-        value, comment = value
-    return name, value.item() if isinstance(value, np.generic) else value, comment
-
-
-def _refuse_sums(keyword: str) -> None:
-    if keyword in ("CHECKSUM", "DATASUM"):
-        raise usage(
-            f"a value for {keyword}: it is computed from the bytes whenever the file is written",
-            "have the sums stated: state_sums(), tachyfits checksum FILE --update",
-        )

@@ -21,6 +21,7 @@ from tachyfits._table_frames import display_of
 from tachyfits._table_records import columns_of_records, is_records
 from tachyfits._table_times import location_of, time_text
 from tachyfits._table_values import ColumnData, column_data, is_card_text, with_numpys_mask
+from tachyfits._units import text_of_unit
 
 KNOWN = (
     "a dict of arrays or lists, a structured array, an astropy Table, FITS_rec or BinTableHDU, a "
@@ -146,7 +147,7 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
         info, column = values.info, _duration_in_seconds(values)
         values = _astropy_values(name, column)
         known = {
-            "unit": _unit_text(getattr(column, "unit", None)),
+            "unit": text_of_unit(getattr(column, "unit", None)),
             "description": info.description or "",
             "display": display_of(info.format, values.dtype),
             "time_scale": column.scale.upper() if hasattr(column, "scale") else None,
@@ -217,7 +218,7 @@ def _numbers_of(name: str, cells: list[Any]) -> tuple[Any, dict[str, Any]]:
         numbers = [None if cell is None else _numpys_cell(cell.to_value(unit)) for cell in cells]
     except UnitConversionError as error:
         raise usage(f"column {name!r}: {error}", "a column has one unit") from error
-    return numbers, {"unit": _unit_text(unit)}
+    return numbers, {"unit": text_of_unit(unit)}
 
 
 def _numpys_cell(cell: Any) -> Any:
@@ -246,16 +247,6 @@ def _null_given(values: Any) -> int | None:
     if fill == int(np.ma.MaskedArray(np.zeros(0, values.dtype)).fill_value):
         return None
     return None if bool(np.ma.filled(values == fill, False).any()) else fill
-
-
-def _unit_text(unit: Any) -> str | None:
-    """Return a unit as the FITS Standard writes it; its own text where that cannot say it."""
-    if unit is None or not str(unit):
-        return None
-    try:
-        return str(unit.to_string(format="fits"))
-    except (AttributeError, ValueError):
-        return str(unit)
 
 
 def _duration_in_seconds(column: Any) -> Any:

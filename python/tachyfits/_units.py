@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tachyfits._errors import usage
 
@@ -92,3 +92,16 @@ def _standard_text(text: str) -> str:
     except ValueError:
         # Units that FITS has no name for: those that a file may have are written as it has them.
         return text.strip()
+
+
+def text_of_unit(unit: Any) -> str | None:
+    """Return a unit of astropy's as the Standard writes it; its own text where that cannot say it.
+
+    None without a unit, or of one that has no text.
+    """
+    if unit is None or not str(unit):
+        return None
+    try:
+        return unit_text(unit)
+    except (AttributeError, ValueError):
+        return str(unit)

@@ -60,7 +60,7 @@ def _write_hdu(
         copy_into(writer, part, cards=cards_of(None, header))
     elif isinstance(data, Image) or (isinstance(data, np.ndarray) and data.dtype.names is None):
         array = native(np.asarray(data))
-        writer.write_array(array, image_cards(header), threads=threads, progress=progress)
+        writer.write_array(array, image_cards(header, data), threads=threads, progress=progress)
     else:
         data, _ = with_parts(data)
         new = new_columns(columns_of(data), "binary", None)

@@ -23,6 +23,7 @@ from tachyfits._errors import io_error, usage
 from tachyfits._header import Header
 from tachyfits._optional import is_lazy
 from tachyfits._threads import check_threads
+from tachyfits._units import text_of_unit
 
 #: FITS files are made of blocks of this many bytes.
 BLOCK = 2880
@@ -181,7 +182,7 @@ def write(
         return
     else:
         _core.write_array(
-            fits_name(path), native(array), image_cards(header),
+            fits_name(path), native(array), image_cards(header, array),
             pixel=None if dtype is None else np.dtype(dtype).name, scaling=scaling, blank=blank,
             overwrite=overwrite, checksum=checksum, sync=sync, threads=check_threads(threads),
             progress=progress,
@@ -240,8 +241,19 @@ def fits_name(path: str | os.PathLike[str]) -> str:
     return name
 
 
-def image_cards(header: Any) -> list[tuple[str, Any, str]]:
-    """Return the cards of a header for an image, or of values by keyword."""
+def image_cards(header: Any, array: Any = None) -> list[tuple[str, Any, str]]:
+    """Return the cards for an image: those of a header, or values by keyword, and BUNIT.
+
+    The unit is that of an array of astropy's, where the header has none.
+    """
+    cards = _cards_given(header)
+    unit = text_of_unit(getattr(array, "unit", None)) if isinstance(array, np.ndarray) else None
+    if unit is not None and not any(card[0].upper() == "BUNIT" for card in cards):
+        cards.append(("BUNIT", unit, ""))
+    return cards
+
+
+def _cards_given(header: Any) -> list[tuple[str, Any, str]]:
     if header is None:
         return []
     if isinstance(header, Header):

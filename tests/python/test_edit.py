@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import astropy.units as u
 import numpy as np
 import pytest
 from astropy.io import fits
@@ -338,6 +339,76 @@ def test_ascii_tables_are_edited(tmp_path: Path) -> None:
     assert table["X"].tolist() == [9.75, -2.5, 0.125]
     assert table["Y"].tolist() == [1, 2, 3]
     assert table["S"].tolist() == ["a", "bb", "ccc"]
+
+
+@pytest.mark.parametrize("before", ["N", "X", "S", None])
+def test_fields_of_ascii_tables_are_in_the_order_of_the_columns(
+    tmp_path: Path, before: str | None
+) -> None:
+    path = tmp_path / "ascii.fits"
+    data = {"N": [1, 22], "X": [1.5, -2.5], "S": ["a", "bb"]}
+    tf.write_table(path, data, kind="ascii")
+    with tf.edit(path) as edition:
+        edition[1].add_column("Y", [-7, 8], before=before)
+        edition[1].add_column("Z", ["y", "zz"], before=before)
+    checked(path)
+    expected = data | {"Y": [-7, 8], "Z": ["y", "zz"]}
+    starts = [tf.open(path)[1].header[f"TBCOL{number}"] for number in range(1, 6)]
+    assert starts == sorted(starts)
+    with fits.open(path) as hdus:
+        for name, values in expected.items():
+            theirs = [str(cell).rstrip() for cell in hdus[1].data[name].tolist()]
+            assert theirs == [str(value) for value in values]
+            assert tf.open(path)[1][name].tolist() == values
+
+
+LONG = "x" * 70
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda edition: edition["STARS"].rename_column("MAG", LONG),
+        lambda edition: edition["STARS"].add_column(LONG, [1, 2, 3]),
+        lambda edition: edition["STARS"].header.update({"TTYPE2": LONG}),
+        lambda edition: edition["STARS"].header.update({"tunit2": (LONG, "a unit")}),
+        lambda edition: edition["STARS"].header.update({"EXTNAME": "'" * 35}),
+        lambda edition: edition[0].header.insert("NAXIS", "EXTNAME", LONG),
+        lambda edition: edition.append(np.zeros(2), name=LONG),
+        lambda edition: edition.append({"A": [1]}, name=LONG),
+    ],
+)
+def test_names_that_no_card_holds_are_refused(path: Path, change: Any) -> None:
+    before = path.read_bytes()
+    found = "of 70 characters: a card holds 68"
+    with pytest.raises(tf.UsageError, match=found), tf.edit(path) as edition:
+        change(edition)
+    assert path.read_bytes() == before
+
+
+def test_a_card_is_renamed_to_none_that_is_there(path: Path) -> None:
+    with tf.edit(path) as edition:
+        header = edition[0].header
+        header.update({"FIRST": 1, "SECOND": 2, "HISTORY": "made"})
+        for to in ("SECOND", "second", "NAXIS"):
+            with pytest.raises(tf.UsageError, match=r"there is a card \w+ already"):
+                header.rename("FIRST", to)
+        header.rename("FIRST", "FIRST")
+        header.rename("FIRST", "THIRD")
+    header = tf.open(path)[0].header
+    assert (header["SECOND"], header["THIRD"], "FIRST" in header) == (2, 1, False)
+
+
+def test_arrays_with_a_unit_say_it(path: Path, tmp_path: Path) -> None:
+    fluxes = np.ones((2, 2)) * u.Jy / u.beam
+    with tf.edit(path) as edition:
+        edition.append(fluxes)
+        edition.append(fluxes, header={"BUNIT": "K"})
+        edition.append(fluxes.value * u.dimensionless_unscaled)
+    assert [hdu.header.get("BUNIT") for hdu in tf.open(path)][2:] == ["Jy beam-1", "K", None]
+    for given in (fluxes, [(fluxes, None)]):
+        tf.write(tmp_path / "new.fits", given, overwrite=True)
+        assert tf.open(tmp_path / "new.fits")[0].unit == "Jy beam-1"
 
 
 def test_a_compressed_file_is_refused(tmp_path: Path) -> None:

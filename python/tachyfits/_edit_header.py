@@ -1,0 +1,155 @@
+"""The header of a file that is being edited: a mapping that can be changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any
+
+import numpy as np
+
+from tachyfits import _core
+from tachyfits._errors import not_found, usage, warn
+from tachyfits._header import COMMENTARY, Cards, Header, looked_up
+from tachyfits._table_spec import check_length
+
+#: Names, units and formats, which readers take from one card alone.
+_ONE_CARD = re.compile(r"(TTYPE|TUNIT|TDISP)[1-9]\d*|EXTNAME")
+
+
+class EditedHeader(MutableMapping[str, Any]):
+    """A header that is being edited: ``header["OBJECT"] = value`` or ``= value, comment``.
+
+    A card that is there is changed where it stands and keeps its comment unless one is given; a
+    new one goes behind the others. ``del`` removes every card of a keyword, in whichever case it is
+    written there. Cards that say where the data are cannot be changed. A comment
+    that has no room goes on in CONTINUE cards where the Standard lets it (strings under keywords
+    that it does not reserve); elsewhere it is cut, with a `TachyfitsWarning`.
+    """
+
+    def __init__(self, core: _core.Edition, index: int, where: str) -> None:
+        self._core, self._index, self._where = core, index, where
+
+    def _now(self) -> Header:
+        return Header(self._core.cards(self._index))
+
+    @property
+    def cards(self) -> Cards:
+        """Every card, in order."""
+        return self._now().cards
+
+    @property
+    def comments(self) -> EditedComments:
+        """Comments by keyword: ``header.comments["BUNIT"] = text`` leaves the value as it is."""
+        return EditedComments(self)
+
+    def __getitem__(self, keyword: str) -> Any:
+        return self._now()[keyword]
+
+    def __setitem__(self, keyword: str, value: Any) -> None:
+        card = _card(keyword, value)
+        for name, before, now in self._core.set_cards(self._index, [card]):
+            self._warn_if_cut(name, card[2] or before, now)
+
+    def _set_comment(self, keyword: str, comment: str) -> None:
+        if not isinstance(comment, str):
+            raise usage(
+                f"{self._where}: the comment of {keyword} is text, found {comment!r}",
+                "give text; an empty one, '', takes the comment off",
+            )
+        now = self._core.comment_card(self._index, keyword, comment)
+        if now is None:
+            raise not_found(
+                f"{self._where}: there is no keyword {keyword!r} that has a value", "see .cards"
+            )
+        self._warn_if_cut(keyword, comment, now)
+
+    def _warn_if_cut(self, keyword: str, comment: str, now: str) -> None:
+        wanted = comment.strip()
+        if now != wanted and wanted.startswith(now):
+            warn(
+                f"{self._where}: the comment of {keyword} is cut to what the card has room for, "
+                f"{now!r}; it was {wanted!r}"
+            )
+
+    def __delitem__(self, keyword: str) -> None:
+        if not self._core.delete_cards(self._index, keyword):
+            raise not_found(f"{self._where}: there is no keyword {keyword!r}", "see .cards")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
+
+    def __contains__(self, keyword: object) -> bool:
+        return keyword in self._now()
+
+    def rename(self, keyword: str, to: str) -> None:
+        """Give the first card of a keyword another one; value, comment and place stay."""
+        _refuse_sums(to.strip().upper())
+        name = looked_up(to)
+        if name in self and name not in COMMENTARY and name != looked_up(keyword):
+            raise usage(
+                f"{self._where}: {keyword!r} renamed to {to!r}: there is a card {name} already",
+                "delete it first, or choose another keyword",
+            )
+        if not self._core.rename_card(self._index, keyword, to):
+            raise not_found(f"{self._where}: there is no keyword {keyword!r}", "see .cards")
+
+    def insert(self, before: str, keyword: str, value: Any) -> None:
+        """Insert a card before the first one of another keyword."""
+        names = [card.keyword.upper() for card in self.cards]
+        name = looked_up(before)
+        if name not in names:
+            raise not_found(f"{self._where}: there is no keyword {before!r}", "see .cards")
+        self._core.insert_cards(self._index, names.index(name), [_card(keyword, value)])
+
+    def __repr__(self) -> str:
+        return repr(self._now())
+
+
+class EditedComments(Mapping[str, str]):
+    """The comments of a header that is being edited, by keyword."""
+
+    def __init__(self, header: EditedHeader) -> None:
+        self._header = header
+
+    def __getitem__(self, keyword: str) -> str:
+        return self._header._now().comments[keyword]
+
+    def __setitem__(self, keyword: str, comment: str) -> None:
+        self._header._set_comment(keyword, comment)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._header)
+
+    def __len__(self) -> int:
+        return len(self._header)
+
+
+def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
+    name = keyword.strip()
+    # The Standard's keywords are in capitals; longer ones are conventions of their own.
+    if len(name) <= 8:
+        name = name.upper()
+    elif name[:9].upper() == "HIERARCH ":
+        name = f"HIERARCH {name[9:]}"
+    _refuse_sums(name)
+    given = value[0] if isinstance(value, tuple) and value else value
+    if isinstance(given, str) and _ONE_CARD.fullmatch(name):
+        check_length(name, given)
+    comment = ""
+    if isinstance(value, tuple):
+        if len(value) != 2 or not isinstance(value[1], str):
+            raise usage(f"{name} = {value!r}", "give a value, or a value and its comment as text")
+        value, comment = value
+    return name, value.item() if isinstance(value, np.generic) else value, comment
+
+
+def _refuse_sums(keyword: str) -> None:
+    if keyword in ("CHECKSUM", "DATASUM"):
+        raise usage(
+            f"a value for {keyword}: it is computed from the bytes whenever the file is written",
+            "have the sums stated: state_sums(), tachyfits checksum FILE --update",
+        )
