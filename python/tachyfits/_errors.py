@@ -8,7 +8,7 @@ import sys
 import warnings
 from types import FrameType
 
-from tachyfits._core import FitsIoError, TachyfitsWarning, UsageError
+from tachyfits._core import FitsIoError, LimitError, TachyfitsWarning, UsageError
 
 #: Where the package is: warnings are about lines that are not in it.
 _PACKAGE = os.path.join(os.path.dirname(__file__), "")
@@ -42,6 +42,13 @@ def io_error(
     error.code, error.filename = code, path
     if number is not None:
         error.errno, error.strerror = number, os.strerror(number)
+    return error
+
+
+def memory_error(problem: str, hint: str) -> LimitError:
+    """Make a LimitError as the compiled module does: of what would take too much memory."""
+    error = LimitError(f"{problem} [memory]\nhint: {hint}")
+    error.code = "memory"
     return error
 
 

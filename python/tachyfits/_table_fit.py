@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._columns import TableColumn
-from tachyfits._errors import not_found, usage, warn
+from tachyfits._errors import memory_error, not_found, usage, warn
 from tachyfits._ragged import Ragged
 from tachyfits._table_input import with_what_they_say
 from tachyfits._table_spec import Cells, bytes_of
@@ -26,6 +26,9 @@ from tachyfits._units import fits_unit
 
 #: The forms of numbers in an ASCII table; those of a binary one have no width behind the letter.
 _IN_TEXT = re.compile(r"[IFED]\d")
+
+#: Bytes of blanks that fill strings up to the width that a header states, whatever that is.
+_MOST_BLANKS = 1 << 28
 
 #: The forms of integers, in binary and in ASCII tables.
 _INTEGERS = re.compile(r"\d*[PQ]?[BIJK]")
@@ -153,6 +156,13 @@ def _fitted_strings(column: TableColumn, values: NDArray[Any] | Ragged, where: s
     if values.dtype.itemsize > width:
         found = f"text of {values.dtype.itemsize} characters"
         raise _misfit(column, where, found, f"a string has {width}, as TDIM says")
+    count = values.values.size if isinstance(values, Ragged) else values.size
+    if count * (width - values.dtype.itemsize) > _MOST_BLANKS:
+        raise memory_error(
+            f"{_place(column, where)}: {count} strings of {width} characters each (TDIM) "
+            f"take {count * width} bytes, of which at most {_MOST_BLANKS} may be blanks",
+            "give fewer rows at a time; a width that no string has is best mended in the header",
+        )
     return (*characters_of(values, width), None)
 
 
@@ -245,8 +255,12 @@ def _fitted_text(column: TableColumn, values: NDArray[Any], where: str) -> NDArr
 
 
 def _misfit(column: TableColumn, where: str, found: str, hint: str) -> Exception:
+    return usage(f"{_place(column, where)}: cannot hold {found}", hint)
+
+
+def _place(column: TableColumn, where: str) -> str:
     place = f"{where}, column" if where else "column"
-    return usage(f"{place} {column.name!r} ({column.form}): cannot hold {found}", hint)
+    return f"{place} {column.name!r} ({column.form})"
 
 
 def row_cells(

@@ -203,3 +203,15 @@ def test_cells_without_strings_are_put_where_dimensions_divide_text(tmp_path: Pa
             edition[1].append({"S": nothing})
         edition[1].update("S", None, rows=[0])
     assert tf.open(path)[1]["S"].to_list() == [[], *STRINGS[1:], [], [], [], []]
+
+
+@pytest.mark.parametrize("width", [10**9, 4 * 10**12])
+def test_strings_are_not_filled_up_to_a_width_that_memory_does_not_hold(
+    tmp_path: Path, width: int
+) -> None:
+    path = tmp_path / "text.fits"
+    path.write_bytes(in_the_heap(f"({width},2)", STORED))
+    place = r"text.fits: HDU 1 \(0-based\), column 'S' .*\[memory\]\nhint: "
+    with pytest.raises(tf.LimitError, match=place) as caught, tf.edit(path) as edition:
+        edition[1].update("S", [["ab", "cd"]], rows=[0])
+    assert caught.value.code == "memory"
