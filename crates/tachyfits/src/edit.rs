@@ -334,11 +334,17 @@ fn denies_extensions(header: &Header) -> bool {
 }
 
 /// The first keyword of structure whose cards are not the same in both, in the same order, before all that is not of
-/// structure in the beginning.
+/// structure in the beginning. Their case may differ where the same ones are read.
 fn structure_differs(before: &Header, after: &Header) -> Option<String> {
-    let cards = |header: &Header| -> Vec<(String, Option<Value>)> {
-        let structural = header.cards().iter().filter(|card| is_structural(card.keyword()));
-        structural.map(|card| (card.keyword().to_owned(), card.value().cloned())).collect()
+    let cards = |header: &Header| -> Vec<(String, Option<Value>, bool)> {
+        let cards = header.cards().iter().enumerate();
+        let structural = cards.filter(|(_, card)| is_structural(card.keyword()));
+        let described = structural.map(|(at, card)| {
+            let keyword = card.keyword().to_ascii_uppercase();
+            let is_read = header.position(&keyword) == Some(at);
+            (keyword, card.value().cloned(), is_read)
+        });
+        described.collect()
     };
     let (old, new) = (cards(before), cards(after));
     let leading = |header: &Header| {
@@ -347,5 +353,5 @@ fn structure_differs(before: &Header, after: &Header) -> Option<String> {
     let count = old.len().max(new.len());
     let differs = (0..count).find(|&index| old.get(index) != new.get(index));
     let at = differs.or((leading(after) < leading(before)).then_some(leading(after)))?;
-    old.get(at).or(new.get(at)).map(|(keyword, _)| keyword.clone())
+    old.get(at).or(new.get(at)).map(|(keyword, ..)| keyword.clone())
 }

@@ -41,10 +41,9 @@ impl Header {
     pub fn rename(&mut self, keyword: &str, to: &str) -> Result<bool, FormatError> {
         let Some(at) = self.position(keyword) else { return Ok(false) };
         let card = &self.cards[at];
-        let plain = |keyword: &str| keyword.len() <= 8 && !keyword.contains(' ');
         // Also checks the new keyword.
         let template = Card::new(to, Value::Undefined, "")?;
-        self.cards[at] = match plain(card.keyword()) && plain(template.keyword()) {
+        self.cards[at] = match is_plain(card.keyword()) && is_plain(template.keyword()) {
             true => card.renamed(to),
             false => {
                 let value = card.value().cloned().unwrap_or(Value::Undefined);
@@ -73,7 +72,13 @@ impl Header {
         let Some(at) = self.position(keyword) else { return Ok(false) };
         let card = &self.cards[at];
         let Some(value) = card.value().cloned() else { return Ok(false) };
-        self.replace(at, Card::new(card.keyword(), value, comment)?);
+        let keyword = card.keyword().to_owned();
+        let new = match is_plain(&keyword) {
+            // In lower case a keyword is read, and none of a new card.
+            true => Card::new(&keyword.to_ascii_uppercase(), value, comment)?.renamed(&keyword),
+            false => Card::new(&keyword, value, comment)?,
+        };
+        self.replace(at, new);
         Ok(true)
     }
 
@@ -105,7 +110,7 @@ impl Header {
         let Some(at) = self.position("SIMPLE") else { return Ok(self) };
         const PRIMARY: [&str; 6] = ["EXTEND", "NEXTEND", "BLOCKED", "GROUPS", "PCOUNT", "GCOUNT"];
         self.cards[at] = Card::new("XTENSION", "IMAGE", "image extension")?;
-        self.retain(|card| !PRIMARY.contains(&card.keyword()));
+        self.retain(|card| !PRIMARY.contains(&&*card.keyword().to_ascii_uppercase()));
         let after = self.after_axes()?;
         self.insert(after, Card::new("PCOUNT", 0, "number of parameters")?);
         self.insert(after + 1, Card::new("GCOUNT", 1, "number of groups")?);
@@ -120,7 +125,8 @@ impl Header {
     pub fn into_primary(mut self) -> Result<Header, FormatError> {
         let Some(at) = self.position("XTENSION") else { return Ok(self) };
         self.cards[at] = Card::new("SIMPLE", true, "conforms to the FITS Standard")?;
-        self.retain(|card| !matches!(card.keyword(), "PCOUNT" | "GCOUNT" | "INHERIT"));
+        const EXTENSION: [&str; 3] = ["PCOUNT", "GCOUNT", "INHERIT"];
+        self.retain(|card| !EXTENSION.contains(&&*card.keyword().to_ascii_uppercase()));
         let after = self.after_axes()?;
         self.insert(after, Card::new("EXTEND", true, "extensions may be present")?);
         Ok(self)
@@ -161,16 +167,22 @@ impl Header {
     }
 }
 
-/// Whether a keyword says where the data of its HDU are and how they lie (Sect. 4.4.1, 6.1, 7.2.1, 7.3.1): such a card
-/// changes with the data only.
+/// Whether a keyword, in either case, says where the data of its HDU are and how they lie (Sect. 4.4.1, 6.1, 7.2.1, 7.3.1):
+/// such a card changes with the data only.
 ///
 /// ```
 /// use tachyfits_format::is_structural;
-/// assert!(is_structural("NAXIS2") && is_structural("THEAP") && !is_structural("TTYPE1"));
+/// assert!(is_structural("NAXIS2") && is_structural("theap") && !is_structural("TTYPE1"));
 /// ```
 #[must_use]
 pub fn is_structural(keyword: &str) -> bool {
+    let keyword = &*keyword.to_ascii_uppercase();
     matches!(keyword, "THEAP" | "END") || writer::is_mandatory(keyword)
+}
+
+/// The keyword field has room for it: it is none of a HIERARCH card.
+fn is_plain(keyword: &str) -> bool {
+    keyword.len() <= 8 && !keyword.contains(' ')
 }
 
 fn printable(text: &str) -> String {

@@ -314,6 +314,50 @@ fn what_cannot_be_edited_is_refused_and_the_file_is_as_it_was() {
 }
 
 #[test]
+fn cards_of_structure_are_kept_in_either_case() {
+    let cards = [
+        "XTENSION= 'BINTABLE'",
+        "BITPIX  =                    8",
+        "NAXIS   =                    2",
+        "NAXIS1  =                    8",
+        "naxis2  =                    1",
+        "pcount  =                 4000",
+        "Pcount  =                    0",
+        "GCOUNT  =                    1",
+        "TFIELDS =                    1",
+        "tform1  = '1PB     '",
+        "exptime =                  1.5",
+    ];
+    let table = extension(&cards, &[0; 4008], 0);
+    let bytes = [&several()[..3 * BLOCK], &table, &image_extension("LAST", b"xyz")].concat();
+    let (_directory, path) = file(&bytes);
+    let mut edition = edit(&path);
+    let refused = |result: Result<(), Error>, keyword: &str| {
+        let text = result.unwrap_err().to_string();
+        assert!(text.contains(&format!("expected {keyword} as it is")), "{text}");
+    };
+    for keyword in ["PCOUNT", "pcount", "Pcount", "NAXIS2", "TFORM1"] {
+        let upper = &keyword.to_ascii_uppercase();
+        refused(edition.delete(1, keyword).map(drop), upper);
+        refused(edition.rename(1, keyword, "OTHER").map(drop), upper);
+        refused(edition.set(1, upper, 7, ""), upper);
+    }
+    // The other one would be read then.
+    refused(edition.rename(1, "Pcount", "PCOUNT").map(drop), "PCOUNT");
+    assert!(edition.rename(1, "pcount", "PCOUNT").unwrap());
+    assert!(edition.rename(1, "tform1", "TFORM1").unwrap());
+    let comment = |header: &mut Header| header.comment("EXPTIME", "of one exposure");
+    assert!(edition.change_header(1, comment).unwrap());
+    commit(edition);
+    let file = open(&path);
+    let kinds: Vec<&str> = file.hdus().iter().map(|hdu| hdu.kind.as_str()).collect();
+    assert_eq!(kinds, ["primary", "binary table", "image"]);
+    assert_eq!(file.hdus()[1].parameter_count, 4000);
+    let exposure = file.hdus()[1].header.cards().last().unwrap();
+    assert_eq!((exposure.keyword(), exposure.comment()), ("exptime", "of one exposure"));
+}
+
+#[test]
 fn what_is_cut_short_or_cannot_be_read_stays_as_it_is() {
     let mut bytes = several();
     bytes.truncate(bytes.len() - BLOCK + 40);
