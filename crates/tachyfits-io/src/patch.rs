@@ -73,10 +73,11 @@ impl Stamp {
     /// Keeps others from editing the file while a new one is written that will take its place.
     ///
     /// # Errors
-    /// If the file must not be written, though its directory may be; [`IoError::Busy`] if somebody else edits it; and as
-    /// [`Stamp::check`].
+    /// If the file must not be written, though its directory may be; [`IoError::Busy`] if somebody else edits it;
+    /// [`IoError::Unfinished`] if an interrupted change has to be restored first; and as [`Stamp::check`].
     pub fn hold(&self, path: &Path) -> Result<Held, IoError> {
         let held = open_for_change(&followed(path)?)?;
+        check_finished(path)?;
         self.check(path)?;
         Ok(held)
     }

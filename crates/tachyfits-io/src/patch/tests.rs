@@ -113,6 +113,15 @@ fn dropping_puts_the_old_bytes_back() {
 }
 
 #[test]
+fn a_file_is_not_held_while_a_change_is_to_be_restored() {
+    let (_directory, path) = file(OLD);
+    let stamp = Stamp::of(&path).unwrap();
+    drop(stamp.hold(&path).unwrap());
+    fs::write(super::journal::path_of(&path), b"of another process, which ended").unwrap();
+    assert_eq!(stamp.hold(&path).unwrap_err().code(), "io-unfinished");
+}
+
+#[test]
 fn whichever_step_fails_the_file_is_as_it_was() {
     for new_bytes in [40, 36, 10] {
         for at in 0.. {
