@@ -264,7 +264,7 @@ def _astropy_values(name: str, column: Any) -> Any:
     if isinstance(column, Quantity):
         return with_numpys_mask(column.value)
     if isinstance(column, Time):
-        return time_text(column)
+        return time_text(name, column)
     if isinstance(column, np.ndarray):
         return with_numpys_mask(column)
     raise usage(

@@ -38,16 +38,21 @@ _LONG = re.compile(r"[+-]\d{5}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d*)?)?")
 _DIGITS = 9
 
 
-def time_text(times: Any) -> Any:
+def time_text(name: str, times: Any) -> Any:
     """Return an astropy Time as text of its own scale, to the nanosecond, masked where undefined.
 
     Zeros that end every time are left out, down to milliseconds.
+
+    Raises
+    ------
+    UsageError
+        No calendar has one of them; ``name`` is that of the column.
     """
     # Years beyond four digits have five and a sign there, as the Standard wants it.
     exact = times.copy(format="fits")
     exact.precision = _DIGITS
     # No times are an array of floats.
-    text, missing = np.asarray(exact.unmasked.value).astype("U"), np.asarray(times.mask)
+    text, missing = _dates(name, exact.unmasked), np.asarray(times.mask)
     known = text[~missing] if missing.any() else text
     for digits in (3, 6):
         rest = _DIGITS - digits
@@ -56,6 +61,31 @@ def time_text(times: Any) -> Any:
             text = text.astype(f"U{width - rest}")
             break
     return np.ma.MaskedArray(text, mask=missing) if missing.any() else text
+
+
+def _dates(name: str, times: Any) -> NDArray[np.str_]:
+    """Return an astropy Time as text; an error says which one no calendar has."""
+
+    def text(some: Any) -> NDArray[np.str_] | None:
+        try:
+            return np.asarray(some.value).astype("U")
+        except ValueError:
+            # ERFA's errors are such, and do not say which.
+            return None
+
+    found = text(times)
+    if found is not None:
+        return found
+    flat = times.reshape(-1)
+    first, end = 0, len(flat)
+    while end - first > 1:
+        middle = (first + end) // 2
+        first, end = (first, middle) if text(flat[first:middle]) is None else (middle, end)
+    row = np.unravel_index(first, times.shape)[0] if times.shape else 0
+    raise usage(
+        f"column {name!r}, row {row} (0-based): no calendar has the time {flat[first].jd} (JD)",
+        "write times.jd, as numbers",
+    )
 
 
 def scale_cards(

@@ -48,6 +48,23 @@ def test_times_have_the_digits_that_they_need(tmp_path: Path, times: list[str], 
     assert tf.open(tmp_path / "times.fits")[1]["T"][0] == found
 
 
+def test_times_that_no_calendar_has_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    odd = Time([2451545.0, -1e6, 2451545.0, -2e6], format="jd", scale="utc")
+    tf.write_table(path, {"T": DAYS})
+    found = r"'T', row 1 \(0-based\): no calendar has the time -1000000.0 \(JD\)\nhint.*times.jd"
+    with pytest.raises(tf.UsageError, match=found):
+        tf.write_table(tmp_path / "no.fits", QTable({"T": odd}))
+    with pytest.raises(tf.UsageError, match=found):
+        tf.write_table(tmp_path / "no.fits", QTable({"T": odd[[0, 2, 1, 3]].reshape(2, 2)}))
+    with tf.edit(path) as edition:
+        with pytest.raises(tf.UsageError, match=found):
+            edition[1].append({"T": odd})
+        with pytest.raises(tf.UsageError, match="row 0"):
+            edition[1].update("T", odd[1])
+    assert tf.open(path)[1]["T"].tolist() == DAYS
+
+
 def test_undefined_times_and_none_at_all(tmp_path: Path) -> None:
     times = Time([58000.0, 58001.0], format="mjd")
     times[1] = np.ma.masked
