@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tachyfits._errors import usage
 from tachyfits._file import File
 from tachyfits._file import open as open_file
+from tachyfits._header import looked_up
 from tachyfits._threads import check_threads
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def diff(
         b._open_core(),
         absolute=float(absolute),
         relative=float(relative),
-        ignore=[str(keyword) for keyword in ([ignore] if isinstance(ignore, str) else ignore)],
+        ignore=[_pattern(keyword) for keyword in ([ignore] if isinstance(ignore, str) else ignore)],
         ignore_comments=ignore_comments,
         places=places,
         threads=check_threads(threads),
@@ -215,6 +216,12 @@ def diff(
         hdus=tuple(_hdu(one) for one in found["hdus"]),
         compared=found["compared"],
     )
+
+
+def _pattern(keyword: str) -> str:
+    """Return a keyword, or the beginning of some, as cards have it: without the word HIERARCH."""
+    name = looked_up(str(keyword))
+    return name.removeprefix("HIERARCH ").lstrip() if name.endswith("*") else name
 
 
 def _opened(source: Source) -> File:

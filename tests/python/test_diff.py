@@ -125,11 +125,34 @@ def test_rows_that_both_tables_have_are_compared(
     assert (found.hdus[0].data[0].what, found.hdus[0].data[0].found) == ("rows", (3, 2))
 
 
+@pytest.mark.parametrize(
+    "ignore", ["HIERARCH ESO DET DIT", "eso det dit", "HIERARCH ESO*", "HIERARCH ESO DET*", "ESO*"]
+)
+def test_long_keywords_are_ignored_as_they_are_written(tmp_path: Path, ignore: str) -> None:
+    paths = [str(tmp_path / name) for name in ("a.fits", "b.fits")]
+    for number, path in enumerate(paths):
+        tf.write(path, np.zeros(2), {"HIERARCH ESO DET DIT": number})
+    assert not tf.diff(*paths).same
+    assert tf.diff(*paths, ignore=[ignore]).same
+
+
 def test_wrong_use_is_said() -> None:
     file = primary(np.zeros(2, "u1"))
     for options in ({"absolute": -1.0}, {"relative": math.nan}, {"places": -1}):
         with pytest.raises(tf.UsageError):
             tf.diff(file, file, **options)
+
+
+def test_the_diff_command_says_warnings_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "twice.fits"
+    tf.write(path, np.zeros(2), {"AAA": 1, "BBB": 2})
+    path.write_bytes(path.read_bytes().replace(b"BBB ", b"AAA "))
+    assert run(["diff", str(path), str(path)]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said
+    assert all(line.startswith(("warning: ", "  - HDU 0", "hint: ")) for line in said)
 
 
 def test_the_diff_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

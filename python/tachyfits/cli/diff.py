@@ -11,6 +11,7 @@ import tachyfits
 from tachyfits import FileDifference
 from tachyfits._diff import DataDifference, HduDifference, HduLabel
 from tachyfits.cli import _progress
+from tachyfits.cli._common import warnings_said
 from tachyfits.cli._output import json_text, number_text
 
 
@@ -95,7 +96,7 @@ def command(
     from tachyfits.cli import complain
 
     try:
-        with _progress.progress(progress, "diff") as meter:
+        with warnings_said(), _progress.progress(progress, "diff") as meter:
             found = tachyfits.diff(
                 first,
                 second,
