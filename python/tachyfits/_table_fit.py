@@ -220,7 +220,8 @@ def _of_type(
         raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {wanted}")
     with np.errstate(all="ignore"):
         converted = values.astype(wanted)
-        back = converted.astype(values.dtype)
+        plain = converted.real if wanted.kind == "c" and kind != "c" else converted
+        back = plain.astype(values.dtype)
     same = back == values
     if wanted.kind in "iu" and kind in "iu":
         # An integer may come back the same though its sign changed on the way.

@@ -362,6 +362,18 @@ def test_fields_of_ascii_tables_are_in_the_order_of_the_columns(
             assert tf.open(path)[1][name].tolist() == values
 
 
+@pytest.mark.filterwarnings("error")
+def test_undefined_values_of_complex_columns_are_no_numbers(tmp_path: Path) -> None:
+    tf.write_table(tmp_path / "complex.fits", {"C": [1j, 2]})
+    with tf.edit(tmp_path / "complex.fits") as edition:
+        edition[1].append({"C": [None, 2**53]})
+        with pytest.raises(tf.UsageError, match="cannot hold 9007199254740993"):
+            edition[1].append({"C": [2**53 + 1]})
+    found = tf.open(tmp_path / "complex.fits")[1]["C"]
+    np.testing.assert_array_equal(np.isnan(found), [False, False, True, False])
+    assert found[3] == 2**53
+
+
 LONG = "x" * 70
 
 
