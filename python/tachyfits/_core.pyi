@@ -17,6 +17,7 @@ from tachyfits._core_fortran import RecordFile as RecordFile
 from tachyfits._core_fortran import RecordWriter as RecordWriter
 from tachyfits._core_fortran import append_records as append_records
 from tachyfits._core_fortran import record_items as record_items
+from tachyfits._core_fortran import record_least_bytes as record_least_bytes
 from tachyfits._core_tables import Column as Column
 from tachyfits._core_tables import Edition as Edition
 from tachyfits._core_tables import FileWriter as FileWriter

@@ -18,6 +18,9 @@ _Progress = Callable[[int, int], bool | None]
 #: next in the record, and in the item)
 _Field = tuple[int, int, int, int, int, int, int]
 
+#: (letter, bytes of an element, how many, offset, the items of a group)
+_RecordItem = tuple[str, int, int, int, list["_RecordItem"]]
+
 @final
 class RecordFile:
     """An open unformatted Fortran file; records are counted from 0."""
@@ -136,4 +139,5 @@ def append_records(
     threads: int = 0,
     progress: _Progress | None = None,
 ) -> None: ...
-def record_items(form: str, record_bytes: int) -> list[tuple[str, int, int, int]]: ...  # (letter, bytes, count, offset)
+def record_items(form: str, record_bytes: int) -> list[_RecordItem]: ...
+def record_least_bytes(form: str) -> int: ...

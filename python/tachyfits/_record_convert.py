@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._errors import usage
 from tachyfits._records import (
+    Item,
     check_markers,
     dtype_of,
     filling,
@@ -149,11 +150,14 @@ def _checked(form: Any, lengths: list[int], records: list[int], name: str) -> st
             form_items(text, length, place)
             continue
         found = layout(form, length, place)
+        if not found.elements:
+            continue
         new = form_text(dtype_of(form), found)
-        if found.dtype.names is not None and text not in ("", new):
+        if text not in ("", new):
             raise usage(
-                f"{place} and others have different numbers of items of {found.dtype}",
-                "give a form instead of a dtype, with * for as many as fill the record",
+                f"{place} has items of {found.dtype} with what aligns their fields, or without, "
+                "unlike others before",
+                "give a list of forms instead of the dtype, those that the records have in turn",
             )
         text = new
     return text or form_text(dtype_of(form), layout(form, 0))
@@ -161,8 +165,12 @@ def _checked(form: Any, lengths: list[int], records: list[int], name: str) -> st
 
 def _halved(form: str, length: int, precision: str) -> int:
     """Return the bytes of a record whose reals have half the bytes."""
-    items = _core.record_items(form, length)
-    halves = _HALVED[precision]
+    return _bytes_of(_core.record_items(form, length), _HALVED[precision])
+
+
+def _bytes_of(items: list[Item], halves: set[tuple[str, int]]) -> int:
+    """Return the bytes of items of which some have half as many."""
     return sum(
-        size * count // (2 if (letter, size) in halves else 1) for letter, size, count, _ in items
+        count * (_bytes_of(parts, halves) if parts else size // (1 + ((letter, size) in halves)))
+        for letter, size, count, _, parts in items
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from tachyfits._core import Stats
 from tachyfits._errors import not_found, usage
-from tachyfits._records import Field, Layout, filling, form_items
+from tachyfits._records import Field, Item, Layout, filling, form_items, kept_items
 
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "float"}
 _STATISTICS = "integers of up to 8 bytes, reals and complex numbers have statistics"
@@ -95,21 +96,72 @@ def numbers_of_form(
 
     NumPy need not have such numbers.
     """
-    items = [item for item in form_items(filling(form), record_bytes, place) if item[0] != "x"]
-    # An item by itself is read as an array without fields.
-    names = [f"f{number}" for number in range(len(items))] if len(items) > 1 else []
-    if field is None and names:
-        raise _several(form, names)
-    if field is not None and field not in names:
-        raise _no_field(field, names)
+    items = kept_items(form_items(filling(form), record_bytes, place))
     if not items:
         raise usage(f"{form!r} has nothing to reduce", "give items besides those that are skipped")
-    letter, size, count, offset = items[0 if field is None else names.index(field)]
+    # An item by itself is read as an array, without fields if it is no group.
+    alone = items[0] if len(items) == 1 else None
+    if alone is not None:
+        items = kept_items(alone[4])
+    if field is None and items:
+        raise _several(form, number_names(form, record_bytes))
+    if field is None and alone is not None:
+        return _numbers_of_item(alone, form, [])
+    return _numbers_of_part(items, field or "", form, record_bytes, alone)
+
+
+def _numbers_of_part(
+    items: list[Item], field: str, form: str, record_bytes: int, outer: Item | None
+) -> Numbers:
+    """Return the numbers of an item that is named, and may be in groups."""
+    groups = [] if outer is None else [outer]
+    *before, last = field.split(".")
+    for name in before:
+        group = _named(items, name)
+        if group is None or not group[4]:
+            raise _no_field(field, number_names(form, record_bytes))
+        groups.append(group)
+        items = kept_items(group[4])
+    found = _named(items, last)
+    if found is None or found[4]:
+        raise _no_field(field, number_names(form, record_bytes))
+    return _numbers_of_item(found, field, groups)
+
+
+def _named(items: list[Item], name: str) -> Item | None:
+    return next((item for n, item in enumerate(items) if name == f"f{n}"), None)
+
+
+def _numbers_of_item(item: Item, what: str, groups: list[Item]) -> Numbers:
+    """Return the numbers of an item within groups, the outermost first."""
+    letter, size, count, offset, _ = item
     if letter not in _KINDS or (letter, size) == ("i", 16):
-        raise usage(f"{field or form!r} is of {letter}{size}", _STATISTICS)
+        raise usage(f"{what} is of {letter}{size}", _STATISTICS)
     parts = 2 if letter == "c" else 1
-    name = f"{_KINDS[letter]}{8 * size // parts}"
-    return Numbers(name, parts == 2, Field(offset, size // parts, count * parts, 0))
+    place = Field(offset, size // parts, count * parts, 0)
+    for _, step, times, begin, _ in reversed(groups):
+        repeated = place.repeated(times, step, place.run_bytes * place.repeats)
+        if repeated is None:
+            raise _not_one_field(what)
+        place = repeated.moved(begin, 0)
+    return Numbers(f"{_KINDS[letter]}{8 * size // parts}", parts == 2, place)
+
+
+def number_names(form: str, record_bytes: int) -> list[str]:
+    """Return the names of the fields that mixed records of a form have, those of groups too."""
+
+    def names(items: list[Item], before: str) -> Iterator[str]:
+        for number, item in enumerate(kept_items(items)):
+            name = f"{before}f{number}"
+            if item[4]:
+                yield from names(item[4], f"{name}.")
+            else:
+                yield name
+
+    items = kept_items(form_items(filling(form), record_bytes, "a record"))
+    if len(items) == 1:
+        items = items[0][4]
+    return list(names(items, ""))
 
 
 def numbers_of(found: Layout, dtype: Any, field: str | None = None) -> Numbers:
@@ -129,22 +181,31 @@ def _numbers(base: np.dtype[Any], what: str, place: Field | None) -> Numbers:
 
 
 def _numbers_of_field(found: Layout, name: str) -> Numbers:
-    names = found.dtype.names or ()
-    if name not in names:
-        raise _no_field(name, names)
-    assert found.dtype.fields is not None
-    dtype, to = found.dtype.fields[name][:2]
-    base = dtype.base
+    base, to, times = found.dtype, 0, found.elements
+    rest = name
+    while rest:
+        # A name may have dots of its own.
+        names = base.names or ()
+        first = rest if rest in names else rest.partition(".")[0]
+        if first not in names:
+            raise _no_field(name, found.dtype.names)
+        assert base.fields is not None
+        dtype, offset = base.fields[first][:2]
+        base, to, times = dtype.base, to + offset, times * prod(dtype.shape)
+        rest = rest[len(first) + 1 :]
     numbers = _numbers(base, name, None)
     if not found.elements:
         return numbers
     # Fields without numbers begin where the one after them does.
-    bytes_of = base.itemsize * prod(dtype.shape) * found.elements
     for place in found.fields:
-        if (place.to, place.run_bytes * place.repeats) == (to, bytes_of):
+        if (place.to, place.run_bytes * place.repeats) == (to, base.itemsize * times):
             return Numbers(numbers.name, numbers.is_complex, place)
-    raise usage(
-        f"{name} is in {found.elements} items with arrays of derived types each",
+    raise _not_one_field(name)
+
+
+def _not_one_field(name: str) -> Exception:
+    return usage(
+        f"{name} is in items with arrays of derived types each",
         "describe the whole record, or one field of it: by a form, or a dtype that is a record",
     )
 

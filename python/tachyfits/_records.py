@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
 from typing import Any, Literal, NamedTuple
 
@@ -43,6 +44,16 @@ class Field(NamedTuple):
         """Return the field that is so much further in record and item."""
         return self._replace(offset=self.offset + offset, to=self.to + to)
 
+    def repeated(self, count: int, step: int, to_step: int) -> Field | None:
+        """Return the field that is all of so many items that have it alone; None: it is several."""
+        if self.repeats == 1 and self.run_bytes == step == to_step:
+            return self._replace(elements=count * self.elements)
+        if (self.repeats * self.step, self.repeats * self.to_step) == (step, to_step):
+            return self._replace(repeats=count * self.repeats)
+        if self.repeats == 1:
+            return self._replace(repeats=count, step=step, to_step=to_step)
+        return self if count == 1 else None
+
     def each(self) -> list[Field]:
         """Return as many fields that are there once."""
         once = self._replace(repeats=1, step=0, to_step=0)
@@ -51,13 +62,18 @@ class Field(NamedTuple):
 
 MemoryOrder = Literal["F", "C"]
 
+#: An item of a form: letter, bytes of an element, how many, offset in the record or the group, and
+#: the items of a group, the letter of which is "(".
+Item = tuple[str, int, int, int, "list[Item]"]
+
 _ITEM = r"\s*(?:\*|\d+)?[ifrclax]\d+\s*"
 _FORM = re.compile(rf"{_ITEM}(?:,{_ITEM})*")
 #: What NumPy has the same name for, and the same meaning.
 _PLAIN = re.compile(r"\s*[ifc]\d+\s*")
 #: An item without a count: alone it stands for all that a record holds.
 _ALONE = re.compile(r"\s*[ifrclax]\d+\s*")
-_COUNT_AND_BYTES = re.compile(r"(\*|\d*)[ifrclax](\d+)")
+#: A group, as it begins; NumPy's shapes have no letter in their parentheses.
+_GROUP = re.compile(r"\([^()]*[a-z]")
 #: What to do where records have another length.
 _SEE_LENGTHS = (
     "file.index, or `tachyfits fortran info`, has the length of each record; "
@@ -99,10 +115,18 @@ class Layout:
         if self.result.names is None:
             return np.asarray(array != 0)
         made = np.empty(array.shape, self.result)
-        for name in self.result.names:
-            is_logical = self.result[name].base == np.bool_
-            made[name] = array[name] != 0 if is_logical else array[name]
+        _finish(array, made)
         return made
+
+
+def _finish(array: NDArray[Any], made: NDArray[Any]) -> None:
+    """Fill the fields of an array whose logical values are such, those of nested ones too."""
+    for name in made.dtype.names or ():
+        base = made.dtype[name].base
+        if base.names is not None:
+            _finish(array[name], made[name])
+        else:
+            made[name] = array[name] != 0 if base == np.bool_ else array[name]
 
 
 def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
@@ -136,14 +160,16 @@ def dtype_of(what: Any) -> np.dtype[Any]:
 def empty_layout(what: Any) -> Layout:
     """Return the layout of no records: of the fewest bytes that such records have."""
     if is_form(what):
-        return layout(what, 0 if _ALONE.fullmatch(what) else least_bytes(what))
+        return layout(what, least_bytes(filling(what)))
     dtype = np.dtype(np.uint8) if what is None else dtype_of(what)
     return layout(dtype, 0 if dtype.names is None else _leaves(dtype, packed=True)[1])
 
 
 def is_form(what: Any) -> bool:
     """Return whether this is a form, rather than a dtype."""
-    return isinstance(what, str) and _FORM.fullmatch(what) is not None
+    if not isinstance(what, str):
+        return False
+    return _FORM.fullmatch(what) is not None or _GROUP.search(what) is not None
 
 
 def is_items(what: Any) -> bool:
@@ -153,17 +179,24 @@ def is_items(what: Any) -> bool:
 
 def filling(form: str) -> str:
     """Return a form in which an item alone, without a count, takes as many as fill the record."""
-    return f"*{form.strip()}" if _ALONE.fullmatch(form) else form
+    return f"*{form.strip()}" if _ALONE.fullmatch(form) or _is_one_group(form.strip()) else form
 
 
-def form_items(form: str, record_bytes: int, place: str) -> list[tuple[str, int, int, int]]:
-    """Return the items of a record: (letter, bytes of an element, count, offset)."""
+def _is_one_group(form: str) -> bool:
+    """Return whether the parenthesis that a form begins with is closed at its end."""
+    if not form.startswith("("):
+        return False
+    depths = accumulate((character == "(") - (character == ")") for character in form)
+    return next((at for at, depth in enumerate(depths) if not depth), None) == len(form) - 1
+
+
+def form_items(form: str, record_bytes: int, place: str) -> list[Item]:
+    """Return the items of a record."""
     try:
         return _core.record_items(form, record_bytes)
     except UsageError:
-        least = least_bytes(form)
         # It may be the form that is wrong, not the length of the record.
-        _core.record_items(form, min(least, 2**63))
+        least = least_bytes(form)
     more = " and a whole number of what * stands for" if "*" in form else ""
     error = usage(
         f"{place} of {record_bytes} bytes does not have the form {form!r}: {least} bytes{more} "
@@ -176,32 +209,64 @@ def form_items(form: str, record_bytes: int, place: str) -> list[tuple[str, int,
 
 def least_bytes(form: str) -> int:
     """Return the bytes of a record of this form without those of the item that fills it."""
-    found = _COUNT_AND_BYTES.findall(form)
-    return sum(int(count or 1) * int(size) for count, size in found if count != "*")
+    return _core.record_least_bytes(form)
+
+
+def kept_items(items: list[Item]) -> list[Item]:
+    """Return the items that are not passed over, which groups of nothing else are."""
+    return [item for item in items if not (_is_empty(item[4]) if item[4] else item[0] == "x")]
+
+
+def _is_empty(parts: list[Item]) -> bool:
+    return not any(part[2] for part in kept_items(parts))
 
 
 def _of_form(form: str, record_bytes: int, place: str) -> Layout:
     """Return the layout of a form; a single item is an array, several are a structured one."""
-    items = form_items(filling(form), record_bytes, place)
-    kept = [item for item in items if item[0] != "x"]
+    kept = kept_items(form_items(filling(form), record_bytes, place))
     if not kept:
         raise usage(f"{form!r} has nothing to read", "give items besides those that are skipped")
-    if len(kept) == 1:
-        letter, size, count, offset = kept[0]
-        dtype, result = _types(letter, size)
-        alone = _field(dtype, offset, 0, count)
-        return Layout(record_bytes, dtype, count, (alone,), result)
+    if len(kept) > 1:
+        dtype, result, leaves = _together(kept)
+        count = 1
+    else:
+        (dtype, result, leaves), count = _of_item(kept[0]), kept[0][2]
+        leaves = [(base, field.moved(kept[0][3], 0)) for base, field in leaves]
+    bases = tuple(base for base, _ in leaves) if dtype.names is not None else ()
+    fields = tuple(field for _, field in leaves)
+    return Layout(record_bytes, dtype, count, fields, result, bases)
+
+
+#: What items are read as, what they become, and their fields.
+_Read = tuple[np.dtype[Any], np.dtype[Any], "list[_Leaf]"]
+
+
+def _together(kept: list[Item]) -> _Read:
+    """Return the structured dtype of several items."""
     reads, gives = [], []
-    fields: list[Field] = []
+    leaves: list[_Leaf] = []
     to = 0
-    for number, (letter, size, count, offset) in enumerate(kept):
-        dtype, result = _types(letter, size)
+    for number, item in enumerate(kept):
+        dtype, result, of_item = _of_item(item)
+        count, offset = item[2:4]
         shape = () if count == 1 else (count,)
         reads.append((f"f{number}", dtype, shape))
         gives.append((f"f{number}", result, shape))
-        fields.append(_field(dtype, offset, to, count))
-        to += size * count
-    return Layout(record_bytes, np.dtype(reads), 1, tuple(fields), np.dtype(gives))
+        leaves += [(base, field.moved(offset, to)) for base, field in of_item]
+        to += dtype.itemsize * count
+    _refuse_many(len(leaves))
+    return np.dtype(reads), np.dtype(gives), leaves
+
+
+def _of_item(item: Item) -> _Read:
+    """Return what an item is read as, one of it, and the fields of all of it from its begin on."""
+    letter, size, count, _, parts = item
+    if parts:
+        # A group becomes a derived type, with one item too.
+        dtype, result, leaves = _together(kept_items(parts))
+        return dtype, result, _repeated(leaves, count, size, dtype.itemsize)
+    dtype, result = _types(letter, size)
+    return dtype, result, [(dtype, _field(dtype, 0, 0, count))]
 
 
 def _types(letter: str, size: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
@@ -287,39 +352,46 @@ def form_text(dtype: np.dtype[Any], found: Layout) -> str:
     """Return the form of records that a dtype has this layout of, what is between fields as x."""
     if dtype.names is None:
         return f"*{_item_text(dtype.base)}"
+    packed = _leaves(dtype, packed=True)[1]
+    text, _ = _form_of(dtype, packed=found.elements * packed == found.record_bytes)
+    return f"*({text})"
+
+
+def _form_of(dtype: np.dtype[Any], *, packed: bool) -> tuple[str, int]:
+    """Return the items of a structured dtype, and their bytes in a record."""
     # Of each: what it is, and how many; items of one kind that follow each other are one.
     items: list[tuple[str, int]] = []
     at = 0
-    placed = (
-        (field.offset + n * field.step, base, field.run_bytes)
-        for base, field in zip(found.bases, found.fields, strict=True)
-        for n in range(field.repeats)
-        if field.elements
-    )
-    for offset, base, run_bytes in sorted(placed, key=_first):
-        if offset < at:
+    # Packed they are written in the order of their names.
+    for offset, part in _parts(dtype) if packed else sorted(_parts(dtype), key=_first):
+        base, count = part.base, prod(part.shape)
+        if not base.itemsize * count:
+            continue
+        if not packed and offset < at:
             raise usage(
                 f"fields of {dtype} lie over each other", "give a dtype without such fields"
             )
-        if offset > at:
+        if not packed and offset > at:
             items.append((f"x{offset - at}", 1))
-        what, count = _item_text(base), run_bytes // base.itemsize
+        inside, size = _form_of(base, packed=packed) if base.names else ("", base.itemsize)
+        what = f"({inside})" if base.names else _item_text(base)
         if items and items[-1][0] == what:
             count += items.pop()[1]
         items.append((what, count))
-        at = offset + run_bytes
-    if (gap := found.record_bytes - at) > 0:
+        at = (at if packed else offset) + size * prod(part.shape)
+    if not packed and (gap := dtype.itemsize - at) > 0:
         items.append((f"x{gap}", 1))
-    if len(items) > _MOST_FIELDS:
-        raise usage(
-            f"a record of {found.record_bytes} bytes of {dtype} has {len(items)} fields, more than "
-            f"the {_MOST_FIELDS} that records are converted by",
-            "read the records by this dtype and write them with fortran.create(..., order=...)",
-        )
-    return ",".join(f"{count}{what}" for what, count in items)
+        at += gap
+    return ",".join(f"{count}{what}" for what, count in items), at
 
 
-def _first(placed: tuple[int, Any, Any]) -> int:
+def _parts(dtype: np.dtype[Any]) -> list[tuple[int, np.dtype[Any]]]:
+    """Return where the fields of a structured dtype begin, and what they are."""
+    assert dtype.fields is not None
+    return [(dtype.fields[name][1], dtype.fields[name][0]) for name in dtype.names or ()]
+
+
+def _first(placed: tuple[int, Any]) -> int:
     return placed[0]
 
 
@@ -333,14 +405,18 @@ def of_items(dtype: np.dtype[Any], elements: int, *, packed: bool) -> Layout:
     """Return the layout of so many structured items, with or without what aligns their fields."""
     leaves, step = _leaves(dtype, packed=packed)
     leaves = _repeated(leaves, elements, step, dtype.itemsize)
-    if len(leaves) > _MOST_FIELDS:
-        raise usage(
-            f"a record of {len(leaves)} fields is too long to be moved so",
-            "read or write it as bytes (dtype=None) and take a view of them",
-        )
+    _refuse_many(len(leaves))
     fields = tuple(field for _, field in leaves)
     bases = tuple(base for base, _ in leaves)
     return Layout(elements * step, dtype, elements, fields, dtype, bases)
+
+
+def _refuse_many(fields: int) -> None:
+    if fields > _MOST_FIELDS:
+        raise usage(
+            f"a record of {fields} fields is too long to be moved so",
+            "read or write it as bytes (dtype=None) and take a view of them",
+        )
 
 
 #: The numbers of a field, and the field.
@@ -370,15 +446,13 @@ def _leaves(dtype: np.dtype[Any], *, packed: bool) -> tuple[list[_Leaf], int]:
 
 def _repeated(leaves: list[_Leaf], count: int, step: int, to_step: int) -> list[_Leaf]:
     """Return the fields of so many items that follow each other: as few as there may be."""
-    if count == 1 or not leaves:
+    if count == 1:
         return leaves
-    base, first = leaves[0]
-    if len(leaves) == 1 and count and first.run_bytes:
-        if first.repeats == 1 and first.run_bytes == step == to_step:
-            return [(base, first._replace(elements=count * first.elements))]
-        if (first.repeats * first.step, first.repeats * first.to_step) == (step, to_step):
-            return [(base, first._replace(repeats=count * first.repeats))]
+    whole = [(base, field.repeated(count, step, to_step)) for base, field in leaves]
+    if all(field for _, field in whole):
+        return [(base, field) for base, field in whole if field]
     fields_of_one = sum(field.repeats for _, field in leaves)
+    _refuse_many(min(fields_of_one, count * len(leaves)))
     if fields_of_one > count * len(leaves):
         return [
             (base, field.moved(n * step, n * to_step))

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use tachyfits::{
     Conversion, FileOrder, Narrowing, NewRecords, PixelType, Reason, RecordAccess, RecordField,
-    RecordForm, RecordLayout, RecordNumber, RecordOptions, RecordPart, RunOptions,
+    RecordForm, RecordItem, RecordLayout, RecordNumber, RecordOptions, RecordPart, RunOptions,
 };
 
 use crate::buffer::name;
@@ -23,7 +24,8 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<RecordFile>()?;
     module.add_class::<RecordWriter>()?;
     module.add_function(wrap_pyfunction!(append_records, module)?)?;
-    module.add_function(wrap_pyfunction!(record_items, module)?)
+    module.add_function(wrap_pyfunction!(record_items, module)?)?;
+    module.add_function(wrap_pyfunction!(record_least_bytes, module)?)
 }
 
 /// The fields of [`RecordField`], in its order.
@@ -453,20 +455,40 @@ fn append_records(
     })
 }
 
-/// Return the items of a record of so many bytes, by its form: (letter, bytes of an element, count, offset).
+/// Return the items of a record of so many bytes, by its form: (letter, bytes of an element, count, offset, parts), parts
+/// being the items of a group, whose letter is "(".
 ///
 /// Examples
 /// --------
 /// >>> from tachyfits import _core
-/// >>> _core.record_items("i4,*f8", 20)
-/// [('i', 4, 1, 0), ('f', 8, 2, 4)]
+/// >>> _core.record_items("i4,*f8,2(i2,a1)", 26)
+/// [('i', 4, 1, 0, []), ('f', 8, 2, 4, []), ('(', 3, 2, 20, [('i', 2, 1, 0, []), ('a', 1, 1, 2, [])])]
 #[pyfunction]
-fn record_items(
-    py: Python<'_>,
+fn record_items<'py>(
+    py: Python<'py>,
     form: &str,
     record_bytes: u64,
-) -> PyResult<Vec<(char, u64, u64, u64)>> {
-    let items = tachyfits::record_items(form, record_bytes).or_raise(py)?;
-    let each = items.iter();
-    Ok(each.map(|item| (item.kind.letter(), item.size, item.count, item.offset)).collect())
+) -> PyResult<Bound<'py, PyList>> {
+    listed(py, &tachyfits::record_items(form, record_bytes).or_raise(py)?)
+}
+
+fn listed<'py>(py: Python<'py>, items: &[RecordItem]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for item in items {
+        let parts = listed(py, &item.parts)?;
+        list.append((item.kind.letter(), item.size, item.count, item.offset, parts))?;
+    }
+    Ok(list)
+}
+
+/// Return the bytes that a record of a form has at least: those of all items but the one that fills it.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> _core.record_least_bytes("i4,*f8,2(i2,a1)")
+/// 10
+#[pyfunction]
+fn record_least_bytes(py: Python<'_>, form: &str) -> PyResult<u64> {
+    tachyfits::record_least_bytes(form).or_raise(py)
 }

@@ -274,7 +274,19 @@ impl RecordFile {
 /// If the form cannot be understood or does not fit.
 pub fn record_items(form: &str, record_bytes: u64) -> Result<Vec<RecordItem>, Error> {
     let items = RecordForm::parse(form).and_then(|form| form.items(record_bytes));
-    items.map_err(|error| Error::Format { file: "a form of records".to_owned(), error })
+    items.map_err(of_form)
+}
+
+/// The bytes that a record of a form has at least: those of all items but the one that fills it.
+///
+/// # Errors
+/// If the form cannot be understood.
+pub fn record_least_bytes(form: &str) -> Result<u64, Error> {
+    RecordForm::parse(form).map(|form| form.least_bytes()).map_err(of_form)
+}
+
+fn of_form(error: FormatError) -> Error {
+    Error::Format { file: "a form of records".to_owned(), error }
 }
 
 /// Finds out the markers.

@@ -76,6 +76,7 @@ pub use file::{FitsFile, OpenOptions};
 pub use fortran::{
     Conversion, Narrowing, NewRecords, RecordAccess, RecordField, RecordFile, RecordLayout,
     RecordNumber, RecordOptions, RecordPart, RecordWriter, append_records, record_items,
+    record_least_bytes,
 };
 pub use groups::GroupParameters;
 pub use image::Image;

@@ -5,12 +5,18 @@
 //! complex numbers of two reals, `l1 l2 l4 l8` logical values, `aN` text of N characters, `xN` N bytes
 //! that are passed over. Sizes are in bytes, as in `real(8)`; only those of complex are of both parts, as
 //! NumPy has them.
+//!
+//! Items in parentheses are a group, which has a count as an item has: `1000(3f8,i4)` is an array of 1000 derived types.
+//! Groups may lie in groups; `*` is not within one, but may be the count of one.
 
 use crate::code::Code;
 use crate::error::{FormatError, Place, quoted};
 
-/// The most items of a form: enough for arrays of some hundred thousand derived types. Each costs some bytes and a move.
+/// The most items of a form as it is written. Each costs some bytes and a move.
 const MOST_ITEMS: usize = 1 << 20;
+
+/// How deep groups may lie in each other.
+const MOST_DEPTH: usize = 16;
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,10 +33,12 @@ pub enum ItemKind {
     Character,
     /// Bytes that are passed over.
     Skip,
+    /// Items that are there together.
+    Group,
 }
 
 impl ItemKind {
-    /// Its letter.
+    /// Its letter; that of a group is the parenthesis.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -40,30 +48,33 @@ impl ItemKind {
             ItemKind::Logical => 'l',
             ItemKind::Character => 'a',
             ItemKind::Skip => 'x',
+            ItemKind::Group => '(',
         }
     }
 }
 
-/// An item at its place in a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// An item at its place in a record, or in a group.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RecordItem {
     /// What it is.
     pub kind: ItemKind,
-    /// Bytes of one element: of both parts of a complex number, of one text.
+    /// Bytes of one element: of both parts of a complex number, of one text, of all items of a group.
     pub size: u64,
     /// How many elements.
     pub count: u64,
-    /// Where it begins in the record.
+    /// Where it begins in the record, or in each group.
     pub offset: u64,
+    /// The items of a group.
+    pub parts: Vec<RecordItem>,
 }
 
 impl RecordItem {
-    /// Bytes of the numbers that change with the byte order: 1 for text.
+    /// Bytes of the numbers that change with the byte order: 1 for text, and for groups.
     #[must_use]
     pub const fn number_bytes(&self) -> u64 {
         match self.kind {
             ItemKind::Complex => self.size / 2,
-            ItemKind::Character | ItemKind::Skip => 1,
+            ItemKind::Character | ItemKind::Skip | ItemKind::Group => 1,
             _ => self.size,
         }
     }
@@ -79,16 +90,20 @@ impl RecordItem {
 ///
 /// ```
 /// use tachyfits_format::RecordForm;
-/// let items = RecordForm::parse("i4,*f8,a2")?.items(30)?;
-/// let places: Vec<_> = items.iter().map(|item| (item.offset, item.count)).collect();
-/// assert_eq!(places, [(0, 1), (4, 3), (28, 1)]);
+/// let items = RecordForm::parse("i4,*f8,2(i2,f4)")?.items(40)?;
+/// let places: Vec<_> = items.iter().map(|item| (item.offset, item.count, item.size)).collect();
+/// assert_eq!(places, [(0, 1, 4), (4, 3, 8), (28, 2, 6)]);
+/// assert_eq!(items[2].parts[1].offset, 2);
 /// # Ok::<(), tachyfits_format::FormatError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordForm {
     text: String,
-    /// Kind, size and count of each; no count for the one that fills the record.
-    items: Vec<(ItemKind, u64, Option<u64>)>,
+    /// The items of a record in which the one that fills it is there 0 times.
+    items: Vec<RecordItem>,
+    /// Which one that is.
+    filling: Option<usize>,
+    least_bytes: u64,
 }
 
 impl RecordForm {
@@ -97,25 +112,14 @@ impl RecordForm {
     /// # Errors
     /// If it is none.
     pub fn parse(text: &str) -> Result<RecordForm, FormatError> {
-        let mut items = Vec::new();
-        for item in text.split(',') {
-            let parsed = parse_item(item.trim());
-            let parsed = parsed.ok_or_else(|| {
-                let expected = "items such as i4, 3f8, *f8, c16, l4, a16, x8, separated by commas";
-                problem(expected, format!("{} in {}", quoted(item.trim()), quoted(text)))
-            })?;
-            items.push(parsed);
-            if items.len() > MOST_ITEMS {
-                return Err(problem(format!("at most {MOST_ITEMS} items"), "more"));
+        let mut parser = Parser { text, at: 0, items: 0, filling: None };
+        let (items, least_bytes) = parser.items(0)?;
+        match parser.rest().chars().next() {
+            None => {
+                let filling = parser.filling;
+                Ok(RecordForm { text: text.to_owned(), items, filling, least_bytes })
             }
-        }
-        if items.iter().filter(|item| item.2.is_none()).count() > 1 {
-            return Err(problem("one item with * at most", quoted(text)));
-        }
-        let form = RecordForm { text: text.to_owned(), items };
-        match form.fixed_bytes() {
-            Some(_) => Ok(form),
-            None => Err(problem("items of fewer than 2^60 bytes", quoted(text))),
+            Some(_) => Err(parser.problem("no ) without a (", parser.at, 1)),
         }
     }
 
@@ -124,37 +128,37 @@ impl RecordForm {
     /// # Errors
     /// If the items do not fill such a record.
     pub fn items(&self, record_bytes: u64) -> Result<Vec<RecordItem>, FormatError> {
-        let fixed = self.fixed_bytes().unwrap_or(u64::MAX);
-        let rest = record_bytes.checked_sub(fixed);
-        let mut offset = 0;
-        let mut items = Vec::with_capacity(self.items.len());
-        for &(kind, size, count) in &self.items {
-            let filling = || rest.filter(|rest| rest.is_multiple_of(size)).map(|rest| rest / size);
-            let Some(count) = count.or_else(filling) else { return Err(self.misfit(record_bytes)) };
-            items.push(RecordItem { kind, size, count, offset });
-            offset += size * count;
+        let Some(rest) = record_bytes.checked_sub(self.least_bytes) else {
+            return Err(self.misfit(record_bytes));
+        };
+        let mut items = self.items.clone();
+        match self.filling.map(|at| items[at..].split_at_mut(1)) {
+            None if rest == 0 => {}
+            Some(([filling], behind)) if rest.is_multiple_of(filling.size) => {
+                filling.count = rest / filling.size;
+                behind.iter_mut().for_each(|item| item.offset += rest);
+            }
+            _ => return Err(self.misfit(record_bytes)),
         }
-        if offset == record_bytes { Ok(items) } else { Err(self.misfit(record_bytes)) }
+        Ok(items)
     }
 
     /// Whether there is an item that fills the record.
     #[must_use]
     pub fn fills(&self) -> bool {
-        self.items.iter().any(|item| item.2.is_none())
+        self.filling.is_some()
     }
 
-    /// Bytes of a record of this form, without those of the item that fills it; `None` if they are too many.
-    fn fixed_bytes(&self) -> Option<u64> {
-        let bytes = self.items.iter().try_fold(0u64, |all, &(_, size, count)| {
-            size.checked_mul(count.unwrap_or(0))?.checked_add(all)
-        });
-        bytes.filter(|&bytes| bytes < 1 << 60)
+    /// Bytes of a record of this form, without those of the item that fills it.
+    #[must_use]
+    pub fn least_bytes(&self) -> u64 {
+        self.least_bytes
     }
 
     fn misfit(&self, record_bytes: u64) -> FormatError {
-        let fixed = self.fixed_bytes().unwrap_or(0);
         let filler = if self.fills() { " and what * fills" } else { "" };
-        let expected = format!("a record of {fixed} bytes{filler}, for {}", quoted(&self.text));
+        let least = self.least_bytes;
+        let expected = format!("a record of {least} bytes{filler}, for {}", quoted(&self.text));
         problem(expected, format!("one of {record_bytes} bytes"))
     }
 }
@@ -163,14 +167,110 @@ fn problem(expected: impl Into<String>, found: impl Into<String>) -> FormatError
     FormatError::new(Code::RecordForm, Place::default(), expected, found)
 }
 
-fn parse_item(text: &str) -> Option<(ItemKind, u64, Option<u64>)> {
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    items: usize,
+    filling: Option<usize>,
+}
+
+impl<'a> Parser<'a> {
+    /// Items separated by commas, up to the end or to a parenthesis that closes a group, and their bytes.
+    fn items(&mut self, depth: usize) -> Result<(Vec<RecordItem>, u64), FormatError> {
+        let mut items: Vec<RecordItem> = Vec::new();
+        let mut offset = 0;
+        loop {
+            let begin = self.at + self.rest().len() - self.rest().trim_start().len();
+            let (count, mut item) = self.item(depth)?;
+            if count.is_none() && (depth > 0 || self.filling.replace(items.len()).is_some()) {
+                return Err(self.problem("one item with * at most, not in a group", begin, 1));
+            }
+            item.count = count.unwrap_or(0);
+            item.offset = offset;
+            let end = item.size.checked_mul(item.count).and_then(|bytes| bytes.checked_add(offset));
+            offset = end.filter(|&end| end < 1 << 60).ok_or_else(|| {
+                self.problem("items of fewer than 2^60 bytes", begin, self.at - begin)
+            })?;
+            items.push(item);
+            match self.rest().strip_prefix(',') {
+                Some(_) => self.at += 1,
+                None => return Ok((items, offset)),
+            }
+        }
+    }
+
+    /// An item or a group: how often it is there, and what it is.
+    fn item(&mut self, depth: usize) -> Result<(Option<u64>, RecordItem), FormatError> {
+        self.items += 1;
+        if self.items > MOST_ITEMS {
+            return Err(problem(format!("at most {MOST_ITEMS} items"), "more"));
+        }
+        let begin = self.at;
+        let rest = self.rest();
+        let (token, behind) = rest.split_at(rest.find([',', '(', ')']).unwrap_or(rest.len()));
+        self.at += token.len();
+        let refused = || {
+            let expected =
+                "items such as i4, 3f8, *f8, c16, l4, a16, x8, 9(i4,f8), separated by commas";
+            let blanks = token.len() - token.trim_start().len();
+            self.problem(expected, begin + blanks, token.trim().len())
+        };
+        if !behind.starts_with('(') {
+            let (count, kind, size) = parse_item(token.trim()).ok_or_else(refused)?;
+            return Ok((count, RecordItem { kind, size, count: 0, offset: 0, parts: Vec::new() }));
+        }
+        let count = parse_count(token.trim()).ok_or_else(refused)?;
+        let open = self.at;
+        if depth == MOST_DEPTH {
+            let expected = format!("groups at most {MOST_DEPTH} deep in each other");
+            return Err(self.problem(expected, open, 1));
+        }
+        self.at += 1;
+        let (parts, size) = self.items(depth + 1)?;
+        if !self.rest().starts_with(')') {
+            return Err(self.problem("a ) for each (", open, 1));
+        }
+        self.at += 1;
+        if size == 0 {
+            return Err(self.problem("a group of some bytes", open, self.at - open));
+        }
+        // Blanks behind it belong to nothing.
+        self.at += self.rest().len() - self.rest().trim_start().len();
+        if !self.rest().is_empty() && !self.rest().starts_with([',', ')']) {
+            return Err(self.problem("a comma behind a group", self.at, 1));
+        }
+        Ok((count, RecordItem { kind: ItemKind::Group, size, count: 0, offset: 0, parts }))
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// What is wrong with some bytes of the text.
+    fn problem(&self, expected: impl Into<String>, at: usize, bytes: usize) -> FormatError {
+        let (before, rest) = self.text.split_at(at);
+        let what: String =
+            rest.char_indices().take_while(|&(n, _)| n < bytes).map(|(_, c)| c).collect();
+        let place = before.chars().count() + 1;
+        let what = if what.is_empty() { "nothing".to_owned() } else { quoted(&what) };
+        problem(expected, format!("{what} at character {place} of {}", quoted(self.text)))
+    }
+}
+
+/// How often an item is there; no number where it fills the record.
+fn parse_count(text: &str) -> Option<Option<u64>> {
+    match text {
+        "" => Some(Some(1)),
+        "*" => Some(None),
+        digits => number(digits).map(Some),
+    }
+}
+
+/// The count, kind and size of an item that is no group.
+fn parse_item(text: &str) -> Option<(Option<u64>, ItemKind, u64)> {
     let at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (count, typed) = text.split_at(at);
-    let count = match count {
-        "" => Some(1),
-        "*" => None,
-        digits => Some(number(digits)?),
-    };
+    let count = parse_count(count)?;
     let (letter, size) = typed.split_at(1);
     let size = number(size)?;
     let (kind, sizes): (ItemKind, &[u64]) = match letter {
@@ -178,11 +278,11 @@ fn parse_item(text: &str) -> Option<(ItemKind, u64, Option<u64>)> {
         "f" | "r" => (ItemKind::Real, &[2, 4, 8, 16]),
         "c" => (ItemKind::Complex, &[8, 16, 32]),
         "l" => (ItemKind::Logical, &[1, 2, 4, 8]),
-        "a" if size > 0 => return Some((ItemKind::Character, size, count)),
-        "x" if size > 0 => return Some((ItemKind::Skip, size, count)),
+        "a" if size > 0 => return Some((count, ItemKind::Character, size)),
+        "x" if size > 0 => return Some((count, ItemKind::Skip, size)),
         _ => return None,
     };
-    sizes.contains(&size).then_some((kind, size, count))
+    sizes.contains(&size).then_some((count, kind, size))
 }
 
 /// Digits as a number.

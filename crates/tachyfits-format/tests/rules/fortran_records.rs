@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use tachyfits_format::{
     Code, Detection, FileOrder, FormatError, ItemKind, MarkerDetector, RecordForm, RecordIndex,
-    RecordLimits, RecordMarkers, RecordStep, RecordWalker,
+    RecordItem, RecordLimits, RecordMarkers, RecordStep, RecordWalker,
 };
 
 /// A sequential file with records of these bytes, subrecords of at most `longest`.
@@ -219,18 +219,108 @@ proptest! {
     }
 
     #[test]
-    fn forms_of_any_text_are_read_or_refused(text in "[ifrclax0-9*, ]{0,24}", bytes in 0..200u64) {
+    fn forms_of_any_text_are_read_or_refused(text in "[ifrclax0-9*,() ]{0,24}", bytes in 0..200u64) {
         if let Ok(form) = RecordForm::parse(&text)
             && let Ok(items) = form.items(bytes)
         {
-            let mut offset = 0;
-            for item in items {
-                prop_assert_eq!(item.offset, offset);
-                offset += item.bytes();
-            }
-            prop_assert_eq!(offset, bytes);
+            prop_assert_eq!(filled(&items), bytes);
         }
     }
+
+    #[test]
+    fn groups_are_their_items_again_and_again(
+        text in group_text(),
+        filling in prop::option::of("(i2|f8|a3|x5|2[(]i4,a1[)])"),
+        behind in any::<bool>(),
+        times in 0..4u64,
+    ) {
+        let [before, after] = if behind { [&*text, ""] } else { ["", &*text] };
+        let filler = filling.as_ref().map(|item| match item.strip_prefix('2') {
+            Some(group) => group,
+            None => item,
+        });
+        let with = |count: &str| {
+            let item = filler.map(|item| format!("{count}{item}"));
+            let all = [Some(before), item.as_deref(), Some(after)];
+            all.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(",")
+        };
+        let expected = one_by_one(&with(&times.to_string()));
+        let bytes = expected.last().map_or(0, |(offset, item)| offset + size(item));
+        let form = RecordForm::parse(&with("*")).unwrap();
+        let items = form.items(bytes).unwrap();
+        prop_assert_eq!(filled(&items), bytes);
+        prop_assert_eq!(form.fills(), filler.is_some());
+        prop_assert_eq!(form.least_bytes() + times * filler.map_or(0, bytes_of_one), bytes);
+        let mut found = Vec::new();
+        elements(&items, 0, &mut found);
+        prop_assert_eq!(found, expected);
+        prop_assert!(form.items(bytes + 1).is_err() || filler.is_some_and(|item| bytes_of_one(item) == 1));
+    }
+}
+
+/// The text of items and groups that lie in each other, with blanks here and there.
+fn group_text() -> impl Strategy<Value = String> {
+    let items = "[0-3]?(i1|i2|r4|f8|c16|l4|a3|x5)";
+    let item = items.prop_map(|item| item.replace("a3", "a3 "));
+    item.prop_recursive(4, 24, 4, |inner| {
+        let list = prop::collection::vec(inner, 1..4).prop_map(|list| list.join(","));
+        let count = prop::sample::select(vec!["", "0", "1", "2", "3", " 2"]);
+        // A group of no bytes is none.
+        (count, list).prop_map(|(count, list)| format!("{count}(i1,{list}) "))
+    })
+}
+
+/// The elements of a form, by writing what is in parentheses as often as it is there: the place of each, and its type.
+fn one_by_one(text: &str) -> Vec<(u64, String)> {
+    let mut text = text.replace(' ', "");
+    while let Some(close) = text.find(')') {
+        let open = text[..close].rfind('(').unwrap();
+        let digits = text[..open].rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
+        let count = text[digits..open].parse().unwrap_or(1);
+        let written = vec![&text[open + 1..close]; count].join(",");
+        text = format!("{}{written}{}", &text[..digits], &text[close + 1..]);
+    }
+    let mut all = Vec::new();
+    let mut offset = 0;
+    for item in text.split(',').filter(|item| !item.is_empty()) {
+        let letter = item.find(|c: char| !c.is_ascii_digit()).unwrap();
+        let one = item[letter..].replace('r', "f");
+        for _ in 0..item[..letter].parse().unwrap_or(1) {
+            all.push((offset, one.clone()));
+            offset += size(&one);
+        }
+    }
+    all
+}
+
+fn size(item: &str) -> u64 {
+    item[1..].parse().unwrap()
+}
+
+fn bytes_of_one(item: &str) -> u64 {
+    one_by_one(item).iter().map(|(_, one)| size(one)).sum()
+}
+
+/// The same of items that were read.
+fn elements(items: &[RecordItem], begin: u64, all: &mut Vec<(u64, String)>) {
+    for item in items {
+        for n in 0..item.count {
+            let at = begin + item.offset + n * item.size;
+            match item.kind {
+                ItemKind::Group => elements(&item.parts, at, all),
+                kind => all.push((at, format!("{}{}", kind.letter(), item.size))),
+            }
+        }
+    }
+}
+
+/// The bytes of items, none of which begins elsewhere than where the one before it ends.
+fn filled(items: &[RecordItem]) -> u64 {
+    items.iter().fold(0, |offset, item| {
+        assert_eq!(item.offset, offset, "{items:?}");
+        assert!(item.parts.is_empty() || filled(&item.parts) == item.size, "{items:?}");
+        offset + item.bytes()
+    })
 }
 
 #[test]
@@ -328,6 +418,44 @@ fn forms_give_places() {
     }
     assert!(form.items(71).is_err());
     assert!(RecordForm::parse("i4,*f8").unwrap().items(11).is_err());
+}
+
+#[test]
+fn what_is_wrong_with_a_form_is_told_with_its_place() {
+    for (text, expected, found) in [
+        ("i4,f9", "items such as", "\"f9\" at character 4 of \"i4,f9\""),
+        ("i4,, i4", "items such as", "nothing at character 4"),
+        ("i4, 2 (f8, zz)", "items such as", "\"zz\" at character 12"),
+        ("", "items such as", "nothing at character 1"),
+        ("2(f8,", "items such as", "nothing at character 6"),
+        ("i4,2(f8,3(i4)", "a ) for each (", "\"(\" at character 5"),
+        ("i4,2(f8))", "no ) without a (", "\")\" at character 9"),
+        ("2(f8)i4", "a comma behind a group", "\"i\" at character 6"),
+        ("ü(f8)", "items such as", "\"ü\" at character 1"),
+        ("2(f8)(i4)", "a comma behind a group", "\"(\" at character 6"),
+        ("i4,-2(f8)", "items such as", "\"-2\" at character 4"),
+        ("2()", "items such as", "nothing at character 3"),
+        ("i4,2(0f8)", "a group of some bytes", "\"(0f8)\" at character 5"),
+        ("*f8, *i4", "one item with * at most", "\"*\" at character 6"),
+        ("i4,2(i4,*f8)", "one item with * at most, not in a group", "\"*\" at character 9"),
+        ("9999999999(9999999999f8)", "items of fewer than 2^60 bytes", "at character 1"),
+        ("99999999999999999999(i4)", "items such as", "at character 1"),
+    ] {
+        let told = RecordForm::parse(text).unwrap_err().to_string();
+        assert!(told.contains(&format!("expected {expected}")), "{told}");
+        assert!(told.contains(found), "{found} in {told}");
+    }
+    let deep = |depth: usize| format!("{}i4{}", "(".repeat(depth), ")".repeat(depth));
+    assert!(RecordForm::parse(&deep(16)).is_ok());
+    for depth in [17, 100_000] {
+        let told = RecordForm::parse(&deep(depth)).unwrap_err().to_string();
+        assert!(
+            told.contains("at most 16 deep in each other, found \"(\" at character 17"),
+            "{told}"
+        );
+    }
+    let many = vec!["(i4,i4)"; 400_000].join(",");
+    assert!(RecordForm::parse(&many).unwrap_err().to_string().contains("at most 1048576 items"));
 }
 
 /// The errors that such files have.

@@ -4,16 +4,13 @@
 //! Short records that follow each other are converted together, as many as fill a block, by all threads: where each
 //! goes follows from the lengths alone. Long records are converted piece by piece.
 
-use std::ops::Range;
 use std::path::Path;
 
 use tachyfits_format::{FileOrder, ItemKind, RecordForm, RecordItem};
 use tachyfits_io::OutputFile;
-use tachyfits_kernels::{
-    ByteOrder, Encoding, Fields, PixelType, Transfer, decode_f32, decode_quads, swap_in_place,
-};
+use tachyfits_kernels::{ByteOrder, Encoding, PixelType, decode_f32, decode_quads, swap_in_place};
 
-use super::layout::{BLOCK_BYTES, LONG_RECORD};
+use super::layout::{BLOCK_BYTES, LONG_RECORD, NumberRun, Steps};
 use super::payload::Payload;
 use super::write::{NewRecords, Target, parallel, stored_bytes};
 use super::{RecordAccess, RecordFile};
@@ -142,6 +139,16 @@ struct Buffers {
     block: Vec<u8>,
 }
 
+/// Where items are and where they go: records, or groups, in steps within steps.
+struct Move<'a> {
+    /// The first of the records.
+    record: u64,
+    steps: Vec<Steps>,
+    payload: &'a [u8],
+    out: &'a mut [u8],
+    buffers: &'a mut Buffers,
+}
+
 impl Converter<'_> {
     fn run(&self) -> Result<(), Error> {
         let mut tasks: Vec<Vec<Stretch>> = Vec::new();
@@ -208,7 +215,8 @@ impl Converter<'_> {
     fn items(&self, record: u64, bytes: u64, form: usize) -> Result<Vec<RecordItem>, Error> {
         let Some(form) = self.conversion.forms.get(form) else {
             let kind = ItemKind::Character;
-            return Ok(vec![RecordItem { kind, size: 1, count: bytes, offset: 0 }]);
+            let parts = Vec::new();
+            return Ok(vec![RecordItem { kind, size: 1, count: bytes, offset: 0, parts }]);
         };
         form.items(bytes).map_err(|error| {
             let place = format!("{}: record {record} (from 0)", self.file.name());
@@ -222,9 +230,23 @@ impl Converter<'_> {
         narrowing.filter(|narrowing| narrowing.bytes() == item.number_bytes())
     }
 
+    /// Bytes that an element of an item becomes, be it a group.
+    fn size_of(&self, item: &RecordItem) -> u64 {
+        match item.kind {
+            ItemKind::Group => item.parts.iter().map(|part| self.bytes_of(part)).sum(),
+            _ if self.narrows(item).is_some() => item.size / 2,
+            _ => item.size,
+        }
+    }
+
     /// Bytes that an item becomes.
     fn bytes_of(&self, item: &RecordItem) -> u64 {
-        if self.narrows(item).is_some() { item.bytes() / 2 } else { item.bytes() }
+        item.count * self.size_of(item)
+    }
+
+    /// Whether the bytes of an item's numbers are swapped.
+    fn swaps(&self, item: &RecordItem) -> bool {
+        self.conversion.new.order != self.file.order() && item.number_bytes() > 1
     }
 
     fn convert_planned(&self, tasks: &mut Vec<Vec<Stretch>>, done: &mut u64) -> Result<(), Error> {
@@ -281,40 +303,70 @@ impl Converter<'_> {
         buffers: &mut Buffers,
     ) -> Result<(), Error> {
         let width = self.target.markers.map_or(0, |markers| markers.bytes());
-        let mut to = width as u64;
-        for item in self.items(stretch.record, stretch.bytes, stretch.form)? {
-            let bytes = self.bytes_of(&item);
-            if bytes > 0 {
-                let from_place = (item.offset, stretch.bytes);
-                let place = |offset: u64, stride: u64, size: u64, bytes: u64| Fields {
-                    offset: offset as usize,
-                    stride: stride as usize,
-                    elements: (bytes / size) as usize,
-                };
-                let (size, count) = (item.number_bytes(), stretch.count as usize);
-                let from = place(from_place.0, from_place.1, size, item.bytes());
-                if let Some(narrowing) = self.narrows(&item) {
-                    buffers.native.resize(item.bytes() as usize * count, 0);
-                    let side = place(0, item.bytes(), size, item.bytes());
-                    let size = size as usize;
-                    let take = Transfer { size, swap: false, count, from, to: side };
-                    take.run(payload, &mut buffers.native, self.target.tier);
-                    self.narrow(narrowing, stretch.record, buffers)?;
-                    let narrow = narrowing.bytes() / 2;
-                    let from = place(0, bytes, narrow, bytes);
-                    let to = place(to, stretch.stored, narrow, bytes);
-                    let size = narrow as usize;
-                    let put = Transfer { size, swap: false, count, from, to };
-                    put.run(&buffers.turned, out, self.target.tier);
-                } else {
-                    let to = place(to, stretch.stored, size, bytes);
-                    let swap = self.conversion.new.order != self.file.order() && size > 1;
-                    let transfer = Transfer { size: size as usize, swap, count, from, to };
-                    transfer.run(payload, out, self.target.tier);
+        let items = self.items(stretch.record, stretch.bytes, stretch.form)?;
+        let records = Steps { count: stretch.count, from: stretch.bytes, to: stretch.stored };
+        let mut move_ =
+            Move { record: stretch.record, steps: vec![records], payload, out, buffers };
+        self.convert_items(&items, (0, width as u64), &mut move_)
+    }
+
+    /// Converts items that begin there in the first record, or in the first group, and go there.
+    fn convert_items(
+        &self,
+        items: &[RecordItem],
+        (from, to): (u64, u64),
+        move_: &mut Move<'_>,
+    ) -> Result<(), Error> {
+        let mut to = to;
+        for item in items.iter().filter(|item| item.bytes() > 0) {
+            let place = (from + item.offset, to);
+            match item.kind {
+                ItemKind::Group => {
+                    let (count, from, to) = (item.count, item.size, self.size_of(item));
+                    move_.steps.push(Steps { count, from, to });
+                    self.convert_items(&item.parts, place, move_)?;
+                    move_.steps.pop();
                 }
+                _ => self.convert_item(item, place, move_)?,
             }
-            to += bytes;
+            to += self.bytes_of(item);
         }
+        Ok(())
+    }
+
+    /// Converts an item that is no group.
+    fn convert_item(
+        &self,
+        item: &RecordItem,
+        (from, to): (u64, u64),
+        move_: &mut Move<'_>,
+    ) -> Result<(), Error> {
+        let Move { record, steps, payload, out, buffers } = move_;
+        let (size, tier) = (item.number_bytes(), self.target.tier);
+        let elements = item.bytes() / size;
+        let Some(narrowing) = self.narrows(item) else {
+            let numbers = NumberRun { size, elements, swap: self.swaps(item) };
+            numbers.run(steps, (payload, from), (out, to), tier);
+            return Ok(());
+        };
+        // One after the other, between being taken and put.
+        let mut count = 1;
+        let mut aside = Vec::with_capacity(steps.len());
+        for steps in steps.iter().rev() {
+            aside.push(count);
+            count *= steps.count;
+        }
+        aside.reverse();
+        let each = || steps.iter().zip(&aside);
+        let take = each().map(|(steps, aside)| Steps { to: aside * item.bytes(), ..*steps });
+        let put = each().map(|(steps, aside)| Steps { from: aside * item.bytes() / 2, ..*steps });
+        let (take, put): (Vec<_>, Vec<_>) = (take.collect(), put.collect());
+        buffers.native.resize((item.bytes() * count) as usize, 0);
+        let wide = NumberRun { size, elements, swap: false };
+        wide.run(&take, (payload, from), (&mut buffers.native, 0), tier);
+        self.narrow(narrowing, *record, buffers)?;
+        let narrow = NumberRun { size: size / 2, ..wide };
+        narrow.run(&put, (&buffers.turned, 0), (out, to), tier);
         Ok(())
     }
 
@@ -371,42 +423,100 @@ impl Converter<'_> {
     fn convert_long(&self, stretch: &Stretch) -> Result<(), Error> {
         let target = Target { at: stretch.at, ..self.target };
         target.write_markers(stretch.new_bytes)?;
-        let mut to = 0;
-        for item in self.items(stretch.record, stretch.bytes, stretch.form)? {
-            let narrows = self.narrows(&item);
-            let size = item.number_bytes();
-            let swap = self.conversion.new.order != self.file.order() && size > 1;
-            let from = stretch.position + item.offset;
-            let piece = |task: u64| -> Range<u64> {
-                let start = task * BLOCK_BYTES;
-                start..item.bytes().min(start + BLOCK_BYTES)
-            };
-            let tasks = item.bytes().div_ceil(BLOCK_BYTES);
-            let (total, tell) = (self.payload.bytes(), self.options.progress);
-            let tell = |now: u64, _: u64| match tell {
-                Some(progress) => progress((from + now).min(total), total),
-                None => std::ops::ControlFlow::Continue(()),
-            };
-            let options = RunOptions { progress: Some(&tell), ..*self.options };
-            parallel(&options, tasks, item.bytes(), Buffers::default, |buffers, task| {
-                let range = piece(task);
-                let bytes = range.end - range.start;
-                buffers.native.resize(bytes as usize, 0);
-                self.payload.read(from + range.start, &mut buffers.native, 1, target.tier)?;
-                if let Some(narrowing) = narrows {
-                    self.narrow(narrowing, stretch.record, buffers)?;
-                    target.write_payload(to + range.start / 2, &buffers.turned)?;
-                } else {
-                    if swap {
-                        swap_in_place(&mut buffers.native, size as usize, target.tier);
-                    }
-                    target.write_payload(to + range.start, &buffers.native)?;
+        let items = self.items(stretch.record, stretch.bytes, stretch.form)?;
+        self.convert_long_items(&items, stretch.record, (stretch.position, 0), &target)
+    }
+
+    /// Converts items that begin there in the payload, and go there in the new record.
+    fn convert_long_items(
+        &self,
+        items: &[RecordItem],
+        record: u64,
+        (position, to): (u64, u64),
+        target: &Target<'_>,
+    ) -> Result<(), Error> {
+        let mut to = to;
+        for item in items {
+            let from = position + item.offset;
+            if item.kind == ItemKind::Group && item.size > BLOCK_BYTES {
+                let new_size = self.size_of(item);
+                for n in 0..item.count {
+                    let place = (from + n * item.size, to + n * new_size);
+                    self.convert_long_items(&item.parts, record, place, target)?;
                 }
-                Ok(bytes)
-            })?;
-            to += self.bytes_of(&item);
+            } else {
+                self.convert_pieces(item, record, (from, to), target)?;
+            }
+            to += self.bytes_of(item);
         }
         Ok(())
+    }
+
+    /// Converts an item as many bytes, or groups, at a time as fit in a block.
+    fn convert_pieces(
+        &self,
+        item: &RecordItem,
+        record: u64,
+        (from, to): (u64, u64),
+        target: &Target<'_>,
+    ) -> Result<(), Error> {
+        let narrows = self.narrows(item);
+        let is_group = item.kind == ItemKind::Group;
+        // What is not divided, and what becomes of it.
+        let (unit, new_unit) = match narrows {
+            Some(narrowing) => (narrowing.bytes(), narrowing.bytes() / 2),
+            None if is_group => (item.size, self.size_of(item)),
+            None => (1, 1),
+        };
+        let in_block = BLOCK_BYTES / unit;
+        let units = item.bytes() / unit;
+        let (total, tell) = (self.payload.bytes(), self.options.progress);
+        let tell = |now: u64, _: u64| match tell {
+            Some(progress) => progress((from + now).min(total), total),
+            None => std::ops::ControlFlow::Continue(()),
+        };
+        let options = RunOptions { progress: Some(&tell), ..*self.options };
+        let tasks = units.div_ceil(in_block);
+        parallel(&options, tasks, item.bytes(), Buffers::default, |buffers, task| {
+            let first = task * in_block;
+            let count = in_block.min(units - first);
+            let (from, to) = (from + first * unit, to + first * new_unit);
+            buffers.native.resize((count * unit) as usize, 0);
+            self.payload.read(from, &mut buffers.native, 1, target.tier)?;
+            if is_group {
+                let groups = Steps { count, from: unit, to: new_unit };
+                self.convert_groups(&item.parts, record, groups, buffers)?;
+                target.write_payload(to, &buffers.block)?;
+            } else if let Some(narrowing) = narrows {
+                self.narrow(narrowing, record, buffers)?;
+                target.write_payload(to, &buffers.turned)?;
+            } else {
+                if self.swaps(item) {
+                    let size = item.number_bytes() as usize;
+                    swap_in_place(&mut buffers.native, size, target.tier);
+                }
+                target.write_payload(to, &buffers.native)?;
+            }
+            Ok(count * unit)
+        })
+    }
+
+    /// Converts the groups in `buffers.native` into `buffers.block`.
+    fn convert_groups(
+        &self,
+        parts: &[RecordItem],
+        record: u64,
+        groups: Steps,
+        buffers: &mut Buffers,
+    ) -> Result<(), Error> {
+        let payload = std::mem::take(&mut buffers.native);
+        let mut out = std::mem::take(&mut buffers.block);
+        out.resize((groups.count * groups.to) as usize, 0);
+        let (steps, payload_of, out_of) = (vec![groups], &payload[..], &mut out[..]);
+        let mut move_ = Move { record, steps, payload: payload_of, out: out_of, buffers };
+        let converted = self.convert_items(parts, (0, 0), &mut move_);
+        (buffers.payload, buffers.block) = (payload, out);
+        converted
     }
 }
 

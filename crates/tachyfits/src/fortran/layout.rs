@@ -47,8 +47,65 @@ pub(crate) struct FieldPlace {
     pub(crate) stride: u64,
 }
 
+/// How often something is there, and bytes from one to the next where it is and where it goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    pub(super) count: u64,
+    pub(super) from: u64,
+    pub(super) to: u64,
+}
+
+/// NumberRun that lie together: bytes of each, how many, and whether their bytes are swapped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NumberRun {
+    pub(super) size: u64,
+    pub(super) elements: u64,
+    pub(super) swap: bool,
+}
+
+impl NumberRun {
+    /// Moves them, as often as they are there, in any number of steps within steps: the kernel goes the way of the most.
+    pub(super) fn run(
+        self,
+        steps: &[Steps],
+        (from, from_offset): (&[u8], u64),
+        (to, to_offset): (&mut [u8], u64),
+        tier: Tier,
+    ) {
+        let once = Steps { count: 1, from: 0, to: 0 };
+        let longest = steps.iter().enumerate().rev().max_by_key(|(_, steps)| steps.count);
+        let (longest, along) = longest.map_or((0, once), |(number, steps)| (number, *steps));
+        let others = || steps.iter().enumerate().filter(|&(number, _)| number != longest);
+        let calls = others().map(|(_, steps)| steps.count).product::<u64>();
+        if self.elements == 0 || along.count == 0 {
+            return;
+        }
+        for call in 0..calls {
+            let (mut rest, mut from_at, mut to_at) = (call, from_offset, to_offset);
+            for (_, steps) in others() {
+                from_at += rest % steps.count * steps.from;
+                to_at += rest % steps.count * steps.to;
+                rest /= steps.count;
+            }
+            let fields = |offset: u64, stride: u64| Fields {
+                offset: offset as usize,
+                stride: stride as usize,
+                elements: self.elements as usize,
+            };
+            let transfer = Transfer {
+                size: self.size as usize,
+                swap: self.swap && self.size > 1,
+                count: along.count as usize,
+                from: fields(from_at, along.from),
+                to: fields(to_at, along.to),
+            };
+            transfer.run(from, to, tier);
+        }
+    }
+}
+
 impl RecordField {
-    /// Numbers that are there once in a record.
+    /// NumberRun that are there once in a record.
     pub fn once(offset: u64, size: u64, elements: u64, to: u64) -> RecordField {
         RecordField { offset, size, elements, to, repeats: 1, step: 0, to_step: 0 }
     }
@@ -97,31 +154,12 @@ impl RecordField {
         (to, to_place): (&mut [u8], FieldPlace),
         tier: Tier,
     ) {
-        if self.elements == 0 {
-            return;
-        }
-        // The kernel goes the way of more steps.
-        let by_record = count >= self.repeats;
-        let (calls, steps) = if by_record { (self.repeats, count) } else { (count, self.repeats) };
-        for call in 0..calls {
-            let place = |place: FieldPlace| {
-                let FieldPlace { offset, step, stride } = place;
-                let (call_step, stride) = if by_record { (step, stride) } else { (stride, step) };
-                Fields {
-                    offset: (offset + call * call_step) as usize,
-                    stride: stride as usize,
-                    elements: self.elements as usize,
-                }
-            };
-            let transfer = Transfer {
-                size: self.size as usize,
-                swap: swap && self.size > 1,
-                count: steps as usize,
-                from: place(from_place),
-                to: place(to_place),
-            };
-            transfer.run(from, to, tier);
-        }
+        let steps = [
+            Steps { count, from: from_place.stride, to: to_place.stride },
+            Steps { count: self.repeats, from: from_place.step, to: to_place.step },
+        ];
+        let numbers = NumberRun { size: self.size, elements: self.elements, swap };
+        numbers.run(&steps, (from, from_place.offset), (to, to_place.offset), tier);
     }
 
     /// Whether it lies within the record and the item, one not over the next.
