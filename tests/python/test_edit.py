@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import astropy.units as u
 import numpy as np
 import pytest
 from astropy.io import fits
@@ -372,55 +371,6 @@ def test_undefined_values_of_complex_columns_are_no_numbers(tmp_path: Path) -> N
     found = tf.open(tmp_path / "complex.fits")[1]["C"]
     np.testing.assert_array_equal(np.isnan(found), [False, False, True, False])
     assert found[3] == 2**53
-
-
-LONG = "x" * 70
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda edition: edition["STARS"].rename_column("MAG", LONG),
-        lambda edition: edition["STARS"].add_column(LONG, [1, 2, 3]),
-        lambda edition: edition["STARS"].header.update({"TTYPE2": LONG}),
-        lambda edition: edition["STARS"].header.update({"tunit2": (LONG, "a unit")}),
-        lambda edition: edition["STARS"].header.update({"EXTNAME": "'" * 35}),
-        lambda edition: edition[0].header.insert("NAXIS", "EXTNAME", LONG),
-        lambda edition: edition.append(np.zeros(2), name=LONG),
-        lambda edition: edition.append({"A": [1]}, name=LONG),
-    ],
-)
-def test_names_that_no_card_holds_are_refused(path: Path, change: Any) -> None:
-    before = path.read_bytes()
-    found = "of 70 characters: a card holds 68"
-    with pytest.raises(tf.UsageError, match=found), tf.edit(path) as edition:
-        change(edition)
-    assert path.read_bytes() == before
-
-
-def test_a_card_is_renamed_to_none_that_is_there(path: Path) -> None:
-    with tf.edit(path) as edition:
-        header = edition[0].header
-        header.update({"FIRST": 1, "SECOND": 2, "HISTORY": "made"})
-        for to in ("SECOND", "second", "NAXIS"):
-            with pytest.raises(tf.UsageError, match=r"there is a card \w+ already"):
-                header.rename("FIRST", to)
-        header.rename("FIRST", "FIRST")
-        header.rename("FIRST", "THIRD")
-    header = tf.open(path)[0].header
-    assert (header["SECOND"], header["THIRD"], "FIRST" in header) == (2, 1, False)
-
-
-def test_arrays_with_a_unit_say_it(path: Path, tmp_path: Path) -> None:
-    fluxes = np.ones((2, 2)) * u.Jy / u.beam
-    with tf.edit(path) as edition:
-        edition.append(fluxes)
-        edition.append(fluxes, header={"BUNIT": "K"})
-        edition.append(fluxes.value * u.dimensionless_unscaled)
-    assert [hdu.header.get("BUNIT") for hdu in tf.open(path)][2:] == ["Jy beam-1", "K", None]
-    for given in (fluxes, [(fluxes, None)]):
-        tf.write(tmp_path / "new.fits", given, overwrite=True)
-        assert tf.open(tmp_path / "new.fits")[0].unit == "Jy beam-1"
 
 
 def test_a_compressed_file_is_refused(tmp_path: Path) -> None:
