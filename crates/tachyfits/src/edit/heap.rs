@@ -18,6 +18,8 @@ use crate::table::Rows;
 const LOOK_BYTES: u64 = 1 << 20;
 /// Ranges that are kept before they are put in order and joined.
 const LOOSE_RANGES: usize = if cfg!(test) { 4 } else { 1 << 16 };
+/// Bytes of new fields that are kept by their columns before they are put away.
+const FIELD_BYTES: u64 = if cfg!(test) { 64 } else { 16 << 20 };
 /// Parts that a heap may be left in: each takes some 100 bytes of memory.
 const MOST_RANGES: usize = 1 << 20;
 
@@ -85,8 +87,7 @@ impl Edition {
         parts: &Parts,
         reached: &[(u64, Range<u64>)],
     ) -> Result<Vec<Patch>, Error> {
-        let count = parts.layout.columns.len();
-        let mut spools: Vec<Option<SpoolWriter>> = (0..count).map(|_| None).collect();
+        let mut made = ByColumn::new(parts.layout.columns.len());
         self.each_field(parts, |row, column, bytes| {
             let (Descriptor { count, .. }, range) =
                 self.array_of(hdu, parts, (row, column), bytes)?;
@@ -98,28 +99,22 @@ impl Edition {
                 }
             };
             let numbers = if count == 0 { [0, 0] } else { [count, offset] };
-            let spool = spools[column]
-                .get_or_insert_with(|| SpoolWriter::new("descriptors", SpoolOptions::default()));
             for number in numbers {
                 // As many bytes as the old one, which was not smaller.
-                let number = number.to_be_bytes();
-                spool.write_all(&number[8 - bytes.len() / 2..])?;
+                made.add(column, &number.to_be_bytes()[8 - bytes.len() / 2..])?;
             }
             Ok(())
         })?;
-        let mut patches = Vec::new();
-        for (column, spool) in spools.into_iter().enumerate() {
-            let Some(spool) = spool else { continue };
-            let column = &parts.layout.columns[column];
-            patches.push(Patch::Fields {
+        let columns = parts.layout.columns.iter().zip(made.finish()?);
+        let patches =
+            columns.filter(|(_, bytes)| bytes.bytes() > 0).map(|(column, bytes)| Patch::Fields {
                 first: column.offset,
                 stride: parts.layout.row_bytes,
                 width: column.field.row_bytes(),
                 count: parts.layout.rows,
-                bytes: Rope::of_storage(spool.finish()?),
+                bytes,
             });
-        }
-        Ok(patches)
+        Ok(patches.collect())
     }
 
     /// What a field of a variable-length column says, and the bytes of the heap that its array is.
@@ -199,6 +194,51 @@ impl Edition {
             }
         }
         Ok(())
+    }
+}
+
+/// Bytes of columns that are made row by row. All are put into one place, so that neither memory nor the number of files
+/// grows with that of the columns.
+struct ByColumn {
+    spool: SpoolWriter,
+    /// Of each column the bytes that are not put away yet, and where the others are.
+    columns: Vec<(Vec<u8>, Vec<Range<u64>>)>,
+    loose: u64,
+}
+
+impl ByColumn {
+    fn new(columns: usize) -> ByColumn {
+        let spool = SpoolWriter::new("descriptors", SpoolOptions::default());
+        ByColumn { spool, columns: vec![Default::default(); columns], loose: 0 }
+    }
+
+    fn add(&mut self, column: usize, bytes: &[u8]) -> Result<(), Error> {
+        self.columns[column].0.extend_from_slice(bytes);
+        self.loose += bytes.len() as u64;
+        if self.loose >= FIELD_BYTES { self.put_away() } else { Ok(()) }
+    }
+
+    fn put_away(&mut self) -> Result<(), Error> {
+        for (bytes, places) in self.columns.iter_mut().filter(|(bytes, _)| !bytes.is_empty()) {
+            let begin = self.spool.bytes();
+            self.spool.write_all(bytes)?;
+            places.push(begin..self.spool.bytes());
+            bytes.clear();
+        }
+        self.loose = 0;
+        Ok(())
+    }
+
+    /// The bytes of each column.
+    fn finish(mut self) -> Result<Vec<Rope>, Error> {
+        self.put_away()?;
+        let all = Rope::of_storage(self.spool.finish()?);
+        let of_column = |(_, places): (Vec<u8>, Vec<Range<u64>>)| {
+            let mut bytes = Rope::default();
+            places.into_iter().for_each(|range| bytes.append_part(&all, range));
+            bytes
+        };
+        Ok(self.columns.into_iter().map(of_column).collect())
     }
 }
 
@@ -407,6 +447,26 @@ mod tests {
                     value
                 });
                 prop_assert_eq!(&bytes.collect::<Vec<_>>(), wanted);
+            }
+        }
+
+        #[test]
+        fn bytes_of_many_columns_take_no_more_memory_than_those_of_few(
+            columns in 1usize..999,
+            fields in prop::collection::vec((any::<usize>(), any::<[u8; 8]>()), 0..200),
+        ) {
+            let (mut made, mut wanted) = (ByColumn::new(columns), vec![Vec::new(); columns]);
+            for (column, bytes) in fields {
+                made.add(column % columns, &bytes).unwrap();
+                wanted[column % columns].extend(bytes);
+                let loose: usize = made.columns.iter().map(|(bytes, _)| bytes.len()).sum();
+                prop_assert!((loose as u64) < FIELD_BYTES);
+            }
+            for (bytes, wanted) in made.finish().unwrap().iter().zip(wanted) {
+                let mut found = vec![0; wanted.len()];
+                prop_assert_eq!(bytes.bytes(), wanted.len() as u64);
+                bytes.read(0, &mut found).unwrap();
+                prop_assert_eq!(found, wanted);
             }
         }
 
