@@ -120,10 +120,11 @@ impl<'a> Coordinates<'a> {
             return self.wcsaxes(card, letter).map(Some);
         }
         let number = || Ok::<_, FormatError>(card_number(self.header, card)?.unwrap_or(0.0));
-        if plate_axis(card.keyword()).is_some_and(|axis| !self.section.keeps_in_place(axis)) {
+        let keyword = &*card.keyword().to_ascii_uppercase();
+        if plate_axis(keyword).is_some_and(|axis| !self.section.keeps_in_place(axis)) {
             return Ok(None);
         }
-        let (axis, value) = match (card.keyword(), self.spectral) {
+        let (axis, value) = match (keyword, self.spectral) {
             ("ALTRPIX", Some(axis)) => (axis, self.section.pixel(axis, number()?)),
             ("CNPIX1", _) => (1, self.plate_pixel(1, number()?)),
             ("CNPIX2", _) => (2, self.plate_pixel(2, number()?)),
@@ -134,11 +135,11 @@ impl<'a> Coordinates<'a> {
         if self.section.number(axis).is_none() {
             return Ok(None);
         }
-        let is_size = card.keyword().ends_with("PIXELSZ");
+        let is_size = keyword.ends_with("PIXELSZ");
         if !self.section.moves(axis) || (is_size && self.section.step(axis) == 1.0) {
             return Ok(Some(card.clone()));
         }
-        self.changed(card, card.keyword(), value).map(Some)
+        self.changed(card, keyword, value).map(Some)
     }
 
     /// Cards that have to be added: what is absent has a default, which now is another value.

@@ -75,7 +75,8 @@ pub fn path_header(hdu: &Hdu, offsets: &OffsetAxis) -> Result<Header, FormatErro
     for card in wcsaxes {
         // Before the other keywords of its description (Sect. 8.2).
         let count = hdu.header.get_i64(card.keyword())?.unwrap_or(0);
-        cards.push(Card::new(card.keyword(), (count - 1).max(1), card.comment())?);
+        let keyword = card.keyword().to_ascii_uppercase();
+        cards.push(Card::new(&keyword, (count - 1).max(1), card.comment())?);
     }
     let has_primary = descriptions.iter().any(|one| one.letter == PRIMARY);
     let letters = descriptions.iter().map(|one| one.letter);

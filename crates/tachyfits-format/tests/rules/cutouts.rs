@@ -357,6 +357,11 @@ fn pixels_that_other_programs_count_follow() {
     assert!(close(place(&header, 3.0), place(&hdu.header, 9.0)));
     assert_eq!(header.get_f64("LTM1_1"), Ok(Some(0.5)));
     assert_eq!(refusal(&hdu, &[leave_out(0), take(0, 3, 1)]), Code::AxisCoupled);
+    let lower = cards.map(|card| format!("{}{}", card[..8].to_ascii_lowercase(), &card[8..]));
+    let lower = cut_unchecked(&hdu_of(16, &[20, 3], &lower), &[take(4, 5, 2), take(0, 3, 1)]);
+    for keyword in ["ALTRPIX", "CNPIX1", "XPIXELSZ", "LTV1"] {
+        assert_eq!(lower.get_f64(keyword), header.get_f64(keyword), "{keyword}");
+    }
 }
 
 #[test]

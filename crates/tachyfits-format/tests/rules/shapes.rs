@@ -248,6 +248,8 @@ fn a_path_leaves_nothing_of_its_plane() {
     ];
     assert_eq!(keywords, expected);
     assert_eq!(cut.get_i64("WCSAXES"), Ok(Some(2)));
+    let lower = hdu_of(16, &[4, 5, 6], &["wcsaxes =                    3"]);
+    assert_eq!(path_header(&lower, &offsets()).unwrap().get_i64("WCSAXES"), Ok(Some(2)));
     let coupled = hdu_of(16, &[4, 5, 6], &["PC3_1   =                  0.1"]);
     assert_eq!(path_header(&coupled, &offsets()).unwrap_err().code(), Code::AxisCoupled);
     let line = hdu_of(16, &[4], &["CRPIX1  =                  0.1"]);
