@@ -108,6 +108,7 @@ class Edition:
         self.name = self._core.name
         #: What `commit` did: in place or anew, bytes written; None before.
         self.done: dict[str, Any] | None = None
+        self._discarded = False
         if self._core.recovery is not None:
             warn(f"{self.name}: {self._core.recovery}")
 
@@ -200,6 +201,7 @@ class Edition:
         """Forget the changes."""
         self._core.discard()
         self._made.close()
+        self._discarded = True
 
     def __enter__(self) -> Edition:
         return self
@@ -212,7 +214,7 @@ class Edition:
     ) -> None:
         if kind is not None:
             self.discard()
-        elif self.done is None:
+        elif self.done is None and not self._discarded:
             self.commit()
 
     def __repr__(self) -> str:
@@ -309,6 +311,7 @@ class EditedHdu:
     ) -> None:
         """Give cells of a column other values; one for each row, or a single one for all.
 
+        A number, or text, that is given for cells of arrays of one length is that of all elements.
         None stands for undefined; a quantity of astropy is converted to the column's unit. Only the
         bytes of these cells are written; arrays that they had stay in the heap (`compact_heap`).
         """
@@ -374,6 +377,8 @@ class EditedHdu:
 
     def delete_column(self, *columns: str | int) -> None:
         """Remove columns; their arrays stay in the heap (see `compact_heap`)."""
+        if not columns:
+            raise usage("delete_column() without columns", "say which, by name or number")
         table = self.table
         numbers = sorted({table.column(column).number for column in columns})
         kept = [column.name for column in table.columns if column.number not in numbers]
@@ -421,6 +426,8 @@ class EditedHdu:
 
     def _refuse_name(self, name: str, others: Sequence[TableColumn]) -> None:
         """Refuse a name of a column that is too long, or would not find it."""
+        if not isinstance(name, str):
+            raise usage(f"{self._where()}: a column's name is text, found {name!r}", "give text")
         check_length(f"{self._where()}: a name of a column", name)
         if not name.strip():
             raise usage(f"{self._where()}: a column needs a name, found {name!r}", "give it one")

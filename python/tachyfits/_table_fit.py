@@ -30,6 +30,9 @@ _IN_TEXT = re.compile(r"[IFED]\d")
 #: Bytes of blanks that fill strings up to the width that a header states, whatever that is.
 _MOST_BLANKS = 1 << 28
 
+#: What to give for cells that are arrays.
+_ARRAYS = "give an array for each row, in a list: [[1, 2, 3]] for one row"
+
 #: The forms of integers, in binary and in ASCII tables.
 _INTEGERS = re.compile(r"\d*[PQ]?[BIJK]")
 
@@ -307,8 +310,7 @@ def _data_of_each(
     return given, [data.name for data in made]
 
 
-def _repeated(cell: NDArray[Any], rows: int) -> NDArray[Any]:
-    shape = (rows, *cell.shape)
+def _repeated(cell: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     if not np.ma.isMaskedArray(cell):
         return np.broadcast_to(cell, shape, subok=True)
     # NumPy forgets the mask.
@@ -333,14 +335,19 @@ def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, wher
         if isinstance(values, (list, tuple)):
             values = as_array(column.name, values)
         single = values if isinstance(values, Ragged) else np.asanyarray(values)
-        if not isinstance(single, Ragged) and single.shape == column.shape:
-            values = _repeated(single, rows)
+        if not isinstance(single, Ragged) and single.shape in (column.shape, ()):
+            # A number that is given for an array is that of all its elements.
+            values = _repeated(single, (rows, *column.shape))
+    elif not isinstance(values, (list, tuple, Ragged)) and np.ndim(values) == 0:
+        if column.dtype.kind != "U" or column.shape:
+            raise _misfit(column, where, "a single value", _ARRAYS)
+        values = _repeated(np.asanyarray(values), (rows,))
     data = column_data(column.name, values, **known)
     check_times(stated, column, data, where)
     if data.rows != rows:
         raise usage(
             f"{where}, column {column.name!r}: {data.rows} values for {rows} rows",
-            "give one for each row, or a single one for all",
+            _ARRAYS if column.is_variable else "give one for each row, or a single one for all",
         )
     check_location(stated, [data], where)
     return fitted(column, data, where)

@@ -296,8 +296,7 @@ def native(array: Any) -> NDArray[Any]:
             f"an array of {array.dtype}: FITS has no image of that type",
             _OTHER_TYPES.get(kind, "give numbers; write_table takes tables"),
         )
-    # A single number stays one, to be refused.
-    result: NDArray[Any] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")).reshape(
-        array.shape
-    )
+    if not array.ndim:
+        raise usage(f"a single number, {array}: FITS has no image of it", f"give a list: [{array}]")
+    result: NDArray[Any] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     return result

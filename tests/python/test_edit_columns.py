@@ -1,0 +1,95 @@
+"""Cells and columns that are edited: a single value for many, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from astropy.io import fits
+
+import tachyfits as tf
+
+pytestmark = pytest.mark.once
+
+ARRAYS = {
+    "A": [[1, 2], [3, 4]],
+    "V": tf.Ragged.from_cells([[1, 2], [3]], "i4"),
+    "N": [1, 2],
+    "S": [["a", "b"], ["c", "d"]],
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    tf.write_table(tmp_path / "arrays.fits", ARRAYS)
+    return tmp_path / "arrays.fits"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "rows", "expected"),
+    [
+        ("A", 7, [1], [[1, 2], [7, 7]]),
+        ("A", 7, None, [[7, 7], [7, 7]]),
+        ("A", [7, 8], None, [[7, 8], [7, 8]]),
+        ("S", "z", [0], [["z", "z"], ["c", "d"]]),
+        ("N", 7, None, [7, 7]),
+        ("V", [[7, 8, 9]], [1], [[1, 2], [7, 8, 9]]),
+    ],
+)
+def test_a_single_value_serves_all(
+    path: Path, column: str, value: Any, rows: Any, expected: list[Any]
+) -> None:
+    with tf.edit(path) as edition:
+        edition[1].update(column, value, rows=rows)
+    found = tf.open(path)[1][column]
+    cells = found.to_object_array() if isinstance(found, tf.Ragged) else found
+    assert [np.asarray(cell).tolist() for cell in cells] == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "rows"), [(5, None), ([1, 2, 3], [0]), (np.array([1, 2, 3]), [0]), (np.int16(5), [1])]
+)
+def test_cells_of_any_length_are_lists(path: Path, value: Any, rows: Any) -> None:
+    found = r"column 'V'.*\nhint: .*\[\[1, 2, 3\]\]"
+    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match=found):
+        edition[1].update("V", value, rows=rows)
+
+
+def test_text_of_any_length_is_one_for_all(tmp_path: Path) -> None:
+    texts = np.array(["a" * 9, "b"], object)
+    hdu = fits.BinTableHDU.from_columns([fits.Column("T", "PA()", array=texts)])
+    hdu.writeto(tmp_path / "text.fits")
+    with tf.edit(tmp_path / "text.fits") as edition:
+        edition[1].update("T", "new")
+    assert tf.open(tmp_path / "text.fits")[1]["T"].tolist() == ["new", "new"]
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda table: table.add_column(5, [1, 2]), "name is text, found 5"),
+        (lambda table: table.rename_column("N", 5), "name is text, found 5"),
+        (lambda table: table.delete_column(), "without columns"),
+    ],
+)
+def test_wrong_use_is_said(path: Path, change: Any, found: str) -> None:
+    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match=found):
+        change(edition[1])
+    assert len(tf.open(path)[1].columns) == 4
+
+
+def test_what_is_discarded_is_not_written(path: Path) -> None:
+    before = path.read_bytes()
+    with tf.edit(path) as edition:
+        edition[1].update("N", 7)
+        edition.discard()
+    assert path.read_bytes() == before
+
+
+def test_a_single_number_is_no_image(path: Path, tmp_path: Path) -> None:
+    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match="a single number, 5"):
+        edition.append(np.array(5))
+    with pytest.raises(tf.UsageError, match=r"a single number, 5\.0"):
+        tf.write(tmp_path / "no.fits", np.float64(5))
