@@ -66,7 +66,7 @@ def _sayable(name: str, known: dict[str, Any]) -> dict[str, Any]:
     if not is_card_text(line):
         warn(
             f"column {name!r}: its description {text!a} has characters that FITS does not have; "
-            "it is left out\nhint: give one by descriptions="
+            "the column's cards leave it out\nhint: give one by descriptions="
         )
         line = ""
     return known | {"description": line}
