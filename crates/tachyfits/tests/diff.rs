@@ -142,6 +142,37 @@ fn wide_integers_are_compared_exactly() {
 }
 
 #[test]
+fn integers_are_not_the_floats_that_they_round_to() {
+    let integer = |value: i64| fits(64, &[1], &[], &value.to_be_bytes());
+    let float = |value: f64| fits(-64, &[1], &[], &value.to_be_bytes());
+    let found = plain(&integer((1 << 53) + 1), &float(9007199254740992.0));
+    assert_eq!(values(&found).largest, 1.0);
+    assert_eq!(values(&found).places[0].values, ["9007199254740993", "9007199254740992.0"]);
+    assert_eq!(plain(&integer(1 << 53), &float(9007199254740992.0)).hdus[0].data, []);
+    let found = plain(&float(0.5), &integer(0));
+    assert_eq!(values(&found).largest, 0.5);
+    let cells = |form: &str, bytes: [u8; 8]| table(&[form], &bytes, 1, 0);
+    let found = plain(
+        &cells("K", ((1_i64 << 53) + 1).to_be_bytes()),
+        &cells("D", 9007199254740992.0_f64.to_be_bytes()),
+    );
+    assert!(
+        matches!(found.hdus[0].data[..], [DataDifference::Values(ref one)] if one.largest == 1.0)
+    );
+    let loose = DiffOptions { absolute: f64::MAX, ..DiffOptions::default() };
+    let infinite = compared(&integer(1), &float(f64::INFINITY), &loose);
+    assert_eq!(values(&infinite).different, 1);
+}
+
+#[test]
+fn floats_of_two_widths_have_the_digits_of_the_wider() {
+    let single = fits(-32, &[1], &[], &floats(&[0.1]));
+    let double = fits(-64, &[1], &[], &0.1_f64.to_be_bytes());
+    let found = plain(&single, &double);
+    assert_eq!(values(&found).places[0].values, ["0.10000000149011612", "0.1"]);
+}
+
+#[test]
 fn differences_are_the_same_for_any_number_of_threads() {
     let mut numbers = Numbers(3);
     let pixels = 400_000;

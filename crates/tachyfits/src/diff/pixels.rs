@@ -106,11 +106,11 @@ impl Comparison<'_> {
             matches!(side.encoding.pixel, PixelType::I64 | PixelType::U64)
                 && side.encoding.scaling.is_none()
         };
-        let values = match self.sides.iter().all(is_wide) {
+        let values = [0, 1].map(|side| match is_wide(&self.sides[side]) {
             // Float64 would not tell them apart.
-            true => [0, 1].map(|side| self.exact(side, pieces[side], count)),
-            false => [0, 1].map(|side| self.reals(side, pieces[side], count)),
-        };
+            true => self.exact(side, pieces[side], count),
+            false => self.reals(side, pieces[side], count),
+        });
         for (index, (a, b)) in values[0].iter().zip(&values[1]).enumerate() {
             if !self.options.same(a, b) {
                 let at = || self.position(first + index as u64);
@@ -145,7 +145,7 @@ impl Comparison<'_> {
         let integer = plain && !encoding.pixel.is_float();
         let scalar = |value: f64| match value {
             value if value.is_nan() && integer => Scalar::Null,
-            // Float64 holds every integer of up to 32 bits; wider ones are only compared with other types here.
+            // Float64 holds every integer of up to 32 bits.
             value if integer => Scalar::Integer(value as i128),
             value => Scalar::Real { value, single },
         };

@@ -48,6 +48,9 @@ pub(super) enum Scalar {
     Null,
 }
 
+/// 2^64, beyond which no integer is.
+const LARGEST: f64 = 18446744073709551616.0;
+
 impl Scalar {
     /// The number of native bytes of a type.
     pub(super) fn number(pixel: PixelType, bytes: &[u8]) -> Scalar {
@@ -91,10 +94,24 @@ impl Scalar {
         }
     }
 
-    /// The size of the difference; `None` where there is none to speak of.
+    /// The number, if it is whole and no larger than integers are.
+    fn whole(&self) -> Option<i128> {
+        match self {
+            Scalar::Integer(value) => Some(*value),
+            Scalar::Real { value, .. } if value.fract() == 0.0 && value.abs() <= LARGEST => {
+                Some(*value as i128)
+            }
+            _ => None,
+        }
+    }
+
+    /// The size of the difference, 0 of equal numbers alone; `None` where there is none to speak of.
     fn distance(&self, other: &Scalar) -> Option<f64> {
+        // Integers beyond 2^53 that round to one float are told apart, from each other and from that float.
+        if let (Some(a), Some(b)) = (self.whole(), other.whole()) {
+            return Some(a.abs_diff(b) as f64);
+        }
         match (self, other) {
-            (Scalar::Integer(a), Scalar::Integer(b)) => Some(a.abs_diff(*b) as f64),
             (Scalar::Complex(a, b), Scalar::Complex(c, d)) => Some((a - c).hypot(b - d)),
             _ => Some((self.as_f64()? - other.as_f64()?).abs()),
         }
@@ -107,10 +124,15 @@ impl Scalar {
         }
     }
 
-    fn text(&self) -> String {
+    fn is_double(&self) -> bool {
+        matches!(self, Scalar::Real { single: false, .. })
+    }
+
+    /// The value as text; `single`: a float has the digits that one of 32 bits needs.
+    fn text(&self, single: bool) -> String {
         match self {
             Scalar::Integer(value) => value.to_string(),
-            Scalar::Real { value, single: true } => format!("{:?}", *value as f32),
+            Scalar::Real { value, .. } if single => format!("{:?}", *value as f32),
             Scalar::Real { value, .. } => format!("{value:?}"),
             Scalar::Complex(re, im) => format!("({re:?}, {im:?})"),
             Scalar::Bool(value) => if *value { "T" } else { "F" }.to_owned(),
@@ -143,29 +165,15 @@ impl DiffOptions {
             return false;
         }
         match (a, b) {
-            (Scalar::Integer(a), Scalar::Integer(b))
-                if self.absolute == 0.0 && self.relative == 0.0 =>
-            {
-                a == b
+            (Scalar::Real { value: a, .. }, Scalar::Real { value: b, .. }) => {
+                self.same_numbers(*a, *b)
             }
-            (
-                Scalar::Real { .. } | Scalar::Integer(_),
-                Scalar::Real { .. } | Scalar::Integer(_),
-            ) => {
-                let (x, y) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
-                // Integers beyond 2^53 that round to one float are told apart.
-                let (Scalar::Integer(_), Scalar::Integer(_)) = (a, b) else {
-                    return self.same_numbers(x, y);
-                };
+            _ => {
                 let distance = a.distance(b).unwrap_or(f64::INFINITY);
-                distance <= self.absolute || distance <= self.relative * x.abs().max(y.abs())
+                distance.is_finite()
+                    && (distance <= self.absolute
+                        || distance <= self.relative * a.magnitude().max(b.magnitude()))
             }
-            (Scalar::Complex(..), Scalar::Complex(..)) => {
-                let distance = a.distance(b).unwrap_or(f64::INFINITY);
-                distance <= self.absolute
-                    || distance <= self.relative * a.magnitude().max(b.magnitude())
-            }
-            _ => false,
         }
     }
 }
@@ -203,7 +211,9 @@ impl Differences {
             self.largest = Some((distance, at()));
         }
         if self.places.len() < options.places {
-            self.places.push(DifferentValue { at: at(), values: [a.text(), b.text()] });
+            // Of two floats that differ both have the digits of the wider one.
+            let single = !a.is_double() && !b.is_double();
+            self.places.push(DifferentValue { at: at(), values: [a.text(single), b.text(single)] });
         }
     }
 
