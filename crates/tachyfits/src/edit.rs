@@ -116,7 +116,7 @@ impl Edition {
         self.units.len()
     }
 
-    /// The header of an HDU, as edited. Sums, EXTEND and NEXTEND are put right when it is written.
+    /// The header of an HDU, as edited. Sums are put right when it is written.
     ///
     /// # Errors
     /// [`Reason::NoSuchHdu`].
@@ -248,9 +248,7 @@ impl Edition {
     /// # Errors
     /// As [`Edition::commit`], but for writing.
     pub fn preview(&self) -> Result<FitsFile, Error> {
-        let mut units = self.units.clone();
-        self.tidy(&mut units)?;
-        let plan = Plan::new(&self.name, &units, &self.own, self.rest)?;
+        let plan = Plan::new(&self.name, &self.units, &self.own, self.rest)?;
         FitsFile::from_storage(Arc::new(plan), &self.options)
     }
 
@@ -262,7 +260,6 @@ impl Edition {
     /// written. The file is then as it was.
     pub fn commit(self, sync: bool, run: &RunOptions<'_>) -> Result<Committed, Error> {
         let mut units = self.units.clone();
-        self.tidy(&mut units)?;
         let tier = tier()?;
         for unit in &mut units {
             sums::restate(unit, &self.own, run, tier)?;
@@ -277,7 +274,8 @@ impl Edition {
         self.arrange(units)
     }
 
-    /// Takes these HDUs, each with the mandatory cards that its place asks for.
+    /// Takes these HDUs, each with the mandatory cards that its place asks for; EXTEND and NEXTEND of the first say what is
+    /// there.
     fn arrange(&mut self, mut units: Vec<Unit>) -> Result<(), Error> {
         if !units.first().is_some_and(Unit::may_be_first) {
             units.insert(0, Unit::new(Header::empty_primary(), memory(Vec::new())));
@@ -296,23 +294,16 @@ impl Edition {
                 unit.changed = Some(self.format_error(header)?);
             }
         }
-        self.units = units;
-        Ok(())
-    }
-
-    /// Makes EXTEND and NEXTEND of the first HDU say what is there.
-    fn tidy(&self, units: &mut [Unit]) -> Result<(), Error> {
-        let extensions = units.len().saturating_sub(1);
-        let Some(first) = units.first_mut() else { return Ok(()) };
-        let header = first.header();
-        let denies = extensions > 0 && denies_extensions(header);
-        let counted = header.get_i64("NEXTEND").ok().flatten();
-        if denies {
+        let extensions = units.len() - 1;
+        let first = &mut units[0];
+        let counted = first.header().get_i64("NEXTEND").ok().flatten();
+        if extensions > 0 && denies_extensions(first.header()) {
             self.format_error(first.header_mut().set("EXTEND", true, ""))?;
         }
         if counted.is_some_and(|counted| counted != extensions as i64) {
             self.format_error(first.header_mut().set("NEXTEND", extensions, ""))?;
         }
+        self.units = units;
         Ok(())
     }
 

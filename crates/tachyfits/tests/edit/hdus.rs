@@ -269,6 +269,22 @@ fn a_wrong_sum_of_data_is_not_made_right_by_editing_the_header() {
 }
 
 #[test]
+fn extensions_are_counted_anew_where_there_are_others_alone() {
+    let wrong = String::from_utf8_lossy(&several()[..BLOCK]).replace("     3 ", "     7 ");
+    let bytes = [wrong.as_bytes(), &several()[BLOCK..]].concat();
+    let (_directory, path) = file(&bytes);
+    let counted = |edition: &Edition| edition.header(0).unwrap().get_i64("NEXTEND").unwrap();
+    let mut edition = edit(&path);
+    edition.set(1, "OBJECT", "M 31", "").unwrap();
+    edition.mend().unwrap();
+    commit(edition);
+    let mut edition = edit(&path);
+    assert_eq!(counted(&edition), Some(7));
+    edition.remove(3).unwrap();
+    assert_eq!(counted(&edition), Some(2));
+}
+
+#[test]
 fn an_edit_that_changes_nothing_writes_nothing() {
     let (_directory, path) = file(&several());
     let committed = edit(&path).commit(true, &RunOptions::default()).unwrap();
