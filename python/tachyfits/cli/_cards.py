@@ -26,8 +26,11 @@ class Change(NamedTuple):
     comment: str = ""
 
 
-#: A value and, behind a blank and a slash, a comment; a slash within quotes is none.
-_PARTS = re.compile(r"^\s*(?P<value>'(?:[^']|'')*'|.*?)(?:\s+/\s*(?P<comment>.*)|\s*)$", re.DOTALL)
+#: A value and, behind a blank and a slash, a comment; a slash within quotes is none. Behind quotes the
+#: slash needs no blank before it, nor behind a number if it has one behind it: 1/2 is text.
+_PARTS = re.compile(r"\s*(?P<value>.*?)(?:\s+/\s*(?P<comment>.*)|\s*)", re.DOTALL)
+_QUOTED = re.compile(r"\s*(?P<value>'(?:[^']|'')*')\s*(?:/\s*(?P<comment>.*))?", re.DOTALL)
+_NUMBER = re.compile(r"\s*(?P<value>[^/]*[^/\s])/\s+(?P<comment>.*)", re.DOTALL)
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([EDed][+-]?\d+)?")
@@ -66,13 +69,18 @@ def parse_set(text: str) -> Change:
     Change(what='set', keyword='EXPTIME', value=30.5, comment='seconds')
     >>> parse_set("URL='http://a/b / c'").value, parse_set("DATE=12/03/99").value
     ('http://a/b / c', '12/03/99')
+    >>> [parse_set(text)[2:] for text in ("OBJECT='NGC 1'/ new", "EXPTIME=30.5/ s", "RATIO=1/2")]
+    [('NGC 1', 'new'), (30.5, 's'), ('1/2', '')]
     >>> parse_set("HISTORY=flux / 2, not 'T'").value
     "flux / 2, not 'T'"
     """
     keyword, rest = _split(text, "KEY=VALUE")
     if keyword in COMMENTARY:
         return Change("set", keyword, rest)
-    parts = _PARTS.match(rest)
+    number = _NUMBER.fullmatch(rest)
+    if number is not None and isinstance(parse_value(number["value"]), str):
+        number = None
+    parts = _QUOTED.fullmatch(rest) or number or _PARTS.fullmatch(rest)
     assert parts is not None
     return Change("set", keyword, parse_value(parts["value"]), (parts["comment"] or "").rstrip())
 
