@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._core import TachyfitsError, UsageError
 from tachyfits._errors import cancelled, not_found, usage
-from tachyfits._record_numbers import Numbers, numbers_of, numbers_of_form
+from tachyfits._record_numbers import (
+    Numbers,
+    names_of_dtype,
+    number_names,
+    numbers_of,
+    numbers_of_form,
+)
 from tachyfits._records import (
     Field,
     Layout,
@@ -209,6 +215,14 @@ class Arrays:
             return numbers_of_form(form, record_bytes, field, place)
         found = self.layout(dtype, first, count) if count else empty_layout(dtype)
         return numbers_of(found, dtype, field)
+
+    def number_fields(self, first: int, count: int, dtype: Any) -> list[str]:
+        """Return the names of the fields of mixed records that have statistics."""
+        if is_items(dtype):
+            record_bytes = self._common_bytes(first, count) if count else least_bytes(dtype)
+            place = f"{self._core.name}: record {first} (from 0)"
+            return number_names(dtype, record_bytes, place, reduced=True)
+        return list(names_of_dtype(empty_layout(dtype).dtype))
 
     def layout(self, dtype: Any, first: int, count: int) -> Layout:
         """Return the layout of records of one length."""

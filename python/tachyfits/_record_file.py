@@ -263,7 +263,8 @@ class File:
         first, count
             Which records; all without.
         field
-            Of mixed records of one length: the name of the field ("f0", "f1", ... of a form).
+            Of mixed records of one length: the name of the field ("f0", "f1", ... of a form), with
+            a dot before one in a group or a nested dtype: "f1.f0".
 
         Returns
         -------
@@ -351,7 +352,8 @@ class Record:
         -------
         array of native-endian elements
             One axis without a shape. A form of several items gives a structured array of one
-            element, with the fields f0, f1, ...; logical values are bool, text is bytes.
+            element, with the fields f0, f1, ...; a group is a structured array of its own. Logical
+            values are bool, text is bytes.
 
         Examples
         --------

@@ -147,21 +147,36 @@ def _numbers_of_item(item: Item, what: str, groups: list[Item]) -> Numbers:
     return Numbers(f"{_KINDS[letter]}{8 * size // parts}", parts == 2, place)
 
 
-def number_names(form: str, record_bytes: int) -> list[str]:
-    """Return the names of the fields that mixed records of a form have, those of groups too."""
+def number_names(
+    form: str, record_bytes: int, place: str = "a record", *, reduced: bool = False
+) -> list[str]:
+    """Return the names of the fields that mixed records of a form have, those of groups too.
+
+    ``reduced``: only of those that have statistics.
+    """
 
     def names(items: list[Item], before: str) -> Iterator[str]:
         for number, item in enumerate(kept_items(items)):
             name = f"{before}f{number}"
             if item[4]:
                 yield from names(item[4], f"{name}.")
-            else:
+            elif not reduced or (item[0] in _KINDS and item[:2] != ("i", 16)):
                 yield name
 
-    items = kept_items(form_items(filling(form), record_bytes, "a record"))
+    items = kept_items(form_items(filling(form), record_bytes, place))
     if len(items) == 1:
         items = items[0][4]
     return list(names(items, ""))
+
+
+def names_of_dtype(dtype: np.dtype[Any], before: str = "") -> Iterator[str]:
+    """Give the names of the fields of a dtype that have statistics, those of nested ones too."""
+    for name in dtype.names or ():
+        base = dtype[name].base
+        if base.names is not None:
+            yield from names_of_dtype(base, f"{before}{name}.")
+        elif base.kind in _KINDS:
+            yield before + name
 
 
 def numbers_of(found: Layout, dtype: Any, field: str | None = None) -> Numbers:

@@ -81,6 +81,8 @@ _SEE_LENGTHS = (
 )
 #: Fields of structured items that a record may have beside each other; each is moved by itself.
 _MOST_FIELDS = 1 << 20
+#: Bytes of an element of an array: more are an error of NumPy's, or a negative number.
+_MOST_BYTES = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -255,6 +257,11 @@ def _together(kept: list[Item]) -> _Read:
         leaves += [(base, field.moved(offset, to)) for base, field in of_item]
         to += dtype.itemsize * count
     _refuse_many(len(leaves))
+    if to > _MOST_BYTES:
+        raise usage(
+            f"items of {to} bytes together, and a dtype of NumPy's has at most {_MOST_BYTES}",
+            "read them one by one, passing over the others: x4,*f8 for the reals of i4,*f8",
+        )
     return np.dtype(reads), np.dtype(gives), leaves
 
 

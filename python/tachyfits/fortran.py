@@ -12,6 +12,9 @@ in bytes. ``f16`` and ``c32`` are IEEE numbers of 128 bits: statistics and `conv
 everywhere, arrays where NumPy's longdouble is such a number, which it is not on x86. ``i16`` is
 for `convert` alone: NumPy has no such integers.
 
+Items in parentheses are a group, with a count as an item has: ``1000(3f8,i4)`` is an array of 1000
+derived types, read as a structured dtype with the fields f0 and f1. Groups may lie in groups.
+
 Arrays that are read are in the machine's byte order, whatever that of the file. Records are counted
 from 0 here; messages of damage count them from 1, and say so.
 

@@ -69,13 +69,14 @@ def script(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
 
 
 #: Commands of commands.
-FORTRAN_COMMANDS = ("fortran info", "fortran dump", "fortran convert")
+FORTRAN_COMMANDS = ("fortran info", "fortran dump", "fortran stats", "fortran convert")
 #: Options that make no sense for whole files, or for files that are not FITS.
 SENSELESS = {
     "verify": {"--hdu"},
     "diff": {"--hdu", "--strict"},
     "fortran info": {"--hdu", "--strict", "--threads", "--progress"},  # a walk over markers
     "fortran dump": {"--hdu", "--strict"},
+    "fortran stats": {"--hdu", "--strict"},
     "fortran convert": {"--hdu", "--strict", "--threads"},
 }
 

@@ -219,6 +219,16 @@ def test_more_fields_than_there_may_be_are_refused_before_they_are_made() -> Non
     assert len(layout("1000(1000(f4,f8)),i4", 12_000_004).fields) == 3
 
 
+@pytest.mark.parametrize(
+    "form",
+    ["i4,*f8", "200000000f8,200000000f8", "i4,150000000(f8,f8)", "f4,2(100000000(f8,f8),i4)"],
+)
+def test_items_that_no_dtype_holds_are_refused(form: str) -> None:
+    with pytest.raises(tf.UsageError, match=r"(?s)a dtype of NumPy's has at most.*x4,\*f8"):
+        _records.layout(form, 3 * 2**30 + 4 if "*" in form else _records.least_bytes(form))
+    assert _records.layout("x4,*f8", 3 * 2**30 + 4).elements == 3 * 2**27
+
+
 def test_statistics_of_an_item_in_groups(tmp_path: Path) -> None:
     path = tmp_path / "a.dat"
     inner = np.dtype([("f0", "f8"), ("f1", "c8")])

@@ -55,6 +55,20 @@ def number_text(value: Any) -> str:
     return repr(value)
 
 
+def cell_text(value: Any) -> str:
+    """Return a value as one column of a table.
+
+    >>> cell_text([3, 4]), cell_text("box(1, 2)"), cell_text(None)
+    ('3,4', 'box(1,2)', '-')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "-"
+    # A region's blanks would make several columns of it.
+    return "".join(value.split()) if isinstance(value, str) else number_text(value)
+
+
 def aligned(rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """Return rows as columns two blanks apart; those numbered in ``right`` end flush.
 

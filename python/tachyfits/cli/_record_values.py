@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ def plain(values: NDArray[Any]) -> list[Any]:
     [[1, [0.1, 0.2], 'a']]
     """
     if values.dtype.names is not None:
+        if values.ndim > 1:
+            return _nested(plain(values.reshape(-1)), values.shape[1:])
         fields = [plain(values[name]) for name in values.dtype.names]
         return [list(row) for row in zip(*fields, strict=True)]
     if values.dtype.kind == "S":
@@ -51,25 +53,40 @@ def _text(value: Any) -> Any:
     return [_text(item) for item in value]
 
 
+def _nested(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
+    """Return a list as lists of lists."""
+    for length in reversed(shape):
+        items = [items[at : at + length] for at in range(0, len(items), length)]
+    return items
+
+
 def line(values: NDArray[Any], most: int) -> str:
     """Return the first values of a record as text, and how many there are if not all."""
-    names = values.dtype.names
-    fields = [values] if names is None else [values[name] for name in names]
-    all_of_them = sum(field.size for field in fields)
-    # Long records are made of text no further than is shown.
-    tables = [field.reshape(len(field), prod(field.shape[1:])) for field in fields]
-    rows = zip(*(plain(table[:most, :most]) for table in tables), strict=True)
-    cells = list(_flat(rows))[:most]
+    all_of_them = values.size * _numbers(values.dtype)
+    cells = _first(values, most)
     shown = " ".join(repr(cell) if isinstance(cell, str) else number_text(cell) for cell in cells)
     return f"{shown} ... ({all_of_them} values)" if all_of_them > most else shown
 
 
-def _flat(values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from _flat(value)
-        else:
-            yield value
+def _numbers(dtype: np.dtype[Any]) -> int:
+    """Return how many values an element has, derived types in it with all of theirs."""
+    if dtype.subdtype is not None:
+        return prod(dtype.shape) * _numbers(dtype.base)
+    return 1 if dtype.names is None else sum(_numbers(dtype[name]) for name in dtype.names)
+
+
+def _first(values: NDArray[Any], most: int) -> list[Any]:
+    """Return the first values in the order of the record: no more than these are made text of."""
+    values = values.reshape(-1)[:most]
+    if values.dtype.names is None:
+        return plain(values)
+    cells: list[Any] = []
+    for at in range(len(values)):
+        for name in values.dtype.names:
+            cells += _first(values[at : at + 1][name], most - len(cells))
+            if len(cells) >= most:
+                return cells
+    return cells
 
 
 def save(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
@@ -88,8 +105,7 @@ def save(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
 
 def _save_fits(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
     if array.dtype.names is not None:
-        columns = {name: array[name] for name in array.dtype.names}
-        tf.write_table(output, columns, overwrite=overwrite)
+        tf.write_table(output, dict(_columns(array)), overwrite=overwrite)
     elif array.dtype.kind in "cbS":
         # No image has such pixels.
         values = array[:, 0] if array.shape[1] == 1 else array
@@ -100,8 +116,17 @@ def _save_fits(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
         raise usage(f"an image cannot have pixels of {array.dtype}", "write .npy or .csv")
 
 
+def _columns(array: NDArray[Any], before: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """Give the fields of records; those of derived types have the names of both."""
+    for name in array.dtype.names or ():
+        if array[name].dtype.names is None:
+            yield before + name, array[name]
+        else:
+            yield from _columns(array[name], f"{before}{name}_")
+
+
 def _csv(array: NDArray[Any]) -> str:
-    fields = {"v": array} if array.dtype.names is None else {n: array[n] for n in array.dtype.names}
+    fields = {"v": array} if array.dtype.names is None else dict(_columns(array))
     heading: list[str] = []
     parts = []
     for name, field in fields.items():

@@ -1,4 +1,4 @@
-"""`tachyfits fortran`: records of unformatted Fortran files: what there are, values, conversion."""
+"""`tachyfits fortran`: records of unformatted Fortran files: what there are, values, statistics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ from tachyfits._record_arrays import INDEX
 from tachyfits._record_convert import as_list, number_of_form
 from tachyfits._record_file import File, Record
 from tachyfits.cli import _progress
-from tachyfits.cli._output import aligned, json_text, say, size_text
+from tachyfits.cli._output import (
+    aligned,
+    json_text,
+    report_dict,
+    report_line,
+    say,
+    size_text,
+)
+from tachyfits.cli._record_stats import as_text, statistics
 from tachyfits.cli._record_values import line, plain, save
 
 #: Rows of the index that are shown, records that are printed, values of each.
@@ -42,6 +50,18 @@ _RUN = [
                  help="Threads; 0 (the default): one a core."),
     click.option("--progress/--no-progress", default=None,
                  help="Show progress of work over a second. Default: on a terminal."),
+]  # fmt: skip
+_STATS = [
+    click.option("--form", required=True, metavar="FORM",
+                 help="What records are made of: f8 for any number of reals, or several items."),
+    click.option("--field", "fields", multiple=True, metavar="NAME",
+                 help="Of mixed records only this: f0, f1, ... in the order of the form, f1.f0 in "
+                      "a group. Repeatable. Default: all that are numbers."),
+    click.option("--records", metavar="A:B", help="Only these, counted from 1, both ends inside."),
+    click.option("--ddof", type=click.IntRange(min=0), default=0, show_default=True,
+                 help="The divisor of std is count - ddof."),
+    click.option("--report", is_flag=True,
+                 help="Say what it cost: seconds of io, compute, wall; hidden fraction; GB/s."),
 ]  # fmt: skip
 
 
@@ -100,20 +120,22 @@ def _from_one(text: Any) -> Any:
 
 @click.group()
 def command() -> None:
-    """Unformatted files of Fortran programs: records, values, conversion.
+    """Unformatted files of Fortran programs: records, values, statistics, conversion.
 
     Markers of 4 or 8 bytes in either byte order are found out from the bytes. What is in a record
     is not in the file; say it by --form: items separated by commas, each a count (* once: as many
     as fill the record, as an item alone does) and a type: i1 i2 i4 i8 i16 integer, f2 f4 f8 f16
     real (r is the same), c8 c16 c32 complex, l1 l2 l4 l8 logical, aN text of N characters, xN bytes
-    that are passed over. Sizes are in bytes, records count from 1. What has i16, and on most
-    machines f16 and c32, can be converted but not printed.
+    that are passed over; items in parentheses are a group, with a count as an item: 1000(3f8,i4) is
+    an array of 1000 derived types. Sizes are in bytes, records count from 1. What has i16, and on
+    most machines f16 and c32, can be converted but not printed.
 
     \b
     Examples:
       tachyfits fortran info run.dat
       tachyfits fortran dump run.dat --form '*f8'
       tachyfits fortran dump run.dat --form '*f8' --records 2: --to run.npy
+      tachyfits fortran stats run.dat --form '*f8'
       tachyfits fortran convert run.dat --form '*f8' --to-order big -o big.dat
     """
 
@@ -330,6 +352,62 @@ def _print(record: Record, form: str | None, *, as_json: bool) -> None:
         return
     answer = {"record": record.number + 1, "bytes": record.nbytes, "values": plain(values)}
     click.echo(json_text(answer | {"convention": "records from 1"}))
+
+
+@command.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@_with(_STATS + _SOURCE + _RUN)
+def stats(
+    files: tuple[str, ...], form: str, fields: tuple[str, ...], records: str | None, ddof: int,
+    report: bool, threads: int, progress: bool | None, **given: Any,
+) -> int:  # fmt: skip
+    """Count, sum, mean, rms, std, min and max of the numbers of records, without an array of them.
+
+    Records of one type may have any lengths; mixed ones have one length, and a row for each field
+    of numbers, which is a pass over the file each. NaN are counted (nan) and otherwise ignored.
+    Positions are the record and the element in it, or in the field, both counted from 1. Complex
+    numbers have no order: min and max are those of their parts. Numbers have as many digits as it
+    takes to read them back exactly.
+
+    \b
+    Examples:
+      tachyfits fortran stats run.dat --form f8
+      tachyfits fortran stats run.dat --form f8 --records 2:10 --json | jq .statistics[0].max
+      tachyfits fortran stats run.dat --form 'f8,(f8,f8)'
+      tachyfits fortran stats run.dat --form 'f8,2(f8)' --field f1.f0 --report
+    """  # fmt: skip
+
+    def act(path: str) -> int:
+        file = _opened(path, given)
+        chosen, to_the_end = _chosen(records, file)
+        if chosen.step != 1:
+            raise click.BadParameter(f"{records!r}: no A:B", param_hint="'--records'")
+        with _progress.progress(progress, "stats") as meter:
+            rows, costs = statistics(
+                file,
+                (chosen.start, None if to_the_end else len(chosen)),
+                form,
+                fields,
+                ddof=ddof,
+                threads=threads,
+                progress=meter,
+            )
+        if given["json"]:
+            told = {name: report_dict(cost) for name, cost in costs.items()}
+            more = {"report": told.get("", told)} if report and told else {}
+            click.echo(json_text({
+                "file": file.name, "convention": "records and elements from 1",
+                "records": [chosen.start + 1, chosen.stop], "form": form, "ddof": ddof,
+                "statistics": rows, **more,
+            }))  # fmt: skip
+            return 0
+        click.echo(f"{file.name}, records {chosen.start + 1}-{chosen.stop} (from 1), {form}")
+        click.echo(as_text(rows))
+        for name, cost in costs.items() if report else ():
+            say(f"{name}: {report_line(cost)}" if name else report_line(cost))
+        return 0
+
+    return _each(files, act)
 
 
 @command.command()

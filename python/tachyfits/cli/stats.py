@@ -26,6 +26,7 @@ from tachyfits.cli._common import (
 from tachyfits.cli._order import OrderOptions, order_columns, order_options
 from tachyfits.cli._output import (
     aligned,
+    cell_text,
     columns_text,
     json_text,
     number_text,
@@ -229,7 +230,7 @@ def _as_text(image: Image, rows: list[dict[str, Any]]) -> str:
     if len(rows) == 1 and "plane" not in rows[0]:
         return _single(image, rows[0])
     shown = [name for name in rows[0] if any(row[name] is not None for row in rows)]
-    table = [[_cell(row[name]) for name in shown] for row in rows]
+    table = [[cell_text(row[name]) for name in shown] for row in rows]
     return columns_text(shown, table)
 
 
@@ -241,15 +242,6 @@ def _single(image: Image, row: dict[str, Any]) -> str:
             continue
         unit = "" if name in COUNTS else image.unit or ""
         position = row.get(f"{name}_position")
-        where = f"at {_cell(position)}" if position else ""
+        where = f"at {cell_text(position)}" if position else ""
         lines.append((name, number_text(row[name]), unit, where))
     return aligned(lines, right=[1])
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, list):
-        return ",".join(map(str, value)) or "-"
-    # A region's blanks would make several columns of it.
-    return "".join(value.split()) if isinstance(value, str) else number_text(value)

@@ -1,0 +1,105 @@
+"""The statistics of Fortran records, for people and JSON: a row for each field of mixed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tachyfits._core import Report, Stats
+from tachyfits._record_arrays import Progress
+from tachyfits._record_file import File
+from tachyfits._record_numbers import ComplexStats
+from tachyfits.cli._output import aligned, cell_text, columns_text
+
+_Row = dict[str, Any]
+
+
+def statistics(
+    file: File,
+    records: tuple[int, int | None],
+    form: str,
+    fields: Sequence[str],
+    *,
+    ddof: int,
+    threads: int,
+    progress: Progress | None,
+) -> tuple[list[_Row], dict[str, Report]]:
+    """Return a row for each field, or one, and what they cost.
+
+    ``records`` are the first one, from 0, and how many, None being all up to the end.
+    """
+    first, count = file._arrays.within(*records)
+    names: list[str | None] = [*(fields or file._arrays.number_fields(first, count, form))]
+    rows = []
+    costs = {}
+    for name in names or [None]:
+        found = file.stats(
+            form, first=first, count=count, field=name, threads=threads, progress=progress
+        )
+        rows.append({"field": name, **_state(found, ddof, file, first, count)})
+        if file.last_report is not None:
+            costs[name or ""] = file.last_report
+    every = {key: None for row in rows for key in row}
+    return [every | row for row in rows], costs
+
+
+def _state(found: Stats | ComplexStats, ddof: int, file: File, first: int, count: int) -> _Row:
+    row: _Row = {
+        "count": found.count,
+        "nan": found.nan,
+        "sum": found.sum,
+        "mean": found.mean,
+        "rms": found.rms,
+        "std": found.standard_deviation(ddof),
+    }
+    # Complex numbers have no order, and so no extremes; their parts have.
+    parts = (
+        [("", found)]
+        if isinstance(found, Stats)
+        else [("real_", found.real), ("imag_", found.imag)]
+    )
+    for before, part in parts:
+        row |= {f"{before}min": part.min, f"{before}max": part.max}
+        for name, position in (("min", part.min_position), ("max", part.max_position)):
+            row[f"{before}{name}_position"] = _place(position, part, file, first, count)
+    return row
+
+
+def _place(
+    position: tuple[int, ...] | None, part: Stats, file: File, first: int, count: int
+) -> list[int] | None:
+    """Return the record and the element, both from 1, that a position is."""
+    if position is None:
+        return None
+    if len(position) == 2:
+        return [first + position[0] + 1, position[1] + 1]
+    # Records of several lengths: the number of the element among all of them.
+    index = file.index
+    begin = np.maximum(index["first"].astype(np.int64), first)
+    end = np.minimum((index["first"] + index["records"]).astype(np.int64), first + count)
+    records, bytes_each = np.maximum(end - begin, 0), index["bytes"].astype(np.int64)
+    size = int((records * bytes_each).sum()) // (part.count + part.nan)
+    elements = records * (bytes_each // size)
+    behind = elements.cumsum()
+    run = int(np.searchsorted(behind, position[0], side="right"))
+    within = position[0] - int(behind[run] - elements[run])
+    record, element = divmod(within, int(bytes_each[run]) // size)
+    return [int(begin[run]) + record + 1, element + 1]
+
+
+def as_text(rows: list[_Row]) -> str:
+    """Return one row as a line for each statistic, several as a table."""
+    if len(rows) > 1:
+        shown = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+        return columns_text(shown, [[cell_text(row[name]) for name in shown] for row in rows])
+    (row,) = rows
+    lines = []
+    for name in row:
+        if row[name] is None or name.endswith("_position"):
+            continue
+        place = row.get(f"{name}_position")
+        where = f"at record {place[0]}, element {place[1]}" if place else ""
+        lines.append((name, cell_text(row[name]), where))
+    return aligned(lines, right=[1])
