@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +15,6 @@ from typing import Any
 
 from tachyfits._errors import io_error, not_found, usage, warn
 from tachyfits._optional import needed
-from tachyfits._ragged import LARGE_INTEGER
 from tachyfits._table_export import format_of
 
 #: Rows that are taken at a time.
@@ -180,7 +180,14 @@ def _arrow(name: str) -> TableFile:
 
 
 def _csv(name: str) -> TableFile:
-    table = _with_whole_integers(name, needed("pyarrow.csv", "reading csv").read_csv(name))
+    table = _with_whole_integers(name, _csv_table(name))
+    # As others read them: blanks around a name, and quotes behind a blank, are none of it.
+    table = table.rename_columns([each.strip().strip('"') for each in table.column_names])
+    if table.num_columns == 1 and re.search("[;\t|]", table.column_names[0]):
+        warn(
+            f"{name}: one column, {table.column_names[0]!r}\n"
+            "hint: cells of CSV stand apart by commas; other files are read by pandas.read_csv"
+        )
 
     def batches(places: list[int]) -> Iterator[Any]:
         yield from (batch.select(places) for batch in table.to_batches(BATCH_ROWS))
@@ -188,10 +195,23 @@ def _csv(name: str) -> TableFile:
     return TableFile(name, table.schema, table.num_rows, batches)
 
 
-def _with_whole_integers(name: str, table: Any) -> Any:
-    """Return the table of a CSV file with uint64 where pyarrow, which never guesses it, has floats.
+def _csv_table(name: str) -> Any:
+    pa = needed("pyarrow", "reading csv")
+    try:
+        return needed("pyarrow.csv", "reading csv").read_csv(name)
+    except pa.ArrowInvalid as error:
+        raise usage(
+            f"{name}: {error}",
+            "a CSV file has the names of the columns in its first line, cells apart by commas, and "
+            "no comments; other files are read by pandas.read_csv",
+        ) from error
 
-    Integers that no type of 64 bits holds stay floats, which is said.
+
+def _with_whole_integers(name: str, table: Any) -> Any:
+    """Return the table of a CSV file with integers where pyarrow has floats for them.
+
+    It never guesses uint64, and knows no sign +. Integers that no type of 64 bits holds stay
+    floats, which is said.
     """
     pa, csv = needed("pyarrow", "reading csv"), needed("pyarrow.csv", "reading csv")
     compute = needed("pyarrow.compute", "reading csv")
@@ -200,7 +220,7 @@ def _with_whole_integers(name: str, table: Any) -> Any:
         f"f{place}": place
         for place, column in enumerate(table.columns)
         if pa.types.is_float64(column.type)
-        and compute.any(compute.greater(compute.abs(column), float(LARGE_INTEGER))).as_py()
+        and compute.all(compute.equal(compute.floor(column), column)).as_py()
     }
     if not odd:
         return table
@@ -217,9 +237,8 @@ def _with_whole_integers(name: str, table: Any) -> Any:
         text = compute.utf8_trim_whitespace(texts[key].slice(1))
         if not compute.all(compute.match_substring_regex(text, r"^[+-]?\d+$")).as_py():
             continue
-        try:
-            whole = text.cast(pa.uint64())
-        except pa.ArrowInvalid:
+        whole = _whole(compute.utf8_ltrim(text, "+"))
+        if whole is None:
             warn(
                 f"{name}: column {column!r} has integers that no type of 64 bits holds together: "
                 "they become float64, which rounds them"
@@ -227,6 +246,17 @@ def _with_whole_integers(name: str, table: Any) -> Any:
             continue
         table = table.set_column(place, pa.field(column, whole.type), whole)
     return table
+
+
+def _whole(text: Any) -> Any:
+    """Return text as integers of the type of 64 bits that holds them all; None of none."""
+    pa = needed("pyarrow", "reading csv")
+    for kind in (pa.int64(), pa.uint64()):
+        try:
+            return text.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return None
 
 
 @contextmanager

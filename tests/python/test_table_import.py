@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from astropy.table import Table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -157,14 +158,35 @@ def test_csv_becomes_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["18446744073709551615", "1"], [2**64 - 1, 1]),
         (["18446744073709551615", ""], [2**64 - 1, None]),
+        (["+5", ""], [5, None]),
+        (["+5", "-7"], [5, -7]),
         (["1e300", "1"], [1e300, 1.0]),
+        (["5.0", "+6"], [5.0, 6.0]),
         (["9007199254740994", "1.5"], [2.0**53 + 2, 1.5]),
     ],
 )
 def test_integers_of_csv_stay_integers(cells: list[str], found: list[Any]) -> None:
     Path("big.csv").write_text("\n".join(["N,X", *(f"{cell},7" for cell in cells)]))
     tf.write_table("big.fits", "big.csv")
-    assert tf.open("big.fits")[1]["N"].tolist() == found
+    column = tf.open("big.fits")[1]["N"]
+    assert column.tolist() == found
+    assert (column.dtype.kind == "f") == isinstance(found[0], float)
+
+
+def test_names_in_csv_are_without_blanks_and_quotes() -> None:
+    Path("named.csv").write_text('A , "B", C\n1,2,3\n')
+    tf.write_table("named.fits", "named.csv")
+    assert [column.name for column in tf.open("named.fits")[1].columns] == ["A", "B", "C"]
+    assert Table.read("named.csv", format="csv").colnames == ["A", "B", "C"]
+
+
+def test_files_that_are_no_csv_are_said() -> None:
+    Path("odd.csv").write_text("# made by hand\nA,B\n1,2\n")
+    with pytest.raises(tf.UsageError, match=r"odd.csv: .*\nhint: .*no comments"):
+        tf.write_table("odd.fits", "odd.csv")
+    Path("odd.csv").write_text("A;B\n1;2\n")
+    with pytest.warns(tf.TachyfitsWarning, match=r"odd.csv: one column, 'A;B'\nhint: .*commas"):
+        tf.write_table("odd.fits", "odd.csv")
 
 
 def test_integers_of_csv_that_no_type_holds_are_floats_with_a_warning() -> None:
