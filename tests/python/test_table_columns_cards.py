@@ -73,6 +73,14 @@ def test_cards_that_name_a_column_that_is_gone_go_too(path: Path) -> None:
         assert not any(keyword.startswith(("TC2", "TC1_", "TPC", "TCD")) for keyword in header)
 
 
+def test_a_card_that_names_a_column_that_there_cannot_be_stays(path: Path) -> None:
+    with tf.edit(path) as edition:
+        edition[1].header["TC2_0"] = 1.0
+    with tf.edit(path) as edition:
+        edition[1].delete_column("T")
+    assert tf.open(path)[1].header["TC1_0"] == 1.0
+
+
 # Descriptions.
 
 LONG = "right ascension of the centre, ICRS, at the epoch of the first exposure; " * 4

@@ -47,7 +47,7 @@ impl<'a> Indexed<'a> {
         let word = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
         let (head, numbers) = (&keyword[..axis + word], &rest[word..]);
         let digits = numbers.bytes().take_while(u8::is_ascii_digit).count();
-        let column = numbers[..digits].parse().ok().filter(|column| (1..=999).contains(column))?;
+        let column = number_of_column(&numbers[..digits])?;
         let tail = &numbers[digits..];
         let (second, letter) = match tail.strip_prefix('_') {
             None => (None, tail),
@@ -74,15 +74,20 @@ impl<'a> Indexed<'a> {
     fn renumbered(self, place: &impl Fn(usize) -> Option<usize>) -> Option<String> {
         let Indexed { head, column, second, letter } = self;
         let column = place(column)?;
-        let second = match second {
-            None => String::new(),
-            Some(second) if PAIRS.contains(&&*head.to_ascii_uppercase()) => {
-                format!("_{}", place(second.parse().ok()?)?)
-            }
-            Some(second) => format!("_{second}"),
+        let is_pair = PAIRS.contains(&&*head.to_ascii_uppercase());
+        let other = second.filter(|_| is_pair).and_then(number_of_column);
+        let second = match (second, other) {
+            (None, _) => String::new(),
+            (_, Some(other)) => format!("_{}", place(other)?),
+            (Some(second), None) => format!("_{second}"),
         };
         Some(format!("{head}{column}{second}{letter}"))
     }
+}
+
+/// A number that a column may have (Sect. 7.2.1).
+fn number_of_column(digits: &str) -> Option<usize> {
+    digits.parse().ok().filter(|column| (1..=999).contains(column))
 }
 
 /// Whether a keyword, in either case, belongs to a column of a table; if so, what it is called when columns have other
@@ -219,6 +224,8 @@ mod tests {
             ("TLMIN5", "TLMIN15"),
             ("TP1_2", "TP11_12"),
             ("TC1_2B", "TC11_12B"),
+            ("TC1_0", "TC11_0"),
+            ("TC1_99999999999999999999", "TC11_99999999999999999999"),
             ("TPC1_2", "TPC11_12"),
             ("TV1_3", "TV11_3"),
             ("TPS1_3Z", "TPS11_3Z"),
