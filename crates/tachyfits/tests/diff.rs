@@ -341,6 +341,27 @@ fn cards_of_columns_are_named_and_ignored_by_the_number_in_the_first_table() {
 }
 
 #[test]
+fn a_card_of_no_column_is_compared_with_that_of_none() {
+    let table = |names: &[&str], unit: &str| {
+        let mut cards = vec![format!("TFIELDS = {:>20}", names.len())];
+        for (number, name) in (1..).zip(names) {
+            cards.extend([format!("TTYPE{number}  = '{name}'"), format!("TFORM{number}  = 'B'")]);
+        }
+        cards.extend([unit.to_owned(), format!("TUNIT{}  = 's'", names.len())]);
+        let width = names.len() as u64;
+        let columns = extension("BINTABLE", &[width, 1], 0, &cards, &vec![7; names.len()]);
+        [header(8, &[], &[]), columns].concat()
+    };
+    let a = table(&["A", "B", "C"], "TUNIT4  = 'm'");
+    let b = table(&["A", "C"], "TUNIT3  = 'm'");
+    let keywords = |found: FileDifference| -> Vec<String> {
+        found.hdus[0].cards.iter().map(|card| card.keyword.clone()).collect()
+    };
+    assert_eq!(keywords(plain(&a, &b)), ["NAXIS1", "TFIELDS"]);
+    assert_eq!(keywords(plain(&b, &a)), ["NAXIS1", "TFIELDS"]);
+}
+
+#[test]
 fn arrays_of_variable_length_are_compared_by_what_they_hold() {
     let file = |descriptors: &[[u8; 2]], heap: &[u8]| {
         let rows: Vec<u8> = descriptors

@@ -118,11 +118,12 @@ impl ColumnPairs {
     }
 
     /// The number, from 1, that a column of one of the tables has in the first; none of a column that it has alone. Numbers
-    /// beyond the columns stay.
+    /// beyond the columns stay beyond those of the first, so that no column gets their cards.
     pub(super) fn first_number(&self, side: usize, number: usize) -> Option<usize> {
-        match number.checked_sub(1).and_then(|column| self.first[side].get(column)) {
+        let columns = &self.first[side];
+        match columns.get(number - 1) {
             Some(first) => first.map(|column| column + 1),
-            None => Some(number),
+            None => Some(number - columns.len() + self.first[0].len()),
         }
     }
 }
