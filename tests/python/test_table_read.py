@@ -203,6 +203,38 @@ def test_names_given_twice_have_keys_that_mean_the_same_everywhere() -> None:
         table.where("B == 1")
 
 
+def test_cells_that_are_stored_past_the_caches_are_those_of_batches(tmp_path: Path) -> None:
+    rows = 1_500_000
+    counts = np.arange(rows, dtype="i8") * 2_654_435_761
+    columns = {
+        "K": counts,
+        "U": counts.astype("u4"),
+        "D": counts / 7,
+        "E": (counts / 3).astype("f4"),
+        "I": (counts >> 3).astype("i2"),
+        "B": (counts >> 5).astype("u1"),
+        "C": (counts + 1j * counts[::-1]).astype("c8"),
+        "W": (counts[:, None] * np.arange(1, 6)).astype("i4"),
+        "N": np.ma.MaskedArray(counts >> 7, mask=counts % 5 == 0),
+        "S": (counts % 1000).astype("S3"),
+    }
+    path = tmp_path / "large.fits"
+    tf.write_table(path, columns)
+    with tf.edit(path) as edition:
+        edition[1].header["TSCAL5"], edition[1].header["TZERO5"] = 0.5, 1.0
+    with tf.open(path) as file:
+        whole = file[1].read(raw=False)
+        assert sum(np.ma.getdata(values).nbytes for values in whole.values()) > 64 << 20
+        batches = list(file[1].batches(rows=100_003))
+    for name in columns:
+        parts = [batch[name] for batch in batches]
+        same_bits(np.ma.getdata(whole[name]), np.concatenate([np.ma.getdata(x) for x in parts]))
+        masks = np.concatenate([np.ma.getmaskarray(x) for x in parts])
+        np.testing.assert_array_equal(np.ma.getmaskarray(whole[name]), masks)
+    assert whole["I"][3] == columns["I"][3] * 0.5 + 1
+    np.testing.assert_array_equal(whole["C"], columns["C"])
+
+
 def test_warnings_are_about_the_line_that_asked() -> None:
     table = opened([Made("L", "L", [b"\1", b"T"], [True, True])])
     ways: list[Callable[[], Any]] = [

@@ -7,6 +7,8 @@
  *   memory   the file through pread(2) into new memory of its size, in large pages where the system gives them
  *   records  `numbers` numbers of 8 bytes written through pwrite(2) into a new file in memory, 256 KiB at a time, by one
  *            thread; "swap": true turns the bytes of each number on the way
+ *   reading  the same numbers through pread(2) out of such a file, 256 KiB at a time into an array of 16 MiB that is there
+ *            already; "swap": true turns the bytes of each number where they are
  * Memory and files are given back when the clock stands. The answer is the number of bytes.
  */
 #define _GNU_SOURCE
@@ -22,6 +24,7 @@
 #define LINE 64
 #define PAGE (2L << 20)
 #define BLOCK (256L << 10)
+#define ARRAY (16L << 20)
 #define MOST_THREADS 256
 
 enum how { PREAD, MAP, MEMORY };
@@ -119,6 +122,41 @@ static long long write_records(long long bytes, int swap) {
     return bytes;
 }
 
+/* What threads that read numbers share. */
+struct reading {
+    int file, swap, failed;
+    long long bytes, next;
+    uint64_t *numbers;
+};
+
+static void *read_numbers(void *shared) {
+    struct reading *reading = shared;
+    for (;;) {
+        long long at = __atomic_fetch_add(&reading->next, BLOCK, __ATOMIC_RELAXED);
+        if (at >= reading->bytes || reading->failed) return NULL;
+        long long count = reading->bytes - at < BLOCK ? reading->bytes - at : BLOCK;
+        uint64_t *to = reading->numbers + at % ARRAY / 8;
+        if (pread(reading->file, to, count, at) != count) reading->failed = 1;
+        if (reading->swap)
+            for (long long i = 0; i < count / 8; i++) to[i] = __builtin_bswap64(to[i]);
+    }
+}
+
+static long long read_records(long long bytes, int swap, int threads, double *start) {
+    static uint64_t numbers[ARRAY / 8];
+    pthread_t helpers[MOST_THREADS];
+    if (write_records(bytes, 0) != bytes) return -1;
+    memset(numbers, 1, sizeof numbers);
+    *start = now();
+    struct reading reading = {used.file, swap, 0, bytes, 0, numbers};
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    for (int n = 1; n < threads; n++)
+        if (pthread_create(&helpers[n], NULL, read_numbers, &reading)) return -1;
+    read_numbers(&reading);
+    for (int n = 1; n < threads; n++) pthread_join(helpers[n], NULL);
+    return reading.failed ? -1 : bytes;
+}
+
 int main(int argc, char **argv) {
     static char line[65536], path[4096], model[64];
     if (argc > 1 && !strcmp(argv[1], "--version")) {
@@ -136,6 +174,8 @@ int main(int argc, char **argv) {
         if (!strcmp(model, "map")) total = read_by(MAP, path, chunk, threads);
         if (!strcmp(model, "memory")) total = read_by(MEMORY, path, chunk, threads);
         if (!strcmp(model, "records")) total = write_records(8 * number_of(line, "numbers", 0), swap);
+        if (!strcmp(model, "reading"))
+            total = read_records(8 * number_of(line, "numbers", 0), swap, threads, &start);
         seconds = now() - start;
         give_back();
         reply_bytes(seconds, total);

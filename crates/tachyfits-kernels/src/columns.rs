@@ -11,7 +11,7 @@
 //! [`values`].
 
 use crate::encode::Bits;
-use crate::isa::{self, Kernel, Tier};
+use crate::isa::{self, Cached, Kernel, Stores, Streaming, Tier};
 use crate::pixel::PixelType;
 
 pub mod digits;
@@ -59,6 +59,40 @@ pub fn gather_fields(rows: &[u8], fields: Fields, pixel: PixelType, tier: Tier, 
         2 => ways.go(rows, (flip as u16).to_be(), tier, out),
         4 => ways.go(rows, (flip as u32).to_be(), tier, out),
         _ => ways.go(rows, flip.to_be(), tier, out),
+    }
+}
+
+/// As [`gather_fields`], past the caches, for elements of 4 and 8 bytes.
+///
+/// ```
+/// use tachyfits_kernels::{Fields, PixelType, stream_fields, streaming};
+/// let rows = [7, 0, 0, 1, 2, 8, 0, 0, 1, 3];
+/// let fields = Fields { offset: 1, stride: 5, elements: 1 };
+/// let mut out = [0; 8];
+/// streaming(|stores| stream_fields(&rows, fields, PixelType::I32, &mut out, stores));
+/// assert_eq!(out, [258i32.to_ne_bytes(), 259i32.to_ne_bytes()].concat()[..]);
+/// ```
+///
+/// # Panics
+/// As [`gather_fields`], and for elements of other sizes.
+pub fn stream_fields(
+    rows: &[u8],
+    fields: Fields,
+    pixel: PixelType,
+    out: &mut [u8],
+    stores: Streaming<'_>,
+) {
+    let flip = sign_flip(pixel);
+    let size = pixel.bytes();
+    let Some((count, run)) = fields.rows_in(out.len(), size) else { return };
+    let rows = &rows[fields.offset..];
+    let ways = Ways { from_stride: fields.stride, to_stride: run, run, count };
+    match size {
+        4 => ways.stream(rows, (flip as u32).to_be(), out, stores),
+        _ => {
+            assert_eq!(size, 8, "elements that are stored past the caches");
+            ways.stream(rows, flip.to_be(), out, stores);
+        }
     }
 }
 
@@ -143,18 +177,31 @@ impl Ways {
             isa::dispatch(tier, TurnRuns { ways: self, from, flip, to });
         } else {
             for at in (0..self.run).step_by(size_of::<T>()) {
-                T::turn_each(self, &from[at..], flip, &mut to[at..]);
+                T::turn_each(self, &from[at..], flip, &mut to[at..], Cached);
             }
+        }
+    }
+
+    /// Element by element in their order: what is stored past the caches had best fill one line of memory after another.
+    fn stream<T: Bits>(self, from: &[u8], flip: T, to: &mut [u8], stores: Streaming<'_>) {
+        let (from, to) = self.cut(from, to);
+        let size = size_of::<T>();
+        if self.run == size {
+            return T::turn_each(self, from, flip, to, stores);
+        }
+        let run = Ways { from_stride: size, to_stride: size, run: size, count: self.run / size };
+        for (from, to) in from.chunks(self.from_stride).zip(to.chunks_mut(self.to_stride)) {
+            T::turn_each(run, &from[..self.run], flip, &mut to[..self.run], stores);
         }
     }
 
     fn copy(self, from: &[u8], to: &mut [u8]) {
         let (from, to) = self.cut(from, to);
         match self.run {
-            1 => self.each(from, to, |byte: [u8; 1]| byte),
-            2 => self.each(from, to, |bytes: [u8; 2]| bytes),
-            4 => self.each(from, to, |bytes: [u8; 4]| bytes),
-            8 => self.each(from, to, |bytes: [u8; 8]| bytes),
+            1 => self.each(from, to, |byte: [u8; 1]| byte, Cached),
+            2 => self.each(from, to, |bytes: [u8; 2]| bytes, Cached),
+            4 => self.each(from, to, |bytes: [u8; 4]| bytes, Cached),
+            8 => self.each(from, to, |bytes: [u8; 8]| bytes, Cached),
             run if run == self.from_stride && run == self.to_stride => to.copy_from_slice(from),
             run => {
                 let runs = from.chunks(self.from_stride).zip(to.chunks_mut(self.to_stride));
@@ -177,6 +224,7 @@ impl Ways {
         from: &[u8],
         to: &mut [u8],
         make: impl Fn([u8; BYTES]) -> [u8; BYTES],
+        stores: impl Stores,
     ) {
         let Ways { from_stride, to_stride, count, .. } = self;
         // Said here so that the loop need not ask.
@@ -186,18 +234,23 @@ impl Ways {
         let (from, last_from) = from.split_at(last * from_stride);
         let (to, last_to) = to.split_at_mut(last * to_stride);
         for (from, to) in from.chunks_exact(from_stride).zip(to.chunks_exact_mut(to_stride)) {
-            put(from, to, &make);
+            put(from, to, &make, stores);
         }
-        put(last_from, last_to, &make);
+        put(last_from, last_to, &make, stores);
     }
 }
 
 /// Moves the element at the beginning.
 #[inline(always)]
-fn put<const BYTES: usize>(from: &[u8], to: &mut [u8], make: &impl Fn([u8; BYTES]) -> [u8; BYTES]) {
+fn put<const BYTES: usize>(
+    from: &[u8],
+    to: &mut [u8],
+    make: &impl Fn([u8; BYTES]) -> [u8; BYTES],
+    stores: impl Stores,
+) {
     let (from, to) = (from.first_chunk(), to.first_chunk_mut());
     if let (Some(from), Some(to)) = (from, to) {
-        *to = make(*from);
+        stores.put(to, make(*from));
     }
 }
 

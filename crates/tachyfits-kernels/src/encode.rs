@@ -13,7 +13,7 @@
 )]
 
 use crate::columns::Ways;
-use crate::isa::{self, Kernel, Tier};
+use crate::isa::{self, Kernel, Stores, Tier};
 use crate::pixel::{Pixel, PixelType};
 use crate::source::Encoding;
 
@@ -347,7 +347,7 @@ pub(crate) trait Bits: Copy {
     /// Their bytes in the machine's order, turned and flipped.
     fn turn(bytes: &[u8], flip: Self, out: &mut [u8]);
     /// The same for the first element of each run of a column of a table.
-    fn turn_each(ways: Ways, from: &[u8], flip: Self, to: &mut [u8]);
+    fn turn_each(ways: Ways, from: &[u8], flip: Self, to: &mut [u8], stores: impl Stores);
 }
 
 macro_rules! bits {
@@ -362,8 +362,15 @@ macro_rules! bits {
                 }
             }
 
-            fn turn_each(ways: Ways, from: &[u8], flip: $type, to: &mut [u8]) {
-                ways.each(from, to, |bytes| (<$type>::from_ne_bytes(bytes) ^ flip).to_be_bytes());
+            fn turn_each(
+                ways: Ways,
+                from: &[u8],
+                flip: $type,
+                to: &mut [u8],
+                stores: impl Stores,
+            ) {
+                let turn = |bytes| (<$type>::from_ne_bytes(bytes) ^ flip).to_be_bytes();
+                ways.each(from, to, turn, stores);
             }
         })+
     };

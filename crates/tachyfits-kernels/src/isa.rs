@@ -3,15 +3,16 @@
 //! A kernel is a safe struct whose `run` is one `#[inline(always)]` body. The macro below stamps one copy of a
 //! one-line generic function per tier with `#[target_feature]`; the body is inlined into it and compiled for that tier.
 //! This is the only file of the crate with `unsafe`: calling a `#[target_feature]` function promises that the CPU has
-//! those features, and a [`Tier`] can only be had by asking the CPU. The other use is the instruction that asks for memory
-//! ahead, which no safe function gives.
+//! those features, and a [`Tier`] can only be had by asking the CPU. The other uses are the instructions that ask for
+//! memory ahead, and that store past the caches, which no safe function gives.
 
 #![expect(
     unsafe_code,
-    reason = "calls into functions compiled for a CPU feature set, and a prefetch"
+    reason = "calls into functions compiled for a CPU feature set, a prefetch, and stores past the caches"
 )]
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 /// Environment variable that forces a tier by name.
@@ -151,6 +152,97 @@ pub(crate) fn prefetch(chunk: &[u8], ahead: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (chunk, ahead);
+}
+
+/// Results of more bytes than this are in no cache when somebody wants them: the largest that cores share have 32 MiB or a
+/// little more.
+pub const CACHES_BYTES: usize = 64 << 20;
+
+/// How a kernel stores what it makes.
+pub(crate) trait Stores: Copy {
+    /// Stores an element.
+    fn put<const BYTES: usize>(self, to: &mut [u8; BYTES], bytes: [u8; BYTES]);
+}
+
+/// As any program does: a line of memory is brought into the caches before it is written to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cached;
+
+impl Stores for Cached {
+    #[inline(always)]
+    fn put<const BYTES: usize>(self, to: &mut [u8; BYTES], bytes: [u8; BYTES]) {
+        *to = bytes;
+    }
+}
+
+/// Past the caches, straight to memory: for results that are larger than any cache, which nobody would find there. Lines that
+/// are written whole need not be brought first, only to be written over. Elements of fewer than 4 bytes are stored as any
+/// program does: no instruction stores them otherwise.
+///
+/// It is given to the work of [`streaming`], and stays there.
+#[derive(Clone, Copy, Debug)]
+pub struct Streaming<'a>(PhantomData<*const &'a ()>);
+
+impl Stores for Streaming<'_> {
+    #[inline(always)]
+    fn put<const BYTES: usize>(self, to: &mut [u8; BYTES], bytes: [u8; BYTES]) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_mm_stream_si32, _mm_stream_si64};
+            let place = to.as_mut_ptr();
+            if let Some(&bytes) = bytes.first_chunk().filter(|_| BYTES == 8) {
+                // SAFETY: the 8 bytes at `place` are borrowed for writing, and MOVNTI, which every x86-64 processor has,
+                // takes any address. This thread sees its own stores in their order; no other one sees the memory before
+                // `streaming`, which alone gives values of this type, and only to this thread, has waited for the stores.
+                unsafe { _mm_stream_si64(place.cast(), i64::from_ne_bytes(bytes)) };
+                return;
+            }
+            if let Some(&bytes) = bytes.first_chunk().filter(|_| BYTES == 4) {
+                // SAFETY: as above, for 4 bytes.
+                unsafe { _mm_stream_si32(place.cast(), i32::from_ne_bytes(bytes)) };
+                return;
+            }
+        }
+        *to = bytes;
+    }
+}
+
+impl Streaming<'_> {
+    /// Copies bytes.
+    ///
+    /// # Panics
+    /// If there are not as many.
+    pub fn copy(self, from: &[u8], to: &mut [u8]) {
+        assert_eq!(from.len(), to.len(), "as many bytes");
+        let ((from, last), (to, last_to)) = (from.as_chunks::<8>(), to.as_chunks_mut::<8>());
+        for (from, to) in from.iter().zip(to) {
+            self.put(to, *from);
+        }
+        last_to.copy_from_slice(last);
+    }
+}
+
+/// Does work that may store past the caches, and waits until other threads would see all of it.
+///
+/// ```
+/// let mut out = [0; 16];
+/// tachyfits_kernels::streaming(|stores| stores.copy(&[7; 16], &mut out));
+/// assert_eq!(out, [7; 16]);
+/// ```
+pub fn streaming<R>(work: impl for<'a> FnOnce(Streaming<'a>) -> R) -> R {
+    struct Wait;
+    impl Drop for Wait {
+        fn drop(&mut self) {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: every x86-64 processor has the instruction, which does nothing but wait.
+            unsafe {
+                std::arch::x86_64::_mm_sfence();
+            }
+        }
+    }
+    // However the work ends.
+    let _wait = Wait;
+    work(Streaming(PhantomData))
 }
 
 /// Runs a kernel compiled for `tier`.

@@ -44,7 +44,9 @@ pub use columns::values::{
     add_to_real_parts, decode_logical, encode_logical, mark_nulls, narrow_text, pack_bits,
     put_nulls, trim_text, unpack_bits, widen_text,
 };
-pub use columns::{Fields, gather_field_bytes, gather_fields, scatter_field_bytes, scatter_fields};
+pub use columns::{
+    Fields, gather_field_bytes, gather_fields, scatter_field_bytes, scatter_fields, stream_fields,
+};
 pub use compensated::Compensated;
 pub use decode::{decode_f32, decode_f64, decode_native, gather, native_in_place};
 pub use elementwise::{
@@ -52,7 +54,7 @@ pub use elementwise::{
 };
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use histogram::{Histogram, HistogramRange};
-pub use isa::{Tier, UnknownTier};
+pub use isa::{CACHES_BYTES, Streaming, Tier, UnknownTier, streaming};
 pub use order::{CellCounts, Cells, KeyBins, Split, deviate, key_of, split, value_of_key};
 pub use pixel::{Pixel, PixelType};
 pub use reals::{decode_halves, decode_quads};

@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 
 use super::{Fields, LONG_FIELD, Ways};
-use crate::isa::{self, Kernel, Tier};
+use crate::isa::{self, Cached, Kernel, Tier};
 
 /// A move of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,8 @@ macro_rules! swap {
             }
 
             fn swap_each(ways: Ways, from: &[u8], to: &mut [u8]) {
-                ways.each(from, to, |x| <$type>::from_ne_bytes(x).swap_bytes().to_ne_bytes());
+                let swap = |bytes| <$type>::from_ne_bytes(bytes).swap_bytes().to_ne_bytes();
+                ways.each(from, to, swap, Cached);
             }
 
             fn swap_there(bytes: &mut [u8], tier: Tier) {

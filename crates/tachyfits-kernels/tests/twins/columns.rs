@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use tachyfits_kernels::{
     Fields, PixelType, TEXT_INTEGER_WIDTH, Tier, Transfer, add_to_real_parts, decode_logical,
     encode_logical, gather_field_bytes, gather_fields, integers_of_text, mark_nulls, naive,
-    narrow_text, pack_bits, put_nulls, scatter_field_bytes, scatter_fields, swap_in_place,
-    trim_text, unpack_bits, widen_text,
+    narrow_text, pack_bits, put_nulls, scatter_field_bytes, scatter_fields, stream_fields,
+    streaming, swap_in_place, trim_text, unpack_bits, widen_text,
 };
 
 /// Rows with a field in them.
@@ -68,6 +68,11 @@ proptest! {
             let mut out = vec![7; expected.len()];
             gather_fields(&bytes, fields, pixel, tier, &mut out);
             prop_assert_eq!(&out, &expected, "{:?}", tier);
+            if pixel.bytes() >= 4 {
+                out.fill(7);
+                streaming(|stores| stream_fields(&bytes, fields, pixel, &mut out, stores));
+                prop_assert_eq!(&out, &expected, "{:?}", tier);
+            }
             let mut back = emptied.clone();
             scatter_fields(&out, fields, pixel, tier, &mut back);
             prop_assert_eq!(&back, &scattered, "{:?}", tier);
@@ -92,6 +97,15 @@ proptest! {
         naive::scatter_field_bytes(&expected, fields, &mut scattered);
         scatter_field_bytes(&out, fields, &mut back);
         prop_assert_eq!(&back, &scattered);
+    }
+
+    #[test]
+    fn bytes_are_copied_past_the_caches(from in 0..9usize, to in 0..9usize, count in 0..300usize) {
+        let bytes = random(from + count, 5);
+        let mut out = vec![7; to + count + 9];
+        streaming(|stores| stores.copy(&bytes[from..], &mut out[to..to + count]));
+        prop_assert_eq!(&out[to..to + count], &bytes[from..]);
+        prop_assert!(out[..to].iter().chain(&out[to + count..]).all(|&byte| byte == 7));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! thread 62 ms to gather, and 49 so (Zen 4, a C program).
 
 use tachyfits_io::look_at;
-use tachyfits_kernels::Tier;
+use tachyfits_kernels::{Streaming, Tier};
 
 use super::decode::{Decoder, Scratch};
 use super::rows::RowBlock;
@@ -51,7 +51,7 @@ impl<'a> RowBlock<'a> {
     }
 }
 
-/// Decodes columns; `odd` counts, for each, the elements that the Standard does not have.
+/// Decodes columns, by `stores` where there are such; `odd` counts, for each, the elements that the Standard does not have.
 ///
 /// # Errors
 /// Where text is no number: which column, and which row of the block.
@@ -62,6 +62,7 @@ pub(crate) fn decode_columns(
     scratch: &mut Scratch,
     outs: &mut [CellsOut<'_>],
     odd: &mut [u64],
+    stores: Option<Streaming<'_>>,
 ) -> Result<(), (usize, BadText)> {
     for (first, part) in block.parts(columns.len()) {
         let outs = outs.iter_mut().zip(odd.iter_mut());
@@ -72,7 +73,7 @@ pub(crate) fn decode_columns(
             let nulls =
                 out.nulls.as_deref_mut().map(|nulls| &mut nulls[cells(first, decoder.elements)]);
             *odd += decoder
-                .decode(&part, column.offset, tier, scratch, values, nulls)
+                .decode(&part, column.offset, tier, scratch, CellsOut { values, nulls }, stores)
                 .map_err(|bad| (index, BadText { row: first + bad.row, ..bad }))?;
         }
     }

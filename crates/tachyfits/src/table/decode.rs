@@ -6,10 +6,12 @@ use std::ops::Range;
 
 use tachyfits_format::{Column, Element, Field, Null};
 use tachyfits_kernels::{
-    Encoding, Fields, PixelType, Tier, add_to_real_parts, decode_f64, decode_logical,
-    gather_field_bytes, gather_fields, mark_nulls, trim_text, unpack_bits, widen_text,
+    Encoding, Fields, PixelType, Streaming, Tier, add_to_real_parts, decode_f64, decode_logical,
+    gather_field_bytes, gather_fields, mark_nulls, stream_fields, trim_text, unpack_bits,
+    widen_text,
 };
 
+use super::block::CellsOut;
 use super::cells::{CellKind, Cells, cells, cells_of_elements};
 use super::read::TextAs;
 use super::rows::RowBlock;
@@ -65,6 +67,8 @@ enum Way {
 pub(crate) struct Scratch {
     bytes: Vec<u8>,
     floats: Vec<f64>,
+    /// Cells that are to be stored past the caches.
+    staged: Vec<u8>,
 }
 
 impl Decoder {
@@ -128,8 +132,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes the fields that begin at `offset` of each row; `values` has the cells of these rows, `nulls` their
-    /// elements. Returns how many elements are as the Standard does not have them.
+    /// Decodes the fields that begin at `offset` of each row to `out`, the cells of these rows; past the caches if `stores` are
+    /// given. Returns how many elements are as the Standard does not have them.
     ///
     /// # Errors
     /// Where text is no number.
@@ -139,12 +143,34 @@ impl Decoder {
         offset: usize,
         tier: Tier,
         scratch: &mut Scratch,
-        values: &mut [u8],
-        nulls: Option<&mut [u8]>,
+        out: CellsOut<'_>,
+        stores: Option<Streaming<'_>>,
     ) -> Result<u64, BadText> {
-        match &self.way {
-            Way::Numbers(numbers) => numbers.decode(block, offset, tier, values, nulls).map(|()| 0),
-            _ => Ok(self.decode_bytes(block, offset, tier, scratch, values, nulls)),
+        let CellsOut { values, nulls } = out;
+        match (&self.way, stores) {
+            (Way::Turn { pixel, numbers, null: None }, Some(stores)) if pixel.bytes() >= 4 => {
+                let elements = self.elements * numbers;
+                let fields = Fields { offset, stride: block.stride, elements };
+                stream_fields(block.bytes, fields, *pixel, values, stores);
+                if let Some(nulls) = nulls {
+                    nulls.fill(0);
+                }
+                Ok(0)
+            }
+            // What is gone through more than once, or is too narrow to be stored so by itself.
+            (_, Some(stores)) => {
+                let mut staged = std::mem::take(&mut scratch.staged);
+                staged.resize(values.len(), 0);
+                let out = CellsOut { values: &mut staged, nulls };
+                let odd = self.decode(block, offset, tier, scratch, out, None);
+                stores.copy(&staged, values);
+                scratch.staged = staged;
+                odd
+            }
+            (Way::Numbers(numbers), None) => {
+                numbers.decode(block, offset, tier, values, nulls).map(|()| 0)
+            }
+            (_, None) => Ok(self.decode_bytes(block, offset, tier, scratch, values, nulls)),
         }
     }
 

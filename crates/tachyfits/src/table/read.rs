@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::Field;
 use tachyfits_io::Report;
-use tachyfits_kernels::{Tier, native_in_place};
+use tachyfits_kernels::{CACHES_BYTES, Streaming, Tier, native_in_place, streaming};
 
 use super::Table;
 use super::block::{CellsOut, PlacedDecoder, decode_columns};
@@ -20,8 +20,9 @@ use crate::options::{Progress, RunOptions};
 const IN_PLACE_BYTES: usize = 256 << 10;
 /// Bytes from which on a cell is worth a run of its own.
 const LONG_CELL: u64 = 4 << 20;
-/// Bytes of cells that wait to be put in their places, where rows are asked for in no order.
-const WAITING_BYTES: usize = 64 << 20;
+/// Bytes of cells that wait to be put in their places, where rows are asked for in no order: no more than are stored by way of
+/// the caches, to be found there.
+const WAITING_BYTES: usize = CACHES_BYTES;
 
 /// A column to be read, and the arrays that take it.
 #[derive(Debug)]
@@ -238,6 +239,7 @@ impl Reading<'_> {
             .iter()
             .map(|decoder| PlacedDecoder { decoder, offset: reads.offset(decoder.field.start) })
             .collect();
+        let large = outs.iter().map(|out| out.values.len()).sum::<usize>() > CACHES_BYTES;
         let parts = parts(outs, self.decoders, reads.task_rows() as usize);
         let progress = Progress { options: *self.options, total: reads.bytes() };
         let report = tachyfits_io::run(
@@ -249,12 +251,18 @@ impl Reading<'_> {
                 let mut outs = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 let block = reads.block(task, fetched, packed);
                 let mut odd = vec![0; placed.len()];
-                decode_columns(&block, &placed, self.tier, scratch, &mut outs, &mut odd).map_err(
-                    |(column, bad)| {
-                        let row = reads.number(reads.places(task).start + bad.row as u64);
-                        self.table.bad_text(self.numbers[column], row, &bad)
-                    },
-                )?;
+                let mut decode = |stores: Option<Streaming<'_>>| {
+                    let (outs, odd) = (&mut outs, &mut odd);
+                    decode_columns(&block, &placed, self.tier, scratch, outs, odd, stores)
+                };
+                let decoded = match large {
+                    true => streaming(|stores| decode(Some(stores))),
+                    false => decode(None),
+                };
+                decoded.map_err(|(column, bad)| {
+                    let row = reads.number(reads.places(task).start + bad.row as u64);
+                    self.table.bad_text(self.numbers[column], row, &bad)
+                })?;
                 Ok::<_, Error>(odd)
             },
             |_task, found| {
