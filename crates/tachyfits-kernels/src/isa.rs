@@ -222,7 +222,8 @@ impl Streaming<'_> {
     }
 }
 
-/// Does work that may store past the caches, and waits until other threads would see all of it.
+/// Does work that may store past the caches, and waits until other threads would see all of it: the work itself tells none of
+/// them where to look.
 ///
 /// ```
 /// let mut out = [0; 16];
