@@ -139,7 +139,8 @@ def write(
     path
         The new file.
     array
-        Of any shape but (), integers or floats, any byte order; the last axis becomes NAXIS1.
+        Of any shape but (), integers or floats, any byte order; the last axis becomes NAXIS1. A
+        quantity of astropy brings its unit (BUNIT), unless the header has one.
         Unsigned types and int8 get the BZERO that the Standard gives them. Or a table as
         `write_table` takes it, which becomes the first extension; or an `Image`, with its header
         unless another is given. For several HDUs a list of these, and of pairs of one of them and a
@@ -181,6 +182,8 @@ def write(
         )  # fmt: skip
         return
     else:
+        if isinstance(array, (list, tuple)):
+            array = _stacked(array)
         _core.write_array(
             fits_name(path), native(array), image_cards(header, array),
             pixel=None if dtype is None else np.dtype(dtype).name, scaling=scaling, blank=blank,
@@ -274,6 +277,22 @@ def _is_numbers(items: Sequence[Any]) -> bool:
     return all(isinstance(item, (int, float, complex, np.number, list)) for item in items) or (
         bool(items) and all(isinstance(item, np.ndarray) and not item.dtype.names for item in items)
     )
+
+
+def _stacked(items: Sequence[Any]) -> Any:
+    """Return numbers, or arrays of one shape, as one; quantities in the unit of the first."""
+    have_units = [getattr(item, "unit", None) is not None for item in items]
+    if not any(have_units):
+        return items
+    from astropy.units import Quantity, UnitConversionError
+
+    try:
+        if all(have_units):
+            return Quantity(items)
+        problem = "some have no unit"
+    except UnitConversionError as error:
+        problem = str(error)
+    raise usage(f"arrays that are no one image: {problem}", "give all of them one unit")
 
 
 #: What to do with an array of a type that no image has, by NumPy's kind.

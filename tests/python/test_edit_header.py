@@ -66,6 +66,10 @@ def test_arrays_with_a_unit_say_it(path: Path, tmp_path: Path) -> None:
         edition.append(fluxes, header={"BUNIT": "K"})
         edition.append(fluxes.value * u.dimensionless_unscaled)
     assert [hdu.header.get("BUNIT") for hdu in tf.open(path)][2:] == ["Jy beam-1", "K", None]
-    for given in (fluxes, [(fluxes, None)]):
+    for given in (fluxes, [(fluxes, None)], [fluxes, fluxes.to(u.mJy / u.beam)]):
         tf.write(tmp_path / "new.fits", given, overwrite=True)
-        assert tf.open(tmp_path / "new.fits")[0].unit == "Jy beam-1"
+        image = tf.open(tmp_path / "new.fits")[0]
+        assert (image.unit, image[:].max()) == ("Jy beam-1", 1.0)
+    for other in (fluxes.value, fluxes.value * u.s):
+        with pytest.raises(tf.UsageError, match=r"no one image: .*\nhint: .*one unit"):
+            tf.write(tmp_path / "new.fits", [fluxes, other], overwrite=True)
