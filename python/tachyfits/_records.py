@@ -154,7 +154,7 @@ def dtype_of(what: Any) -> np.dtype[Any]:
     except (TypeError, ValueError, SyntaxError, OverflowError) as error:
         raise usage(
             f"{what!r} is neither a dtype nor a form of records",
-            "write a NumPy dtype, or items such as i4,3f8,c16,l4,a16,x8,*f8",
+            "write a NumPy dtype, or items such as i4,3f8,c16,l4,a16,x8,*f8,9(i4,f8)",
         ) from error
     return native
 

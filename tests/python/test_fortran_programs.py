@@ -208,8 +208,15 @@ def test_wide_numbers_and_derived_types(
     assert_array_equal(points["id"], np.arange(1, 1001))
     assert points["tag"][41] == b"0042"
     assert file.stats(POINT, first=3, field="id").sum == 500_500
-    forms = ["i4,*f16", "*c32", "*i16", POINT]
-    fortran.convert(path, copy, order="little", forms=forms, precision="double")
+    grouped = file[3].read("1000(3f8,i4,a4)")
+    assert all(
+        np.array_equal(grouped[f"f{n}"], points[name]) for n, name in enumerate(POINT.names or ())
+    )
+    for form in (POINT, "(3f8,i4,a4)"):
+        forms = ["i4,*f16", "*c32", "*i16", form]
+        how = {"order": "little", "precision": "double", "overwrite": True}
+        fortran.convert(path, copy, forms=forms, **how)
+        assert_array_equal(fortran.open(copy)[3].read(POINT), points)
     turned = fortran.open(copy)
     assert_array_equal(turned[0].read("i4,*f8")["f1"], [[third, -2.5, 1e-300, 1.0]])
     assert_array_equal(turned[1].read("c16"), pair)
@@ -217,7 +224,6 @@ def test_wide_numbers_and_derived_types(
         int.from_bytes(turned[2].read("V16")[n].tobytes(), "little", signed=True) for n in (0, 1)
     ]
     assert long == [2**127 - 1, -5]
-    assert_array_equal(turned[3].read(POINT), points)
 
 
 def test_a_record_over_two_gigabytes(tmp_path: Path, gfortran: Any) -> None:

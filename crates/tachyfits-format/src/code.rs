@@ -188,7 +188,7 @@ codes! {
     RecordForm = "record-form", Usage,
         "A description of a record cannot be understood, or does not fit the record.",
         example "i4,3f8 for a record of 24 bytes",
-        hint "write items such as i4, 3f8, c16, l4, a16, x8, separated by commas; *f8 takes as many as fill the record";
+        hint "write items such as i4, 3f8, c16, l4, a16, x8, 9(i4,f8), separated by commas; *f8 takes as many as fill the record";
     NotRandomGroups = "not-random-groups", Usage,
         "Random groups were asked of an HDU that holds none.",
         example "the group parameters of an image",
