@@ -99,6 +99,15 @@ fn shares(bytes: usize, block_bytes: usize, threads: usize) -> (usize, usize) {
     (threads, bytes.div_ceil(threads).min(LARGE_PAGE))
 }
 
+/// Enters the large pages that begin within memory that is written to later, when two threads may be the first in one: both
+/// would make it and clear it, and one of them in vain. What is there is lost.
+pub fn enter_large_pages(bytes: &mut [u8]) {
+    let first = bytes.as_ptr().align_offset(LARGE_PAGE);
+    for byte in bytes.iter_mut().skip(first).step_by(LARGE_PAGE) {
+        *byte = std::hint::black_box(0);
+    }
+}
+
 /// What the threads share.
 struct Shared<'a, 'b, W> {
     storage: &'a dyn Storage,
@@ -172,6 +181,19 @@ mod tests {
     use super::*;
     use crate::memory::MemoryStorage;
     use crate::pipeline::Watch;
+
+    #[test]
+    fn large_pages_are_entered_where_they_begin_alone() {
+        let mut memory = vec![7; 4 * LARGE_PAGE];
+        let page = memory.as_ptr().align_offset(LARGE_PAGE);
+        let from = page + 1;
+        enter_large_pages(&mut memory[from..page + 2 * LARGE_PAGE]);
+        let places: Vec<usize> = (0..memory.len()).filter(|&at| memory[at] != 7).collect();
+        assert_eq!(places, [page + LARGE_PAGE]);
+        enter_large_pages(&mut memory[from..page + LARGE_PAGE]);
+        enter_large_pages(&mut []);
+        assert_eq!(memory.iter().filter(|&&byte| byte != 7).count(), 1);
+    }
 
     #[test]
     fn every_block_is_read_and_worked_on_once_for_any_threads() {

@@ -214,11 +214,16 @@ impl Streaming<'_> {
     /// If there are not as many.
     pub fn copy(self, from: &[u8], to: &mut [u8]) {
         assert_eq!(from.len(), to.len(), "as many bytes");
-        let ((from, last), (to, last_to)) = (from.as_chunks::<8>(), to.as_chunks_mut::<8>());
+        // A store that reaches into the next line takes many times as long.
+        let first = to.as_ptr().align_offset(8).min(to.len());
+        let (from_first, from) = from.split_at(first);
+        let (to_first, to) = to.split_at_mut(first);
+        to_first.copy_from_slice(from_first);
+        let ((from, from_last), (to, to_last)) = (from.as_chunks::<8>(), to.as_chunks_mut::<8>());
         for (from, to) in from.iter().zip(to) {
             self.put(to, *from);
         }
-        last_to.copy_from_slice(last);
+        to_last.copy_from_slice(from_last);
     }
 }
 

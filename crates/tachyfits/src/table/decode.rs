@@ -21,6 +21,9 @@ use crate::image::pixel_type;
 /// Elements that are scaled at a time: as floats 16 KiB.
 const PIECE: usize = 2048;
 
+/// Bytes of cells from which on they are stored past the caches: some whole lines of memory.
+const WORTH_STAGING: usize = 512;
+
 /// Makes cells of the fields of a column.
 #[derive(Clone, Debug)]
 pub(crate) struct Decoder {
@@ -158,7 +161,7 @@ impl Decoder {
                 Ok(0)
             }
             // What is gone through more than once, or is too narrow to be stored so by itself.
-            (_, Some(stores)) => {
+            (_, Some(stores)) if values.len() >= WORTH_STAGING => {
                 let mut staged = std::mem::take(&mut scratch.staged);
                 staged.resize(values.len(), 0);
                 let out = CellsOut { values: &mut staged, nulls };
@@ -167,10 +170,10 @@ impl Decoder {
                 scratch.staged = staged;
                 odd
             }
-            (Way::Numbers(numbers), None) => {
+            (Way::Numbers(numbers), _) => {
                 numbers.decode(block, offset, tier, values, nulls).map(|()| 0)
             }
-            (_, None) => Ok(self.decode_bytes(block, offset, tier, scratch, values, nulls)),
+            _ => Ok(self.decode_bytes(block, offset, tier, scratch, values, nulls)),
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::Field;
-use tachyfits_io::Report;
+use tachyfits_io::{Report, enter_large_pages};
 use tachyfits_kernels::{CACHES_BYTES, Streaming, Tier, native_in_place, streaming};
 
 use super::Table;
@@ -23,6 +23,9 @@ const LONG_CELL: u64 = 4 << 20;
 /// Bytes of cells that wait to be put in their places, where rows are asked for in no order: no more than are stored by way of
 /// the caches, to be found there.
 const WAITING_BYTES: usize = CACHES_BYTES;
+
+/// How many tasks ahead the pages of outputs are entered: to clear one takes as long as some tasks.
+const PARTS_AHEAD: usize = 8;
 
 /// A column to be read, and the arrays that take it.
 #[derive(Debug)]
@@ -248,12 +251,15 @@ impl Reading<'_> {
             &progress.run_options(),
             <(Vec<u8>, Scratch)>::default,
             |(packed, scratch), task, fetched| {
-                let mut outs = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(part) = parts.get(task as usize + PARTS_AHEAD) {
+                    part.lock().unwrap_or_else(PoisonError::into_inner).enter();
+                }
+                let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
+                let outs = part.begin();
                 let block = reads.block(task, fetched, packed);
                 let mut odd = vec![0; placed.len()];
                 let mut decode = |stores: Option<Streaming<'_>>| {
-                    let (outs, odd) = (&mut outs, &mut odd);
-                    decode_columns(&block, &placed, self.tier, scratch, outs, odd, stores)
+                    decode_columns(&block, &placed, self.tier, scratch, outs, &mut odd, stores)
                 };
                 let decoded = match large {
                     true => streaming(|stores| decode(Some(stores))),
@@ -390,13 +396,38 @@ pub(crate) fn added(first: &Report, second: &Report) -> Report {
     }
 }
 
+/// The outputs of a task.
+#[derive(Debug, Default)]
+struct Part<'a> {
+    outs: Vec<CellsOut<'a>>,
+    begun: bool,
+}
+
+impl<'a> Part<'a> {
+    /// Those to be written now.
+    fn begin(&mut self) -> &mut [CellsOut<'a>] {
+        self.begun = true;
+        &mut self.outs
+    }
+
+    /// Enters their pages, if nothing was written yet.
+    fn enter(&mut self) {
+        if !self.begun {
+            for out in &mut self.outs {
+                enter_large_pages(out.values);
+                out.nulls.as_deref_mut().map(enter_large_pages);
+            }
+        }
+    }
+}
+
 /// Cuts the outputs into those of each task.
 fn parts<'a>(
     outs: &'a mut [CellsOut<'_>],
     decoders: &[Decoder],
     task_rows: usize,
-) -> Vec<Mutex<Vec<CellsOut<'a>>>> {
-    let mut parts: Vec<Vec<CellsOut<'a>>> = Vec::new();
+) -> Vec<Mutex<Part<'a>>> {
+    let mut parts: Vec<Part<'a>> = Vec::new();
     for (index, (out, decoder)) in outs.iter_mut().zip(decoders).enumerate() {
         let (mut values, mut nulls) = (&mut *out.values, out.nulls.as_deref_mut());
         let mut task = 0;
@@ -404,16 +435,16 @@ fn parts<'a>(
             let cells = take(&mut values, task_rows * decoder.cell_bytes);
             let marks = nulls.as_mut().map(|nulls| take(nulls, task_rows * decoder.elements));
             if task == parts.len() {
-                parts.push(Vec::new());
+                parts.push(Part::default());
             }
             // Columns without bytes have no parts.
-            parts[task].resize_with(index, CellsOut::default);
-            parts[task].push(CellsOut { values: cells, nulls: marks });
+            parts[task].outs.resize_with(index, CellsOut::default);
+            parts[task].outs.push(CellsOut { values: cells, nulls: marks });
             task += 1;
         }
     }
     for part in &mut parts {
-        part.resize_with(decoders.len(), CellsOut::default);
+        part.outs.resize_with(decoders.len(), CellsOut::default);
     }
     parts.into_iter().map(Mutex::new).collect()
 }
