@@ -19,7 +19,7 @@ def columns(request: Request) -> Any:
 
 
 #: Rows of a batch: what stays in a core's cache, as what CFITSIO recommends does.
-BATCH = 8_192
+BATCH = 32_768
 
 
 def in_batches(request: Request) -> None:
