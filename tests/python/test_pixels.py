@@ -144,22 +144,6 @@ def test_large_images_read_alike_for_any_number_of_threads(bitpix: int) -> None:
             same_bits(file[0].read(where, threads=threads), stored[where])
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", None])
-def test_pixels_that_are_stored_past_the_caches_are_those_of_sections(dtype: str | None) -> None:
-    random = np.random.default_rng(22)
-    stored = random.integers(-(2**15), 2**15, (9, 2003, 2011), "i2").astype(">i2")
-    scaling = [("BSCALE", 0.25), ("BZERO", 3.0)] if dtype else [("BSCALE", 1), ("BZERO", 32768)]
-    with tf.open(primary(stored, scaling)) as file:
-        whole = file[0].read(dtype=dtype, threads=2)
-        assert whole.nbytes > 64 << 20
-        for plane in range(9):
-            same_bits(whole[plane], file[0].read(np.s_[plane], dtype=dtype))
-        last = int(stored[8, 2002, 2010])
-        assert whole[-1, -1, -1] == (last * 0.25 + 3 if dtype else last + 32768)
-        turned = file[0].read(np.s_[:, ::-1], dtype=dtype, threads=2)
-        same_bits(turned, np.ascontiguousarray(whole[:, ::-1]))
-
-
 def test_indices_that_numpy_refuses_or_that_need_an_array() -> None:
     image = tf.open(primary(np.zeros((2, 3), "i2")))[0]
     for index in [5, (0, -4), (0, 0, 0), (Ellipsis, Ellipsis)]:

@@ -50,9 +50,7 @@ pub struct Fields {
 pub fn gather_fields(rows: &[u8], fields: Fields, pixel: PixelType, tier: Tier, out: &mut [u8]) {
     let flip = sign_flip(pixel);
     let size = pixel.bytes();
-    let Some((count, run)) = fields.rows_in(out.len(), size) else { return };
-    let rows = &rows[fields.offset..];
-    let ways = Ways { from_stride: fields.stride, to_stride: run, run, count };
+    let Some((ways, rows)) = fields.gathered(rows, out.len(), size) else { return };
     // Turning native bytes flips before it turns: the flip is turned beforehand.
     match size {
         1 => ways.go(rows, flip as u8, tier, out),
@@ -63,15 +61,6 @@ pub fn gather_fields(rows: &[u8], fields: Fields, pixel: PixelType, tier: Tier, 
 }
 
 /// As [`gather_fields`], past the caches, for elements of 4 and 8 bytes.
-///
-/// ```
-/// use tachyfits_kernels::{Fields, PixelType, stream_fields, streaming};
-/// let rows = [7, 0, 0, 1, 2, 8, 0, 0, 1, 3];
-/// let fields = Fields { offset: 1, stride: 5, elements: 1 };
-/// let mut out = [0; 8];
-/// streaming(|stores| stream_fields(&rows, fields, PixelType::I32, &mut out, stores));
-/// assert_eq!(out, [258i32.to_ne_bytes(), 259i32.to_ne_bytes()].concat()[..]);
-/// ```
 ///
 /// # Panics
 /// As [`gather_fields`], and for elements of other sizes.
@@ -84,9 +73,7 @@ pub fn stream_fields(
 ) {
     let flip = sign_flip(pixel);
     let size = pixel.bytes();
-    let Some((count, run)) = fields.rows_in(out.len(), size) else { return };
-    let rows = &rows[fields.offset..];
-    let ways = Ways { from_stride: fields.stride, to_stride: run, run, count };
+    let Some((ways, rows)) = fields.gathered(rows, out.len(), size) else { return };
     match size {
         4 => ways.stream(rows, (flip as u32).to_be(), out, stores),
         _ => {
@@ -126,9 +113,8 @@ pub fn scatter_fields(
 /// # Panics
 /// As [`gather_fields`].
 pub fn gather_field_bytes(rows: &[u8], fields: Fields, out: &mut [u8]) {
-    let Some((count, run)) = fields.rows_in(out.len(), 1) else { return };
-    let ways = Ways { from_stride: fields.stride, to_stride: run, run, count };
-    ways.copy(&rows[fields.offset..], out);
+    let Some((ways, rows)) = fields.gathered(rows, out.len(), 1) else { return };
+    ways.copy(rows, out);
 }
 
 /// Moves a contiguous column of fields of `elements` bytes to the rows, as they are.
@@ -148,6 +134,13 @@ fn sign_flip(pixel: PixelType) -> u64 {
 }
 
 impl Fields {
+    /// The way of fields to a contiguous column of `bytes`, and the rows from the first field on; `None` without any.
+    fn gathered<'a>(&self, rows: &'a [u8], bytes: usize, size: usize) -> Option<(Ways, &'a [u8])> {
+        let (count, run) = self.rows_in(bytes, size)?;
+        let ways = Ways { from_stride: self.stride, to_stride: run, run, count };
+        Some((ways, &rows[self.offset..]))
+    }
+
     /// How many rows a contiguous column of `bytes` has, and the bytes of a field; `None` without any.
     fn rows_in(&self, bytes: usize, size: usize) -> Option<(usize, usize)> {
         let run = self.elements.checked_mul(size).expect("a field fits in memory");

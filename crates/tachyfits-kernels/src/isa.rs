@@ -207,33 +207,15 @@ impl Stores for Streaming<'_> {
     }
 }
 
-impl Streaming<'_> {
-    /// Copies bytes.
-    ///
-    /// # Panics
-    /// If there are not as many.
-    pub fn copy(self, from: &[u8], to: &mut [u8]) {
-        assert_eq!(from.len(), to.len(), "as many bytes");
-        // A store that reaches into the next line takes many times as long.
-        let first = to.as_ptr().align_offset(8).min(to.len());
-        let (from_first, from) = from.split_at(first);
-        let (to_first, to) = to.split_at_mut(first);
-        to_first.copy_from_slice(from_first);
-        let ((from, from_last), (to, to_last)) = (from.as_chunks::<8>(), to.as_chunks_mut::<8>());
-        for (from, to) in from.iter().zip(to) {
-            self.put(to, *from);
-        }
-        to_last.copy_from_slice(from_last);
-    }
-}
-
 /// Does work that may store past the caches, and waits until other threads would see all of it: the work itself tells none of
 /// them where to look.
 ///
 /// ```
-/// let mut out = [0; 16];
-/// tachyfits_kernels::streaming(|stores| stores.copy(&[7; 16], &mut out));
-/// assert_eq!(out, [7; 16]);
+/// use tachyfits_kernels::{Fields, PixelType, stream_fields, streaming};
+/// let fields = Fields { offset: 0, stride: 4, elements: 1 };
+/// let mut out = [0; 4];
+/// streaming(|stores| stream_fields(&[0, 0, 1, 2], fields, PixelType::I32, &mut out, stores));
+/// assert_eq!(out, 258i32.to_ne_bytes());
 /// ```
 pub fn streaming<R>(work: impl for<'a> FnOnce(Streaming<'a>) -> R) -> R {
     struct Wait;

@@ -2,11 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use bytemuck::Pod;
 use tachyfits_io::Report;
 use tachyfits_kernels::{
-    CACHES_BYTES, Encoding, PixelType, Tier, decode_f32, decode_f64, decode_native,
-    native_in_place, streaming,
+    Encoding, PixelType, Tier, decode_f32, decode_f64, decode_native, native_in_place,
 };
 
 use crate::error::{Error, Reason};
@@ -18,8 +16,6 @@ use crate::section::Section;
 
 /// A block that is read and turned in place: it stays in the second-level cache meanwhile.
 const IN_PLACE_BYTES: usize = 256 << 10;
-/// Pixels that are decoded before they are stored past the caches: as f64 half of a first-level cache.
-const PIECE: usize = 2048;
 
 /// What pixels are read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -182,7 +178,7 @@ impl Image {
     }
 
     /// Fills `out`, which has `width` elements per pixel, by decoding line by line.
-    fn read_lines<T: Pod + Send>(
+    fn read_lines<T: Send>(
         &self,
         section: &Section,
         out: &mut [T],
@@ -195,24 +191,19 @@ impl Image {
         self.check_present(grid.last_pixel())?;
         let pixels = self.pixel_bytes();
         let lines = GridLines::new(&grid, false, pixels.size);
-        let (large, size) = (size_of_val(out) > CACHES_BYTES, pixels.size as usize);
         let parts = parts(out, &lines, width);
         self.run(
             &LineReads { lines: &lines, pixels },
             lines.pixels(),
             options,
-            || (Vec::new(), large.then(|| vec![T::zeroed(); PIECE * width])),
-            |(gathered, staged), task, fetched| {
+            Vec::new,
+            |gathered, task, fetched| {
                 let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 let (mut piece, mut done) = (0, 0);
                 lines.visit(task, &mut |line| {
                     let bytes = line.stretch.collect(fetched, &mut piece, pixels.size, gathered);
                     let end = done + line.stretch.count as usize * width;
-                    let out = &mut part[done..end];
-                    match staged {
-                        Some(staged) => decode_past_caches(bytes, size, staged, out, &decode),
-                        None => decode(bytes, out),
-                    }
+                    decode(bytes, &mut part[done..end]);
                     done = end;
                 });
                 Ok(())
@@ -220,23 +211,6 @@ impl Image {
             |_task, ()| Ok(()),
         )
     }
-}
-
-/// Decodes pixels piece by piece, each of which is staged in a cache and stored past the others from there.
-fn decode_past_caches<T: Pod>(
-    bytes: &[u8],
-    pixel_bytes: usize,
-    staged: &mut [T],
-    out: &mut [T],
-    decode: impl Fn(&[u8], &mut [T]),
-) {
-    streaming(|stores| {
-        for (bytes, out) in bytes.chunks(PIECE * pixel_bytes).zip(out.chunks_mut(staged.len())) {
-            let staged = &mut staged[..out.len()];
-            decode(bytes, staged);
-            stores.copy(bytemuck::cast_slice(staged), bytemuck::cast_slice_mut(out));
-        }
-    });
 }
 
 /// Cuts the output into the part of each task.

@@ -100,15 +100,6 @@ proptest! {
     }
 
     #[test]
-    fn bytes_are_copied_past_the_caches(from in 0..9usize, to in 0..9usize, count in 0..300usize) {
-        let bytes = random(from + count, 5);
-        let mut out = vec![7; to + count + 9];
-        streaming(|stores| stores.copy(&bytes[from..], &mut out[to..to + count]));
-        prop_assert_eq!(&out[to..to + count], &bytes[from..]);
-        prop_assert!(out[..to].iter().chain(&out[to + count..]).all(|&byte| byte == 7));
-    }
-
-    #[test]
     fn logical_values_are_those_of_the_twin(count in 0..700usize, seed in any::<u64>()) {
         let bytes = text(count, seed);
         let expected = naive::decode_logical(&bytes);

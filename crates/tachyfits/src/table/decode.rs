@@ -21,9 +21,6 @@ use crate::image::pixel_type;
 /// Elements that are scaled at a time: as floats 16 KiB.
 const PIECE: usize = 2048;
 
-/// Bytes of cells from which on they are stored past the caches: some whole lines of memory.
-const WORTH_STAGING: usize = 512;
-
 /// Makes cells of the fields of a column.
 #[derive(Clone, Debug)]
 pub(crate) struct Decoder {
@@ -70,8 +67,6 @@ enum Way {
 pub(crate) struct Scratch {
     bytes: Vec<u8>,
     floats: Vec<f64>,
-    /// Cells that are to be stored past the caches.
-    staged: Vec<u8>,
 }
 
 impl Decoder {
@@ -135,8 +130,9 @@ impl Decoder {
         }
     }
 
-    /// Decodes the fields that begin at `offset` of each row to `out`, the cells of these rows; past the caches if `stores` are
-    /// given. Returns how many elements are as the Standard does not have them.
+    /// Decodes the fields that begin at `offset` of each row to `out`, the cells of these rows. Where `stores` are given,
+    /// numbers of 4 and 8 bytes that are turned alone go past the caches. Returns how many elements are as the Standard does
+    /// not have them.
     ///
     /// # Errors
     /// Where text is no number.
@@ -159,16 +155,6 @@ impl Decoder {
                     nulls.fill(0);
                 }
                 Ok(0)
-            }
-            // What is gone through more than once, or is too narrow to be stored so by itself.
-            (_, Some(stores)) if values.len() >= WORTH_STAGING => {
-                let mut staged = std::mem::take(&mut scratch.staged);
-                staged.resize(values.len(), 0);
-                let out = CellsOut { values: &mut staged, nulls };
-                let odd = self.decode(block, offset, tier, scratch, out, None);
-                stores.copy(&staged, values);
-                scratch.staged = staged;
-                odd
             }
             (Way::Numbers(numbers), _) => {
                 numbers.decode(block, offset, tier, values, nulls).map(|()| 0)

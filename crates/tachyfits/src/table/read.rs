@@ -251,8 +251,11 @@ impl Reading<'_> {
             &progress.run_options(),
             <(Vec<u8>, Scratch)>::default,
             |(packed, scratch), task, fetched| {
-                if let Some(part) = parts.get(task as usize + PARTS_AHEAD) {
-                    part.lock().unwrap_or_else(PoisonError::into_inner).enter();
+                // Not to be waited for: who has it is at work on it already.
+                if let Some(Ok(mut part)) =
+                    parts.get(task as usize + PARTS_AHEAD).map(Mutex::try_lock)
+                {
+                    part.enter();
                 }
                 let mut part = parts[task as usize].lock().unwrap_or_else(PoisonError::into_inner);
                 let outs = part.begin();
@@ -455,4 +458,26 @@ fn take<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
     let (front, rest) = all.split_at_mut(count.min(all.len()));
     *bytes = rest;
     front
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_entered_before_cells_are_written_and_never_after() {
+        const LARGE_PAGE: usize = 2 << 20;
+        let mut values = vec![7; 3 * LARGE_PAGE];
+        let page = values.as_ptr().align_offset(LARGE_PAGE);
+        for (begun, expected) in [(true, 7), (false, 0)] {
+            let cells = &mut values[page..][..LARGE_PAGE];
+            let mut part =
+                Part { outs: vec![CellsOut { values: cells, nulls: None }], begun: false };
+            if begun {
+                part.begin();
+            }
+            part.enter();
+            assert_eq!((values[page], values[page + 1]), (expected, 7));
+        }
+    }
 }
