@@ -55,7 +55,7 @@ pub(super) struct Steps {
     pub(super) to: u64,
 }
 
-/// NumberRun that lie together: bytes of each, how many, and whether their bytes are swapped.
+/// Numbers that lie together: bytes of each, how many, and whether their bytes are swapped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberRun {
     pub(super) size: u64,
