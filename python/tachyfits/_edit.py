@@ -25,7 +25,7 @@ from tachyfits._hdu import Hdu
 from tachyfits._pixels import Progress
 from tachyfits._table import Table
 from tachyfits._table_ascii import new_text_column
-from tachyfits._table_cards import comments_brought
+from tachyfits._table_cards import comments_brought, values_brought
 from tachyfits._table_fit import row_cells, values_for
 from tachyfits._table_input import column_of, columns_of
 from tachyfits._table_meta import describing_cards
@@ -284,17 +284,18 @@ class EditedHdu:
         (integers with TSCALn) they have to be these.
         Values that state a unit are converted to the column's. Objects of astropy (SkyCoord) are
         the columns that astropy makes of them, and are refused in another frame than the table's;
-        times of another scale or location than the table states are refused too, where it has the
-        location in columns (OBSGEO-X, -Y, -Z) it is put there.
+        times of another scale or location than the table states are refused too, those of a table
+        whose TIMESYS is another as well; where it has the location in columns (OBSGEO-X, -Y, -Z) it
+        is put there. Arrays in a dict say no scale.
         """
         table = self.table
         if not 0 <= at <= len(table):
             raise not_found(f"{self._where()}: no row {at}", f"use 0 to {len(table)}")
-        names = [column.name for column in table.columns]
         whole = with_parts(data)[0]
         check_objects(comments_brought(table), comments_brought(whole), self._where())
-        made = with_places(columns_of(whole), names)
-        cells, rows = row_cells(table.columns, made, _stated(table), self._where())
+        made = with_places(columns_of(whole), table.columns)
+        scale = next(iter(values_brought(whole, "TIMESYS")), None)
+        cells, rows = row_cells(table.columns, made, _stated(table), self._where(), scale)
         self._core.insert_rows(
             self._index, at, cells, rows,
             threads=self._edition._threads, progress=self._edition._progress,

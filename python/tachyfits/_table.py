@@ -104,7 +104,8 @@ class Table(TableReading):
         Columns that are parts of an object (a SkyCoord, of which astropy wrote the parts) stay
         columns; which they are is in ``meta["__serialized_columns__"]``, where astropy has it, and
         is written again with the table. Text is times of astropy where TCTYPn says their scale, or
-        TRPOSn and OBSGEO-X, -Y and -Z at which place they were measured.
+        TRPOSn and OBSGEO-X, -Y and -Z at which place they were measured; the meta of other columns
+        keeps these under "TCTYP" and "TRPOS", and they are written again with them.
 
         Examples
         --------

@@ -82,9 +82,17 @@ def _brought(data: Any) -> Cards:
     return cards
 
 
+def values_brought(data: Any, wanted: str) -> list[Any]:
+    """Return the values of a keyword that a table brings.
+
+    Its comments have the block in which astropy describes columns too.
+    """
+    return [value for keyword, value, _ in _said_by(data)[0] if keyword == wanted]
+
+
 def comments_brought(data: Any) -> list[str]:
-    """Return the comments that a table brings, the block in which astropy describes columns too."""
-    return [str(value) for keyword, value, _ in _said_by(data)[0] if keyword == "COMMENT"]
+    """Return the comments that a table brings."""
+    return list(map(str, values_brought(data, "COMMENT")))
 
 
 def _said_by(data: Any) -> tuple[Cards, list[str]]:

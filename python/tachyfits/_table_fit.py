@@ -268,11 +268,15 @@ def _place(column: TableColumn, where: str) -> str:
 
 
 def row_cells(
-    columns: tuple[TableColumn, ...], made: list[ColumnData], stated: Stated, where: str
+    columns: tuple[TableColumn, ...],
+    made: list[ColumnData],
+    stated: Stated,
+    where: str,
+    scale: Any = None,
 ) -> tuple[list[Cells], int]:
     """Return the cells of new rows for every column of a table, and how many rows there are.
 
-    ``stated`` is what the table says of its times.
+    ``stated`` is what the table says of its times, ``scale`` TIMESYS of where the rows are from.
     """
     check_location(stated, made, where)
     given, unknown = _data_of_each(columns, made)
@@ -284,7 +288,7 @@ def row_cells(
             "give each column of the table by its name",
         )
     for column in columns:
-        check_times(stated, column, given[column.key], where)
+        check_times(stated, column, given[column.key], where, scale)
     cells = [fitted(column, given[column.key], where) for column in columns]
     return cells, made[0].rows if made else 0
 

@@ -28,9 +28,8 @@ def astropy_table(columns: Columns) -> astropy.table.Table:
     for key, values in columns.items():
         table.add_column(_astropy_column(values, columns.info.get(key)), name=key)
     _take_block(table)
-    known = columns.info
-    texts = {key: known[key] for key in columns if key in known and columns[key].dtype.kind == "U"}
-    make_times(table, texts, columns.meta)
+    known = {key: columns.info[key] for key in columns if key in columns.info}
+    make_times(table, known, columns.meta)
     return table
 
 

@@ -19,7 +19,7 @@ from tachyfits._optional import is_lazy, needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_frames import display_of
 from tachyfits._table_records import columns_of_records, is_records
-from tachyfits._table_times import location_of, time_text
+from tachyfits._table_times import location_of, said_of_times, time_text
 from tachyfits._table_values import ColumnData, column_data, is_card_text, with_numpys_mask
 from tachyfits._units import text_of_unit
 
@@ -152,6 +152,7 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
             "display": display_of(info.format, values.dtype),
             "time_scale": column.scale.upper() if hasattr(column, "scale") else None,
             "location": location_of(column),
+            **said_of_times(info.meta),
         }
     null = _null_given(values)
     return values, (known if null is None else known | {"null": null})

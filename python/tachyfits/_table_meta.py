@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from tachyfits import _core
 from tachyfits._header import Card, Header
@@ -54,9 +54,12 @@ def time_scale_of(header: Any, number: int) -> str | None:
     ['UTC(NIST)', None, None, None]
     """
     kind = header.get(f"TCTYP{number}")
-    if not isinstance(kind, str) or scale_named(kind) not in _SCALES:
-        return None
-    return kind.strip().upper()
+    return kind.strip().upper() if is_time_scale(kind) else None
+
+
+def is_time_scale(text: Any) -> TypeGuard[str]:
+    """Return whether a value of TIMESYS or TCTYPn names a time scale of the Standard."""
+    return isinstance(text, str) and scale_named(text) in _SCALES
 
 
 def scale_named(text: Any) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from tachyfits._errors import usage
 from tachyfits._optional import needed
+from tachyfits._table_times import SAID_OF_TIMES
 
 BEGIN = "--BEGIN-ASTROPY-SERIALIZED-COLUMNS--"
 END = "--END-ASTROPY-SERIALIZED-COLUMNS--"
@@ -229,10 +230,15 @@ def block_of(table: Any) -> list[str]:
     from astropy.table.meta import get_yaml_from_header
 
     objects = table.meta.get(OBJECTS) or {}
-    said = any(column.info.description or column.info.meta for column in table.itercols())
+    columns = list(table[:0].itercols())
+    for column in columns:
+        # Cards have what is said of times.
+        meta = column.info.meta or {}
+        column.info.meta = {key: meta[key] for key in meta if key not in SAID_OF_TIMES}
+    said = any(column.info.description or column.info.meta for column in columns)
     if not objects and not said:
         return []
-    header = {"cols": list(table.itercols()), "meta": {OBJECTS: objects}}
+    header = {"cols": columns, "meta": {OBJECTS: objects}}
     return _block(get_yaml_from_header(header))
 
 

@@ -9,7 +9,8 @@ these, and rows of a table that says others are refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +19,15 @@ from numpy.typing import NDArray
 
 from tachyfits._columns import TableColumn
 from tachyfits._errors import usage, warn
-from tachyfits._table_meta import scale_named, time_scale_of
+from tachyfits._table_meta import is_time_scale, position_of, scale_named, time_scale_of
 from tachyfits._table_values import ColumnData, column_data
 from tachyfits._units import fits_unit
 
 #: Where the observatory is: geocentric, in metres. Columns of these names have it row by row.
 PLACE = ("OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z")
+
+#: Keys of a column's meta in astropy for what the header says of its times, TRPOSn and TCTYPn.
+SAID_OF_TIMES = ("TRPOS", "TCTYP")
 
 #: TRPOSn of times that were measured there.
 _THERE = "TOPOCENTER"
@@ -33,6 +37,12 @@ _BARYCENTRIC = ("TDB", "TCB")
 
 #: A time whose year has a sign, as years beyond four digits have it.
 _LONG = re.compile(r"[+-]\d{5}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d*)?)?")
+
+#: The beginning of a date with a time of the day.
+_WITH_CLOCK = re.compile(rb"[+-]?\d{4,5}-\d\d-\d\dT\d\d:")
+
+#: Units of time (Table 34 of the Standard).
+_UNITS = frozenset(["s", "d", "a", "cy", "min", "h", "yr", "ta", "Ba"])
 
 #: Digits of a second that text has at most, and those that are left out where all are 0.
 _DIGITS = 9
@@ -101,16 +111,44 @@ def scale_cards(
     return [*cards, ("TIMESYS", scale, "time scale of the columns of times")]
 
 
-def _check_scale(column: ColumnData, keyword: str, stated: Any, where: str) -> None:
-    """Refuse times of another scale than a keyword states; None states UTC."""
-    said = column.time_scale or column.coordinate
+def _check_scale(
+    column: ColumnData, keyword: str, stated: Any, where: str, brought: str | None = None
+) -> None:
+    """Refuse times of another scale than a keyword states; None states UTC.
+
+    ``brought``: the scale of times that say none themselves.
+    """
+    said = column.time_scale or column.coordinate or brought
     wanted = scale_named(stated)
-    if said and scale_named(said) != wanted:
-        raise usage(
-            f"{where}, column {column.name!r}: times of the scale {said}, where {keyword} says "
-            f"{wanted}",
-            f"convert them: times.{wanted.lower()}; or write them as text, which says no scale",
+    if not said or scale_named(said) == wanted:
+        return
+    hint = f"convert them: times.{wanted.lower()}; or write them as text, which says no scale"
+    if column.time_scale is None:
+        ours, theirs = scale_named(said).lower(), wanted.lower()
+        hint = (
+            f'make times of them first: Time(values, scale="{ours}").{theirs}; or give the arrays '
+            "alone, in a dict, which says no scale"
         )
+    raise usage(
+        f"{where}, column {column.name!r}: times of the scale {said}, where {keyword} says "
+        f"{wanted}",
+        hint,
+    )
+
+
+def _is_time(column: ColumnData) -> bool:
+    """Return whether a column that says no scale has times: its cards or its text say so.
+
+    One that is called TIME, in a unit of time, has them by custom.
+    """
+    if column.position is not None:
+        return True
+    values = column.values
+    if isinstance(values, np.ndarray) and values.dtype.kind == "S":
+        flat = values.reshape(-1)
+        first = int((flat != b"").argmax()) if flat.size else 0
+        return any(_WITH_CLOCK.match(cell) for cell in flat[first : first + 1].tolist())
+    return column.name.upper() == "TIME" and (column.unit or "").strip() in _UNITS
 
 
 def location_of(times: Any) -> NDArray[np.float64] | None:
@@ -131,12 +169,13 @@ def differs_by_row(location: NDArray[np.float64] | None) -> bool:
 
 
 def with_places(
-    columns: Sequence[ColumnData], names: Collection[str] | None = None
+    columns: Sequence[ColumnData], theirs: Sequence[TableColumn] | None = None
 ) -> list[ColumnData]:
     """Return columns, with those of the observatory's place where they are needed.
 
-    ``names``: of the columns of the table that these are rows of, which has the place in columns or
-    has not; None for a new table, which has it in columns where it differs by row.
+    ``theirs``: the columns of the table that these are rows of, which has the place in columns, one
+    of a row or one of each element, or has not; None for a new table, which has it in columns where
+    it differs by row.
 
     Raises
     ------
@@ -154,15 +193,27 @@ def with_places(
                 "locations: a table has one (OBSGEO-X, OBSGEO-Y, OBSGEO-Z)",
                 "write them to two tables, or take the location off one of them",
             )
-    if names is None:
-        names = PLACE if differs_by_row(location) else ()
-    missing = set(names) - {column.name for column in columns}
+    if theirs is None:
+        shapes = {name: location.shape[2:] for name in PLACE if differs_by_row(location)}
+    else:
+        shapes = {column.name: column.shape for column in theirs}
+    ours = {column.name for column in columns}
     added = []
     for name, metres in zip(PLACE, location, strict=True):
-        if name in missing:
-            rows = metres if metres.ndim else np.full(first.rows, metres)
-            added.append(column_data(name, rows, unit="m"))
+        if name in shapes and name not in ours:
+            added.append(column_data(name, _by_row(metres, first.rows, shapes[name]), unit="m"))
     return [*columns, *added]
+
+
+def _by_row(metres: NDArray[np.float64], rows: int, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return a place of all rows, of each, or of each element, as cells of a shape."""
+    if metres.ndim > 1:
+        each = metres.reshape(rows, -1)
+        if shape or not np.array_equal(each, np.broadcast_to(each[:, :1], each.shape)):
+            return metres
+        metres = each[:, 0]
+    # Of a row it is that of all its elements.
+    return np.broadcast_to(metres.reshape(-1, *(1,) * len(shape)), (rows, *shape))
 
 
 def time_cards(
@@ -273,11 +324,18 @@ def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) ->
             _check_place(column, name, metres, found, f"cards or columns of {where}")
 
 
-def check_times(stated: Stated, column: TableColumn, data: ColumnData, where: str) -> None:
-    """Refuse times of another scale than a column's, or on the Earth where those are elsewhere."""
+def check_times(
+    stated: Stated, column: TableColumn, data: ColumnData, where: str, scale: Any = None
+) -> None:
+    """Refuse times of another scale than a column's, or on the Earth where those are elsewhere.
+
+    ``scale``: TIMESYS of the table that they are from; None: it says none.
+    """
     own = column.time_scale
     keyword = f"TCTYP{column.number + 1}" if own else "TIMESYS"
-    _check_scale(data, keyword, own or stated.scale, where)
+    is_time = own is not None or column.position is not None
+    known = scale is not None and is_time_scale(scale) and (is_time or _is_time(data))
+    _check_scale(data, keyword, own or stated.scale, where, str(scale) if known else None)
     if data.location is not None:
         _check_position(data, column.position or stated.position, where)
 
@@ -337,19 +395,33 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
     """Make times of columns of text of an astropy Table, where the header says that they are such.
 
     It does by TCTYPn, a time scale, or by TRPOSn, TOPOCENTER, and the place. What is no time stays
-    text.
+    text, and numbers stay such: the meta of the column has what was said, by `SAID_OF_TIMES`.
     """
     place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
     is_known = all(part is not None for part in place)
     for name, column in columns.items():
         there = place if is_known and column.position == _THERE else None
-        if there is None and column.time_scale is None:
-            continue
-        try:
-            times = _times_of(table[name], column.time_scale or meta.get("TIMESYS"), there)
-        except (ValueError, TypeError):
-            continue
-        table.replace_column(name, times)
+        said = {"TRPOS": column.position, "TCTYP": column.time_scale}
+        if column.dtype.kind == "U" and (there is not None or column.time_scale is not None):
+            with suppress(ValueError, TypeError):
+                times = _times_of(table[name], column.time_scale or meta.get("TIMESYS"), there)
+                times.info.meta = table[name].info.meta
+                table.replace_column(name, times)
+                said = {"TRPOS": None if there is not None else column.position}
+        known = {key: text for key, text in said.items() if text is not None}
+        if known:
+            table[name].info.meta = {**(table[name].info.meta or {}), **known}
+
+
+def said_of_times(meta: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return what the meta of a column of astropy has of its times (`make_times`).
+
+    >>> said_of_times({"TRPOS": "GEOCENTER", "TCTYP": "RA---TAN", "note": 1})
+    {'position': 'GEOCENTER'}
+    """
+    cards = {f"{key}1": text for key, text in (meta or {}).items() if key in SAID_OF_TIMES}
+    said = {"position": position_of(cards, 1), "coordinate": time_scale_of(cards, 1)}
+    return {key: text for key, text in said.items() if text}
 
 
 def _times_of(column: Any, scale: Any, place: Sequence[Any] | None) -> Any:

@@ -1,0 +1,170 @@
+"""Rows with times that a table gets: of its time scale and place, or refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from astropy.coordinates import EarthLocation
+from astropy.time import Time
+
+import tachyfits as tf
+
+pytestmark = pytest.mark.once
+
+EXACT = Time([58000.123456789012], format="mjd", scale="tdb")
+PARANAL = EarthLocation.from_geocentric(1946404.3, -5467644.3, -2642728.2, unit="m")
+ELSEWHERE = EarthLocation.from_geocentric(1.0, 2.0, 6378000.0, unit="m")
+DIFFERING = EarthLocation.from_geocentric([1.0, 2.0, 3.0], [0.5] * 3, [6.4e6] * 3, unit="m")
+DAYS = ["2020-01-01T01:02:03.123456", "2021-01-01T00:00:00", "2022-01-01T00:00:00"]
+HERE = {"OBSGEO-X": 1946404.3, "OBSGEO-Y": -5467644.3, "OBSGEO-Z": -2642728.2}
+TEXT = ["2020-01-01T00:00:00.000"]
+
+
+def test_rows_of_another_scale_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    with pytest.raises(tf.UsageError, match=r"'A'.*TDB.*TCTYP1 says UTC"):
+        tf.write_table(path, {"A": EXACT}, header={"TCTYP1": "UTC"})
+    tf.write_table(path, {"A": EXACT.tt}, header={"TIMESYS": "TDT"})
+    with tf.edit(path) as edition:
+        rows = edition[1]
+        for change in (lambda: rows.append({"A": EXACT}), lambda: rows.update("A", EXACT)):
+            with pytest.raises(tf.UsageError, match=r"TIMESYS says TT\nhint.*times.tt"):
+                change()
+        rows.append({"A": EXACT.tt})
+        rows.add_column("B", Time(["2026-01-01", "2026-01-02"], scale="tt"))
+    assert len(tf.open(path)[1]) == 2
+    tf.write_table(path, {"A": ["2026-01-01"]}, overwrite=True)
+    with pytest.raises(tf.UsageError, match="TIMESYS says UTC"), tf.edit(path) as edition:
+        edition[1].append({"A": EXACT})
+
+
+@pytest.mark.parametrize(
+    ("rows", "header"),
+    [
+        ({"A": TEXT}, {"TIMESYS": "TDT"}),
+        ({"A": np.ma.array(["", *TEXT], mask=[True, False])}, {"TIMESYS": "TT"}),
+        ({"A": [1.0]}, {"TIMESYS": "TT", "TRPOS1": "GEOCENTER"}),
+        ({"A": [1.0]}, {"TIMESYS": "UTC", "TCTYP1": "TT"}),
+    ],
+)
+def test_rows_of_a_table_that_states_another_scale_are_refused(
+    tmp_path: Path, rows: dict[str, Any], header: dict[str, Any]
+) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"A": rows["A"]}, header={"TIMESYS": "UTC"})
+    tf.write_table(tmp_path / "rows.fits", rows, header=header)
+    table = tf.open(tmp_path / "rows.fits")[1]
+    with tf.edit(path) as edition:
+        for data in (table, table.read(), table.to_arrow(), table.to_astropy()):
+            with pytest.raises(
+                tf.UsageError,
+                match=r"'A': times of the scale T(D?)T, where TIMESYS says UTC\nhint: make times "
+                r'of them first: Time\(values, scale="tt"\).utc',
+            ):
+                edition[1].append(data)
+        # Whoever gives arrays alone says no scale.
+        edition[1].append({"A": table["A"]})
+    assert len(tf.open(path)[1]) == 2 * len(rows["A"])
+
+
+def test_a_scale_is_that_of_times_alone(tmp_path: Path) -> None:
+    path, rows = tmp_path / "times.fits", tmp_path / "rows.fits"
+    columns = {"NAME": ["2020-A"], "N": [1], "TIME": [1.0]}
+    tf.write_table(path, columns, header={"TIMESYS": "UTC"}, units={"TIME": "m"})
+    tf.write_table(rows, columns, header={"TIMESYS": "TDB"}, units={"TIME": "m"})
+    with tf.edit(path) as edition:
+        edition[1].append(tf.open(rows)[1])
+    tf.write_table(path, columns, units={"TIME": "s"}, overwrite=True)
+    tf.write_table(rows, columns, header={"TIMESYS": "TDB"}, units={"TIME": "s"}, overwrite=True)
+    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match=r"'TIME': times of .*TDB"):
+        edition[1].append(tf.open(rows)[1])
+    tf.write_table(rows, columns, header={"TIMESYS": "JUNK"}, units={"TIME": "s"}, overwrite=True)
+    with tf.edit(path) as edition:
+        edition[1].append(tf.open(rows)[1])
+    # What the column is, the table says too.
+    tf.write_table(path, {"A": [1.0]}, header={"TCTYP1": "TAI"}, overwrite=True)
+    tf.write_table(rows, {"A": [1.0]}, header={"TIMESYS": "TT"}, overwrite=True)
+    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match="TT, where TCTYP1 says TAI"):
+        edition[1].append(tf.open(rows)[1])
+
+
+def test_rows_measured_elsewhere_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"T": Time(DAYS, location=PARANAL)})
+    here, there = ({"T": Time(DAYS[:1], location=place)} for place in (PARANAL, ELSEWHERE))
+    with tf.edit(path) as edition:
+        with pytest.raises(tf.UsageError, match=r"times at OBSGEO-X 1.0, where .*say 1946404.3"):
+            edition[1].append(there)
+        with pytest.raises(tf.UsageError, match=r"times at OBSGEO-X 1.0, where .*say 1946404.3"):
+            edition[1].update("T", there["T"][0])
+        with pytest.raises(tf.UsageError, match=r"row 0 \(0-based\): times at OBSGEO-X 1.0"):
+            edition[1].append({"T": Time(DAYS, location=DIFFERING)})
+        edition[1].append(here)
+        edition[1].append({"T": DAYS[:1]})
+        edition[1].update("T", here["T"][0], rows=[1])
+    times = tf.open(path)[1].to_astropy()["T"]
+    assert (len(times), times.location) == (5, PARANAL)
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ({}, "has no OBSGEO-X"),
+        (HERE | {"TRPOS1": "GEOCENTER"}, "of 'GEOCENTER'"),
+        (HERE | {"TREFPOS": "BARYCENTER"}, "of 'BARYCENTER'"),
+    ],
+)
+def test_rows_with_a_place_are_refused_where_the_table_has_none(
+    tmp_path: Path, header: dict[str, Any], found: str
+) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"T": DAYS}, header=header)
+    times = Time(DAYS, location=PARANAL)
+    with tf.edit(path) as edition:
+        with pytest.raises(tf.UsageError, match=found):
+            edition[1].append({"T": times})
+        with pytest.raises(tf.UsageError, match=found):
+            edition[1].update("T", times)
+    assert tf.open(path)[1]["T"].tolist() == DAYS
+
+
+def test_rows_bring_their_place_to_a_table_that_has_it_in_columns(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    times = Time(DAYS, location=DIFFERING)
+    tf.write_table(path, {"T": times})
+    with tf.edit(path) as edition:
+        edition[1].append({"T": times})
+        edition[1].append({"T": times[1:2]})
+        edition[1].append(tf.open(path)[1].to_astropy())
+        edition[1].update("T", times[2], rows=[2, 5])
+        with pytest.raises(tf.UsageError, match=r"row 1 .*OBSGEO-X 3.0, where .* say 1.0"):
+            edition[1].update("T", times[2], rows=[2, 0])
+    back = tf.open(path)[1].to_astropy()["T"]
+    expected = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 2.0, 1.0, 2.0, 3.0]
+    assert back.location.x.to_value("m").tolist() == expected
+
+
+def test_rows_of_one_place_have_it_in_each_element(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    days = Time([DAYS[:2], DAYS[1:]])
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    places = EarthLocation.from_geocentric(x, 0 * x, 0 * x + 6.4e6, unit="m")
+    tf.write_table(path, {"T": Time(days, location=places)})
+    of_each_row = EarthLocation.from_geocentric([7.0, 8.0], [0.0] * 2, [6.4e6] * 2, unit="m")
+    with tf.edit(path) as edition:
+        edition[1].append({"T": Time(days, location=PARANAL)})
+        edition[1].append({"T": Time(days, location=of_each_row[:, np.newaxis])})
+    back = tf.open(path)[1].to_astropy()["T"].location.x.to_value("m")
+    assert back.tolist() == [*x.tolist(), *[[PARANAL.x.value] * 2] * 2, [7.0, 7.0], [8.0, 8.0]]
+    # And the place of a row is one where all its times are of one.
+    columns = {name: [1.0, 2.0] for name in HERE}
+    location = EarthLocation.from_geocentric([[1.0], [2.0]], [[1.0], [2.0]], [[1.0], [2.0]], "m")
+    tf.write_table(path, {"T": Time(days, location=location), **columns}, overwrite=True)
+    with tf.edit(path) as edition:
+        edition[1].append({"T": Time(days, location=of_each_row[:, np.newaxis])})
+        with pytest.raises(tf.UsageError, match=r"'OBSGEO-X'.*cells of shape"):
+            edition[1].append({"T": Time(days, location=places)})
+    assert tf.open(path)[1]["OBSGEO-X"].tolist() == [1.0, 2.0, 7.0, 8.0]
