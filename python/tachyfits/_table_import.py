@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from tachyfits._errors import io_error, not_found, usage, warn
 from tachyfits._optional import needed
 from tachyfits._table_export import format_of
@@ -38,13 +40,14 @@ class TableFile:
     name: str
     schema: Any
     rows: int
-    #: Gives the rows of the columns at some places, in the order of these.
-    _batches: Callable[[list[int]], Iterator[Any]]
+    #: Gives the rows of the columns at some places, in the order of these, from a row to before
+    #: another.
+    _batches: Callable[[list[int], int, int], Iterator[Any]]
 
     def batches(self, places: Sequence[int]) -> Iterator[Any]:
         """Give the rows of the columns at some places as Arrow tables of some rows each."""
         pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
-        batches = self._batches(list(places))
+        batches = self._batches(list(places), 0, self.rows)
         while True:
             with _told(self.name):
                 batch = next(batches, None)
@@ -52,27 +55,21 @@ class TableFile:
                 return
             yield pa.Table.from_batches([batch])
 
-    def first(self, count: int) -> TableFile:
-        """Return what the file would be with its first rows alone."""
-        rows = min(self.rows, count)
+    def between(self, start: int, stop: int) -> TableFile:
+        """Return what the file would be with the rows from one to before another alone."""
 
-        def batches(places: list[int]) -> Iterator[Any]:
-            left = rows
-            for batch in self._batches(places):
-                if left <= 0:
-                    return
-                yield batch.slice(0, left)
-                left -= batch.num_rows
+        def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
+            return self._batches(places, start + first, start + last)
 
-        return replace(self, rows=rows, _batches=batches)
+        return replace(self, rows=stop - start, _batches=batches)
 
     def only(self, places: Sequence[int]) -> TableFile:
         """Return what the file would be with the columns at some places alone."""
         pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
         fields = [self.schema.field(place) for place in places]
 
-        def batches(among: list[int]) -> Iterator[Any]:
-            return self._batches([places[place] for place in among])
+        def batches(among: list[int], first: int, last: int) -> Iterator[Any]:
+            return self._batches([places[place] for place in among], first, last)
 
         return replace(
             self, schema=pa.schema(fields, metadata=self.schema.metadata), _batches=batches
@@ -88,19 +85,29 @@ class TableFile:
         pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
         return pa.concat_tables([self.empty(places), *self.batches(places)])
 
+    @property
+    def keys(self) -> list[str]:
+        """What the columns are called in the FITS table that it becomes, whose names are unique."""
+        return keys_of([name.rstrip() for name in self.schema.names])
+
     def place(self, name: str) -> int:
-        """Return the place of a column: the first that is spelled so, or else in any case.
+        """Return the place of a column as the FITS table does: by name or key, spelled so first.
 
         Raises
         ------
         NotFoundError
             There is no such column.
         """
-        names = [known.strip() for known in self.schema.names]
-        if name in names:
-            return names.index(name)
-        alike = [known.upper() for known in names]
-        return alike.index(name.upper()) if name.upper() in alike else self.chosen([name])[0]
+        keys = self.keys
+        for place, known in enumerate(zip(keys, self.schema.names, strict=True)):
+            if name in (known[0], known[1].rstrip()):
+                return place
+        alike = [key.upper() for key in keys]
+        if name.upper() not in alike:
+            raise not_found(
+                f"{self.name}: there is no column {name!r}", f"there are {', '.join(keys)}"
+            )
+        return alike.index(name.upper())
 
     def chosen(self, columns: Sequence[str] | None) -> list[int]:
         """Return the places of some columns, of all for None; of one name the first.
@@ -117,6 +124,28 @@ class TableFile:
                 f"{self.name}: there is no column {missing[0]!r}", f"there are {', '.join(names)}"
             )
         return [*range(len(names))] if columns is None else [names.index(name) for name in columns]
+
+
+def keys_of(names: Sequence[str]) -> list[str]:
+    """Return what columns of these names are called in a FITS table, by the engine's rule.
+
+    >>> keys_of(["A", "a", "", "A_2"])
+    ['A', 'a_2_2', 'col3', 'A_2']
+    """
+    keys, taken = list(names), set()
+    rest = []
+    for place, name in enumerate(names):
+        if name and name.lower() not in taken:
+            taken.add(name.lower())
+        else:
+            rest.append(place)
+    for place in rest:
+        key = names[place] or f"col{place + 1}"
+        while key.lower() in taken:
+            key += f"_{place + 1}"
+        taken.add(key.lower())
+        keys[place] = key
+    return keys
 
 
 def is_table_file(data: Any) -> bool:
@@ -152,14 +181,19 @@ def _parquet(name: str) -> TableFile:
     names: list[str] = file.schema_arrow.names
     is_unique = len(set(names)) == len(names)
 
-    def batches(places: list[int]) -> Iterator[Any]:
-        if not is_unique:
-            # By a name it would give all columns that have it.
-            yield from (batch.select(places) for batch in file.iter_batches(BATCH_ROWS))
+    groups = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+    ends = np.cumsum([0, *groups])
+
+    def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
+        # By a name it would give all columns that have it.
+        wanted = [names[place] for place in places] if is_unique else None
+        touched = np.flatnonzero((ends[:-1] < last) & (ends[1:] > first)).tolist()
+        if not touched:
             return
-        wanted = [names[place] for place in places]
-        for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
-            yield batch.select(wanted)
+        at = int(ends[touched[0]])
+        read = file.iter_batches(BATCH_ROWS, row_groups=touched, columns=wanted)
+        for batch in _within(read, at, first, last):
+            yield batch.select(places if wanted is None else wanted)
 
     return TableFile(name, file.schema_arrow, file.metadata.num_rows, batches)
 
@@ -170,11 +204,12 @@ def _arrow(name: str) -> TableFile:
     file = needed("pyarrow.ipc", "reading arrow").open_file(pa.memory_map(name))
     rows = sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
 
-    def batches(places: list[int]) -> Iterator[Any]:
-        for number in range(file.num_record_batches):
-            batch = file.get_batch(number).select(places)
-            for first in range(0, batch.num_rows, BATCH_ROWS):
-                yield batch.slice(first, BATCH_ROWS)
+    def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
+        stored = (file.get_batch(number) for number in range(file.num_record_batches))
+        for batch in _within(stored, 0, first, last):
+            batch = batch.select(places)
+            for row in range(0, batch.num_rows, BATCH_ROWS):
+                yield batch.slice(row, BATCH_ROWS)
 
     return TableFile(name, file.schema, rows, batches)
 
@@ -189,10 +224,23 @@ def _csv(name: str) -> TableFile:
             "hint: cells of CSV stand apart by commas; other files are read by pandas.read_csv"
         )
 
-    def batches(places: list[int]) -> Iterator[Any]:
-        yield from (batch.select(places) for batch in table.to_batches(BATCH_ROWS))
+    def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
+        some = table.select(places).slice(first, last - first)
+        yield from some.to_batches(BATCH_ROWS)
 
     return TableFile(name, table.schema, table.num_rows, batches)
+
+
+def _within(batches: Iterator[Any], at: int, first: int, last: int) -> Iterator[Any]:
+    """Give what is from a row to before another of batches, the first of which begins at a row."""
+    for batch in batches:
+        if at >= last:
+            return
+        start = max(first - at, 0)
+        some = batch.slice(start, max(last - at - start, 0))
+        at += batch.num_rows
+        if some.num_rows:
+            yield some
 
 
 def _csv_table(name: str) -> Any:

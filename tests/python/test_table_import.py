@@ -6,6 +6,7 @@ import datetime
 import decimal
 import errno
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -285,8 +286,96 @@ def test_the_first_rows_are_all_that_is_taken_of_a_file_where_they_are_enough(
             yield batch
 
     monkeypatch.setattr(_table_import.TableFile, "batches", counted)
-    assert run(["table", "table.parquet", "--head", "15"]) == 0
-    assert taken == [10, 5, 10, 5]
+    for more in ([], ["--json"], ["--to", "-"]):
+        assert run(["table", "table.parquet", "--head", "15", *more]) == 0
+        assert taken == [10, 5, 10, 5]
+        taken.clear()
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "csv"])
+def test_some_rows_alone_are_taken_of_a_file(
+    form: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_table_import, "BATCH_ROWS", 10)
+    table = pa.table({"N": range(100), "T": ["x" * (n // 30) for n in range(100)]})
+    ways = {
+        "parquet": lambda path: pq.write_table(table, path, row_group_size=30),
+        "arrow": lambda path: write_arrow(path, table),
+        "csv": lambda path: pa_csv.write_csv(table, path),
+    }
+    ways[form](f"t.{form}")
+    taken = []
+    batches = _table_import.TableFile.batches
+
+    def counted(self: Any, columns: Any) -> Any:
+        for batch in batches(self, columns):
+            taken.append(batch.num_rows)
+            yield batch
+
+    monkeypatch.setattr(_table_import.TableFile, "batches", counted)
+
+    def said(*words: str) -> dict[str, Any]:
+        taken.clear()
+        assert run(["table", f"t.{form}", "--json", *words]) == 0
+        return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+
+    for words, first, last in (
+        (["--rows", "26:34"], 25, 34),
+        (["--rows", "26:", "--head", "7"], 25, 32),
+        (["--rows", "100"], 99, 100),
+        (["--rows", "61:90"], 60, 90),
+        (["--head", "0"], 0, 0),
+        (["--rows", "1:100"], 0, 100),
+    ):
+        answer = said(*words)
+        assert answer["data"]["N"] == [*range(first, last)]
+        assert (answer["rows"], answer["hdu"]) == (100, None)
+        assert sum(taken) == 2 * (last - first)
+    assert said("--rows", "26:", "--head", "7")["rows_chosen"] == 75
+    # What the columns are does not hang on the rows that are shown.
+    kinds = [{"name": "N", "unit": None, "form": None, "type": "int64"}]
+    kinds.append({"name": "T", "unit": None, "form": None, "type": "string"})
+    assert said("--head", "2")["columns"] == said("--where", "N > 97")["columns"] == kinds
+    assert said("--head", "2", "--columns", "T,T")["columns"] == kinds[1:]
+
+
+@pytest.mark.parametrize(
+    "names", [["A", "a", "", "A_2", ""], ["A", "A", "A_2", "a_2_2"], ["col2", "", "COL1"], [" A "]]
+)
+def test_columns_of_other_files_are_called_as_in_fits(
+    names: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pa.table([pa.array([n]) for n in range(len(names))], names=names)
+    pq.write_table(table, "t.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tf.write_table("t.fits", "t.parquet")
+        expected = list(tf.open("t.fits")[1].names)
+    source = _table_import.open_table_file("t.parquet")
+    assert source.keys == expected
+    assert [source.place(key) for key in expected] == [*range(len(names))]
+    for place, key in enumerate(expected):
+        assert run(["table", "t.parquet", "--columns", key]) == 0
+        assert capsys.readouterr().out.split("\n")[1].strip() == str(place)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.fits"])
+def test_names_with_commas_are_names(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pa.table({"x,y": [1], "A": [2], "a, b, c": [3], "x": [4]})
+    pq.write_table(table, "t.parquet")
+    tf.write_table("t.fits", "t.parquet")
+    for text, found in (
+        ("a, b, c,A", ["3", "2"]),
+        ("A,x,y,4", ["2", "1", "4"]),
+        ("4,x,A,y", None),
+        ("A,a, b, c", ["2", "3"]),
+    ):
+        code = run(["table", name, "--columns", text])
+        out, err = capsys.readouterr()
+        if found is None:
+            assert (code, "no column 'y'" in err) == (2, True)
+        else:
+            assert (code, out.split("\n")[1].split()) == (0, found)
 
 
 def test_progress_rises_over_both_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,6 +442,8 @@ def test_columns_of_one_name_go_by_their_place(
         return out.split()
 
     assert said() == ["A", "B", "A_3", "1", "3", str(big), "2", "4", "6"]
+    assert said("--columns", "a_3,B", "--head", "1") == ["A_3", "B", str(big), "3"]
+    assert said("--list")[10:].count("A_3") == 1
     assert said("--columns", "3,B", "--where", "A < 2") == ["A_3", "B", str(big), "3"]
     said("--columns", "3", "--to", "third.fits")
     assert tf.open("third.fits")[1]["A"].tolist() == [big, 6]

@@ -33,7 +33,7 @@ def places_needed(source: TableFile, chosen: Sequence[int] | None, where: str | 
     """
     names = [name.strip().upper() for name in source.schema.names]
     every = [*range(len(names))]
-    if chosen is None or len(set(names)) < len(names):
+    if chosen is None or len({*names, ""}) <= len(names):
         return every
     words = set()
     for quoted, word, is_function in _WORD.findall(where or ""):
@@ -62,13 +62,14 @@ def as_fits(common: Common, source: TableFile) -> Iterator[File]:
 def list_columns(common: Common, source: TableFile, chosen: Sequence[int] | None) -> None:
     """Print the columns as the file has them: of the FITS table more is known from its rows."""
     columns = []
-    for place in range(len(source.schema.names)) if chosen is None else chosen:
+    keys = source.keys
+    for place in range(len(keys)) if chosen is None else chosen:
         field = source.schema.field(place)
         said = field.metadata or {}
         columns.append(
             {
                 "column": place + 1,
-                "name": field.name,
+                "name": keys[place],
                 "type": str(field.type),
                 "unit": said.get(b"unit", b"").decode(errors="replace"),
                 "description": said.get(b"description", b"").decode(errors="replace"),

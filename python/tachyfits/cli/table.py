@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +87,8 @@ def command(
 
     A FILE that ends in .parquet, .arrow or .csv is shown, filtered and written like the FITS table
     that it becomes with --to OUT.fits: what is undefined in it is TNULL, NaN or no text. That table
-    is made first, in a temporary file: of the columns that are asked for, and of the first rows
-    alone where these are enough. --list shows the types that the file itself has.
+    is made first, in a temporary file: of the columns that are asked for, and without --where of
+    the rows that are. --list and --json show the types that the file itself has.
 
     A condition compares columns, numbers and text: < <= > >= == != with && || ! and ( ), arithmetic
     (in float64) and functions as in 'tachyfits math'. Text is in quotes, 'a' or "a"; a column named
@@ -114,19 +116,23 @@ def command(
     if output is not None and output != STDOUT:
         format_of(output)
 
-    def show(file: File, total: int | None = None, places: list[str | int] | None = None) -> None:
+    most = HEAD if head is None and rows is None and output is None else head
+
+    def show(
+        file: File, made: Made | None = None, places: list[str | int] | None = None,
+        some: str | None = rows,
+    ) -> None:  # fmt: skip
         table = _table(common, file)
         chosen = places or _columns(table, columns)
         if listed:
             click.echo(_listed(common, table, chosen))
         elif output == STDOUT:
-            _print(common, table, chosen, rows, where, head)
+            _print(common, table, chosen, some, where, most)
         elif output is not None:
-            _write(common, table, chosen, _numbers(table, rows, where, head, None), output,
+            _write(common, table, chosen, _numbers(table, some, where, most, None), output,
                    overwrite)  # fmt: skip
         else:
-            most = HEAD if head is None and rows is None else head
-            _show(common, table, chosen, rows, where, most, total)
+            _show(common, table, chosen, some, where, most, made)
 
     if FORMATS.get(Path(path).suffix.lower(), "fits") == "fits":
         return common.each(show)
@@ -134,31 +140,42 @@ def command(
         raise usage(f"{path}: only FITS files have HDUs", "leave out --hdu")
     with warnings_said():
         source = open_table_file(path)
-    chosen = _chosen(columns, len(source.schema.names), source.place)
+    chosen = _chosen(columns, source.keys, source.place)
     if listed:
         list_columns(common, source, chosen)
         return 0
-    last = _last(rows, head, source)
+    taken = slice(0, source.rows) if rows is None else _slice(rows, source.rows, source.name)
     whole = not (where or rows or head is not None)
     if output not in (None, STDOUT) and whole and format_of(str(output)) == "fits":
         return _make(common, source if chosen is None else source.only(chosen), str(output),
                      overwrite)  # fmt: skip
     needed = places_needed(source, chosen, where)
-    everything = output is not None and rows is None and head is None
-    part = source.only(needed)
-    if not (everything or where or common.json):
-        part = part.first(last)
+    part, some, count = source.only(needed), rows, None
+    if where is None:
+        count, some = taken.stop - taken.start, None
+        first = taken if most is None else _first(taken, most)
+        part = part.between(first.start, first.stop)
+    shown = needed if chosen is None else list(dict.fromkeys(chosen))
     with as_fits(common, part) as file:
-        show(file, source.rows, None if chosen is None else [needed.index(at) for at in chosen])
+        made = Made(source.only(shown), count)
+        show(file, made, None if chosen is None else [needed.index(at) for at in chosen], some)
     return 0
 
 
-def _last(rows: str | None, head: int | None, source: TableFile) -> int:
-    """Return how many of the first rows are enough for those that are chosen."""
-    if rows is None:
-        return HEAD if head is None else head
-    stop: int = _slice(rows, source.rows, source.name).stop
-    return stop
+@dataclass(frozen=True)
+class Made:
+    """What a table was made of: the columns of a file of another format.
+
+    Attributes
+    ----------
+    source
+        The file with the columns that are shown.
+    count
+        Of how many rows the table has the first; None: it has all of the file.
+    """
+
+    source: TableFile
+    count: int | None
 
 
 def _table(common: Common, file: File) -> Table:
@@ -181,24 +198,44 @@ def _table(common: Common, file: File) -> Table:
 
 def _columns(table: Table, text: str | None) -> list[str | int]:
     """Return the columns that are named; a number counts from 1, unless it is a name."""
-    chosen = _chosen(text, len(table.columns), lambda name: table.column(name).number)
+    chosen = _chosen(text, table.names, lambda name: table.column(name).number)
     return list(table.names) if chosen is None else list(chosen)
 
 
-def _chosen(text: str | None, count: int, place: Callable[[str], int]) -> list[int] | None:
-    """Return the places of the columns that are named, of so many; None: of all."""
+def _chosen(
+    text: str | None, names: Sequence[str], place: Callable[[str], int]
+) -> list[int] | None:
+    """Return the places of the columns that are asked for, of these names; None: of all."""
     if text is None:
         return None
+    # The longest first: a name may begin as another one does.
+    divided = sorted((name for name in names if "," in name), key=len, reverse=True)
     places = []
-    for part in text.split(","):
-        name = part.strip()
-        try:
-            places.append(place(name))
-        except NotFoundError:
-            if not (name.isdecimal() and len(name) < 9 and 1 <= int(name) <= count):
-                raise
-            places.append(int(name) - 1)
+    parts = text.split(",")
+    while parts:
+        count = 1
+        for name in divided:
+            commas = name.count(",")
+            if ",".join(parts[: commas + 1]).strip() == name.strip():
+                count += commas
+                break
+        places.append(_place(",".join(parts[:count]), len(names), place))
+        del parts[:count]
     return places
+
+
+def _place(part: str, count: int, place: Callable[[str], int]) -> int:
+    """Return the place of a column by its name, as it is or without blanks around, or number."""
+    name = part.strip()
+    if part != name:
+        with suppress(NotFoundError):
+            return place(part)
+    try:
+        return place(name)
+    except NotFoundError:
+        if name.isdecimal() and len(name) < 9 and 1 <= int(name) <= count:
+            return int(name) - 1
+        raise
 
 
 def _rows_of(table: Table, text: str | None) -> slice:
@@ -244,19 +281,19 @@ def _first(rows: Any, count: int) -> Any:
 
 def _show(
     common: Common, table: Table, columns: list[str | int], rows: str | None, where: str | None,
-    head: int | None, total: int | None,
+    head: int | None, made: Made | None,
 ) -> None:  # fmt: skip
-    """Show rows; ``total``: of how many, where the table has only the first of them."""
+    """Show rows; ``made``: what the table is made of, if it is not the file's."""
     with common.meter("table") as progress:
         numbers = _numbers(table, rows, where, None, None)
         count = numbers.stop - numbers.start if isinstance(numbers, slice) else len(numbers)
-        if total is not None and rows is None and where is None:
-            count = total
+        if made is not None and made.count is not None:
+            count = made.count
         if head is not None:
             numbers = _first(numbers, head)
         read = table.read(columns, rows=numbers, progress=progress)
     if common.json:
-        click.echo(json_text(_as_json(table, read, count)))
+        click.echo(json_text(_as_json(table, read, count, made)))
         return
     if len(read):
         click.echo(text_of(dict(read), [read.unit(key) or "" for key in read], width=None))
@@ -267,16 +304,20 @@ def _show(
         say(f"{count} {which}")
 
 
-def _as_json(table: Table, read: Columns, count: int) -> dict[str, Any]:
-    columns = [
+def _as_json(table: Table, read: Columns, count: int, made: Made | None) -> dict[str, Any]:
+    columns: list[dict[str, Any]] = [
         {"name": key, "unit": read.unit(key), "form": info.form, "type": info.type_text}
         for key, info in read.info.items()
     ]
+    if made is not None:
+        # How wide text is all rows would say.
+        for column, field in zip(columns, made.source.schema, strict=True):
+            column |= {"form": None, "type": str(field.type)}
     return {
         "file": table.file.name,
-        "hdu": table.index,
+        "hdu": table.index if made is None else None,
         "convention": "FITS: rows and columns from 1; HDUs from 0; cells in NumPy order",
-        "rows": len(table),
+        "rows": len(table) if made is None else made.source.rows,
         "rows_chosen": count,
         "columns": columns,
         "data": {key: _json_cells(values) for key, values in read.items()},
