@@ -42,7 +42,7 @@ from tachyfits._table_times import (
 )
 from tachyfits._table_write import write_table
 from tachyfits._threads import check_threads
-from tachyfits._writer import image_cards, native
+from tachyfits._writer import image_cards, native, unit_of
 
 
 def edit(
@@ -171,7 +171,9 @@ class Edition:
         elif isinstance(data, np.ndarray) and data.dtype.names is None:
             header = options.pop("header", None)
             _refuse(options)
-            self._core.copy(at, _core.array_file(native(data), image_cards(header, data)), 0)
+            self._core.copy(
+                at, _core.array_file(native(data), image_cards(header, unit_of(data))), 0
+            )
         else:
             self._core.copy(at, self._table_file(data, name, options), 1)
         if name is not None:

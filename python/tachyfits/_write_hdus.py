@@ -19,7 +19,7 @@ from tachyfits._table_input import columns_of
 from tachyfits._table_part import Part
 from tachyfits._table_serialized import with_parts
 from tachyfits._table_write import new_columns, write_columns
-from tachyfits._writer import fits_name, image_cards, native
+from tachyfits._writer import fits_name, image_cards, native, unit_of
 
 
 def write_hdus(
@@ -59,8 +59,8 @@ def _write_hdu(
         part = Part(data, data.columns, (0, len(data)), threads=threads, progress=progress)
         copy_into(writer, part, cards=cards_of(None, header))
     elif isinstance(data, Image) or (isinstance(data, np.ndarray) and data.dtype.names is None):
-        array = native(np.asarray(data))
-        writer.write_array(array, image_cards(header, data), threads=threads, progress=progress)
+        cards = image_cards(header, unit_of(data))
+        writer.write_array(native(data), cards, threads=threads, progress=progress)
     else:
         data, _ = with_parts(data)
         new = new_columns(columns_of(data), "binary", None)

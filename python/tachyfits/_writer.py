@@ -140,7 +140,8 @@ def write(
         The new file.
     array
         Of any shape but (), integers or floats, any byte order; the last axis becomes NAXIS1. A
-        quantity of astropy brings its unit (BUNIT), unless the header has one.
+        quantity of astropy brings its unit (BUNIT), unless the header has one. What is masked
+        becomes NaN, or ``blank``.
         Unsigned types and int8 get the BZERO that the Standard gives them. Or a table as
         `write_table` takes it, which becomes the first extension; or an `Image`, with its header
         unless another is given. For several HDUs a list of these, and of pairs of one of them and a
@@ -182,10 +183,14 @@ def write(
         )  # fmt: skip
         return
     else:
+        unit = unit_of(array)
         if isinstance(array, (list, tuple)):
-            array = _stacked(array)
+            # That module needs those of tables.
+            from tachyfits._stacked import stacked
+
+            array, unit = stacked(array)
         _core.write_array(
-            fits_name(path), native(array), image_cards(header, array),
+            fits_name(path), native(array), image_cards(header, unit),
             pixel=None if dtype is None else np.dtype(dtype).name, scaling=scaling, blank=blank,
             overwrite=overwrite, checksum=checksum, sync=sync, threads=check_threads(threads),
             progress=progress,
@@ -244,16 +249,21 @@ def fits_name(path: str | os.PathLike[str]) -> str:
     return name
 
 
-def image_cards(header: Any, array: Any = None) -> list[tuple[str, Any, str]]:
+def image_cards(header: Any, unit: Any = None) -> list[tuple[str, Any, str]]:
     """Return the cards for an image: those of a header, or values by keyword, and BUNIT.
 
-    The unit is that of an array of astropy's, where the header has none.
+    ``unit``: astropy's, of the pixels; written where the header has none.
     """
     cards = _cards_given(header)
-    unit = text_of_unit(getattr(array, "unit", None)) if isinstance(array, np.ndarray) else None
-    if unit is not None and not any(card[0].upper() == "BUNIT" for card in cards):
-        cards.append(("BUNIT", unit, ""))
+    text = text_of_unit(unit)
+    if text is not None and not any(card[0].upper() == "BUNIT" for card in cards):
+        cards.append(("BUNIT", text, ""))
     return cards
+
+
+def unit_of(array: Any) -> Any:
+    """Return the unit of an array of astropy's; None of anything else."""
+    return getattr(array, "unit", None) if isinstance(array, np.ndarray) else None
 
 
 def _cards_given(header: Any) -> list[tuple[str, Any, str]]:
@@ -279,22 +289,6 @@ def _is_numbers(items: Sequence[Any]) -> bool:
     )
 
 
-def _stacked(items: Sequence[Any]) -> Any:
-    """Return numbers, or arrays of one shape, as one; quantities in the unit of the first."""
-    have_units = [getattr(item, "unit", None) is not None for item in items]
-    if not any(have_units):
-        return items
-    from astropy.units import Quantity, UnitConversionError
-
-    try:
-        if all(have_units):
-            return Quantity(items)
-        problem = "some have no unit"
-    except UnitConversionError as error:
-        problem = str(error)
-    raise usage(f"arrays that are no one image: {problem}", "give all of them one unit")
-
-
 #: What to do with an array of a type that no image has, by NumPy's kind.
 _OTHER_TYPES = {
     "b": 'give array.astype("uint8"), which holds the same values',
@@ -306,7 +300,11 @@ _OTHER_TYPES = {
 
 def native(array: Any) -> NDArray[Any]:
     """Return an array as the engine takes it: native-endian, contiguous in C order, not masked."""
+    # What makes an array of itself may make a masked one.
+    array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
     if np.ma.is_masked(array):
+        if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+            _refuse_rounding(np.asarray(np.ma.filled(array, 0)))
         array = np.ma.filled(array.astype(np.float64), np.nan)
     array = np.asarray(array)
     kind, size = array.dtype.kind, array.dtype.itemsize
@@ -319,3 +317,14 @@ def native(array: Any) -> NDArray[Any]:
         raise usage(f"a single number, {array}: FITS has no image of it", f"give a list: [{array}]")
     result: NDArray[Any] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     return result
+
+
+def _refuse_rounding(integers: NDArray[Any]) -> None:
+    """Refuse integers that float64, which has NaN for what is masked, does not hold."""
+    odd = integers[(integers > 2**53) | (integers < -(2**53))]
+    if odd.size:
+        raise usage(
+            f"masked integers, of which float64, where NaN is undefined, does not hold {odd[0]}",
+            "fill what is masked with a value that is none of them, array.filled(value), and give "
+            "it in the header as BLANK",
+        )

@@ -13,9 +13,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import astropy.units as u
 import numpy as np
 import pytest
 from astropy.io import fits
+from astropy.nddata import CCDData, NDData
+from astropy.utils.masked import Masked
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -325,3 +328,50 @@ def test_columns_of_one_name_are_written_with_a_warning(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tf.write(path, {"N": [1], "M": [2]}, overwrite=True)
+
+
+def test_masks_of_arrays_in_lists_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "new.fits"
+    masked = np.ma.masked_array([1.0, 2.0], [True, False])
+    of_astropy = Masked([1.0, 2.0], mask=[True, False])
+    for first in (masked, of_astropy, of_astropy * u.m):
+        unit = u.m if first is not masked and hasattr(first, "unit") else 1
+        tf.write(path, [first, np.array([3.0, 4.0]) * unit], overwrite=True)
+        np.testing.assert_array_equal(tf.open(path)[0][...], [[np.nan, 2.0], [3.0, 4.0]])
+        tf.write(path, [[first, first], [first, first]], overwrite=True)
+        assert np.isnan(tf.open(path)[0][...]).sum() == 4
+        # Pairs are HDUs of their own.
+        tf.write(path, [(first, None), (first, {"OBJECT": "M 31"})], overwrite=True)
+        for hdu in tf.open(path):
+            np.testing.assert_array_equal(hdu[...], [np.nan, 2.0])
+
+
+def test_integers_stay_such_or_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "new.fits"
+    great = 2**53 + 1
+    counts = u.Quantity([great], "count", dtype="int64")
+    tf.write(path, [counts, counts])
+    assert tf.open(path)[0][...].tolist() == [[great], [great]]
+    for integers in ([great, 1], [-great, 1]):
+        masked = np.ma.masked_array(integers, [False, True])
+        with pytest.raises(tf.UsageError, match=rf"does not hold {integers[0]}\nhint: .*BLANK"):
+            tf.write(path, masked, overwrite=True)
+    tf.write(path, np.ma.masked_array([1, great], [False, True]), overwrite=True)
+    np.testing.assert_array_equal(tf.open(path)[0][...], [1, np.nan])
+
+
+@pytest.mark.parametrize("unit", [1, u.m])
+def test_arrays_of_several_shapes_are_no_image(tmp_path: Path, unit: Any) -> None:
+    arrays = [np.ones(2) * unit, np.ones(3) * unit]
+    with pytest.raises(tf.UsageError, match=r"shapes are \(2,\), \(3,\)\nhint: .*one shape"):
+        tf.write(tmp_path / "new.fits", arrays)
+    with pytest.raises(tf.UsageError, match=r"shapes are \(1,\), \(2,\)"):
+        tf.write(tmp_path / "new.fits", [[1.0, 2.0], [3.0]])
+
+
+def test_data_of_astropy_with_a_mask_beside_them_keep_it(tmp_path: Path) -> None:
+    data = CCDData([1.0, 2.0], unit="adu", mask=[True, False])
+    tf.write(tmp_path / "new.fits", data)
+    np.testing.assert_array_equal(tf.open(tmp_path / "new.fits")[0][...], [np.nan, 2.0])
+    with pytest.raises(tf.UsageError, match="FITS has no image of that type"):
+        tf.write(tmp_path / "new.fits", NDData([1.0]), overwrite=True)
