@@ -13,7 +13,7 @@ use crate::value::Value;
 use crate::verify::is_reserved;
 
 /// Characters that a keyword has room for.
-const KEYWORD_BYTES: usize = 8;
+pub(crate) const KEYWORD_BYTES: usize = 8;
 /// Bytes of text between the quotes of a string in one record of an ordinary keyword.
 const STRING_BYTES: usize = 68;
 /// What stands before a comment.

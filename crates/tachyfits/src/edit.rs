@@ -287,7 +287,7 @@ impl Edition {
         }
         for (index, unit) in units.iter_mut().enumerate() {
             let first = if index == 0 { "SIMPLE" } else { "XTENSION" };
-            if unit.header().position(first).is_none() {
+            if !unit.header().begins_with(first) {
                 let header = unit.header().clone();
                 let header =
                     if index == 0 { header.into_primary() } else { header.into_extension() };

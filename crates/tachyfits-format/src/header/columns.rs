@@ -4,9 +4,11 @@
 
 use super::Header;
 use crate::card::Card;
+use crate::code::Code;
 use crate::error::FormatError;
 use crate::new_table::{NewColumn, NewTable};
 use crate::table::TableKind;
+use crate::writer::KEYWORD_BYTES;
 
 /// Words before a column's number (Sect. 7.2, 7.3, 8.2.1 with Table 22, 9, 10.3; TCOMM, TUCD and TUTYP are of archives).
 /// Those in the second list may be followed by a letter that names a coordinate description.
@@ -42,6 +44,10 @@ struct Indexed<'a> {
 
 impl<'a> Indexed<'a> {
     fn of(keyword: &'a str) -> Option<Indexed<'a>> {
+        // Longer ones are of HIERARCH cards.
+        if keyword.len() > KEYWORD_BYTES {
+            return None;
+        }
         let axis = keyword.bytes().take_while(u8::is_ascii_digit).count();
         let rest = &keyword[axis..];
         let word = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
@@ -137,10 +143,14 @@ impl Header {
             };
             match indexed.renumbered(&place) {
                 Some(keyword) if keyword == card.keyword() => cards.push(card.clone()),
-                Some(keyword) if keyword.len() <= 8 => cards.push(card.renamed(&keyword)),
+                Some(keyword) if keyword.len() <= KEYWORD_BYTES => {
+                    cards.push(card.renamed(&keyword));
+                }
                 Some(keyword) => {
-                    // Refused with the reason.
-                    Card::new(&keyword.to_lowercase(), 0, "")?;
+                    let place = self.place(card.keyword());
+                    let expected = format!("room for {keyword}, as it has to be called then");
+                    let found = format!("{KEYWORD_BYTES} characters for a keyword");
+                    return Err(FormatError::new(Code::CardText, place, expected, found));
                 }
                 None => {}
             }
@@ -204,6 +214,7 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::{Element, Field};
 
     #[test]
     fn keywords_of_columns_are_known_from_others() {
@@ -225,7 +236,7 @@ mod tests {
             ("TP1_2", "TP11_12"),
             ("TC1_2B", "TC11_12B"),
             ("TC1_0", "TC11_0"),
-            ("TC1_99999999999999999999", "TC11_99999999999999999999"),
+            ("TC1_1000", "TC11_1000"),
             ("TPC1_2", "TPC11_12"),
             ("TV1_3", "TV11_3"),
             ("TPS1_3Z", "TPS11_3Z"),
@@ -299,5 +310,52 @@ mod tests {
             "TFORM3", "EXTNAME", "TUNIT3",
         ];
         assert_eq!(keywords, expected);
+    }
+
+    #[test]
+    fn what_is_no_keyword_with_another_number_is_refused_and_not_lost() {
+        let mut header = Header::new();
+        header.set("TPC98_99", 0.5, "").unwrap();
+        let error = header.renumber_columns(|column| Some(column + 1)).unwrap_err();
+        assert_eq!(error.code(), Code::CardText);
+        assert!(error.to_string().contains("TPC99_100"), "{error}");
+        assert_eq!(header.get_f64("TPC98_99"), Ok(Some(0.5)));
+        // Without its column it goes with it.
+        header.renumber_columns(|column| (column != 99).then_some(column)).unwrap();
+        assert_eq!(header.cards(), []);
+    }
+
+    #[test]
+    fn words_of_hierarch_are_of_no_column() {
+        let mut header = Header::new();
+        header.set("TPC100_98", 0.5, "by HIERARCH").unwrap();
+        header.set("HIERARCH TTYPE3", 7, "").unwrap();
+        let before = header.clone();
+        header.renumber_columns(|column| (column > 3).then(|| column - 3)).unwrap();
+        assert_eq!(header, before);
+    }
+
+    #[test]
+    fn cards_of_a_new_column_stand_beside_those_of_others_in_either_case() {
+        let element = Field::Fixed { element: Element::Complex32, repeat: 1, width: 1 };
+        let new = NewColumn::new("X", element);
+        let inserted = |cards: &str, lower: bool| {
+            let card = |keyword: &str| match lower {
+                true => Card::new(keyword, 0, "").unwrap().renamed(&keyword.to_ascii_lowercase()),
+                false => Card::new(keyword, 0, "").unwrap(),
+            };
+            let mut header = Header::from_cards(cards.split(' ').map(card).collect());
+            header.insert_column_cards(3, &new, TableKind::Binary, 0).unwrap();
+            let keywords = header.cards().iter().map(|card| card.keyword().to_ascii_uppercase());
+            keywords.collect::<Vec<_>>().join(" ")
+        };
+        for lower in [false, true] {
+            let before_next = inserted("TFIELDS TTYPE1 TUNIT2 OBJECT TTYPE4 DATE", lower);
+            assert_eq!(before_next, "TFIELDS TTYPE1 TUNIT2 OBJECT TTYPE3 TFORM3 TTYPE4 DATE");
+            let behind_last = inserted("TFIELDS TTYPE1 TUNIT2 OBJECT", lower);
+            assert_eq!(behind_last, "TFIELDS TTYPE1 TUNIT2 TTYPE3 TFORM3 OBJECT");
+            let behind_count = inserted("TFIELDS OBJECT", lower);
+            assert_eq!(behind_count, "TFIELDS TTYPE3 TFORM3 OBJECT");
+        }
     }
 }

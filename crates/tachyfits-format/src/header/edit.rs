@@ -101,35 +101,63 @@ impl Header {
         }
     }
 
-    /// The mandatory cards of the header of a primary HDU turned into those of an IMAGE extension; a header that has them
-    /// already stays as it is.
+    /// Whether the first card has this keyword, in either case. SIMPLE or XTENSION there is what the HDU begins with,
+    /// whatever cards of theirs come later.
     ///
-    /// # Errors
-    /// If NAXIS is no number.
-    pub fn into_extension(mut self) -> Result<Header, FormatError> {
-        let Some(at) = self.position("SIMPLE") else { return Ok(self) };
-        const PRIMARY: [&str; 6] = ["EXTEND", "NEXTEND", "BLOCKED", "GROUPS", "PCOUNT", "GCOUNT"];
-        self.cards[at] = Card::new("XTENSION", "IMAGE", "image extension")?;
-        self.retain(|card| !PRIMARY.contains(&&*card.keyword().to_ascii_uppercase()));
-        let after = self.after_axes()?;
-        self.insert(after, Card::new("PCOUNT", 0, "number of parameters")?);
-        self.insert(after + 1, Card::new("GCOUNT", 1, "number of groups")?);
-        Ok(self)
+    /// ```
+    /// assert!(tachyfits_format::Header::empty_primary().begins_with("SIMPLE"));
+    /// ```
+    #[must_use]
+    pub fn begins_with(&self, keyword: &str) -> bool {
+        self.cards.first().is_some_and(|card| card.keyword().eq_ignore_ascii_case(keyword))
     }
 
-    /// The mandatory cards of the header of an IMAGE extension turned into those of a primary HDU; a header that has them
-    /// already stays as it is.
+    /// The mandatory cards of the header of a primary HDU turned into those of an IMAGE extension; a header that does not
+    /// begin with SIMPLE stays as it is.
     ///
     /// # Errors
     /// If NAXIS is no number.
-    pub fn into_primary(mut self) -> Result<Header, FormatError> {
-        let Some(at) = self.position("XTENSION") else { return Ok(self) };
-        self.cards[at] = Card::new("SIMPLE", true, "conforms to the FITS Standard")?;
-        const EXTENSION: [&str; 3] = ["PCOUNT", "GCOUNT", "INHERIT"];
-        self.retain(|card| !EXTENSION.contains(&&*card.keyword().to_ascii_uppercase()));
+    pub fn into_extension(self) -> Result<Header, FormatError> {
+        if !self.begins_with("SIMPLE") {
+            return Ok(self);
+        }
+        let first = Card::new("XTENSION", "IMAGE", "image extension")?;
+        let primary = ["EXTEND", "NEXTEND", "BLOCKED", "GROUPS", "PCOUNT", "GCOUNT"];
+        let (mut header, after) = self.begun_with(first, &primary)?;
+        header.insert(after, Card::new("PCOUNT", 0, "number of parameters")?);
+        header.insert(after + 1, Card::new("GCOUNT", 1, "number of groups")?);
+        Ok(header)
+    }
+
+    /// The mandatory cards of the header of an IMAGE extension turned into those of a primary HDU; a header that does not
+    /// begin with XTENSION stays as it is.
+    ///
+    /// # Errors
+    /// If NAXIS is no number.
+    pub fn into_primary(self) -> Result<Header, FormatError> {
+        if !self.begins_with("XTENSION") {
+            return Ok(self);
+        }
+        let first = Card::new("SIMPLE", true, "conforms to the FITS Standard")?;
+        let extension = ["PCOUNT", "GCOUNT", "INHERIT", "EXTEND"];
+        let (mut header, after) = self.begun_with(first, &extension)?;
+        header.insert(after, Card::new("EXTEND", true, "extensions may be present")?);
+        Ok(header)
+    }
+
+    /// Another first card, without cards of these keywords, nor later ones that would say what the HDU is; and the index of
+    /// the card behind its axes.
+    fn begun_with(mut self, first: Card, without: &[&str]) -> Result<(Header, usize), FormatError> {
+        let mut cards = self.cards.split_off(1);
+        cards.retain(|card| {
+            let keyword = &*card.keyword().to_ascii_uppercase();
+            !without.contains(&keyword) && !["SIMPLE", "XTENSION"].contains(&keyword)
+        });
+        self.cards[0] = first;
+        self.cards.append(&mut cards);
+        self.changed();
         let after = self.after_axes()?;
-        self.insert(after, Card::new("EXTEND", true, "extensions may be present")?);
-        Ok(self)
+        Ok((self, after))
     }
 
     /// The header of a primary HDU without data.
@@ -182,9 +210,66 @@ pub fn is_structural(keyword: &str) -> bool {
 
 /// The keyword field has room for it: it is none of a HIERARCH card.
 fn is_plain(keyword: &str) -> bool {
-    keyword.len() <= 8 && !keyword.contains(' ')
+    keyword.len() <= writer::KEYWORD_BYTES && !keyword.contains(' ')
 }
 
 fn printable(text: &str) -> String {
     text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header of these cards, with keywords in upper or in lower case.
+    fn header(cards: &str, lower: bool) -> Header {
+        let card = |text: &str| {
+            let (keyword, value) = text.split_once('=').unwrap_or((text, "0"));
+            let text = format!("{keyword:<8}= {value:>20}");
+            let mut record = [b' '; CARD_BYTES];
+            record[..text.len()].copy_from_slice(text.as_bytes());
+            if lower {
+                record[..8].make_ascii_lowercase();
+            }
+            Card::from_record(&record, &mut Vec::new())
+        };
+        Header::from_cards(cards.split(' ').map(card).collect())
+    }
+
+    /// Its keywords in upper case.
+    fn keywords(header: &Header) -> String {
+        let each = header.cards().iter().map(|card| card.keyword().to_ascii_uppercase());
+        each.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn mandatory_cards_are_those_of_the_other_kind_in_either_case() {
+        let after = "OBJECT XTENSION='IMAGE' SIMPLE=T INHERIT=T DATE";
+        let primary = format!(
+            "SIMPLE=T BITPIX=8 NAXIS=1 NAXIS1=3 EXTEND=T GROUPS=F PCOUNT GCOUNT BLOCKED=T NEXTEND=4 {after}"
+        );
+        let extension =
+            format!("XTENSION='IMAGE' BITPIX=8 NAXIS=1 NAXIS1=3 PCOUNT GCOUNT=1 EXTEND=F {after}");
+        for lower in [false, true] {
+            let made = header(&primary, lower).into_extension().unwrap();
+            let axes = "BITPIX NAXIS NAXIS1";
+            assert_eq!(
+                keywords(&made),
+                format!("XTENSION {axes} PCOUNT GCOUNT OBJECT INHERIT DATE")
+            );
+            let found = (made.get_text("XTENSION"), made.get_i64("PCOUNT"), made.get_i64("GCOUNT"));
+            assert_eq!(found, (Ok(Some("IMAGE")), Ok(Some(0)), Ok(Some(1))));
+            let made = header(&extension, lower).into_primary().unwrap();
+            assert_eq!(keywords(&made), format!("SIMPLE {axes} EXTEND OBJECT DATE"));
+            assert_eq!(
+                (made.get_logical("SIMPLE"), made.get_logical("EXTEND")),
+                (Ok(Some(true)), Ok(Some(true)))
+            );
+            for (there, is_primary) in [(&primary, true), (&extension, false)] {
+                let there = header(there, lower);
+                let same = if is_primary { Header::into_primary } else { Header::into_extension };
+                assert_eq!(same(there.clone()).unwrap(), there);
+            }
+        }
+    }
 }

@@ -109,15 +109,22 @@ impl Unit {
     pub(crate) fn new_fill(&self) -> Rope {
         let count = padded(self.data.bytes()) - self.data.bytes();
         // Of ASCII tables blanks, of all else zeros (Sect. 3.3.2, 7.2.3).
-        let is_text = self.header().get_text("XTENSION").is_ok_and(|kind| kind == Some("TABLE"));
-        let byte = if is_text { b' ' } else { 0 };
+        let byte = if self.is_extension("TABLE") { b' ' } else { 0 };
         memory(vec![byte; count as usize])
     }
 
     /// It may stand at the beginning of a file, perhaps with other mandatory cards.
     pub(crate) fn may_be_first(&self) -> bool {
-        self.header().position("SIMPLE").is_some()
-            || self.header().get_text("XTENSION").is_ok_and(|kind| kind == Some("IMAGE"))
+        // The bytes of all its groups and parameters are data, which those of a primary image are not.
+        let of_groups = |hdu: &Hdu| (hdu.parameter_count, hdu.group_count) != (0, 1);
+        self.header().begins_with("SIMPLE")
+            || (self.is_extension("IMAGE") && !self.origin.as_deref().is_some_and(of_groups))
+    }
+
+    fn is_extension(&self, kind: &str) -> bool {
+        let header = self.header();
+        header.begins_with("XTENSION")
+            && header.get_text("XTENSION").is_ok_and(|found| found == Some(kind))
     }
 
     /// It must stand at the beginning.

@@ -285,6 +285,82 @@ fn extensions_are_counted_anew_where_there_are_others_alone() {
 }
 
 #[test]
+fn what_an_hdu_is_its_first_card_says_alone() {
+    let extra = |name: &str, card: &str| {
+        let bytes = String::from_utf8(image_extension(name, b"xyz")).unwrap();
+        let space = " ".repeat(80 - card.len());
+        bytes
+            .replacen(&self::card("END"), &format!("{card}{space}{}", self::card("END")), 1)
+            .into_bytes()
+    };
+    let block = |bytes: Vec<u8>| [&bytes[..BLOCK], &bytes[bytes.len() - BLOCK..]].concat();
+    let primary = fits(8, &[3], &[card("XTENSION= 'IMAGE   '")], b"abc");
+    let later = block(extra("LATER", "SIMPLE  =                    T"));
+    let table = extension(
+        &[
+            "XTENSION= 'BINTABLE'",
+            "BITPIX  =                    8",
+            "NAXIS   =                    2",
+            "NAXIS1  =                    4",
+            "NAXIS2  =                    2",
+            "PCOUNT  =                    8",
+            "GCOUNT  =                    1",
+            "TFIELDS =                    0",
+            "SIMPLE  =                    T",
+        ],
+        b"rows of 4 bytes.",
+        0,
+    );
+    let grouped = extension(
+        &[
+            "XTENSION= 'IMAGE   '",
+            "BITPIX  =                    8",
+            "NAXIS   =                    1",
+            "NAXIS1  =                    3",
+            "PCOUNT  =                 4000",
+            "GCOUNT  =                    2",
+        ],
+        &[b'g'; 8006],
+        0,
+    );
+    let (_directory, path) = file(&[&primary[..], &later, &table, &grouped].concat());
+    let kinds_and_data = |path: &Path| {
+        let (file, whole) = (open(path), fs::read(path).unwrap());
+        assert!(file.warnings().iter().all(|warning| warning.code().as_str() != "trailing-bytes"));
+        let each = file.hdus().iter().enumerate();
+        each.map(|(index, hdu)| (hdu.kind.as_str().to_owned(), data_of(&file, &whole, index)))
+            .collect::<Vec<_>>()
+    };
+    let before = kinds_and_data(&path);
+    // The primary image becomes an extension.
+    let mut edition = edit(&path);
+    edition.copy(0, &open(&path), 1).unwrap();
+    commit(edition);
+    let found = kinds_and_data(&path);
+    assert_eq!(found[0], ("primary".to_owned(), b"xyz".to_vec()));
+    assert_eq!(found[1], ("image".to_owned(), b"abc".to_vec()));
+    assert_eq!(found[2..], before[1..]);
+    // An extension becomes the primary image, but for tables and images of groups.
+    let empty = ("primary".to_owned(), Vec::new());
+    let rest = [
+        vec![("primary".to_owned(), b"abc".to_vec()), before[1].clone()],
+        vec![("primary".to_owned(), b"xyz".to_vec())],
+        vec![empty.clone()],
+    ];
+    for begin in rest {
+        let mut edition = edit(&path);
+        edition.remove(0).unwrap();
+        commit(edition);
+        assert_eq!(kinds_and_data(&path), [&begin[..], &before[2..]].concat());
+    }
+    let mut edition = edit(&path);
+    edition.remove(1).unwrap();
+    edition.remove(0).unwrap();
+    commit(edition);
+    assert_eq!(kinds_and_data(&path), [empty, before[3].clone()]);
+}
+
+#[test]
 fn an_edit_that_changes_nothing_writes_nothing() {
     let (_directory, path) = file(&several());
     let committed = edit(&path).commit(true, &RunOptions::default()).unwrap();
