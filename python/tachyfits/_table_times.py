@@ -395,7 +395,8 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
     """Make times of columns of text of an astropy Table, where the header says that they are such.
 
     It does by TCTYPn, a time scale, or by TRPOSn, TOPOCENTER, and the place. What is no time stays
-    text, and numbers stay such: the meta of the column has what was said, by `SAID_OF_TIMES`.
+    text, and numbers stay such: the meta of the column has what was said, by `SAID_OF_TIMES`. Where
+    there are times, that of the table has TIMESYS, UTC if the header has none.
     """
     place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
     is_known = all(part is not None for part in place)
@@ -407,6 +408,8 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
                 times = _times_of(table[name], column.time_scale or meta.get("TIMESYS"), there)
                 times.info.meta = table[name].info.meta
                 table.replace_column(name, times)
+                # Otherwise the next header would have the scale of these times, for text as well.
+                table.meta.setdefault("TIMESYS", "UTC")
                 said = {"TRPOS": None if there is not None else column.position}
         known = {key: text for key, text in said.items() if text is not None}
         if known:

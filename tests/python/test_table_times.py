@@ -300,8 +300,9 @@ def test_what_is_said_of_times_is_in_the_meta_of_columns(tmp_path: Path) -> None
     tf.write_table(made, table["D", "G", "M"])
     found = tf.open(made)[1].header
     wanted = {"TRPOS1": "TOPOCENTER", "TCTYP1": "TDB", "TCTYP2": "GPS", "TRPOS3": "GEOCENTER"}
+    wanted["TCTYP3"] = "TT"
     assert {key: found[key] for key in found if key.startswith(("TRPOS", "TCTYP"))} == wanted
-    assert found["TIMESYS"] == "TT"
+    assert found["TIMESYS"] == "UTC"
     assert "COMMENT" not in found
     # What else there is goes where astropy keeps it.
     table["D"].meta["note"] = "mine"
@@ -332,6 +333,15 @@ def test_a_column_has_a_scale_of_its_own(tmp_path: Path) -> None:
     # As they were read, they can be written again.
     tf.write_table(path, ours, overwrite=True)
     assert native(path)["C"].scale == "tt"
+
+
+def test_text_of_utc_stays_so_beside_times_of_another_scale(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"T": DAYS, "TEXT": DAYS}, header={"TCTYP1": "TAI"})
+    assert "TIMESYS" not in tf.open(path)[1].header
+    tf.write_table(path, tf.open(path)[1].to_astropy(), overwrite=True)
+    header = tf.open(path)[1].header
+    assert (header.get("TIMESYS"), header["TCTYP1"], "TCTYP2" in header) == ("UTC", "TAI", False)
 
 
 @pytest.mark.parametrize("values", [["2020-01-01T00:00:00.000"] * 2, [1.0, 2.0]], ids=["A", "D"])
