@@ -216,8 +216,7 @@ def _arrow(name: str) -> TableFile:
 
 def _csv(name: str) -> TableFile:
     table = _with_whole_integers(name, _csv_table(name))
-    # As others read them: blanks around a name, and quotes behind a blank, are none of it.
-    table = table.rename_columns([each.strip().strip('"') for each in table.column_names])
+    table = table.rename_columns([_without_blanks(each) for each in table.column_names])
     if table.num_columns == 1 and re.search("[;\t|]", table.column_names[0]):
         warn(
             f"{name}: one column, {table.column_names[0]!r}\n"
@@ -229,6 +228,18 @@ def _csv(name: str) -> TableFile:
         yield from some.to_batches(BATCH_ROWS)
 
     return TableFile(name, table.schema, table.num_rows, batches)
+
+
+def _without_blanks(name: str) -> str:
+    """Return a name of CSV as others read it: blanks around it, and quotes behind one, are left.
+
+    >>> [_without_blanks(name) for name in ("A ", ' "B"', ' "6"" disk"', 'disk 6"')]
+    ['A', 'B', '6" disk', 'disk 6"']
+    """
+    plain = name.strip()
+    # Quotes with nothing before them the reader has taken off already.
+    quoted = name[:1].isspace() and len(plain) > 1 and plain[0] == plain[-1] == '"'
+    return plain[1:-1].replace('""', '"') if quoted else plain
 
 
 def _within(batches: Iterator[Any], at: int, first: int, last: int) -> Iterator[Any]:

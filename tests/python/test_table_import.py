@@ -181,6 +181,14 @@ def test_names_in_csv_are_without_blanks_and_quotes() -> None:
     assert Table.read("named.csv", format="csv").colnames == ["A", "B", "C"]
 
 
+def test_quotes_within_names_stay() -> None:
+    names = ['disk 6"', '"', '"B"', "C"]
+    tf.write_table("quoted.fits", {name: [1] for name in names})
+    tf.open("quoted.fits")[1].write("quoted.csv")
+    tf.write_table("again.fits", "quoted.csv")
+    assert list(tf.open("again.fits")[1].names) == names
+
+
 def test_files_that_are_no_csv_are_said() -> None:
     Path("odd.csv").write_text("# made by hand\nA,B\n1,2\n")
     with pytest.raises(tf.UsageError, match=r"odd.csv: .*\nhint: .*no comments"):
