@@ -87,14 +87,19 @@ class EditedHeader(MutableMapping[str, Any]):
 
     def rename(self, keyword: str, to: str) -> None:
         """Give the first card of a keyword another one; value, comment and place stay."""
-        _refuse_sums(to.strip().upper())
-        name = looked_up(to)
+        new, name = _written(to), looked_up(to)
+        _refuse_sums(new)
+        if looked_up(keyword) in COMMENTARY:
+            raise usage(
+                f"{self._where}: {keyword!r} renamed: its cards have text, and no value",
+                "delete them, and set the text under the other keyword",
+            )
         if name in self and name not in COMMENTARY and name != looked_up(keyword):
             raise usage(
                 f"{self._where}: {keyword!r} renamed to {to!r}: there is a card {name} already",
                 "delete it first, or choose another keyword",
             )
-        if not self._core.rename_card(self._index, keyword, to):
+        if not self._core.rename_card(self._index, keyword, new):
             raise not_found(f"{self._where}: there is no keyword {keyword!r}", "see .cards")
 
     def insert(self, before: str, keyword: str, value: Any) -> None:
@@ -128,13 +133,22 @@ class EditedComments(Mapping[str, str]):
         return len(self._header)
 
 
-def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
+def _written(keyword: str) -> str:
+    """Return a keyword as a card has it.
+
+    The Standard's keywords are in capitals; longer ones are conventions of their own.
+
+    >>> [_written(word) for word in (" object", "hierarch ESO a", "Longer Words")]
+    ['OBJECT', 'HIERARCH ESO a', 'Longer Words']
+    """
     name = keyword.strip()
-    # The Standard's keywords are in capitals; longer ones are conventions of their own.
     if len(name) <= 8:
-        name = name.upper()
-    elif name[:9].upper() == "HIERARCH ":
-        name = f"HIERARCH {name[9:]}"
+        return name.upper()
+    return f"HIERARCH {name[9:]}" if name[:9].upper() == "HIERARCH " else name
+
+
+def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
+    name = _written(keyword)
     _refuse_sums(name)
     given = value[0] if isinstance(value, tuple) and value else value
     if isinstance(given, str) and _ONE_CARD.fullmatch(name):

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from tachyfits._errors import not_found
+from tachyfits._errors import not_found, usage
 
 if TYPE_CHECKING:
     import astropy.io.fits
@@ -165,6 +165,8 @@ class Header(Mapping[str, Any]):
         return found
 
     def _found(self, keyword: str) -> Card | None:
+        if not isinstance(keyword, str):
+            raise usage(f"a keyword is text, found {keyword!r}", "header.cards has them by number")
         if self._core is None:
             return self._first.get(looked_up(keyword))
         found = self._core.card(keyword.strip())

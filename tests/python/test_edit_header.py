@@ -59,6 +59,21 @@ def test_a_card_is_renamed_to_none_that_is_there(path: Path) -> None:
     assert (header["SECOND"], header["THIRD"], "FIRST" in header) == (2, 1, False)
 
 
+def test_cards_are_renamed_as_they_are_set_in_either_case(path: Path) -> None:
+    with tf.edit(path) as edition:
+        header = edition[0].header
+        header["FIRST"] = 1
+        header.rename("first", " Second ")
+    assert b"SECOND  =                    1" in path.read_bytes()
+
+
+def test_text_is_not_renamed(path: Path) -> None:
+    with tf.edit(path) as edition:
+        edition[0].header["HISTORY"] = "made"
+        with pytest.raises(tf.UsageError, match=r"'HISTORY' renamed: .*no value\nhint: delete"):
+            edition[0].header.rename("HISTORY", "COMMENT")
+
+
 def test_arrays_with_a_unit_say_it(path: Path, tmp_path: Path) -> None:
     fluxes = np.ones((2, 2)) * u.Jy / u.beam
     with tf.edit(path) as edition:

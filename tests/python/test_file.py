@@ -247,6 +247,8 @@ def test_headers_are_mappings_in_the_files_order() -> None:
     assert header.history("COMMENT") == ["one"]
     assert list(header)[:4] == ["SIMPLE", "BITPIX", "NAXIS", "NAXIS1"]
     assert header.get("NOPE", 7) == 7
+    with pytest.raises(tf.UsageError, match=r"a keyword is text, found 0\nhint: header.cards"):
+        header[0]  # type: ignore[index]
     with pytest.raises(KeyError):
         header["NOPE"]
     theirs = header.to_astropy()
