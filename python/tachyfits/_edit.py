@@ -34,6 +34,7 @@ from tachyfits._table_serialized import cards_for, check_objects, with_parts
 from tachyfits._table_spec import check_length, description_cards, new_column
 from tachyfits._table_times import (
     PLACE,
+    Brought,
     Stated,
     differs_by_row,
     in_metres,
@@ -293,11 +294,12 @@ class EditedHdu:
         table = self.table
         if not 0 <= at <= len(table):
             raise not_found(f"{self._where()}: no row {at}", f"use 0 to {len(table)}")
-        whole = with_parts(data)[0]
+        whole = with_parts(data, theirs=table.names)[0]
         check_objects(comments_brought(table), comments_brought(whole), self._where())
         made = with_places(columns_of(whole), table.columns)
         scale = next(iter(values_brought(whole, "TIMESYS")), None)
-        cells, rows = row_cells(table.columns, made, _stated(table), self._where(), scale)
+        brought = Brought(scale, of_each=not hasattr(whole, "itercols"))
+        cells, rows = row_cells(table.columns, made, _stated(table), self._where(), brought)
         self._core.insert_rows(
             self._index, at, cells, rows,
             threads=self._edition._threads, progress=self._edition._progress,

@@ -101,11 +101,13 @@ class Table(TableReading):
     ) -> astropy.table.Table:  # fmt: skip
         """Return an astropy Table: units, masks, descriptions, and the header's cards as meta.
 
-        Columns that are parts of an object (a SkyCoord, of which astropy wrote the parts) stay
-        columns; which they are is in ``meta["__serialized_columns__"]``, where astropy has it, and
-        is written again with the table. Text is times of astropy where TCTYPn says their scale, or
-        TRPOSn and OBSGEO-X, -Y and -Z at which place they were measured; the meta of other columns
-        keeps these under "TCTYP" and "TRPOS", and they are written again with them.
+        Columns that are parts of an object (a SkyCoord, of which astropy wrote the parts) are that
+        object, as astropy reads it. What a Table has as numbers in a unit (an Angle), and parts of
+        which some are not read, stay columns; of the former ``meta["__serialized_columns__"]``,
+        where astropy has it, says what they are, and is written again. Text is times of astropy
+        where TCTYPn says their scale, or TRPOSn and OBSGEO-X, -Y and -Z at which place they were
+        measured; the meta of other columns keeps these under "TCTYP" and "TRPOS", and they are
+        written again with them.
 
         Examples
         --------

@@ -20,7 +20,7 @@ from tachyfits._ragged import Ragged
 from tachyfits._table_input import with_what_they_say
 from tachyfits._table_spec import Cells, bytes_of
 from tachyfits._table_strings import as_ragged, characters_of, joined_strings
-from tachyfits._table_times import Stated, check_location, check_times
+from tachyfits._table_times import Brought, Stated, check_location, check_times
 from tachyfits._table_values import ColumnData, as_array, column_data
 from tachyfits._units import fits_unit
 
@@ -272,11 +272,11 @@ def row_cells(
     made: list[ColumnData],
     stated: Stated,
     where: str,
-    scale: Any = None,
+    brought: Brought,
 ) -> tuple[list[Cells], int]:
     """Return the cells of new rows for every column of a table, and how many rows there are.
 
-    ``stated`` is what the table says of its times, ``scale`` TIMESYS of where the rows are from.
+    ``stated`` is what the table says of its times, ``brought`` what is said of those of the rows.
     """
     check_location(stated, made, where)
     given, unknown = _data_of_each(columns, made)
@@ -288,7 +288,7 @@ def row_cells(
             "give each column of the table by its name",
         )
     for column in columns:
-        check_times(stated, column, given[column.key], where, scale)
+        check_times(stated, column, given[column.key], where, brought)
     cells = [fitted(column, given[column.key], where) for column in columns]
     return cells, made[0].rows if made else 0
 

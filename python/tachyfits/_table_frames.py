@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tachyfits._columns import Columns, TableColumn
 from tachyfits._optional import needed
 from tachyfits._ragged import Ragged
-from tachyfits._table_serialized import OBJECTS, known_of, parted, without_lost
+from tachyfits._table_serialized import OBJECTS, known_of, parted, with_objects, without_lost
 from tachyfits._table_times import make_times
 
 if TYPE_CHECKING:
@@ -22,22 +22,26 @@ if TYPE_CHECKING:
 
 def astropy_table(columns: Columns) -> astropy.table.Table:
     """Return an astropy Table with units, masks, descriptions and meta."""
-    from astropy.table import Table
+    from astropy.table import Column, Table
 
     table = Table(meta=dict(columns.meta))
     for key, values in columns.items():
         table.add_column(_astropy_column(values, columns.info.get(key)), name=key)
-    _take_block(table)
-    known = {key: columns.info[key] for key in columns if key in columns.info}
+    table = _with_block(table)
+    known = {
+        key: columns.info[key]
+        for key in columns
+        if key in columns.info and isinstance(table.columns.get(key), Column)
+    }
     make_times(table, known, columns.meta)
     return table
 
 
-def _take_block(table: astropy.table.Table) -> None:
-    """Give columns what the block of comments that astropy wrote says of them."""
+def _with_block(table: astropy.table.Table) -> astropy.table.Table:
+    """Return a table with what the block of comments that astropy wrote says of its columns."""
     comments, lines = parted(table.meta.get("COMMENT", []))
     if not lines:
-        return
+        return table
     try:
         known, objects = known_of(lines)
         whole = without_lost(objects, table.colnames)
@@ -46,11 +50,13 @@ def _take_block(table: astropy.table.Table) -> None:
                 setattr(table[name].info, attribute, known[name][attribute])
     except (ValueError, TypeError):
         # Whoever cut it up, or wrote what no column takes, can still read it among the comments.
-        return
+        return table
+    table, left = with_objects(table, whole)
     # Where astropy's own readers have it before they make objects of the columns.
-    table.meta |= {OBJECTS: whole} if whole else {}
+    table.meta |= {OBJECTS: left} if left else {}
     table.meta.pop("COMMENT")
     table.meta |= {"COMMENT": comments} if comments else {}
+    return table
 
 
 def _astropy_column(values: Any, known: TableColumn | None) -> Any:

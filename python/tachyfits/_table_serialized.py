@@ -17,6 +17,7 @@ import numpy as np
 from tachyfits._errors import usage
 from tachyfits._optional import needed
 from tachyfits._table_times import SAID_OF_TIMES
+from tachyfits._units import unit_text
 
 BEGIN = "--BEGIN-ASTROPY-SERIALIZED-COLUMNS--"
 END = "--END-ASTROPY-SERIALIZED-COLUMNS--"
@@ -32,6 +33,9 @@ _PART_TAG = "!astropy.table.SerializedColumn"
 #: What an object says that is no matter of rows: names and units of columns, which are converted,
 #: and how it is shown.
 _SHOWN = frozenset(["name", "unit", "wrap_angle", "format", "precision", "in_subfmt", "out_subfmt"])
+
+#: Quantities of which astropy's readers make the class again.
+_QUANTITIES = frozenset(["Angle", "Latitude", "Longitude", "Distance"])
 
 #: What is raised where YAML is not built as astropy builds it: anyone may have written it.
 _ODD = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
@@ -107,12 +111,15 @@ def known_of(lines: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str,
 
 
 def with_parts(
-    data: Any, descriptions: Mapping[str, str] | None = None
+    data: Any,
+    descriptions: Mapping[str, str] | None = None,
+    theirs: Collection[str] = (),
 ) -> tuple[Any, dict[str, list[str]]]:
     """Return an astropy Table whose objects (a SkyCoord) are columns, and their names by object.
 
     Which columns they are is in its meta, where astropy has it, with the ``descriptions`` of
-    objects that are given. Anything else is returned as it is.
+    objects that are given. Anything else is returned as it is. ``theirs``: names of the columns of
+    the table that these are rows of, in which times may be pairs of days as astropy writes them.
 
     Raises
     ------
@@ -121,7 +128,11 @@ def with_parts(
     """
     if not hasattr(data, "itercols"):
         return data, {}
-    odd = {column.info.name for column in data.itercols() if not _is_column(column)}
+    odd = {
+        column.info.name
+        for column in data.itercols()
+        if not _is_column(column) or f"{column.info.name}.jd1" in theirs
+    }
     if not odd:
         return data, {}
     from astropy.table import QTable, Table
@@ -158,9 +169,16 @@ def with_parts(
 
 
 def _is_column(column: Any) -> bool:
-    """Return whether a column of astropy's is written as one: numbers, text, times."""
+    """Return whether FITS's own keywords say all of a column of astropy's: numbers, text, times."""
     from astropy.time import Time, TimeDelta
 
+    if type(column).__name__ in _QUANTITIES and hasattr(column, "unit"):
+        try:
+            unit_text(column.unit)
+        except ValueError:
+            # In a unit that FITS has not astropy would not read the object.
+            return True
+        return False
     plain = isinstance(column, np.ndarray) and column.dtype.names is None
     return plain or isinstance(column, (Time, TimeDelta))
 
@@ -173,7 +191,8 @@ def check_objects(comments: Sequence[str], new: Sequence[str], where: str) -> No
     comments, new
         Those of the table, and of what the rows are taken from.
     """
-    objects = _objects_of(new)
+    # Of numbers in a unit that is all there is to compare.
+    objects = {name: made for name, made in _objects_of(new).items() if _columns_of(made) != {name}}
     theirs = {
         name.upper(): made for name, made in (_objects_of(comments) if objects else {}).items()
     }
@@ -182,11 +201,14 @@ def check_objects(comments: Sequence[str], new: Sequence[str], where: str) -> No
         odd = None if known is None else _odd_attribute(known, made)
         if odd is not None:
             attribute, expected, found = odd
+            hint = (
+                "bring them to that first: coords.transform_to(frame, merge_attributes=False); "
+                "SkyCoord(coords.frame) leaves out what is no part of the frame"
+            )
             raise usage(
                 f"{where}: rows with objects {name!r} whose {attribute} is {found}, where those of "
                 f"the table have {expected}",
-                "bring them to that first: coords.transform_to(frame, merge_attributes=False); "
-                "SkyCoord(coords.frame) leaves out what is no part of the frame",
+                f"convert them: times.{expected}" if attribute == "scale" else hint,
             )
 
 
@@ -381,6 +403,39 @@ def _parts_named(node: Any) -> frozenset[str]:
     named = frozenset(chain.from_iterable(map(_parts_named, parts)))
     own = _name(node) if node.tag == _PART_TAG else None
     return named if own is None else named | {own}
+
+
+def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return an astropy Table with objects of `known_of` in place of their columns, and the others.
+
+    These are what a Table has as columns of numbers, quantities, and what astropy cannot make.
+    """
+    from astropy.table import Table
+    from astropy.table.serialize import _construct_mixins_from_columns
+    from astropy.units import Quantity
+
+    columns = dict(table.columns)
+    left = {}
+    for name, made in objects.items():
+        parts = [key for key in columns if key in _columns_of(made)]
+        alone = Table([columns[key] for key in parts], names=parts, meta={OBJECTS: {name: made}})
+        try:
+            new = _construct_mixins_from_columns(alone)[name]
+        except _ODD:
+            # Of another version of astropy, say.
+            left[name] = made
+            continue
+        if isinstance(new, Quantity) and parts == [name]:
+            columns[name].unit = new.unit
+            left[name] = made
+            continue
+        columns = {
+            name if key == parts[0] else key: new if key == parts[0] else column
+            for key, column in columns.items() if key not in parts[1:]
+        }  # fmt: skip
+    if len(left) == len(objects):
+        return table, left
+    return Table(list(columns.values()), names=list(columns), copy=False, meta=table.meta), left
 
 
 def without_lost(objects: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

@@ -324,18 +324,37 @@ def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) ->
             _check_place(column, name, metres, found, f"cards or columns of {where}")
 
 
-def check_times(
-    stated: Stated, column: TableColumn, data: ColumnData, where: str, scale: Any = None
-) -> None:
-    """Refuse times of another scale than a column's, or on the Earth where those are elsewhere.
+@dataclass(frozen=True)
+class Brought:
+    """What a table that rows are taken from says of their times.
 
-    ``scale``: TIMESYS of the table that they are from; None: it says none.
+    Attributes
+    ----------
+    scale
+        TIMESYS; None without one.
+    of_each
+        Columns of another scale say it, as they do not in a table that astropy read.
     """
+
+    scale: Any = None
+    of_each: bool = True
+
+
+def check_times(
+    stated: Stated,
+    column: TableColumn,
+    data: ColumnData,
+    where: str,
+    brought: Brought = Brought(),
+) -> None:
+    """Refuse times of another scale than a column's, or on the Earth where those are elsewhere."""
     own = column.time_scale
     keyword = f"TCTYP{column.number + 1}" if own else "TIMESYS"
-    is_time = own is not None or column.position is not None
-    known = scale is not None and is_time_scale(scale) and (is_time or _is_time(data))
-    _check_scale(data, keyword, own or stated.scale, where, str(scale) if known else None)
+    scale = None
+    if is_time_scale(brought.scale) and (own is None or brought.of_each):
+        is_time = own is not None or column.position is not None or _is_time(data)
+        scale = brought.scale if is_time else None
+    _check_scale(data, keyword, own or stated.scale, where, scale)
     if data.location is not None:
         _check_position(data, column.position or stated.position, where)
 
