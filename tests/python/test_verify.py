@@ -31,7 +31,8 @@ TRAPS = {
     "bt_vla_gap": "", "bt_vla_px": "", "bt_vla_q_unsigned": "",
     "bt_vla_theap_low": "error heap-place", "bt_zero_width": "",
     "bzero_string": "error numeric-text numeric-text", "continue": "warning orphan-continue",
-    "dup_kw": "warning duplicate-keyword", "extend_F": "", "f32_blank_kw": "error blank-ignored",
+    "dup_kw": "warning duplicate-keyword", "extend_F": "warning extensions-denied",
+    "f32_blank_kw": "error blank-ignored",
     "f32_scaled": "", "f32_special": "", "header_zero_fill": "error header-fill", "hierarch": "",
     "i16_scaled_blank": "", "i64_big": "", "i64_scaled": "", "i8_bzero": "",
     "lower_kw": "error illegal-keyword illegal-keyword", "naxis0_ext": "", "naxis2_zero": "",
@@ -50,6 +51,7 @@ FITSVERIFY_ERRS = {
     "at_mix": "an exponent without its letter (1.5+3) is legal: section 7.2.5",
     "bt_tdim_short": "the product of TDIM may be less than the repeat count: section 7.3.2",
     "bt_vla_gap": "the offset of an empty array is undefined: section 7.3.5",
+    "extend_F": "EXTEND = F allows no extensions, and one follows: section 4.4.2.1",
     "overflow_axes": "2^40 x 2^40 pixels are declared and none are there: section 4.4.1.1",
     "unknown_ext": "FOREIGN is registered and no image: section 4.4.1.2, appendix F",
 }

@@ -363,10 +363,10 @@ impl<'a> StructureReader<'a> {
         let counts = ["PCOUNT", "GCOUNT"].into_iter().filter(|_| extension);
         let order = [first, "BITPIX", "NAXIS"].map(str::to_owned).into_iter();
         let order = order.chain(axes).chain(counts.map(str::to_owned));
-        let wrong = order.zip(self.header.cards()).find(|(keyword, card)| {
-            card.keyword() != keyword && self.header.get(keyword).is_some()
+        let wrong = order.zip(self.header.cards().iter().enumerate()).find(|(keyword, (at, _))| {
+            self.header.position(keyword).is_some_and(|position| position != *at)
         });
-        if let Some((keyword, card)) = wrong {
+        if let Some((keyword, (_, card))) = wrong {
             let found = quoted(card.keyword());
             let expected = format!("{keyword} in its place");
             self.warn(Code::MandatoryOrder, &keyword, &expected, found);

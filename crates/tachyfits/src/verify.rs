@@ -124,6 +124,7 @@ fn verify_storage(
             DataCheck { storage: &*storage, hdu, run, tier }.check(&mut findings)?;
         }
     }
+    findings.extend(walked.wrong_extensions());
     let mut rest = walked.rest;
     for finding in rest.iter_mut().filter(|found| found.code == Code::TrailingBytes.as_str()) {
         let begin = finding.place.offset.unwrap_or_default();
@@ -173,6 +174,37 @@ impl Walked {
         let later = &walker.warnings()[seen..];
         walked.rest.extend(later.iter().map(|warning| Finding::of_problem(warning.problem())));
         Ok(walked)
+    }
+
+    /// What the first header says of the extensions behind it and is not so.
+    fn wrong_extensions(&self) -> Vec<Finding> {
+        let Some(((first, _), extensions)) = self.hdus.split_first() else { return Vec::new() };
+        let header = &first.header;
+        let mut findings = Vec::new();
+        let found = match extensions.len() {
+            1 => "1 extension".to_owned(),
+            count => format!("{count} extensions"),
+        };
+        let mut find = |rule, keyword, expected: String| {
+            findings.push(Finding::of_rule(rule, header.place(keyword), expected, found.clone()));
+        };
+        if !extensions.is_empty() && header.get_logical("EXTEND") == Ok(Some(false)) {
+            find(Rule::ExtensionsDenied, "EXTEND", "no extensions, by EXTEND = F".to_owned());
+        }
+        // How many there are is not known where one cannot be located.
+        let is_end_known =
+            self.rest.iter().all(|finding| finding.code != Rule::NotChecked.as_str());
+        if let Some(stated) = header.get_i64("NEXTEND").ok().flatten()
+            && stated != extensions.len() as i64
+            && is_end_known
+        {
+            find(
+                Rule::ExtensionCount,
+                "NEXTEND",
+                format!("as many extensions as NEXTEND = {stated} says"),
+            );
+        }
+        findings
     }
 
     /// Looks at a header whose HDU cannot be located, and says that nothing behind it was looked at.

@@ -171,27 +171,63 @@ fn sums_are_compared_also_where_rows_are_looked_at() {
     assert!(found[0].expected.contains(&format!("'{}'", sums.datasum)), "{}", found[0]);
 }
 
+/// An image extension without pixels.
+fn empty_image(name: &str) -> Vec<u8> {
+    let cards = [
+        "XTENSION= 'IMAGE   '".to_owned(),
+        format!("BITPIX  = {:>20}", 8),
+        format!("NAXIS   = {:>20}", 0),
+        format!("PCOUNT  = {:>20}", 0),
+        format!("GCOUNT  = {:>20}", 1),
+        format!("EXTNAME = '{name}'"),
+        "END".to_owned(),
+    ];
+    let mut bytes: Vec<u8> =
+        cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
+    bytes.resize(2880, b' ');
+    bytes
+}
+
 #[test]
 fn names_that_cannot_be_told_apart_are_found() {
-    let image = |name: &str| {
-        let mut bytes = Vec::new();
-        let cards = [
-            "XTENSION= 'IMAGE   '".to_owned(),
-            format!("BITPIX  = {:>20}", 8),
-            format!("NAXIS   = {:>20}", 0),
-            format!("PCOUNT  = {:>20}", 0),
-            format!("GCOUNT  = {:>20}", 1),
-            format!("EXTNAME = '{name}'"),
-            "END".to_owned(),
-        ];
-        bytes.extend(cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()));
-        bytes.resize(2880, b' ');
-        bytes
-    };
-    let file = [header(8, &[], &[]), image("SCI"), image("ERR"), image("sci")].concat();
-    let found = findings(&file);
+    let images = ["SCI", "ERR", "sci"].map(empty_image).concat();
+    let found = findings(&[header(8, &[], &[]), images].concat());
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].code, found[0].place.hdu), ("name-repeated", Some(3)));
+}
+
+#[test]
+fn what_the_first_header_says_of_extensions_is_compared_with_them() {
+    let (image, two) = (empty_image("ONE"), ["ONE", "TWO"].map(empty_image).concat());
+    let said = |cards: &[&str], behind: &[u8]| -> Vec<(&str, String, String)> {
+        let cards: Vec<String> = cards.iter().map(|&card| card.to_owned()).collect();
+        let found = findings(&[&header(8, &[], &cards)[..], behind].concat());
+        let of_extensions = found.into_iter().filter(|found| found.code.starts_with("extension"));
+        of_extensions
+            .map(|found| {
+                assert_eq!((found.severity, found.place.hdu), (Severity::Warning, Some(0)));
+                (found.code, found.place.keyword.unwrap(), found.found)
+            })
+            .collect()
+    };
+    let count = |found: &str| ("extension-count", "NEXTEND".to_owned(), found.to_owned());
+    for right in ["NEXTEND = 2", "nextend = 2", "NEXTEND = '3'", "NEXTEND =", "EXTEND  = T"] {
+        assert_eq!(said(&[right], &two), []);
+    }
+    assert_eq!(said(&["NEXTEND = 0"], &[]), []);
+    assert_eq!(said(&["NEXTEND = 3"], &two), [count("2 extensions")]);
+    assert_eq!(said(&["nextend = 3"], &image), [count("1 extension")]);
+    assert_eq!(said(&["NEXTEND = -1"], &[]), [count("0 extensions")]);
+    let denied = ("extensions-denied", "EXTEND".to_owned(), "2 extensions".to_owned());
+    assert_eq!(said(&["EXTEND  = F"], &[]), []);
+    assert_eq!(
+        said(&["EXTEND  = F", "NEXTEND = 0"], &two),
+        [denied.clone(), count("2 extensions")]
+    );
+    // How many there are is not known where one of them cannot be located.
+    let broken = String::from_utf8(image.clone()).unwrap().replace("NAXIS   = ", "NAXIS   = -");
+    let more = [&two[..], broken.as_bytes(), &image].concat();
+    assert_eq!(said(&["EXTEND  = F", "NEXTEND = 4"], &more), [denied]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::Finding;
 use super::reserved::{Match, Wanted};
 use super::rules::Rule;
-use super::subject::{Report, Subject};
+use super::subject::{Report, Subject, keyword_as_read};
 use crate::card::Card;
 use crate::code::Code;
 use crate::error::quoted;
@@ -36,7 +36,8 @@ pub(super) fn is_fixed_format(card: &Card) -> bool {
 
 pub(super) fn fixed_format(subject: &Subject<'_>, report: &mut Report) {
     for (at, card) in subject.header.cards().iter().enumerate() {
-        let mandatory = writer::is_mandatory(card.keyword()) || card.keyword() == "CHECKSUM";
+        let keyword = keyword_as_read(subject.header, at);
+        let mandatory = writer::is_mandatory(&keyword) || keyword == "CHECKSUM";
         if mandatory && card.value().is_some() && !is_fixed_format(card) {
             let expected = match card.value() {
                 Some(Value::Text(_)) => "a string that begins in byte 11",

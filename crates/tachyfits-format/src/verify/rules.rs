@@ -165,6 +165,13 @@ rules! {
     NameRepeated = "name-repeated", Warning, "4.4.2.6", None,
         "Two HDUs have the same XTENSION, EXTNAME, EXTVER and EXTLEVEL.",
         hint "give each its own EXTVER, so that it can be named";
+    ExtensionsDenied = "extensions-denied", Warning, "4.4.2.1", None,
+        "EXTEND = F says that no extensions may follow, and there are some.",
+        hint "set EXTEND to T with a header editor; programs may not look for what it denies";
+    ExtensionCount = "extension-count", Warning, "", None,
+        "NEXTEND, which the Standard does not have, is not the number of extensions that follow.",
+        hint "if the file was cut or put together, see what is missing; else correct the card with a \
+            header editor";
     LogicalValue = "logical-value", Error, "7.3.3.1", None,
         "A logical field holds a byte other than T, F and 0.",
         hint "write the values again; readers take such bytes for true, false or undefined as they like";

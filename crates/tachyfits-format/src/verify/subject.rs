@@ -1,5 +1,7 @@
 //! What the rules look at: a header with its reserved keywords recognised, and the findings so far.
 
+use std::borrow::Cow;
+
 use super::reserved::{self, Match};
 use super::rules::Rule;
 use super::{Finding, Severity};
@@ -27,8 +29,9 @@ pub(super) struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     pub(super) fn new(header: &'a Header, hdu: Option<&Hdu>) -> Self {
-        let recognise =
-            |card: &Card| card.value().and_then(|_| reserved::recognise(card.keyword()));
+        let recognise = |(at, card): (usize, &Card)| {
+            card.value().and_then(|_| reserved::recognise(&keyword_as_read(header, at)))
+        };
         let mut record = 0;
         let records = header.cards().iter().map(|card| {
             let first = record;
@@ -45,7 +48,7 @@ impl<'a> Subject<'a> {
             naxis: number("NAXIS"),
             tfields: number("TFIELDS"),
             pcount: number("PCOUNT"),
-            reserved: header.cards().iter().map(recognise).collect(),
+            reserved: header.cards().iter().enumerate().map(recognise).collect(),
             records: records.collect(),
         }
     }
@@ -99,6 +102,18 @@ impl<'a> Subject<'a> {
         let context = self.header.context();
         Place { hdu: Some(context.hdu), offset: Some(context.offset), ..Place::default() }
     }
+}
+
+/// The keyword of a card: in upper case, where it is the card that is read under that.
+pub(super) fn keyword_as_read(header: &Header, card: usize) -> Cow<'_, str> {
+    let keyword = header.cards()[card].keyword();
+    if keyword.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        let upper = keyword.to_ascii_uppercase();
+        if header.position(&upper) == Some(card) {
+            return Cow::Owned(upper);
+        }
+    }
+    Cow::Borrowed(keyword)
 }
 
 /// What the header seems to describe.

@@ -212,6 +212,39 @@ fn cards_come_to_their_places_and_dates_to_their_form() {
 }
 
 #[test]
+fn cards_in_lower_case_are_held_against_the_rules_as_they_are_read() {
+    // Put right are those that no other card has in upper case; all are looked at that are read.
+    let cards = ["date    = '28/11/95'", "ctype1  = 'FREQ'", "Ctype1  = 'VELO'", "wcsaxes = 1"];
+    let upper = cards.map(|card| format!("{}{}", card[..8].to_ascii_uppercase(), &card[8..]));
+    for (cards, expected) in [
+        (
+            cards.map(str::to_owned),
+            &["illegal-keyword", "old-date", "illegal-keyword", "wcsaxes-place"][..],
+        ),
+        (upper, &["old-date", "wcsaxes-place"]),
+    ] {
+        let (mended, codes) = mended_file(&image(&cards.each_ref().map(String::as_str)));
+        assert_eq!(codes, expected);
+        let records: Vec<&[u8]> = mended.chunks(80).collect();
+        let place = |start: &[u8]| {
+            records.iter().position(|record| record[..8].eq_ignore_ascii_case(start)).unwrap()
+        };
+        assert_eq!(place(b"WCSAXES ") + 1, place(b"CTYPE1  "));
+        assert_eq!(&records[place(b"DATE    ")][..22], b"DATE    = '1995-11-28'");
+        assert_eq!(mended_file(&mended).1, [""; 0]);
+    }
+    let (mended, codes) = mended_file(&header(&[
+        "SIMPLE  =                    T",
+        "BITPIX  =                    8",
+        "naxis   = 0",
+        "extend  =                    F",
+        "EXTEND  =                    T",
+    ]));
+    assert_eq!(codes, ["illegal-keyword", "fixed-format"]);
+    assert_eq!(&mended[160..190], b"NAXIS   =                    0");
+}
+
+#[test]
 fn an_extension_whose_name_is_put_right_has_its_cards_in_the_order_of_that() {
     let cards = ["TFIELDS =                    1", "INHERIT =                    T", COLUMN, LONG];
     let file = extension("bintable", 8, &[4, 2], [0, 1], &cards);
