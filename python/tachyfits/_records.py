@@ -79,6 +79,8 @@ _SEE_LENGTHS = (
     "file.index, or `tachyfits fortran info`, has the length of each record; "
     "in a form * takes as many as fill it"
 )
+#: How a dtype becomes one without gaps, nested ones too.
+_REPACK = "numpy.lib.recfunctions.repack_fields(dtype, recurse=True)"
 #: Fields of structured items that a record may have beside each other; each is moved by itself.
 _MOST_FIELDS = 1 << 20
 #: Bytes of an element of an array: more are an error of NumPy's, or a negative number.
@@ -336,7 +338,7 @@ def of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") -
             )
         elements = record_bytes // size
         return Layout(record_bytes, base, elements, (_field(base, 0, 0, elements),), base)
-    packed = _leaves(dtype, packed=True)[1]
+    leaves, packed = _leaves(dtype, packed=True)
     # As it lies in memory (a type written whole), or item by item, without what aligns them.
     steps = [step for step in (dtype.itemsize, packed) if step and record_bytes % step == 0]
     if not steps:
@@ -349,10 +351,21 @@ def of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") -
         raise usage(
             f"{place} of {record_bytes} bytes may be items of {dtype.itemsize} bytes with what "
             f"aligns their fields, or of {packed} bytes without",
-            "give a dtype without gaps: numpy.lib.recfunctions.repack_fields(dtype), or one that "
-            "has them as fields of type V",
+            f"give a dtype without gaps: {_REPACK}, or one that has them as fields of type V",
+        )
+    if record_bytes and dtype.itemsize == packed and not all(_stays(field) for _, field in leaves):
+        raise usage(
+            f"{place} may have the fields of {dtype} in the order of their names, or of their "
+            "offsets",
+            f"give a dtype that has one order: {_REPACK} has that of the names",
         )
     return of_items(dtype, record_bytes // steps[0], packed=steps[0] == packed)
+
+
+def _stays(field: Field) -> bool:
+    """Return whether a field is at the same place in the record and in the item."""
+    together = field.offset == field.to and (field.repeats == 1 or field.step == field.to_step)
+    return together or not field.run_bytes
 
 
 def form_text(dtype: np.dtype[Any], found: Layout) -> str:

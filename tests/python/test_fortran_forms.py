@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.recfunctions import repack_fields
 from numpy.testing import assert_array_equal
 
 import tachyfits as tf
@@ -316,3 +317,17 @@ def test_more_derived_types_than_a_record_has_fields_are_converted(tmp_path: Pat
     fortran.write(old, mixed, order="big")
     assert fortran.convert(old, new, order="little", forms=mixed.dtype) == 1
     assert np.array_equal(fortran.open(new)[0].read(mixed.dtype), mixed)
+
+
+def test_fields_in_two_orders_are_not_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "records.dat"
+    table = np.array([(1, 2.0), (3, 4.0)], [("a", "i4"), ("b", "f4")])
+    turned = table[["b", "a"]]
+    fortran.write(path, table)
+    nested = np.dtype([("x", turned.dtype)])
+    for dtype in (turned.dtype, nested):
+        with pytest.raises(tf.UsageError, match=r"names, or of their offsets\nhint: .*repack"):
+            fortran.open(path)[0].read(dtype)
+    fortran.write(path, turned, overwrite=True)
+    found = fortran.open(path)[0].read(repack_fields(nested, recurse=True))
+    assert_array_equal(found["x"], [turned])
