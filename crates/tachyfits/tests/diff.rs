@@ -90,6 +90,35 @@ fn cards_are_compared_by_what_they_mean_in_any_order() {
 }
 
 #[test]
+fn integers_of_cards_are_not_the_reals_that_they_round_to() {
+    let pairs = [
+        ("9007199254740993", "9007199254740992.0", false),
+        ("9007199254740993", "9.007199254740992D15", false),
+        ("9007199254740992", "9007199254740992.0", true),
+        ("1", "1.0", true),
+        ("1267650600228229401496703205376", "1267650600228229401496703205376.", true),
+        ("1267650600228229401496703205377", "1267650600228229401496703205376.", false),
+        // More than 128 bits.
+        ("1000000000000000000000000000000000000000000", "1E42", true),
+        (
+            "1000000000000000000000000000000000000000001",
+            "1000000000000000000000000000000000000000000",
+            false,
+        ),
+    ];
+    for (integer, real, same) in pairs {
+        let [a, b] = [integer, real].map(|text| format!("A       = {text}"));
+        for (a, b) in [(&a, &b), (&b, &a)] {
+            assert_eq!(cards(&[a], &[b]).is_empty(), same, "{a} {b}");
+        }
+    }
+    let [a, b] = ["9007199254740993", "9007199254740992.0"]
+        .map(|text| fits(8, &[1], &[format!("A       = {text}")], &[0]));
+    let loose = DiffOptions { absolute: 1.0, ..DiffOptions::default() };
+    assert!(compared(&a, &b, &loose).is_same());
+}
+
+#[test]
 fn keywords_and_comments_can_be_left_out() {
     let file = |card: &str| fits(8, &[1], &[card.to_owned(), "DATE-X  = 1".to_owned()], &[0]);
     let (a, b) = (file("DATE    = 'a' / one"), file("DATE    = 'b' / two"));

@@ -7,6 +7,7 @@ use tachyfits_format::{Card, Header, Value, column_keyword};
 
 use super::DiffOptions;
 use super::tables::ColumnPairs;
+use super::values::Scalar;
 
 /// How a card differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -178,20 +179,24 @@ impl DiffOptions {
     /// Numbers are compared by what they are and not by how they are written; integers exactly, whatever their length.
     fn same_values(&self, a: Option<&Value>, b: Option<&Value>) -> bool {
         let (Some(a), Some(b)) = (a, b) else { return a == b };
-        match (a, b) {
-            (Value::Integer(a), Value::Integer(b)) => match (a.as_i128(), b.as_i128()) {
-                (Some(a), Some(b)) => a == b || self.same_rounded(a as f64, b as f64),
-                _ => a == b,
-            },
-            _ => match (a.as_f64(), b.as_f64()) {
-                (Some(a), Some(b)) => self.same_numbers(a, b),
-                _ => a == b,
-            },
+        match (number(a), number(b)) {
+            // Integers that no float tells apart.
+            (Some(Scalar::Real { .. }), Some(Scalar::Real { .. }))
+                if matches!((a, b), (Value::Integer(_), Value::Integer(_))) =>
+            {
+                a == b
+            }
+            (Some(one), Some(other)) => self.same(&one, &other),
+            _ => a == b,
         }
     }
+}
 
-    /// Two integers that are not the same, within tolerances that are more than none.
-    fn same_rounded(&self, a: f64, b: f64) -> bool {
-        (self.absolute > 0.0 || self.relative > 0.0) && a != b && self.same_numbers(a, b)
-    }
+/// The number that a value is; a float of an integer of more than 128 bits.
+fn number(value: &Value) -> Option<Scalar> {
+    let exact = match value {
+        Value::Integer(integer) => integer.as_i128().map(Scalar::Integer),
+        _ => None,
+    };
+    exact.or_else(|| value.as_f64().map(|value| Scalar::Real { value, single: false }))
 }

@@ -48,8 +48,8 @@ pub(super) enum Scalar {
     Null,
 }
 
-/// 2^64, beyond which no integer is.
-const LARGEST: f64 = 18446744073709551616.0;
+/// 2^127, from which on no integer is.
+const LARGEST: f64 = 170141183460469231731687303715884105728.0;
 
 impl Scalar {
     /// The number of native bytes of a type.
@@ -94,11 +94,11 @@ impl Scalar {
         }
     }
 
-    /// The number, if it is whole and no larger than integers are.
+    /// The number, if it is whole and as large as integers are.
     fn whole(&self) -> Option<i128> {
         match self {
             Scalar::Integer(value) => Some(*value),
-            Scalar::Real { value, .. } if value.fract() == 0.0 && value.abs() <= LARGEST => {
+            Scalar::Real { value, .. } if value.fract() == 0.0 && value.abs() < LARGEST => {
                 Some(*value as i128)
             }
             _ => None,
