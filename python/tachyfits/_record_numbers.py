@@ -104,7 +104,7 @@ def numbers_of_form(
     if alone is not None:
         items = kept_items(alone[4])
     if field is None and items:
-        raise _several(form, number_names(form, record_bytes))
+        raise _several(form, number_names(form, record_bytes, place, reduced=True))
     if field is None and alone is not None:
         return _numbers_of_item(alone, form, [])
     return _numbers_of_part(items, field or "", form, record_bytes, alone)
@@ -184,7 +184,7 @@ def numbers_of(found: Layout, dtype: Any, field: str | None = None) -> Numbers:
     if field is not None:
         return _numbers_of_field(found, field)
     if found.dtype.names is not None:
-        raise _several(dtype, found.dtype.names)
+        raise _several(dtype, [*names_of_dtype(found.dtype)])
     return _numbers(found.result, f"{dtype!r}", None)
 
 
@@ -225,7 +225,10 @@ def _not_one_field(name: str) -> Exception:
     )
 
 
-def _several(what: Any, names: Any) -> Exception:
+def _several(what: Any, names: list[str]) -> Exception:
+    """Make the error that one of several fields, those of these names, has to be chosen."""
+    if not names:
+        return usage(f"{what!r} has no numbers", _STATISTICS)
     return usage(
         f"{what!r} has several fields: {', '.join(names)}",
         "name the one whose numbers are meant: field=...",

@@ -319,7 +319,10 @@ def test_statistics_of_each_field_of_mixed_records(say: Any) -> None:
     assert said.err.startswith("f0: 12 B in ")
     one = say(*words, "--field", "f3.f0", "--records", "1").out.splitlines()
     assert one[1].split() == ["field", "f3.f0"]
-    assert "name the one" in say("stats", "a.dat", "--form", "3a10,l4").err
+    for text in ("3a10,l4", "a8,(l4,a22)", "S10,S24"):
+        assert (
+            f"{text!r} has no numbers\nhint: integers" in say("stats", "a.dat", "--form", text).err
+        )
     # A dtype of NumPy's has its fields, too.
     numpy = say("stats", "a.dat", "--form", "i4,(2,)V12,(2,)u2,V2", "--json").json[0]["statistics"]
     assert [row["field"] for row in numpy] == ["f0", "f2"]
