@@ -78,7 +78,7 @@ def write_table(
         name. The cells of a `Table` are copied as they are stored, but with ``units``,
         ``nulls``, ``forms`` or another ``kind`` they are what reading gives.
     columns
-        Only these, in this order.
+        Only these, in this order; of one name the first.
     units, nulls, descriptions
         TUNITn, TNULLn (as a value of the column) and the comment of TTYPEn (TCOMMn too if it is
         longer than that has room for) by name of column, before what the data say; no value is
@@ -230,14 +230,16 @@ def new_columns(
 
 
 def chosen(made: list[ColumnData], names: Sequence[str] | None) -> list[ColumnData]:
-    """Return the columns of these names, in this order; all of them for None."""
+    """Return the columns of these names, in this order, of one name the first; all for None."""
     if names is None:
         return made
-    by_name = {column.name: column for column in made}
+    by_name: dict[str, ColumnData] = {}
+    for column in made:
+        by_name.setdefault(column.name, column)
     missing = [name for name in names if name not in by_name]
     if missing:
         raise not_found(f"there is no column {missing[0]!r}", f"there are {', '.join(by_name)}")
-    return [by_name[name] for name in names]
+    return [by_name[name] for name in dict.fromkeys(names)]
 
 
 def described(

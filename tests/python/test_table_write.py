@@ -518,3 +518,16 @@ def test_a_null_that_is_no_integer_is_refused(tmp_path: Path) -> None:
     for null in (1.5, "1"):
         with pytest.raises(tf.UsageError, match=r"column 'A': null=.* is no integer"):
             tf.write_table(tmp_path / "no.fits", {"A": [1, None]}, nulls={"A": null})  # type: ignore[dict-item]
+
+
+@pytest.mark.filterwarnings("ignore::tachyfits.TachyfitsWarning")
+def test_of_columns_of_one_name_the_first_is_chosen(tmp_path: Path) -> None:
+    made = [fits.Column(name, "K", array=[n]) for n, name in enumerate(("A", "A2", "B"))]
+    two = fits.BinTableHDU.from_columns(made)
+    two.header["TTYPE2"] = "A"
+    two.writeto(tmp_path / "two.fits")
+    table, path = tf.open(tmp_path / "two.fits")[1], tmp_path / "one.fits"
+    for source, units in ((table, None), (table.read(), None), (table, {"B": "m"})):
+        tf.write_table(path, source, columns=["B", "A", "A"], units=units, overwrite=True)
+        found = tf.open(path)[1].read()
+        assert {name: values.tolist() for name, values in found.items()} == {"B": [2], "A": [0]}
