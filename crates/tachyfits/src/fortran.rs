@@ -11,6 +11,7 @@ mod layout;
 mod payload;
 mod read;
 mod stats;
+mod stretches;
 mod views;
 mod write;
 mod write_long;

@@ -12,14 +12,12 @@ use tachyfits_kernels::{ByteOrder, Encoding, PixelType, decode_f32, decode_quads
 
 use super::layout::{BLOCK_BYTES, LONG_RECORD, NumberRun, Steps};
 use super::payload::Payload;
+use super::stretches::{Stretch, Stretches};
 use super::write::{NewRecords, Target, parallel, stored_bytes};
 use super::{RecordAccess, RecordFile};
 use crate::error::{Error, Reason};
 use crate::image::tier;
 use crate::options::RunOptions;
-
-/// Blocks that are planned at a time.
-const PLANNED: usize = 4096;
 
 /// What becomes of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -113,21 +111,6 @@ struct Converter<'a> {
     options: &'a RunOptions<'a>,
 }
 
-/// Records of one length and form, and where they go.
-#[derive(Clone, Debug)]
-struct Stretch {
-    record: u64,
-    count: u64,
-    /// Bytes of a record, of what it becomes, and of that with markers.
-    bytes: u64,
-    new_bytes: u64,
-    stored: u64,
-    form: usize,
-    /// Where the payload of the first is, and where it goes in the file.
-    position: u64,
-    at: u64,
-}
-
 /// What a worker keeps.
 #[derive(Default)]
 struct Buffers {
@@ -151,7 +134,7 @@ struct Move<'a> {
 
 impl Converter<'_> {
     fn run(&self) -> Result<(), Error> {
-        let mut tasks: Vec<Vec<Stretch>> = Vec::new();
+        let mut planned = Stretches::default();
         let (mut position, mut at, mut done) = (0, 0, 0);
         for run in self.file.index()?.runs() {
             let mut within = 0;
@@ -164,7 +147,7 @@ impl Converter<'_> {
                 let stretch =
                     |count| Stretch { record, count, bytes, new_bytes, stored, form, position, at };
                 if bytes.max(stored) > LONG_RECORD {
-                    self.convert_planned(&mut tasks, &mut done)?;
+                    self.convert_planned(&mut planned, &mut done)?;
                     self.convert_long(&stretch(1))?;
                     done += bytes;
                     (within, position, at) = (within + 1, position + bytes, at + stored);
@@ -172,25 +155,15 @@ impl Converter<'_> {
                 }
                 let room = BLOCK_BYTES / bytes.max(stored).max(1);
                 let count = together.min(room.max(1));
-                let of_task = |task: &Vec<Stretch>| -> u64 {
-                    task.iter()
-                        .map(|stretch| stretch.count * stretch.stored.max(stretch.bytes))
-                        .sum()
-                };
-                match tasks.last_mut() {
-                    Some(task) if task.len() < 1024 && of_task(task) < BLOCK_BYTES / 2 => {
-                        task.push(stretch(count));
-                    }
-                    _ => tasks.push(vec![stretch(count)]),
-                }
+                planned.push(stretch(count));
                 (within, position, at) =
                     (within + count, position + count * bytes, at + count * stored);
-                if tasks.len() == PLANNED {
-                    self.convert_planned(&mut tasks, &mut done)?;
+                if planned.are_many() {
+                    self.convert_planned(&mut planned, &mut done)?;
                 }
             }
         }
-        self.convert_planned(&mut tasks, &mut done)
+        self.convert_planned(&mut planned, &mut done)
     }
 
     /// Bytes that a record becomes.
@@ -249,8 +222,8 @@ impl Converter<'_> {
         self.conversion.new.order != self.file.order() && item.number_bytes() > 1
     }
 
-    fn convert_planned(&self, tasks: &mut Vec<Vec<Stretch>>, done: &mut u64) -> Result<(), Error> {
-        let planned = std::mem::take(tasks);
+    fn convert_planned(&self, planned: &mut Stretches, done: &mut u64) -> Result<(), Error> {
+        let planned = planned.take();
         let begun = *done;
         let total = self.payload.bytes();
         let tell = |now: u64, _: u64| match self.options.progress {

@@ -105,7 +105,7 @@ impl NumberRun {
 }
 
 impl RecordField {
-    /// NumberRun that are there once in a record.
+    /// Numbers that are there once in a record.
     pub fn once(offset: u64, size: u64, elements: u64, to: u64) -> RecordField {
         RecordField { offset, size, elements, to, repeats: 1, step: 0, to_step: 0 }
     }

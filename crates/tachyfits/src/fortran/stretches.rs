@@ -1,0 +1,109 @@
+//! Which records of a file that is converted are converted together, in bounded memory for records of any number and
+//! length.
+
+use super::layout::BLOCK_BYTES;
+
+/// Blocks that are planned at a time.
+const MOST_TASKS: usize = 4096;
+/// Stretches of a block, and of all of them: where forms or lengths take turns a record is one.
+const MOST_OF_TASK: usize = 1024;
+const MOST_STRETCHES: usize = if cfg!(test) { 5000 } else { 1 << 16 };
+
+/// Records of one length and form, and where they go.
+#[derive(Clone, Debug)]
+pub(super) struct Stretch {
+    pub(super) record: u64,
+    pub(super) count: u64,
+    /// Bytes of a record, of what it becomes, and of that with markers.
+    pub(super) bytes: u64,
+    pub(super) new_bytes: u64,
+    pub(super) stored: u64,
+    pub(super) form: usize,
+    /// Where the payload of the first is, and where it goes in the file.
+    pub(super) position: u64,
+    pub(super) at: u64,
+}
+
+impl Stretch {
+    /// Bytes that it takes, where it has more.
+    fn most_bytes(&self) -> u64 {
+        self.count * self.stored.max(self.bytes)
+    }
+}
+
+/// Stretches that follow each other, in tasks that have about a block each.
+#[derive(Debug, Default)]
+pub(super) struct Stretches {
+    tasks: Vec<Vec<Stretch>>,
+    count: usize,
+    /// Bytes of the last task.
+    last_bytes: u64,
+}
+
+impl Stretches {
+    pub(super) fn push(&mut self, stretch: Stretch) {
+        let bytes = stretch.most_bytes();
+        self.count += 1;
+        match self.tasks.last_mut() {
+            Some(task) if task.len() < MOST_OF_TASK && self.last_bytes < BLOCK_BYTES / 2 => {
+                self.last_bytes += bytes;
+                task.push(stretch);
+            }
+            _ => {
+                self.last_bytes = bytes;
+                self.tasks.push(vec![stretch]);
+            }
+        }
+    }
+
+    /// They are to be converted before there are more.
+    pub(super) fn are_many(&self) -> bool {
+        self.tasks.len() >= MOST_TASKS || self.count >= MOST_STRETCHES
+    }
+
+    /// Those of each task. None are left.
+    pub(super) fn take(&mut self) -> Vec<Vec<Stretch>> {
+        std::mem::take(self).tasks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many stretches, and blocks, are planned before they are converted, of records of so many bytes.
+    fn planned(bytes: u64, count: u64) -> (usize, usize) {
+        let mut stretches = Stretches::default();
+        let mut wanted = 0..;
+        while !stretches.are_many() {
+            let (new_bytes, form, at) = (bytes, 0, 0);
+            let record = wanted.next().unwrap();
+            stretches.push(Stretch {
+                record,
+                count,
+                bytes,
+                new_bytes,
+                stored: bytes,
+                form,
+                position: 0,
+                at,
+            });
+        }
+        let tasks = stretches.take();
+        assert!(stretches.take().is_empty());
+        let records: Vec<u64> = tasks.iter().flatten().map(|stretch| stretch.record).collect();
+        assert!(records.iter().copied().eq(0..wanted.start));
+        assert!(tasks.iter().all(|task| task.len() <= MOST_OF_TASK));
+        let of_task = |task: &Vec<Stretch>| task.iter().map(Stretch::most_bytes).sum::<u64>();
+        assert!(tasks.iter().all(|task| of_task(task) < BLOCK_BYTES / 2 + count * bytes));
+        (records.len(), tasks.len())
+    }
+
+    #[test]
+    fn what_is_planned_takes_no_more_memory_for_short_records() {
+        assert_eq!(planned(8, 1), (MOST_STRETCHES, MOST_STRETCHES.div_ceil(MOST_OF_TASK)));
+        assert_eq!(planned(0, 1), planned(8, 1));
+        assert_eq!(planned(8, BLOCK_BYTES / 8), (MOST_TASKS, MOST_TASKS));
+        assert_eq!(planned(BLOCK_BYTES / 4, 1), (MOST_STRETCHES, MOST_STRETCHES / 2));
+    }
+}
