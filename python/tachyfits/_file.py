@@ -107,7 +107,8 @@ class File:
         else:
             core = _core.FitsFile.open(source, strict=strict, storage=storage)
             # A path object would take as long as a third of all of opening.
-            source = os.path.join(os.getcwd(), source)
+            if not os.path.isabs(source):
+                source = os.path.join(os.getcwd(), source)
         self._begin(core, (_reopen, (source, strict, storage, threads)), threads)
 
     @classmethod

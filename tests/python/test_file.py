@@ -155,6 +155,18 @@ def test_readers_pickle_as_their_path(path: Path, monkeypatch: pytest.MonkeyPatc
         pickle.loads(packed)
 
 
+def test_a_whole_path_needs_no_current_directory(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert len(tf.open(path.absolute())) > 1
+    with pytest.raises(tf.FitsIoError, match="no such file"):
+        tf.open("relative.fits")
+
+
 def test_arrays_outlive_the_file(path: Path) -> None:
     with tf.open(path, storage="mmap") as file:
         pixels = file[1][...]
