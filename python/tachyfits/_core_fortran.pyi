@@ -75,7 +75,7 @@ class RecordFile:
         count: int,
         dtype: str,
         *,
-        field: _Field | None = None,
+        fields: Sequence[_Field] | None = None,
         is_complex: bool = False,
         threads: int = 0,
         progress: _Progress | None = None,

@@ -208,7 +208,7 @@ class Arrays:
         if field is None and not is_items(dtype):
             # Of all records, whatever their lengths.
             numbers = numbers_of_form(form, 0) if form else numbers_of(empty_layout(dtype), dtype)
-            return replace(numbers, place=None)
+            return replace(numbers, places=None)
         place = f"{self._core.name}: record {first} (from 0)"
         if form:
             record_bytes = self._common_bytes(first, count) if count else least_bytes(form)

@@ -292,7 +292,7 @@ class File:
             first,
             count,
             numbers.name,
-            field=numbers.place,
+            fields=numbers.places,
             is_complex=numbers.is_complex,
             threads=check_threads(threads),
             progress=progress,

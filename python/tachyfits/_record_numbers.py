@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -12,7 +12,18 @@ import numpy as np
 
 from tachyfits._core import Stats
 from tachyfits._errors import not_found, usage
-from tachyfits._records import Field, Item, Layout, filling, form_items, kept_items
+from tachyfits._records import (
+    Field,
+    Item,
+    Layout,
+    field_of,
+    filling,
+    form_items,
+    in_groups,
+    kept_items,
+    numbers_at,
+    packed_bytes,
+)
 
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "float"}
 _STATISTICS = "integers of up to 8 bytes, reals and complex numbers have statistics"
@@ -85,8 +96,8 @@ class Numbers:
     #: What the compiled module calls the numbers, or the parts of complex ones.
     name: str
     is_complex: bool
-    #: Where they are in each record; None: records are nothing else.
-    place: Field | None
+    #: Where they are in each record, in its order; None: records are nothing else.
+    places: Sequence[Field] | None
 
 
 def numbers_of_form(
@@ -139,12 +150,8 @@ def _numbers_of_item(item: Item, what: str, groups: list[Item]) -> Numbers:
         raise usage(f"{what} is of {letter}{size}", _STATISTICS)
     parts = 2 if letter == "c" else 1
     place = Field(offset, size // parts, count * parts, 0)
-    for _, step, times, begin, _ in reversed(groups):
-        repeated = place.repeated(times, step, place.run_bytes * place.repeats)
-        if repeated is None:
-            raise _not_one_field(what)
-        place = repeated.moved(begin, 0)
-    return Numbers(f"{_KINDS[letter]}{8 * size // parts}", parts == 2, place)
+    within = [(begin, times, step) for _, step, times, begin, _ in groups]
+    return Numbers(f"{_KINDS[letter]}{8 * size // parts}", parts == 2, in_groups(place, within))
 
 
 def number_names(
@@ -185,18 +192,20 @@ def numbers_of(found: Layout, dtype: Any, field: str | None = None) -> Numbers:
         return _numbers_of_field(found, field)
     if found.dtype.names is not None:
         raise _several(dtype, [*names_of_dtype(found.dtype)])
-    return _numbers(found.result, f"{dtype!r}", None)
+    return _numbers(found.result, f"{dtype!r}")
 
 
-def _numbers(base: np.dtype[Any], what: str, place: Field | None) -> Numbers:
+def _numbers(base: np.dtype[Any], what: str) -> Numbers:
     if base.kind not in _KINDS:
         raise usage(f"{what} is of {base}", _STATISTICS)
     is_complex = base.kind == "c"
-    return Numbers(f"{_KINDS[base.kind]}{8 * base.itemsize // (1 + is_complex)}", is_complex, place)
+    return Numbers(f"{_KINDS[base.kind]}{8 * base.itemsize // (1 + is_complex)}", is_complex, None)
 
 
 def _numbers_of_field(found: Layout, name: str) -> Numbers:
-    base, to, times = found.dtype, 0, found.elements
+    packed = found.elements * packed_bytes(found.dtype) == found.record_bytes
+    base, begin, times = found.dtype, 0, max(found.elements, 1)
+    within: list[tuple[int, int, int]] = []
     rest = name
     while rest:
         # A name may have dots of its own.
@@ -204,25 +213,15 @@ def _numbers_of_field(found: Layout, name: str) -> Numbers:
         first = rest if rest in names else rest.partition(".")[0]
         if first not in names:
             raise _no_field(name, found.dtype.names)
-        assert base.fields is not None
-        dtype, offset = base.fields[first][:2]
-        base, to, times = dtype.base, to + offset, times * prod(dtype.shape)
+        within.append((begin, times, packed_bytes(base) if packed else base.itemsize))
+        dtype, begin = field_of(base, first, packed=packed)
+        base, times = dtype.base, prod(dtype.shape)
         rest = rest[len(first) + 1 :]
-    numbers = _numbers(base, name, None)
+    numbers = _numbers(base, name)
     if not found.elements:
         return numbers
-    # Fields without numbers begin where the one after them does.
-    for place in found.fields:
-        if (place.to, place.run_bytes * place.repeats) == (to, base.itemsize * times):
-            return Numbers(numbers.name, numbers.is_complex, place)
-    raise _not_one_field(name)
-
-
-def _not_one_field(name: str) -> Exception:
-    return usage(
-        f"{name} is in items with arrays of derived types each",
-        "describe the whole record, or one field of it: by a form, or a dtype that is a record",
-    )
+    place = numbers_at(base, begin, times)
+    return replace(numbers, places=in_groups(place, within))
 
 
 def _several(what: Any, names: list[str]) -> Exception:

@@ -8,6 +8,7 @@ is one field.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
@@ -439,6 +440,8 @@ def _refuse_many(fields: int) -> None:
         )
 
 
+_BYTES = np.dtype(np.uint8)
+
 #: The numbers of a field, and the field.
 _Leaf = tuple[np.dtype[Any], Field]
 
@@ -484,6 +487,41 @@ def _repeated(leaves: list[_Leaf], count: int, step: int, to_step: int) -> list[
         for base, field in leaves
         for once in field.each()
     ]
+
+
+def in_groups(place: Field, within: Sequence[tuple[int, int, int]]) -> list[Field]:
+    """Return the numbers of groups in groups, without those between them, in the record's order.
+
+    ``within``: where each group begins in the one around it, how often it is there, and in what
+    steps; the outermost first.
+    """
+    leaves = [(_BYTES, place)]
+    size = place.run_bytes * place.repeats
+    for begin, times, step in reversed(within):
+        leaves = _repeated(leaves, times, step, size)
+        leaves = [(base, field.moved(begin, 0)) for base, field in leaves]
+        size *= times
+    return sorted(field for _, field in leaves)
+
+
+def packed_bytes(dtype: np.dtype[Any]) -> int:
+    """Return the bytes of an item without what aligns its fields."""
+    return _leaves(dtype, packed=True)[1]
+
+
+def field_of(dtype: np.dtype[Any], name: str, *, packed: bool) -> tuple[np.dtype[Any], int]:
+    """Return a field of a structured dtype, and where it begins in the record."""
+    assert dtype.fields is not None
+    part, offset = dtype.fields[name][:2]
+    if packed:
+        names = (dtype.names or ())[: (dtype.names or ()).index(name)]
+        offset = sum(packed_bytes(dtype.fields[before][0]) for before in names)
+    return part, offset
+
+
+def numbers_at(dtype: np.dtype[Any], offset: int, count: int) -> Field:
+    """Return so many numbers that begin there, and that an item begins with."""
+    return _field(dtype, offset, 0, count)
 
 
 def _field(dtype: np.dtype[Any], offset: int, to: int, count: int) -> Field:

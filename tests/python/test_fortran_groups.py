@@ -14,6 +14,7 @@ from numpy.testing import assert_array_equal
 
 import tachyfits as tf
 from tachyfits import _records, fortran
+from tachyfits._record_numbers import numbers_of_form
 
 _TYPES = ("i1", "i2", "i4", "f4", "r8", "f8", "c8", "c16", "l4", "a3", "x5")
 
@@ -248,10 +249,88 @@ def test_statistics_of_an_item_in_groups(tmp_path: Path) -> None:
         for wrong in ("f1", "f1.f2", "f3", "f0.f0", "f1."):
             with pytest.raises(tf.UsageError, match=r"no field|reals and complex numbers have"):
                 file.stats(dtype, field=wrong)
-        with pytest.raises(tf.UsageError, match="arrays of derived types each"):
-            file.stats(dtype, field="f1.f0")
+        stats = file.stats(dtype, field="f1.f0")
+        assert (stats.count, stats.max, stats.max_position) == (60, 59.0, (2, 19))
         with pytest.raises(tf.UsageError, match="name the one whose numbers are meant"):
             file.stats(dtype)
     # Of one group of several, in steps of its own.
     one = file.stats("(i4,4(f8,c8),2f4),*i1", field="f0.f1.f0")
     assert (one.count, one.max, one.max_position) == (12, 43.0, (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [
+        ("7(i4,3(f8,i2),i4)", "f1.f0"),
+        ("3(i4,7(f8,i2),i4)", "f1.f0"),
+        ("2(i4,3(i2,4(i2,5f8),i2))", "f1.f1.f1"),
+        ("5(i4,2(i2,3(i2,f8)),i4)", "f1.f1.f1"),
+        ("2(i4,5(i2,3(i2,f8)),i4)", "f1.f1.f1"),
+        ("2(i4,3(i2,5(i2,f8)),i4)", "f1.f1.f1"),
+        ("i4,2(i4,3(c16,i2)),a3", "f1.f1.f0"),
+        ("i4,2(i4,3(a3,2f4))", "f1.f1.f1"),
+        # Records and derived types that are long.
+        ("2(i4,3(100000(f8,i2),i4))", "f1.f0.f0"),
+        ("3(i4,60000(f8,i2),i4)", "f1.f0"),
+        ("60000(i4,3(f8,i2),i4)", "f1.f0"),
+        ("3(i4,2(50000f8,i2),i4)", "f1.f0"),
+    ],
+)
+def test_statistics_of_groups_in_groups_are_those_of_the_array(
+    form: str, field: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.dat"
+    record_bytes = _records.least_bytes(form)
+    rng = np.random.default_rng(7)
+    with fortran.create(path, order="big") as new:
+        for _ in range(3):
+            new.write(rng.bytes(record_bytes))
+    file = fortran.open(path)
+    values = file.records(dtype=form)
+    dtype = values.dtype
+    for name in field.split("."):
+        values = values[name]
+    values = values.reshape(3, -1)
+    parts = values[..., np.newaxis]
+    if values.dtype.kind == "c":
+        parts = np.stack([values.real, values.imag], axis=-1)
+        parts[np.isnan(values)] = np.nan
+    assert np.isfinite(parts).any()
+    for kind in (form, dtype):
+        for threads in (1, 2):
+            found = file.stats(kind, field=field, threads=threads)
+            of_parts = [found.real, found.imag] if values.dtype.kind == "c" else [found]
+            for number, stats in enumerate(of_parts):
+                known = parts[..., number]
+                assert stats.count + stats.nan == known.size
+                assert (stats.min, stats.max) == (np.nanmin(known), np.nanmax(known))
+                assert stats.min_position == np.unravel_index(np.nanargmin(known), known.shape)
+                assert stats.max_position == np.unravel_index(np.nanargmax(known), known.shape)
+                assert stats.nan == np.isnan(known).sum()
+
+
+def test_statistics_of_nested_dtypes_that_are_aligned(tmp_path: Path) -> None:
+    inner = np.dtype([("a", "i2"), ("x", "f8")], align=True)
+    outer = np.dtype([("n", "i1"), ("g", inner, (2, 3)), ("z", "f4")], align=True)
+    rows = np.zeros((4, 5), outer)
+    rows["g"]["x"] = np.arange(120.0).reshape(4, 5, 2, 3)
+    rows["z"] = -1
+    path = tmp_path / "a.dat"
+    # As memory has them, and without what aligns them.
+    for write in (lambda new: new.write_records(rows.view("V1").reshape(4, -1)),
+                  lambda new: new.write_records(rows)):  # fmt: skip
+        with fortran.create(path, overwrite=True) as new:
+            write(new)
+        stats = fortran.open(path).stats(outer, field="g.x")
+        assert (stats.count, stats.sum) == (120, 7140.0)
+        assert (stats.max, stats.max_position) == (119.0, (3, 29))
+        assert fortran.open(path).stats(outer, field="z").sum == -20.0
+
+
+def test_statistics_of_too_many_groups_in_groups_are_refused() -> None:
+    form = "1000(i4,1100(f4,i4))"
+    found = numbers_of_form(form, _records.least_bytes(form), "f1.f0")
+    assert len(found.places or ()) == 1000
+    form = "1100(i4,1100(f4,1100(i4,f4)))"
+    with pytest.raises(tf.UsageError, match="too long to be moved"):
+        numbers_of_form(form, _records.least_bytes(form), "f1.f1.f1")

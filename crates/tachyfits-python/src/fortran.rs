@@ -236,7 +236,7 @@ impl RecordFile {
 
     /// Return the full statistics of the numbers of records, or of a field of them; of complex numbers those of the real
     /// and of the imaginary parts.
-    #[pyo3(signature = (first, count, dtype, *, field=None, is_complex=false, threads=0, progress=None))]
+    #[pyo3(signature = (first, count, dtype, *, fields=None, is_complex=false, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
     fn stats(
         &self,
@@ -244,7 +244,7 @@ impl RecordFile {
         first: u64,
         count: u64,
         dtype: &str,
-        field: Option<Field>,
+        fields: Option<Vec<Field>>,
         is_complex: bool,
         threads: usize,
         progress: Option<Py<PyAny>>,
@@ -254,15 +254,16 @@ impl RecordFile {
             refused(Reason::RecordType, (self.file.name(), None), expected, dtype)
         });
         let number = number.or_raise(py)?;
-        let field = field.map(self::field);
+        let fields: Option<Vec<_>> = fields.map(|fields| fields.into_iter().map(field).collect());
+        let fields = fields.as_deref();
         let (parts, report) = progress::run(py, threads, progress, |options| match is_complex {
             true => {
                 let (parts, report) =
-                    self.file.complex_stats(first, count, number, field, options)?;
+                    self.file.complex_stats(first, count, number, fields, options)?;
                 Ok((parts.to_vec(), report))
             }
             false => {
-                let (stats, report) = self.file.stats(first, count, number, field, options)?;
+                let (stats, report) = self.file.stats(first, count, number, fields, options)?;
                 Ok((vec![stats], report))
             }
         })?;

@@ -241,7 +241,7 @@ proptest! {
             let alone = opened(markers, &[numbers_of(&records, field)]);
             let (all, _) = alone.stats(0, 1, PixelType::I16, None, &threads(1)).unwrap();
             let (stats, _) =
-                file.stats(0, count as u64, PixelType::I16, Some(*field), &threads(2)).unwrap();
+                file.stats(0, count as u64, PixelType::I16, Some(&[*field]), &threads(2)).unwrap();
             prop_assert_eq!(
                 (stats.count, stats.sum.value(), stats.min, stats.max),
                 (all.count, all.sum.value(), all.min, all.max)
@@ -267,7 +267,7 @@ proptest! {
             let expected = [vec![9; 3], native(numbers, 4, FileOrder::Big), vec![9; 2]].concat();
             prop_assert_eq!(item, &expected[..]);
         }
-        let (stats, _) = file.stats(0, count as u64, PixelType::I32, Some(field), &threads(2)).unwrap();
+        let (stats, _) = file.stats(0, count as u64, PixelType::I32, Some(&[field]), &threads(2)).unwrap();
         prop_assert_eq!(stats.count, count as u64 * elements);
     }
 }
@@ -383,12 +383,60 @@ fn derived_types_over_each_other_are_refused() {
         let found = file.read(0, 1, &layout, &mut [0; 64], &threads(1));
         assert_eq!(reason(found), Reason::RecordType, "{wrong:?}");
         assert_eq!(
-            reason(file.stats(0, 1, PixelType::F64, Some(wrong), &threads(1))),
+            reason(file.stats(0, 1, PixelType::F64, Some(&[wrong]), &threads(1))),
             Reason::RecordType
         );
     }
     let layout = RecordLayout { record_bytes: 64, item_bytes: 64, fields: vec![field] };
     file.read(0, 1, &layout, &mut [0; 64], &threads(1)).unwrap();
+}
+
+#[test]
+fn several_fields_are_the_numbers_of_groups_in_groups() {
+    // Groups of a number and pairs each.
+    for (groups, pairs) in [(2, 3), (3, 2), (3, 60_000), (60_000, 3)] {
+        let step = 4 + 8 * pairs;
+        let order = FileOrder::Big;
+        let records: Vec<_> = (0..2).map(|n| bytes(groups as usize * step as usize, n)).collect();
+        let file = opened(RecordMarkers::new(4, order).unwrap(), &records);
+        let field = |at: u64, to: u64| RecordField::once(at, 4, 1, to);
+        let fields: Vec<_> = if groups < pairs {
+            let pairs = |n| RecordField {
+                repeats: pairs,
+                step: 8,
+                to_step: 4,
+                ..field(n * step + 4, 4 * n * pairs)
+            };
+            (0..groups).map(pairs).collect()
+        } else {
+            let each = |n| RecordField {
+                repeats: groups,
+                step,
+                to_step: 4 * pairs,
+                ..field(4 + 8 * n, 4 * n)
+            };
+            (0..pairs).map(each).collect()
+        };
+        let numbers: Vec<_> = records
+            .iter()
+            .flat_map(|record| record.chunks_exact(step as usize))
+            .flat_map(|group| group[4..].chunks_exact(8).flat_map(|pair| pair[..4].to_vec()))
+            .collect();
+        let alone = opened(RecordMarkers::new(4, order).unwrap(), &[numbers]);
+        let (all, _) = alone.stats(0, 1, PixelType::I32, None, &threads(1)).unwrap();
+        let (stats, _) = file.stats(0, 2, PixelType::I32, Some(&fields), &threads(2)).unwrap();
+        assert_eq!(
+            (stats.count, stats.sum.value(), stats.min, stats.max),
+            (all.count, all.sum.value(), all.min, all.max)
+        );
+        let turned: Vec<_> = fields.iter().rev().copied().collect();
+        let beyond: Vec<_> =
+            fields.iter().map(|field| RecordField { to: field.to + 4, ..*field }).collect();
+        for wrong in [turned, beyond] {
+            let found = file.stats(0, 2, PixelType::I32, Some(&wrong), &threads(1));
+            assert_eq!(reason(found), Reason::RecordType);
+        }
+    }
 }
 
 #[test]
@@ -429,11 +477,14 @@ fn what_cannot_be_is_refused() {
     assert_eq!(reason(file.complex_stats(2, 1, PixelType::F32, None, &run)), Reason::RecordType);
     let odd = RecordField::once(0, 4, 1, 0);
     assert_eq!(
-        reason(file.complex_stats(0, 1, PixelType::F32, Some(odd), &run)),
+        reason(file.complex_stats(0, 1, PixelType::F32, Some(&[odd]), &run)),
         Reason::RecordType
     );
     let outside = RecordField::once(u64::MAX, 4, u64::MAX, 0);
-    assert_eq!(reason(file.stats(0, 1, PixelType::I32, Some(outside), &run)), Reason::RecordType);
+    assert_eq!(
+        reason(file.stats(0, 1, PixelType::I32, Some(&[outside]), &run)),
+        Reason::RecordType
+    );
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.dat");
     let turned = NewRecords { order: FileOrder::Little, ..NewRecords::default() };

@@ -54,7 +54,10 @@ impl RecordNumber {
 
 impl RecordFile {
     /// Full statistics of the numbers of records, straight from the file's byte order: of all numbers of records that
-    /// are of one type, or of a field of records of one length. Positions count the numbers from the first one on.
+    /// are of one type, or of fields of records of one length. Positions count the numbers from the first one on.
+    ///
+    /// Several fields are the numbers of groups in groups, whose steps are not even: in the order of the record, where they
+    /// go to without gaps. Where a single one goes is of no meaning.
     ///
     /// # Errors
     /// As [`RecordFile::read`].
@@ -63,12 +66,12 @@ impl RecordFile {
         first: u64,
         count: u64,
         number: impl Into<RecordNumber>,
-        field: Option<RecordField>,
+        fields: Option<&[RecordField]>,
         options: &RunOptions<'_>,
     ) -> Result<(Stats, Report), Error> {
         let numbers = Numbers { number: number.into(), complex: false };
         let (parts, report) =
-            self.reduced(first..first.saturating_add(count), numbers, field, options)?;
+            self.reduced(first..first.saturating_add(count), numbers, fields, options)?;
         Ok((parts[0], report))
     }
 
@@ -82,24 +85,24 @@ impl RecordFile {
         first: u64,
         count: u64,
         part: impl Into<RecordNumber>,
-        field: Option<RecordField>,
+        fields: Option<&[RecordField]>,
         options: &RunOptions<'_>,
     ) -> Result<([Stats; 2], Report), Error> {
         let numbers = Numbers { number: part.into(), complex: true };
-        self.reduced(first..first.saturating_add(count), numbers, field, options)
+        self.reduced(first..first.saturating_add(count), numbers, fields, options)
     }
 
     fn reduced(
         &self,
         records: Range<u64>,
         numbers: Numbers,
-        field: Option<RecordField>,
+        fields: Option<&[RecordField]>,
         options: &RunOptions<'_>,
     ) -> Result<([Stats; 2], Report), Error> {
         let tier = tier()?;
         let (first, count) = (records.start, records.end - records.start);
         let records = self.check_records(first, count)?;
-        self.check_numbers(numbers, records.clone(), field)?;
+        self.check_numbers(numbers, records.clone(), fields)?;
         let payload = Payload::new(self.bytes_of(), self.index()?, records);
         let (order, swap) = match self.order() {
             order if order == FileOrder::NATIVE => (ByteOrder::Native, false),
@@ -108,23 +111,23 @@ impl RecordFile {
         };
         let reduction = Reduction { numbers, order, tier, options };
         let swapped = if swap { numbers.number.bytes() } else { 1 };
-        let Some(field) = field else {
+        let Some(fields) = fields else {
             let view = PayloadView { payload: &payload, swap: swapped, tier };
             return reduction.run(&view, 0..view.bytes(), numbers.bytes());
         };
         let record_bytes = self.common_bytes(first, count)?;
-        let field = field.alone();
-        let item_bytes = field.run_bytes() * field.repeats;
+        let fields = in_items(fields);
+        let item_bytes = bytes_of(&fields);
         if item_bytes == 0 || record_bytes == 0 {
             return Ok(Default::default());
         }
         if record_bytes <= LONG_RECORD {
-            let fields = &[field][..];
+            let fields = &fields[..];
             let view =
                 ItemsView { payload: &payload, record_bytes, item_bytes, fields, swap, tier };
             return reduction.run(&view, 0..view.bytes(), item_bytes);
         }
-        let groups = RecordLayout { record_bytes, item_bytes, fields: vec![field] }.groups();
+        let groups = RecordLayout { record_bytes, item_bytes, fields }.groups();
         let (mut all, mut report): ([Stats; 2], Report) = Default::default();
         for begin in (0..count).map(|record| record * record_bytes) {
             let mut reduce = |group: &FieldGroup| {
@@ -143,24 +146,39 @@ impl RecordFile {
         &self,
         numbers: Numbers,
         records: Range<u64>,
-        field: Option<RecordField>,
+        fields: Option<&[RecordField]>,
     ) -> Result<(), Error> {
         let size = numbers.bytes();
-        if let Some(field) = field {
+        if let Some(fields) = fields {
             let record_bytes = self.common_bytes(records.start, records.end - records.start)?;
-            let layout = RecordLayout { record_bytes, item_bytes: u64::MAX, fields: vec![field] };
             if record_bytes > 0 {
-                layout.check().map_err(|error| error.of_file(self.name()))?;
+                let layout =
+                    |item_bytes| RecordLayout { record_bytes, item_bytes, fields: fields.to_vec() };
+                let anywhere = layout(u64::MAX).check();
+                let checked = anywhere.and_then(|()| match fields {
+                    [_] => Ok(()),
+                    several => layout(bytes_of(several)).check(),
+                });
+                checked.map_err(|error| error.of_file(self.name()))?;
             }
-            let whole = !numbers.complex || field.elements.is_multiple_of(2);
-            return match field.size == numbers.number.bytes() && whole {
-                true => Ok(()),
-                false => {
-                    let found =
-                        format!("a field of {} numbers of {} bytes", field.elements, field.size);
-                    Err(self.refused(Reason::RecordType, numbers.expected("fields"), found))
-                }
+            let is_odd = |field: &&RecordField| {
+                field.size != numbers.number.bytes()
+                    || numbers.complex && !field.elements.is_multiple_of(2)
             };
+            if let Some(field) = fields.iter().find(is_odd) {
+                let found =
+                    format!("a field of {} numbers of {} bytes", field.elements, field.size);
+                return Err(self.refused(Reason::RecordType, numbers.expected("fields"), found));
+            }
+            let in_order = |one: &RecordField, next: &RecordField| {
+                one.offset < next.offset && one.to < next.to
+            };
+            if !fields.is_sorted_by(in_order) {
+                let expected = "fields in the order of the record and of the items";
+                let found = "others before them".to_owned();
+                return Err(self.refused(Reason::RecordType, expected.to_owned(), found));
+            }
+            return Ok(());
         }
         let index = self.index()?;
         let first = index.find(records.start).map_or(0, |(place, _)| place);
@@ -173,6 +191,19 @@ impl RecordFile {
         }
         Ok(())
     }
+}
+
+/// The fields that items are made of which have nothing else.
+fn in_items(fields: &[RecordField]) -> Vec<RecordField> {
+    match fields {
+        [field] => vec![field.alone()],
+        several => several.to_vec(),
+    }
+}
+
+/// Bytes of all numbers of fields.
+fn bytes_of(fields: &[RecordField]) -> u64 {
+    fields.iter().map(|field| field.run_bytes() * field.repeats).sum()
 }
 
 /// Adds parts whose positions count from where those before them end.
