@@ -141,11 +141,12 @@ def write(
     array
         Of any shape but (), integers or floats, any byte order; the last axis becomes NAXIS1. A
         quantity of astropy brings its unit (BUNIT), unless the header has one. What is masked
-        becomes NaN, or ``blank``.
-        Unsigned types and int8 get the BZERO that the Standard gives them. Or a table as
-        `write_table` takes it, which becomes the first extension; or an `Image`, with its header
-        unless another is given. For several HDUs a list of these, and of pairs of one of them and a
-        header; None for a primary HDU without data.
+        becomes NaN, or ``blank``. Unsigned types and int8 get the BZERO that the Standard gives
+        them. A list of arrays of one shape, or of lists of numbers, is one array: its first axis is
+        that of the list. Or a table as `write_table` takes it, which becomes the first extension;
+        or an `Image`, with its header unless another is given. For several HDUs a list of tables,
+        images, and pairs of one of all these and a header or None; None alone for a primary HDU
+        without data.
     header
         Cards to take over, or values by keyword; those of structure and scaling are made anew.
     dtype, scaling, blank
@@ -158,7 +159,8 @@ def write(
     FitsIoError
         The file exists and ``overwrite`` is false, or writing fails.
     UsageError
-        A value does not fit the pixels, or the array is of another type.
+        A value does not fit the pixels, the array is of another type, or the arrays of a list have
+        several shapes.
 
     Examples
     --------
