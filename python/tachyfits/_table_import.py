@@ -260,7 +260,7 @@ def _csv_table(name: str) -> Any:
         return needed("pyarrow.csv", "reading csv").read_csv(name)
     except pa.ArrowInvalid as error:
         raise usage(
-            f"{name}: {error}",
+            f"{name}: {_printable(error)}",
             "a CSV file has the names of the columns in its first line, cells apart by commas, and "
             "no comments; other files are read by pandas.read_csv",
         ) from error
@@ -331,9 +331,14 @@ def _told(name: str) -> Iterator[None]:
         ) from error
     except pa.ArrowException as error:
         hint = "see that it is what its name says, and is whole"
-        raise usage(f"{name}: {error}", hint) from error
+        raise usage(f"{name}: {_printable(error)}", hint) from error
     except OSError as error:
         hint = "see that it can be read, and is whole"
         raise io_error(
-            f"{name}: {error}", hint, "io-read", path=name, number=error.errno
+            f"{name}: {_printable(error)}", hint, "io-read", path=name, number=error.errno
         ) from error
+
+
+def _printable(error: Exception) -> str:
+    """Return what pyarrow says, which may quote the file, in characters for a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))

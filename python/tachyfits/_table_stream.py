@@ -6,6 +6,7 @@ which integer means undefined. The first pass finds that out, the second writes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,9 @@ from tachyfits._table_values import ColumnData, with_null
 
 #: Of integers of more than 16 bits, so many below the greatest are told apart.
 _KNOWN_OF_LONG = 15
+
+#: A row as messages name it.
+_ROW = re.compile(r"\brow (\d+) \(0-based\)")
 
 #: A batch: its columns, all of the same rows.
 Batch = list[ColumnData]
@@ -52,7 +56,7 @@ def write_batches(
     """
     plans = [ColumnPlan(column) for column in empty]
     seen = 0
-    for batch in _counted(batches()):
+    for batch in batches():
         for plan, column in zip(plans, batch, strict=True):
             plan.see(column)
         seen += _rows(batch)
@@ -73,18 +77,26 @@ def write_batches(
     writer.end_table()
 
 
-def _counted(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """Give batches; an error says which row those that it names are counted from."""
-    made, first = iter(batches), 0
-    while True:
+def batches_of(name: str, tables: Iterable[Any], made: Callable[[Any], Batch]) -> Iterator[Batch]:
+    """Give what is made of the tables of a file; an error names the file, and the row in it."""
+    first = 0
+    for table in tables:
         try:
-            batch = next(made, None)
+            batch = made(table)
         except UsageError as error:
-            raise UsageError(f"counted from row {first} (0-based): {error}") from error
-        if batch is None:
-            return
+            error.args = (f"{name}: {_further(str(error), first)}",)
+            raise
         yield batch
         first += _rows(batch)
+
+
+def _further(text: str, rows: int) -> str:
+    """Return a message with the rows that it names so much further.
+
+    >>> _further("column 'A', row 3 (0-based): what", 10)
+    "column 'A', row 13 (0-based): what"
+    """
+    return _ROW.sub(lambda found: f"row {int(found[1]) + rows} (0-based)", text, count=1)
 
 
 def _rows(batch: Batch) -> int:

@@ -25,7 +25,7 @@ from tachyfits._table_spec import (
     warn_of_names,
     with_descriptions,
 )
-from tachyfits._table_stream import write_batches
+from tachyfits._table_stream import batches_of, write_batches
 from tachyfits._table_times import time_cards, with_places
 from tachyfits._table_values import ColumnData
 from tachyfits._threads import check_threads
@@ -149,7 +149,7 @@ def write_table(
             write_batches(
                 writer,
                 made(source.empty(places)),
-                lambda: map(made, source.batches(places)),
+                lambda: batches_of(source.name, source.batches(places), made),
                 source.rows,
                 cards,
                 name,

@@ -324,7 +324,7 @@ def test_text_that_is_not_ascii_is_named_by_its_row(monkeypatch: pytest.MonkeyPa
         written({"S": [["a", "b"], ["c", "é"]]})
     monkeypatch.setattr("tachyfits._table_import.BATCH_ROWS", 2)
     pytest.importorskip("pyarrow.parquet").write_table(pa.table({"S": [*"abcé"]}), "e.parquet")
-    with pytest.raises(tf.UsageError, match=r"from row 2 \(0-based\): column 'S', row 1"):
+    with pytest.raises(tf.UsageError, match=r"e.parquet: column 'S', row 3 \(0-based\)"):
         written("e.parquet")
 
 

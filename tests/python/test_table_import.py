@@ -412,6 +412,21 @@ def test_errors_have_their_codes() -> None:
     assert caught.value.errno == errno.ENOENT
 
 
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_errors_name_the_file_and_the_row_in_it(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_table_import, "BATCH_ROWS", 2)
+    texts = ["a", "b", "c", "d", "\xe4"]
+    WRITE[form](f"odd.{form}", pa.table({"T": texts}))
+    with pytest.raises(tf.UsageError, match=rf"^odd.{form}: column 'T', row 4 \(0-based\): '\xe4'"):
+        tf.write_table("no.fits", f"odd.{form}")
+
+
+def test_what_is_quoted_of_a_file_is_printable() -> None:
+    Path("odd.csv").write_bytes(b"A\n1,\x1b[31m\x07\n")
+    with pytest.raises(tf.UsageError, match=r"got 2: 1,\?\[31m\?"):
+        tf.write_table("no.fits", "odd.csv")
+
+
 def test_columns_of_one_name_are_said_in_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
