@@ -384,3 +384,16 @@ def test_extend_is_not_denied_while_extensions_follow(
     assert "expected EXTEND = T, as long as extensions follow, here 1, found EXTEND = F" in said
     assert Path(path).read_bytes() == before
     assert run(["header", path, "--set", "EXTEND=T / more follow"]) == 0
+
+
+def test_what_is_to_be_done_about_several_is_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(
+        written(tmp_path / "odd.fits", [("EPOCH", 1950.0), ("DATE", "today"), ("RADECSYS", "FK4")])
+    )
+    assert run(["verify", path]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    first = [line.split()[0] for line in lines[1:]]
+    assert sorted(first) == ["error:", "hint:", "hint:", "warning:", "warning:"]
+    assert first[1] == "hint:"

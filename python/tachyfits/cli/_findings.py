@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tachyfits import Finding
@@ -30,9 +31,18 @@ def finding_dict(finding: Finding) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if value is not None}
 
 
-def finding_text(finding: Finding) -> str:
-    """Return a finding as two lines, the section of the Standard with what is to be done."""
-    first, _, hint = str(finding).partition("\n")
-    section = f" (Standard {finding.section})" if finding.section else ""
-    fix = " [--fix does it]" if finding.fixable else ""
-    return f"{first}\n  {hint}{section}{fix}"
+def finding_lines(findings: Iterable[Finding]) -> Iterator[str]:
+    """Give findings, each with what is to be done and the section of the Standard in a line below.
+
+    What is to be done about several is said below the first of them.
+    """
+    said = set()
+    for finding in findings:
+        first, _, hint = str(finding).partition("\n")
+        section = f" (Standard {finding.section})" if finding.section else ""
+        fix = " [--fix does it]" if finding.fixable else ""
+        yield first
+        below = f"  {hint}{section}{fix}"
+        if below not in said:
+            said.add(below)
+            yield below

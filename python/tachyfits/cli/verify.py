@@ -7,7 +7,7 @@ import click
 import tachyfits
 from tachyfits import TachyfitsError
 from tachyfits.cli import _progress
-from tachyfits.cli._findings import finding_dict, finding_text
+from tachyfits.cli._findings import finding_dict, finding_lines
 from tachyfits.cli._output import aligned, json_text
 
 
@@ -66,8 +66,8 @@ def command(
 
     An error is what the Standard forbids; a warning is what it advises against, or what is legal
     and probably not meant. Each has its place (HDUs and cards from 0, rows and columns from 1),
-    what was expected and found, and what to do about it. Nothing stops at the first finding; like
-    findings are counted, not repeated.
+    what was expected and found, and below the first of a kind what to do about it. Nothing stops at
+    the first finding; like findings are counted, not repeated.
 
     Exit status: 0 without errors, 1 with errors (--strict: or warnings) or where a file cannot be
     read, 2 wrong use.
@@ -129,5 +129,5 @@ def tell(
     if not quiet:
         for fix in fixes:
             click.echo(f"fixed: {fix.place}: {fix.before!r} is now {fix.after!r} [{fix.code}]")
-        for finding in found:
-            click.echo(finding_text(finding))
+        for line in finding_lines(found):
+            click.echo(line)
