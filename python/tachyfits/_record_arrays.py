@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._core import TachyfitsError, UsageError
 from tachyfits._errors import cancelled, not_found, usage
+from tachyfits._record_fields import Field, Layout
+from tachyfits._record_forms import is_form, is_items, least_bytes
 from tachyfits._record_numbers import (
     Numbers,
     names_of_dtype,
@@ -23,15 +25,7 @@ from tachyfits._record_numbers import (
     numbers_of,
     numbers_of_form,
 )
-from tachyfits._records import (
-    Field,
-    Layout,
-    empty_layout,
-    is_form,
-    is_items,
-    layout,
-    least_bytes,
-)
+from tachyfits._records import empty_layout, layout
 from tachyfits._threads import check_threads
 
 Progress = Callable[[int, int], bool | None]

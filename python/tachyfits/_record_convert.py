@@ -16,15 +16,8 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._errors import usage
-from tachyfits._records import (
-    Item,
-    check_markers,
-    dtype_of,
-    filling,
-    form_items,
-    form_text,
-    layout,
-)
+from tachyfits._record_forms import Item, filling, form_items
+from tachyfits._records import check_markers, dtype_of, form_text, layout
 from tachyfits._threads import check_threads
 
 #: The items that a change of precision leaves half the bytes.

@@ -12,18 +12,9 @@ import numpy as np
 
 from tachyfits._core import Stats
 from tachyfits._errors import not_found, usage
-from tachyfits._records import (
-    Field,
-    Item,
-    Layout,
-    field_of,
-    filling,
-    form_items,
-    in_groups,
-    kept_items,
-    numbers_at,
-    packed_bytes,
-)
+from tachyfits._record_fields import Field, Layout, in_groups, numbers_at
+from tachyfits._record_forms import Item, filling, form_items, kept_items
+from tachyfits._records import field_of, packed_bytes
 
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "float"}
 _STATISTICS = "integers of up to 8 bytes, reals and complex numbers have statistics"

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._errors import usage
-from tachyfits._records import Field, Layout, MemoryOrder, no_quad, of_dtype, of_items
+from tachyfits._record_fields import Field, Layout, no_quad
+from tachyfits._records import MemoryOrder, of_dtype, of_items
 
 #: How elements became records in earlier calls; not of those of many fields, which fill the memory.
 _kept: dict[tuple[np.dtype[Any], int], Layout] = {}

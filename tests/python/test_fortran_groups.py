@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import tachyfits as tf
-from tachyfits import _records, fortran
+from tachyfits import _record_forms, _records, fortran
 from tachyfits._record_numbers import numbers_of_form
 
 _TYPES = ("i1", "i2", "i4", "f4", "r8", "f8", "c8", "c16", "l4", "a3", "x5")
@@ -226,7 +226,7 @@ def test_more_fields_than_there_may_be_are_refused_before_they_are_made() -> Non
 )
 def test_items_that_no_dtype_holds_are_refused(form: str) -> None:
     with pytest.raises(tf.UsageError, match=r"(?s)a dtype of NumPy's has at most.*x4,\*f8"):
-        _records.layout(form, 3 * 2**30 + 4 if "*" in form else _records.least_bytes(form))
+        _records.layout(form, 3 * 2**30 + 4 if "*" in form else _record_forms.least_bytes(form))
     assert _records.layout("x4,*f8", 3 * 2**30 + 4).elements == 3 * 2**27
 
 
@@ -280,7 +280,7 @@ def test_statistics_of_groups_in_groups_are_those_of_the_array(
     form: str, field: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.dat"
-    record_bytes = _records.least_bytes(form)
+    record_bytes = _record_forms.least_bytes(form)
     rng = np.random.default_rng(7)
     with fortran.create(path, order="big") as new:
         for _ in range(3):
@@ -329,8 +329,8 @@ def test_statistics_of_nested_dtypes_that_are_aligned(tmp_path: Path) -> None:
 
 def test_statistics_of_too_many_groups_in_groups_are_refused() -> None:
     form = "1000(i4,1100(f4,i4))"
-    found = numbers_of_form(form, _records.least_bytes(form), "f1.f0")
+    found = numbers_of_form(form, _record_forms.least_bytes(form), "f1.f0")
     assert len(found.places or ()) == 1000
     form = "1100(i4,1100(f4,1100(i4,f4)))"
     with pytest.raises(tf.UsageError, match="too long to be moved"):
-        numbers_of_form(form, _records.least_bytes(form), "f1.f1.f1")
+        numbers_of_form(form, _record_forms.least_bytes(form), "f1.f1.f1")
