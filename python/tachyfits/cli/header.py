@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any
 
 import click
 
 from tachyfits import File, FitsFormatError
 from tachyfits._hdu import Hdu
-from tachyfits._header import Card, card_line, looked_up, value_text
+from tachyfits._header import COMMENTARY, Card, card_line, looked_up, value_text
 from tachyfits.cli._cards import Change, change_header, change_options
 from tachyfits.cli._common import Common, common_options
 from tachyfits.cli._output import json_text
@@ -22,7 +24,8 @@ from tachyfits.cli._output import json_text
     "keywords",
     multiple=True,
     metavar="KEYWORD",
-    help="Only this keyword; one alone prints its bare value. May be repeated.",
+    help="Only this keyword; one alone prints its bare value. * and ? stand for any characters "
+    "and for one. May be repeated.",
 )
 @click.option(
     "--raw", is_flag=True, help="The cards as they stand in the file, 80 characters each."
@@ -40,14 +43,17 @@ def command(
     what is none of these is text as well. HISTORY and COMMENT take their text as it is. Cards are
     set first, then renamed, then given comments, then deleted, in whatever order that is asked for.
 
-    A keyword that is not there is a failure (exit status 1; of a change 2); with --hdu all it must
-    be in one HDU at least. In JSON an undefined value is null and a complex one a pair.
+    Of several files, or with --hdu all, each header is named before its cards. A keyword that is
+    not there is a failure (exit status 1; of a change 2), and others are printed all the same; with
+    --hdu all it must be in one HDU at least. In JSON an undefined value is null and a complex one a
+    pair.
 
     \b
     Examples:
       tachyfits header cube.fits
       tachyfits header cube.fits -k CRVAL3
       tachyfits header cube.fits --hdu SCI -k BMAJ -k BMIN -k BPA
+      tachyfits header *.fits -k 'NAXIS*'
       tachyfits header cube.fits --hdu all --json
       tachyfits header cube.fits --set 'OBJECT=M 31 / the target' --set EXPTIME=30.5
       tachyfits header cube.fits --set 'HISTORY=flagged by hand' --set AUTHOR=me --hdu all
@@ -61,43 +67,75 @@ def command(
     if raw and (common.json or keywords):
         raise click.UsageError("--raw goes with neither --json nor --keyword")
 
+    several = len(common.files) > 1 or common.hdu == "all"
+    is_value = len(keywords) == 1 and not _is_pattern(keywords[0])
+
     def show(file: File) -> None:
         hdus = [file[0]] if common.hdu is None else list(common.hdus(file))
+        missing = dict.fromkeys(keywords)
         for hdu in hdus:
             if raw:
                 click.echo(_raw_text(hdu))
                 continue
-            cards = _chosen(hdu, keywords)
-            click.echo(
-                json_text(_as_json(hdu, cards)) if common.json else _as_text(cards, keywords)
-            )
+            by_keyword = {keyword: _cards_of(hdu, keyword) for keyword in keywords}
+            cards = list(hdu.header.cards)
+            if keywords:
+                cards = list(chain.from_iterable(by_keyword.values()))
+                missing = {keyword: None for keyword in missing if not by_keyword[keyword]}
+            if keywords and not cards:
+                continue
+            if common.json:
+                click.echo(json_text(_as_json(hdu, cards)))
+            else:
+                click.echo(_as_text(_title(hdu) if several else "", cards, is_value))
+        if missing and not raw:
+            raise _not_there(file, common.hdu, hdus, looked_up(next(iter(missing))))
 
     return common.each(show)
 
 
-def _chosen(hdu: Hdu, keywords: tuple[str, ...]) -> list[Card]:
-    """Return the cards of some keywords, in the order asked for; all of them without any."""
-    if not keywords:
-        return list(hdu.header.cards)
+def _is_pattern(keyword: str) -> bool:
+    return "*" in keyword or "?" in keyword
+
+
+def _cards_of(hdu: Hdu, keyword: str) -> list[Card]:
+    """Return the cards of a keyword, or of all that a pattern is of; the first of duplicates."""
+    name = looked_up(keyword)
+    # Brackets stand for themselves.
+    pattern = name.replace("[", "[[]")
     found: list[Card] = []
-    for keyword in keywords:
-        name = looked_up(keyword)
-        same = [card for card in hdu.header.cards if card.keyword.upper() == name]
-        if not same:
-            raise FitsFormatError(
-                f"{hdu.file.name}: HDU {hdu.index} (counted from 0): no keyword {name}\n"
-                f"hint: see the cards: tachyfits header {hdu.file.name} --hdu {hdu.index}"
-            )
-        found += same if name in ("COMMENT", "HISTORY", "") else same[:1]
+    seen = set()
+    for card in hdu.header.cards:
+        own = card.keyword.upper()
+        is_it = fnmatchcase(own, pattern) if _is_pattern(name) else own == name
+        if is_it and (own not in seen or own in COMMENTARY):
+            found.append(card)
+            seen.add(own)
     return found
 
 
-def _as_text(cards: list[Card], keywords: tuple[str, ...]) -> str:
-    if len(keywords) == 1:
-        return "\n".join(
-            card.value if isinstance(card.value, str) else value_text(card.value) for card in cards
-        )
-    return "\n".join(card_line(card) for card in cards)
+def _not_there(file: File, named: str | None, hdus: list[Hdu], name: str) -> FitsFormatError:
+    place = f"{file.name}: HDU {hdus[0].index} (counted from 0): no keyword {name}"
+    where = f"--hdu {hdus[0].index}"
+    if named == "all":
+        place, where = f"{file.name}: no HDU has the keyword {name}", "--hdu all"
+    return FitsFormatError(f"{place}\nhint: see the cards: tachyfits header {file.name} {where}")
+
+
+def _title(hdu: Hdu) -> str:
+    name = f" {hdu.name!r}" if hdu.name else ""
+    return f"{hdu.file.name}, HDU {hdu.index}{name}:"
+
+
+def _as_text(title: str, cards: list[Card], is_value: bool) -> str:
+    """Return cards as lines below the title, if there is one; values behind it."""
+    if not is_value:
+        return "\n".join([*([title] if title else []), *map(card_line, cards)])
+    before = f"{title} " if title else ""
+    return "\n".join(
+        before + (card.value if isinstance(card.value, str) else value_text(card.value))
+        for card in cards
+    )
 
 
 def _raw_text(hdu: Hdu) -> str:
