@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,6 +146,9 @@ def in_groups(place: Field, within: Sequence[tuple[int, int, int]]) -> list[Fiel
     """
     leaves = [(_BYTES, place)]
     size = place.run_bytes * place.repeats
+    if not size * prod(times for _, times, _ in within):
+        # Nothing, however often, is nothing, and in every record.
+        return [place._replace(offset=0, elements=0)]
     for begin, times, step in reversed(within):
         leaves = repeated(leaves, times, step, size)
         leaves = [(base, field.moved(begin, 0)) for base, field in leaves]

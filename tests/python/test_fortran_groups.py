@@ -327,6 +327,23 @@ def test_statistics_of_nested_dtypes_that_are_aligned(tmp_path: Path) -> None:
         assert fortran.open(path).stats(outer, field="z").sum == -20.0
 
 
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [
+        ("2(i4,3(0f8,i4))", "f1.f0"),
+        ("32a1,0(i4,(i8,0f4))", "f1.f1.f0"),
+        ("4(i8,0(i4,2(f4,i4)))", "f1.f1.f0"),
+    ],
+)
+def test_statistics_of_no_numbers_in_groups_count_none(
+    tmp_path: Path, form: str, field: str
+) -> None:
+    path = tmp_path / "a.dat"
+    fortran.write(path, np.arange(8, dtype="i4"))
+    stats = fortran.open(path).stats(form, field=field)
+    assert (stats.count, stats.sum, stats.max_position) == (0, 0.0, None)
+
+
 def test_statistics_of_too_many_groups_in_groups_are_refused() -> None:
     form = "1000(i4,1100(f4,i4))"
     found = numbers_of_form(form, _record_forms.least_bytes(form), "f1.f0")
