@@ -217,7 +217,7 @@ fn upper_case(spellings: &Spellings, card: &Card) -> Option<String> {
 /// Adds PCOUNT = 0 and GCOUNT = 1 to an extension that has none, in either case, as which it is read.
 fn add_defaults(cards: &mut Vec<Card>, hdu: &Hdu) -> Vec<Fix> {
     let mut fixes = Vec::new();
-    if hdu.header.context().hdu == 0 {
+    if cards.first().is_none_or(|card| card.keyword() != "XTENSION") {
         return fixes;
     }
     for (keyword, value, before) in [("PCOUNT", 0, None), ("GCOUNT", 1, Some("PCOUNT"))] {
@@ -255,10 +255,11 @@ fn put_axes_first(cards: &mut Vec<Card>) -> Vec<(&'static str, String)> {
     late.into_iter().map(|(at, _)| (Rule::WcsAxesPlace.as_str(), keyword(at))).collect()
 }
 
-/// Puts the mandatory cards first, in their order (Tables 7, 10, 14, 17). Gives the code and the first that was elsewhere.
+/// Puts the mandatory cards behind the first, in their order (Tables 7, 10, 14, 17). Gives the code and the first that was elsewhere.
 fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, String)> {
     let header = Header::from_cards(cards.clone());
-    let primary = hdu.header.context().hdu == 0;
+    // Where the HDU was it may have had another.
+    let primary = header.begins_with("SIMPLE");
     let mut order = vec![if primary { "SIMPLE" } else { "XTENSION" }.to_owned()];
     order.extend(["BITPIX", "NAXIS"].map(str::to_owned));
     order.extend((1..=hdu.axes.len()).map(|axis| format!("NAXIS{axis}")));

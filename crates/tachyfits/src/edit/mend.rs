@@ -43,7 +43,8 @@ impl Edition {
                 fixes.extend(fixed);
             }
             fixes.extend(mend_fill(unit, &hdu)?);
-            fixes.extend(missing_fill(&hdu, self.own.bytes()));
+            // What is copied from another file has other offsets.
+            fixes.extend(missing_fill(&hdu, self.own.bytes()).filter(|_| unit.own));
         }
         fixes.extend(self.mend_rest()?);
         Ok(fixes)

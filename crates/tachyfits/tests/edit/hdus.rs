@@ -8,6 +8,7 @@ use crate::common::{BLOCK, Numbers, fits};
 use proptest::prelude::*;
 use tachyfits::{
     Agreement, Card, Edition, Error, FitsFile, Header, OpenOptions, Reason, RunOptions, Value,
+    VerifyOptions, verify,
 };
 use tempfile::TempDir;
 
@@ -358,6 +359,31 @@ fn what_an_hdu_is_its_first_card_says_alone() {
     edition.remove(0).unwrap();
     commit(edition);
     assert_eq!(kinds_and_data(&path), [empty, before[3].clone()]);
+}
+
+#[test]
+fn what_is_mended_is_the_header_that_the_place_of_an_hdu_asks_for() {
+    let free = "NAXIS1  = 3";
+    let image = String::from_utf8(image_extension("ONE", b"xyz")).unwrap();
+    let image = image.replacen(&card(&format!("NAXIS1  = {:>20}", 3)), &card(free), 1);
+    let (_directory, path) = file(&[&fits(8, &[3], &[], b"abc"), image.as_bytes()].concat());
+    let mut edition = edit(&path);
+    edition.copy(0, &open(&path), 1).unwrap();
+    edition.delete(0, "EXTNAME").unwrap();
+    assert_eq!(edition.mend().unwrap().len(), 2);
+    for (hdu, first) in ["SIMPLE", "XTENSION", "XTENSION"].into_iter().enumerate() {
+        let keywords = edition.header(hdu).unwrap().cards().iter().map(Card::keyword);
+        let wanted = [first, "BITPIX", "NAXIS", "NAXIS1"];
+        assert_eq!(keywords.take(4).collect::<Vec<_>>(), wanted);
+    }
+    // One that lies whole in its own file, where this one has no bytes.
+    let other = [several(), image_extension("OTHER", b"xyz")].concat();
+    let other = FitsFile::from_bytes("other", other, &options()).unwrap();
+    edition.copy(3, &other, 4).unwrap();
+    assert_eq!(edition.mend().unwrap(), []);
+    commit(edition);
+    let found = verify(&path, &VerifyOptions::default(), &RunOptions::default()).unwrap();
+    assert_eq!(found.findings, []);
 }
 
 #[test]
