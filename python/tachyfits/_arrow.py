@@ -71,6 +71,8 @@ def _field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
         # Cells of one length are lists of lists, which say their shape themselves.
         known["fits.TDIM"] = f"({','.join(map(str, reversed(values.cell_shape)))})"
     known["fits.complex"] = "re,im" if values.dtype.kind == "c" else None
+    carried = dict(column.carried) if column is not None else {}
+    known |= {f"fits.{word}": json.dumps(value) for word, value in carried.items()}
     return {name: text for name, text in known.items() if text}
 
 

@@ -67,6 +67,9 @@ class TableColumn:
     time_scale
         TCTYPn, where it names the scale of its times, which comes before the header's TIMESYS; None
         without.
+    carried
+        TLMINn, TLMAXn, TUCDn, TUTYPn and TRDIRn that the header has: the word before the number,
+        and the value.
     """
 
     number: int
@@ -85,6 +88,7 @@ class TableColumn:
     delimiter: str | None = None
     position: str | None = None
     time_scale: str | None = None
+    carried: tuple[tuple[str, Any], ...] = ()
 
     @property
     def type_text(self) -> str:

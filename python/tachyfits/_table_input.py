@@ -7,6 +7,7 @@ becomes a column of FITS is in `_table_values`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,8 +19,9 @@ from tachyfits._errors import usage, warn
 from tachyfits._optional import is_lazy, needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_frames import display_of
+from tachyfits._table_meta import CARRIED, carried_of
 from tachyfits._table_records import columns_of_records, is_records
-from tachyfits._table_times import location_of, said_of_times, time_text
+from tachyfits._table_times import location_of, said_in_meta, time_text
 from tachyfits._table_values import ColumnData, column_data, is_card_text, with_numpys_mask
 from tachyfits._units import text_of_unit
 
@@ -109,7 +111,7 @@ def _of_columns(data: Columns) -> Named:
             continue
         known: dict[str, Any] = {"unit": info.unit, "description": info.description}
         known["display"], known["position"] = info.display, info.position
-        known["coordinate"] = info.time_scale
+        known["coordinate"], known["carried"] = info.time_scale, info.carried
         if isinstance(info.null, int) and values.dtype.kind in "iu" and info.scale == 1:
             known["null"] = info.null + int(info.zero)
         yield info.name, values, known
@@ -152,7 +154,7 @@ def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
             "display": display_of(info.format, values.dtype),
             "time_scale": column.scale.upper() if hasattr(column, "scale") else None,
             "location": location_of(column),
-            **said_of_times(info.meta),
+            **said_in_meta(info.meta),
         }
     null = _null_given(values)
     return values, (known if null is None else known | {"null": null})
@@ -348,13 +350,25 @@ def _of_arrow(data: Any) -> Named:
         }
         known = {"unit": said.get("unit"), "description": said.get("description", "")}
         known["display"], known["position"] = said.get("fits.TDISP"), said.get("fits.TRPOS")
-        known["coordinate"] = said.get("fits.TCTYP")
+        known["coordinate"], known["carried"] = said.get("fits.TCTYP"), carried_in(said)
         pairs = "fits.complex" in said
         values = arrow_values(field.name, column, pairs=pairs)
         if isinstance(values, Ragged) and "fits.TDIM" in said:
             shape = _shape_said(field.name, said["fits.TDIM"])
             values = Ragged(values.offsets, values.values, cell_shape=shape)
         yield field.name, values, known
+
+
+def carried_in(said: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
+    """Return what the metadata of an Arrow field has for cards of the column."""
+    cards = {}
+    for word in CARRIED:
+        try:
+            cards[f"{word}1"] = json.loads(said.get(f"fits.{word}", "null"))
+        except ValueError:
+            # Another program's.
+            continue
+    return carried_of(cards, 1)
 
 
 def _shape_said(name: str, dimensions: str) -> tuple[int, ...]:

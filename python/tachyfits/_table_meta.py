@@ -16,6 +16,10 @@ _STRUCTURE = frozenset(
 )
 
 
+#: Words of other cards of a column that stay true when rows or columns are chosen, and mean nothing
+#: to reading: the legal limits, what archives call it, where times are counted from.
+CARRIED = ("TLMIN", "TLMAX", "TUCD", "TUTYP", "TRDIR")
+
 #: Other names of time scales (Table 30 of the Standard).
 _SAME = {"GMT": "UTC", "TDT": "TT", "ET": "TT", "IAT": "TAI"}
 
@@ -55,6 +59,16 @@ def time_scale_of(header: Any, number: int) -> str | None:
     """
     kind = header.get(f"TCTYP{number}")
     return kind.strip().upper() if is_time_scale(kind) else None
+
+
+def carried_of(header: Any, number: int) -> tuple[tuple[str, Any], ...]:
+    """Return what else a header, astropy's too, says of a column (from 1), by `CARRIED`.
+
+    >>> carried_of({"TUCD2": "phot.mag", "TLMIN1": 0, "TDMAX2": 3.0}, 2)
+    (('TUCD', 'phot.mag'),)
+    """
+    found = ((word, header.get(f"{word}{number}")) for word in CARRIED)
+    return tuple((word, value) for word, value in found if isinstance(value, (int, float, str)))
 
 
 def is_time_scale(text: Any) -> TypeGuard[str]:

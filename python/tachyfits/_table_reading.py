@@ -397,7 +397,7 @@ class TableReading(Hdu):
 
 
 def _described(number: int, core: _core.Column, header: Header) -> TableColumn:
-    from tachyfits._table_meta import description_of, position_of, time_scale_of
+    from tachyfits._table_meta import carried_of, description_of, position_of, time_scale_of
 
     return TableColumn(
         number=number,
@@ -415,6 +415,7 @@ def _described(number: int, core: _core.Column, header: Header) -> TableColumn:
         description=description_of(header, number + 1),
         position=position_of(header, number + 1),
         time_scale=time_scale_of(header, number + 1),
+        carried=carried_of(header, number + 1),
         delimiter=None if core.delimiter is None else chr(core.delimiter),
     )
 

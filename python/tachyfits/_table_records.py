@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tachyfits._table_meta import describing_cards, description_of, position_of, time_scale_of
+from tachyfits._table_meta import (
+    carried_of,
+    describing_cards,
+    description_of,
+    position_of,
+    time_scale_of,
+)
 
 
 def is_records(data: Any) -> bool:
@@ -27,6 +33,7 @@ def columns_of_records(data: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
             known["description"] = description_of(header, number + 1)
             known["position"] = position_of(header, number + 1)
             known["coordinate"] = time_scale_of(header, number + 1)
+            known["carried"] = carried_of(header, number + 1)
         if values.dtype.kind == "O":
             values = _joined(values)
         if isinstance(column.null, (int, np.integer)):

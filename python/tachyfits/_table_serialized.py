@@ -16,7 +16,7 @@ import numpy as np
 
 from tachyfits._errors import usage
 from tachyfits._optional import needed
-from tachyfits._table_times import SAID_OF_TIMES
+from tachyfits._table_times import SAID_IN_META
 from tachyfits._units import unit_text
 
 BEGIN = "--BEGIN-ASTROPY-SERIALIZED-COLUMNS--"
@@ -254,9 +254,9 @@ def block_of(table: Any) -> list[str]:
     objects = table.meta.get(OBJECTS) or {}
     columns = list(table[:0].itercols())
     for column in columns:
-        # Cards have what is said of times.
+        # Cards of the column have it.
         meta = column.info.meta or {}
-        column.info.meta = {key: meta[key] for key in meta if key not in SAID_OF_TIMES}
+        column.info.meta = {key: meta[key] for key in meta if key not in SAID_IN_META}
     said = any(column.info.description or column.info.meta for column in columns)
     if not objects and not said:
         return []

@@ -19,15 +19,22 @@ from numpy.typing import NDArray
 
 from tachyfits._columns import TableColumn
 from tachyfits._errors import usage, warn
-from tachyfits._table_meta import is_time_scale, position_of, scale_named, time_scale_of
+from tachyfits._table_meta import (
+    CARRIED,
+    carried_of,
+    is_time_scale,
+    position_of,
+    scale_named,
+    time_scale_of,
+)
 from tachyfits._table_values import ColumnData, column_data
 from tachyfits._units import fits_unit
 
 #: Where the observatory is: geocentric, in metres. Columns of these names have it row by row.
 PLACE = ("OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z")
 
-#: Keys of a column's meta in astropy for what the header says of its times, TRPOSn and TCTYPn.
-SAID_OF_TIMES = ("TRPOS", "TCTYP")
+#: Keys of a column's meta in astropy for what the header says of it, TRPOSn and TCTYPn of times.
+SAID_IN_META = ("TRPOS", "TCTYP", *CARRIED)
 
 #: TRPOSn of times that were measured there.
 _THERE = "TOPOCENTER"
@@ -239,7 +246,7 @@ def place_cards(
     number: int,
     there: Mapping[str, Any],
 ) -> list[tuple[str, Any, str]]:
-    """Return the cards that a table needs for the scale and the place of a column's times.
+    """Return the cards that a table needs for what a column's data say: limits, scale, place.
 
     ``there``: what the table's columns say of the place, in metres by name, which needs no cards.
 
@@ -249,7 +256,9 @@ def place_cards(
         It has others.
     """
     stated = {keyword.upper(): value for keyword, value, _ in cards}
-    new = _own_scale_cards(stated, column, number)
+    carried = ((f"{word}{number}", value, "") for word, value in column.carried)
+    new = [card for card in carried if card[0] not in stated]
+    new += _own_scale_cards(stated, column, number)
     position = column.position if column.location is None else _THERE
     keyword = f"TRPOS{number}"
     if position and keyword not in stated:
@@ -414,7 +423,7 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
     """Make times of columns of text of an astropy Table, where the header says that they are such.
 
     It does by TCTYPn, a time scale, or by TRPOSn, TOPOCENTER, and the place. What is no time stays
-    text, and numbers stay such: the meta of the column has what was said, by `SAID_OF_TIMES`. Where
+    text, and numbers stay such: the meta of the column has what was said, by `SAID_IN_META`. Where
     there are times, that of the table has TIMESYS, UTC if the header has none.
     """
     place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
@@ -430,20 +439,24 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
                 # Otherwise the next header would have the scale of these times, for text as well.
                 table.meta.setdefault("TIMESYS", "UTC")
                 said = {"TRPOS": None if there is not None else column.position}
-        known = {key: text for key, text in said.items() if text is not None}
+        known = {key: text for key, text in said.items() if text is not None} | dict(column.carried)
         if known:
             table[name].info.meta = {**(table[name].info.meta or {}), **known}
 
 
-def said_of_times(meta: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return what the meta of a column of astropy has of its times (`make_times`).
+def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what the meta of a column of astropy has for its cards (`make_times`).
 
-    >>> said_of_times({"TRPOS": "GEOCENTER", "TCTYP": "RA---TAN", "note": 1})
-    {'position': 'GEOCENTER'}
+    >>> said_in_meta({"TRPOS": "GEOCENTER", "TCTYP": "RA---TAN", "TUCD": "time.epoch", "note": 1})
+    {'position': 'GEOCENTER', 'carried': (('TUCD', 'time.epoch'),)}
     """
-    cards = {f"{key}1": text for key, text in (meta or {}).items() if key in SAID_OF_TIMES}
-    said = {"position": position_of(cards, 1), "coordinate": time_scale_of(cards, 1)}
-    return {key: text for key, text in said.items() if text}
+    cards = {f"{key}1": text for key, text in (meta or {}).items() if key in SAID_IN_META}
+    said = {
+        "position": position_of(cards, 1),
+        "coordinate": time_scale_of(cards, 1),
+        "carried": carried_of(cards, 1),
+    }
+    return {key: found for key, found in said.items() if found}
 
 
 def _times_of(column: Any, scale: Any, place: Sequence[Any] | None) -> Any:

@@ -43,6 +43,8 @@ class ColumnData:
         TRPOSn; TCTYPn where that names a time scale.
     location
         Of times that say it: geocentric x, y, z in metres, of all or (another axis) of each.
+    carried
+        Other cards: the word before the column's number, and the value.
     """
 
     name: str
@@ -56,6 +58,7 @@ class ColumnData:
     position: str | None = None
     coordinate: str | None = None
     location: NDArray[np.float64] | None = None
+    carried: tuple[tuple[str, Any], ...] = ()
 
     @property
     def rows(self) -> int:
@@ -75,6 +78,7 @@ def column_data(
     position: str | None = None,
     coordinate: str | None = None,
     location: NDArray[np.float64] | None = None,
+    carried: tuple[tuple[str, Any], ...] = (),
 ) -> ColumnData:
     """Translate the values of a column.
 
@@ -100,7 +104,7 @@ def column_data(
     array([b'a', b'bcd'], dtype='|S3')
     """  # noqa: E501
     array = as_array(name, values)
-    said = (display, description, time_scale, position, coordinate, location)
+    said = (display, description, time_scale, position, coordinate, location, carried)
     if isinstance(array, Ragged):
         whole = array.compact()
         plain, mask, implied = _elements(name, whole.values)

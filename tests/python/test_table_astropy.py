@@ -343,6 +343,35 @@ def test_shapes_of_arrays_in_the_heap_come_back_from_arrow() -> None:
     assert tf.open("w.fits")[1].header["TDIM1"] == tf.open("v.fits")[1].header["TDIM1"] == "(3,2)"
 
 
+def test_limits_and_names_of_archives_go_along_every_way() -> None:
+    header = {"TLMIN2": 0, "TLMAX2": 8.5, "TUCD2": "pos.cartesian.x", "TLMIN1": -1, "TDMAX2": 7.0}
+    tf.write_table("ev.fits", {"N": [1, 2], "X": [1.0, 2.0]}, header=header)
+    table = tf.open("ev.fits")[1]
+    assert dict(table.column("X").carried) == {
+        "TLMIN": 0,
+        "TLMAX": 8.5,
+        "TUCD": "pos.cartesian.x",
+    }
+    table.write("ev.parquet")
+    read = table.to_astropy()
+    assert dict(read["X"].meta) == dict(table.column("X").carried)
+    with fits.open("ev.fits") as hdus:
+        ways = [table, table.read(), table.to_arrow(), read, QTable(read), hdus[1]]
+        for data in (*ways, read["X", "N"], "ev.parquet"):
+            tf.write_table("new.fits", data, columns=["X"], overwrite=True)
+            new = tf.open("new.fits")[1].header
+            found = {key: new[key] for key in new if key[:5] in ("TLMIN", "TLMAX", "TUCD1")}
+            assert found == {"TLMIN1": 0, "TLMAX1": 8.5, "TUCD1": "pos.cartesian.x"}
+            assert "COMMENT" not in new
+    # Cards that are given come first, and columns that are added bring theirs.
+    tf.write_table("new.fits", read, header={"TUCD2": "meta"}, overwrite=True)
+    assert tf.open("new.fits")[1].header["TUCD2"] == "meta"
+    with tf.edit("new.fits") as edition:
+        edition[1].add_column("Y", read["X"], before="N")
+    header = tf.open("new.fits")[1].header
+    assert (header["TLMAX1"], header["TUCD1"], header["TUCD3"]) == (8.5, "pos.cartesian.x", "meta")
+
+
 # Tables of ours.
 
 
