@@ -270,6 +270,9 @@ def test_files_of_other_formats_are_shown_and_filtered(
     assert said("--rows", "59:")[0].split() == ["NAME", "N", "b", "58", "c", "--"]
     found, of = said("--where", "N > 56 && NAME == 'b'")
     assert (found.split(), of) == (["NAME", "N", "b", "58"], "1 of 60 rows\n")
+    assert said("--where", "N > 3")[1] == (
+        "20 of 55 rows that fit, of 60; --head or --rows shows more\n"
+    )
     answer = json.loads(said("--json", "--head", "1")[0])
     assert (answer["file"], answer["rows"], answer["data"]["N"]) == (name, 60, [0])
     assert "60 rows" in said("--list")[0]

@@ -297,11 +297,11 @@ def _show(
         return
     if len(read):
         click.echo(text_of(dict(read), [read.unit(key) or "" for key in read], width=None))
-    which = "rows" if where is None else f"of {len(table)} rows"
     if read.rows < count:
+        which = "rows" if where is None else f"rows that fit, of {len(table)}"
         say(f"{read.rows} of {count} {which}; --head or --rows shows more")
     elif where is not None:
-        say(f"{count} {which}")
+        say(f"{count} of {len(table)} rows")
 
 
 def _as_json(table: Table, read: Columns, count: int, made: Made | None) -> dict[str, Any]:
