@@ -418,6 +418,10 @@ def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str,
     left = {}
     for name, made in objects.items():
         parts = [key for key in columns if key in _columns_of(made)]
+        if not parts or (name in columns and name not in parts):
+            # No column would be in its place, or one of its name would go.
+            left[name] = made
+            continue
         alone = Table([columns[key] for key in parts], names=parts, meta={OBJECTS: {name: made}})
         try:
             new = _construct_mixins_from_columns(alone)[name]

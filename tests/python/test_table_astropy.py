@@ -234,6 +234,10 @@ def test_a_block_that_is_no_yaml_stays_among_the_comments() -> None:
         "? [a]\n: 1",
         "datatype: [{? [a] : 1}]",
         "datatype: [{name: A, datatype: int32, meta: 5}]",
+        "datatype: [{name: A}]\nmeta: !!omap\n- __serialized_columns__: {x: {}}",
+        "datatype: [{name: A}]\nmeta: !!omap\n- __serialized_columns__:\n    B:\n"
+        "      __class__: astropy.time.core.TimeDelta\n      format: jd\n"
+        "      jd1: !astropy.table.SerializedColumn {name: A}\n      jd2: 0.0",
     ],
 )
 def test_a_block_that_others_wrote_stands_in_nobodys_way(yaml: str) -> None:
@@ -244,7 +248,9 @@ def test_a_block_that_others_wrote_stands_in_nobodys_way(yaml: str) -> None:
         for line in block:
             file[1].header["COMMENT"] = line
     table = tf.open("odd.fits")[1]
-    assert table.to_astropy().meta["COMMENT"] == block
+    found = table.to_astropy()
+    assert found.meta.get("COMMENT") == block or "__serialized_columns__" in found.meta
+    assert (found["A"].tolist(), found["B"].tolist()) == ([1], [2])
     table.write("part.fits", ["A"])
     assert tf.open("part.fits")[1].names == ("A",)
     with tf.edit("odd.fits") as edition:
