@@ -106,5 +106,7 @@ fn is_of_any_pixels(card: &Card) -> bool {
     let size = keyword
         .strip_prefix("NAXIS")
         .is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()));
-    !(size || STRUCTURE.contains(&&*keyword) || FILE.contains(&&*keyword))
+    // Others may follow in the new file.
+    let denies_others = keyword == "EXTEND" && card.value() == Some(&Value::Logical(false));
+    !(size || denies_others || STRUCTURE.contains(&&*keyword) || FILE.contains(&&*keyword))
 }
