@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,12 @@ _UNITS = frozenset(["s", "d", "a", "cy", "min", "h", "yr", "ta", "Ba"])
 #: Digits of a second that text has at most, and those that are left out where all are 0.
 _DIGITS = 9
 
+#: A time, as those that are undefined have it beneath their mask.
+_ANY = "2000-01-01T00:00:00.000"
+
+#: Characters of the longest: with a sign, five digits of the year and all of the second.
+_WIDEST = len("+") + len(_ANY) + 1 + _DIGITS - 3
+
 
 def time_text(name: str, times: Any) -> Any:
     """Return an astropy Time as text of its own scale, to the nanosecond, masked where undefined.
@@ -63,46 +70,62 @@ def time_text(name: str, times: Any) -> Any:
     Raises
     ------
     UsageError
-        No calendar has one of them; ``name`` is that of the column.
+        No calendar has one of them, or only one with years of six digits, which the Standard has
+        not; ``name`` is that of the column.
     """
     # Years beyond four digits have five and a sign there, as the Standard wants it.
     exact = times.copy(format="fits")
     exact.precision = _DIGITS
-    # No times are an array of floats.
-    text, missing = _dates(name, exact.unmasked), np.asarray(times.mask)
-    known = text[~missing] if missing.any() else text
+    there = ~np.asarray(times.mask).reshape(-1)
+    flat = exact.unmasked.reshape(-1)
+    whole = bool(there.all())
+    known = flat if whole else flat[there]
+    text = _dates(known)
+    if text is None:
+        first = _first_odd(known)
+        place = int(np.flatnonzero(there)[first]) // prod(times.shape[1:])
+        raise usage(
+            f"column {name!r}, row {place} (0-based): no calendar has the time {known[first].jd} "
+            "(JD)",
+            "write times.jd, as numbers",
+        )
+    text = _without_zeros(text)
+    if whole:
+        return text.reshape(times.shape)
+    # What is undefined is as wide as any time that may come to be there.
+    every = np.full(len(there), _ANY, max(text.dtype, np.dtype(f"U{len(_ANY)}")))
+    every[there] = text
+    return np.ma.MaskedArray(every, mask=~there).reshape(times.shape)
+
+
+def _without_zeros(text: NDArray[np.str_]) -> NDArray[np.str_]:
+    """Return times without the zeros that end all of them, down to milliseconds."""
     for digits in (3, 6):
         rest = _DIGITS - digits
-        if np.char.endswith(known, "0" * rest).all():
+        if np.char.endswith(text, "0" * rest).all():
             width = int(np.char.str_len(text).max(initial=rest + 1))
-            text = text.astype(f"U{width - rest}")
-            break
-    return np.ma.MaskedArray(text, mask=missing) if missing.any() else text
+            return text.astype(f"U{width - rest}")
+    return text
 
 
-def _dates(name: str, times: Any) -> NDArray[np.str_]:
-    """Return an astropy Time as text; an error says which one no calendar has."""
+def _dates(times: Any) -> NDArray[np.str_] | None:
+    """Return an astropy Time of one axis as text; None where FITS has none for one of them."""
+    try:
+        # No times are an array of floats.
+        text = np.asarray(times.value).astype("U")
+    except ValueError:
+        # ERFA's errors are such, and do not say which.
+        return None
+    return None if np.char.str_len(text).max(initial=0) > _WIDEST else text
 
-    def text(some: Any) -> NDArray[np.str_] | None:
-        try:
-            return np.asarray(some.value).astype("U")
-        except ValueError:
-            # ERFA's errors are such, and do not say which.
-            return None
 
-    found = text(times)
-    if found is not None:
-        return found
-    flat = times.reshape(-1)
-    first, end = 0, len(flat)
+def _first_odd(times: Any) -> int:
+    """Return the number of the first time for which `_dates` has no text, as it has for all."""
+    first, end = 0, len(times)
     while end - first > 1:
         middle = (first + end) // 2
-        first, end = (first, middle) if text(flat[first:middle]) is None else (middle, end)
-    row = np.unravel_index(first, times.shape)[0] if times.shape else 0
-    raise usage(
-        f"column {name!r}, row {row} (0-based): no calendar has the time {flat[first].jd} (JD)",
-        "write times.jd, as numbers",
-    )
+        first, end = (first, middle) if _dates(times[first:middle]) is None else (middle, end)
+    return first
 
 
 def scale_cards(

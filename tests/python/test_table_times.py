@@ -48,6 +48,21 @@ def test_times_have_the_digits_that_they_need(tmp_path: Path, times: list[str], 
     assert tf.open(tmp_path / "times.fits")[1]["T"][0] == found
 
 
+@pytest.mark.filterwarnings("ignore::erfa.ErfaWarning")
+def test_times_that_are_undefined_may_be_any(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    times = Time([[58000.0, 1e9], [-3e6, 58001.0]], format="mjd", scale="tt")
+    times[[0, 1], [1, 0]] = np.ma.masked
+    tf.write_table(path, {"T": times})
+    first, second = "2017-09-04T00:00:00.000", "2017-09-05T00:00:00.000"
+    assert tf.open(path)[1]["T"].tolist() == [[first, ""], ["", second]]
+    with tf.edit(path) as edition:
+        edition[1].update("T", times[1:], rows=[0])
+    assert tf.open(path)[1]["T"].tolist() == [["", second], ["", second]]
+    with pytest.raises(tf.UsageError, match=r"'T', row 1 \(0-based\): no calendar"):
+        tf.write_table(path, {"T": Time([[58000.0], [5.4e7]], format="mjd")}, overwrite=True)
+
+
 def test_times_that_no_calendar_has_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "times.fits"
     odd = Time([2451545.0, -1e6, 2451545.0, -2e6], format="jd", scale="utc")
