@@ -106,8 +106,10 @@ class Table(TableReading):
         which some are not read, stay columns; of the former ``meta["__serialized_columns__"]``,
         where astropy has it, says what they are, and is written again. Text is times of astropy
         where TCTYPn says their scale, or TRPOSn and OBSGEO-X, -Y and -Z at which place they were
-        measured; the meta of other columns keeps these under "TCTYP" and "TRPOS", as that of all
-        has TLMINn, TLMAXn, TUCDn, TUTYPn and TRDIRn, and they are written again with them.
+        measured; the table's meta has TIMESYS then, "UTC" where the header has none, so that text
+        written beside them keeps it. The meta of other columns keeps these under "TCTYP" and
+        "TRPOS", as that of all has TLMINn, TLMAXn, TUCDn, TUTYPn and TRDIRn, and they are written
+        again with them.
 
         Examples
         --------
