@@ -8,39 +8,38 @@ use crate::common::{BLOCK, Numbers, fits};
 use proptest::prelude::*;
 use tachyfits::{
     Agreement, Card, Edition, Error, FitsFile, Header, OpenOptions, Reason, RunOptions, Value,
-    VerifyOptions, verify,
 };
 use tempfile::TempDir;
 
-fn options() -> OpenOptions {
+pub fn options() -> OpenOptions {
     OpenOptions::default()
 }
 
-fn open(path: &Path) -> FitsFile {
+pub fn open(path: &Path) -> FitsFile {
     FitsFile::open(path, &options()).unwrap()
 }
 
-fn edit(path: &Path) -> Edition {
+pub fn edit(path: &Path) -> Edition {
     Edition::open(path, &options()).unwrap()
 }
 
-fn commit(edition: Edition) -> bool {
+pub fn commit(edition: Edition) -> bool {
     edition.commit(false, &RunOptions::default()).unwrap().in_place
 }
 
-fn file(bytes: &[u8]) -> (TempDir, PathBuf) {
+pub fn file(bytes: &[u8]) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("edited.fits");
     fs::write(&path, bytes).unwrap();
     (directory, path)
 }
 
-fn card(text: &str) -> String {
+pub fn card(text: &str) -> String {
     format!("{text:<80}")
 }
 
 /// An extension: its cards and data.
-fn extension(cards: &[&str], data: &[u8], fill: u8) -> Vec<u8> {
+pub fn extension(cards: &[&str], data: &[u8], fill: u8) -> Vec<u8> {
     let mut bytes: Vec<u8> = cards.iter().flat_map(|text| card(text).into_bytes()).collect();
     bytes.extend(card("END").into_bytes());
     bytes.resize(bytes.len().next_multiple_of(BLOCK), b' ');
@@ -49,7 +48,7 @@ fn extension(cards: &[&str], data: &[u8], fill: u8) -> Vec<u8> {
     bytes
 }
 
-fn image_extension(name: &str, data: &[u8]) -> Vec<u8> {
+pub fn image_extension(name: &str, data: &[u8]) -> Vec<u8> {
     let cards = [
         "XTENSION= 'IMAGE   '",
         "BITPIX  =                    8",
@@ -79,7 +78,7 @@ fn ascii_table(rows: u64) -> Vec<u8> {
 }
 
 /// A primary image and three extensions.
-fn several() -> Vec<u8> {
+pub fn several() -> Vec<u8> {
     let cards = [card("EXTEND  =                    T"), card("NEXTEND =                    3")];
     let mut bytes = fits(16, &[50, 30], &cards, &[7; 3000]);
     bytes.extend(image_extension("ONE", &[1; 5000]));
@@ -88,7 +87,7 @@ fn several() -> Vec<u8> {
     bytes
 }
 
-fn data_of(file: &FitsFile, whole: &[u8], hdu: usize) -> Vec<u8> {
+pub fn data_of(file: &FitsFile, whole: &[u8], hdu: usize) -> Vec<u8> {
     let hdu = &file.hdus()[hdu];
     whole[hdu.data_offset as usize..][..hdu.data_bytes as usize].to_vec()
 }
@@ -283,107 +282,6 @@ fn extensions_are_counted_anew_where_there_are_others_alone() {
     assert_eq!(counted(&edition), Some(7));
     edition.remove(3).unwrap();
     assert_eq!(counted(&edition), Some(2));
-}
-
-#[test]
-fn what_an_hdu_is_its_first_card_says_alone() {
-    let extra = |name: &str, card: &str| {
-        let bytes = String::from_utf8(image_extension(name, b"xyz")).unwrap();
-        let space = " ".repeat(80 - card.len());
-        bytes
-            .replacen(&self::card("END"), &format!("{card}{space}{}", self::card("END")), 1)
-            .into_bytes()
-    };
-    let block = |bytes: Vec<u8>| [&bytes[..BLOCK], &bytes[bytes.len() - BLOCK..]].concat();
-    let primary = fits(8, &[3], &[card("XTENSION= 'IMAGE   '")], b"abc");
-    let later = block(extra("LATER", "SIMPLE  =                    T"));
-    let table = extension(
-        &[
-            "XTENSION= 'BINTABLE'",
-            "BITPIX  =                    8",
-            "NAXIS   =                    2",
-            "NAXIS1  =                    4",
-            "NAXIS2  =                    2",
-            "PCOUNT  =                    8",
-            "GCOUNT  =                    1",
-            "TFIELDS =                    0",
-            "SIMPLE  =                    T",
-        ],
-        b"rows of 4 bytes.",
-        0,
-    );
-    let grouped = extension(
-        &[
-            "XTENSION= 'IMAGE   '",
-            "BITPIX  =                    8",
-            "NAXIS   =                    1",
-            "NAXIS1  =                    3",
-            "PCOUNT  =                 4000",
-            "GCOUNT  =                    2",
-        ],
-        &[b'g'; 8006],
-        0,
-    );
-    let (_directory, path) = file(&[&primary[..], &later, &table, &grouped].concat());
-    let kinds_and_data = |path: &Path| {
-        let (file, whole) = (open(path), fs::read(path).unwrap());
-        assert!(file.warnings().iter().all(|warning| warning.code().as_str() != "trailing-bytes"));
-        let each = file.hdus().iter().enumerate();
-        each.map(|(index, hdu)| (hdu.kind.as_str().to_owned(), data_of(&file, &whole, index)))
-            .collect::<Vec<_>>()
-    };
-    let before = kinds_and_data(&path);
-    // The primary image becomes an extension.
-    let mut edition = edit(&path);
-    edition.copy(0, &open(&path), 1).unwrap();
-    commit(edition);
-    let found = kinds_and_data(&path);
-    assert_eq!(found[0], ("primary".to_owned(), b"xyz".to_vec()));
-    assert_eq!(found[1], ("image".to_owned(), b"abc".to_vec()));
-    assert_eq!(found[2..], before[1..]);
-    // An extension becomes the primary image, but for tables and images of groups.
-    let empty = ("primary".to_owned(), Vec::new());
-    let rest = [
-        vec![("primary".to_owned(), b"abc".to_vec()), before[1].clone()],
-        vec![("primary".to_owned(), b"xyz".to_vec())],
-        vec![empty.clone()],
-    ];
-    for begin in rest {
-        let mut edition = edit(&path);
-        edition.remove(0).unwrap();
-        commit(edition);
-        assert_eq!(kinds_and_data(&path), [&begin[..], &before[2..]].concat());
-    }
-    let mut edition = edit(&path);
-    edition.remove(1).unwrap();
-    edition.remove(0).unwrap();
-    commit(edition);
-    assert_eq!(kinds_and_data(&path), [empty, before[3].clone()]);
-}
-
-#[test]
-fn what_is_mended_is_the_header_that_the_place_of_an_hdu_asks_for() {
-    let free = "NAXIS1  = 3";
-    let image = String::from_utf8(image_extension("ONE", b"xyz")).unwrap();
-    let image = image.replacen(&card(&format!("NAXIS1  = {:>20}", 3)), &card(free), 1);
-    let (_directory, path) = file(&[&fits(8, &[3], &[], b"abc"), image.as_bytes()].concat());
-    let mut edition = edit(&path);
-    edition.copy(0, &open(&path), 1).unwrap();
-    edition.delete(0, "EXTNAME").unwrap();
-    assert_eq!(edition.mend().unwrap().len(), 2);
-    for (hdu, first) in ["SIMPLE", "XTENSION", "XTENSION"].into_iter().enumerate() {
-        let keywords = edition.header(hdu).unwrap().cards().iter().map(Card::keyword);
-        let wanted = [first, "BITPIX", "NAXIS", "NAXIS1"];
-        assert_eq!(keywords.take(4).collect::<Vec<_>>(), wanted);
-    }
-    // One that lies whole in its own file, where this one has no bytes.
-    let other = [several(), image_extension("OTHER", b"xyz")].concat();
-    let other = FitsFile::from_bytes("other", other, &options()).unwrap();
-    edition.copy(3, &other, 4).unwrap();
-    assert_eq!(edition.mend().unwrap(), []);
-    commit(edition);
-    let found = verify(&path, &VerifyOptions::default(), &RunOptions::default()).unwrap();
-    assert_eq!(found.findings, []);
 }
 
 #[test]

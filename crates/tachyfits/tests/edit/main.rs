@@ -18,5 +18,6 @@ mod cells;
 mod damage;
 mod hdus;
 mod heap;
+mod places;
 mod tables;
 mod written;
