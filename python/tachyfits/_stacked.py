@@ -29,6 +29,9 @@ def stacked(items: Sequence[Any]) -> tuple[NDArray[Any], Any]:
     (array([[1, 2],
            [3, 4]]), None)
     """
+    if not any(issubclass(kind, (list, tuple, np.ndarray)) for kind in set(map(type, items))):
+        # Numbers, perhaps very many, have neither.
+        return np.asarray(items), None
     parts = [_with_unit(item) for item in items]
     unit = parts[0][1] if parts else None
     arrays = [_converted(array, own, unit) for array, own in parts]
