@@ -303,6 +303,9 @@ def test_the_header_command_changes_cards(
     assert run(["header", path, "--set", "A=1", "--delete", "NONE"]) == 2
     assert run(["header", path, "--set", "NAXIS1=7"]) == 2
     assert run(["header", path, "--set", "nothing"]) == 2
+    for great in ("A=1e999", "A=(1, -1D400)"):
+        assert run(["header", path, "--set", great]) == 2
+        assert f"{great!r}: no real number of 64 bits" in capsys.readouterr().err
     assert Path(path).read_bytes() == before
     assert list(tf.verify(path)) == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import functools
 import re
 from collections.abc import Callable, Sequence
@@ -82,7 +83,10 @@ def parse_set(text: str) -> Change:
         number = None
     parts = _QUOTED.fullmatch(rest) or number or _PARTS.fullmatch(rest)
     assert parts is not None
-    return Change("set", keyword, parse_value(parts["value"]), (parts["comment"] or "").rstrip())
+    value = parse_value(parts["value"])
+    if isinstance(value, (float, complex)) and not cmath.isfinite(value):
+        raise click.BadParameter(f"{text!r}: no real number of 64 bits is that great")
+    return Change("set", keyword, value, (parts["comment"] or "").rstrip())
 
 
 def _split(text: str, form: str) -> tuple[str, str]:
