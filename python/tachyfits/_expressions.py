@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._axes import axis_number
 from tachyfits._errors import usage
+from tachyfits._hdu import no_pixels_hint
 
 if TYPE_CHECKING:
     from tachyfits._file import File
@@ -168,7 +169,8 @@ def resolve(value: Any) -> Image | Along | float:
         found = (hdu for hdu in value if isinstance(hdu, Image) and hdu.size)
         image = next(found, None)
         if image is None:
-            raise usage(f"{value.name}: no HDU has pixels", "choose a file with an image")
+            hint = no_pixels_hint(value, "choose a file with an image")
+            raise usage(f"{value.name}: no HDU has pixels", hint)
         return image
     array = np.asarray(value)
     return float(array) if array.ndim == 0 and array.dtype.kind in "biuf" else _of_array(array)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tachyfits import _core
 from tachyfits._errors import not_found, usage, warn
-from tachyfits._hdu import Hdu
+from tachyfits._hdu import Hdu, compression_text
 from tachyfits._image import Image
 from tachyfits._table import Table
 from tachyfits._threads import check_threads
@@ -258,14 +258,15 @@ class File:
         """Return the table of HDUs as text: number, name, version, kind, type, shape, unit."""
         table: list[tuple[str, ...]] = []
         for hdu in self:
-            image = hdu if isinstance(hdu, Image) else None
+            image = hdu if isinstance(hdu, Image) and hdu._problem() is None else None
+            unknown = "unknown" if isinstance(hdu, Image) else compression_text(hdu)
             table.append(
                 (
                     str(hdu.index),
                     hdu.name,
                     str(hdu.version),
                     hdu.kind,
-                    str(image.dtype) if image else "",
+                    str(image.dtype) if image else unknown,
                     _shape_text(hdu),
                     (image.unit or "") if image else "",
                 )
@@ -306,7 +307,9 @@ def _shape_text(hdu: Hdu) -> str:
     if isinstance(hdu, Table):
         columns = hdu.header.get("TFIELDS")
         return f"{hdu.header.get('NAXIS2')} rows, {columns} column{'' if columns == 1 else 's'}"
-    return str(hdu.shape) if hdu.shape else ""
+    axes = tuple(reversed(hdu._hdu().axes))
+    shape = axes if isinstance(hdu, Image) and hdu._problem() else hdu.shape
+    return str(shape) if shape else ""
 
 
 def _reopen(source: str | bytes, strict: bool, storage: str, threads: int) -> File:

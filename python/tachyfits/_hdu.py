@@ -6,6 +6,7 @@ and asks it for the engine's object, so that a closed file is noticed at every u
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -141,6 +142,30 @@ class Hdu:
 
     def __reduce__(self) -> tuple[object, ...]:
         return _hdu_of, (self._file, self._index)
+
+
+def compression_of(hdu: Hdu) -> str | None:
+    """Return how the image is compressed whose tiles a table has (ZCMPTYPE); None without one."""
+    if hdu.kind != "binary table" or hdu.header.get("ZIMAGE") is not True:
+        return None
+    return str(hdu.header.get("ZCMPTYPE", "")).strip() or "unknown"
+
+
+def compression_text(hdu: Hdu) -> str:
+    """Return in words that an HDU is a compressed image; nothing if it is none."""
+    compression = compression_of(hdu)
+    return "" if compression is None else f"compressed image ({compression})"
+
+
+def no_pixels_hint(hdus: Iterable[Hdu], otherwise: str) -> str:
+    """Return what to do about HDUs without pixels, which may have them compressed."""
+    hdu = next((hdu for hdu in hdus if compression_of(hdu)), None)
+    if hdu is None:
+        return otherwise
+    return (
+        f"HDU {hdu.index} is a tile-compressed image ({compression_of(hdu)}), which is not read "
+        "yet: decompress the file first, with funpack or astropy"
+    )
 
 
 def _hdu_of(file: File, index: int) -> Hdu:

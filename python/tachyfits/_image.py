@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._axes import Axis, axis_numbers
+from tachyfits._core import FitsFormatError
 from tachyfits._cube import Cube
 from tachyfits._errors import usage
 from tachyfits._operators import Operators
@@ -51,7 +52,17 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     ((4, 5), 20)
     """
 
+    def _problem(self) -> FitsFormatError | None:
+        """Return why the header does not say what the pixels are; None if it does."""
+        try:
+            self._core_image()
+        except FitsFormatError as error:
+            return error
+        return None
+
     def __repr__(self) -> str:
+        if self._problem() is not None:
+            return f"<tachyfits Image unknown, HDU {self.index} of {self.file.name}>"
         unit = f" [{self.unit}]" if self.unit else ""
         name = f" {self.name!r}" if self.name else ""
         where = f"HDU {self.index}{name} of {self.file.name}"

@@ -236,38 +236,6 @@ def test_headers_as_cards_keywords_and_json(cli: Any) -> None:
     assert raw[0] == "SIMPLE  =                    T"
 
 
-def test_headers_of_several_hdus_and_files(cli: Any) -> None:
-    assert cli("header", "cube.fits", "--hdu", "all", "-k", "EXTNAME").out == (
-        "cube.fits, HDU 1 'PIC': PIC\n"
-    )
-    said = cli("header", "cube.fits", "none.fits", "-k", "NAXIS").out.splitlines()
-    assert said == ["cube.fits, HDU 0 'PRIMARY': 3", "none.fits, HDU 0 'PRIMARY': 0"]
-    said = cli("header", "cube.fits", "--hdu", "all", "-k", "NAXIS", "-k", "EXTNAME").out
-    assert [line for line in said.splitlines() if line[8] != "="] == [
-        "cube.fits, HDU 0 'PRIMARY':",
-        "cube.fits, HDU 1 'PIC':",
-    ]
-    said = cli("header", "cube.fits", "--hdu", "all", "-k", "EXTNAME", "-k", "NOPE", status=1)
-    assert "EXTNAME = 'PIC'" in said.out
-    assert "no HDU has the keyword NOPE" in said.err
-    # What is there is printed where others are not.
-    said = cli("header", "cube.fits", "-k", "BUNIT", "-k", "NOPE", status=1)
-    assert said.out.startswith("BUNIT   = 'Jy/beam'")
-    assert "no keyword NOPE" in said.err
-
-
-def test_keywords_by_patterns(cli: Any) -> None:
-    def keywords(*words: str) -> list[str]:
-        return [
-            card["keyword"] for card in cli("header", "cube.fits", *words, "--json").json["cards"]
-        ]
-
-    assert keywords("-k", "naxis*") == ["NAXIS", "NAXIS1", "NAXIS2", "NAXIS3"]
-    assert keywords("-k", "NAXIS?", "-k", "BITPIX") == ["NAXIS1", "NAXIS2", "NAXIS3", "BITPIX"]
-    assert cli("header", "cube.fits", "-k", "BUNI?").out.startswith("BUNIT   = 'Jy/beam'")
-    assert "no keyword NOPE*" in cli("header", "cube.fits", "-k", "nope*", status=1).err
-
-
 def expected(values: np.ndarray) -> dict[str, float]:
     values = values.astype("f8")
     return {"mean": np.nanmean(values), "std": np.nanstd(values), "min": np.nanmin(values),

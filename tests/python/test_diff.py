@@ -160,7 +160,7 @@ def test_the_diff_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     Path(first).write_bytes(primary(np.array([[1, 2], [3, 4]], "i2"), [("A", 1)]))
     Path(second).write_bytes(primary(np.array([[1, 2], [3, 9]], "i2"), [("A", 2)]))
     assert run(["diff", first, first]) == 0
-    assert capsys.readouterr().out == "1 HDUs are the same\n"
+    assert capsys.readouterr().out == "1 HDU is the same\n"
     assert run(["diff", first, second]) == 1
     said = capsys.readouterr().out
     assert "  < A        1\n  > A        2\n" in said

@@ -16,7 +16,7 @@ import tachyfits
 from tachyfits import File, Image, TachyfitsError, TachyfitsWarning
 from tachyfits._errors import usage
 from tachyfits._file import STORAGES
-from tachyfits._hdu import Hdu
+from tachyfits._hdu import Hdu, no_pixels_hint
 from tachyfits._pixels import Progress
 from tachyfits.cli import _progress
 from tachyfits.cli._output import say
@@ -99,7 +99,7 @@ class Common:
                 return hdu
             raise usage(
                 f"{file.name}: HDU {hdu.index} ({hdu.kind}) has no pixels",
-                f"see the list of HDUs: tachyfits info {file.name}",
+                no_pixels_hint([hdu], f"see the list of HDUs: tachyfits info {file.name}"),
             )
         return next(self.images(file))
 
@@ -113,7 +113,7 @@ class Common:
         if first is None:
             raise usage(
                 f"{file.name}: no HDU has pixels",
-                f"see the list of HDUs: tachyfits info {file.name}",
+                no_pixels_hint(file, f"see the list of HDUs: tachyfits info {file.name}"),
             )
         yield first
         if self.hdu == "all":

@@ -169,7 +169,9 @@ def _name(label: HduLabel) -> str:
 
 def _lines(found: FileDifference) -> list[str]:
     if found.same:
-        return [f"{found.compared} HDUs are the same"]
+        return [
+            "1 HDU is the same" if found.compared == 1 else f"{found.compared} HDUs are the same"
+        ]
     lines = []
     for name, labels in zip(found.files, found.only, strict=True):
         lines += [f"{_name(label)} ({label.kind}): only in {name}" for label in labels]

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tachyfits import File, Image
-from tachyfits._hdu import Hdu
+from tachyfits._hdu import Hdu, compression_of, compression_text
 from tachyfits.cli._common import Common, common_options
 from tachyfits.cli._output import aligned, json_text, size_text
 
@@ -34,14 +34,16 @@ def command(common: Common) -> int:
 
 
 def _as_text(file: File, hdus: list[Hdu]) -> str:
-    lines = [f"{file.name}: {len(file)} HDUs, {size_text(file.size_bytes)}"]
+    count = f"{len(file)} HDU{'' if len(file) == 1 else 's'}"
+    lines = [f"{file.name}: {count}, {size_text(file.size_bytes)}"]
     lines.append(aligned([HEADING, *(_row(hdu) for hdu in hdus)], right=[0, 2]))
-    lines += [f"warning: {warning}" for warning in file.warnings]
+    lines += [f"warning: {warning}" for warning in _warnings(file, hdus)]
     return "\n".join(lines)
 
 
 def _row(hdu: Hdu) -> tuple[str, ...]:
-    image = hdu if isinstance(hdu, Image) else None
+    image = hdu if isinstance(hdu, Image) and hdu._problem() is None else None
+    unknown = "unknown" if isinstance(hdu, Image) else compression_text(hdu)
     size = size_text(hdu.data_bytes)
     if hdu.data_bytes_present < hdu.data_bytes:
         size += f" ({size_text(hdu.data_bytes_present)} in the file)"
@@ -50,7 +52,7 @@ def _row(hdu: Hdu) -> tuple[str, ...]:
         hdu.name,
         str(hdu.version),
         hdu.kind,
-        _type_text(image) if image else "",
+        _type_text(image) if image else unknown,
         " x ".join(map(str, hdu._hdu().axes)),
         (image.unit or "") if image else "",
         size,
@@ -62,13 +64,19 @@ def _type_text(image: Image) -> str:
     return f"{image.dtype} ({stored})"
 
 
+def _warnings(file: File, hdus: list[Hdu]) -> list[str]:
+    """Return what is odd in the file, and of which images it cannot be known what they are."""
+    problems = (hdu._problem() for hdu in hdus if isinstance(hdu, Image))
+    return [*map(str, file.warnings), *(str(problem) for problem in problems if problem)]
+
+
 def _as_json(file: File, hdus: list[Hdu]) -> dict[str, Any]:
     return {
         "file": file.name,
         "bytes": file.size_bytes,
         "convention": "FITS: NAXIS1 first; HDUs from 0",
         "hdus": [_hdu_as_json(hdu) for hdu in hdus],
-        "warnings": list(file.warnings),
+        "warnings": _warnings(file, hdus),
     }
 
 
@@ -83,7 +91,9 @@ def _hdu_as_json(hdu: Hdu) -> dict[str, Any]:
         "data_bytes": hdu.data_bytes,
         "data_bytes_present": hdu.data_bytes_present,
     }
-    if isinstance(hdu, Image):
+    if compression_of(hdu) is not None:
+        answer["compression"] = compression_of(hdu)
+    if isinstance(hdu, Image) and hdu._problem() is None:
         scaling = hdu.scaling
         answer |= {
             "bitpix": hdu.bitpix,
