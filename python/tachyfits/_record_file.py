@@ -200,7 +200,8 @@ class File:
         ------
         UsageError
             Records have different lengths, or are no whole number of such elements; or they may be
-            those of a structured dtype both with and without what aligns its fields.
+            those of a structured dtype both with and without what aligns its fields, or in the
+            order of their names and in that of their offsets.
         FitsFormatError
             The file is damaged before the last of them.
 
