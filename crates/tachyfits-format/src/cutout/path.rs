@@ -71,12 +71,13 @@ pub fn path_header(hdu: &Hdu, offsets: &OffsetAxis) -> Result<Header, FormatErro
         cards.push(Card::new(&format!("NAXIS{number}"), length, "")?);
     }
     let descriptions = Description::all(&hdu.header)?;
-    let wcsaxes = hdu.header.cards().iter().filter(|card| is_wcsaxes(card));
-    for card in wcsaxes {
-        // Before the other keywords of its description (Sect. 8.2).
-        let count = hdu.header.get_i64(card.keyword())?.unwrap_or(0);
+    for (at, card) in hdu.header.cards().iter().enumerate().filter(|(_, card)| is_wcsaxes(card)) {
         let keyword = card.keyword().to_ascii_uppercase();
-        cards.push(Card::new(&keyword, (count - 1).max(1), card.comment())?);
+        // Before the other keywords of its description (Sect. 8.2).
+        if hdu.header.position(&keyword) == Some(at) {
+            let count = hdu.header.get_i64(&keyword)?.unwrap_or(0);
+            cards.push(Card::new(&keyword, count.saturating_sub(1).max(1), card.comment())?);
+        }
     }
     let has_primary = descriptions.iter().any(|one| one.letter == PRIMARY);
     let letters = descriptions.iter().map(|one| one.letter);

@@ -250,6 +250,13 @@ fn a_path_leaves_nothing_of_its_plane() {
     assert_eq!(cut.get_i64("WCSAXES"), Ok(Some(2)));
     let lower = hdu_of(16, &[4, 5, 6], &["wcsaxes =                    3"]);
     assert_eq!(path_header(&lower, &offsets()).unwrap().get_i64("WCSAXES"), Ok(Some(2)));
+    // Of several the one that is read, in the place of all.
+    let several = ["wcsaxes =                    4", "WCSAXES =                    3"];
+    let cut = path_header(&hdu_of(16, &[4, 5, 6], &several), &offsets()).unwrap();
+    let axes = cut.cards().iter().filter(|card| card.keyword().eq_ignore_ascii_case("WCSAXES"));
+    assert_eq!((axes.count(), cut.get_i64("WCSAXES")), (1, Ok(Some(2))));
+    let least = hdu_of(16, &[4, 5, 6], &["WCSAXES = -9223372036854775808"]);
+    assert_eq!(path_header(&least, &offsets()).unwrap().get_i64("WCSAXES"), Ok(Some(1)));
     let coupled = hdu_of(16, &[4, 5, 6], &["PC3_1   =                  0.1"]);
     assert_eq!(path_header(&coupled, &offsets()).unwrap_err().code(), Code::AxisCoupled);
     let line = hdu_of(16, &[4], &["CRPIX1  =                  0.1"]);
