@@ -28,7 +28,7 @@ from tachyfits._table_ascii import new_text_column
 from tachyfits._table_cards import comments_brought, values_brought
 from tachyfits._table_fit import row_cells, values_for
 from tachyfits._table_input import column_of, columns_of
-from tachyfits._table_meta import describing_cards
+from tachyfits._table_meta import describing_cards, time_reference
 from tachyfits._table_rows import Rows, count_of
 from tachyfits._table_serialized import cards_for, check_objects, with_parts
 from tachyfits._table_spec import check_length, description_cards, new_column
@@ -287,9 +287,9 @@ class EditedHdu:
         (integers with TSCALn) they have to be these.
         Values that state a unit are converted to the column's. Objects of astropy (SkyCoord) are
         the columns that astropy makes of them, and are refused in another frame than the table's;
-        times of another scale or location than the table states are refused too, those of a table
-        whose TIMESYS is another as well; where it has the location in columns (OBSGEO-X, -Y, -Z) it
-        is put there. Arrays in a dict say no scale.
+        times of another scale or location than the table states are refused too, as are those of a
+        table whose TIMESYS or MJDREF is another (arrays in a dict have none); where the table has
+        the location in columns (OBSGEO-X, -Y, -Z) it is put there.
         """
         table = self.table
         if not 0 <= at <= len(table):
@@ -297,8 +297,10 @@ class EditedHdu:
         whole = with_parts(data, theirs=table.names)[0]
         check_objects(comments_brought(table), comments_brought(whole), self._where())
         made = with_places(columns_of(whole), table.columns)
-        scale = next(iter(values_brought(whole, "TIMESYS")), None)
-        brought = Brought(scale, of_each=not hasattr(whole, "itercols"))
+        said = values_brought(whole)
+        brought = Brought(
+            said.get("TIMESYS"), time_reference(said), of_each=not hasattr(whole, "itercols")
+        )
         cells, rows = row_cells(table.columns, made, _stated(table), self._where(), brought)
         self._core.insert_rows(
             self._index, at, cells, rows,
@@ -466,4 +468,5 @@ def _stated(table: Table, rows: Rows | None = None) -> Stated:
         values = table._read([column], wanted, False, None, None)
         return in_metres(values[column.key], column.unit)
 
-    return Stated(table.header.get("TIMESYS"), table.header.get("TREFPOS"), place)
+    header = table.header
+    return Stated(header.get("TIMESYS"), header.get("TREFPOS"), place, time_reference(header))

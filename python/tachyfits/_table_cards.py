@@ -82,17 +82,14 @@ def _brought(data: Any) -> Cards:
     return cards
 
 
-def values_brought(data: Any, wanted: str) -> list[Any]:
-    """Return the values of a keyword that a table brings.
-
-    Its comments have the block in which astropy describes columns too.
-    """
-    return [value for keyword, value, _ in _said_by(data)[0] if keyword == wanted]
-
-
 def comments_brought(data: Any) -> list[str]:
-    """Return the comments that a table brings."""
-    return list(map(str, values_brought(data, "COMMENT")))
+    """Return the comments that a table brings, the block in which astropy describes columns too."""
+    return [str(value) for keyword, value, _ in _said_by(data)[0] if keyword == "COMMENT"]
+
+
+def values_brought(data: Any) -> dict[str, Any]:
+    """Return the values that a table brings, by keyword; the first of duplicates."""
+    return {keyword: value for keyword, value, _ in reversed(_said_by(data)[0])}
 
 
 def _said_by(data: Any) -> tuple[Cards, list[str]]:

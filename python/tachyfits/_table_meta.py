@@ -76,6 +76,23 @@ def is_time_scale(text: Any) -> TypeGuard[str]:
     return isinstance(text, str) and scale_named(text) in _SCALES
 
 
+def time_reference(header: Any) -> float | None:
+    """Return the MJD that a header, or a dict, says that times are counted from; None: it does not.
+
+    That of DATEREF is not told: text of any scale.
+
+    >>> time_reference({"MJDREFI": 51544, "MJDREFF": 0.5, "JDREF": 1.0}), time_reference({})
+    (51544.5, None)
+    """
+    ways = (("MJDREF",), 0.0), (("MJDREFI", "MJDREFF"), 0.0), (("JDREF",), -2400000.5)
+    for keywords, offset in (*ways, (("JDREFI", "JDREFF"), -2400000.5)):
+        parts = [header.get(keyword) for keyword in keywords]
+        known = [part for part in parts if isinstance(part, (int, float))]
+        if known:
+            return float(sum(known)) + offset
+    return None
+
+
 def scale_named(text: Any) -> str:
     """Return the time scale that TIMESYS or TCTYPn names, without who realises it; None: UTC.
 

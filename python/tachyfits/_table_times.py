@@ -328,11 +328,14 @@ class Stated:
         TIMESYS and TREFPOS; None without one.
     place
         Gives what it says of a name of `PLACE`, in metres, of all rows or of each; None: nothing.
+    reference
+        What times that are numbers are counted from (`time_reference`); None: it does not say.
     """
 
     scale: Any
     position: Any
     place: Callable[[str], Any]
+    reference: float | None
 
 
 def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) -> None:
@@ -364,11 +367,14 @@ class Brought:
     ----------
     scale
         TIMESYS; None without one.
+    reference
+        What times that are numbers are counted from; None: it does not say.
     of_each
         Columns of another scale say it, as they do not in a table that astropy read.
     """
 
     scale: Any = None
+    reference: float | None = None
     of_each: bool = True
 
 
@@ -382,13 +388,25 @@ def check_times(
     """Refuse times of another scale than a column's, or on the Earth where those are elsewhere."""
     own = column.time_scale
     keyword = f"TCTYP{column.number + 1}" if own else "TIMESYS"
+    is_time = own is not None or column.position is not None or _is_time(data)
     scale = None
-    if is_time_scale(brought.scale) and (own is None or brought.of_each):
-        is_time = own is not None or column.position is not None or _is_time(data)
-        scale = brought.scale if is_time else None
+    if is_time and is_time_scale(brought.scale) and (own is None or brought.of_each):
+        scale = brought.scale
     _check_scale(data, keyword, own or stated.scale, where, scale)
+    if is_time and column.dtype.kind in "iuf":
+        _check_reference(column.name, stated.reference, brought.reference, where)
     if data.location is not None:
         _check_position(data, column.position or stated.position, where)
+
+
+def _check_reference(name: str, ours: float | None, theirs: float | None, where: str) -> None:
+    if ours is not None and theirs is not None and ours != theirs:
+        raise usage(
+            f"{where}, column {name!r}: times that are counted from MJD {theirs} (MJDREF, JDREF), "
+            f"where those of the table are from MJD {ours}",
+            f"add {theirs - ours} days to them first, in their unit; and give the arrays alone, in "
+            "a dict, which says no reference",
+        )
 
 
 def _check_position(column: ColumnData, position: Any, where: str) -> None:

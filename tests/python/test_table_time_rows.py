@@ -168,3 +168,34 @@ def test_rows_of_one_place_have_it_in_each_element(tmp_path: Path) -> None:
         with pytest.raises(tf.UsageError, match=r"'OBSGEO-X'.*cells of shape"):
             edition[1].append({"T": Time(days, location=places)})
     assert tf.open(path)[1]["OBSGEO-X"].tolist() == [1.0, 2.0, 7.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "shift"),
+    [
+        ({"MJDREF": 50000.0}, 5000.0),
+        ({"MJDREFI": 54999, "MJDREFF": 0.5}, 0.5),
+        ({"JDREF": 2455000.5}, 0.0),
+        ({"JDREFI": 2455000, "JDREFF": 0.5}, 0.0),
+        ({}, 0.0),
+    ],
+)
+def test_times_that_are_counted_from_elsewhere_are_refused(
+    tmp_path: Path, theirs: dict[str, Any], shift: float
+) -> None:
+    path, rows = tmp_path / "times.fits", tmp_path / "rows.fits"
+    columns = {"TIME": [1.0], "N": [1], "T": TEXT}
+    for name, header in ((path, {"MJDREF": 55000.0}), (rows, theirs)):
+        tf.write_table(name, columns, header=header, units={"TIME": "s"})
+    table = tf.open(rows)[1]
+    with tf.edit(path) as edition:
+        for data in (table, table.read(), table.to_arrow(), table.to_astropy()):
+            if shift:
+                with pytest.raises(
+                    tf.UsageError, match=rf"'TIME'.*MJD 55000.0\nhint: add -{shift}"
+                ):
+                    edition[1].append(data)
+            else:
+                edition[1].append(data)
+        edition[1].append({name: table[name] for name in columns})
+    assert len(tf.open(path)[1]) == (2 if shift else 6)
