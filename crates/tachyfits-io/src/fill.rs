@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 use std::panic;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -39,6 +39,27 @@ pub fn fill(
     options: &RunOptions<'_>,
     work: impl Fn(&mut [u8]) + Sync,
 ) -> Result<Report, IoError> {
+    fill_either_way(storage, offset, out, block_bytes, options, work, None)
+}
+
+/// Another way to fill a block, from its offset on: from bytes that [`Storage::cached`] lends, of which it asks itself whether
+/// they were [`Storage::intact`]. It says whether it did.
+pub type OtherWay<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<bool, IoError> + Sync);
+
+/// As [`fill`], or the other way, whichever is quicker: if the bytes are in the page cache, the first blocks are filled in
+/// turns, by the clock.
+///
+/// # Errors
+/// As [`fill`], and those of the other way.
+pub fn fill_either_way(
+    storage: &dyn Storage,
+    offset: u64,
+    out: &mut [u8],
+    block_bytes: usize,
+    options: &RunOptions<'_>,
+    work: impl Fn(&mut [u8]) + Sync,
+    other: Option<OtherWay<'_>>,
+) -> Result<Report, IoError> {
     let begun = Instant::now();
     let bytes = out.len() as u64;
     check_within(storage, offset, bytes)?;
@@ -50,6 +71,7 @@ pub fn fill(
         share_bytes,
         rest: Mutex::new((offset, out)),
         work,
+        other: other.filter(|_| storage.is_resident(offset..offset + bytes)).map(Trial::of),
         options,
         failed: AtomicBool::new(false),
         done: Mutex::new(0),
@@ -108,6 +130,39 @@ pub fn enter_large_pages(bytes: &mut [u8]) {
     }
 }
 
+/// How many blocks are filled either way before one is chosen. The quickest of each counts: one may be the first in a page of
+/// memory, or of a map, or wait for another thread.
+const TRIES: usize = 4;
+
+/// The other way, and what the first blocks took.
+struct Trial<'a> {
+    other: OtherWay<'a>,
+    begun: AtomicUsize,
+    /// Nanoseconds for 1 MiB, by either way.
+    quickest: [AtomicU64; 2],
+}
+
+impl<'a> Trial<'a> {
+    fn of(other: OtherWay<'a>) -> Trial<'a> {
+        let quickest = [const { AtomicU64::new(u64::MAX) }; 2];
+        Trial { other, begun: AtomicUsize::new(0), quickest }
+    }
+
+    /// Whether the next block goes the other way.
+    fn is_next(&self) -> bool {
+        if self.begun.load(Ordering::Relaxed) < 2 * TRIES {
+            return self.begun.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+        }
+        let [first, other] = &self.quickest;
+        other.load(Ordering::Relaxed) < first.load(Ordering::Relaxed)
+    }
+
+    fn took(&self, other: bool, time: Duration, bytes: usize) {
+        let each = (time.as_nanos() << 20) / bytes.max(1) as u128;
+        self.quickest[usize::from(other)].fetch_min(each as u64, Ordering::Relaxed);
+    }
+}
+
 /// What the threads share.
 struct Shared<'a, 'b, W> {
     storage: &'a dyn Storage,
@@ -117,6 +172,7 @@ struct Shared<'a, 'b, W> {
     /// What no thread has taken yet, and its offset in the storage.
     rest: Mutex<(u64, &'b mut [u8])>,
     work: W,
+    other: Option<Trial<'a>>,
     options: &'a RunOptions<'a>,
     /// Another thread has met an error.
     failed: AtomicBool,
@@ -161,12 +217,23 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
 
     fn block(&self, offset: u64, block: &mut [u8]) -> Result<(), IoError> {
         let begun = Instant::now();
-        self.storage.read_exact_at(offset, block)?;
+        let trial = self.other.as_ref();
+        let other = trial.filter(|trial| trial.is_next());
+        let is_filled = other.map_or(Ok(false), |trial| (trial.other)(offset, block))?;
+        if !is_filled {
+            self.storage.read_exact_at(offset, block)?;
+        }
         let read = begun.elapsed();
-        (self.work)(block);
-        let worked = begun.elapsed() - read;
+        if !is_filled {
+            (self.work)(block);
+        }
+        let all = begun.elapsed();
+        // What was to go the other way and could not says nothing of either.
+        if let Some(trial) = trial.filter(|_| other.is_some() == is_filled) {
+            trial.took(is_filled, all, block.len());
+        }
         self.io.fetch_add(read.as_nanos() as u64, Ordering::Relaxed);
-        self.compute.fetch_add(worked.as_nanos() as u64, Ordering::Relaxed);
+        self.compute.fetch_add((all - read).as_nanos() as u64, Ordering::Relaxed);
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         *done += block.len() as u64;
         match self.options.watch.map(|watch| watch.progress(*done)) {
@@ -214,6 +281,56 @@ mod tests {
                 assert_eq!(report.bytes, length as u64);
                 assert_eq!(report.threads, threads.min((length / block.max(256 << 10)).max(1)));
             }
+        }
+    }
+
+    /// Fills so many bytes of a storage of 1 MiB in blocks of 1000, by two threads; `other` may fill a block the other way.
+    fn filled(other: OtherWay<'_>) -> Result<Vec<u8>, IoError> {
+        let content: Vec<u8> = (0..1u32 << 20).map(|place| (place % 251) as u8).collect();
+        let storage = MemoryStorage::new("content", content);
+        let mut out = vec![0; 1_000_003];
+        let options = RunOptions { threads: 2, ..RunOptions::default() };
+        let work = |bytes: &mut [u8]| bytes.iter_mut().for_each(|byte| *byte = !*byte);
+        fill_either_way(&storage, 5, &mut out, 1000, &options, work, Some(other))?;
+        Ok(out)
+    }
+
+    #[test]
+    fn blocks_are_filled_by_both_ways_and_once() {
+        let flipped = |offset: u64| !((offset % 251) as u8);
+        let expected: Vec<u8> = (5..).take(1_000_003).map(flipped).collect();
+        let blocks = AtomicUsize::new(0);
+        let by_itself = |offset, block: &mut [u8]| {
+            blocks.fetch_add(1, Ordering::Relaxed);
+            (offset..).zip(block).for_each(|(offset, byte)| *byte = flipped(offset));
+            Ok(true)
+        };
+        assert!(filled(&by_itself).unwrap() == expected);
+        assert!((TRIES..=1000 - TRIES).contains(&blocks.into_inner()));
+        // One that cannot is not asked for ever.
+        let asked = AtomicUsize::new(0);
+        let never = |_, _: &mut [u8]| {
+            asked.fetch_add(1, Ordering::Relaxed);
+            Ok(false)
+        };
+        assert!(filled(&never).unwrap() == expected);
+        assert_eq!(asked.into_inner(), TRIES);
+        let failing = |_, _: &mut [u8]| Err(IoError::Cancelled);
+        assert_eq!(filled(&failing).unwrap_err().code(), "io-cancelled");
+    }
+
+    #[test]
+    fn the_quicker_way_is_gone_by_its_best_block() {
+        let never = |_, _: &mut [u8]| Ok(false);
+        for (times, expected) in [([5, 9], false), ([9, 5], true), ([5, 5], false)] {
+            let trial = Trial::of(&never);
+            let tried: Vec<bool> = (0..2 * TRIES).map(|_| trial.is_next()).collect();
+            assert_eq!(tried, [false, true].repeat(TRIES));
+            for (other, time) in [false, true].into_iter().zip(times) {
+                trial.took(other, Duration::from_micros(10), 1 << 20);
+                trial.took(other, Duration::from_micros(time), 2 << 20);
+            }
+            assert!([trial.is_next(), trial.is_next()] == [expected; 2]);
         }
     }
 

@@ -43,7 +43,7 @@ pub use direct::DirectStorage;
 pub use error::IoError;
 pub use fetch::{Fetched, fetch};
 pub use file::FileStorage;
-pub use fill::{enter_large_pages, fill};
+pub use fill::{OtherWay, enter_large_pages, fill, fill_either_way};
 pub use joined::JoinedStorage;
 pub use memory::MemoryStorage;
 pub use output::OutputFile;

@@ -11,10 +11,12 @@
 //! [`values`].
 
 use crate::encode::Bits;
-use crate::isa::{self, Cached, Kernel, Stores, Streaming, Tier};
+use crate::isa::{Cached, Stores, Streaming, Tier};
 use crate::pixel::PixelType;
+use runs::Turned;
 
 pub mod digits;
+pub(crate) mod runs;
 pub mod transfer;
 pub mod values;
 
@@ -60,14 +62,15 @@ pub fn gather_fields(rows: &[u8], fields: Fields, pixel: PixelType, tier: Tier, 
     }
 }
 
-/// As [`gather_fields`], past the caches, for elements of 4 and 8 bytes.
+/// As [`gather_fields`], past the caches, but for short fields of elements of 1 and 2 bytes.
 ///
 /// # Panics
-/// As [`gather_fields`], and for elements of other sizes.
+/// As [`gather_fields`].
 pub fn stream_fields(
     rows: &[u8],
     fields: Fields,
     pixel: PixelType,
+    tier: Tier,
     out: &mut [u8],
     stores: Streaming<'_>,
 ) {
@@ -75,11 +78,10 @@ pub fn stream_fields(
     let size = pixel.bytes();
     let Some((ways, rows)) = fields.gathered(rows, out.len(), size) else { return };
     match size {
-        4 => ways.stream(rows, (flip as u32).to_be(), out, stores),
-        _ => {
-            assert_eq!(size, 8, "elements that are stored past the caches");
-            ways.stream(rows, flip.to_be(), out, stores);
-        }
+        1 => ways.stream(rows, flip as u8, tier, out, stores),
+        2 => ways.stream(rows, (flip as u16).to_be(), tier, out, stores),
+        4 => ways.stream(rows, (flip as u32).to_be(), tier, out, stores),
+        _ => ways.stream(rows, flip.to_be(), tier, out, stores),
     }
 }
 
@@ -167,7 +169,7 @@ impl Ways {
     fn go<T: Bits>(self, from: &[u8], flip: T, tier: Tier, to: &mut [u8]) {
         let (from, to) = self.cut(from, to);
         if self.run >= LONG_FIELD {
-            isa::dispatch(tier, TurnRuns { ways: self, from, flip, to });
+            self.runs(Turned(flip), from, to, tier);
         } else {
             for at in (0..self.run).step_by(size_of::<T>()) {
                 T::turn_each(self, &from[at..], flip, &mut to[at..], Cached);
@@ -175,16 +177,28 @@ impl Ways {
         }
     }
 
-    /// Element by element in their order: what is stored past the caches had best fill one line of memory after another.
-    fn stream<T: Bits>(self, from: &[u8], flip: T, to: &mut [u8], stores: Streaming<'_>) {
-        let (from, to) = self.cut(from, to);
+    /// Short fields element by element in their order: what is stored past the caches had best fill one line of memory after
+    /// another.
+    fn stream<T: Bits>(
+        self,
+        from: &[u8],
+        flip: T,
+        tier: Tier,
+        to: &mut [u8],
+        stores: Streaming<'_>,
+    ) {
+        let ways = self.joined();
+        let (from, to) = ways.cut(from, to);
         let size = size_of::<T>();
-        if self.run == size {
-            return T::turn_each(self, from, flip, to, stores);
+        if ways.run >= LONG_FIELD {
+            return ways.stream_runs(Turned(flip), from, to, tier, stores);
         }
-        let run = Ways { from_stride: size, to_stride: size, run: size, count: self.run / size };
-        for (from, to) in from.chunks(self.from_stride).zip(to.chunks_mut(self.to_stride)) {
-            T::turn_each(run, &from[..self.run], flip, &mut to[..self.run], stores);
+        if ways.run == size {
+            return T::turn_each(ways, from, flip, to, stores);
+        }
+        let run = Ways { from_stride: size, to_stride: size, run: size, count: ways.run / size };
+        for (from, to) in from.chunks(ways.from_stride).zip(to.chunks_mut(ways.to_stride)) {
+            T::turn_each(run, &from[..ways.run], flip, &mut to[..ways.run], stores);
         }
     }
 
@@ -201,6 +215,16 @@ impl Ways {
                 runs.for_each(|(from, to)| to[..run].copy_from_slice(&from[..run]));
             }
         }
+    }
+
+    /// The same; runs without anything between them are one run.
+    fn joined(self) -> Ways {
+        let Ways { from_stride, to_stride, run, count } = self;
+        if from_stride != run || to_stride != run {
+            return self;
+        }
+        let run = run * count;
+        Ways { from_stride: run, to_stride: run, run, count: 1 }
     }
 
     /// Both sides up to the end of the last run.
@@ -244,36 +268,5 @@ fn put<const BYTES: usize>(
     let (from, to) = (from.first_chunk(), to.first_chunk_mut());
     if let (Some(from), Some(to)) = (from, to) {
         stores.put(to, make(*from));
-    }
-}
-
-/// Turns runs of elements.
-pub(crate) struct TurnRuns<'a, T> {
-    ways: Ways,
-    from: &'a [u8],
-    flip: T,
-    to: &'a mut [u8],
-}
-
-impl<T: Bits> Kernel for TurnRuns<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Ways { from_stride, to_stride, run, .. } = self.ways;
-        for (from, to) in self.from.chunks(from_stride).zip(self.to.chunks_mut(to_stride)) {
-            T::turn(&from[..run], self.flip, &mut to[..run]);
-        }
-    }
-}
-
-/// Where the code that turns runs of elements of `bytes` bytes begins.
-#[cfg(target_arch = "x86_64")]
-pub(crate) fn address(bytes: usize, tier: Tier) -> Option<usize> {
-    match bytes {
-        1 => isa::address::<TurnRuns<'static, u8>>(tier),
-        2 => isa::address::<TurnRuns<'static, u16>>(tier),
-        4 => isa::address::<TurnRuns<'static, u32>>(tier),
-        _ => isa::address::<TurnRuns<'static, u64>>(tier),
     }
 }

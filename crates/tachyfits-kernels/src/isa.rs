@@ -158,6 +158,12 @@ pub(crate) fn prefetch(chunk: &[u8], ahead: usize) {
 /// little more.
 pub const CACHES_BYTES: usize = 64 << 20;
 
+/// Whether an array of so many bytes, which is made of about as many that are read, had best be stored past the caches: both
+/// pass through them, and half as much of each is enough.
+pub fn is_past_caches(bytes: usize) -> bool {
+    bytes >= CACHES_BYTES / 2
+}
+
 /// How a kernel stores what it makes.
 pub(crate) trait Stores: Copy {
     /// Stores an element.
@@ -176,8 +182,8 @@ impl Stores for Cached {
 }
 
 /// Past the caches, straight to memory: for results that are larger than any cache, which nobody would find there. Lines that
-/// are written whole need not be brought first, only to be written over. Elements of fewer than 4 bytes are stored as any
-/// program does: no instruction stores them otherwise.
+/// are written whole need not be brought first, only to be written over. 4, 8 and 16 bytes are stored so, the latter where
+/// they lie at a multiple of 16; all else as any program does it, as no instruction does it otherwise.
 ///
 /// It is given to the work of [`streaming`], and stays there.
 #[derive(Clone, Copy, Debug)]
@@ -188,7 +194,9 @@ impl Stores for Streaming<'_> {
     fn put<const BYTES: usize>(self, to: &mut [u8; BYTES], bytes: [u8; BYTES]) {
         #[cfg(target_arch = "x86_64")]
         {
-            use std::arch::x86_64::{_mm_stream_si32, _mm_stream_si64};
+            use std::arch::x86_64::{
+                _mm_loadu_si128, _mm_stream_si32, _mm_stream_si64, _mm_stream_si128,
+            };
             let place = to.as_mut_ptr();
             if let Some(&bytes) = bytes.first_chunk().filter(|_| BYTES == 8) {
                 // SAFETY: the 8 bytes at `place` are borrowed for writing, and MOVNTI, which every x86-64 processor has,
@@ -202,6 +210,13 @@ impl Stores for Streaming<'_> {
                 unsafe { _mm_stream_si32(place.cast(), i32::from_ne_bytes(bytes)) };
                 return;
             }
+            if BYTES == 16 && place.addr().is_multiple_of(16) {
+                // SAFETY: the 16 bytes are there, and every x86-64 processor loads them from any address.
+                let bytes = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
+                // SAFETY: as above, for 16 bytes and MOVNTDQ, which wants them where they are.
+                unsafe { _mm_stream_si128(place.cast(), bytes) };
+                return;
+            }
         }
         *to = bytes;
     }
@@ -211,10 +226,10 @@ impl Stores for Streaming<'_> {
 /// them where to look.
 ///
 /// ```
-/// use tachyfits_kernels::{Fields, PixelType, stream_fields, streaming};
+/// use tachyfits_kernels::{Fields, PixelType, Tier, stream_fields, streaming};
 /// let fields = Fields { offset: 0, stride: 4, elements: 1 };
 /// let mut out = [0; 4];
-/// streaming(|stores| stream_fields(&[0, 0, 1, 2], fields, PixelType::I32, &mut out, stores));
+/// streaming(|stores| stream_fields(&[0, 0, 1, 2], fields, PixelType::I32, Tier::SCALAR, &mut out, stores));
 /// assert_eq!(out, 258i32.to_ne_bytes());
 /// ```
 pub fn streaming<R>(work: impl for<'a> FnOnce(Streaming<'a>) -> R) -> R {

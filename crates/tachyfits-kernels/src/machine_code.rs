@@ -142,8 +142,9 @@ macro_rules! unsourced {
 pub const UNSOURCED: &[Subject] = unsourced! {
     "encoding" Flat Stored |encoding, tier| encode::address(encoding.pixel, tier);
     "encoding of native pixels" Flat Stored |encoding, tier| encode::native_address(encoding.pixel, tier);
-    "fields of many elements" Flat Stored |encoding, tier| crate::columns::address(encoding.pixel_bytes(), tier);
-    "swapped fields" Flat Stored |encoding, tier| crate::columns::transfer::address(encoding.pixel_bytes(), tier);
+    "fields of many elements" Flat Stored |encoding, tier| crate::columns::runs::turning(encoding.pixel_bytes(), tier);
+    "fields of many elements, past the caches" Flat Stored |encoding, tier| crate::columns::runs::streaming(encoding.pixel_bytes(), tier);
+    "swapped fields" Flat Stored |encoding, tier| crate::columns::runs::swapping(encoding.pixel_bytes(), tier);
     "encoding, division" Flat Numbers |_, tier| isa::address::<encode::Unscale<'static>>(tier);
     "encoding, widening" Flat Numbers |_, tier| isa::address::<encode::Widen<'static>>(tier);
     "encoding of f32 as they are" Flat Numbers |_, tier| isa::address::<encode::TurnSingles<'static>>(tier);

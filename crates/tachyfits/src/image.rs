@@ -220,22 +220,6 @@ impl Image {
         self.storage.slice(offset..offset + size).is_some()
     }
 
-    /// Reads pixels from `first` on into `out`, and has each block worked on where it is.
-    pub(crate) fn fill(
-        &self,
-        first: u64,
-        out: &mut [u8],
-        block_bytes: usize,
-        options: &RunOptions<'_>,
-        work: impl Fn(&mut [u8]) + Sync,
-    ) -> Result<Report, Error> {
-        let PixelBytes { offset, size } = self.pixel_bytes();
-        let progress = Progress { options: *options, total: out.len() as u64 };
-        let run = progress.run_options();
-        let offset = offset + first * size;
-        Ok(tachyfits_io::fill(&*self.storage, offset, out, block_bytes, &run, work)?)
-    }
-
     /// Runs the tasks of a plan over `pixels` pixels.
     pub(crate) fn run<W, R: Send>(
         &self,

@@ -39,6 +39,7 @@ mod histogram;
 mod image;
 mod lines;
 mod moment;
+mod native;
 mod number;
 mod options;
 mod order;

@@ -3,19 +3,15 @@
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_io::Report;
-use tachyfits_kernels::{
-    Encoding, PixelType, Tier, decode_f32, decode_f64, decode_native, native_in_place,
-};
+use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f32, decode_f64, decode_native};
 
 use crate::error::{Error, Reason};
 use crate::grid::Grid;
 use crate::image::{Image, tier};
-use crate::lines::{GridLines, LineReads, Lines};
-use crate::options::RunOptions;
+use crate::lines::{GridLines, LineReads, Lines, PixelBytes};
+use crate::native::read_native;
+use crate::options::{Progress, RunOptions};
 use crate::section::Section;
-
-/// A block that is read and turned in place: it stays in the second-level cache meanwhile.
-const IN_PLACE_BYTES: usize = 256 << 10;
 
 /// What pixels are read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,7 +112,7 @@ impl Image {
         {
             let bytes = out.bytes();
             self.check_length(bytes.len(), section, pixel.bytes())?;
-            return self.read_in_place(first, bytes, pixel, tier, options);
+            return self.read_run(first, bytes, pixel, tier, options);
         }
         match (out, pixel) {
             (OutputPixels::Float32(out), PixelType::F32) => {
@@ -152,9 +148,8 @@ impl Image {
         (is_run && section.pixels() > 0 && !self.lends_bytes()).then_some(grid.origin)
     }
 
-    /// Reads a run of pixels into the place where they are wanted and turns their bytes there. Through a block they would
-    /// cross memory once more: the processor reads what it is going to overwrite.
-    fn read_in_place(
+    /// Reads a run of pixels of which only the bytes have to be turned.
+    fn read_run(
         &self,
         first: u64,
         out: &mut [u8],
@@ -164,7 +159,10 @@ impl Image {
     ) -> Result<Report, Error> {
         let count = (out.len() / pixel.bytes()) as u64;
         self.check_present(Some(first + count - 1))?;
-        self.fill(first, out, IN_PLACE_BYTES, options, |bytes| native_in_place(bytes, pixel, tier))
+        let PixelBytes { offset, size } = self.pixel_bytes();
+        let progress = Progress { options: *options, total: out.len() as u64 };
+        let (run, offset) = (progress.run_options(), offset + first * size);
+        Ok(read_native(&**self.storage(), offset, out, pixel, tier, &run)?)
     }
 
     /// Checks the length of the output: `width` elements per pixel.

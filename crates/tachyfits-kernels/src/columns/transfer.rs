@@ -6,8 +6,9 @@
 
 use std::marker::PhantomData;
 
+use super::runs::{Kept, Swapped};
 use super::{Fields, LONG_FIELD, Ways};
-use crate::isa::{self, Cached, Kernel, Tier};
+use crate::isa::{self, Cached, Kernel, Streaming, Tier};
 
 /// A move of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,31 +43,51 @@ impl Transfer {
     /// # Panics
     /// If the bytes do not hold the fields, fields overlap the next ones, or elements of another size are to be swapped.
     pub fn run(&self, from: &[u8], to: &mut [u8], tier: Tier) {
+        self.go(from, to, tier, None);
+    }
+
+    /// As [`Transfer::run`], past the caches where fields are long enough.
+    ///
+    /// # Panics
+    /// As [`Transfer::run`].
+    pub fn stream(&self, from: &[u8], to: &mut [u8], tier: Tier, stores: Streaming<'_>) {
+        self.go(from, to, tier, Some(stores));
+    }
+
+    fn go(&self, from: &[u8], to: &mut [u8], tier: Tier, stores: Option<Streaming<'_>>) {
+        let Some((ways, from, to)) = self.ways(from, to) else { return };
+        match (self.swap, self.size) {
+            (false, _) | (true, 1) => match stores {
+                Some(stores) if ways.run >= LONG_FIELD => {
+                    let (from, to) = ways.cut(from, to);
+                    ways.stream_runs(Kept, from, to, tier, stores);
+                }
+                _ => ways.copy(from, to),
+            },
+            (true, 2) => ways.swap::<u16>(from, to, tier, stores),
+            (true, 4) => ways.swap::<u32>(from, to, tier, stores),
+            (true, 8) => ways.swap::<u64>(from, to, tier, stores),
+            (true, size) => {
+                assert_eq!(size, 16, "elements that can be swapped");
+                ways.swap::<u128>(from, to, tier, stores);
+            }
+        }
+    }
+
+    /// The way of the fields, and the bytes from the first field on; `None` without any.
+    fn ways<'a>(&self, from: &'a [u8], to: &'a mut [u8]) -> Option<(Ways, &'a [u8], &'a mut [u8])> {
         assert_eq!(self.from.elements, self.to.elements, "as many elements");
         let run = self.size.checked_mul(self.from.elements).expect("a field fits in memory");
         if run == 0 || self.count == 0 {
-            return;
+            return None;
         }
         let (from_stride, to_stride) = (self.from.stride, self.to.stride);
         assert!(self.count == 1 || (from_stride >= run && to_stride >= run), "fields lie apart");
-        let (from, to) = (&from[self.from.offset..], &mut to[self.to.offset..]);
-        // Fields without anything between them are one field.
-        let ways = if self.count == 1 || (from_stride == run && to_stride == run) {
-            let run = run * self.count;
-            Ways { from_stride: run, to_stride: run, run, count: 1 }
-        } else {
-            Ways { from_stride, to_stride, run, count: self.count }
+        let ways = match self.count {
+            1 => Ways { from_stride: run, to_stride: run, run, count: 1 },
+            count => Ways { from_stride, to_stride, run, count }.joined(),
         };
-        match (self.swap, self.size) {
-            (false, _) | (true, 1) => ways.copy(from, to),
-            (true, 2) => ways.swap::<u16>(from, to, tier),
-            (true, 4) => ways.swap::<u32>(from, to, tier),
-            (true, 8) => ways.swap::<u64>(from, to, tier),
-            (true, size) => {
-                assert_eq!(size, 16, "elements that can be swapped");
-                ways.swap::<u128>(from, to, tier);
-            }
-        }
+        Some((ways, &from[self.from.offset..], &mut to[self.to.offset..]))
     }
 }
 
@@ -95,13 +116,18 @@ pub fn swap_in_place(bytes: &mut [u8], size: usize, tier: Tier) {
 }
 
 impl Ways {
-    fn swap<T: Swap>(self, from: &[u8], to: &mut [u8], tier: Tier) {
+    fn swap<T: Swap>(self, from: &[u8], to: &mut [u8], tier: Tier, stores: Option<Streaming<'_>>) {
         let (from, to) = self.cut(from, to);
-        if self.run >= LONG_FIELD {
-            isa::dispatch(tier, SwapRuns::<T> { ways: self, from, to, element: PhantomData });
-        } else {
-            for at in (0..self.run).step_by(size_of::<T>()) {
-                T::swap_each(self, &from[at..], &mut to[at..]);
+        let swapped = Swapped::<T>(PhantomData);
+        match stores {
+            Some(stores) if self.run >= LONG_FIELD => {
+                self.stream_runs(swapped, from, to, tier, stores);
+            }
+            None if self.run >= LONG_FIELD => self.runs(swapped, from, to, tier),
+            _ => {
+                for at in (0..self.run).step_by(size_of::<T>()) {
+                    T::swap_each(self, &from[at..], &mut to[at..]);
+                }
             }
         }
     }
@@ -154,37 +180,7 @@ macro_rules! swap {
 }
 swap! { u16, 2; u32, 4; u64, 8; u128, 16; }
 
-/// Swaps runs of elements.
-pub(crate) struct SwapRuns<'a, T> {
-    ways: Ways,
-    from: &'a [u8],
-    to: &'a mut [u8],
-    element: PhantomData<T>,
-}
-
-impl<T: Swap> Kernel for SwapRuns<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let SwapRuns { ways, from, to, .. } = self;
-        for (from, to) in from.chunks(ways.from_stride).zip(to.chunks_mut(ways.to_stride)) {
-            T::swap_run(&from[..ways.run], &mut to[..ways.run]);
-        }
-    }
-}
-
 /// Swaps elements where they are.
 struct SwapThere<'a, const BYTES: usize> {
     elements: &'a mut [[u8; BYTES]],
-}
-
-/// Where the code that swaps runs of elements of `bytes` bytes begins.
-#[cfg(target_arch = "x86_64")]
-pub(crate) fn address(bytes: usize, tier: Tier) -> Option<usize> {
-    match bytes {
-        2 => isa::address::<SwapRuns<'static, u16>>(tier),
-        4 => isa::address::<SwapRuns<'static, u32>>(tier),
-        _ => isa::address::<SwapRuns<'static, u64>>(tier),
-    }
 }

@@ -68,11 +68,12 @@ proptest! {
             let mut out = vec![7; expected.len()];
             gather_fields(&bytes, fields, pixel, tier, &mut out);
             prop_assert_eq!(&out, &expected, "{:?}", tier);
-            if pixel.bytes() >= 4 {
-                out.fill(7);
-                streaming(|stores| stream_fields(&bytes, fields, pixel, &mut out, stores));
-                prop_assert_eq!(&out, &expected, "{:?}", tier);
-            }
+            // Wherever the column begins in memory.
+            let mut streamed = vec![7; fields.offset + expected.len()];
+            let column = &mut streamed[fields.offset..];
+            streaming(|stores| stream_fields(&bytes, fields, pixel, tier, column, stores));
+            prop_assert_eq!(&streamed[fields.offset..], &expected, "{:?}", tier);
+            prop_assert!(streamed[..fields.offset].iter().all(|&byte| byte == 7));
             let mut back = emptied.clone();
             scatter_fields(&out, fields, pixel, tier, &mut back);
             prop_assert_eq!(&back, &scattered, "{:?}", tier);
@@ -213,6 +214,9 @@ proptest! {
         for tier in tiers() {
             let mut found = before.clone();
             transfer.run(&content, &mut found, tier);
+            prop_assert_eq!(&found, &expected);
+            found.copy_from_slice(&before);
+            streaming(|stores| transfer.stream(&content, &mut found, tier, stores));
             prop_assert_eq!(&found, &expected);
         }
     }

@@ -9,14 +9,15 @@ use std::ops::Range;
 
 use tachyfits_format::{FileOrder, RecordMarkers};
 use tachyfits_io::{IoError, Report, Storage};
-use tachyfits_kernels::{Fields, Tier, Transfer};
+use tachyfits_kernels::{Fields, Tier, Transfer, streaming};
 
 use super::layout::BLOCK_BYTES;
 use super::payload::{read_numbers, with_block};
+use super::read::fill;
 use super::{RecordFile, RecordLayout};
 use crate::error::Error;
 use crate::image::tier;
-use crate::options::{Progress, RunOptions};
+use crate::options::RunOptions;
 
 /// Records that take more bytes than this are read straight to where they are wanted.
 const SHORT_RECORD: u64 = 16 << 10;
@@ -77,10 +78,9 @@ impl RecordFile {
         }
         let swap = if self.order() == FileOrder::NATIVE { 1 } else { size };
         let view = AheadView { storage: self.bytes_of(), guess, count, swap, tier };
-        let progress = Progress { options: *options, total: out.len() as u64 };
         let block = (BLOCK_BYTES / guess.stride).max(1) * guess.bytes;
-        let run = progress.run_options();
-        match tachyfits_io::fill(&view, 0, out, block as usize, &run, |_| ()) {
+        let lent = |offset, block: &mut [u8]| view.read_lent(offset, block);
+        match fill(&view, 0, out, block, options, Some(&lent)) {
             Ok(report) => Ok(self.pass(first, count, guess).then_some(report)),
             Err(IoError::Cancelled) => Err(IoError::Cancelled.into()),
             Err(_) => Ok(None),
@@ -159,9 +159,8 @@ impl Storage for AheadView<'_> {
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let Guess { offset: begin, bytes, stride, .. } = self.guess;
         let at = begin + offset / bytes * stride;
-        let whole = offset.is_multiple_of(bytes) && (buffer.len() as u64).is_multiple_of(bytes);
         let right = match stride <= SHORT_RECORD {
-            _ if !whole => false,
+            _ if !self.is_whole(offset, buffer.len()) => false,
             true => self.pick(at, buffer)?,
             false => self.read_each(at, buffer)?,
         };
@@ -182,8 +181,33 @@ impl Storage for AheadView<'_> {
 impl AheadView<'_> {
     /// Short records, from one block; gives whether their markers are right.
     fn pick(&self, at: u64, out: &mut [u8]) -> Result<bool, IoError> {
+        let file = at..at + out.len() as u64 / self.guess.bytes * self.guess.stride;
+        with_block(self.storage, file, |block| {
+            let transfer = self.transfer(block, out.len());
+            transfer.map(|transfer| transfer.run(block, out, self.tier)).is_some()
+        })
+    }
+
+    /// Records from bytes that the storage has in the page cache, and past the caches of the processor; gives whether it
+    /// lends them, and their markers are right.
+    fn read_lent(&self, offset: u64, out: &mut [u8]) -> Result<bool, IoError> {
+        let Guess { offset: begin, bytes, stride, .. } = self.guess;
+        if !self.is_whole(offset, out.len()) {
+            return Ok(false);
+        }
+        let at = begin + offset / bytes * stride;
+        let file = at..at + out.len() as u64 / bytes * stride;
+        let Some(lent) = self.storage.cached(file.clone()) else { return Ok(false) };
+        let Some(transfer) = self.transfer(lent, out.len()) else { return Ok(false) };
+        streaming(|stores| transfer.stream(lent, out, self.tier, stores));
+        self.storage.intact(file)?;
+        Ok(true)
+    }
+
+    /// The move that brings records to where they follow each other, if their markers are right.
+    fn transfer(&self, block: &[u8], out_bytes: usize) -> Option<Transfer> {
         let Guess { markers, bytes, stride, .. } = self.guess;
-        let count = out.len() as u64 / bytes;
+        let count = out_bytes as u64 / bytes;
         let elements = (bytes / self.swap) as usize;
         let place =
             |offset: usize, stride: u64| Fields { offset, stride: stride as usize, elements };
@@ -194,13 +218,13 @@ impl AheadView<'_> {
             from: place(markers.bytes(), stride),
             to: place(0, bytes),
         };
-        with_block(self.storage, at..at + count * stride, |block| {
-            let right = markers.equal_records(block, bytes) == count;
-            if right {
-                transfer.run(block, out, self.tier);
-            }
-            right
-        })
+        (markers.equal_records(block, bytes) == count).then_some(transfer)
+    }
+
+    /// Whether bytes are whole records.
+    fn is_whole(&self, offset: u64, count: usize) -> bool {
+        let bytes = self.guess.bytes;
+        offset.is_multiple_of(bytes) && (count as u64).is_multiple_of(bytes)
     }
 
     /// Longer records, one by one; gives whether their markers are right.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use tachyfits_format::{RecordIndex, RecordRun};
 use tachyfits_io::{IoError, PlacedBuffer, Storage};
-use tachyfits_kernels::{Fields, Tier, Transfer, swap_in_place};
+use tachyfits_kernels::{Fields, Tier, Transfer, streaming, swap_in_place};
 
 use super::RecordField;
 use super::layout::BLOCK_BYTES;
@@ -178,36 +178,42 @@ impl<'a> Payload<'a> {
         swap: u64,
         tier: Tier,
     ) -> Result<(), IoError> {
-        let record = |position: u64| run.offset + position / run.bytes * run.stride;
-        let (first, last) = (within, within + out.len() as u64 - 1);
-        let file = record(first) + first % run.bytes..record(last) + last % run.bytes + 1;
-        with_block(self.storage, file, |block| {
-            let mut done = 0;
-            let mut offset = first % run.bytes;
-            while done < out.len() {
-                let rest = (out.len() - done) as u64;
-                // What is left of a record, whole ones, and what is wanted of the last.
-                let (bytes, count) = match (offset, rest / run.bytes) {
-                    (0, 0) => (rest, 1),
-                    (0, whole) => (run.bytes, whole),
-                    (offset, _) => ((run.bytes - offset).min(rest), 1),
-                };
-                let size = swap.max(1);
-                let elements = (bytes / size) as usize;
-                let from = (within + done as u64) / run.bytes * run.stride + offset
-                    - (first / run.bytes * run.stride + first % run.bytes);
-                let transfer = Transfer {
-                    size: size as usize,
-                    swap: swap > 1,
-                    count: count as usize,
-                    from: Fields { offset: from as usize, stride: run.stride as usize, elements },
-                    to: Fields { offset: done, stride: run.bytes as usize, elements },
-                };
-                transfer.run(block, out, tier);
-                done += (bytes * count) as usize;
-                offset = 0;
-            }
+        with_block(self.storage, file_range(run, within, out.len()), |block| {
+            let count = out.len();
+            each_transfer(run, within, count, swap, |transfer| transfer.run(block, out, tier));
         })
+    }
+
+    /// As [`Payload::read`], from bytes that the storage has in the page cache, and past the caches of the processor; gives
+    /// whether it lends all of them.
+    pub(crate) fn read_lent(
+        &self,
+        position: u64,
+        out: &mut [u8],
+        swap: u64,
+        tier: Tier,
+    ) -> Result<bool, IoError> {
+        let (mut position, mut out) = (position, out);
+        while !out.is_empty() {
+            let Some((run, within)) = self.find(position).filter(|(run, _)| run.pieces.is_empty())
+            else {
+                return Ok(false);
+            };
+            let at = self.starts.partition_point(|&start| start <= position);
+            let count = (self.starts[at] - position).min(out.len() as u64) as usize;
+            let file = file_range(run, within, count);
+            let Some(lent) = self.storage.cached(file.clone()) else { return Ok(false) };
+            let (part, later) = out.split_at_mut(count);
+            streaming(|stores| {
+                each_transfer(run, within, count, swap, |transfer| {
+                    transfer.stream(lent, part, tier, stores);
+                });
+            });
+            self.storage.intact(file)?;
+            position += count as u64;
+            out = later;
+        }
+        Ok(true)
     }
 
     /// Records of equal length, whole, into items: each field swapped or not, and put to its place.
@@ -253,6 +259,46 @@ impl<'a> Payload<'a> {
     fn ends(&self, offset: u64, expected: usize) -> IoError {
         let (name, size) = (self.storage.name().to_owned(), self.bytes());
         IoError::Short { name, offset, expected: expected as u64, size }
+    }
+}
+
+/// Where bytes of the payload of a run are in the file, and the markers between them.
+fn file_range(run: &RecordRun, within: u64, count: usize) -> Range<u64> {
+    let place = |at: u64| run.offset + at / run.bytes * run.stride + at % run.bytes;
+    place(within)..place(within + count as u64 - 1) + 1
+}
+
+/// The moves that bring bytes of the payload of a run from their range of the file to where they follow each other.
+fn each_transfer(
+    run: &RecordRun,
+    within: u64,
+    count: usize,
+    swap: u64,
+    mut each: impl FnMut(Transfer),
+) {
+    let mut done = 0;
+    let mut offset = within % run.bytes;
+    let first = within / run.bytes * run.stride + offset;
+    while done < count {
+        let rest = (count - done) as u64;
+        // What is left of a record, whole ones, and what is wanted of the last.
+        let (bytes, records) = match (offset, rest / run.bytes) {
+            (0, 0) => (rest, 1),
+            (0, whole) => (run.bytes, whole),
+            (offset, _) => ((run.bytes - offset).min(rest), 1),
+        };
+        let size = swap.max(1);
+        let elements = (bytes / size) as usize;
+        let from = (within + done as u64) / run.bytes * run.stride + offset - first;
+        each(Transfer {
+            size: size as usize,
+            swap: swap > 1,
+            count: records as usize,
+            from: Fields { offset: from as usize, stride: run.stride as usize, elements },
+            to: Fields { offset: done, stride: run.bytes as usize, elements },
+        });
+        done += (bytes * records) as usize;
+        offset = 0;
     }
 }
 
@@ -333,6 +379,7 @@ mod tests {
     use tachyfits_io::MemoryStorage;
 
     use crate::fortran::{RecordFile, RecordLayout, RecordOptions};
+    use crate::image::tier;
     use crate::options::RunOptions;
 
     const BLOCK: usize = BLOCK_BYTES as usize;
@@ -389,6 +436,42 @@ mod tests {
             read_exact(&storage, 4, out).unwrap();
             assert!(out == &file[4..4 + length]);
             assert!(pages.is_clean_around(20, length));
+        }
+    }
+
+    #[test]
+    fn what_is_lent_is_the_same_from_any_place_to_any_place() {
+        let tier = tier().unwrap();
+        for (bytes, count) in [(8, 99), (40, 30), (1000, 7), (BLOCK + 8, 2)] {
+            let payload = content(bytes * count);
+            let marker = RecordMarkers::ALL[0].write(bytes as i64);
+            let marker = &marker[..RecordMarkers::ALL[0].bytes()];
+            let file: Vec<u8> = payload
+                .chunks(bytes)
+                .flat_map(|record| [marker, record, marker].concat())
+                .collect();
+            let options = RecordOptions {
+                marker_bytes: Some(RecordMarkers::ALL[0].bytes()),
+                order: Some(RecordMarkers::ALL[0].order()),
+                ..RecordOptions::default()
+            };
+            let file = RecordFile::from_bytes("made.dat", file, &options).unwrap();
+            let skipped = 1;
+            let records = skipped..count as u64;
+            let view = Payload::new(file.bytes_of(), file.index().unwrap(), records);
+            let payload = &payload[bytes..];
+            let mut pages = Pages::new(payload.len());
+            for (swap, begin, less) in [(8, 0, 0), (8, 8, 8), (4, 4, 0), (2, 6, 2), (1, 3, 7)] {
+                let (begin, end) = (begin.min(bytes - swap), payload.len() - less);
+                let mut expected = payload[begin..end].to_vec();
+                swap_in_place(&mut expected, swap, Tier::SCALAR);
+                for to in 0..32 {
+                    let out = pages.at(to, expected.len());
+                    assert!(view.read_lent(begin as u64, out, swap as u64, tier).unwrap());
+                    assert!(out == expected, "{count} of {bytes} from {begin} on to {to}");
+                    assert!(pages.is_clean_around(to, expected.len()));
+                }
+            }
         }
     }
 

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use tachyfits_format::FileOrder;
-use tachyfits_io::{Report, Storage};
+use tachyfits_io::{IoError, OtherWay, Report, Storage};
+use tachyfits_kernels::is_past_caches;
 
 use super::layout::{BLOCK_BYTES, FieldGroup, LONG_RECORD};
 use super::payload::Payload;
@@ -92,7 +93,8 @@ impl RecordFile {
         if let Some(size) = layout.is_plain() {
             let swap = if swap { size } else { 1 };
             let view = PayloadView { payload: &payload, swap, tier };
-            return fill(&view, 0, out, whole_blocks(bytes, size), options);
+            let lent = |offset, block: &mut [u8]| view.read_lent(offset, block);
+            return Ok(fill(&view, 0, out, whole_blocks(bytes, size), options, Some(&lent))?);
         }
         let (record_bytes, item_bytes) = (layout.record_bytes, layout.item_bytes);
         if record_bytes <= LONG_RECORD {
@@ -100,7 +102,7 @@ impl RecordFile {
             let view =
                 ItemsView { payload: &payload, record_bytes, item_bytes, fields, swap, tier };
             let items = (BLOCK_BYTES / record_bytes.max(item_bytes)).max(1);
-            return fill(&view, 0, out, items * item_bytes, options);
+            return Ok(fill(&view, 0, out, items * item_bytes, options, None)?);
         }
         let mut report = Report::default();
         let groups = layout.groups();
@@ -131,10 +133,12 @@ impl RecordFile {
         if let Some(size) = group.number() {
             let view = PayloadView { payload, swap: if swap { size } else { 1 }, tier };
             let from = begin + group.in_record().start;
-            return fill(&view, from, out, whole_blocks(u64::MAX, size), options);
+            let lent = |offset, block: &mut [u8]| view.read_lent(offset, block);
+            let block = whole_blocks(u64::MAX, size);
+            return Ok(fill(&view, from, out, block, options, Some(&lent))?);
         }
         let view = GroupView { payload, begin, group, fields: &group.fields(), swap, tier };
-        fill(&view, 0, out, group.items_of(BLOCK_BYTES), options)
+        Ok(fill(&view, 0, out, group.items_of(BLOCK_BYTES), options, None)?)
     }
 
     pub(crate) fn bytes_of(&self) -> &dyn Storage {
@@ -148,14 +152,17 @@ fn whole_blocks(record_bytes: u64, size: u64) -> u64 {
     (BLOCK_BYTES / unit.max(1)).max(1) * unit
 }
 
-fn fill(
+/// Fills memory with what a view gives, or, where that is quicker, with what it makes of bytes that are lent to it.
+pub(super) fn fill(
     view: &dyn Storage,
     offset: u64,
     out: &mut [u8],
     block: u64,
     options: &RunOptions<'_>,
-) -> Result<Report, Error> {
+    lent: Option<OtherWay<'_>>,
+) -> Result<Report, IoError> {
     let progress = Progress { options: *options, total: out.len() as u64 };
     let run = progress.run_options();
-    Ok(tachyfits_io::fill(view, offset, out, block as usize, &run, |_| ())?)
+    let lent = lent.filter(|_| is_past_caches(out.len()));
+    tachyfits_io::fill_either_way(view, offset, out, block as usize, &run, |_| (), lent)
 }

@@ -150,7 +150,7 @@ impl Decoder {
             (Way::Turn { pixel, numbers, null: None }, Some(stores)) if pixel.bytes() >= 4 => {
                 let elements = self.elements * numbers;
                 let fields = Fields { offset, stride: block.stride, elements };
-                stream_fields(block.bytes, fields, *pixel, values, stores);
+                stream_fields(block.bytes, fields, *pixel, tier, values, stores);
                 if let Some(nulls) = nulls {
                     nulls.fill(0);
                 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::Field;
 use tachyfits_io::{Report, enter_large_pages};
-use tachyfits_kernels::{CACHES_BYTES, Streaming, Tier, native_in_place, streaming};
+use tachyfits_kernels::{CACHES_BYTES, Streaming, Tier, streaming};
 
 use super::Table;
 use super::block::{CellsOut, PlacedDecoder, decode_columns};
@@ -14,10 +14,9 @@ use super::rows::{RowReads, Rows};
 use super::text::BadText;
 use crate::error::{Error, Reason};
 use crate::image::{filled, tier};
+use crate::native::read_native;
 use crate::options::{Progress, RunOptions};
 
-/// A block that is read and turned in place: it stays in the second-level cache meanwhile.
-const IN_PLACE_BYTES: usize = 256 << 10;
 /// Bytes from which on a cell is worth a run of its own.
 const LONG_CELL: u64 = 4 << 20;
 /// Bytes of cells that wait to be put in their places, where rows are asked for in no order: no more than are stored by way of
@@ -317,8 +316,7 @@ impl Reading<'_> {
             let progress = Progress { options: watched, total: values.len() as u64 };
             let options = progress.run_options();
             let start = start + row * layout.row_bytes;
-            let turn = |bytes: &mut [u8]| native_in_place(bytes, pixel, self.tier);
-            let part = tachyfits_io::fill(storage, start, values, IN_PLACE_BYTES, &options, turn)?;
+            let part = read_native(storage, start, values, pixel, self.tier, &options)?;
             report = added(&report, &part);
         }
         if let Some(nulls) = &mut out.nulls {

@@ -1,0 +1,191 @@
+//! Runs of many elements, moved from equally spaced places to others and made anew on the way, in vector code: by way of
+//! the caches or past them.
+
+use std::marker::PhantomData;
+
+use super::Ways;
+use super::transfer::Swap;
+use crate::encode::Bits;
+use crate::isa::{self, Kernel, Stores, Streaming, Tier};
+
+/// Bytes that are stored past the caches at a time, and have to lie at a multiple of as many.
+const STORED: usize = 16;
+
+/// Bytes that are made at a time before they are stored past the caches: a line of memory.
+const LINE: usize = 64;
+
+/// What happens to the elements of a run on the way.
+pub(crate) trait Make: Copy {
+    /// Bytes of an element.
+    const BYTES: usize;
+
+    /// Moves elements.
+    fn make(self, from: &[u8], to: &mut [u8]);
+}
+
+/// Their bytes are turned, those of the machine's byte order to those of the file or back, and bits are flipped before.
+#[derive(Clone, Copy)]
+pub(crate) struct Turned<T>(pub(crate) T);
+
+impl<T: Bits> Make for Turned<T> {
+    const BYTES: usize = size_of::<T>();
+
+    #[inline(always)]
+    fn make(self, from: &[u8], to: &mut [u8]) {
+        T::turn(from, self.0, to);
+    }
+}
+
+/// Their bytes are swapped.
+#[derive(Clone, Copy)]
+pub(crate) struct Swapped<T>(pub(crate) PhantomData<T>);
+
+impl<T: Swap> Make for Swapped<T> {
+    const BYTES: usize = size_of::<T>();
+
+    #[inline(always)]
+    fn make(self, from: &[u8], to: &mut [u8]) {
+        T::swap_run(from, to);
+    }
+}
+
+/// They stay as they are.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept;
+
+impl Make for Kept {
+    const BYTES: usize = 1;
+
+    #[inline(always)]
+    fn make(self, from: &[u8], to: &mut [u8]) {
+        to.copy_from_slice(from);
+    }
+}
+
+impl Ways {
+    /// Moves runs.
+    pub(super) fn runs(self, make: impl Make, from: &[u8], to: &mut [u8], tier: Tier) {
+        isa::dispatch(tier, Runs { ways: self, make, from, to });
+    }
+
+    /// Moves runs past the caches, but for the ends of each, which fill no [`STORED`] bytes.
+    pub(super) fn stream_runs(
+        self,
+        make: impl Make,
+        from: &[u8],
+        to: &mut [u8],
+        tier: Tier,
+        stores: Streaming<'_>,
+    ) {
+        isa::dispatch(tier, StreamedRuns { runs: Runs { ways: self, make, from, to }, stores });
+    }
+}
+
+/// Moves runs.
+pub(crate) struct Runs<'a, M> {
+    ways: Ways,
+    make: M,
+    from: &'a [u8],
+    to: &'a mut [u8],
+}
+
+impl<M: Make> Kernel for Runs<'_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Runs { ways, make, from, to } = self;
+        for (from, to) in from.chunks(ways.from_stride).zip(to.chunks_mut(ways.to_stride)) {
+            make.make(&from[..ways.run], &mut to[..ways.run]);
+        }
+    }
+}
+
+/// Moves runs past the caches.
+pub(crate) struct StreamedRuns<'a, 'b, M> {
+    runs: Runs<'a, M>,
+    stores: Streaming<'b>,
+}
+
+impl<M: Make> Kernel for StreamedRuns<'_, '_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Runs { ways, make, from, to } = self.runs;
+        for (from, to) in from.chunks(ways.from_stride).zip(to.chunks_mut(ways.to_stride)) {
+            stream(make, &from[..ways.run], &mut to[..ways.run], self.stores);
+        }
+    }
+}
+
+#[inline(always)]
+fn stream(make: impl Make, from: &[u8], to: &mut [u8], stores: Streaming<'_>) {
+    let (from_begin, from, to_begin, to) = match begin_of(make, to) {
+        Some(begin) => {
+            let ((from_begin, from), (to_begin, to)) =
+                (from.split_at(begin), to.split_at_mut(begin));
+            (from_begin, from, to_begin, to)
+        }
+        // No element begins where one could be stored.
+        None => (from, &[][..], to, &mut [][..]),
+    };
+    make.make(from_begin, to_begin);
+    let ((from_lines, from), (to_lines, to)) =
+        (from.as_chunks::<LINE>(), to.as_chunks_mut::<LINE>());
+    let mut line = [0; LINE];
+    for (from, to) in from_lines.iter().zip(to_lines) {
+        make.make(from, &mut line);
+        let (parts, _) = line.as_chunks::<STORED>();
+        let (places, _) = to.as_chunks_mut();
+        for (part, place) in parts.iter().zip(places) {
+            stores.put(place, *part);
+        }
+    }
+    let ((from_parts, from), (to_parts, to)) = (from.as_chunks::<STORED>(), to.as_chunks_mut());
+    for (from, to) in from_parts.iter().zip(to_parts) {
+        let mut part = [0; STORED];
+        make.make(from, &mut part);
+        stores.put(to, part);
+    }
+    make.make(from, to);
+}
+
+/// The bytes before the first element that lies where it can be stored past the caches.
+#[inline(always)]
+fn begin_of<M: Make>(_: M, to: &[u8]) -> Option<usize> {
+    let begin = to.as_ptr().align_offset(STORED);
+    (begin <= to.len() && begin.is_multiple_of(M::BYTES)).then_some(begin)
+}
+
+/// Where the code that turns runs of elements of `bytes` bytes begins.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn turning(bytes: usize, tier: Tier) -> Option<usize> {
+    match bytes {
+        1 => isa::address::<Runs<'static, Turned<u8>>>(tier),
+        2 => isa::address::<Runs<'static, Turned<u16>>>(tier),
+        4 => isa::address::<Runs<'static, Turned<u32>>>(tier),
+        _ => isa::address::<Runs<'static, Turned<u64>>>(tier),
+    }
+}
+
+/// Where the code that does so past the caches begins.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn streaming(bytes: usize, tier: Tier) -> Option<usize> {
+    match bytes {
+        1 => isa::address::<StreamedRuns<'static, 'static, Turned<u8>>>(tier),
+        2 => isa::address::<StreamedRuns<'static, 'static, Turned<u16>>>(tier),
+        4 => isa::address::<StreamedRuns<'static, 'static, Turned<u32>>>(tier),
+        _ => isa::address::<StreamedRuns<'static, 'static, Turned<u64>>>(tier),
+    }
+}
+
+/// Where the code that swaps runs of elements of `bytes` bytes begins.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn swapping(bytes: usize, tier: Tier) -> Option<usize> {
+    match bytes {
+        2 => isa::address::<Runs<'static, Swapped<u16>>>(tier),
+        4 => isa::address::<Runs<'static, Swapped<u32>>>(tier),
+        _ => isa::address::<Runs<'static, Swapped<u64>>>(tier),
+    }
+}

@@ -1,0 +1,44 @@
+//! Numbers of which only the bytes have to be turned: read straight into the array that is wanted and turned there, or on
+//! the way to it.
+
+use tachyfits_io::{IoError, Report, RunOptions, Storage, fill_either_way};
+use tachyfits_kernels::{
+    Fields, PixelType, Tier, is_past_caches, native_in_place, stream_fields, streaming,
+};
+
+/// A block that is read and turned in place: it stays in the second-level cache meanwhile.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Reads numbers of one type that lie side by side.
+///
+/// Through a block they would cross memory once more: the processor reads what it is going to overwrite.
+pub(crate) fn read_native(
+    storage: &dyn Storage,
+    offset: u64,
+    out: &mut [u8],
+    pixel: PixelType,
+    tier: Tier,
+    options: &RunOptions<'_>,
+) -> Result<Report, IoError> {
+    let turn = |block: &mut [u8]| native_in_place(block, pixel, tier);
+    let stream = |offset, block: &mut [u8]| stream_native(storage, offset, block, pixel, tier);
+    let lent = is_past_caches(out.len()).then_some(&stream as _);
+    fill_either_way(storage, offset, out, BLOCK_BYTES, options, turn, lent)
+}
+
+/// The same from bytes that the storage has in the page cache, past the caches of the processor; gives whether it lends them.
+fn stream_native(
+    storage: &dyn Storage,
+    offset: u64,
+    out: &mut [u8],
+    pixel: PixelType,
+    tier: Tier,
+) -> Result<bool, IoError> {
+    let range = offset..offset + out.len() as u64;
+    let Some(lent) = storage.cached(range.clone()) else { return Ok(false) };
+    let elements = out.len() / pixel.bytes();
+    let all = Fields { offset: 0, stride: out.len(), elements };
+    streaming(|stores| stream_fields(lent, all, pixel, tier, out, stores));
+    storage.intact(range)?;
+    Ok(true)
+}
