@@ -10,11 +10,13 @@ from python_runner import Model, Request
 
 from tachyfits import fortran
 
-#: Bytes of a batch, which should be worth starting threads for.
+#: Bytes of a batch that is written, which should be worth starting threads for. All records are read into one array.
 BATCH = 16 << 20
 
 
 def _batch(request: Request) -> int:
+    if request["action"] == "read":
+        return common.records(request)
     batch = BATCH // (8 * request["elements"])
     return max(1, min(batch, common.records(request)))
 
@@ -35,23 +37,23 @@ def _once(request: Request) -> None:
                 file.write_records(values[: count - first], threads=threads)
         return
     with fortran.open(path) as file:
-        values = KEPT[request["elements"], _batch(request)]
-        for first in range(0, count, len(values)):
-            out = values[: count - first]
-            file.records(first, len(out), "f8", out=out, threads=threads)
+        out = KEPT[request["elements"], count]
+        file.records(0, count, "f8", out=out, threads=threads)
 
 
-#: What is written, or read into: it is in memory before the clock starts, as that of gfortran is.
+#: What is written, or read into: it is in memory before the clock starts, as that of gfortran is. Both byte orders take turns
+#: in one array, as one of two may lie better in memory.
 KEPT: dict[tuple[int, int], np.ndarray] = {}
 
 
 def prepare(request: Request) -> None:
     """Have the array, or the file, there."""
     common.make(request, "tachyfits")
-    KEPT.clear()
     elements, batch = request["elements"], _batch(request)
-    values = common.one(request) if request["action"] == "write" else np.full(elements, np.nan)
-    KEPT[elements, batch] = np.tile(values, (batch, 1))
+    if (elements, batch) not in KEPT:
+        KEPT.clear()
+        KEPT[elements, batch] = np.empty((batch, elements))
+    KEPT[elements, batch][:] = common.one(request) if request["action"] == "write" else np.nan
 
 
 def answer(result: Any, request: Request) -> dict[str, Any]:
