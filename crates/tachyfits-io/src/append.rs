@@ -5,9 +5,10 @@
 //! a marker of 4 bytes (Zen 5, Linux 6.18).
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use crate::aligned::{AlignedBuffer, PAGE};
-use crate::made::Made;
+use crate::made::{BLOCKS, Made};
 use crate::pipeline::threads_or_all;
 
 /// Bytes of a block: half of a second-level cache, with where they come from.
@@ -124,15 +125,32 @@ pub(crate) fn end_of_block(at: u64) -> u64 {
     (at / BLOCK + 1) * BLOCK
 }
 
-/// Memory for one block of a file.
+/// Memory for one block of a file, which the block of a later file gets: the system gives memory a page at a time, and a new
+/// block takes as long to get as to write.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     memory: AlignedBuffer,
 }
 
+/// Memory that no block has now: no more than one file needs.
+static SPARE: Mutex<Vec<AlignedBuffer>> = Mutex::new(Vec::new());
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() <= BLOCKS && !self.memory.bytes().is_empty() {
+            spare.push(std::mem::take(&mut self.memory));
+        }
+    }
+}
+
 impl Block {
     /// The room for a part of the file that lies in one block, and the slack on both sides.
     pub(crate) fn room(&mut self, part: &Range<u64>) -> &mut [u8] {
+        if self.memory.bytes().is_empty() {
+            let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+            self.memory = spare.pop().unwrap_or_default();
+        }
         let there = self.memory.ensure(PAGE + BLOCK as usize + AppendBlock::SLACK, PAGE);
         assert!(there, "there is memory for a block");
         let Range { start, end } = within(part);
@@ -158,7 +176,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{AppendBlock, BLOCK, WORTH_A_THREAD};
+    use super::{AppendBlock, BLOCK, BLOCKS, Block, SPARE, WORTH_A_THREAD};
     use crate::error::IoError;
 
     /// What byte `at` of the file is to be.
@@ -178,6 +196,24 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
+    fn memory_of_blocks_is_kept_for_one_file_and_no_more() {
+        let bytes = 3 * BLOCK + 5;
+        for _ in 0..2 {
+            let mut blocks: Vec<Block> = (0..2 * BLOCKS).map(|_| Block::default()).collect();
+            for (number, block) in (0..).zip(&mut blocks) {
+                block.room(&(0..bytes % BLOCK)).fill(number);
+            }
+            // Nobody has the memory of another one.
+            for (number, block) in (0..).zip(&blocks) {
+                assert_eq!(block.bytes(&(0..5)), [number; 5]);
+            }
+            drop(blocks);
+            // Other tests may have some of it meanwhile.
+            assert!(SPARE.lock().unwrap().len() <= BLOCKS + 1);
+        }
+    }
+
+    #[test]
         fn what_is_put_is_written_once_in_whole_blocks(
             at in 0u64..3 * BLOCK,
             parts in prop::collection::vec((0u64..BLOCK / 16 + 9, any::<bool>(), 0u64..20), 1..20),

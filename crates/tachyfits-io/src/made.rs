@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::append::{BLOCK, Block, end_of_block};
 
 /// Blocks of which memory is kept: those that are made ahead, and the one that is written.
-const BLOCKS: usize = 4;
+pub(crate) const BLOCKS: usize = 4;
 
 /// How long the maker sleeps where it is far enough ahead: half of what it takes to write a block.
 const NAP: Duration = Duration::from_micros(50);
