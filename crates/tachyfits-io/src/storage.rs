@@ -67,7 +67,8 @@ pub trait Storage: Send + Sync + Debug {
     }
 
     /// As [`Storage::slice`], and also what a map lends. That may turn out not to be there: who is lent it must ask
-    /// [`Storage::intact`] before what was made of it is used, so that only [`crate::run`] calls this.
+    /// [`Storage::intact`] before what was made of it is used, as [`crate::run`] does, and those who fill memory another way with
+    /// [`crate::fill_either_way`].
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
         self.slice(range)
     }
