@@ -1,5 +1,5 @@
 //! Reading a range straight into its destination: no block between, so that a copy in memory costs one trip less than
-//! through [`crate::run`]. For pixels that only need their bytes turned where they are.
+//! through [`crate::run`]. For pixels that only need their bytes turned, where they are or on the way there.
 
 use std::ops::ControlFlow;
 use std::panic;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::aligned::LARGE_PAGE;
 use crate::error::IoError;
-use crate::pipeline::{RunOptions, threads_or_all};
+use crate::pipeline::{Buffering, RunOptions, threads_or_all};
 use crate::report::Report;
 use crate::storage::{Storage, check_within};
 
@@ -47,7 +47,9 @@ pub fn fill(
 pub type OtherWay<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<bool, IoError> + Sync);
 
 /// As [`fill`], or the other way, whichever is quicker: if the bytes are in the page cache, the first blocks are filled in
-/// turns, by the clock.
+/// turns, by the clock. Who chooses between buffers has the bytes read.
+///
+/// What is filled the other way counts as borrowed: no bytes of it were read, and the time is that of computing.
 ///
 /// # Errors
 /// As [`fill`], and those of the other way.
@@ -65,16 +67,19 @@ pub fn fill_either_way(
     check_within(storage, offset, bytes)?;
     let block_bytes = block_bytes.max(1);
     let (threads, share_bytes) = shares(out.len(), block_bytes, options.threads);
+    let may_lend = options.buffering == Buffering::Auto;
+    let is_cached = || may_lend && storage.is_resident(offset..offset + bytes);
     let shared = Shared {
         storage,
         block_bytes,
         share_bytes,
         rest: Mutex::new((offset, out)),
         work,
-        other: other.filter(|_| storage.is_resident(offset..offset + bytes)).map(Trial::of),
+        other: other.filter(|_| is_cached()).map(Trial::of),
         options,
         failed: AtomicBool::new(false),
         done: Mutex::new(0),
+        read_bytes: AtomicU64::new(0),
         io: AtomicU64::new(0),
         compute: AtomicU64::new(0),
     };
@@ -101,7 +106,7 @@ pub fn fill_either_way(
     };
     Ok(Report {
         bytes,
-        read_bytes: bytes,
+        read_bytes: shared.read_bytes.load(Ordering::Relaxed),
         io_seconds: per_lane(&shared.io),
         compute_seconds: per_lane(&shared.compute),
         write_seconds: 0.0,
@@ -177,6 +182,7 @@ struct Shared<'a, 'b, W> {
     /// Another thread has met an error.
     failed: AtomicBool,
     done: Mutex<u64>,
+    read_bytes: AtomicU64,
     io: AtomicU64,
     compute: AtomicU64,
 }
@@ -220,11 +226,11 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
         let trial = self.other.as_ref();
         let other = trial.filter(|trial| trial.is_next());
         let is_filled = other.map_or(Ok(false), |trial| (trial.other)(offset, block))?;
+        let mut read = Duration::ZERO;
         if !is_filled {
             self.storage.read_exact_at(offset, block)?;
-        }
-        let read = begun.elapsed();
-        if !is_filled {
+            self.read_bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
+            read = begun.elapsed();
             (self.work)(block);
         }
         let all = begun.elapsed();
@@ -284,39 +290,68 @@ mod tests {
         }
     }
 
-    /// Fills so many bytes of a storage of 1 MiB in blocks of 1000, by two threads; `other` may fill a block the other way.
-    fn filled(other: OtherWay<'_>) -> Result<Vec<u8>, IoError> {
+    /// How many bytes are filled, and in how many blocks of 1000.
+    const FILLED: usize = 1_000_003;
+    const BLOCKS: usize = FILLED.div_ceil(1000);
+
+    /// Fills them from a storage of 1 MiB, by two threads; `other` may fill a block the other way.
+    fn filled(buffering: Buffering, other: OtherWay<'_>) -> Result<(Vec<u8>, Report), IoError> {
         let content: Vec<u8> = (0..1u32 << 20).map(|place| (place % 251) as u8).collect();
         let storage = MemoryStorage::new("content", content);
-        let mut out = vec![0; 1_000_003];
-        let options = RunOptions { threads: 2, ..RunOptions::default() };
+        let mut out = vec![0; FILLED];
+        let options = RunOptions { threads: 2, buffering, ..RunOptions::default() };
         let work = |bytes: &mut [u8]| bytes.iter_mut().for_each(|byte| *byte = !*byte);
-        fill_either_way(&storage, 5, &mut out, 1000, &options, work, Some(other))?;
-        Ok(out)
+        let report = fill_either_way(&storage, 5, &mut out, 1000, &options, work, Some(other))?;
+        Ok((out, report))
     }
 
     #[test]
     fn blocks_are_filled_by_both_ways_and_once() {
         let flipped = |offset: u64| !((offset % 251) as u8);
-        let expected: Vec<u8> = (5..).take(1_000_003).map(flipped).collect();
-        let blocks = AtomicUsize::new(0);
+        let expected: Vec<u8> = (5..).take(FILLED).map(flipped).collect();
+        let (blocks, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
         let by_itself = |offset, block: &mut [u8]| {
             blocks.fetch_add(1, Ordering::Relaxed);
+            bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
             (offset..).zip(block).for_each(|(offset, byte)| *byte = flipped(offset));
             Ok(true)
         };
-        assert!(filled(&by_itself).unwrap() == expected);
-        assert!((TRIES..=1000 - TRIES).contains(&blocks.into_inner()));
+        let (out, report) = filled(Buffering::Auto, &by_itself).unwrap();
+        assert!(out == expected);
+        assert!((TRIES..=BLOCKS - TRIES).contains(&blocks.into_inner()));
+        assert_eq!(report.read_bytes, FILLED as u64 - bytes.into_inner());
         // One that cannot is not asked for ever.
         let asked = AtomicUsize::new(0);
         let never = |_, _: &mut [u8]| {
             asked.fetch_add(1, Ordering::Relaxed);
             Ok(false)
         };
-        assert!(filled(&never).unwrap() == expected);
-        assert_eq!(asked.into_inner(), TRIES);
+        let (out, report) = filled(Buffering::Auto, &never).unwrap();
+        assert!(out == expected);
+        assert_eq!((asked.into_inner(), report.read_bytes), (TRIES, FILLED as u64));
         let failing = |_, _: &mut [u8]| Err(IoError::Cancelled);
-        assert_eq!(filled(&failing).unwrap_err().code(), "io-cancelled");
+        assert_eq!(filled(Buffering::Auto, &failing).unwrap_err().code(), "io-cancelled");
+        // Nor is it asked where buffers are asked for.
+        for buffering in [Buffering::Single, Buffering::Double] {
+            assert!(filled(buffering, &failing).unwrap().0 == expected);
+        }
+    }
+
+    #[test]
+    fn reports_tell_what_was_borrowed_from_what_was_read() {
+        const NAP: Duration = Duration::from_millis(5);
+        let storage = MemoryStorage::new("content", vec![7; 2 * TRIES]);
+        let slowly = |_, block: &mut [u8]| {
+            thread::sleep(NAP);
+            block.fill(7);
+            Ok(true)
+        };
+        let (mut out, options) = ([0; 2 * TRIES], RunOptions::default());
+        let report = fill_either_way(&storage, 0, &mut out, 1, &options, |_| (), Some(&slowly));
+        let report = report.unwrap();
+        assert_eq!((report.bytes, report.read_bytes), (2 * TRIES as u64, TRIES as u64));
+        assert!(report.compute_seconds >= (NAP * TRIES as u32).as_secs_f64());
+        assert!(report.io_seconds < report.compute_seconds);
     }
 
     #[test]
