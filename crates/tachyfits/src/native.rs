@@ -42,3 +42,29 @@ fn stream_native(
     storage.intact(range)?;
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use tachyfits_io::{CachedStorage, FileStorage};
+
+    use super::*;
+
+    #[test]
+    fn what_a_map_lent_and_did_not_have_is_an_error_and_no_zeros() {
+        let mut out = [0; 50_000];
+        // Within a page, of which no signal tells, and before it.
+        for bytes in [99_990, 10_000] {
+            let mut written = tempfile::NamedTempFile::new().unwrap();
+            written.write_all(&[1; 100_000]).unwrap();
+            let file = FileStorage::open(written.path()).unwrap();
+            let storage = CachedStorage::mapped(written.path(), file).unwrap();
+            let mut stream =
+                |offset| stream_native(&storage, offset, &mut out, PixelType::U16, Tier::SCALAR);
+            assert!(stream(50_000).unwrap());
+            written.as_file().set_len(bytes).unwrap();
+            assert_eq!(stream(50_000).unwrap_err().code(), "io-short");
+        }
+    }
+}

@@ -374,9 +374,11 @@ fn is_slow(offset: u64, out: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
     use tachyfits_format::{FileOrder, RecordMarkers};
-    use tachyfits_io::MemoryStorage;
+    use tachyfits_io::{MemoryStorage, StorageKind};
 
     use crate::fortran::{RecordFile, RecordLayout, RecordOptions};
     use crate::image::tier;
@@ -472,6 +474,32 @@ mod tests {
                     assert!(pages.is_clean_around(to, expected.len()));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn records_that_a_map_lent_and_did_not_have_are_an_error_and_no_zeros() {
+        let tier = tier().unwrap();
+        let marker = RecordMarkers::ALL[0];
+        let record = [&marker.write(40)[..marker.bytes()], &[1; 40]].concat();
+        let record = [&record[..], &record[..marker.bytes()]].concat();
+        // Within a page, of which no signal tells, and before it.
+        for rest in [999 * record.len() + 20, 10_000] {
+            let mut written = tempfile::NamedTempFile::new().unwrap();
+            written.write_all(&record.repeat(1000)).unwrap();
+            let options = RecordOptions {
+                storage: StorageKind::Mapped,
+                marker_bytes: Some(marker.bytes()),
+                order: Some(marker.order()),
+                ..RecordOptions::default()
+            };
+            let file = RecordFile::open(written.path(), &options).unwrap();
+            let view = Payload::new(file.bytes_of(), file.index().unwrap(), 0..1000);
+            let mut out = vec![0; 20_000];
+            let mut read = || view.read_lent(20_000, &mut out, 1, tier);
+            assert!(read().unwrap());
+            written.as_file().set_len(rest as u64).unwrap();
+            assert_eq!(read().unwrap_err().code(), "io-short");
         }
     }
 
