@@ -5,7 +5,7 @@
 //! a marker of 4 bytes (Zen 5, Linux 6.18).
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::aligned::{AlignedBuffer, PAGE};
 use crate::made::{BLOCKS, Made};
@@ -132,12 +132,13 @@ pub(crate) struct Block {
     memory: AlignedBuffer,
 }
 
-/// Memory that no block has now: no more than one file needs.
+/// Memory that no block has now: no more than one file needs. Nobody waits for it: who was forked off while another thread
+/// had it would do so for ever.
 static SPARE: Mutex<Vec<AlignedBuffer>> = Mutex::new(Vec::new());
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(mut spare) = SPARE.try_lock() else { return };
         if spare.len() <= BLOCKS && !self.memory.bytes().is_empty() {
             spare.push(std::mem::take(&mut self.memory));
         }
@@ -148,8 +149,8 @@ impl Block {
     /// The room for a part of the file that lies in one block, and the slack on both sides.
     pub(crate) fn room(&mut self, part: &Range<u64>) -> &mut [u8] {
         if self.memory.bytes().is_empty() {
-            let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
-            self.memory = spare.pop().unwrap_or_default();
+            let spare = SPARE.try_lock().ok();
+            self.memory = spare.and_then(|mut spare| spare.pop()).unwrap_or_default();
         }
         let there = self.memory.ensure(PAGE + BLOCK as usize + AppendBlock::SLACK, PAGE);
         assert!(there, "there is memory for a block");
@@ -208,6 +209,16 @@ mod tests {
             // Other tests may have some of it meanwhile.
             assert!(SPARE.lock().unwrap().len() <= BLOCKS + 1);
         }
+    }
+
+    #[test]
+    fn nobody_waits_for_memory_that_is_kept() {
+        let spare = SPARE.lock().unwrap();
+        let mut block = Block::default();
+        block.room(&(0..5)).fill(7);
+        assert_eq!(block.bytes(&(0..5)), [7; 5]);
+        drop(block);
+        drop(spare);
     }
 
     proptest! {

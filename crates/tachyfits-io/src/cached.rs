@@ -200,7 +200,8 @@ impl Storage for CachedStorage {
     }
 
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
-        if !self.always && range.end.saturating_sub(range.start) < LEAST_RANGE {
+        let worth_it = LENDS && range.end.saturating_sub(range.start) >= LEAST_RANGE;
+        if !self.always && !worth_it {
             return None;
         }
         let map = self.map()?;
