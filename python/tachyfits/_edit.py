@@ -29,18 +29,11 @@ from tachyfits._table_cards import comments_brought, values_brought
 from tachyfits._table_fit import row_cells, values_for
 from tachyfits._table_input import column_of, columns_of
 from tachyfits._table_meta import describing_cards, time_reference
+from tachyfits._table_places import PLACE, differs_by_row, in_metres, with_places
 from tachyfits._table_rows import Rows, count_of
 from tachyfits._table_serialized import cards_for, check_objects, with_parts
 from tachyfits._table_spec import check_length, description_cards, new_column
-from tachyfits._table_times import (
-    PLACE,
-    Brought,
-    Stated,
-    differs_by_row,
-    in_metres,
-    place_cards,
-    with_places,
-)
+from tachyfits._table_times import Brought, Stated, place_cards
 from tachyfits._table_write import write_table
 from tachyfits._threads import check_threads
 from tachyfits._writer import image_cards, native, unit_of

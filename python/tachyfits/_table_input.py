@@ -20,8 +20,10 @@ from tachyfits._optional import is_lazy, needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_frames import display_of
 from tachyfits._table_meta import CARRIED, carried_of
+from tachyfits._table_places import location_of
 from tachyfits._table_records import columns_of_records, is_records
-from tachyfits._table_times import location_of, said_in_meta, time_text
+from tachyfits._table_time_text import time_text
+from tachyfits._table_times import said_in_meta
 from tachyfits._table_values import ColumnData, column_data, is_card_text, with_numpys_mask
 from tachyfits._units import text_of_unit
 

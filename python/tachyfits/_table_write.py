@@ -17,6 +17,7 @@ from tachyfits._table_copy import copy_into
 from tachyfits._table_import import TableFile, is_table_file, open_table_file
 from tachyfits._table_input import columns_of
 from tachyfits._table_part import Part
+from tachyfits._table_places import with_places
 from tachyfits._table_serialized import Cards, cards_for, with_parts
 from tachyfits._table_spec import (
     NewColumn,
@@ -26,7 +27,7 @@ from tachyfits._table_spec import (
     with_descriptions,
 )
 from tachyfits._table_stream import batches_of, write_batches
-from tachyfits._table_times import time_cards, with_places
+from tachyfits._table_times import time_cards
 from tachyfits._table_values import ColumnData
 from tachyfits._threads import check_threads
 from tachyfits._writer import fits_name
