@@ -34,7 +34,8 @@ from tachyfits._core import (
     statistics,
 )
 from tachyfits._diff import FileDifference, diff
-from tachyfits._edit import EditedHdu, Edition, edit
+from tachyfits._edit import Edition, edit
+from tachyfits._edit_hdu import EditedHdu
 from tachyfits._edit_header import EditedHeader
 from tachyfits._errors import NotFoundError
 from tachyfits._expressions import along, evaluate, expression_functions

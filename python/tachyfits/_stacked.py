@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._errors import usage
-from tachyfits._table_values import with_numpys_mask
+from tachyfits._table_cells import with_numpys_mask
 
 
 def stacked(items: Sequence[Any]) -> tuple[NDArray[Any], Any]:

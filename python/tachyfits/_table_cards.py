@@ -19,7 +19,8 @@ from tachyfits._header import COMMENTARY, Header
 from tachyfits._optional import is_lazy
 from tachyfits._table_meta import describing_cards
 from tachyfits._table_records import cards_of_records, is_records
-from tachyfits._table_serialized import OBJECTS, Cards, block_of
+from tachyfits._table_serialized import Cards, block_of
+from tachyfits._table_yaml import OBJECTS
 
 #: What a card can hold.
 _HELD = "a card holds text, a number, a truth value or None; write the value as text"

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from tachyfits._columns import TableColumn
 from tachyfits._errors import memory_error, not_found, usage, warn
 from tachyfits._ragged import Ragged
+from tachyfits._table_cells import as_array
 from tachyfits._table_input import with_what_they_say
 from tachyfits._table_spec import Cells, bytes_of
 from tachyfits._table_strings import as_ragged, characters_of, joined_strings
 from tachyfits._table_times import Brought, Stated, check_location, check_times
-from tachyfits._table_values import ColumnData, as_array, column_data
+from tachyfits._table_values import ColumnData, column_data
 from tachyfits._units import fits_unit
 
 #: The forms of numbers in an ASCII table; those of a binary one have no width behind the letter.

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from tachyfits._columns import Columns, TableColumn
 from tachyfits._optional import needed
 from tachyfits._ragged import Ragged
-from tachyfits._table_serialized import OBJECTS, known_of, parted, with_objects, without_lost
+from tachyfits._table_serialized import known_of, parted, with_objects, without_lost
 from tachyfits._table_times import make_times
+from tachyfits._table_yaml import OBJECTS
 
 if TYPE_CHECKING:
     import astropy.table

@@ -15,20 +15,17 @@ from typing import Any
 import numpy as np
 
 from tachyfits._errors import usage
-from tachyfits._optional import needed
 from tachyfits._table_times import SAID_IN_META
+from tachyfits._table_yaml import OBJECTS, ODD, changed
 from tachyfits._units import unit_text
 
 BEGIN = "--BEGIN-ASTROPY-SERIALIZED-COLUMNS--"
 END = "--END-ASTROPY-SERIALIZED-COLUMNS--"
 
-#: Key of a table's meta in which astropy keeps which columns are parts of which object.
-OBJECTS = "__serialized_columns__"
 
 #: Characters of a line in one card; a backslash behind them says that the line goes on.
 _LINE = 70
 
-_PART_TAG = "!astropy.table.SerializedColumn"
 
 #: What an object says that is no matter of rows: names and units of columns, which are converted,
 #: and how it is shown.
@@ -37,8 +34,6 @@ _SHOWN = frozenset(["name", "unit", "wrap_angle", "format", "precision", "in_sub
 #: Quantities of which astropy's readers make the class again.
 _QUANTITIES = frozenset(["Angle", "Latitude", "Longitude", "Distance"])
 
-#: What is raised where YAML is not built as astropy builds it: anyone may have written it.
-_ODD = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
 
 #: Cards as the engine takes them.
 Cards = list[tuple[str, Any, str]]
@@ -71,7 +66,7 @@ def cards_for(
         return list(cards)
     begin, end = found
     old = comments[begin + 1 : end]
-    kept = _changed(_lines(old), names, renamed, descriptions or {})
+    kept = changed(_lines(old), names, renamed, descriptions or {})
     if kept == _lines(old):
         return list(cards)
     ours = set(places[begin : end + 1])
@@ -106,7 +101,7 @@ def known_of(lines: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str,
         header = get_header_from_yaml(list(lines))
         columns = {column["name"]: dict(column) for column in header["datatype"]}
         return columns, dict(header.get("meta", {}).get(OBJECTS, {}))
-    except (YamlParseError, *_ODD) as error:
+    except (YamlParseError, *ODD) as error:
         raise ValueError(f"no description of columns: {error}") from error
 
 
@@ -243,7 +238,7 @@ def _is_same(ours: Any, new: Any) -> bool:
         return ours is new
     try:
         return bool(np.all(ours == new))
-    except _ODD:
+    except ODD:
         return False
 
 
@@ -296,115 +291,6 @@ def _parts(line: str) -> Iterator[str]:
         yield line[first : first + _LINE] + ("\\" if first + _LINE < len(line) else "")
 
 
-def _changed(
-    lines: list[str],
-    names: Collection[str] | None,
-    renamed: tuple[str, str] | None,
-    descriptions: Mapping[str, str],
-) -> list[str]:
-    """Return the YAML that speaks of these columns alone; no lines if it would say nothing."""
-    yaml = needed("yaml", "the comments in which astropy describes columns")
-    try:
-        root = yaml.compose("\n".join(lines), Loader=yaml.SafeLoader)
-        if renamed is not None:
-            _rename(root, *renamed)
-        changed = _describe(yaml, root, descriptions) or renamed is not None
-        if names is None:
-            names = {name for each in dict(_pairs(root))["datatype"].value if (name := _name(each))}
-        cut = _cut(root, frozenset(names))
-        if cut is None:
-            return []
-        if not (cut or changed):
-            return lines
-        text: str = yaml.serialize(root, Dumper=yaml.SafeDumper, width=1 << 16)
-    except (yaml.YAMLError, *_ODD):
-        return []
-    return text.splitlines()
-
-
-def _describe(yaml: Any, root: Any, descriptions: Mapping[str, str]) -> bool:
-    """Give columns these descriptions where they have one; say whether any has."""
-    found = False
-    for column in dict(_pairs(root))["datatype"].value:
-        old = dict(_pairs(column)).get("description")
-        given = descriptions.get(_name(column) or "")
-        if old is not None and given is not None:
-            new = yaml.ScalarNode(old.tag, given)
-            column.value = [(key, new if node is old else node) for key, node in column.value]
-            found = True
-    return found
-
-
-def _cut(root: Any, names: frozenset[str]) -> bool | None:
-    """Leave these columns alone; say whether others are gone; None if what is left says nothing."""
-    sections = dict(_pairs(root))
-    columns = sections["datatype"]
-    kept = [column for column in columns.value if _name(column) in names]
-    objects = [
-        pair for section in _pairs(sections.get("meta")) if section[0] == OBJECTS
-        for pair in section[1].value
-    ]  # fmt: skip
-    whole = [pair for pair in objects if _parts_named(pair[1]) <= names]
-    if len(kept) == len(columns.value) and len(whole) == len(objects):
-        return False
-    if not whole and not any({"description", "meta"} & dict(_pairs(each)).keys() for each in kept):
-        return None
-    columns.value = kept
-    for key, node in _pairs(sections.get("meta")):
-        if key == OBJECTS:
-            node.value = whole
-    return True
-
-
-def _pairs(node: Any) -> Iterator[tuple[str, Any]]:
-    """Give keys and nodes of a mapping of YAML, an ordered one (a list of mappings) too."""
-    for part in getattr(node, "value", ()):
-        if isinstance(part, tuple):
-            yield part[0].value, part[1]
-        else:
-            yield from _pairs(part)
-
-
-def _rename(root: Any, old: str, new: str) -> None:
-    """Give a column another name in the YAML, and an object that is this column alone."""
-    sections = dict(_pairs(root))
-    for column in sections["datatype"].value:
-        _rename_in(column, old, new)
-    for section, node in _pairs(sections.get("meta")):
-        for key, made in node.value if section == OBJECTS else ():
-            if key.value == old and _parts_named(made) == {old}:
-                key.value = new
-            _rename_parts(made, old, new)
-
-
-def _rename_parts(node: Any, old: str, new: str) -> None:
-    if node.tag == _PART_TAG:
-        _rename_in(node, old, new)
-    for part in node.value if isinstance(node.value, list) else ():
-        _rename_parts(part[1] if isinstance(part, tuple) else part, old, new)
-
-
-def _rename_in(mapping: Any, old: str, new: str) -> None:
-    node = dict(_pairs(mapping)).get("name")
-    if node is not None and node.value == old:
-        node.value = new
-
-
-def _name(column: Any) -> str | None:
-    node = dict(_pairs(column)).get("name")
-    return None if node is None else str(node.value)
-
-
-def _parts_named(node: Any) -> frozenset[str]:
-    """Return the names of all columns that an object is made of."""
-    if not isinstance(node.value, list):
-        return frozenset()
-    parts = [part[1] if isinstance(part, tuple) else part for part in node.value]
-    named = frozenset(chain.from_iterable(map(_parts_named, parts)))
-    own = _name(node) if node.tag == _PART_TAG else None
-    return named if own is None else named | {own}
-
-
 def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return an astropy Table with objects of `known_of` in place of their columns, and the others.
 
@@ -425,7 +311,7 @@ def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str,
         alone = Table([columns[key] for key in parts], names=parts, meta={OBJECTS: {name: made}})
         try:
             new = _construct_mixins_from_columns(alone)[name]
-        except _ODD:
+        except ODD:
             # Of another version of astropy, say.
             left[name] = made
             continue
@@ -452,7 +338,7 @@ def without_lost(objects: Mapping[str, Any], names: Collection[str]) -> dict[str
     """
     try:
         return {name: made for name, made in objects.items() if _columns_of(made) <= set(names)}
-    except _ODD as error:
+    except ODD as error:
         raise ValueError(f"no objects made of columns: {error}") from error
 
 

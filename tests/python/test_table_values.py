@@ -203,7 +203,7 @@ def test_values_that_numpy_would_change_are_refused(values: Any, word: str) -> N
 def test_large_floats_are_not_looked_at_one_by_one(
     values: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr("tachyfits._table_values._of_objects")
+    monkeypatch.delattr("tachyfits._table_cells._of_objects")
     np.testing.assert_array_equal(column_data("A", values).values, np.array(values))
 
 
@@ -217,7 +217,7 @@ def test_what_is_undefined_in_a_list_is_no_text() -> None:
 
 
 def test_lists_of_numbers_are_taken_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("tachyfits._table_values.joined")
+    monkeypatch.delattr("tachyfits._table_cells.joined")
     for cells, expected in (
         ([[1, 2], None, (3,), []], [[1, 2], [], [3], []]),
         ([[1, None], [2.5]], [[1.0, None], [2.5]]),
@@ -393,7 +393,7 @@ def test_tables_of_no_known_kind_and_uneven_ones_are_refused() -> None:
 def test_lists_of_text_are_taken_all_at_once(
     cells: list[Any], expected: list[list[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr("tachyfits._table_values.joined")
+    monkeypatch.delattr("tachyfits._table_cells.joined")
     values = column_data("S", cells).values
     found = values.to_list() if isinstance(values, tf.Ragged) else values.tolist()
     assert (found, values.dtype.kind) == (expected, "S")

@@ -1,0 +1,264 @@
+"""One HDU of a file that is being edited: rows and columns of a table, and its header."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tachyfits import _core
+from tachyfits._columns import TableColumn
+from tachyfits._edit_header import EditedHeader
+from tachyfits._errors import not_found, usage
+from tachyfits._table import Table
+from tachyfits._table_ascii import new_text_column
+from tachyfits._table_cards import comments_brought, values_brought
+from tachyfits._table_fit import row_cells, values_for
+from tachyfits._table_input import column_of, columns_of
+from tachyfits._table_meta import describing_cards, time_reference
+from tachyfits._table_places import PLACE, differs_by_row, in_metres, with_places
+from tachyfits._table_rows import Rows, count_of
+from tachyfits._table_serialized import cards_for, check_objects, with_parts
+from tachyfits._table_spec import check_length, description_cards, new_column
+from tachyfits._table_times import Brought, Stated, place_cards
+
+if TYPE_CHECKING:
+    from tachyfits._edit import Edition
+
+
+class EditedHdu:
+    """One HDU of a file that is being edited: its header, and the rows and columns of a table."""
+
+    def __init__(self, edition: Edition, index: int) -> None:
+        self._edition = edition
+        self._index = index
+
+    @property
+    def _core(self) -> _core.Edition:
+        return self._edition._core
+
+    def _where(self) -> str:
+        return f"{self._edition.name}: HDU {self._index} (0-based)"
+
+    @property
+    def index(self) -> int:
+        """The 0-based number, as of now."""
+        return self._index
+
+    @property
+    def header(self) -> EditedHeader:
+        """The header: a mapping that can be changed."""
+        return EditedHeader(self._core, self._index, self._where())
+
+    @header.setter
+    def header(self, cards: Mapping[str, Any]) -> None:
+        self.header.update(cards)
+
+    def state_sums(self) -> None:
+        """Write CHECKSUM and DATASUM; where they are they are kept right without this."""
+        self._core.state_sums(self._index)
+
+    @property
+    def table(self) -> Table:
+        """The table as it will be."""
+        hdu = self._edition.preview()[self._index]
+        if not isinstance(hdu, Table):
+            raise usage(f"{self._where()} is no table", "rows and columns are those of tables")
+        return hdu
+
+    # Rows.
+
+    def append(self, data: Any) -> None:
+        """Add rows at the end: a table as `write_table` takes it, with every column by name."""
+        self.insert(len(self.table), data)
+
+    def insert(self, at: int, data: Any) -> None:
+        """Insert rows before the row of a (0-based) number.
+
+        Values become those of the columns if they mean the same there; nothing is cut or wrapped,
+        floats alone are rounded to the digits of the column, and where whole steps are stored
+        (integers with TSCALn) they have to be these.
+        Values that state a unit are converted to the column's. Objects of astropy (SkyCoord) are
+        the columns that astropy makes of them, and are refused in another frame than the table's;
+        times of another scale or location than the table states are refused too, as are those of a
+        table whose TIMESYS or MJDREF is another (arrays in a dict have none); where the table has
+        the location in columns (OBSGEO-X, -Y, -Z) it is put there.
+        """
+        table = self.table
+        if not 0 <= at <= len(table):
+            raise not_found(f"{self._where()}: no row {at}", f"use 0 to {len(table)}")
+        whole = with_parts(data, theirs=table.names)[0]
+        check_objects(comments_brought(table), comments_brought(whole), self._where())
+        made = with_places(columns_of(whole), table.columns)
+        said = values_brought(whole)
+        brought = Brought(
+            said.get("TIMESYS"), time_reference(said), of_each=not hasattr(whole, "itercols")
+        )
+        cells, rows = row_cells(table.columns, made, _stated(table), self._where(), brought)
+        self._core.insert_rows(
+            self._index, at, cells, rows,
+            threads=self._edition._threads, progress=self._edition._progress,
+        )  # fmt: skip
+
+    def delete(self, *, rows: Any = None, where: str | None = None) -> None:
+        """Remove rows: those given (a slice, numbers, a mask), for which ``where`` holds."""
+        if rows is None and where is None:
+            raise usage("delete() without rows", "say which: rows=..., where=..., or both")
+        self._core.delete_rows(self._index, self.table._selected(rows, where, None, None))
+
+    def update(
+        self, column: str | int, values: Any, *, rows: Any = None, where: str | None = None
+    ) -> None:
+        """Give cells of a column other values; one for each row, or a single one for all.
+
+        A number, or text, that is given for cells of arrays of one length is that of all elements.
+        None stands for undefined; a quantity of astropy is converted to the column's unit. Only the
+        bytes of these cells are written; arrays that they had stay in the heap (`compact_heap`).
+        """
+        table = self.table
+        known = table.column(column)
+        chosen = table._selected(rows, where, None, None)
+        stated = _stated(table, chosen)
+        cells = values_for(known, values, count_of(chosen), stated, self._where())
+        self._core.update_cells(
+            self._index, known.number, chosen, cells, threads=self._edition._threads
+        )
+
+    # Columns.
+
+    def add_column(
+        self,
+        name: str,
+        values: Any,
+        *,
+        before: str | int | None = None,
+        unit: str | None = None,
+        null: int | None = None,
+        description: str = "",
+        form: str | None = None,
+    ) -> None:
+        """Insert a column before another one (None: behind the last).
+
+        Parameters
+        ----------
+        name, values, unit, null, description
+            As of `write_table`; before what the values say themselves (astropy's).
+        form
+            TFORMn, in an ASCII table.
+        """
+        table = self.table
+        self._refuse_name(name, table.columns)
+        at = len(table.columns) if before is None else table.column(before).number
+        data = column_of(name, values, unit=unit, null=null, description=description)
+        others = describing_cards(table.header)
+        there = {}
+        if data.location is not None:
+            place = _stated(table).place
+            there = {each.name: place(each.name) for each in table.columns if each.name in PLACE}
+        if differs_by_row(data.location) and len(there) < len(PLACE):
+            raise usage(
+                f"{self._where()}: times in {name!r} whose location differs by row",
+                "write them with a new table: write_table makes columns of it",
+            )
+        if data.rows != len(table):
+            raise usage(
+                f"{self._where()}: {data.rows} values for {len(table)} rows",
+                "give one for each row",
+            )
+        cards = description_cards(name, at + 1, data.description)
+        cards += place_cards(others, data, at + 1, there)
+        is_text = table.kind == "ascii table"
+        new = new_text_column(data, form) if is_text else new_column(data)
+        self._core.insert_column(
+            self._index, at, new.spec, new.cells(), threads=self._edition._threads
+        )
+        if cards:
+            self._core.set_cards(self._index, cards)
+
+    def delete_column(self, *columns: str | int) -> None:
+        """Remove columns; their arrays stay in the heap (see `compact_heap`)."""
+        if not columns:
+            raise usage("delete_column() without columns", "say which, by name or number")
+        table = self.table
+        numbers = sorted({table.column(column).number for column in columns})
+        kept = [column.name for column in table.columns if column.number not in numbers]
+        comments = self._comments_about(kept)
+        self._core.delete_columns(self._index, numbers)
+        self._set_comments(comments)
+
+    def rename_column(self, column: str | int, name: str) -> None:
+        """Give a column another name."""
+        table = self.table
+        renamed = table.column(column)
+        others = [other for other in table.columns if other != renamed]
+        self._refuse_name(name, others)
+        names = [name, *(other.name for other in others)]
+        comments = self._comments_about(names, (renamed.name, name))
+        self._core.rename_column(self._index, renamed.number, name)
+        self._set_comments(comments)
+
+    def compact_heap(self) -> int:
+        """Leave out what no cell reaches: in the heap, and between the rows and the heap.
+
+        That is what arrays that were replaced or removed have left there. Cells that share an array
+        do so still. Return how many bytes that is. A compressed table (ZTABLE = T) is refused, as
+        its heap has arrays that no cell reaches. Of more than a million gaps the smallest may stay,
+        so that memory is bounded; another call leaves out more.
+        """
+        return self._core.compact_heap(self._index)
+
+    def _comments_about(
+        self, names: Sequence[str], renamed: tuple[str, str] | None = None
+    ) -> list[tuple[str, Any, str]]:
+        """Return the comments, in which astropy describes columns, about these columns alone.
+
+        What cannot be read is found before anything is changed.
+        """
+        old = [card for card in self.header.cards if card.keyword == "COMMENT"]
+        return cards_for(old, names, renamed)
+
+    def _set_comments(self, new: list[tuple[str, Any, str]]) -> None:
+        cards = self.header.cards
+        if new != [card for card in cards if card.keyword == "COMMENT"]:
+            place = next(place for place, card in enumerate(cards) if card.keyword == "COMMENT")
+            self._core.delete_cards(self._index, "COMMENT")
+            self._core.insert_cards(self._index, place, new)
+
+    def _refuse_name(self, name: str, others: Sequence[TableColumn]) -> None:
+        """Refuse a name of a column that is too long, or would not find it."""
+        if not isinstance(name, str):
+            raise usage(f"{self._where()}: a column's name is text, found {name!r}", "give text")
+        check_length(f"{self._where()}: a name of a column", name)
+        if not name.strip():
+            raise usage(f"{self._where()}: a column needs a name, found {name!r}", "give it one")
+        same = [other for other in others if other.name.strip().upper() == name.strip().upper()]
+        if same:
+            raise usage(
+                f"{self._where()}: a column {name!r}, where there is {same[0].name!r}",
+                "choose another name (in FITS case does not count), or rename the other one first",
+            )
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns as they will be."""
+        return self.table.columns
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"<tachyfits EditedHdu {self._index} of {self._edition.name}>"
+
+
+def _stated(table: Table, rows: Rows | None = None) -> Stated:
+    """Return what a table says of the times of some rows, None: of all."""
+
+    def place(name: str) -> Any:
+        column = next((column for column in table.columns if column.name == name), None)
+        if column is None:
+            return table.header.get(name)
+        wanted = (0, len(table)) if rows is None else rows
+        values = table._read([column], wanted, False, None, None)
+        return in_metres(values[column.key], column.unit)
+
+    header = table.header
+    return Stated(header.get("TIMESYS"), header.get("TREFPOS"), place, time_reference(header))
