@@ -18,22 +18,16 @@ from tachyfits._errors import not_found, usage, warn
 from tachyfits._hdu import Hdu
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
-from tachyfits._ragged import Ragged
+from tachyfits._table_decoded import Given, beginning, divided, is_apart, masked, ragged
 from tachyfits._table_rows import Rows, among, batch_size, count_of, piece_of, resolve_rows, span_of
-from tachyfits._table_strings import divided_strings, strings, strings_of_width
 from tachyfits._threads import check_threads
 
 #: What names columns: a name (any case), a 0-based number, several of them; None: all.
 ColumnNames = str | int | Sequence[str | int] | None
 
-#: The values of a column, and where they are undefined if it can say so.
-_Given = tuple[NDArray[Any], NDArray[np.bool_] | None]
 
 #: Rows that a condition is asked of at a time, when its answers are handed out in batches.
 SEARCHED_ROWS = 1 << 22
-
-#: Characters of the widest text of NumPy.
-WIDEST = (2**31 - 1) // 4
 
 
 class _Plan(NamedTuple):
@@ -52,7 +46,7 @@ class TableReading(Hdu):
 
     _table: _core.Table | None = None
     _known: tuple[TableColumn, ...] | None = None
-    _described: tuple[dict[str, Any], dict[str, str]] | None = None
+    _said_of: tuple[dict[str, Any], dict[str, str]] | None = None
 
     def _core_table(self) -> _core.Table:
         self._file._open_core()
@@ -250,16 +244,16 @@ class TableReading(Hdu):
         """Settle how columns are read; ``text`` "bytes" leaves text as S, a quarter of U."""
         return _Plan(
             wanted,
-            [column.number for column in wanted if not _is_apart(column, raw)],
+            [column.number for column in wanted if not is_apart(column, raw)],
             text or ("bytes" if raw else "str"),
             {"raw": raw, "threads": self._threads(threads), "progress": progress},
             {column.key: column for column in wanted},
         )
 
-    def _read_as(self, plan: _Plan, rows: Rows, kept: list[_Given] | None = None) -> Columns:
+    def _read_as(self, plan: _Plan, rows: Rows, kept: list[Given] | None = None) -> Columns:
         """Read rows; arrays of rows of one length go into ``kept``, or are those in it."""
         core, text, options = self._core_table(), plan.text, plan.options
-        into = [_beginning(given, count_of(rows)) for given in kept] if kept else None
+        into = [beginning(given, count_of(rows)) for given in kept] if kept else None
         read = core.read(plan.together, rows, text=text, into=into, **options)
         if kept == []:
             kept.extend((values, nulls) for values, nulls, _ in read)
@@ -267,12 +261,12 @@ class TableReading(Hdu):
         arrays: dict[str, Values] = {}
         for column in plan.wanted:
             if column.is_variable:
-                arrays[column.key], odd = _ragged(core, column, rows, text, options)
-            elif _is_apart(column, options["raw"]):
-                arrays[column.key], odd = _divided(core, column, rows, text, options), 0
+                arrays[column.key], odd = ragged(core, column, rows, text, options)
+            elif is_apart(column, options["raw"]):
+                arrays[column.key], odd = divided(core, column, rows, text, options), 0
             else:
                 values, nulls, odd = next(together)
-                arrays[column.key] = _masked(values, nulls)
+                arrays[column.key] = masked(values, nulls)
             if odd:
                 self._warn_of_odd(column, odd)
         meta, comments = self._meta()
@@ -289,11 +283,11 @@ class TableReading(Hdu):
 
         Not those of its structure.
         """
-        if self._described is None:
+        if self._said_of is None:
             from tachyfits._table_meta import comments_of, meta_of
 
-            self._described = meta_of(self.header), comments_of(self.header)
-        meta, comments = self._described
+            self._said_of = meta_of(self.header), comments_of(self.header)
+        meta, comments = self._said_of
         # Lists of comments are everybody's own.
         own = {
             key: list(value) if isinstance(value, list) else value for key, value in meta.items()
@@ -372,7 +366,7 @@ class TableReading(Hdu):
         wanted, size = self._chosen(columns), batch_size(rows)
         plan = self._plan(wanted, raw, threads, progress)
         pieces = self._pieces(resolve_rows(within, len(self)), where, size, threads)
-        kept: list[_Given] | None = [] if reuse else None
+        kept: list[Given] | None = [] if reuse else None
         return (self._read_as(plan, piece, kept) for piece in pieces)
 
     def _pieces(
@@ -422,58 +416,6 @@ def _described(number: int, core: _core.Column, header: Header) -> TableColumn:
 
 def _is_number(key: Any) -> bool:
     return hasattr(key, "__index__") and not isinstance(key, (bool, np.bool_))
-
-
-def _beginning(given: _Given, rows: int) -> _Given:
-    """Return the arrays of so many rows: the last piece of a table may have fewer."""
-    values, nulls = given
-    return values[:rows], None if nulls is None else nulls[:rows]
-
-
-def _masked(values: NDArray[Any], nulls: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Return a masked array where anything is undefined, the array itself where nothing is."""
-    if nulls is None or not nulls.any():
-        return values
-    return np.ma.MaskedArray(values, mask=nulls)
-
-
-def _is_apart(column: TableColumn, raw: bool) -> bool:
-    """Say whether a column takes a read of its own."""
-    return column.is_variable or (column.delimiter is not None and not raw)
-
-
-def _divided(
-    core: _core.Table, column: TableColumn, rows: Rows, text: str, options: dict[str, Any]
-) -> Ragged:
-    """Return the strings of a field that delimiters divide; blanks at its end are such, too."""
-    values, _, _ = core.read([column.number], rows, **(options | {"raw": True}), text="bytes")[0]
-    return divided_strings(values, str(column.delimiter), as_bytes=text == "bytes")
-
-
-def _ragged(
-    core: _core.Table, column: TableColumn, rows: Rows, text: str, options: dict[str, Any]
-) -> tuple[Values, int]:
-    """Return the cells of a column in the heap, and how many elements were odd."""
-    offsets, values, nulls, odd = core.read_arrays(column.number, rows, **options)
-    if column.dtype.kind == "U":
-        return _texts(column, offsets, values, as_bytes=text == "bytes"), odd
-    return Ragged(offsets, _masked(values, nulls), cell_shape=column.shape), odd
-
-
-def _texts(
-    column: TableColumn,
-    offsets: NDArray[np.int64],
-    characters: NDArray[np.uint8],
-    *,
-    as_bytes: bool,
-) -> Values:
-    """Return characters of the heap as a string for each cell, or several where TDIMn says so."""
-    if not column.shape:
-        return strings(offsets, characters, as_bytes=as_bytes)
-    width = column.dtype.itemsize // 4
-    # What is wider than any text of NumPy divides nothing.
-    width = width if width < WIDEST else len(characters) + 1
-    return strings_of_width(offsets, characters, width, column.shape, as_bytes=as_bytes)
 
 
 def _as_index(rows: Rows) -> Any:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,7 @@ import click
 import numpy as np
 
 import tachyfits
-from tachyfits import Columns, File, NotFoundError, Ragged, Table
+from tachyfits import Columns, File, Ragged, Table
 from tachyfits._errors import usage
 from tachyfits._table_export import FORMATS, format_of, write_stream
 from tachyfits._table_import import TableFile, open_table_file
@@ -23,6 +20,7 @@ from tachyfits._table_rows import resolve_rows
 from tachyfits._table_text import text_of
 from tachyfits.cli._common import Common, common_options, overwrite_option, warnings_said
 from tachyfits.cli._output import aligned, json_text, say, size_text
+from tachyfits.cli._table_chosen import chosen_columns, chosen_places, chosen_rows, chosen_slice
 from tachyfits.cli._table_files import as_fits, list_columns, places_needed
 
 #: Rows that are shown if nothing else is asked for.
@@ -35,8 +33,6 @@ STDOUT = "-"
 PRINTED_ROWS = 10_000
 
 COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "description")
-
-_ROWS = re.compile(r"(?P<first>\d{0,99})(?P<colon>:?)(?P<last>\d{0,99})")
 
 
 @click.command()
@@ -123,7 +119,7 @@ def command(
         some: str | None = rows,
     ) -> None:  # fmt: skip
         table = _table(common, file)
-        chosen = places or _columns(table, columns)
+        chosen = places or chosen_columns(table, columns)
         if listed:
             click.echo(_listed(common, table, chosen))
         elif output == STDOUT:
@@ -140,11 +136,11 @@ def command(
         raise usage(f"{path}: only FITS files have HDUs", "leave out --hdu")
     with warnings_said():
         source = open_table_file(path)
-    chosen = _chosen(columns, source.keys, source.place)
+    chosen = chosen_places(columns, source.keys, source.place)
     if listed:
         list_columns(common, source, chosen)
         return 0
-    taken = slice(0, source.rows) if rows is None else _slice(rows, source.rows, source.name)
+    taken = slice(0, source.rows) if rows is None else chosen_slice(rows, source.rows, source.name)
     whole = not (where or rows or head is not None)
     if output not in (None, STDOUT) and whole and format_of(str(output)) == "fits":
         return _make(common, source if chosen is None else source.only(chosen), str(output),
@@ -196,76 +192,11 @@ def _table(common: Common, file: File) -> Table:
     )
 
 
-def _columns(table: Table, text: str | None) -> list[str | int]:
-    """Return the columns that are named; a number counts from 1, unless it is a name."""
-    chosen = _chosen(text, table.names, lambda name: table.column(name).number)
-    return list(table.names) if chosen is None else list(chosen)
-
-
-def _chosen(
-    text: str | None, names: Sequence[str], place: Callable[[str], int]
-) -> list[int] | None:
-    """Return the places of the columns that are asked for, of these names; None: of all."""
-    if text is None:
-        return None
-    # The longest first: a name may begin as another one does.
-    divided = sorted((name for name in names if "," in name), key=len, reverse=True)
-    places = []
-    parts = text.split(",")
-    while parts:
-        count = 1
-        for name in divided:
-            commas = name.count(",")
-            if ",".join(parts[: commas + 1]).strip() == name.strip():
-                count += commas
-                break
-        places.append(_place(",".join(parts[:count]), len(names), place))
-        del parts[:count]
-    return places
-
-
-def _place(part: str, count: int, place: Callable[[str], int]) -> int:
-    """Return the place of a column by its name, as it is or without blanks around, or number."""
-    name = part.strip()
-    if part != name:
-        with suppress(NotFoundError):
-            return place(part)
-    try:
-        return place(name)
-    except NotFoundError:
-        if name.isdecimal() and len(name) < 9 and 1 <= int(name) <= count:
-            return int(name) - 1
-        raise
-
-
-def _rows_of(table: Table, text: str | None) -> slice:
-    """Return the rows of a table that ``--rows`` names; all without."""
-    if text is None:
-        return slice(0, len(table))
-    return _slice(text, len(table), f"{table.file.name}: HDU {table.index} (0-based)")
-
-
-def _slice(text: str, count: int, place: str) -> slice:
-    """Return the rows that ``--rows`` names, of so many; ``place`` says in messages of what."""
-    match = _ROWS.fullmatch(text.strip())
-    if match is None or not text.strip(" :"):
-        raise click.BadParameter(f"{text!r} is no range of rows: use 1:100, 5:, :10 or 7")
-    first = int(match["first"] or 1)
-    last = int(match["last"] or (count if match["colon"] else first))
-    if not 1 <= first <= last <= count:
-        there = f"the rows 1 to {count}" if count else "no rows"
-        raise usage(
-            f"{place} has {there}; found --rows {text}",
-            "rows are counted from 1, and both ends are inside",
-        )
-    return slice(first - 1, last)
-
-
 def _numbers(
     table: Table, rows: str | None, where: str | None, head: int | None, threads: int | None
 ) -> Any:
     """Return which rows: a slice, or the numbers of those for which the condition holds."""
-    chosen = _rows_of(table, rows)
+    chosen = chosen_rows(table, rows)
     if where is None:
         return chosen if head is None else _first(chosen, head)
     found = table.where(where, rows=chosen, threads=threads)
@@ -397,7 +328,7 @@ def _print(
     """Print rows as CSV while they are read."""
     if head is None:
         # Row by row, a condition need not be asked of all rows before the first is printed.
-        chosen = _rows_of(table, rows)
+        chosen = chosen_rows(table, rows)
     else:
         chosen, where = _numbers(table, rows, where, head, None), None
     wanted = [table.column(name) for name in columns]
