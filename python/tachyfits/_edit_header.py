@@ -10,7 +10,7 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits._errors import not_found, usage, warn
-from tachyfits._header import COMMENTARY, Cards, Header, looked_up
+from tachyfits._header import COMMENTARY, Cards, Header, keyword_text, looked_up
 from tachyfits._table_spec import check_length
 
 #: Names, units and formats, which readers take from one card alone.
@@ -57,7 +57,7 @@ class EditedHeader(MutableMapping[str, Any]):
                 f"{self._where}: the comment of {keyword} is text, found {comment!r}",
                 "give text; an empty one, '', takes the comment off",
             )
-        now = self._core.comment_card(self._index, keyword, comment)
+        now = self._core.comment_card(self._index, keyword_text(keyword), comment)
         if now is None:
             raise not_found(
                 f"{self._where}: there is no keyword {keyword!r} that has a value", "see .cards"
@@ -73,7 +73,7 @@ class EditedHeader(MutableMapping[str, Any]):
             )
 
     def __delitem__(self, keyword: str) -> None:
-        if not self._core.delete_cards(self._index, keyword):
+        if not self._core.delete_cards(self._index, keyword_text(keyword)):
             raise not_found(f"{self._where}: there is no keyword {keyword!r}", "see .cards")
 
     def __iter__(self) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _written(keyword: str) -> str:
     >>> [_written(word) for word in (" object", "hierarch ESO a", "Longer Words")]
     ['OBJECT', 'HIERARCH ESO a', 'Longer Words']
     """
-    name = keyword.strip()
+    name = keyword_text(keyword).strip()
     if len(name) <= 8:
         return name.upper()
     return f"HIERARCH {name[9:]}" if name[:9].upper() == "HIERARCH " else name

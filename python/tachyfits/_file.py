@@ -17,6 +17,7 @@ from tachyfits._hdu import Hdu, compression_text
 from tachyfits._image import Image
 from tachyfits._table import Table
 from tachyfits._threads import check_threads
+from tachyfits._whole import whole_number
 
 if TYPE_CHECKING:
     from tachyfits._checks import Verification
@@ -205,14 +206,26 @@ class File:
     def __getitem__(self, key: slice) -> list[Hdu]: ...
     def __getitem__(self, key: int | str | tuple[str, int] | slice) -> Hdu | list[Hdu]:
         if isinstance(key, slice):
-            return [self._at(index) for index in range(*key.indices(len(self)))]
+            count = len(self)
+            try:
+                indices = range(*key.indices(count))
+            except (TypeError, ValueError) as error:
+                hint = "a slice of HDUs has whole numbers"
+                raise usage(f"{self._name}: {key!r}: {error}", hint) from error
+            return [self._at(index) for index in indices]
         if isinstance(key, str):
             return self._named(key, None)
         if isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str):
-            return self._named(key[0], int(key[1]))
-        if isinstance(key, bool) or not hasattr(key, "__index__"):
-            raise usage(f"{key!r} names no HDU", 'use file[0], file["EXTNAME"], file["EXTNAME", 2]')
-        count, index = len(self), key.__index__()
+            version = whole_number(key[1], least=-(2**63))
+            if version is not None:
+                return self._named(key[0], version)
+        elif not isinstance(key, bool) and hasattr(key, "__index__"):
+            return self._numbered(key.__index__())
+        hint = 'use file[0], file["EXTNAME"], file["EXTNAME", 2]'
+        raise usage(f"{self._name}: {key!r} names no HDU", hint)
+
+    def _numbered(self, index: int) -> Hdu:
+        count = len(self)
         if not -count <= index < count:
             raise not_found(
                 f"{self._name}: there is no HDU {index}; the file has {count}, counted from 0",

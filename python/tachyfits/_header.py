@@ -29,9 +29,16 @@ def looked_up(keyword: str) -> str:
     >>> [looked_up(word) for word in ("exptime", "HIERARCH ESO DET DIT", "HIERARCH")]
     ['EXPTIME', 'ESO DET DIT', 'HIERARCH']
     """
-    name = keyword.strip().upper()
+    name = keyword_text(keyword).strip().upper()
     rest = name.removeprefix("HIERARCH ").lstrip()
     return rest if " " in rest or len(rest) > 8 else name
+
+
+def keyword_text(keyword: Any) -> str:
+    """Return a keyword, refusing what is no text."""
+    if not isinstance(keyword, str):
+        raise usage(f"a keyword is text, found {keyword!r}", "header.cards has them by number")
+    return keyword
 
 
 class Card(NamedTuple):
@@ -67,9 +74,17 @@ class Cards(Sequence[Card]):
     def __getitem__(self, index: slice) -> tuple[Card, ...]: ...
     def __getitem__(self, index: int | slice) -> Card | tuple[Card, ...]:
         core = self._header._core
-        if core is None or isinstance(index, slice):
+        if isinstance(index, slice):
             return self._header._cards[index]
-        return Card(*core.card_at(range(len(core))[index]))
+        try:
+            place = range(len(self))[index]
+        except TypeError as error:
+            hint = "header.card(keyword) is one by its keyword"
+            raise usage(f"cards go by number, found {index!r}", hint) from error
+        except IndexError as error:
+            hint = f"the header has {len(self)}, counted from 0"
+            raise not_found(f"there is no card {index}", hint) from error
+        return self._header._cards[place] if core is None else Card(*core.card_at(place))
 
     def __iter__(self) -> Iterator[Card]:
         return iter(self._header._cards)
@@ -165,11 +180,9 @@ class Header(Mapping[str, Any]):
         return found
 
     def _found(self, keyword: str) -> Card | None:
-        if not isinstance(keyword, str):
-            raise usage(f"a keyword is text, found {keyword!r}", "header.cards has them by number")
         if self._core is None:
             return self._first.get(looked_up(keyword))
-        found = self._core.card(keyword.strip())
+        found = self._core.card(keyword_text(keyword).strip())
         return None if found is None else Card(*found)
 
     def history(self, keyword: str = "HISTORY") -> list[str]:
@@ -214,8 +227,8 @@ class Header(Mapping[str, Any]):
 
         A change is a value, which keeps the old comment, or a pair (value, comment).
         """
-        left_out = {keyword.upper() for keyword in without}
-        open_changes = {keyword.upper(): change for keyword, change in changes.items()}
+        left_out = {keyword_text(keyword).upper() for keyword in without}
+        open_changes = {keyword_text(keyword).upper(): new for keyword, new in changes.items()}
         cards: list[tuple[str, Any, str]] = []
         for card in self._cards:
             name = card.keyword.upper()

@@ -46,6 +46,27 @@ def test_names_that_no_card_holds_are_refused(path: Path, change: Any) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header.pop(0),
+        lambda header: header.__delitem__(0),
+        lambda header: header.update({0: 1}),
+        lambda header: header.comments.__setitem__(0, "text"),
+        lambda header: header.rename(0, "NEW"),
+        lambda header: header.rename("MAG", 0),
+        lambda header: header.insert(0, "NEW", 1),
+        lambda header: header.insert("BITPIX", 0, 1),
+    ],
+)
+def test_keywords_that_are_no_text_are_refused(path: Path, change: Any) -> None:
+    with (
+        pytest.raises(tf.UsageError, match=r"a keyword is text, found 0\nhint: "),
+        tf.edit(path) as edition,
+    ):
+        change(edition["STARS"].header)
+
+
 def test_a_card_is_renamed_to_none_that_is_there(path: Path) -> None:
     with tf.edit(path) as edition:
         header = edition[0].header

@@ -8,6 +8,7 @@ import os
 import pickle
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,6 +62,15 @@ def test_hdus_are_found_by_number_name_and_version(path: Path) -> None:
         for key in (1.5, None, True, ("SCI", 1, 2)):
             with pytest.raises(tf.UsageError):
                 file[key]
+
+
+@pytest.mark.parametrize("key", [1.0, None, True, ("SCI", 1.5), ("SCI", "x"), ("SCI", None)])
+def test_what_names_no_hdu_is_refused_by_the_name_of_the_file(path: Path, key: Any) -> None:
+    with tf.open(path) as file:
+        with pytest.raises(tf.UsageError, match=f"{path.name}: .* names no HDU\\nhint: use file"):
+            file[key]
+        with pytest.raises(tf.UsageError, match=f"{path.name}: slice.*\\nhint: .*whole numbers"):
+            file["a":key]
 
 
 @pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview, str, Path, gzip.compress])
@@ -241,8 +251,11 @@ def test_cards_are_a_sequence_whether_they_were_made_or_not() -> None:
     each = [header.cards[number] for number in range(len(header.cards))]
     assert each == list(header.cards)
     assert header.cards[-1] == each[-1]
-    with pytest.raises(IndexError):
-        header.cards[len(each)]
+    for cards in (header.cards, tf.Header(header.cards).cards):
+        with pytest.raises(IndexError, match=rf"no card {len(each)}\nhint: .*, counted from 0"):
+            cards[len(each)]
+        with pytest.raises(tf.UsageError, match=r"cards go by number, found 'BITPIX'\nhint: "):
+            cards["BITPIX"]  # type: ignore[call-overload]
 
 
 def test_headers_are_mappings_in_the_files_order() -> None:
@@ -263,6 +276,8 @@ def test_headers_are_mappings_in_the_files_order() -> None:
         header[0]  # type: ignore[index]
     with pytest.raises(KeyError):
         header["NOPE"]
+    with pytest.raises(tf.UsageError, match=r"a keyword is text, found 0\nhint: "):
+        header.replaced({0: 1})  # type: ignore[dict-item]
     theirs = header.to_astropy()
     assert theirs["CRVAL3"] == header["CRVAL3"] == 1000.0
     assert [*theirs["HISTORY"]] == ["two"]
