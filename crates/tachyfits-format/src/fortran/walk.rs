@@ -6,8 +6,9 @@
 //!
 //! After damage, recovery first tries the place to which the leading marker of the damaged record points:
 //! often it was not that which was damaged. Then it tries every byte as the beginning of a record: it counts
-//! if its markers agree, it has bytes, and another such record or the end of the file follows. To bound the
-//! work, its length must be one that was seen before, or short enough to end within the block that is searched.
+//! if its markers agree, it has bytes, and another such record or the end of the file follows; a few records
+//! without bytes may be between, which look like any zeros. To bound the work, its length must be one that was
+//! seen before, or short enough to end within the block that is searched.
 
 use std::ops::Range;
 
@@ -23,6 +24,9 @@ const LARGEST_BLOCK: usize = 1 << 20;
 
 /// Lengths of records that recovery remembers.
 const LENGTHS: usize = 16;
+
+/// Records without bytes that recovery passes on the way from one record to the next one that has some.
+const EMPTY_BETWEEN: usize = 64;
 
 /// What the next step of a [`RecordWalker`] or a [`super::MarkerDetector`] needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,9 +106,11 @@ struct Search {
     /// Where the marker is that points behind the damaged record, until it was followed; whether the search is where it points.
     pointer: Option<u64>,
     is_pointed_to: bool,
-    /// The byte that is tried, and where the record after the one there begins, once that one is known to be whole.
+    /// The byte that is tried, and where the record after the one there begins, once that one is known to be whole;
+    /// how many without bytes were passed on the way there.
     at: u64,
     second: Option<u64>,
+    passed: usize,
     lengths: Vec<u64>,
 }
 
@@ -302,6 +308,7 @@ impl RecordWalker {
             is_pointed_to: false,
             at: from + 1,
             second: None,
+            passed: 0,
             lengths,
         });
     }
@@ -379,20 +386,28 @@ impl RecordWalker {
             let width = self.markers.bytes();
             let leading = self.markers.read(self.bytes.view(search.at, width)?).unsigned_abs();
             let ends_in_block = leading.saturating_add(markers) <= block as u64;
-            if leading == 0 || !(ends_in_block || search.lengths.contains(&leading)) {
+            // Zeros are a record only where one is expected.
+            let may_be_one = leading != 0 || search.is_pointed_to;
+            if !(may_be_one && (ends_in_block || search.lengths.contains(&leading))) {
                 return Ok(false);
             }
             match self.bytes.subrecord(self.markers, search.at, false) {
                 Ok(whole) if whole.goes_on || whole.next == file_bytes => return Ok(true),
-                Ok(whole) => search.second = Some(whole.next),
+                Ok(whole) => (search.second, search.passed) = (Some(whole.next), 0),
                 Err(stop) => return self.unless_faulty(stop),
             }
         }
-        let Some(second) = search.second else { return Ok(false) };
-        match self.bytes.subrecord(self.markers, second, false) {
-            Ok(whole) => Ok(!whole.payload.is_empty()),
-            Err(stop) => self.unless_faulty(stop),
+        while let Some(second) = search.second {
+            match self.bytes.subrecord(self.markers, second, false) {
+                Ok(whole) if !whole.payload.is_empty() || whole.next == file_bytes => {
+                    return Ok(true);
+                }
+                Ok(_) if search.passed == EMPTY_BETWEEN => break,
+                Ok(whole) => (search.second, search.passed) = (Some(whole.next), search.passed + 1),
+                Err(stop) => return self.unless_faulty(stop),
+            }
         }
+        Ok(false)
     }
 
     fn unless_faulty(&self, stop: Stop) -> Result<bool, Need> {

@@ -386,6 +386,36 @@ fn a_few_bytes_behind_the_damaged_record_are_skipped_with_it() {
 }
 
 #[test]
+fn records_without_bytes_among_others_are_no_obstacle_to_recovery() {
+    for markers in RecordMarkers::ALL {
+        let width = markers.bytes();
+        let filled = |number: usize| vec![number as u8 | 0x80; 20 + number];
+        let pair = |number: usize| [filled(number), vec![]];
+        let records: Vec<_> = (0..6).flat_map(pair).collect();
+        let whole = file(markers, &records, u64::MAX);
+        let begins = |number: usize| file(markers, &records[..number], u64::MAX).len();
+        // The trailing marker: the leading one still says where the record without bytes is.
+        let mut bytes = whole.clone();
+        bytes[begins(5) - 1] ^= 0x55;
+        let found = index(markers, &bytes, true);
+        assert_eq!(contents(&found, &bytes), [&records[..4], &records[5..]].concat(), "{markers}");
+        // The leading one: the next record that has bytes is looked for.
+        let mut bytes = whole.clone();
+        bytes[begins(4)..begins(4) + width].fill(0x7b);
+        let found = index(markers, &bytes, true);
+        assert_eq!(contents(&found, &bytes), [&records[..4], &records[6..]].concat(), "{markers}");
+        assert_eq!(found.skipped()[0].0, begins(4) as u64..begins(6) as u64);
+        // Zeros alone are no record that has bytes.
+        let zeros = vec![0; 100 * width];
+        let noise = file(markers, &[vec![0xf0; 9]], u64::MAX);
+        let mut bytes = whole[..begins(4)].to_vec();
+        bytes.extend([vec![0x7b; width], noise, zeros, vec![0x7b; width]].concat());
+        let found = index(markers, &bytes, true);
+        assert_eq!(contents(&found, &bytes), records[..4], "{markers}");
+    }
+}
+
+#[test]
 fn records_without_bytes_at_the_beginning_decide_nothing() {
     for markers in RecordMarkers::ALL {
         let mut records = vec![vec![]; 100];
