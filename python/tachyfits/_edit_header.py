@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits import _core
-from tachyfits._errors import not_found, usage, warn
+from tachyfits._errors import not_found, placing, usage, warn
 from tachyfits._header import COMMENTARY, Cards, Header, keyword_text, looked_up
 from tachyfits._table_spec import check_length
 
@@ -28,7 +28,10 @@ class EditedHeader(MutableMapping[str, Any]):
     """
 
     def __init__(self, core: _core.Edition, index: int, where: str) -> None:
-        self._core, self._index, self._where = core, index, where
+        self._core, self._index, self._place = core, index, where
+
+    def _where(self) -> str:
+        return self._place
 
     def _now(self) -> Header:
         return Header(self._core.cards(self._index))
@@ -43,38 +46,44 @@ class EditedHeader(MutableMapping[str, Any]):
         """Comments by keyword: ``header.comments["BUNIT"] = text`` leaves the value as it is."""
         return EditedComments(self)
 
+    @placing
     def __getitem__(self, keyword: str) -> Any:
         return self._now()[keyword]
 
+    @placing
     def __setitem__(self, keyword: str, value: Any) -> None:
         card = _card(keyword, value)
         for name, before, now in self._core.set_cards(self._index, [card]):
             self._warn_if_cut(name, card[2] or before, now)
 
+    @placing
+    def _comment(self, keyword: str) -> str:
+        return self._now().comments[keyword]
+
+    @placing
     def _set_comment(self, keyword: str, comment: str) -> None:
         if not isinstance(comment, str):
             raise usage(
-                f"{self._where}: the comment of {keyword} is text, found {comment!r}",
+                f"the comment of {keyword} is text, found {comment!r}",
                 "give text; an empty one, '', takes the comment off",
             )
         now = self._core.comment_card(self._index, keyword_text(keyword), comment)
         if now is None:
-            raise not_found(
-                f"{self._where}: there is no keyword {keyword!r} that has a value", "see .cards"
-            )
+            raise not_found(f"there is no keyword {keyword!r} that has a value", "see .cards")
         self._warn_if_cut(keyword, comment, now)
 
     def _warn_if_cut(self, keyword: str, comment: str, now: str) -> None:
         wanted = comment.strip()
         if now != wanted and wanted.startswith(now):
             warn(
-                f"{self._where}: the comment of {keyword} is cut to what the card has room for, "
+                f"{self._where()}: the comment of {keyword} is cut to what the card has room for, "
                 f"{now!r}; it was {wanted!r}"
             )
 
+    @placing
     def __delitem__(self, keyword: str) -> None:
         if not self._core.delete_cards(self._index, keyword_text(keyword)):
-            raise not_found(f"{self._where}: there is no keyword {keyword!r}", "see .cards")
+            raise not_found(f"there is no keyword {keyword!r}", "see .cards")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._now())
@@ -85,29 +94,31 @@ class EditedHeader(MutableMapping[str, Any]):
     def __contains__(self, keyword: object) -> bool:
         return keyword in self._now()
 
+    @placing
     def rename(self, keyword: str, to: str) -> None:
         """Give the first card of a keyword another one; value, comment and place stay."""
         new, name = _written(to), looked_up(to)
         _refuse_sums(new)
         if looked_up(keyword) in COMMENTARY:
             raise usage(
-                f"{self._where}: {keyword!r} renamed: its cards have text, and no value",
+                f"{keyword!r} renamed: its cards have text, and no value",
                 "delete them, and set the text under the other keyword",
             )
         if name in self and name not in COMMENTARY and name != looked_up(keyword):
             raise usage(
-                f"{self._where}: {keyword!r} renamed to {to!r}: there is a card {name} already",
+                f"{keyword!r} renamed to {to!r}: there is a card {name} already",
                 "delete it first, or choose another keyword",
             )
         if not self._core.rename_card(self._index, keyword, new):
-            raise not_found(f"{self._where}: there is no keyword {keyword!r}", "see .cards")
+            raise not_found(f"there is no keyword {keyword!r}", "see .cards")
 
+    @placing
     def insert(self, before: str, keyword: str, value: Any) -> None:
         """Insert a card before the first one of another keyword."""
         names = [card.keyword.upper() for card in self.cards]
         name = looked_up(before)
         if name not in names:
-            raise not_found(f"{self._where}: there is no keyword {before!r}", "see .cards")
+            raise not_found(f"there is no keyword {before!r}", "see .cards")
         self._core.insert_cards(self._index, names.index(name), [_card(keyword, value)])
 
     def __repr__(self) -> str:
@@ -121,7 +132,7 @@ class EditedComments(Mapping[str, str]):
         self._header = header
 
     def __getitem__(self, keyword: str) -> str:
-        return self._header._now().comments[keyword]
+        return self._header._comment(keyword)
 
     def __setitem__(self, keyword: str, comment: str) -> None:
         self._header._set_comment(keyword, comment)

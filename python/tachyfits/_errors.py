@@ -6,12 +6,27 @@ import errno
 import os
 import sys
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from types import FrameType
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from tachyfits._core import FitsIoError, LimitError, TachyfitsWarning, UsageError
 
 #: Where the package is: warnings are about lines that are not in it.
 _PACKAGE = os.path.join(os.path.dirname(__file__), "")
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class _Placed(Protocol):
+    def _where(self) -> str: ...
+
+
+_Of = TypeVar("_Of", bound=_Placed)
 
 
 class NotFoundError(UsageError, IndexError, KeyError):
@@ -32,6 +47,37 @@ def usage(problem: str, hint: str) -> UsageError:
 def not_found(problem: str, hint: str) -> NotFoundError:
     """Make a NotFoundError: what is missing, and on a line of its own what to do."""
     return NotFoundError(f"{problem}\nhint: {hint}")
+
+
+@contextmanager
+def placed(where: str) -> Iterator[None]:
+    """Name the place in a UsageError from within that does not name the file.
+
+    ``where``: the file, and behind it the HDU if there is one (`tachyfits._hdu.place_of`).
+
+    >>> with placed("stars.fits: HDU 1 (0-based)"):
+    ...     raise usage("there is no row 9", "use 0 to 2")
+    Traceback (most recent call last):
+    tachyfits.UsageError: stars.fits: HDU 1 (0-based): there is no row 9
+    hint: use 0 to 2
+    """
+    try:
+        yield
+    except UsageError as error:
+        if not str(error).startswith(where.partition(": HDU ")[0]):
+            error.args = (f"{where}: {error}",)
+        raise
+
+
+def placing(method: Callable[Concatenate[_Of, _P], _R]) -> Callable[Concatenate[_Of, _P], _R]:
+    """Decorate a method of what knows its place (``_where()``) to be `placed` there."""
+
+    @wraps(method)
+    def within(self: _Of, /, *args: _P.args, **options: _P.kwargs) -> _R:
+        with placed(self._where()):
+            return method(self, *args, **options)
+
+    return within
 
 
 def io_error(

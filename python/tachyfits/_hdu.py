@@ -85,8 +85,11 @@ class Hdu:
     def header(self) -> Header:
         """The header: a mapping by keyword, with ``.cards`` and ``.comments``."""
         if self._header is None:
-            self._header = Header.of_file(self._hdu().header())
+            self._header = Header.of_file(self._hdu().header(), self._where())
         return self._header
+
+    def _where(self) -> str:
+        return place_of(self._file.name, self._index)
 
     def checksum(
         self, *, threads: int | None = None, progress: Progress | None = None
@@ -142,6 +145,15 @@ class Hdu:
 
     def __reduce__(self) -> tuple[object, ...]:
         return _hdu_of, (self._file, self._index)
+
+
+def place_of(name: str, index: int) -> str:
+    """Return in words, for messages, which HDU of which file it is.
+
+    >>> place_of("stars.fits", 1)
+    'stars.fits: HDU 1 (0-based)'
+    """
+    return f"{name}: HDU {index} (0-based)"
 
 
 def compression_of(hdu: Hdu) -> str | None:

@@ -83,7 +83,7 @@ class Cards(Sequence[Card]):
             raise usage(f"cards go by number, found {index!r}", hint) from error
         except IndexError as error:
             hint = f"the header has {len(self)}, counted from 0"
-            raise not_found(f"there is no card {index}", hint) from error
+            raise not_found(f"{self._header._where}there is no card {index}", hint) from error
         return self._header._cards[place] if core is None else Card(*core.card_at(place))
 
     def __iter__(self) -> Iterator[Card]:
@@ -120,19 +120,23 @@ class Header(Mapping[str, Any]):
     'unit of the pixels'
     """
 
+    #: In messages, which HDU of which file it is of, and a colon.
+    _where = ""
+
     def __init__(self, cards: Iterable[tuple[str, Any, str]], *, raw: bytes | None = None) -> None:
         self._core: _core.Header | None = None
         self._raw = raw
         self._cards = tuple(starmap(Card, cards))
 
     @classmethod
-    def of_file(cls, core: _core.Header) -> Header:
+    def of_file(cls, core: _core.Header, where: str) -> Header:
         """Return the header of an HDU; its cards come into Python when they are asked for.
 
         A keyword is looked up where the header was parsed: a file may have very many.
         """
         header = cls.__new__(cls)
         header._core = core
+        header._where = f"{where}: "
         return header
 
     @cached_property
@@ -174,9 +178,8 @@ class Header(Mapping[str, Any]):
         """Return the first card of a keyword; NotFoundError (a KeyError) when there is none."""
         found = self._found(keyword)
         if found is None:
-            raise not_found(
-                f"the header has no keyword {keyword!r}", "header.get(keyword, default) never fails"
-            )
+            problem = f"{self._where}the header has no keyword {keyword!r}"
+            raise not_found(problem, "header.get(keyword, default) never fails")
         return found
 
     def _found(self, keyword: str) -> Card | None:

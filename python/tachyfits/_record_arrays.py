@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._core import TachyfitsError, UsageError
-from tachyfits._errors import cancelled, not_found, usage
+from tachyfits._errors import cancelled, not_found, placed, usage
 from tachyfits._record_fields import Field, Layout
 from tachyfits._record_forms import is_form, is_items, least_bytes
 from tachyfits._record_numbers import (
@@ -198,6 +198,10 @@ class Arrays:
 
     def numbers(self, first: int, count: int, dtype: Any, field: str | None) -> Numbers:
         """Return which numbers of records are reduced."""
+        with placed(self._core.name):
+            return self._numbers(first, count, dtype, field)
+
+    def _numbers(self, first: int, count: int, dtype: Any, field: str | None) -> Numbers:
         form = dtype if is_form(dtype) else None
         if field is None and not is_items(dtype):
             # Of all records, whatever their lengths.

@@ -226,4 +226,5 @@ def _several(what: Any, names: list[str]) -> Exception:
 
 
 def _no_field(name: str, names: Any) -> Exception:
-    return not_found(f"no field {name!r}", f"the record has {', '.join(names) or 'no fields'}")
+    has = ", ".join(names) or "no fields"
+    return not_found(f"there is no field {name!r}", f"the record has {has}")

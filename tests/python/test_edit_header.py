@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,27 @@ def test_names_that_no_card_holds_are_refused(path: Path, change: Any) -> None:
 )
 def test_keywords_that_are_no_text_are_refused(path: Path, change: Any) -> None:
     with (
-        pytest.raises(tf.UsageError, match=r"a keyword is text, found 0\nhint: "),
+        pytest.raises(tf.UsageError, match=r"HDU 1 .*: a keyword is text, found 0\nhint: "),
         tf.edit(path) as edition,
     ):
+        change(edition["STARS"].header)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda header: header["NONE"], "the header has no keyword 'NONE'"),
+        (lambda header: header.pop("NONE"), "the header has no keyword 'NONE'"),
+        (lambda header: header.comments["NONE"], "the header has no keyword 'NONE'"),
+        (lambda header: header.update(OBJECT=(1, 2, 3)), r"OBJECT = \(1, 2, 3\)"),
+        (lambda header: header.update(OBJECT={}), "expected a value for OBJECT, found {}"),
+        (lambda header: header.update(DATASUM="0"), "a value for DATASUM"),
+        (lambda header: header.insert("NONE", "A", 1), "there is no keyword 'NONE'"),
+    ],
+)
+def test_messages_about_a_header_say_which_it_is(path: Path, change: Any, problem: str) -> None:
+    place = rf"^{re.escape(str(path))}: HDU 1 \(0-based\): "
+    with pytest.raises(tf.UsageError, match=place + problem), tf.edit(path) as edition:
         change(edition["STARS"].header)
 
 

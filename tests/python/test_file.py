@@ -6,6 +6,7 @@ import gc
 import gzip
 import os
 import pickle
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,16 @@ def test_hdus_are_found_by_number_name_and_version(path: Path) -> None:
         for key in (1.5, None, True, ("SCI", 1, 2)):
             with pytest.raises(tf.UsageError):
                 file[key]
+
+
+def test_a_header_of_a_file_says_which_it_is_when_it_lacks_a_keyword(path: Path) -> None:
+    header = tf.open(path)["SCI", 2].header
+    place = rf"^{re.escape(str(path))}: HDU 2 \(0-based\): "
+    for key in (lambda: header["NONE"], lambda: header.comments["NONE"], lambda: header.cards[99]):
+        with pytest.raises(tf.UsageError, match=place + "(the header has no key|there is no card)"):
+            key()
+    with pytest.raises(KeyError, match=r"^the header has no keyword 'NONE'"):
+        header.replaced({})["NONE"]
 
 
 @pytest.mark.parametrize("key", [1.0, None, True, ("SCI", 1.5), ("SCI", "x"), ("SCI", None)])
