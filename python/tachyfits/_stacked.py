@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,7 @@ def stacked(items: Sequence[Any]) -> tuple[NDArray[Any], Any]:
     (array([[1, 2],
            [3, 4]]), None)
     """
-    if not any(issubclass(kind, (list, tuple, np.ndarray)) for kind in set(map(type, items))):
-        # Numbers, perhaps very many, have neither.
+    if _has_one_shape(items):
         return np.asarray(items), None
     parts = [_with_unit(item) for item in items]
     unit = parts[0][1] if parts else None
@@ -45,6 +45,19 @@ def stacked(items: Sequence[Any]) -> tuple[NDArray[Any], Any]:
             f"arrays that are no one image: their shapes are {', '.join(map(str, shapes))}",
             "give arrays of one shape; several HDUs are pairs, [(array, header or None), ...]",
         ) from None
+
+
+def _has_one_shape(items: Sequence[Any]) -> bool:
+    """Return whether these are numbers, or lists of them as long as each other, without any array.
+
+    They may be very many, and have neither units nor masks.
+    """
+    kinds = set(map(type, items))
+    if not any(issubclass(kind, (list, tuple, np.ndarray)) for kind in kinds):
+        return True
+    if not kinds <= {list, tuple} or len(set(map(len, items))) > 1:
+        return False
+    return _has_one_shape(list(chain.from_iterable(items)))
 
 
 def _with_unit(item: Any) -> tuple[Any, Any]:

@@ -11,15 +11,16 @@ import numpy as np
 from tachyfits import _core
 from tachyfits._errors import usage
 from tachyfits._image import Image
+from tachyfits._nddata import parts_of
 from tachyfits._pixels import Progress
-from tachyfits._table import Table
+from tachyfits._stacked import stacked
 from tachyfits._table_cards import cards_of
 from tachyfits._table_copy import copy_into
 from tachyfits._table_input import columns_of
 from tachyfits._table_part import Part
 from tachyfits._table_serialized import with_parts
 from tachyfits._table_write import new_columns, write_columns
-from tachyfits._writer import fits_name, image_cards, native, unit_of
+from tachyfits._writer import fits_name, image_cards, is_nddata, native, unit_of
 
 
 def write_hdus(
@@ -44,7 +45,9 @@ def write_hdus(
                     f"HDU {place} (0-based) is None: only the primary one can be without data",
                     "a pair of an array and a header goes into a list: [(array, None)]",
                 )
-            _write_hdu(writer, data, header, threads, progress)
+            parts = parts_of(data, header) if is_nddata(data) else [(data, header)]
+            for one, cards in parts:
+                _write_hdu(writer, one, cards, threads, progress)
         writer.commit()
     finally:
         writer.discard()
@@ -58,10 +61,14 @@ def _write_hdu(
     elif isinstance(data, Table):
         part = Part(data, data.columns, (0, len(data)), threads=threads, progress=progress)
         copy_into(writer, part, cards=cards_of(None, header))
+    elif isinstance(data, (list, tuple)):
+        array, unit = stacked(data)
+        cards = image_cards(header, unit)
+        writer.write_array(native(array), cards, threads=threads, progress=progress)
+    else:
     elif isinstance(data, Image) or (isinstance(data, np.ndarray) and data.dtype.names is None):
         cards = image_cards(header, unit_of(data))
         writer.write_array(native(data), cards, threads=threads, progress=progress)
-    else:
         data, _ = with_parts(data)
         new = new_columns(columns_of(data), "binary", None)
         cards = cards_of(data, header)

@@ -140,13 +140,14 @@ def write(
         The new file.
     array
         Of any shape but (), integers or floats, any byte order; the last axis becomes NAXIS1. A
-        quantity of astropy brings its unit (BUNIT), unless the header has one. What is masked
-        becomes NaN, or ``blank``. Unsigned types and int8 get the BZERO that the Standard gives
-        them. A list of arrays of one shape, or of lists of numbers, is one array: its first axis is
-        that of the list. Or a table as `write_table` takes it, which becomes the first extension;
-        or an `Image`, with its header unless another is given. For several HDUs a list of tables,
-        images, and pairs of one of all these and a header or None; None alone for a primary HDU
-        without data.
+        quantity of astropy brings its unit (BUNIT), unless the header has one; a CCDData or NDData
+        its unit, meta and coordinates too, and as further extensions UNCERT and PSFIMAGE, as
+        CCDData.write names them. What is masked becomes NaN, or ``blank``. Unsigned types and int8
+        get the BZERO that the Standard gives them. A list of arrays of one shape, or of lists of
+        numbers, is one array: its first axis is that of the list. Or a table as `write_table` takes
+        it, which becomes the first extension; or an `Image`, with its header unless another is
+        given. For several HDUs a list of tables, images, and pairs of one of all these and a header
+        or None; None alone for a primary HDU without data.
     header
         Cards to take over, or values by keyword; those of structure and scaling are made anew.
     dtype, scaling, blank
@@ -172,6 +173,12 @@ def write(
     >>> tf.open("two.fits")[1]["RA"]
     array([10., 11.])
     """
+    if is_nddata(array):
+        # That module needs those of tables.
+        from tachyfits._nddata import parts_of
+
+        parts = parts_of(array, header)
+        array, header = parts[0] if len(parts) == 1 else (parts, None)
     if isinstance(array, (list, tuple)) and not _is_numbers(array):
         if header is not None:
             raise usage("header= goes with a single HDU", "give pairs (array, header) in the list")
@@ -206,6 +213,14 @@ def write(
             "give arrays of the type that is to be written",
         )
     write_hdus(path, hdus, overwrite, checksum, sync, check_threads(threads), progress)
+
+
+def is_nddata(data: Any) -> bool:
+    """Return whether something is an image of astropy.nddata, such as CCDData."""
+    modules = (base.__module__ for base in type(data).__mro__)
+    return hasattr(data, "uncertainty") and any(
+        name.startswith("astropy.nddata") for name in modules
+    )
 
 
 def _is_image(data: Any) -> bool:
@@ -286,9 +301,15 @@ def _cards_given(header: Any) -> list[tuple[str, Any, str]]:
 
 def _is_numbers(items: Sequence[Any]) -> bool:
     """Say whether a list is an array as NumPy takes it, and not a list of HDUs."""
-    return all(isinstance(item, (int, float, complex, np.number, list)) for item in items) or (
-        bool(items) and all(isinstance(item, np.ndarray) and not item.dtype.names for item in items)
-    )
+    number = (int, float, complex, np.number)
+
+    def is_part(item: Any) -> bool:
+        if isinstance(item, tuple):
+            # A pair of an array and its header has no number.
+            return bool(item) and all(isinstance(each, number) for each in item)
+        return isinstance(item, list) or (isinstance(item, np.ndarray) and not item.dtype.names)
+
+    return all(isinstance(item, number) or is_part(item) for item in items)
 
 
 #: What to do with an array of a type that no image has, by NumPy's kind.

@@ -17,8 +17,16 @@ import astropy.units as u
 import numpy as np
 import pytest
 from astropy.io import fits
-from astropy.nddata import CCDData, NDData
+from astropy.nddata import (
+    CCDData,
+    InverseVariance,
+    NDData,
+    StdDevUncertainty,
+    UnknownUncertainty,
+    VarianceUncertainty,
+)
 from astropy.utils.masked import Masked
+from astropy.wcs import WCS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -346,6 +354,42 @@ def test_masks_of_arrays_in_lists_are_kept(tmp_path: Path) -> None:
             np.testing.assert_array_equal(hdu[...], [np.nan, 2.0])
 
 
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([(1.0, 2.0), (3.0, 4.0)], [[1.0, 2.0], [3.0, 4.0]]),
+        ([1, np.ma.masked, 3], [1.0, np.nan, 3.0]),
+        ([np.array([1, 2]), [3, 4]], [[1, 2], [3, 4]]),
+        ([[(1, 2)], [[3, 4]]], [[[1, 2]], [[3, 4]]]),
+        ([[[1, 2]], [[3, np.ma.masked]]], [[[1, 2]], [[3, np.nan]]]),
+    ],
+)
+def test_lists_are_arrays_as_numpy_takes_them(
+    tmp_path: Path, items: list[Any], expected: list[Any]
+) -> None:
+    path = tmp_path / "new.fits"
+    tf.write(path, items)
+    np.testing.assert_array_equal(tf.open(path)[0][...], expected)
+    tf.write(path, [(items, {"OBJECT": "M 31"}), (items, None)], overwrite=True)
+    with tf.open(path) as file:
+        assert file[0].header["OBJECT"] == "M 31"
+        for hdu in file:
+            np.testing.assert_array_equal(hdu[...], expected)
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        ([1 * u.Jy, 2], "some have no unit"),
+        ([[1, 2], [3]], r"shapes are \(1,\), \(2,\)"),
+        ([[[1], [2]], [[3], [4, 5]]], r"shapes are \(1,\), \(2,\)"),
+    ],
+)
+def test_lists_that_are_no_array_are_refused(tmp_path: Path, items: list[Any], said: str) -> None:
+    with pytest.raises(tf.UsageError, match=said):
+        tf.write(tmp_path / "new.fits", items)
+
+
 def test_integers_stay_such_or_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "new.fits"
     great = 2**53 + 1
@@ -373,5 +417,63 @@ def test_data_of_astropy_with_a_mask_beside_them_keep_it(tmp_path: Path) -> None
     data = CCDData([1.0, 2.0], unit="adu", mask=[True, False])
     tf.write(tmp_path / "new.fits", data)
     np.testing.assert_array_equal(tf.open(tmp_path / "new.fits")[0][...], [np.nan, 2.0])
-    with pytest.raises(tf.UsageError, match="FITS has no image of that type"):
-        tf.write(tmp_path / "new.fits", NDData([1.0]), overwrite=True)
+    tf.write(
+        tmp_path / "new.fits", NDData([1, 2], mask=[0, 1]), blank=-1, dtype="i2", overwrite=True
+    )
+    image = tf.open(tmp_path / "new.fits")[0]
+    assert (image.header["BITPIX"], image.header["BLANK"]) == (16, -1)
+    np.testing.assert_array_equal(image[...], [1.0, np.nan])
+
+
+def ccd(**options: Any) -> CCDData:
+    wcs = WCS(naxis=2)
+    wcs.wcs.ctype, wcs.wcs.crval, wcs.wcs.cdelt = ["RA---TAN", "DEC--TAN"], [10, 20], [-0.1, 0.1]
+    data = np.arange(6, dtype="f4").reshape(2, 3)
+    meta = {"OBJECT": "M 31", "exposure time": 3.5, "BUNIT": "old"}
+    return CCDData(data, unit="adu", mask=data == 1, meta=meta, wcs=wcs, **options)
+
+
+def test_a_ccddata_brings_unit_mask_meta_and_coordinates(tmp_path: Path) -> None:
+    tf.write(tmp_path / "new.fits", ccd(), {"OBSERVER": "Hubble", "OBJECT": "M 33"}, checksum=True)
+    verified(tmp_path / "new.fits")
+    image = tf.open(tmp_path / "new.fits")[0]
+    assert image.unit == image.header["BUNIT"] == "adu"
+    assert (image.header["OBJECT"], image.header["OBSERVER"]) == ("M 33", "Hubble")
+    assert image.header["EXPOSURE TIME"] == 3.5
+    np.testing.assert_array_equal(image[...], [[0, np.nan, 2], [3, 4, 5]])
+    theirs = CCDData.read(tmp_path / "new.fits")
+    assert (theirs.unit, list(theirs.wcs.wcs.ctype)) == (u.adu, ["RA---TAN", "DEC--TAN"])
+    # Its header is one of astropy.
+    theirs.mask = np.isnan(theirs.data)
+    theirs.header["OBJECT"] = ("M 31", "a galaxy")
+    tf.write(tmp_path / "new.fits", theirs, overwrite=True)
+    image = tf.open(tmp_path / "new.fits")[0]
+    assert image.header.cards.index(("OBJECT", "M 31", "a galaxy"))
+    assert image.header["CTYPE2"] == "DEC--TAN"
+
+
+@pytest.mark.parametrize("among_others", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "unit", "expected"),
+    [(StdDevUncertainty, u.adu, 2.0), (VarianceUncertainty, u.adu**2, 2.0),
+     (InverseVariance, u.adu**-2, 2.0), (StdDevUncertainty, 1000 * u.adu, 2000.0)],
+)  # fmt: skip
+def test_the_uncertainty_of_a_ccddata_is_what_astropy_reads(
+    tmp_path: Path, kind: Any, unit: Any, expected: float, among_others: bool
+) -> None:
+    data = ccd(uncertainty=kind(np.full((2, 3), 2.0), unit=u.Unit(unit)), psf=np.eye(2))
+    tf.write(tmp_path / "new.fits", [data, {"A": [1]}] if among_others else data)
+    verified(tmp_path / "new.fits")
+    names = ["PRIMARY", "UNCERT", "PSFIMAGE", *([""] if among_others else [])]
+    assert [hdu.name for hdu in tf.open(tmp_path / "new.fits")] == names
+    theirs = CCDData.read(tmp_path / "new.fits")
+    assert type(theirs.uncertainty) is kind
+    assert (theirs.uncertainty.array == expected).all()
+    np.testing.assert_array_equal(theirs.psf, np.eye(2))
+
+
+def test_what_of_a_ccddata_no_hdu_says_is_left_out_with_a_warning(tmp_path: Path) -> None:
+    data = NDData(np.ones((2, 3)), uncertainty=UnknownUncertainty(np.ones((2, 3))))
+    with pytest.warns(tf.TachyfitsWarning, match="UnknownUncertainty, .*left out\nhint: StdDev"):
+        tf.write(tmp_path / "new.fits", data)
+    assert len(tf.open(tmp_path / "new.fits")) == 1
