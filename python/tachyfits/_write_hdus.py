@@ -14,6 +14,7 @@ from tachyfits._image import Image
 from tachyfits._nddata import parts_of
 from tachyfits._pixels import Progress
 from tachyfits._stacked import stacked
+from tachyfits._table import Table
 from tachyfits._table_cards import cards_of
 from tachyfits._table_copy import copy_into
 from tachyfits._table_input import columns_of
@@ -65,10 +66,10 @@ def _write_hdu(
         array, unit = stacked(data)
         cards = image_cards(header, unit)
         writer.write_array(native(array), cards, threads=threads, progress=progress)
-    else:
     elif isinstance(data, Image) or (isinstance(data, np.ndarray) and data.dtype.names is None):
         cards = image_cards(header, unit_of(data))
         writer.write_array(native(data), cards, threads=threads, progress=progress)
+    else:
         data, _ = with_parts(data)
         new = new_columns(columns_of(data), "binary", None)
         cards = cards_of(data, header)
