@@ -107,3 +107,10 @@ def test_keywords_by_patterns(cli: Any) -> None:
     assert keywords("-k", "NAXIS?", "-k", "BITPIX") == ["NAXIS1", "NAXIS2", "NAXIS3", "BITPIX"]
     assert cli("header", "cube.fits", "-k", "BUNI?").out.startswith("BUNIT   = 'Jy/beam'")
     assert "no keyword NOPE*" in cli("header", "cube.fits", "-k", "nope*", status=1).err
+    assert "--hdu all looks in all 2 HDUs" in cli("header", "cube.fits", "-k", "NOPE", status=1).err
+    # As ESO's keywords stand in a file, and as they are looked up.
+    cli(
+        "header", "cube.fits", "--set", "HIERARCH ESO DET DIT=3", "--set", "HIERARCH ESO DET NDIT=2"
+    )
+    for pattern in ("HIERARCH ESO DET*", "eso det*"):
+        assert keywords("-k", pattern) == ["ESO DET DIT", "ESO DET NDIT"]

@@ -101,8 +101,8 @@ def _is_pattern(keyword: str) -> bool:
 def _cards_of(hdu: Hdu, keyword: str) -> list[Card]:
     """Return the cards of a keyword, or of all that a pattern is of; the first of duplicates."""
     name = looked_up(keyword)
-    # Brackets stand for themselves.
-    pattern = name.replace("[", "[[]")
+    # Cards are found without that word, whatever a pattern stands for; brackets are themselves.
+    pattern = name.removeprefix("HIERARCH ").replace("[", "[[]")
     found: list[Card] = []
     seen = set()
     for card in hdu.header.cards:
@@ -119,7 +119,10 @@ def _not_there(file: File, named: str | None, hdus: list[Hdu], name: str) -> Fit
     where = f"--hdu {hdus[0].index}"
     if named == "all":
         place, where = f"{file.name}: no HDU has the keyword {name}", "--hdu all"
-    return FitsFormatError(f"{place}\nhint: see the cards: tachyfits header {file.name} {where}")
+    hint = f"see the cards: tachyfits header {file.name} {where}"
+    if named is None and len(file) > 1:
+        hint = f"--hdu all looks in all {len(file)} HDUs; {hint}"
+    return FitsFormatError(f"{place}\nhint: {hint}")
 
 
 def _title(hdu: Hdu) -> str:
