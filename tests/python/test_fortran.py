@@ -361,8 +361,9 @@ def test_direct_and_stream_access(tmp_path: Path) -> None:
     with fortran.create(tmp_path / "b.dat", **direct) as new:
         new.write_records(values)
     assert (tmp_path / "b.dat").read_bytes() == path.read_bytes()
-    with pytest.raises(tf.UsageError, match="record-type"):
+    with pytest.raises(tf.UsageError, match="record-length") as refused:
         fortran.write(tmp_path / "d.dat", np.zeros(4, "i2"), **direct)
+    assert "make all records record_bytes long" in str(refused.value)
     assert not (tmp_path / "d.dat").exists()
     fortran.append(path, np.zeros(3, "i2"), access="direct", record_bytes=6, order="big")
     assert path.stat().st_size == 66

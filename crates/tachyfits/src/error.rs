@@ -212,6 +212,9 @@ reasons! {
     RecordType = "record-type", Usage,
         "Records of a Fortran file cannot be read or written as these numbers.",
         hint "numbers have 1, 2, 4, 8 or 16 bytes and fill the records; the index shows the length of each record";
+    RecordLength = "record-length", Usage,
+        "A record is to be written with direct access and has another length than all others.",
+        hint "make all records record_bytes long, blanks or zeros at the end, or write them with sequential or stream access";
     Precision = "precision", Usage,
         "A number is too large for the shorter type that it is to be written as.",
         hint "keep the precision of these records, or scale the numbers first";

@@ -493,6 +493,14 @@ fn what_cannot_be_is_refused() {
     let forms = ["8i1", "8i1", "4i1", "f8"].map(|form| RecordForm::parse(form).unwrap()).to_vec();
     let single = Conversion { forms, narrowing: Some(Narrowing::Single), ..conversion };
     assert_eq!(reason(file.convert(&path, &single, &run)), Reason::Precision);
+    let access = RecordAccess::Direct(8);
+    let new = NewRecords { access, order: FileOrder::Big, ..NewRecords::default() };
+    let mut writer = RecordWriter::create(&path, &new).unwrap();
+    let part = RecordPart { items: &[0; 4], count: 1, layout: &RecordLayout::plain(4, 1) };
+    assert_eq!(writer.write(&part, &run).unwrap_err().code(), Reason::RecordLength.code());
+    drop(writer);
+    let conversion = Conversion { new, ..Conversion::default() };
+    assert_eq!(reason(file.convert(&path, &conversion, &run)), Reason::RecordLength);
     assert!(!path.exists());
     let direct = RecordOptions { access: RecordAccess::Direct(0), ..RecordOptions::default() };
     assert!(RecordFile::from_bytes("made.dat", vec![0; 8], &direct).is_err());

@@ -210,6 +210,7 @@ fn every_reason_says_where_what_was_expected_what_was_found_and_what_to_do() {
         // Those of records are in the tests of Fortran files.
         Reason::Records,
         Reason::RecordType,
+        Reason::RecordLength,
         Reason::Precision,
     ];
     for &reason in Reason::ALL.iter().filter(|reason| !elsewhere.contains(reason)) {

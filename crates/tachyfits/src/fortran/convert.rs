@@ -69,9 +69,9 @@ impl RecordFile {
     /// Writes the records as a new file.
     ///
     /// # Errors
-    /// [`Reason::RecordType`] if forms are needed and not given, [`Reason::Precision`] if a number does not fit the
-    /// shorter type; if records do not have their forms; if the file is damaged, or cannot be read or written. A file of
-    /// that name is then as it was.
+    /// [`Reason::RecordType`] if forms are needed and not given, [`Reason::RecordLength`] if records of direct access
+    /// would have several lengths, [`Reason::Precision`] if a number does not fit the shorter type; if records do not have
+    /// their forms; if the file is damaged, or cannot be read or written. A file of that name is then as it was.
     pub fn convert(
         &self,
         path: &Path,
@@ -178,7 +178,7 @@ impl Converter<'_> {
             RecordAccess::Direct(wanted) if wanted != new_bytes => {
                 let expected = format!("records of direct access of {wanted} bytes");
                 let found = format!("record {record} (from 0), which becomes one of {new_bytes}");
-                Err(self.file.refused(Reason::RecordType, expected, found))
+                Err(self.file.refused(Reason::RecordLength, expected, found))
             }
             _ => Ok(new_bytes),
         }

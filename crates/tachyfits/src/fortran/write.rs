@@ -118,7 +118,7 @@ impl RecordWriter {
     /// Writes records behind the last ones.
     ///
     /// # Errors
-    /// [`Reason::Output`] if the items are not those of the layout, [`Reason::RecordType`] if its records are no records
+    /// [`Reason::Output`] if the items are not those of the layout, [`Reason::RecordLength`] if its records are no records
     /// of direct access; if the disk is full or fails. The file is then to be given up.
     pub fn write(&mut self, part: &RecordPart<'_>, options: &RunOptions<'_>) -> Result<(), Error> {
         let checked = check_part(part, self.new.access);
@@ -207,7 +207,7 @@ fn check_part(part: &RecordPart<'_>, access: RecordAccess) -> Result<(), Error> 
         RecordAccess::Direct(record_bytes) if record_bytes != layout.record_bytes => {
             let expected = format!("records of direct access of {record_bytes} bytes");
             let found = format!("records of {} bytes", layout.record_bytes);
-            Err(Error::refused(Reason::RecordType, expected, found))
+            Err(Error::refused(Reason::RecordLength, expected, found))
         }
         _ => Ok(()),
     }
