@@ -220,7 +220,8 @@ class Arrays:
             record_bytes = self._common_bytes(first, count) if count else least_bytes(dtype)
             place = f"{self._core.name}: record {first} (from 0)"
             return number_names(dtype, record_bytes, place, reduced=True)
-        return list(names_of_dtype(empty_layout(dtype).dtype))
+        # A type alone has no fields, and need not be one that NumPy has.
+        return [] if is_form(dtype) else list(names_of_dtype(empty_layout(dtype).dtype))
 
     def layout(self, dtype: Any, first: int, count: int) -> Layout:
         """Return the layout of records of one length."""
@@ -258,10 +259,17 @@ class Arrays:
                 f"out is a {type(out).__name__}, no array",
                 f"give a writeable array of {found.result} and shape {own}",
             )
-        fits = out.dtype == found.dtype and found.dtype == found.result and out.shape == own
-        if not fits or not out.flags.c_contiguous or not out.flags.writeable:
+        if found.dtype != found.result:
             raise usage(
-                f"out is an array of {out.dtype} and shape {out.shape}",
+                "out is an array, and logical values become bool in one that is made for them",
+                "leave out away, or read integers instead, i4 for l4: any but 0 is true",
+            )
+        fits = out.dtype == found.dtype and out.shape == own
+        if not fits or not out.flags.c_contiguous or not out.flags.writeable:
+            lies = "" if out.flags.c_contiguous else ", not contiguous in C order"
+            kept = "" if out.flags.writeable else ", which cannot be written"
+            raise usage(
+                f"out is an array of {out.dtype} and shape {out.shape}{lies}{kept}",
                 f"give a writeable one of {found.result} and shape {own}, contiguous in C order",
             )
         return out

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._errors import usage
 from tachyfits._record_forms import Item, filling, form_items
-from tachyfits._records import check_markers, dtype_of, form_text, layout
+from tachyfits._records import check_access, dtype_of, form_text, layout
 from tachyfits._threads import check_threads
 
 #: The items that a change of precision leaves half the bytes.
@@ -46,7 +46,7 @@ def convert_file(
             "'single' makes reals of 8 bytes those of 4, 'double' those of 16 bytes those of 8",
         )
     access = old_access if access is None else access
-    check_markers(access, markers)
+    check_access(access, markers, record_bytes)
     each, repeats = as_list(() if forms is None else forms)
     if not each and (precision or order not in (None, core.order)):
         raise usage(

@@ -7,15 +7,17 @@ import os
 from collections.abc import Iterator
 from typing import Any, overload
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._core import Report, Stats, UsageError
 from tachyfits._errors import usage
+from tachyfits._file import Recipe
 from tachyfits._record_arrays import Arrays, Progress, index_of, number_from_0
 from tachyfits._record_convert import convert_file
 from tachyfits._record_numbers import ComplexStats
-from tachyfits._records import MemoryOrder, shaped
+from tachyfits._records import MemoryOrder, Shape, one_axis_each, shaped
 from tachyfits._threads import check_threads
 
 
@@ -24,19 +26,39 @@ class EndOfRecords(UsageError, EOFError):
 
 
 class File:
-    """An open unformatted file: a sequence of records, read when asked for."""
+    """An open unformatted file: a sequence of records, read when asked for.
 
-    def __init__(self, core: _core.RecordFile, access: str) -> None:
-        self._core = core
-        self._arrays = Arrays(core)
+    A file, and a record, pickles as its path and options: unpickling opens the file again.
+    """
+
+    def __init__(self, core: _core.RecordFile, access: str, recipe: Recipe) -> None:
+        self._opened: tuple[_core.RecordFile, Arrays] | None = core, Arrays(core)
+        self._name = core.name
+        self._recipe = recipe
         self._position = 0
         #: How it is accessed: "sequential", "direct" or "stream".
         self.access = access
 
+    def _while_open(self) -> tuple[_core.RecordFile, Arrays]:
+        if self._opened is None:
+            raise usage(
+                f"{self._name}: the file is closed",
+                "use it inside its 'with' block, or open it again with fortran.open",
+            )
+        return self._opened
+
+    @property
+    def _core(self) -> _core.RecordFile:
+        return self._while_open()[0]
+
+    @property
+    def _arrays(self) -> Arrays:
+        return self._while_open()[1]
+
     @property
     def name(self) -> str:
         """The path."""
-        return self._core.name
+        return self._name
 
     @property
     def nbytes(self) -> int:
@@ -140,7 +162,7 @@ class File:
         self,
         dtype: Any = None,
         *,
-        shape: int | tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         order: MemoryOrder = "F",
         threads: int = 0,
     ) -> NDArray[Any]:
@@ -167,7 +189,7 @@ class File:
         dtype: Any = None,
         *,
         step: int = 1,
-        shape: int | tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         order: MemoryOrder = "F",
         out: NDArray[Any] | None = None,
         threads: int = 0,
@@ -187,8 +209,9 @@ class File:
         shape, order
             Of each record, as in `Record.read`.
         out
-            An array to read into: of the dtype and shape of the result, contiguous in C order, and
-            not for logical values. Saves the making of a new one.
+            An array to read into: of the dtype and shape of the result, contiguous in C order (with
+            a ``shape`` of several axes and ``order="F"``, each record in Fortran order), and not
+            for logical values. Saves the making of a new one.
 
         Returns
         -------
@@ -218,11 +241,14 @@ class File:
         array([1., 3., 5.])
         """
         step = operator.index(step)
+        into = out
+        if shape is not None and isinstance(out, np.ndarray):
+            into = one_axis_each(out, shape, order)
         if step == 1:
-            array, found = self._arrays.together(first, count, dtype, out, threads, progress)
+            array, found = self._arrays.together(first, count, dtype, into, threads, progress)
         else:
             every = self._arrays.every(first, count, step)
-            array, found = self._arrays.apart(every, dtype, out, threads, progress)
+            array, found = self._arrays.apart(every, dtype, into, threads, progress)
         if out is not None:
             return out
         return shaped(found.finished(array), shape, order, (len(array),))
@@ -305,7 +331,8 @@ class File:
         return convert_file(self._core, target, self.access, **options)
 
     def close(self) -> None:
-        """Do nothing: the file is closed when nothing refers to it any more."""
+        """Close the file, from which nothing more is read then; arrays that were read stay."""
+        self._opened = None
 
     def __enter__(self) -> File:
         return self
@@ -313,7 +340,12 @@ class File:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (*self._recipe, {"_position": self._position})
+
     def __repr__(self) -> str:
+        if self._opened is None:
+            return f"<fortran.File {self.name!r}: closed>"
         how = f"{self.markers}-byte markers" if self.markers else f"{self.access} access"
         return f"<fortran.File {self.name!r}: {self.nbytes} bytes, {how}, {self.order}-endian>"
 
@@ -332,7 +364,7 @@ class Record:
         self,
         dtype: Any = None,
         *,
-        shape: int | tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         order: MemoryOrder = "F",
         threads: int = 0,
     ) -> NDArray[Any]:

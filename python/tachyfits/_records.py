@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from tachyfits._record_fields import (
 from tachyfits._record_forms import PLAIN, filling, is_form, layout_of_form, least_bytes, wide
 
 MemoryOrder = Literal["F", "C"]
+#: Lengths of an array, or that of its only axis.
+Shape = SupportsIndex | tuple[int, ...]
 
 #: How a dtype becomes one without gaps, nested ones too.
 _REPACK = "numpy.lib.recfunctions.repack_fields(dtype, recurse=True)"
@@ -39,7 +42,7 @@ def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
     if isinstance(what, str) and PLAIN.fullmatch(what):
         # i3, f12: NumPy's own complaint names no form.
         _core.record_items(f"*{what.strip()}", 0)
-        what = wide(what.strip()) or what
+        what = wide(what.strip()) or what.strip()
     return of_dtype(dtype_of(what), record_bytes, place)
 
 
@@ -204,8 +207,20 @@ def field_of(dtype: np.dtype[Any], name: str, *, packed: bool) -> tuple[np.dtype
     return part, offset
 
 
-def check_markers(access: str, markers: int | None) -> None:
-    """Refuse markers where there are none."""
+def check_access(access: str, markers: int | None, record_bytes: int | None) -> None:
+    """Refuse markers where there are none, and lengths that no marker and no record has."""
+    if record_bytes is not None and not 0 < operator.index(record_bytes) < 2**63:
+        raise usage(
+            f"record_bytes={record_bytes}",
+            "records of direct access have one byte or more; a program says how many by recl=, in "
+            "bytes or in words of 4",
+        )
+    if markers is not None and markers not in (4, 8):
+        raise usage(
+            f"markers={markers!r}",
+            "markers have 4 or 8 bytes; leave markers out: those of an old file are found out, a "
+            "new one has 4",
+        )
     if markers is not None and access in ("direct", "stream"):
         raise usage(
             f"markers of {markers} bytes with {access} access",
@@ -213,9 +228,33 @@ def check_markers(access: str, markers: int | None) -> None:
         )
 
 
+def lengths_of(shape: Shape) -> tuple[int, ...]:
+    """Return the lengths of an array, a number being that of its only axis."""
+    each: Any = shape if np.iterable(shape) else (shape,)
+    return tuple(operator.index(length) for length in each)
+
+
+def one_axis_each(out: NDArray[Any], shape: Shape, order: MemoryOrder) -> NDArray[Any]:
+    """Return the memory of records that have a shape, with one axis for the elements of each."""
+    lengths = lengths_of(shape)
+    fits = out.ndim == 1 + len(lengths) and all(
+        wanted in (-1, there) for wanted, there in zip(lengths, out.shape[1:], strict=True)
+    )
+    turned = out.transpose(0, *range(out.ndim - 1, 0, -1)) if fits and order == "F" else out
+    if not fits or not turned.flags.c_contiguous:
+        fastest = "first" if order == "F" else "last"
+        raise usage(
+            f"out is an array of shape {out.shape} and strides {out.strides}",
+            f"records with shape={shape} and order={order!r} are read into one that has an axis "
+            f"for the records and those of shape, the {fastest} index of a record the fastest in "
+            "memory; or leave shape out and give one axis for all elements of a record",
+        )
+    return turned.reshape(len(out), prod(turned.shape[1:]))
+
+
 def shaped(
     array: NDArray[Any],
-    shape: int | tuple[int, ...] | None,
+    shape: Shape | None,
     order: MemoryOrder,
     lead: tuple[int, ...],
 ) -> NDArray[Any]:
@@ -226,7 +265,7 @@ def shaped(
         )
     if shape is None:
         return array
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = lengths_of(shape)
     if lead == (0,):
         # Of no records nothing says how long they are.
         shape = tuple(max(length, 0) for length in shape)

@@ -34,16 +34,18 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 from tachyfits import _core
+from tachyfits._core import FitsFormatError
 from tachyfits._errors import usage
 from tachyfits._record_file import EndOfRecords, File, Record
 from tachyfits._record_numbers import ComplexStats
 from tachyfits._record_parts import Part, many_records, one_record
-from tachyfits._records import MemoryOrder, check_markers
+from tachyfits._records import MemoryOrder, check_access
 from tachyfits._threads import check_threads
 
 __all__ = [
@@ -89,7 +91,8 @@ def open(  # noqa: A001
     record_bytes
         Bytes of a record of direct access.
     recover
-        Go on after damage, with the next record that is whole and followed by another one.
+        Go on after damage, with the next record that is whole and followed by another one, empty
+        ones between them aside.
     storage
         How bytes are read, as in `tachyfits.open`.
 
@@ -110,7 +113,7 @@ def open(  # noqa: A001
     16 [1. 2.]
     8 [3.]
     """
-    check_markers(access, markers)
+    check_access(access, markers, record_bytes)
     core = _core.RecordFile.open(
         os.fspath(path),
         access=access,
@@ -120,11 +123,21 @@ def open(  # noqa: A001
         recover=recover,
         storage=storage,
     )
-    return File(core, access)
+    again = (os.path.abspath(path), markers, order, access, record_bytes, recover, storage)
+    return File(core, access, (_reopen, again))
+
+
+def _reopen(path: str, *options: Any) -> File:
+    """Unpickle a File: open the same path again."""
+    *most, recover, storage = options
+    return open(path, *most, recover=recover, storage=storage)
 
 
 class Writer:
-    """A file that is being written; made by `create`. It appears when all is written."""
+    """A file that is being written; made by `create`. It appears when all is written.
+
+    Several threads may write: their records come one after the other, in no given order.
+    """
 
     def __init__(
         self,
@@ -139,6 +152,8 @@ class Writer:
         self._memory: MemoryOrder = memory
         self._parts: list[Part] = []
         self._closed = False
+        # Threads write one record after the other.
+        self._turn = threading.RLock()
 
     def write(self, *items: Any, threads: int = 0) -> None:
         """Write one record: its items one after the other, as a WRITE statement does.
@@ -160,30 +175,33 @@ class Writer:
         self._write(many_records(array, self._memory), threads, progress)
 
     def _write(self, part: Part, threads: int, progress: _Progress | None = None) -> None:
-        if self._closed:
-            raise usage(f"{self._path} is written and closed", "create another writer")
-        if self._core is None:
-            # All of them are appended at the end, or none: until then they are kept.
-            self._parts.append((part[0].copy(), *part[1:]))
-            return
-        self._core.write(*part, threads=check_threads(threads), progress=progress)
+        with self._turn:
+            if self._closed:
+                raise usage(f"{self._path} is written and closed", "create another writer")
+            if self._core is None:
+                # All of them are appended at the end, or none: until then they are kept.
+                self._parts.append((part[0].copy(), *part[1:]))
+                return
+            self._core.write(*part, threads=check_threads(threads), progress=progress)
 
     def close(self) -> None:
         """Give the file its name."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._core is not None:
-            self._core.finish()
-        else:
-            _core.append_records(self._path, self._parts, **self._options)
+        with self._turn:
+            if self._closed:
+                return
+            self._closed = True
+            if self._core is not None:
+                self._core.finish()
+            else:
+                _core.append_records(self._path, self._parts, **self._options)
 
     def abandon(self) -> None:
         """Leave everything as it was."""
-        self._closed = True
-        self._parts = []
-        if self._core is not None:
-            self._core.abandon()
+        with self._turn:
+            self._closed = True
+            self._parts = []
+            if self._core is not None:
+                self._core.abandon()
 
     def __enter__(self) -> Writer:
         return self
@@ -230,7 +248,8 @@ def create(
         or "C" the last, as most arrays lie in memory.
     append
         Write behind the records of an old file, which is as it was if that fails. Markers and order
-        are those of the file. The records are kept in memory until the end.
+        are those of the file; others that are given are refused. The records are kept in memory
+        until the end, and then on the disk whether ``sync`` is given or not.
     overwrite
         Replace an older file.
     sync
@@ -246,9 +265,12 @@ def create(
     >>> len(fortran.open("run.dat"))
     101
     """
-    check_markers(access, markers)
+    check_access(access, markers, record_bytes)
     how = {"access": access, "record_bytes": record_bytes, "order": order}
     if append:
+        if overwrite:
+            raise usage("append=True and overwrite=True", "give one of them")
+        _check_appended(os.fspath(path), markers, how)
         return Writer(None, path, how | {"markers": markers}, memory)
     core = _core.RecordWriter.create(
         os.fspath(path),
@@ -258,6 +280,31 @@ def create(
         **how,  # type: ignore[arg-type]
     )
     return Writer(core, path, {}, memory)
+
+
+def _check_appended(path: str, markers: int | None, how: dict[str, Any]) -> None:
+    """Refuse what cannot be appended to, and markers that are not its own, before any record is."""
+    order = how["order"]
+    if how["access"] != "sequential" or (markers is None and order is None):
+        _core.RecordFile.open(path, markers=markers, **how)
+        return
+    try:
+        file = _core.RecordFile.open(path, **how | {"order": None})
+    except FitsFormatError:
+        # What is given may tell what cannot be found out.
+        _core.RecordFile.open(path, markers=markers, **how)
+        return
+    same = markers in (None, file.markers) and order in (None, file.order)
+    if file.bytes and not same:
+        given = " and ".join(
+            [f"markers={markers}"] * (markers is not None)
+            + [f"order={order!r}"] * (order is not None)
+        )
+        raise usage(
+            f"{path} has {file.markers}-byte {file.order}-endian markers, and {given} is given",
+            "leave that out: what is appended has the markers and the byte order of the file; "
+            "fortran.convert writes a file with others",
+        )
 
 
 def write(path: _Path, *records: Any, threads: int = 0, **options: Any) -> None:

@@ -225,6 +225,13 @@ def test_quadruple_precision_is_halved(say: Any) -> None:
     words = ("convert", "quad.dat", "--form", "i4,*f16", "--double", "-o", "double.dat")
     assert say(*words).status == 0
     assert say("dump", "double.dat", "--form", "i4,*f8").out == "1: 7 1.5 -0.0\n2: 8 1.5 -0.0\n"
+    # Statistics need no array of them: of all that a record holds, and of one item.
+    fortran.write("pairs.dat", pair, pair * 2, order="big")
+    for form, count in (("f16", 6), ("*f16", 6), ("c32", 3)):
+        told = say("stats", "pairs.dat", "--json", "--form", form)
+        assert (told.status, told.err) == (0, "")
+        assert told.json[0]["statistics"][0]["count"] == count
+    assert say("stats", "quad.dat", "--form", "i4,*f16", "--field", "f1").status == 0
     both = say(*words, "--single", "--overwrite")
     assert both.status == 2
     assert "give one of them" in both.err
