@@ -216,7 +216,6 @@ def _arrow(name: str) -> TableFile:
 
 def _csv(name: str) -> TableFile:
     table = _with_whole_integers(name, _csv_table(name))
-    table = table.rename_columns([_without_blanks(each) for each in table.column_names])
     if table.num_columns == 1 and re.search("[;\t|]", table.column_names[0]):
         warn(
             f"{name}: one column, {table.column_names[0]!r}\n"
@@ -257,7 +256,13 @@ def _within(batches: Iterator[Any], at: int, first: int, last: int) -> Iterator[
 def _csv_table(name: str) -> Any:
     pa = needed("pyarrow", "reading csv")
     try:
-        return needed("pyarrow.csv", "reading csv").read_csv(name)
+        table = needed("pyarrow.csv", "reading csv").read_csv(name)
+        return table.rename_columns([_without_blanks(each) for each in table.column_names])
+    except UnicodeDecodeError as error:
+        raise usage(
+            f"{name}: its first line is no UTF-8",
+            "convert the file first, as by iconv -f latin1 -t utf-8",
+        ) from error
     except pa.ArrowInvalid as error:
         raise usage(
             f"{name}: {_printable(error)}",

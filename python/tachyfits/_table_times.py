@@ -44,6 +44,10 @@ _BARYCENTRIC = ("TDB", "TCB")
 #: The beginning of a date with a time of the day.
 _WITH_CLOCK = re.compile(rb"[+-]?\d{4,5}-\d\d-\d\dT\d\d:")
 
+#: Days, up to which times are counted from the same: JDREF in 64 bits has steps of 5e-10, and cards
+#: may leave out digits.
+_SAME_REFERENCE = 1e-9
+
 #: Units of time (Table 34 of the Standard).
 _UNITS = frozenset(["s", "d", "a", "cy", "min", "h", "yr", "ta", "Ba"])
 
@@ -79,10 +83,11 @@ def _check_scale(
             f'make times of them first: Time(values, scale="{ours}").{theirs}; or give the arrays '
             "alone, in a dict, which says no scale"
         )
+    expected = f"{keyword} says {wanted}"
+    if not stated:
+        expected = f"those of the table are {wanted}, as no {keyword} says another"
     raise usage(
-        f"{where}, column {column.name!r}: times of the scale {said}, where {keyword} says "
-        f"{wanted}",
-        hint,
+        f"{where}, column {column.name!r}: times of the scale {said}, where {expected}", hint
     )
 
 
@@ -255,7 +260,7 @@ def check_times(
 
 
 def _check_reference(name: str, ours: float | None, theirs: float | None, where: str) -> None:
-    if ours is not None and theirs is not None and ours != theirs:
+    if ours is not None and theirs is not None and abs(ours - theirs) > _SAME_REFERENCE:
         raise usage(
             f"{where}, column {name!r}: times that are counted from MJD {theirs} (MJDREF, JDREF), "
             f"where those of the table are from MJD {ours}",

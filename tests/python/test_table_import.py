@@ -198,6 +198,12 @@ def test_files_that_are_no_csv_are_said() -> None:
         tf.write_table("odd.fits", "odd.csv")
 
 
+def test_names_of_csv_in_another_encoding_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("odd.csv").write_bytes("NAME,GRÖSSE\n1,2\n".encode("latin-1"))
+    assert run(["table", "odd.csv"]) == 2
+    assert "odd.csv: its first line is no UTF-8" in capsys.readouterr().err
+
+
 def test_integers_of_csv_that_no_type_holds_are_floats_with_a_warning() -> None:
     Path("big.csv").write_text("N\n-1\n9223372036854775808\n")
     with pytest.warns(tf.TachyfitsWarning, match=r"'N'.*float64"):

@@ -37,7 +37,7 @@ def test_rows_of_another_scale_are_refused(tmp_path: Path) -> None:
         rows.add_column("B", Time(["2026-01-01", "2026-01-02"], scale="tt"))
     assert len(tf.open(path)[1]) == 2
     tf.write_table(path, {"A": ["2026-01-01"]}, overwrite=True)
-    with pytest.raises(tf.UsageError, match="TIMESYS says UTC"), tf.edit(path) as edition:
+    with pytest.raises(tf.UsageError, match="UTC, as no TIMESYS"), tf.edit(path) as edition:
         edition[1].append({"A": EXACT})
 
 
@@ -199,3 +199,22 @@ def test_times_that_are_counted_from_elsewhere_are_refused(
                 edition[1].append(data)
         edition[1].append({name: table[name] for name in columns})
     assert len(tf.open(path)[1]) == (2 if shift else 6)
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        {"MJDREFI": 55000, "MJDREFF": 0.00074287037037037},
+        {"MJDREF": 55000.0007428704},
+        {"JDREF": 2455000.50074287037},
+    ],
+)
+def test_references_that_differ_as_they_are_written_are_one(
+    tmp_path: Path, theirs: dict[str, Any]
+) -> None:
+    path, rows = tmp_path / "times.fits", tmp_path / "rows.fits"
+    for name, header in ((path, {"MJDREF": 55000.00074287037}), (rows, theirs)):
+        tf.write_table(name, {"TIME": [1.0]}, header=header, units={"TIME": "s"})
+    with tf.edit(path) as edition:
+        edition[1].append(tf.open(rows)[1])
+    assert tf.open(path)[1]["TIME"].tolist() == [1.0, 1.0]
