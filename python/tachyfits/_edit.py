@@ -25,6 +25,7 @@ from tachyfits._pixels import Progress
 from tachyfits._table_spec import check_length
 from tachyfits._table_write import write_table
 from tachyfits._threads import check_threads
+from tachyfits._whole import whole_number
 from tachyfits._writer import image_cards, native, unit_of
 
 
@@ -118,6 +119,8 @@ class Edition:
                     f"use 0 to {count - 1}",
                 )
             return int(key) % count
+        if isinstance(key, slice):
+            raise usage(f"{self.name}: {key!r} is of several HDUs", "take one at a time")
         hdu: Hdu = self.preview()[key]
         return hdu.index
 
@@ -143,11 +146,12 @@ class Edition:
         options
             Of an array ``header``, as `write` takes it; of a table those of `write_table`.
         """
-        if at < 0:
-            raise usage(f"insert at {at}", "HDUs are counted from 0")
+        place = whole_number(at)
+        if place is None:
+            raise usage(f"{self.name}: no HDU goes before {at!r}", "HDUs are counted from 0")
         check_length("name", name)
         before = len(self)
-        at = min(at, before)
+        at = min(place, before)
         if isinstance(data, Hdu):
             _refuse(options)
             self._core.copy(at, data.file._open_core(), data.index)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tachyfits import _core
 from tachyfits._columns import TableColumn
 from tachyfits._edit_header import EditedHeader
-from tachyfits._errors import not_found, usage
+from tachyfits._errors import not_found, placing, usage
+from tachyfits._hdu import place_of
 from tachyfits._table import Table
 from tachyfits._table_ascii import new_text_column
 from tachyfits._table_cards import comments_brought, values_brought
@@ -20,6 +21,7 @@ from tachyfits._table_rows import Rows, count_of
 from tachyfits._table_serialized import cards_for, check_objects, with_parts
 from tachyfits._table_spec import check_length, description_cards, new_column
 from tachyfits._table_times import Brought, Stated, place_cards
+from tachyfits._whole import whole_number
 
 if TYPE_CHECKING:
     from tachyfits._edit import Edition
@@ -37,7 +39,7 @@ class EditedHdu:
         return self._edition._core
 
     def _where(self) -> str:
-        return f"{self._edition.name}: HDU {self._index} (0-based)"
+        return place_of(self._edition.name, self._index)
 
     @property
     def index(self) -> int:
@@ -71,6 +73,7 @@ class EditedHdu:
         """Add rows at the end: a table as `write_table` takes it, with every column by name."""
         self.insert(len(self.table), data)
 
+    @placing
     def insert(self, at: int, data: Any) -> None:
         """Insert rows before the row of a (0-based) number.
 
@@ -84,8 +87,11 @@ class EditedHdu:
         the location in columns (OBSGEO-X, -Y, -Z) it is put there.
         """
         table = self.table
-        if not 0 <= at <= len(table):
-            raise not_found(f"{self._where()}: no row {at}", f"use 0 to {len(table)}")
+        number = whole_number(at, least=-(2**63))
+        if number is None:
+            raise usage(f"a row has a whole number, found {at!r}", f"use 0 to {len(table)}")
+        if not 0 <= number <= len(table):
+            raise not_found(f"there is no row {at}", f"use 0 to {len(table)}")
         whole = with_parts(data, theirs=table.names)[0]
         check_objects(comments_brought(table), comments_brought(whole), self._where())
         made = with_places(columns_of(whole), table.columns)
@@ -95,16 +101,18 @@ class EditedHdu:
         )
         cells, rows = row_cells(table.columns, made, _stated(table), self._where(), brought)
         self._core.insert_rows(
-            self._index, at, cells, rows,
+            self._index, number, cells, rows,
             threads=self._edition._threads, progress=self._edition._progress,
         )  # fmt: skip
 
+    @placing
     def delete(self, *, rows: Any = None, where: str | None = None) -> None:
         """Remove rows: those given (a slice, numbers, a mask), for which ``where`` holds."""
         if rows is None and where is None:
             raise usage("delete() without rows", "say which: rows=..., where=..., or both")
         self._core.delete_rows(self._index, self.table._selected(rows, where, None, None))
 
+    @placing
     def update(
         self, column: str | int, values: Any, *, rows: Any = None, where: str | None = None
     ) -> None:
@@ -125,6 +133,7 @@ class EditedHdu:
 
     # Columns.
 
+    @placing
     def add_column(
         self,
         name: str,
@@ -156,12 +165,12 @@ class EditedHdu:
             there = {each.name: place(each.name) for each in table.columns if each.name in PLACE}
         if differs_by_row(data.location) and len(there) < len(PLACE):
             raise usage(
-                f"{self._where()}: times in {name!r} whose location differs by row",
+                f"times in {name!r} whose location differs by row",
                 "write them with a new table: write_table makes columns of it",
             )
         if data.rows != len(table):
             raise usage(
-                f"{self._where()}: {data.rows} values for {len(table)} rows",
+                f"column {name!r}: {data.rows} values for {len(table)} rows",
                 "give one for each row",
             )
         cards = description_cards(name, at + 1, data.description)
@@ -174,6 +183,7 @@ class EditedHdu:
         if cards:
             self._core.set_cards(self._index, cards)
 
+    @placing
     def delete_column(self, *columns: str | int) -> None:
         """Remove columns; their arrays stay in the heap (see `compact_heap`)."""
         if not columns:
@@ -185,6 +195,7 @@ class EditedHdu:
         self._core.delete_columns(self._index, numbers)
         self._set_comments(comments)
 
+    @placing
     def rename_column(self, column: str | int, name: str) -> None:
         """Give a column another name."""
         table = self.table
@@ -226,14 +237,14 @@ class EditedHdu:
     def _refuse_name(self, name: str, others: Sequence[TableColumn]) -> None:
         """Refuse a name of a column that is too long, or would not find it."""
         if not isinstance(name, str):
-            raise usage(f"{self._where()}: a column's name is text, found {name!r}", "give text")
-        check_length(f"{self._where()}: a name of a column", name)
+            raise usage(f"a column's name is text, found {name!r}", "give text")
+        check_length("a name of a column", name)
         if not name.strip():
-            raise usage(f"{self._where()}: a column needs a name, found {name!r}", "give it one")
+            raise usage(f"a column needs a name, found {name!r}", "give it one")
         same = [other for other in others if other.name.strip().upper() == name.strip().upper()]
         if same:
             raise usage(
-                f"{self._where()}: a column {name!r}, where there is {same[0].name!r}",
+                f"a column {name!r}, where there is {same[0].name!r}",
                 "choose another name (in FITS case does not count), or rename the other one first",
             )
 

@@ -13,7 +13,7 @@ from tachyfits._columns import Columns
 from tachyfits._pixels import Progress
 from tachyfits._table_part import Part
 from tachyfits._table_reading import ColumnNames, TableReading
-from tachyfits._table_rows import batch_size, resolve_rows
+from tachyfits._table_rows import batch_size
 from tachyfits._table_text import html_of, text_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Table(TableReading):
         """Return a pyarrow reader that reads the table batch by batch; options as of `batches`."""
         from tachyfits._arrow import reader_of
 
-        wanted, chosen = self._chosen(columns), resolve_rows(within, len(self))
+        wanted, chosen = self._chosen(columns), self._rows(within)
         part = Part(self, wanted, chosen, where, batch_size(rows), threads)
         batches = (part.read(piece, "bytes") for piece in part.pieces())
         return reader_of(part.read((0, 0), "bytes"), batches)
@@ -188,7 +188,7 @@ class Table(TableReading):
         """
         from tachyfits._table_export import export
 
-        wanted, chosen = self._chosen(columns), resolve_rows(rows, len(self))
+        wanted, chosen = self._chosen(columns), self._rows(rows)
         size = batch_size(batch_rows)
         part = Part(self, wanted, chosen, where, size, threads, progress)
         export(part, path, overwrite)

@@ -283,11 +283,10 @@ def row_cells(
     given, unknown = _data_of_each(columns, made)
     missing = [column.key for column in columns if column.key not in given]
     if missing or unknown:
-        raise not_found(
-            f"{where}: new rows lack the columns {', '.join(missing) or 'none'} and have unknown "
-            f"ones: {', '.join(unknown) or 'none'}",
-            "give each column of the table by its name",
-        )
+        lack = f"lack the columns {', '.join(missing)}" if missing else ""
+        have = f"have columns that the table has not: {', '.join(unknown)}" if unknown else ""
+        problem = f"{where}: new rows {' and '.join(filter(None, (lack, have)))}"
+        raise not_found(problem, "give each column of the table by its name, and no other")
     for column in columns:
         check_times(stated, column, given[column.key], where, brought)
     cells = [fitted(column, given[column.key], where) for column in columns]

@@ -6,7 +6,7 @@ every loop over rows is in the compiled module.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._columns import Columns, TableColumn, Values
-from tachyfits._errors import not_found, usage, warn
+from tachyfits._errors import not_found, placing, usage, warn
 from tachyfits._hdu import Hdu
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
@@ -54,8 +54,7 @@ class TableReading(Hdu):
             self._table = self._hdu().table()
             if self._table.warnings:
                 listed = "\n".join(f"  - {warning}" for warning in self._table.warnings)
-                where = f"{self._file.name}: HDU {self._index} (0-based)"
-                warn(f"{where}:\n{listed}")
+                warn(f"{self._where()}:\n{listed}")
         return self._table
 
     def _release(self) -> None:
@@ -96,6 +95,7 @@ class TableReading(Hdu):
         """Cost of the latest operation on this object; None before the first."""
         return self._table.last_report if self._table is not None else None
 
+    @placing
     def column(self, column: str | int) -> TableColumn:
         """Return what is known of a column, by name or number.
 
@@ -113,15 +113,13 @@ class TableReading(Hdu):
                 return columns[number]
         elif _is_number(column) and -len(columns) <= column < len(columns):
             return columns[column]
-        raise not_found(
-            f"{self._file.name}: HDU {self._index} (0-based): there is no column {column!r}",
-            f"the columns are {', '.join(self.names) or 'none'}",
-        )
+        hint = f"the columns are {', '.join(self.names) or 'none'}"
+        raise not_found(f"there is no column {column!r}", hint)
 
     def _chosen(self, columns: ColumnNames) -> list[TableColumn]:
         if columns is None:
             return list(self.columns)
-        if isinstance(columns, (str, int, np.integer)):
+        if isinstance(columns, str) or not isinstance(columns, Iterable):
             return [self.column(columns)]
         return list(dict.fromkeys(self.column(column) for column in columns))
 
@@ -142,9 +140,8 @@ class TableReading(Hdu):
         if isinstance(key, (list, tuple)):
             return self.read(key)
         if isinstance(key, (slice, np.ndarray)):
-            raise usage(
-                f"table[{key!r}]: an index is a column here", "table.read(rows=...) takes rows"
-            )
+            problem = f"{self._where()}: table[{key!r}]: an index is a column here"
+            raise usage(problem, "table.read(rows=...) takes rows")
         column = self.column(key)
         return self.read([column.number])[column.key]
 
@@ -209,14 +206,21 @@ class TableReading(Hdu):
     def _selected(
         self, rows: Any, where: str | None, threads: int | None, progress: Progress | None
     ) -> Rows:
-        chosen = resolve_rows(rows, len(self))
+        chosen = self._rows(rows)
         if where is None:
             return chosen
         return among(self._found(where, *span_of(chosen), threads, progress), chosen)
 
+    @placing
+    def _rows(self, rows: Any) -> Rows:
+        return resolve_rows(rows, len(self))
+
+    @placing
     def _found(
         self, where: str, first: int, last: int, threads: int | None, progress: Progress | None
     ) -> NDArray[np.int64]:
+        if not isinstance(where, str):
+            raise usage(f"a condition is text, found {where!r}", 'write it as "MAG < 20 && N == 1"')
         return self._core_table().rows_where(
             where, first, last, threads=self._threads(threads), progress=progress
         )
@@ -274,7 +278,7 @@ class TableReading(Hdu):
 
     def _warn_of_odd(self, column: TableColumn, odd: int) -> None:
         warn(
-            f"{self._file.name}: HDU {self._index} (0-based), column {column.name!r}: {odd} "
+            f"{self._where()}, column {column.name!r}: {odd} "
             "logical values are neither T, F nor 0; 1 is taken as true, others as undefined"
         )
 
@@ -365,7 +369,7 @@ class TableReading(Hdu):
         """
         wanted, size = self._chosen(columns), batch_size(rows)
         plan = self._plan(wanted, raw, threads, progress)
-        pieces = self._pieces(resolve_rows(within, len(self)), where, size, threads)
+        pieces = self._pieces(self._rows(within), where, size, threads)
         kept: list[Given] | None = [] if reuse else None
         return (self._read_as(plan, piece, kept) for piece in pieces)
 

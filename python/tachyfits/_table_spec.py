@@ -115,6 +115,8 @@ def check_length(what: str, text: str | None) -> None:
 
     Programs that read such a name fail, or never end.
     """
+    if text is not None and not isinstance(text, str):
+        raise usage(f"{what} is text, found {text!r}", "give text")
     length = len((text or "").replace("'", "''"))
     if length > _CARD_TEXT:
         raise usage(f"{what} of {length} characters: a card holds {_CARD_TEXT}", "shorten it")
@@ -180,6 +182,8 @@ def description_cards(name: str, number: int, description: str) -> Cards:
     """
     if not description:
         return []
+    if not isinstance(description, str):
+        raise usage(f"column {name!r}: a description is text, found {description!r}", "give text")
     cards: Cards = [(f"TTYPE{number}", name, description)]
     # A short value ends in byte 30 of the card, and " / " stands before the comment.
     value_end = max(30, 12 + len(name.replace("'", "''")))
