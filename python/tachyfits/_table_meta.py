@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeGuard
+
+import numpy as np
 
 from tachyfits import _core
 from tachyfits._header import Card, Header
+from tachyfits._table_values import is_card_text
 
 #: Mandatory cards, and those that say where things are or what their sums are.
 _STRUCTURE = frozenset(
@@ -64,11 +68,21 @@ def time_scale_of(header: Any, number: int) -> str | None:
 def carried_of(header: Any, number: int) -> tuple[tuple[str, Any], ...]:
     """Return what else a header, astropy's too, says of a column (from 1), by `CARRIED`.
 
-    >>> carried_of({"TUCD2": "phot.mag", "TLMIN1": 0, "TDMAX2": 3.0}, 2)
-    (('TUCD', 'phot.mag'),)
+    >>> carried_of({"TUCD2": "phot.mag", "TLMIN1": 0, "TLMAX2": np.int16(9), "TLMIN2": np.nan}, 2)
+    (('TLMAX', 9), ('TUCD', 'phot.mag'))
     """
     found = ((word, header.get(f"{word}{number}")) for word in CARRIED)
-    return tuple((word, value) for word, value in found if isinstance(value, (int, float, str)))
+    return tuple((word, value) for word, given in found if (value := _of_a_card(given)) is not None)
+
+
+def _of_a_card(value: Any) -> int | float | str | None:
+    """Return a number or text, NumPy's too, that a card can have; None of anything else."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return value if is_card_text(value) else None
+    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return value if is_number else None
 
 
 def is_time_scale(text: Any) -> TypeGuard[str]:

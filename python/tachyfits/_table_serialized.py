@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits._errors import usage
-from tachyfits._table_times import SAID_IN_META
+from tachyfits._table_times import left_in_meta
 from tachyfits._table_yaml import OBJECTS, ODD, changed
 from tachyfits._units import unit_text
 
@@ -249,9 +249,7 @@ def block_of(table: Any) -> list[str]:
     objects = table.meta.get(OBJECTS) or {}
     columns = list(table[:0].itercols())
     for column in columns:
-        # Cards of the column have it.
-        meta = column.info.meta or {}
-        column.info.meta = {key: meta[key] for key in meta if key not in SAID_IN_META}
+        column.info.meta = left_in_meta(column.info.meta)
     said = any(column.info.description or column.info.meta for column in columns)
     if not objects and not said:
         return []

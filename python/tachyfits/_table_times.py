@@ -307,3 +307,16 @@ def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
         "carried": carried_of(cards, 1),
     }
     return {key: found for key, found in said.items() if found}
+
+
+def left_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the meta of a column of astropy without what its cards have (`said_in_meta`).
+
+    >>> left_in_meta({"TCTYP": "RA---TAN", "TUCD": "time.epoch", "note": 1})
+    {'TCTYP': 'RA---TAN', 'note': 1}
+    """
+    said = said_in_meta(meta)
+    words = {"position": "TRPOS", "coordinate": "TCTYP"}
+    in_cards = {word for key, word in words.items() if key in said}
+    in_cards |= {word for word, _ in said.get("carried", ())}
+    return {key: value for key, value in (meta or {}).items() if key not in in_cards}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import astropy.io.fits
 import astropy.table
+import numpy as np
 import pytest
 
 import tachyfits as tf
@@ -172,3 +173,18 @@ def test_what_astropy_leaves_of_columns_in_meta_follows_the_columns(tmp_path: Pa
     assert new.column("A").description == "A is described"
     tf.write_table(made, table, overwrite=True)
     assert tf.open(made)[1].header["TUCD1"] == "of A"
+
+
+def test_limits_in_meta_are_numbers_of_numpy_too(tmp_path: Path) -> None:
+    made = tmp_path / "made.fits"
+    table = astropy.table.Table({"A": np.array([1, 2], "i2"), "B": [1.0, 2.0]})
+    table["A"].meta = {"TLMIN": table["A"].min(), "TLMAX": np.float32(2.5), "TUCD": ["a", "b"]}
+    # What no card can have stays where astropy keeps such things.
+    table["B"].meta = {"TLMIN": float("nan"), "TUCD": "\u03b1", "note": "mine"}
+    tf.write_table(made, table)
+    header = tf.open(made)[1].header
+    assert (header["TLMIN1"], header["TLMAX1"], "TLMIN2" in header) == (1, 2.5, False)
+    for back in (astropy.table.Table.read(made), tf.open(made)[1].to_astropy()):
+        assert back["A"].meta["TUCD"] == ["a", "b"]
+        assert back["B"].meta["TUCD"] == "\u03b1"
+        assert back["B"].meta["note"] == "mine"

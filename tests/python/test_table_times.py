@@ -97,7 +97,7 @@ def test_a_single_time_or_duration_is_one_for_all_rows(tmp_path: Path) -> None:
     with tf.edit(path) as edition:
         edition[1].update("T", Time("2026-01-02"))
         edition[1].update("D", TimeDelta(1.5, format="sec"))
-        with pytest.raises(tf.UsageError, match="TIMESYS says UTC"):
+        with pytest.raises(tf.UsageError, match="UTC, as no TIMESYS"):
             edition[1].update("T", Time("2026-01-02", scale="tdb"))
     table = tf.open(path)[1]
     assert table["T"].tolist() == ["2026-01-02T00:00:00.000"] * 2
