@@ -21,6 +21,7 @@ from tachyfits._table_cells import as_array
 from tachyfits._table_input import with_what_they_say
 from tachyfits._table_spec import Cells, bytes_of
 from tachyfits._table_strings import as_ragged, characters_of, joined_strings
+from tachyfits._table_time_text import rounding_to, without_zeros_beyond
 from tachyfits._table_times import Brought, Stated, check_location, check_times
 from tachyfits._table_values import ColumnData, column_data
 from tachyfits._units import fits_unit
@@ -73,7 +74,7 @@ def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
         values, everywhere = np.zeros(values.shape, kind), np.ones(values.shape, bool)
         data = replace(data, values=values, undefined=everywhere)
     if column.dtype.kind == "U":
-        return _fitted_text(column, values, where), None, None
+        return _fitted_text(column, values, where, is_time=data.is_time), None, None
     undefined = _undefined(column, data, where)
     converted = _converted(column, values, undefined, where)
     if _IN_TEXT.match(column.form) and bool(np.isinf(converted).any()):
@@ -248,14 +249,21 @@ def _of_type(
     return converted
 
 
-def _fitted_text(column: TableColumn, values: NDArray[Any], where: str) -> NDArray[np.uint8]:
+def _fitted_text(
+    column: TableColumn, values: NDArray[Any], where: str, *, is_time: bool = False
+) -> NDArray[np.uint8]:
     width = column.dtype.itemsize // 4
     if values.dtype.kind != "S":
         raise _misfit(column, where, f"values of {values.dtype}", "give text")
+    if is_time:
+        values = without_zeros_beyond(values, width)
     lengths = np.char.str_len(values)
     if values.size and int(lengths.max()) > width:
         longest = values.reshape(-1)[int(lengths.reshape(-1).argmax())]
-        raise _misfit(column, where, f"{longest.decode()!r}", f"the column has {width} characters")
+        hint = f"the column has {width} characters"
+        if is_time:
+            hint += f": {rounding_to(width)}"
+        raise _misfit(column, where, f"{longest.decode()!r}", hint)
     return bytes_of(values.astype(f"S{width}")) if width else bytes_of(values[:0])
 
 

@@ -19,6 +19,9 @@ _LONG = re.compile(r"[+-]\d{5}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d*)?)?")
 #: Digits of a second that text has at most, and those that are left out where all are 0.
 _DIGITS = 9
 
+#: NumPy's units of time whose text is shorter and shorter, and its characters.
+_UNITS = (("ns", 29), ("us", 26), ("ms", 23), ("s", 19), ("D", 10))
+
 #: A time, as those that are undefined have it beneath their mask.
 _ANY = "2000-01-01T00:00:00.000"
 
@@ -70,6 +73,38 @@ def _without_zeros(text: NDArray[np.str_]) -> NDArray[np.str_]:
             width = int(np.char.str_len(text).max(initial=rest + 1))
             return text.astype(f"U{width - rest}")
     return text
+
+
+def without_zeros_beyond(times: NDArray[np.bytes_], width: int) -> NDArray[np.bytes_]:
+    """Return times as they are in so many characters, where only zeros of a second are beyond.
+
+    >>> without_zeros_beyond(np.array([b"2000-01-01T00:00:00.500000", b""]), 23)
+    array([b'2000-01-01T00:00:00.500', b''], dtype='|S23')
+    >>> without_zeros_beyond(np.array([b"2000-01-01T00:00:00.0"]), 19)
+    array([b'2000-01-01T00:00:00'], dtype='|S19')
+    """
+    if times.dtype.itemsize <= width:
+        return times
+    points = np.char.find(times, b".")
+    rows = np.ascontiguousarray(times).reshape(-1, 1).view(np.uint8).reshape(times.size, -1)
+    nothing = np.isin(rows[:, width:], [0, ord("0"), ord(".")]).all(axis=1).reshape(times.shape)
+    if not (
+        (np.char.str_len(times) <= width) | (nothing & (points >= 0) & (points <= width))
+    ).all():
+        return times
+    return np.char.rstrip(times.astype(f"S{width}"), b".")
+
+
+def rounding_to(width: int) -> str:
+    """Return in words what makes times fit into so many characters.
+
+    >>> rounding_to(25)
+    "round times first: values.astype('datetime64[ms]')"
+    """
+    unit = next((unit for unit, characters in _UNITS if characters <= width), None)
+    if unit is None:
+        return f"times need {_UNITS[-1][1]} or more"
+    return f"round times first: values.astype('datetime64[{unit}]')"
 
 
 def _dates(times: Any) -> NDArray[np.str_] | None:

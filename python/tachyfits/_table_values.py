@@ -44,6 +44,8 @@ class ColumnData:
         Of times that say it: geocentric x, y, z in metres, of all or (another axis) of each.
     carried
         Other cards: the word before the column's number, and the value.
+    is_time
+        The text is times that were such: zeros that end it mean nothing.
     """
 
     name: str
@@ -58,6 +60,7 @@ class ColumnData:
     coordinate: str | None = None
     location: NDArray[np.float64] | None = None
     carried: tuple[tuple[str, Any], ...] = ()
+    is_time: bool = False
 
     @property
     def rows(self) -> int:
@@ -103,7 +106,8 @@ def column_data(
     array([b'a', b'bcd'], dtype='|S3')
     """  # noqa: E501
     array = as_array(name, values)
-    said = (display, description, time_scale, position, coordinate, location, carried)
+    is_time = time_scale is not None or array.dtype.kind == "M"
+    said = (display, description, time_scale, position, coordinate, location, carried, is_time)
     if isinstance(array, Ragged):
         whole = array.compact()
         plain, mask, implied = _elements(name, whole.values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +219,53 @@ def test_references_that_differ_as_they_are_written_are_one(
     with tf.edit(path) as edition:
         edition[1].append(tf.open(rows)[1])
     assert tf.open(path)[1]["TIME"].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("there", "new", "expected"),
+    [
+        ("2020-01-01T00:00:00.000", np.array(["2021-02-03T04:05:06.5"], "M8[us]"), "06.500"),
+        ("2020-01-01T00:00:00.000", np.array(["2021-02-03T04:05:06.5"], "M8[ns]"), "06.500"),
+        ("2020-01-01T00:00:00", np.array(["2021-02-03T04:05:06"], "M8[us]"), "06"),
+        ("2020-01-01T00:00:00", Time(["2021-02-03T04:05:06"]), "06"),
+        ("2020-01-01T00:00:00", [datetime(2021, 2, 3, 4, 5, 6), None], "06"),
+        ("2020-01-01T00:00:00.", np.array(["2021-02-03T04:05:06"], "M8[us]"), "06"),
+    ],
+)
+def test_zeros_beyond_the_width_of_a_column_of_times_are_left_out(
+    tmp_path: Path, there: str, new: Any, expected: str
+) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"T": [there]})
+    with tf.edit(path) as edition:
+        edition[1].append({"T": new})
+    column = tf.open(path)[1]["T"]
+    assert column.tolist()[:2] == [there, f"2021-02-03T04:05:{expected}"]
+    assert column.tolist()[2:] == [""] * (len(new) - 1)
+    assert column.dtype == f"U{len(there)}"
+
+
+@pytest.mark.parametrize(
+    ("there", "new", "hint"),
+    [
+        ("2020-01-01T00:00:00.000", "2021-02-03T04:05:06.500001", r".*datetime64\[ms\]"),
+        ("2020-01-01T00:00:00.00", "2021-02-03T04:05:06.125", r".*datetime64\[s\]"),
+        ("2020-01-01T00:00:0", "2021-02-03T04:05:00", r".*datetime64\[D\]"),
+        ("2020-01-01", "2021-02-03T00:00:00", r".*datetime64\[D\]"),
+        ("2020", "2021-02-03T00:00:00", "times need 10 or more"),
+    ],
+)
+def test_digits_beyond_the_width_of_a_column_of_times_are_refused(
+    tmp_path: Path, there: str, new: str, hint: str
+) -> None:
+    path = tmp_path / "times.fits"
+    tf.write_table(path, {"T": [there]})
+    times = np.array([new, "2021-02-03"], "M8[us]")
+    refused = rf"cannot hold '{new}\.?0*'\nhint: the column has {len(there)} characters: {hint}"
+    with pytest.raises(tf.UsageError, match=refused), tf.edit(path) as edition:
+        edition[1].append({"T": times})
+    # Text is as it is given.
+    text = np.array(["2020-01-01T00:00:00.000000"])
+    refused = rf"hint: the column has {len(there)} characters$"
+    with pytest.raises(tf.UsageError, match=refused), tf.edit(path) as edition:
+        edition[1].append({"T": text})
