@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -29,6 +30,17 @@ _SAME = {"GMT": "UTC", "TDT": "TT", "ET": "TT", "IAT": "TAI"}
 
 #: Its time scales.
 _SCALES = frozenset(["UTC", "TT", "TAI", "TDB", "TCG", "TCB", "UT1", "UT", "GPS", "LOCAL"])
+
+
+#: A date that DATEREF may be.
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d*)?)?")
+
+#: Where MJD is counted from.
+_MJD_0 = np.datetime64("1858-11-17", "us")
+
+#: Seconds of the units of time that TIMEUNIT may be (Table 34; years are Julian).
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "a": 31557600, "yr": 31557600,
+            "cy": 3155760000}  # fmt: skip
 
 
 def is_of_a_column(keyword: str) -> bool:
@@ -93,18 +105,44 @@ def is_time_scale(text: Any) -> TypeGuard[str]:
 def time_reference(header: Any) -> float | None:
     """Return the MJD that a header, or a dict, says that times are counted from; None: it does not.
 
-    That of DATEREF is not told: text of any scale.
+    It is that of the times' own scale. What is to be added to all times (TIMEOFFS, or TIMEZERO as
+    X-ray files have it, in TIMEUNIT) is added.
 
     >>> time_reference({"MJDREFI": 51544, "MJDREFF": 0.5, "JDREF": 1.0}), time_reference({})
     (51544.5, None)
+    >>> time_reference({"DATEREF": "2000-01-01T12:00:00", "TIMEOFFS": 43200.0})
+    51545.0
     """
+    start = _start(header)
+    offset = next(
+        (header[key] for key in ("TIMEOFFS", "TIMEZERO") if _is_number(header.get(key))), 0
+    )
+    seconds = _SECONDS.get(str(header.get("TIMEUNIT") or "s").strip())
+    if start is None or not offset:
+        return start
+    return None if seconds is None else start + offset * seconds / 86400
+
+
+def _start(header: Any) -> float | None:
+    """Return the MJD of MJDREF, JDREF or DATEREF, of several the first of these."""
     ways = (("MJDREF",), 0.0), (("MJDREFI", "MJDREFF"), 0.0), (("JDREF",), -2400000.5)
     for keywords, offset in (*ways, (("JDREFI", "JDREFF"), -2400000.5)):
         parts = [header.get(keyword) for keyword in keywords]
-        known = [part for part in parts if isinstance(part, (int, float))]
+        known = [part for part in parts if _is_number(part)]
         if known:
             return float(sum(known)) + offset
-    return None
+    date = header.get("DATEREF")
+    if not isinstance(date, str) or not _DATE.fullmatch(date.strip()):
+        return None
+    try:
+        return float((np.datetime64(date.strip(), "us") - _MJD_0) / np.timedelta64(1, "D"))
+    except ValueError:
+        # No day of a calendar, or a leap second.
+        return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def scale_named(text: Any) -> str:

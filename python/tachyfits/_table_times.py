@@ -262,7 +262,8 @@ def check_times(
 def _check_reference(name: str, ours: float | None, theirs: float | None, where: str) -> None:
     if ours is not None and theirs is not None and abs(ours - theirs) > _SAME_REFERENCE:
         raise usage(
-            f"{where}, column {name!r}: times that are counted from MJD {theirs} (MJDREF, JDREF), "
+            f"{where}, column {name!r}: times that are counted from MJD {theirs} (MJDREF, "
+            "JDREF or DATEREF, and what TIMEOFFS or TIMEZERO adds), "
             f"where those of the table are from MJD {ours}",
             f"add {theirs - ours} days to them first, in their unit; and give the arrays alone, in "
             "a dict, which says no reference",
