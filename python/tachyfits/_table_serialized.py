@@ -196,15 +196,36 @@ def check_objects(comments: Sequence[str], new: Sequence[str], where: str) -> No
         odd = None if known is None else _odd_attribute(known, made)
         if odd is not None:
             attribute, expected, found = odd
-            hint = (
-                "bring them to that first: coords.transform_to(frame, merge_attributes=False); "
-                "SkyCoord(coords.frame) leaves out what is no part of the frame"
-            )
             raise usage(
-                f"{where}: rows with objects {name!r} whose {attribute} is {found}, where those of "
-                f"the table have {expected}",
-                f"convert them: times.{expected}" if attribute == "scale" else hint,
+                f"{where}: rows with objects {name!r} {_difference(attribute, expected, found)}",
+                _to_be_alike(attribute, expected, found),
             )
+
+
+def _difference(attribute: str, expected: Any, found: Any) -> str:
+    """Return in words how an attribute differs; one that has columns is a mapping."""
+    ours, new = ("none" if value is None else value for value in (expected, found))
+    if isinstance(found, Mapping):
+        return f"with a {attribute} of each row, where those of the table have {ours}"
+    if isinstance(expected, Mapping):
+        return f"without a {attribute} of each row, where those of the table have one"
+    return f"whose {attribute} is {new}, where those of the table have {ours}"
+
+
+def _to_be_alike(attribute: str, expected: Any, found: Any) -> str:
+    """Return what makes objects as the table has them, where an attribute is not the same."""
+    if attribute == "scale":
+        return f"convert them: times.{expected}"
+    if attribute == "representation_type":
+        return f'say them so first: coords.representation_type = "{expected}"'
+    if isinstance(found, Mapping) and expected is None:
+        return "leave it out: SkyCoord(coords.ra, coords.dec, frame=coords.frame.name), for example"
+    if isinstance(expected, Mapping):
+        return f"give each its own: SkyCoord(..., {attribute}=...)"
+    return (
+        "bring them to that first: coords.transform_to(frame, merge_attributes=False); "
+        "SkyCoord(coords.frame) leaves out what is no part of the frame"
+    )
 
 
 def _objects_of(comments: Sequence[str]) -> dict[str, Any]:
@@ -220,7 +241,8 @@ def _odd_attribute(ours: Any, new: Any) -> tuple[str, Any, Any] | None:
     """Return the first attribute that is not the same in two objects of `known_of`, and both."""
     if not (isinstance(ours, Mapping) and isinstance(new, Mapping)):
         return None if _is_same(ours, new) else ("", ours, new)
-    for key in dict.fromkeys(["frame", *ours, *new]):
+    # The parts that there are follow from the first two.
+    for key in dict.fromkeys(["frame", "representation_type", *ours, *new]):
         if key in _SHOWN:
             continue
         odd = _odd_attribute(ours.get(key), new.get(key))

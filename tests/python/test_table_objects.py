@@ -221,3 +221,23 @@ def test_an_object_that_astropy_cannot_make_stays_columns(tmp_path: Path) -> Non
     assert isinstance(ours["P"], c.SkyCoord)
     # Some of an object's columns are none.
     assert tf.open(path)[1].to_astropy(["P.ra"]).colnames == ["P.ra"]
+
+
+def test_parts_that_only_rows_or_only_the_table_has_are_said_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "sky.fits"
+    flat = c.SkyCoord([1, 2] * u.deg, [3, 4] * u.deg)
+    deep = c.SkyCoord([1, 2] * u.deg, [3, 4] * u.deg, distance=[5, 6] * u.pc)
+    cartesian = deep.copy()
+    cartesian.representation_type = "cartesian"
+    alike = c.SkyCoord(deep.ra, deep.dec, frame=deep.frame.name)
+    for there, new, said, mended in (
+        (flat, deep, "with a distance of each row, .* have none\nhint: leave it out", alike),
+        (deep, flat, "without a distance of each row, .* have one\nhint: give", deep),
+        (cartesian, deep, "representation_type is spherical, .* have cartesian\nhint: ", cartesian),
+    ):
+        tf.write_table(path, Table({"X": there}), overwrite=True)
+        with tf.edit(path) as edition:
+            with pytest.raises(tf.UsageError, match=f"rows with objects 'X' .*{said}"):
+                edition[1].append(Table({"X": new}))
+            edition[1].append(Table({"X": mended}))
+        assert len(tf.open(path)[1].to_astropy()["X"]) == 4
