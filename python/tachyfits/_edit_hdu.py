@@ -20,6 +20,7 @@ from tachyfits._table_places import PLACE, differs_by_row, in_metres, with_place
 from tachyfits._table_rows import Rows, count_of
 from tachyfits._table_serialized import cards_for, check_objects, with_parts
 from tachyfits._table_spec import check_length, description_cards, new_column
+from tachyfits._table_time_pairs import with_pairs
 from tachyfits._table_times import Brought, Stated, place_cards
 from tachyfits._whole import whole_number
 
@@ -84,7 +85,8 @@ class EditedHdu:
         the columns that astropy makes of them, and are refused in another frame than the table's;
         times of another scale or location than the table states are refused too, as are those of a
         table whose TIMESYS or MJDREF is another (arrays in a dict have none); where the table has
-        the location in columns (OBSGEO-X, -Y, -Z) it is put there.
+        the location in columns (OBSGEO-X, -Y, -Z) it is put there. Times are text, or pairs of days
+        where the column has such, as astropy writes them.
         """
         table = self.table
         number = whole_number(at, least=-(2**63))
@@ -94,7 +96,9 @@ class EditedHdu:
             raise not_found(f"there is no row {at}", f"use 0 to {len(table)}")
         whole = with_parts(data, theirs=table.names)[0]
         check_objects(comments_brought(table), comments_brought(whole), self._where())
-        made = with_places(columns_of(whole), table.columns)
+        since = time_reference(table.header)
+        made = with_pairs(columns_of(whole), whole, table.columns, since)
+        made = with_places(made, table.columns)
         said = values_brought(whole)
         brought = Brought(
             said.get("TIMESYS"), time_reference(said), of_each=not hasattr(whole, "itercols")

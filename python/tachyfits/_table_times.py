@@ -253,7 +253,7 @@ def check_times(
     if is_time and is_time_scale(brought.scale) and (own is None or brought.of_each):
         scale = brought.scale
     _check_scale(data, keyword, own or stated.scale, where, scale)
-    if is_time and column.dtype.kind in "iuf":
+    if is_time and data.time_scale is None and column.dtype.kind in "iuf":
         _check_reference(column.name, stated.reference, brought.reference, where)
     if data.location is not None:
         check_position(data, column.position or stated.position, where)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from astropy.coordinates import EarthLocation
+from astropy.table import Table
 from astropy.time import Time
 
 import tachyfits as tf
@@ -279,3 +280,42 @@ def test_digits_beyond_the_width_of_a_column_of_times_are_refused(
     refused = rf"hint: the column has {len(there)} characters$"
     with pytest.raises(tf.UsageError, match=refused), tf.edit(path) as edition:
         edition[1].append({"T": text})
+
+
+def test_times_go_to_a_table_that_astropy_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    masked = Time(DAYS, scale="tt")
+    masked[1] = np.ma.masked
+    rows = Table({"A": masked, "B": Time(DAYS, scale="tdb"), "C": Time(DAYS, location=PARANAL)})
+    rows.write(path)
+    native = Table.read(path, astropy_native=True)
+    with tf.edit(path) as edition:
+        for data in (rows, native, {name: rows[name] for name in rows.colnames}):
+            edition[1].append(data)
+        with pytest.raises(tf.UsageError, match=r"'B'.*TT, where TCTYP2 says TDB"):
+            edition[1].append({"A": rows["A"], "B": rows["B"].tt, "C": rows["C"]})
+        with pytest.raises(tf.UsageError, match=r"'C'.*OBSGEO-X"):
+            edition[1].append({**rows, "C": Time(DAYS, location=ELSEWHERE)})
+    back = Table.read(path, astropy_native=True)
+    for name in rows.colnames:
+        assert (back[name].scale, len(back)) == (rows[name].scale, 12)
+        for first in (3, 6, 9):
+            some = back[name][first : first + 3]
+            assert np.all((some == rows[name]) | some.mask)
+            np.testing.assert_array_equal(some.mask, rows[name].mask)
+
+
+def test_pairs_of_days_are_counted_as_the_table_says(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    pairs = np.array([[55000.0, 0.25]])
+    for reference, first in ((None, 59014.5), (55000.0, 4014.5), (55000.1, None)):
+        header = {"TCTYP1": "TT", **({} if reference is None else {"MJDREF": reference})}
+        tf.write_table(path, {"A": pairs}, header=header, units={"A": "d"}, overwrite=True)
+        times = Time([2459015.0], [0.125], format="jd", scale="tt")
+        with tf.edit(path) as edition:
+            if first is None:
+                with pytest.raises(tf.UsageError, match="shape"):
+                    edition[1].append({"A": times})
+                continue
+            edition[1].append({"A": times})
+        assert tf.open(path)[1]["A"][1].tolist() == [first, 0.125]
