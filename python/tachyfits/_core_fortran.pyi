@@ -65,6 +65,7 @@ class RecordFile:
         fields: Sequence[_Field],
         out: NDArray[np.uint8],
         *,
+        step: int = 1,
         ahead: bool = False,
         threads: int = 0,
         progress: _Progress | None = None,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._core import TachyfitsError, UsageError
-from tachyfits._errors import cancelled, not_found, placed, usage
+from tachyfits._errors import not_found, placed, usage
 from tachyfits._record_fields import Field, Layout
 from tachyfits._record_forms import is_form, is_items, least_bytes
 from tachyfits._record_numbers import (
@@ -33,10 +33,6 @@ Progress = Callable[[int, int], bool | None]
 #: A row of `File.index`: the first record of a run of records of one length, how many there are,
 #: the bytes of each, and where those of the first begin in the file.
 INDEX = np.dtype([("first", "u8"), ("records", "u8"), ("bytes", "u8"), ("offset", "u8")])
-#: Bytes from one wanted record to the next that are read sooner than a call is made for each.
-_NEAR = 4 << 10
-#: Bytes of records that are then read at a time.
-_BLOCK = 4 << 20
 #: As many records as there are.
 _ALL = 2**64 - 1
 _ONE_LENGTH = (
@@ -128,38 +124,28 @@ class Arrays:
         """Read records that do not follow each other, and have one length."""
         if not records:
             return self._nothing(dtype, out)
-        bytes_each = self._core.record(number_from_0(self._core, records[-1]))[0]
-        index = index_of(self._core)
-        row = np.searchsorted(index["first"], np.asarray(records), side="right") - 1
-        lengths = index["bytes"][row]
-        if (other := np.flatnonzero(lengths != lengths[0])).size:
-            raise usage(
-                f"{self._core.name}: records {records[0]} and {records[other[0]]} (from 0) have "
-                f"{lengths[0]} and {lengths[other[0]]} bytes",
-                _ONE_LENGTH,
-            )
+        number_from_0(self._core, records[-1])
+        bytes_each = self._core.record(records[0])[0]
+        self._check_lengths(records, bytes_each)
         found = layout(dtype, bytes_each, f"{self._core.name}: record {records[0]} (from 0)")
         array = self._into(out, found, found.shape(len(records)))
-        step_bytes = records.step * max(bytes_each, found.item_bytes, 1)
-        near = row[0] == row[-1] and step_bytes <= _NEAR
-        at_a_time = _BLOCK // step_bytes if near else 1
-        for place in range(0, len(records), at_a_time):
-            part = array[place : place + at_a_time]
-            self._every_into(part, records[place], records.step, found, threads)
-            done = (place + len(part)) * bytes_each, len(records) * bytes_each
-            if progress is not None and progress(*done) is False:
-                raise cancelled()
+        step = records.step if len(records) > 1 else 1
+        self._read(records[0], len(records), found, array, threads, progress, step=step)
         return array, found
 
-    def _every_into(
-        self, part: NDArray[Any], first: int, step: int, found: Layout, threads: int
-    ) -> None:
-        """Read every so manyth record of a run of one length, with those between."""
-        count = (len(part) - 1) * step + 1
-        whole = part if count == 1 else self._into(None, found, found.shape(count))
-        self._read(first, count, found, whole, threads, None)
-        if count > 1:
-            part[...] = whole[::step]
+    def _check_lengths(self, records: range, wanted: int) -> None:
+        """Refuse records, which are there, of several lengths."""
+        index = index_of(self._core)
+        if len(index) == 1 or len(records) == 1:
+            return
+        each = np.arange(records[0], records[-1] + 1, records.step, dtype=np.uint64)
+        lengths = index["bytes"][np.searchsorted(index["first"], each, side="right") - 1]
+        if (other := np.flatnonzero(lengths != wanted)).size:
+            raise usage(
+                f"{self._core.name}: records {records[0]} and {records[other[0]]} (from 0) have "
+                f"{wanted} and {lengths[other[0]]} bytes",
+                _ONE_LENGTH,
+            )
 
     def batches(self, dtype: Any, records: int, threads: int) -> Iterator[NDArray[Any]]:
         """Give the records of a file, all of one length, some at a time."""
@@ -321,9 +307,12 @@ class Arrays:
         array: NDArray[Any],
         threads: int,
         progress: Progress | None,
+        *,
+        step: int = 1,
     ) -> None:
         self._core.read(
             *self._arguments(first, count, found, array),
+            step=step,
             threads=check_threads(threads),
             progress=progress,
         )

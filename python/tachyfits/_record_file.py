@@ -204,8 +204,7 @@ class File:
         dtype
             What a record is made of: a NumPy dtype, structured for mixed records, or a form.
         step
-            2 for every second record, and so on: those between may have other lengths. Then, and
-            where they are long, records are read one by one, by one thread each.
+            2 for every second record, and so on: those between may have other lengths.
         shape, order
             Of each record, as in `Record.read`.
         out

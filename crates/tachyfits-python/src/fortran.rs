@@ -205,9 +205,9 @@ impl RecordFile {
         py.detach(|| self.file.ahead(first, most)).or_raise(py)
     }
 
-    /// Read records of one length into the bytes of items; with `ahead` without an index, and return whether they were of
-    /// one length: if not, what was read is of no use.
-    #[pyo3(signature = (first, count, record_bytes, item_bytes, fields, out, *, ahead=false, threads=0, progress=None))]
+    /// Read records of one length into the bytes of items, every `step`th of them; with `ahead`, which has no step, without
+    /// an index, and return whether they were of one length: if not, what was read is of no use.
+    #[pyo3(signature = (first, count, record_bytes, item_bytes, fields, out, *, step=1, ahead=false, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
     fn read(
         &self,
@@ -218,6 +218,7 @@ impl RecordFile {
         item_bytes: u64,
         fields: Vec<Field>,
         mut out: PyReadwriteArray1<'_, u8>,
+        step: u64,
         ahead: bool,
         threads: usize,
         progress: Option<Py<PyAny>>,
@@ -225,9 +226,10 @@ impl RecordFile {
         let layout = layout(record_bytes, item_bytes, fields);
         let bytes = out.as_slice_mut()?;
         let file = &self.file;
-        let report = progress::run(py, threads, progress, |options| match ahead {
-            true => file.read_ahead(first, count, &layout, bytes, options),
-            false => file.read(first, count, &layout, bytes, options).map(Some),
+        let report = progress::run(py, threads, progress, |options| match (ahead, step) {
+            (true, _) => file.read_ahead(first, count, &layout, bytes, options),
+            (false, 1) => file.read(first, count, &layout, bytes, options).map(Some),
+            (false, _) => file.read_every(first, step, count, &layout, bytes, options).map(Some),
         })?;
         let all = report.is_some();
         report.into_iter().for_each(|report| self.keep(report));

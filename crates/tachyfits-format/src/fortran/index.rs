@@ -5,6 +5,9 @@ use std::ops::Range;
 use crate::code::Code;
 use crate::error::{FormatError, Place};
 
+/// Bytes from one record to the next that are read sooner than the next one is read by itself.
+const NEAR_BYTES: u64 = 4 << 10;
+
 /// Records of one length that follow each other at equal distances, or one record of several subrecords.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordRun {
@@ -135,6 +138,71 @@ impl RecordIndex {
     pub fn payload(&self, record: u64) -> Vec<Range<u64>> {
         let found = self.find(record);
         found.map_or(Vec::new(), |(place, within)| self.runs[place].payload(within).collect())
+    }
+
+    /// The index of every `step`th record from `first` on, at most `count`. What it has no places of, damage and where
+    /// records end, stays with this one.
+    ///
+    /// ```
+    /// let index = tachyfits_format::RecordIndex::direct(10, 90, false);
+    /// let chosen = index.every(1, 3, 3);
+    /// assert_eq!((chosen.len(), chosen.payload(2)), (3, vec![70..80]));
+    /// assert_eq!((chosen.runs().len(), index.every(1, 4, 3).len()), (1, 2));
+    /// ```
+    #[must_use]
+    pub fn every(&self, first: u64, step: u64, count: u64) -> RecordIndex {
+        let step = step.max(1);
+        let mut chosen = RecordIndex::default();
+        let mut next = first;
+        let Some((place, _)) = self.find(first) else { return chosen };
+        for run in &self.runs[place..] {
+            // Fewer, where records of this run are passed over, or enough were chosen.
+            let behind = (run.first + run.count).saturating_sub(next).div_ceil(step);
+            let taken = behind.min(count - chosen.records);
+            if taken > 0 {
+                let begin = run.offset + (next - run.first) * run.stride;
+                let stride = if taken > 1 { run.stride * step } else { run.bytes };
+                chosen.push_apart(run, begin, stride, taken);
+                next = next.saturating_add(taken.saturating_mul(step));
+            }
+            if chosen.records == count {
+                break;
+            }
+        }
+        chosen
+    }
+
+    /// Adds records of a run, the first of them beginning at `offset`: to those before, where that is as far as one is from
+    /// the next, and near.
+    fn push_apart(&mut self, run: &RecordRun, offset: u64, stride: u64, count: u64) {
+        if count > 1 && stride > NEAR_BYTES {
+            (0..count).for_each(|n| self.push_apart(run, offset + n * stride, run.bytes, 1));
+            return;
+        }
+        let first = self.records;
+        self.records += count;
+        let bytes = run.bytes;
+        if let Some(last) = self.runs.last_mut()
+            && last.pieces.is_empty()
+            && run.pieces.is_empty()
+            && last.bytes == bytes
+        {
+            let distance = offset - (last.offset + (last.count - 1) * last.stride);
+            let as_before = last.count == 1 || last.stride == distance;
+            let as_behind = count == 1 || stride == distance;
+            if as_before && as_behind && distance <= NEAR_BYTES {
+                (last.count, last.stride) = (last.count + count, distance);
+                return;
+            }
+        }
+        self.runs.push(RecordRun {
+            first,
+            count,
+            offset,
+            bytes,
+            stride,
+            pieces: run.pieces.clone(),
+        });
     }
 
     /// Adds records of one length, the bytes of the first of which begin at `offset`.

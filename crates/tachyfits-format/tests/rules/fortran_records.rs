@@ -148,6 +148,21 @@ proptest! {
     }
 
     #[test]
+    fn every_so_manyth_record_is_where_it_is(
+        markers in markers(), records in records(), longest in prop_oneof![Just(u64::MAX), 1..50u64],
+        first in 0..40u64, step in prop_oneof![1..6u64, Just(u64::MAX)], count in 0..40u64,
+    ) {
+        let bytes = file(markers, &records, longest);
+        let index = index(markers, &bytes, false);
+        let chosen = index.every(first, step, count);
+        let all = contents(&index, &bytes);
+        let step = usize::try_from(step).unwrap();
+        let wanted = all.iter().skip(first as usize).step_by(step).take(count as usize);
+        prop_assert_eq!(contents(&chosen, &bytes), wanted.cloned().collect::<Vec<_>>());
+        prop_assert_eq!(chosen.len(), chosen.runs().iter().map(|run| run.count).sum::<u64>());
+    }
+
+    #[test]
     fn markers_are_found_out_or_the_file_is_called_ambiguous(markers in markers(), records in records()) {
         let bytes = file(markers, &records, u64::MAX);
         match detect(&bytes) {
@@ -334,6 +349,22 @@ fn records_of_one_length_are_one_run() {
     let mixed: Vec<_> = (0..10).map(|number| vec![1; number]).collect();
     let damage = walk(markers, &file(markers, &mixed, u64::MAX), few, false);
     assert_eq!(damage.damage().unwrap().code(), Code::RecordIndexTooLarge);
+}
+
+#[test]
+fn records_that_alternate_are_two_runs() {
+    let markers = four(FileOrder::Big);
+    let records: Vec<_> = (0..1000).map(|number| vec![number as u8; 4 + number % 2 * 8]).collect();
+    let index = index(markers, &file(markers, &records, u64::MAX), false);
+    assert_eq!(index.runs().len(), 1000);
+    for first in 0..2 {
+        let chosen = index.every(first, 2, 500);
+        assert_eq!((chosen.runs().len(), chosen.runs()[0].stride), (1, 32));
+    }
+    // What is far apart is not read with what lies between.
+    let long: Vec<_> = (0..20).map(|number| vec![1; 4 + number % 2 * 8000]).collect();
+    let index = self::index(markers, &file(markers, &long, u64::MAX), false);
+    assert_eq!((index.every(0, 2, 10).runs().len(), index.every(0, 2, 10).len()), (10, 10));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tachyfits_format::FileOrder;
+use tachyfits_format::{FileOrder, RecordIndex};
 use tachyfits_io::{IoError, OtherWay, Report, Storage};
 use tachyfits_kernels::is_past_caches;
 
@@ -72,7 +72,6 @@ impl RecordFile {
         out: &mut [u8],
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        let tier = tier()?;
         layout.check().map_err(|error| error.of_file(self.name()))?;
         let bytes = self.common_bytes(first, count)?;
         if count > 0 && bytes != layout.record_bytes {
@@ -80,6 +79,46 @@ impl RecordFile {
             let found = format!("records of {bytes} bytes from record {first} (from 0) on");
             return Err(self.refused(Reason::RecordType, expected, found));
         }
+        self.read_records(self.index()?, first..first + count, layout, out, options)
+    }
+
+    /// As [`RecordFile::read`], of every `step`th record from the first on: those between may have other lengths.
+    ///
+    /// # Errors
+    /// As [`RecordFile::read`].
+    pub fn read_every(
+        &self,
+        first: u64,
+        step: u64,
+        count: u64,
+        layout: &RecordLayout,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        layout.check().map_err(|error| error.of_file(self.name()))?;
+        let last = count.saturating_sub(1).saturating_mul(step.max(1)).saturating_add(first);
+        self.check_records(last, count.min(1))?;
+        let chosen = self.index()?.every(first, step, count);
+        if let Some(run) = chosen.runs().iter().find(|run| run.bytes != layout.record_bytes) {
+            let expected = format!("records of {} bytes", layout.record_bytes);
+            let record = first + run.first * step;
+            let found = format!("record {record} (from 0) of {} bytes", run.bytes);
+            return Err(self.refused(Reason::RecordType, expected, found));
+        }
+        self.read_records(&chosen, 0..count, layout, out, options)
+    }
+
+    /// Reads records that an index has, and that have the length of the layout.
+    fn read_records(
+        &self,
+        index: &RecordIndex,
+        records: Range<u64>,
+        layout: &RecordLayout,
+        out: &mut [u8],
+        options: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let tier = tier()?;
+        let (count, bytes) = (records.end - records.start, layout.record_bytes);
         let wanted = u128::from(count) * u128::from(layout.item_bytes);
         if wanted != out.len() as u128 {
             let expected = format!("{wanted} bytes for {count} records");
@@ -88,7 +127,7 @@ impl RecordFile {
         if out.is_empty() || bytes == 0 {
             return Ok(Report::default());
         }
-        let payload = Payload::new(self.bytes_of(), self.index()?, first..first + count);
+        let payload = Payload::new(self.bytes_of(), index, records);
         let swap = self.order() != FileOrder::NATIVE;
         if let Some(size) = layout.is_plain() {
             let swap = if swap { size } else { 1 };
