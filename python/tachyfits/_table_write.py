@@ -149,7 +149,7 @@ def write_table(
             places = source.chosen(columns)
             write_batches(
                 writer,
-                made(source.empty(places)),
+                next(batches_of(source.name, [source.empty(places)], made)),
                 lambda: batches_of(source.name, source.batches(places), made),
                 source.rows,
                 cards,

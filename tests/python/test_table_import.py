@@ -428,6 +428,9 @@ def test_errors_name_the_file_and_the_row_in_it(form: str, monkeypatch: pytest.M
     WRITE[form](f"odd.{form}", pa.table({"T": texts}))
     with pytest.raises(tf.UsageError, match=rf"^odd.{form}: column 'T', row 4 \(0-based\): '\xe4'"):
         tf.write_table("no.fits", f"odd.{form}")
+    WRITE[form](f"odd.{form}", pa.table({"T": [{"A": 1}]}))
+    with pytest.raises(tf.UsageError, match=rf"^odd.{form}: column 'T' is of Arrow's struct"):
+        tf.write_table("no.fits", f"odd.{form}")
 
 
 def test_what_is_quoted_of_a_file_is_printable() -> None:
