@@ -68,8 +68,8 @@ class TableColumn:
         TCTYPn, where it names the scale of its times, which comes before the header's TIMESYS; None
         without.
     carried
-        TLMINn, TLMAXn, TUCDn, TUTYPn and TRDIRn that the header has: the word before the number,
-        and the value.
+        TLMINn, TLMAXn, TUCDn, TUTYPn, TRDIRn, TCTYPn (of no time scale), TCUNIn, TCRPXn, TCRVLn,
+        TCDLTn and TCROTn that the header has: the word before the number, and the value.
     """
 
     number: int

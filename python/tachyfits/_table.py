@@ -108,8 +108,9 @@ class Table(TableReading):
         where TCTYPn says their scale, or TRPOSn and OBSGEO-X, -Y and -Z at which place they were
         measured; the table's meta has TIMESYS then, "UTC" where the header has none, so that text
         written beside them keeps it. The meta of other columns keeps these under "TCTYP" and
-        "TRPOS", as that of all has TLMINn, TLMAXn, TUCDn, TUTYPn and TRDIRn, and they are written
-        again with them.
+        "TRPOS", as that of all has TLMINn, TLMAXn, TUCDn, TUTYPn and TRDIRn, and TCTYPn, TCUNIn,
+        TCRPXn, TCRVLn, TCDLTn and TCROTn of values that are pixels; they are written again with
+        them.
 
         Examples
         --------

@@ -21,7 +21,7 @@ from tachyfits._ragged import Ragged
 from tachyfits._table_arrow import arrow_values
 from tachyfits._table_cells import with_numpys_mask
 from tachyfits._table_frames import display_of
-from tachyfits._table_meta import CARRIED, carried_of
+from tachyfits._table_meta import CARRIED, carried_of, time_scale_of
 from tachyfits._table_places import location_of
 from tachyfits._table_records import columns_of_records, is_records
 from tachyfits._table_time_text import time_text
@@ -354,7 +354,8 @@ def _of_arrow(data: Any) -> Named:
         }
         known = {"unit": said.get("unit"), "description": said.get("description", "")}
         known["display"], known["position"] = said.get("fits.TDISP"), said.get("fits.TRPOS")
-        known["coordinate"], known["carried"] = said.get("fits.TCTYP"), carried_in(said)
+        known["coordinate"] = time_scale_of({"TCTYP1": said.get("fits.TCTYP")}, 1)
+        known["carried"] = carried_in(said)
         pairs = "fits.complex" in said
         values = arrow_values(field.name, column, pairs=pairs)
         if isinstance(values, Ragged) and "fits.TDIM" in said:

@@ -22,8 +22,12 @@ _STRUCTURE = frozenset(
 
 
 #: Words of other cards of a column that stay true when rows or columns are chosen, and mean nothing
-#: to reading: the legal limits, what archives call it, where times are counted from.
-CARRIED = ("TLMIN", "TLMAX", "TUCD", "TUTYP", "TRDIR")
+#: to reading: the legal limits, what archives call it, where times are counted from, and of which
+#: coordinate its values are pixels (TCTYPn where that names no time scale).
+CARRIED = (
+    *("TLMIN", "TLMAX", "TUCD", "TUTYP", "TRDIR"),
+    *("TCTYP", "TCUNI", "TCRPX", "TCRVL", "TCDLT", "TCROT"),
+)
 
 #: Other names of time scales (Table 30 of the Standard).
 _SAME = {"GMT": "UTC", "TDT": "TT", "ET": "TT", "IAT": "TAI"}
@@ -82,9 +86,15 @@ def carried_of(header: Any, number: int) -> tuple[tuple[str, Any], ...]:
 
     >>> carried_of({"TUCD2": "phot.mag", "TLMIN1": 0, "TLMAX2": np.int16(9), "TLMIN2": np.nan}, 2)
     (('TLMAX', 9), ('TUCD', 'phot.mag'))
+    >>> [carried_of({"TCTYP1": "RA---TAN", "TCTYP2": "TT"}, number) for number in (1, 2)]
+    [(('TCTYP', 'RA---TAN'),), ()]
     """
-    found = ((word, header.get(f"{word}{number}")) for word in CARRIED)
-    return tuple((word, value) for word, given in found if (value := _of_a_card(given)) is not None)
+    found = ((word, _of_a_card(header.get(f"{word}{number}"))) for word in CARRIED)
+    return tuple(
+        (word, value)
+        for word, value in found
+        if value is not None and not (word == "TCTYP" and is_time_scale(value))
+    )
 
 
 def _of_a_card(value: Any) -> int | float | str | None:

@@ -36,7 +36,7 @@ from tachyfits._table_time_text import times_of
 from tachyfits._table_values import ColumnData
 
 #: Keys of a column's meta in astropy for what the header says of it, TRPOSn and TCTYPn of times.
-SAID_IN_META = ("TRPOS", "TCTYP", *CARRIED)
+SAID_IN_META = ("TRPOS", *CARRIED)
 
 #: Scales of times at the barycentre of the solar system.
 _BARYCENTRIC = ("TDB", "TCB")
@@ -299,7 +299,7 @@ def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what the meta of a column of astropy has for its cards (`make_times`).
 
     >>> said_in_meta({"TRPOS": "GEOCENTER", "TCTYP": "RA---TAN", "TUCD": "time.epoch", "note": 1})
-    {'position': 'GEOCENTER', 'carried': (('TUCD', 'time.epoch'),)}
+    {'position': 'GEOCENTER', 'carried': (('TUCD', 'time.epoch'), ('TCTYP', 'RA---TAN'))}
     """
     cards = {f"{key}1": text for key, text in (meta or {}).items() if key in SAID_IN_META}
     said = {
@@ -313,8 +313,8 @@ def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
 def left_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the meta of a column of astropy without what its cards have (`said_in_meta`).
 
-    >>> left_in_meta({"TCTYP": "RA---TAN", "TUCD": "time.epoch", "note": 1})
-    {'TCTYP': 'RA---TAN', 'note': 1}
+    >>> left_in_meta({"TCTYP": "RA---TAN", "TUCD": ["time", "epoch"], "note": 1})
+    {'TUCD': ['time', 'epoch'], 'note': 1}
     """
     said = said_in_meta(meta)
     words = {"position": "TRPOS", "coordinate": "TCTYP"}

@@ -349,6 +349,29 @@ def test_shapes_of_arrays_in_the_heap_come_back_from_arrow() -> None:
     assert tf.open("w.fits")[1].header["TDIM1"] == tf.open("v.fits")[1].header["TDIM1"] == "(3,2)"
 
 
+def test_coordinates_of_which_values_are_pixels_go_along_every_way() -> None:
+    sky = {"TCTYP": "RA---TAN", "TCUNI": "deg", "TCRPX": 100.5, "TCRVL": 10.0, "TCDLT": -0.01,
+           "TCROT": 2.0}  # fmt: skip
+    header = {f"{word}2": value for word, value in sky.items()} | {"TCTYP1": "TT"}
+    times = np.array(["2020-01-01T00:00:00"], "M8[s]")
+    tf.write_table("ev.fits", {"T": times, "X": [1.0]}, header=header)
+    table = tf.open("ev.fits")[1]
+    assert dict(table.column("X").carried) == sky
+    table.write("ev.parquet")
+    read = table.to_astropy()
+    assert dict(read["X"].meta) == sky
+    assert "TCTYP2" not in read.meta
+    with fits.open("ev.fits") as hdus:
+        ways = [table, table.read(), table.to_arrow(), read, QTable(read), hdus[1]]
+        for data in (*ways, read["X", "T"], "ev.parquet"):
+            tf.write_table("new.fits", data, columns=["X", "T"], overwrite=True)
+            new = tf.open("new.fits")[1].header
+            assert {word: new.get(f"{word}1") for word in sky} == sky
+            assert {key for key in new if key.startswith("TC") and key.endswith("2")} <= {"TCTYP2"}
+            assert "COMMENT" not in new
+            assert tf.open("new.fits")[1].to_astropy()["T"].scale == "tt"
+
+
 def test_limits_and_names_of_archives_go_along_every_way() -> None:
     header = {"TLMIN2": 0, "TLMAX2": 8.5, "TUCD2": "pos.cartesian.x", "TLMIN1": -1, "TDMAX2": 7.0}
     tf.write_table("ev.fits", {"N": [1, 2], "X": [1.0, 2.0]}, header=header)

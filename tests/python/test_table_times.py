@@ -309,7 +309,7 @@ def test_what_is_said_of_times_is_in_the_meta_of_columns(tmp_path: Path) -> None
     assert [dict(table[name].info.meta or {}) for name in columns] == [
         {"TRPOS": "GEOCENTER"},
         {"TCTYP": "GPS"},
-        {},
+        {"TCTYP": "RA---TAN"},
         {"TRPOS": "TOPOCENTER", "TCTYP": "TDB"},
     ]
     tf.write_table(made, table["D", "G", "M"])
