@@ -176,7 +176,10 @@ def field_at(dtype: np.dtype[Any], offset: int, to: int, count: int) -> Field:
         return Field(offset, 1, size * count, to)
     if dtype.kind == "b":
         raise usage("a logical value has no one size", "say which: l1, l2, l4 (the usual) or l8")
-    raise usage(f"Fortran has nothing like {dtype}", "read integers, reals, complex or text")
+    raise usage(
+        f"Fortran has nothing like {dtype}",
+        "there are integers, reals, complex numbers, logical values and text",
+    )
 
 
 def quad(name: str) -> np.dtype[Any]:

@@ -100,9 +100,10 @@ def _array(item: Any) -> NDArray[Any]:
         return item
     if isinstance(item, str):
         return np.frombuffer(_latin(item), np.uint8)
-    if isinstance(item, memoryview) and not item.c_contiguous:
-        item = item.tobytes()
-    if isinstance(item, (bytes, bytearray, memoryview)):
+    if isinstance(item, memoryview):
+        # What is seen of memory has a type, unless it is characters.
+        item = item.tobytes() if item.format == "c" else np.asarray(item)
+    if isinstance(item, (bytes, bytearray)):
         return np.frombuffer(item, np.uint8)
     # An array of astropy's Masked has "unmasked", and is no masked array of NumPy's.
     has_mask = isinstance(item, np.ma.MaskedArray) or hasattr(item, "unmasked")
@@ -115,6 +116,12 @@ def _array(item: Any) -> NDArray[Any]:
             f"a {type(item).__name__} that is no array: {error}",
             "write each row as a record or item",
         ) from error
+    if array.dtype.kind == "O":
+        shown = " ".join(repr(item).split())
+        raise usage(
+            f"{shown:.60} is no number, no text and no array of them",
+            "write integers of up to 8 bytes, reals, complex numbers, logical values, text, bytes",
+        )
     if array.dtype.kind in "US" and not isinstance(item, np.ndarray) and not _all_text(item):
         raise usage(
             f"a {type(item).__name__} of text and other values",

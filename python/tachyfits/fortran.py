@@ -159,6 +159,7 @@ class Writer:
         """Write one record: its items one after the other, as a WRITE statement does.
 
         Items are numbers, arrays, text (Latin-1) and bytes; bool becomes logical(4), 1 for true.
+        Python's own int is integer(8), its float real(8): ``np.int32(3)`` is the usual integer.
         An array of text becomes character(N), N being the width of its dtype, with blanks at the
         end, not NULs; bytes and arrays of V and u1 are written as they are. What aligns the fields
         of structured arrays in memory is not written.

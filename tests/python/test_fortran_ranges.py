@@ -157,6 +157,24 @@ def test_what_is_no_dtype_is_refused(file: fortran.File, wrong: Any) -> None:
 def test_views_of_memory_are_written_as_they_are_seen(tmp_path: Path) -> None:
     fortran.write(tmp_path / "a.dat", memoryview(b"abcdef")[::2])
     assert bytes(fortran.open(tmp_path / "a.dat")[0]) == b"ace"
+    numbers = np.arange(6, dtype="i4").reshape(2, 3)
+    views = memoryview(numbers), memoryview(numbers[0])[::2], memoryview(b"a\0").cast("c")
+    fortran.write(tmp_path / "b.dat", *views, order="big")
+    file = fortran.open(tmp_path / "b.dat", 4, "big")
+    assert_array_equal(file[0].read("i4", shape=(2, 3)), numbers)
+    assert_array_equal(file[1].read("i4"), [0, 2])
+    assert bytes(file[2]) == b"a\0"
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, {"a": 1}, 2**64, (x for x in "ab"), np.array([1, "a"], "O")]
+)
+def test_what_no_record_is_made_of_is_told_so(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(tf.UsageError) as refused:
+        fortran.write(tmp_path / "a.dat", wrong)
+    problem, hint = str(refused.value).splitlines()
+    assert problem == f"{wrong!r:.60} is no number, no text and no array of them"
+    assert hint.startswith("hint: write integers of up to 8 bytes")
 
 
 def test_masks_of_fields_are_seen(tmp_path: Path) -> None:
