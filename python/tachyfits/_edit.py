@@ -18,15 +18,16 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits._edit_hdu import EditedHdu
-from tachyfits._errors import not_found, usage, warn
+from tachyfits._errors import not_found, placing, usage, warn
 from tachyfits._file import File
 from tachyfits._hdu import Hdu
+from tachyfits._nddata import parts_of
 from tachyfits._pixels import Progress
 from tachyfits._table_spec import check_length
 from tachyfits._table_write import write_table
 from tachyfits._threads import check_threads
 from tachyfits._whole import whole_number
-from tachyfits._writer import image_cards, native, unit_of
+from tachyfits._writer import image_cards, is_nddata, native, unit_of
 
 
 def edit(
@@ -131,7 +132,11 @@ class Edition:
         """Add an HDU at the end; see `insert`."""
         self.insert(len(self), data, name=name, **options)
 
-    def insert(self, at: int, data: Any, *, name: str | None = None, **options: Any) -> None:
+    def _where(self) -> str:
+        return str(self.name)
+
+    @placing
+    def insert(self, /, at: int, data: Any, *, name: str | None = None, **options: Any) -> None:
         """Insert an HDU before the HDU of a number.
 
         Parameters
@@ -139,8 +144,8 @@ class Edition:
         at
             0-based; beyond the last: at the end.
         data
-            An `Image`, `Table` or other HDU of any file, which is copied as it stands; an array; or
-            a table as `write_table` takes it.
+            An `Image`, `Table` or other HDU of any file, which is copied as it stands; an array; a
+            CCDData, of which `write` may make several HDUs; or a table as `write_table` takes it.
         name
             EXTNAME.
         options
@@ -148,10 +153,17 @@ class Edition:
         """
         place = whole_number(at)
         if place is None:
-            raise usage(f"{self.name}: no HDU goes before {at!r}", "HDUs are counted from 0")
+            raise usage(f"no HDU goes before {at!r}", "HDUs are counted from 0")
         check_length("name", name)
         before = len(self)
         at = min(place, before)
+        if is_nddata(data):
+            first, *further = parts_of(data, options.pop("header", None))
+            _refuse(options)
+            self.insert(at, first[0], name=name, header=first[1])
+            for behind, (array, cards) in enumerate(further, 1):
+                self.insert(at + behind, array, header=cards)
+            return
         if isinstance(data, Hdu):
             _refuse(options)
             self._core.copy(at, data.file._open_core(), data.index)

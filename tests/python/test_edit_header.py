@@ -9,6 +9,7 @@ from typing import Any
 import astropy.units as u
 import numpy as np
 import pytest
+from astropy.nddata import CCDData, StdDevUncertainty
 
 import tachyfits as tf
 
@@ -84,6 +85,22 @@ def test_messages_about_a_header_say_which_it_is(path: Path, change: Any, proble
     place = rf"^{re.escape(str(path))}: HDU 1 \(0-based\): "
     with pytest.raises(tf.UsageError, match=place + problem), tf.edit(path) as edition:
         change(edition["STARS"].header)
+
+
+def test_a_ccddata_is_inserted_with_its_header_and_uncertainty(path: Path) -> None:
+    data = CCDData(
+        np.ones((2, 3)), unit="adu", mask=np.eye(2, 3), meta={"OBJECT": "M 31"},
+        uncertainty=StdDevUncertainty(np.full((2, 3), 0.5)),
+    )  # fmt: skip
+    with tf.edit(path) as edition:
+        edition.insert(1, data, name="SCI")
+        with pytest.raises(tf.UsageError, match=rf"^{re.escape(str(path))}: units= goes with tab"):
+            edition.append(data, units={})
+    with tf.open(path) as file:
+        assert [hdu.name for hdu in file] == ["PRIMARY", "SCI", "UNCERT", "STARS"]
+        assert (file[1].header["OBJECT"], file[1].unit) == ("M 31", "adu")
+        np.testing.assert_array_equal(file[1][...], [[np.nan, 1, 1], [1, np.nan, 1]])
+        assert (file[2][...] == 0.5).all()
 
 
 def test_a_card_is_renamed_to_none_that_is_there(path: Path) -> None:
