@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -262,52 +261,6 @@ def test_rows_that_lack_columns_are_refused(path: Path) -> None:
             stars.append({name: rows[name] for name in rows if name != "MAG"})
         with pytest.raises(tf.UsageError, match=r"new rows have columns .* not: A, B\nhint: "):
             stars.append({**rows, "A": [1] * 3, "B": [1] * 3})
-        edition.discard()
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda stars: stars.insert(1.0, {}), r"a row has a whole number, found 1\.0"),
-        (lambda stars: stars.insert("1", {}), "a row has a whole number, found '1'"),
-        (lambda stars: stars.insert(True, {}), "a row has a whole number, found True"),
-        (lambda stars: stars.insert(9, {}), "there is no row 9"),
-        (lambda stars: stars.append(3), "int is no table that is known"),
-        (lambda stars: stars.delete(rows=9), "there is no row 9"),
-        (lambda stars: stars.delete(rows=1.0), "rows of type float64"),
-        (lambda stars: stars.delete(where=3), "a condition is text, found 3"),
-        (lambda stars: stars.delete(where="NONE > 1"), "expression, character 1"),
-        (lambda stars: stars.update("MAG", 1, rows=[9]), "there is no row 9"),
-        (lambda stars: stars.update("MAG", object()), "column 'MAG' has values of type object"),
-        (lambda stars: stars.add_column("A", [1]), "column 'A': 1 values for 3 rows"),
-        (lambda stars: stars.add_column("A", 1), "column 'A' is a single value"),
-        (lambda stars: stars.add_column("A", [1] * 3, unit=3), "column 'A': a unit is text"),
-        (lambda stars: stars.add_column("A", [1] * 3, description=3), "column 'A': a description"),
-        (lambda stars: stars.add_column("A", [1] * 3, before=1.0), "there is no column 1.0"),
-        (lambda stars: stars.rename_column("MAG", 3), "a column's name is text, found 3"),
-        (lambda stars: stars.table.read(1.0), "there is no column 1.0"),
-    ],
-)
-def test_messages_about_a_table_say_which_it_is(path: Path, change: Any, problem: str) -> None:
-    place = rf"^{re.escape(str(path))}: HDU 1 \(0-based\): "
-    before = path.read_bytes()
-    with (
-        pytest.raises(tf.UsageError, match=f"(?s){place}{problem}.*\nhint: "),
-        tf.edit(path) as file,
-    ):
-        change(file["STARS"])
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("at", [1.0, "1", None, True, -1])
-def test_places_of_hdus_that_are_none_are_refused(path: Path, at: Any) -> None:
-    with tf.edit(path) as edition:
-        for name, change in (("no HDU goes before", lambda: edition.insert(at, np.zeros(2))),
-                             ("is of several HDUs", lambda: edition[0:1])):  # fmt: skip
-            with pytest.raises(tf.UsageError, match=f"{path.name}: .*{name}.*\nhint: "):
-                change()
-        with pytest.raises(tf.UsageError, match=r"name is text, found 3\nhint: "):
-            edition.append(np.zeros(2), name=3)  # type: ignore[arg-type]
         edition.discard()
 
 
