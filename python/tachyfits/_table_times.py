@@ -57,7 +57,7 @@ def scale_cards(
 ) -> list[tuple[str, Any, str]]:
     """Return the cards of a new table, with TIMESYS if its columns say a time scale.
 
-    It is that of the first; TCTYPn says the others (`place_cards`).
+    It is that of the first; TCTYPn says that of each (`place_cards`).
     """
     scale = next((column.time_scale for column in columns if column.time_scale), None)
     if scale is None or any(card[0] == "TIMESYS" for card in cards):
@@ -167,10 +167,8 @@ def place_cards(
 def _own_scale_cards(
     stated: Mapping[str, Any], column: ColumnData, number: int
 ) -> list[tuple[str, Any, str]]:
-    """Return TCTYPn of a column of another scale than TIMESYS, or that had one before."""
-    own, keyword = column.coordinate, f"TCTYP{number}"
-    if column.time_scale and column.time_scale != scale_named(stated.get("TIMESYS")):
-        own = column.time_scale
+    """Return TCTYPn of a column of times, by which readers know text to be times, and the scale."""
+    own, keyword = column.time_scale or column.coordinate, f"TCTYP{number}"
     if time_scale_of(stated, number):
         _check_scale(column, keyword, stated[keyword], "the table's cards")
     elif own and keyword not in stated:

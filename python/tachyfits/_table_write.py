@@ -72,12 +72,12 @@ def write_table(
         of strings they are fields in which a character that none has stands between
         (``rA:SSTRw/nnn``).
         Dates become ISO 8601 text, durations seconds. Columns of astropy bring unit, description
-        and format, its times to the nanosecond and with their scale (TIMESYS; TCTYPn of a column
-        that has another) and location (TRPOSn and OBSGEO-X, -Y, -Z: columns where it differs by
-        row), its objects (SkyCoord) the columns that astropy makes of them. The index of a pandas
-        frame becomes columns, as reset_index() names them, unless it is one of integers without a
-        name. The cells of a `Table` are copied as they are stored, but with ``units``,
-        ``nulls``, ``forms`` or another ``kind`` they are what reading gives.
+        and format, its times to the nanosecond and with their scale (TIMESYS, TCTYPn), by which
+        `Table.to_astropy` makes times of them again, and location (TRPOSn and OBSGEO-X, -Y, -Z:
+        columns where it differs by row), its objects (SkyCoord) the columns that astropy makes of
+        them. The index of a pandas frame becomes columns, as reset_index() names them, unless it is
+        one of integers without a name. The cells of a `Table` are copied as they are stored, but
+        with ``units``, ``nulls``, ``forms`` or another ``kind`` they are what reading gives.
     columns
         Only these, in this order; of one name the first.
     units, nulls, descriptions

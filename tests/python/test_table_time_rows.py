@@ -33,7 +33,7 @@ def test_rows_of_another_scale_are_refused(tmp_path: Path) -> None:
     with tf.edit(path) as edition:
         rows = edition[1]
         for change in (lambda: rows.append({"A": EXACT}), lambda: rows.update("A", EXACT)):
-            with pytest.raises(tf.UsageError, match=r"TIMESYS says TT\nhint.*times.tt"):
+            with pytest.raises(tf.UsageError, match=r"TCTYP1 says TT\nhint.*times.tt"):
                 change()
         rows.append({"A": EXACT.tt})
         rows.add_column("B", Time(["2026-01-01", "2026-01-02"], scale="tt"))

@@ -172,7 +172,7 @@ def test_the_place_of_times_comes_back(tmp_path: Path, kind: str) -> None:
     for back in (table.to_astropy(), native(path)):
         assert (back["T"] - times).to_value("s").tolist() == [0, 0, 0]
         assert back["T"].location == PARANAL
-        assert back["U"].dtype.kind in "SU"
+        assert back["U"].scale == "utc"
 
 
 def test_the_place_of_times_goes_along_every_way(tmp_path: Path) -> None:
@@ -339,10 +339,10 @@ def test_a_column_has_a_scale_of_its_own(tmp_path: Path) -> None:
         rows.update("C", Time("2026-01-02", scale="tt"), rows=[1])
     table = tf.open(path)[1]
     header = table.header
-    assert (header["TIMESYS"], header["TCTYP1"], header["TCTYP3"]) == ("UTC", "TT", "TDB")
-    assert "TCTYP2" not in header
+    assert header["TIMESYS"] == "UTC"
+    assert [header[f"TCTYP{number}"] for number in (1, 2, 3)] == ["TT", "UTC", "TDB"]
     ours, theirs = table.to_astropy(), native(path)
-    for name, scale in (("C", "tt"), ("B", "tdb")):
+    for name, scale in (("C", "tt"), ("A", "utc"), ("B", "tdb")):
         assert ours[name].scale == theirs[name].scale == scale
         assert (ours[name] - theirs[name]).to_value("s").tolist() == [0, 0]
     # As they were read, they can be written again.
