@@ -328,7 +328,8 @@ def native(array: Any) -> NDArray[Any]:
     if np.ma.is_masked(array):
         if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
             _refuse_rounding(np.asarray(np.ma.filled(array, 0)))
-        array = np.ma.filled(array.astype(np.float64), np.nan)
+        floats = array if array.dtype.kind == "f" else array.astype(np.float64)
+        array = np.ma.filled(floats, np.nan)
     array = np.asarray(array)
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind not in "iuf" or (kind == "f" and size not in (4, 8)):

@@ -441,6 +441,7 @@ def test_a_ccddata_brings_unit_mask_meta_and_coordinates(tmp_path: Path) -> None
     assert (image.header["OBJECT"], image.header["OBSERVER"]) == ("M 33", "Hubble")
     assert image.header["EXPOSURE TIME"] == 3.5
     np.testing.assert_array_equal(image[...], [[0, np.nan, 2], [3, 4, 5]])
+    assert image.dtype == np.float32
     theirs = CCDData.read(tmp_path / "new.fits")
     assert (theirs.unit, list(theirs.wcs.wcs.ctype)) == (u.adu, ["RA---TAN", "DEC--TAN"])
     # Its header is one of astropy.
