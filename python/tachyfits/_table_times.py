@@ -44,9 +44,9 @@ _BARYCENTRIC = ("TDB", "TCB")
 #: The beginning of a date with a time of the day.
 _WITH_CLOCK = re.compile(rb"[+-]?\d{4,5}-\d\d-\d\dT\d\d:")
 
-#: Days, up to which times are counted from the same: JDREF in 64 bits has steps of 5e-10, and cards
-#: may leave out digits.
-_SAME_REFERENCE = 1e-9
+#: Days, up to which times are counted from the same: half of a step of JDREF in 64 bits, 20 us. Cards
+#: leave out fewer digits of MJDREF; what clocks are corrected by may be little more.
+_SAME_REFERENCE = 2.5e-10
 
 #: Units of time (Table 34 of the Standard).
 _UNITS = frozenset(["s", "d", "a", "cy", "min", "h", "yr", "ta", "Ba"])

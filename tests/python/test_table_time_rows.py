@@ -230,6 +230,10 @@ def test_references_that_differ_as_they_are_written_are_one(
     with tf.edit(path) as edition:
         edition[1].append(tf.open(rows)[1])
     assert tf.open(path)[1]["TIME"].tolist() == [1.0, 1.0]
+    later = {"MJDREF": 55000.00074287037, "TIMEZERO": 50e-6}
+    tf.write_table(rows, {"TIME": [1.0]}, header=later, units={"TIME": "s"}, overwrite=True)
+    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match="counted from"):
+        edition[1].append(tf.open(rows)[1])
 
 
 @pytest.mark.parametrize(
