@@ -44,8 +44,8 @@ _BARYCENTRIC = ("TDB", "TCB")
 #: The beginning of a date with a time of the day.
 _WITH_CLOCK = re.compile(rb"[+-]?\d{4,5}-\d\d-\d\dT\d\d:")
 
-#: Days, up to which times are counted from the same: half of a step of JDREF in 64 bits, 20 us. Cards
-#: leave out fewer digits of MJDREF; what clocks are corrected by may be little more.
+#: Days, up to which times are counted from the same: half of a step of JDREF in 64 bits, 20 us.
+#: Cards leave out fewer digits of MJDREF; what clocks are corrected by may be little more.
 _SAME_REFERENCE = 2.5e-10
 
 #: Units of time (Table 34 of the Standard).
