@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._errors import usage
 from tachyfits._record_forms import Item, filling, form_items
-from tachyfits._records import check_access, dtype_of, form_text, layout
+from tachyfits._records import check_access, check_name, dtype_of, form_text, layout
 from tachyfits._threads import check_threads
 
 #: The items that a change of precision leaves half the bytes.
@@ -47,6 +47,7 @@ def convert_file(
         )
     access = old_access if access is None else access
     check_access(access, markers, record_bytes)
+    check_name(target)
     each, repeats = as_list(() if forms is None else forms)
     if not each and (precision or order not in (None, core.order)):
         raise usage(

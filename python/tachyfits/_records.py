@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from math import prod
 from typing import Any, Literal, SupportsIndex
 
@@ -225,6 +226,15 @@ def check_access(access: str, markers: int | None, record_bytes: int | None) -> 
         raise usage(
             f"markers of {markers} bytes with {access} access",
             "only files of sequential access have markers",
+        )
+
+
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Refuse the name of a compressed file; z and fz may be components of a field."""
+    if str(path).lower().endswith((".gz", ".bz2", ".xz", ".zst", ".zip")):
+        raise usage(
+            f"{str(path)!r} is the name of a compressed file: none is written",
+            "write a file of another name, and compress that; gzipped files are read as they are",
         )
 
 

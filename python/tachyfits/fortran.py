@@ -45,7 +45,7 @@ from tachyfits._errors import usage
 from tachyfits._record_file import EndOfRecords, File, Record
 from tachyfits._record_numbers import ComplexStats
 from tachyfits._record_parts import Part, many_records, one_record
-from tachyfits._records import MemoryOrder, check_access
+from tachyfits._records import MemoryOrder, check_access, check_name
 from tachyfits._threads import check_threads
 
 __all__ = [
@@ -80,7 +80,7 @@ def open(  # noqa: A001
     Parameters
     ----------
     path
-        The file.
+        The file; gzipped ones are read as they are.
     markers
         Bytes of a marker, 4 or 8; None: found out. For sequential access alone.
     order
@@ -267,6 +267,7 @@ def create(
     101
     """
     check_access(access, markers, record_bytes)
+    check_name(path)
     how = {"access": access, "record_bytes": record_bytes, "order": order}
     if append:
         if overwrite:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import copy
+import gzip
 import pickle
 import threading
 from collections.abc import Callable
@@ -188,3 +190,23 @@ def test_what_is_wrong_with_out_is_told(path: Path) -> None:
         with pytest.raises(tf.UsageError, match="leave out away, or read integers instead"):
             file.records(dtype="l8", out=out)
     assert_array_equal(file[0].read(" f8 "), np.arange(6.0))
+
+
+def test_gzipped_files_are_read_and_none_are_written(path: Path) -> None:
+    packed = path.with_name("four.dat.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert_array_equal(fortran.open(packed).records(dtype="f8").ravel(), np.arange(24))
+    other = path.with_name("four.dat.bz2")
+    other.write_bytes(bz2.compress(path.read_bytes()))
+    with pytest.raises(tf.FitsFormatError, match="other than by gzip: decompress it first"):
+        fortran.open(other)
+    before = packed.read_bytes()
+    for act in (
+        lambda: fortran.write(packed, [1.0], overwrite=True),
+        lambda: fortran.append(packed, [1.0]),
+        lambda: fortran.convert(path, packed, markers=4, overwrite=True),
+    ):
+        with pytest.raises(tf.UsageError, match="the name of a compressed file: none is written"):
+            act()
+    assert packed.read_bytes() == before
+    fortran.write(path.with_name("velocity.z"), [1.0])

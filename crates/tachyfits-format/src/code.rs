@@ -175,8 +175,9 @@ codes! {
     RecordFraming = "record-framing", Format,
         "No width and byte order of markers fits the first record of a Fortran file.",
         example "a text file",
-        hint "it may be of direct or stream access, which has no markers: say so; to read records before damage, \
-            give the width (4 or 8) and the order (big or little) of the markers";
+        hint "it may be of direct or stream access, which has no markers: say so; or compressed, other than by gzip: \
+            decompress it first; to read records before damage, give the width (4 or 8) and the order (big or little) \
+            of the markers";
     RecordFramingAmbiguous = "record-framing-ambiguous", Format,
         "Markers of several widths or byte orders fit a Fortran file.",
         example "16 bytes of 0: two empty records, or one",
