@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._axes import Axis, axis_numbers
+from tachyfits._axes import Axis
 from tachyfits._core import FitsFormatError
 from tachyfits._cube import Cube
 from tachyfits._errors import usage
@@ -26,7 +26,7 @@ from tachyfits._reductions import STANDARD_STATISTICS, reduction_method
 from tachyfits._regions import Region, Regions, as_list, kept_shape, to_core
 from tachyfits._reshape import Reshaping
 from tachyfits._results import table_html
-from tachyfits._section import Section, resolve
+from tachyfits._section import Section
 from tachyfits._whole import whole_number
 from tachyfits._writer import fits_name
 
@@ -149,7 +149,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             return dict(arrays)
         regions = as_list(region)
         states = self._core_image().stats(
-            self._ranges(resolve(section, self.shape)),
+            self._ranges(self._section(section)),
             regions=to_core(regions),
             threads=self._threads(threads),
             progress=progress,
@@ -204,8 +204,8 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         progress: Progress | None,
     ) -> dict[str, NDArray[Any]]:
         """Reduce, and give the results the shape that people expect."""
-        where = resolve(section, self.shape)
-        axes = axis_numbers(axis, self.ndim)
+        where = self._section(section)
+        axes = self._axis_numbers(axis)
         regions = as_list(region)
         arrays = self._core_image().reduce(
             list(names),
@@ -280,7 +280,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         >>> tf.open("cube.fits")[0].histogram(bins=3).counts
         array([20, 20, 20], dtype=uint64)
         """
-        where = resolve(section, self.shape)
+        where = self._section(section)
         regions = as_list(region)
         count = whole_number(bins, least=1)
         if count is None:
@@ -352,7 +352,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         >>> tf.open("part.fits")[0].shape
         (2, 4, 3)
         """
-        where = resolve(section, self.shape)
+        where = self._section(section)
         single = [axis for axis, count in enumerate(where.full_shape) if count == 1]
         self._core_image().cutout(
             fits_name(path),

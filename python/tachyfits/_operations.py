@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _beam, _core
-from tachyfits._axes import axis_number
 from tachyfits._errors import warn
 from tachyfits._pixels import Pixels, Progress
 from tachyfits._writer import fits_name
@@ -84,7 +83,7 @@ class Operations(Pixels):
         array([ 5., 20., 35.], dtype=float32)
         >>> cube.smooth("hanning", axis="x", edge="pair").write("smooth.fits", overwrite=True)
         """
-        number = axis_number(axis, self.ndim)
+        number = self._axis_number(axis)
         if isinstance(kernel, str):
             weights = _core.smoothing_weights(kernel, None if width is None else float(width))
         else:

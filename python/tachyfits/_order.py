@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tachyfits._axes import Axis, axis_numbers
+from tachyfits._axes import Axis
 from tachyfits._errors import usage
 from tachyfits._pixels import Pixels, Progress
 from tachyfits._regions import Regions, as_list, kept_shape, to_core
-from tachyfits._section import resolve
 
 
 class OrderStatistics(Pixels):
@@ -170,7 +169,7 @@ class OrderStatistics(Pixels):
         >>> cube.last_report.buffering
         'ahead'
         """
-        where = resolve(section, self.shape)
+        where = self._section(section)
         if per_plane and self.ndim < 2:
             raise usage("an image of one axis has no planes", "leave per_plane out")
         values = self._core_image().robust_rms(
@@ -181,7 +180,7 @@ class OrderStatistics(Pixels):
             threads=self._threads(threads),
             progress=progress,
         )
-        axes = axis_numbers("xy" if per_plane else None, self.ndim)
+        axes = self._axis_numbers("xy" if per_plane else None)
         return values.reshape(kept_shape(where, axes, None))[()]
 
     def _order(
@@ -195,8 +194,8 @@ class OrderStatistics(Pixels):
         progress: Progress | None,
     ) -> list[NDArray[np.float64]]:
         """Find order statistics, and give the results the shape that people expect."""
-        where = resolve(section, self.shape)
-        axes = axis_numbers(axis, self.ndim)
+        where = self._section(section)
+        axes = self._axis_numbers(axis)
         arrays = self._core_image().order(
             list(statistics),
             list(axes),

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core, _spectral
-from tachyfits._axes import WorldAxis, axis_number
-from tachyfits._errors import usage
+from tachyfits._axes import Axis, WorldAxis, axis_number, axis_numbers
+from tachyfits._errors import placing, usage
 from tachyfits._hdu import Hdu
 from tachyfits._results import as_array, world_coordinates
 from tachyfits._section import Section, resolve
@@ -110,14 +110,14 @@ class Pixels(Hdu):
         Frequencies, wavelengths and velocities are in CUNIT. Other axes, and axes that are not
         linear, are given as 0-based pixel numbers with the unit "pixel".
         """
-        number = axis_number(axis, self.ndim)
+        number = self._axis_number(axis)
         return _spectral.world_axis(self, number, channels)
 
     # Pixels.
 
     def __getitem__(self, index: Any) -> Any:
         # None means everything elsewhere; as an index it is newaxis, which is refused.
-        section = resolve(index if isinstance(index, tuple) else (index,), self.shape)
+        section = self._section(index if isinstance(index, tuple) else (index,))
         return self._read(section, None, None, None, None)[()]
 
     def __iter__(self) -> Iterator[Any]:
@@ -169,7 +169,7 @@ class Pixels(Hdu):
         >>> tf.open("cube.fits")[0].read(np.s_[0, 0], dtype="float64")
         array([0., 1., 2., 3., 4.])
         """
-        return self._read(resolve(section, self.shape), dtype, out, threads, progress)
+        return self._read(self._section(section), dtype, out, threads, progress)
 
     def _read(
         self,
@@ -196,6 +196,18 @@ class Pixels(Hdu):
             progress=progress,
         )
         return pixels.reshape(section.shape) if out is None else out
+
+    @placing
+    def _section(self, section: Any) -> Section:
+        return resolve(section, self.shape)
+
+    @placing
+    def _axis_number(self, axis: int | str) -> int:
+        return axis_number(axis, self.ndim)
+
+    @placing
+    def _axis_numbers(self, axis: Axis | None) -> tuple[int, ...]:
+        return axis_numbers(axis, self.ndim)
 
     def _ranges(self, section: Section) -> list[tuple[int, int, int]] | None:
         return None if section.is_whole(self.shape) else list(section.ranges)

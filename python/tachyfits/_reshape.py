@@ -68,7 +68,7 @@ class Reshaping(Operations):
         if order is not None:
             numbers = [_fits_axis(str(name), self.ndim) for name in reversed(order)]
         else:
-            numbers = [axis_number(axis, self.ndim) for axis in axes or ()]
+            numbers = [self._axis_number(axis) for axis in axes or ()]
         return self._computed(self._core_image().reorder(numbers), "reorder", axes=numbers)
 
     def rebin(
@@ -128,7 +128,7 @@ class Reshaping(Operations):
             sizes = [1] * self.ndim
             for letter, size in named.items():
                 if size != 1:
-                    sizes[axis_number(letter, self.ndim)] = _block_size(size)
+                    sizes[self._axis_number(letter)] = _block_size(size)
         elif any(size != 1 for size in named.values()):
             raise usage("give either a block or x, y, z", "rebin((1, 2, 2)) or rebin(x=2, y=2)")
         else:

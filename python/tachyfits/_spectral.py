@@ -18,7 +18,7 @@ from tachyfits._errors import usage
 from tachyfits._header import Header
 from tachyfits._regions import Region
 from tachyfits._results import Plane, Spectrum
-from tachyfits._section import Section, resolve, slice_range
+from tachyfits._section import Section, slice_range
 from tachyfits._spectral_units import Channels, NativeAxis, converted
 from tachyfits._statistics import reduced
 
@@ -171,7 +171,7 @@ def _is_nonlinear(ctype: str) -> bool:
 
 def cube_section(image: Pixels, section: Any, channels: slice | None, axis: int) -> Section:
     """Return the section with the channels cut out of the spectral axis."""
-    where = resolve(section, image.shape)
+    where = image._section(section)
     if channels is None:
         return where
     if where.ranges[axis] != (0, image.shape[axis], 1):
@@ -237,7 +237,7 @@ def spectra(
 
 def picture(image: Pixels, section: Any, threads: int | None, progress: Progress | None) -> Plane:
     """Return pixels of two axes as they are; others must be cut to one value."""
-    where = resolve(section, image.shape)
+    where = image._section(section)
     if image.ndim < 2:
         raise usage("an image of one axis is no picture", "use read(), or plot the array")
     axes = [axis for axis, count in enumerate(where.full_shape) if count != 1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -188,3 +190,23 @@ def test_bytes_that_are_not_there_are_an_error_with_both_sizes() -> None:
     assert image.stats(np.s_[:500]).sum == float(stored[:500].sum())
     with pytest.raises(tf.FitsFormatError):
         image.stats()
+
+
+def test_sections_and_axes_that_are_none_are_told_with_file_and_hdu(tmp_path: Path) -> None:
+    path = tmp_path / "cube.fits"
+    tf.write(path, [(np.zeros((2, 2)), None), (np.zeros((3, 4, 5)), None)])
+    image = tf.open(path)[1]
+    for wrong, problem in (
+        (lambda: image[9], "index 9 is out of bounds"),
+        (lambda: image.read("x"), "an index of type str"),
+        (lambda: image.stats(np.s_[0, 0, 0, 0]), "too many indices"),
+        (lambda: image.histogram(section=np.s_[::0]), "slice"),
+        (lambda: image.median(section=9), "index 9"),
+        (lambda: image.mean(axis=9), "axis 9 is out of bounds"),
+        (lambda: image.median(axis="q"), "there is no axis 'q'"),
+        (lambda: image.world_axis(1.0), r"1\.0 names no axis"),
+        (lambda: image.smooth("hanning", axis="q"), "there is no axis 'q'"),
+    ):
+        place = rf"^{re.escape(str(path))}: HDU 1 \(0-based\): {problem}"
+        with pytest.raises(tf.UsageError, match=place):
+            wrong()
