@@ -296,7 +296,8 @@ class File:
             "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        return "\n".join([f"{self._name}: {len(self)} HDUs, {self.size_bytes} bytes", *lines])
+        count = f"{len(self)} HDU{'' if len(self) == 1 else 's'}"
+        return "\n".join([f"{self._name}: {count}, {self.size_bytes} bytes", *lines])
 
     def _repr_html_(self) -> str:
         if self._core is None:
@@ -319,7 +320,10 @@ class File:
 def _shape_text(hdu: Hdu) -> str:
     if isinstance(hdu, Table):
         columns = hdu.header.get("TFIELDS")
-        return f"{hdu.header.get('NAXIS2')} rows, {columns} column{'' if columns == 1 else 's'}"
+        rows = hdu.header.get("NAXIS2")
+        return (
+            f"{rows} row{'' if rows == 1 else 's'}, {columns} column{'' if columns == 1 else 's'}"
+        )
     axes = tuple(reversed(hdu._hdu().axes))
     shape = axes if isinstance(hdu, Image) and hdu._problem() else hdu.shape
     return str(shape) if shape else ""

@@ -59,6 +59,7 @@ def test_info_lists_what_cannot_be_read(cli: Any, folder: Path) -> None:
     assert (answer["hdus"][0]["naxis"], "type" in answer["hdus"][0]) == ([3, 2], False)
     assert "BSCALE" in answer["warnings"][0]
     with tf.open(folder / "odd.fits") as file:
+        assert "odd.fits: 1 HDU, 5760 bytes" in repr(file)
         assert "unknown  (2, 3)" in repr(file)
         assert "unknown" in repr(file[0])
 
