@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ def write_table(
     path: str | os.PathLike[str],
     data: Any,
     *,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     units: Mapping[str, str] | None = None,
     nulls: Mapping[str, int] | None = None,
     descriptions: Mapping[str, str] | None = None,
@@ -79,7 +79,7 @@ def write_table(
         one of integers without a name. The cells of a `Table` are copied as they are stored, but
         with ``units``, ``nulls``, ``forms`` or another ``kind`` they are what reading gives.
     columns
-        Only these, in this order; of one name the first.
+        A name, or several: only these, in this order; of one name the first.
     units, nulls, descriptions
         TUNITn, TNULLn (as a value of the column) and the comment of TTYPEn (TCOMMn too if it is
         longer than that has room for) by name of column, before what the data say; no value is
@@ -123,6 +123,8 @@ def write_table(
            fill_value=999999)
     """
     check_length("name", name)
+    columns = _names(columns)
+    _check_by_name(units=units, nulls=nulls, descriptions=descriptions, forms=forms)
     source, parts = (
         (open_table_file(data), {}) if is_table_file(data) else with_parts(data, descriptions)
     )
@@ -164,6 +166,24 @@ def write_table(
         writer.commit()
     finally:
         writer.discard()
+
+
+def _names(columns: str | Sequence[str] | None) -> Sequence[str] | None:
+    """Return names of columns, of which one may be given by itself."""
+    if columns is None:
+        return None
+    if not isinstance(columns, Iterable):
+        raise usage(f"columns are chosen by name, found {columns!r}", 'as columns=["RA", "DEC"]')
+    return [columns] if isinstance(columns, str) else list(columns)
+
+
+def _check_by_name(**options: Any) -> None:
+    """Refuse what says nothing by name of column."""
+    for option, said in options.items():
+        if said is not None and not isinstance(said, Mapping):
+            raise usage(
+                f"{option} go by name of column, found {said!r}", f'as {option}={{"MAG": ...}}'
+            )
 
 
 def _table_of_kind(data: Any, kind: str) -> Table | None:

@@ -531,3 +531,20 @@ def test_of_columns_of_one_name_the_first_is_chosen(tmp_path: Path) -> None:
         tf.write_table(path, source, columns=["B", "A", "A"], units=units, overwrite=True)
         found = tf.open(path)[1].read()
         assert {name: values.tolist() for name, values in found.items()} == {"B": [2], "A": [0]}
+
+
+@pytest.mark.parametrize("option", ["units", "nulls", "descriptions", "forms"])
+def test_what_is_said_of_columns_goes_by_name(tmp_path: Path, option: str) -> None:
+    with pytest.raises(tf.UsageError, match=rf"{option} go by name of column, found 3\nhint: as"):
+        tf.write_table(tmp_path / "new.fits", {"A": [1]}, **{option: 3})  # type: ignore[arg-type]
+
+
+def test_columns_are_chosen_by_one_name_or_several(tmp_path: Path) -> None:
+    path, data = tmp_path / "new.fits", {"AB": [1], "A": [2], "B": [3]}
+    for columns, names in (("AB", ("AB",)), (("B", "AB"), ("B", "AB")), (iter(["A"]), ("A",))):
+        for source in (data, tf.Columns({name: np.array(data[name]) for name in data})):
+            tf.write_table(path, source, columns=columns, overwrite=True)
+            assert tf.open(path)[1].names == names
+            columns = list(names)
+    with pytest.raises(tf.UsageError, match=r"by name, found 3\nhint: as columns="):
+        tf.write_table(path, data, columns=3, overwrite=True)  # type: ignore[arg-type]
