@@ -123,7 +123,6 @@ def write_table(
            fill_value=999999)
     """
     check_length("name", name)
-    columns = _names(columns)
     _check_by_name(units=units, nulls=nulls, descriptions=descriptions, forms=forms)
     source, parts = (
         (open_table_file(data), {}) if is_table_file(data) else with_parts(data, descriptions)
@@ -132,8 +131,7 @@ def write_table(
         # Those of objects are in the comments.
         whole = [name for name, names in parts.items() if name not in names]
         descriptions = {name: descriptions[name] for name in descriptions if name not in whole}
-    if parts and columns is not None:
-        columns = [part for name in columns for part in parts.get(name, [name])]
+    columns = None if columns is None else _names(columns, parts)
     copied = None if units or nulls or forms else _table_of_kind(source, kind)
     workers = check_threads(threads)
     cards = cards_of(source if copied is None else None, header, columns)
@@ -168,13 +166,12 @@ def write_table(
         writer.discard()
 
 
-def _names(columns: str | Sequence[str] | None) -> Sequence[str] | None:
-    """Return names of columns, of which one may be given by itself."""
-    if columns is None:
-        return None
+def _names(columns: str | Sequence[str], parts: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return names of columns, of which one may be given by itself, and of ``parts`` of objects."""
     if not isinstance(columns, Iterable):
         raise usage(f"columns are chosen by name, found {columns!r}", 'as columns=["RA", "DEC"]')
-    return [columns] if isinstance(columns, str) else list(columns)
+    names = [columns] if isinstance(columns, str) else columns
+    return [part for name in names for part in parts.get(name, [name])]
 
 
 def _check_by_name(**options: Any) -> None:
