@@ -74,7 +74,11 @@ class Arrays:
         """Return the first record and how many; without a count those up to the end."""
         first = operator.index(first)
         if first < 0 or (count is not None and operator.index(count) < 0):
-            raise usage(f"{count} records from {first} on", "records are counted from 0")
+            many = "all" if count is None else count
+            raise usage(
+                f"{self._core.name}: first={first}, count={many}: neither may be less than 0",
+                "records are counted from 0; file[-1] is the last one",
+            )
         last = first if count is None else first + operator.index(count) - 1
         if count is not None and last < _ALL:
             return first, operator.index(count)

@@ -138,7 +138,9 @@ def _numbers_of_item(item: Item, what: str, groups: list[Item]) -> Numbers:
     """Return the numbers of an item within groups, the outermost first."""
     letter, size, count, offset, _ = item
     if letter not in _KINDS or (letter, size) == ("i", 16):
-        raise usage(f"{what} is of {letter}{size}", _STATISTICS)
+        kind = f"{letter}{size}"
+        alone = f"{kind} has no statistics"
+        raise usage(alone if what == kind else f"{what} is of {kind}", _STATISTICS)
     parts = 2 if letter == "c" else 1
     place = Field(offset, size // parts, count * parts, 0)
     within = [(begin, times, step) for _, step, times, begin, _ in groups]

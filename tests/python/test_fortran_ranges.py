@@ -136,6 +136,16 @@ def test_records_beyond_all_files_are_not_found(
         act(file)
 
 
+def test_what_is_asked_for_wrongly_is_told(file: fortran.File) -> None:
+    for first, count, told in ((-1, None, "first=-1, count=all"), (0, -2, "first=0, count=-2")):
+        for act in (file.records, file.stats):
+            with pytest.raises(tf.UsageError, match=f"five.dat: {told}: neither may be less than"):
+                act(first=first, count=count)
+    for form in ("a8", "l8", "i16"):
+        with pytest.raises(tf.UsageError, match=f"five.dat: {form} has no statistics"):
+            file.stats(form)
+
+
 def test_batches_of_more_than_all_records(file: fortran.File) -> None:
     (batch,) = file.batches("f8", records=2**70)
     assert_array_equal(batch, np.arange(10.0).reshape(5, 2))
