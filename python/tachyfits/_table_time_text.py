@@ -99,12 +99,13 @@ def rounding_to(width: int) -> str:
     """Return in words what makes times fit into so many characters.
 
     >>> rounding_to(25)
-    "round times first: values.astype('datetime64[ms]')"
+    "round times first: values.astype('datetime64[ms]'), with astropy's times.datetime64 as values"
     """
     unit = next((unit for unit, characters in _UNITS if characters <= width), None)
     if unit is None:
         return f"times need {_UNITS[-1][1]} or more"
-    return f"round times first: values.astype('datetime64[{unit}]')"
+    how = f"values.astype('datetime64[{unit}]')"
+    return f"round times first: {how}, with astropy's times.datetime64 as values"
 
 
 def _dates(times: Any) -> NDArray[np.str_] | None:

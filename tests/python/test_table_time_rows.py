@@ -286,6 +286,18 @@ def test_digits_beyond_the_width_of_a_column_of_times_are_refused(
         edition[1].append({"T": text})
 
 
+def test_times_of_astropy_are_rounded_as_the_hint_says(tmp_path: Path) -> None:
+    path = tmp_path / "times.fits"
+    times = Time(DAYS)
+    tf.write_table(path, {"T": times[1:]})
+    with tf.edit(path) as edition:
+        with pytest.raises(tf.UsageError, match=r"\[ms\]'\), with astropy's times.datetime64 as v"):
+            edition[1].append({"T": times})
+        values = times.datetime64
+        edition[1].append({"T": values.astype("datetime64[ms]")})
+    assert tf.open(path)[1]["T"][2] == "2020-01-01T01:02:03.123"
+
+
 def test_times_go_to_a_table_that_astropy_wrote(tmp_path: Path) -> None:
     path = tmp_path / "times.fits"
     masked = Time(DAYS, scale="tt")
