@@ -83,24 +83,7 @@ pub fn fill_either_way(
         io: AtomicU64::new(0),
         compute: AtomicU64::new(0),
     };
-    thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads)
-            .map(|_| {
-                let name = "tachyfits-work".to_owned();
-                thread::Builder::new().name(name).spawn_scoped(scope, || shared.run())
-            })
-            .collect();
-        let mut result = shared.run();
-        for helper in helpers {
-            let helper = helper.map_err(|source| IoError::Threads { source });
-            let ended = helper.and_then(|helper| match helper.join() {
-                Ok(ended) => ended,
-                Err(payload) => panic::resume_unwind(payload),
-            });
-            result = result.and(ended);
-        }
-        result
-    })?;
+    shared.run_in(threads)?;
     let per_lane = |nanoseconds: &AtomicU64| {
         Duration::from_nanos(nanoseconds.load(Ordering::Relaxed)).as_secs_f64() / threads as f64
     };
@@ -188,6 +171,28 @@ struct Shared<'a, 'b, W> {
 }
 
 impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
+    /// Runs in so many threads, this one among them.
+    fn run_in(&self, threads: usize) -> Result<(), IoError> {
+        thread::scope(|scope| {
+            let helpers: Vec<_> = (1..threads)
+                .map(|_| {
+                    let name = "tachyfits-work".to_owned();
+                    thread::Builder::new().name(name).spawn_scoped(scope, || self.run())
+                })
+                .collect();
+            let mut result = self.run();
+            for helper in helpers {
+                let helper = helper.map_err(|source| IoError::Threads { source });
+                let ended = helper.and_then(|helper| match helper.join() {
+                    Ok(ended) => ended,
+                    Err(payload) => panic::resume_unwind(payload),
+                });
+                result = result.and(ended);
+            }
+            result
+        })
+    }
+
     fn run(&self) -> Result<(), IoError> {
         while let Some((mut offset, share)) = self.take() {
             for block in share.chunks_mut(self.block_bytes) {
