@@ -180,6 +180,8 @@ class EditedHdu:
         cards = description_cards(name, at + 1, data.description)
         cards += place_cards(others, data, at + 1, there)
         is_text = table.kind == "ascii table"
+        if form is not None and not is_text:
+            raise usage(f"column {name!r}: form= is for ASCII tables", "leave it out")
         new = new_text_column(data, form) if is_text else new_column(data)
         self._core.insert_column(
             self._index, at, new.spec, new.cells(), threads=self._edition._threads
