@@ -32,6 +32,8 @@ NUMERIC_TESTS = [
 
 PYTHON_CODE = ["python", "tests", "tools", "bench", "examples"]
 
+LONG_FILE = 600  # lines
+
 COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
 CARGO_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 PYTEST_RESULT = re.compile(r"^=* ?((?:\d+ [a-z]+,? ?)+in [0-9.]+s.*?)[ =]*$")
@@ -124,6 +126,18 @@ def check_steps() -> Iterator[Step]:
     yield Step("licences and advisories", ["cargo", "deny", "check"], needs="cargo-deny")
 
 
+def print_long_files() -> None:
+    """Name the source files over 600 lines: advice, since a long file is often two rooms."""
+    folders = ("bench", "crates", "examples", "fuzz", "python", "tests", "tools")
+    listed = subprocess.run(["git", "ls-files", *folders], capture_output=True, text=True)
+    for name in listed.stdout.splitlines():
+        if name.endswith((".py", ".pyi", ".rs")) and os.path.isfile(name):
+            with open(name, encoding="utf-8") as file:
+                lines = sum(1 for _ in file)
+            if lines > LONG_FILE:
+                print(f"advice: {name} has {lines} lines; is it still one subject?")
+
+
 def main(arguments: list[str]) -> int:
     """Run the named set of steps; 0 when all passed, 1 when one failed, 2 for an unknown name."""
     sets = {"test": test_steps, "check": check_steps}
@@ -139,6 +153,8 @@ def main(arguments: list[str]) -> int:
     failed = sum(bool(step.code) for step in steps)
     passed = sum(step.code == 0 for step in steps)
     print(f"{passed} passed, {failed} failed, {len(steps) - passed - failed} not run", flush=True)
+    if arguments[0] == "check":
+        print_long_files()
     return 1 if failed else 0
 
 
