@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+
 import tachyfits as tf
 from smallcubes import write_cube
 
