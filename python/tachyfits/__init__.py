@@ -12,43 +12,49 @@ index or a FITS letter ("x" is NAXIS1). Pixel coordinates are 0-based, integers 
 (2, 5) 29.5
 """
 
-from tachyfits import fortran
-from tachyfits._axes import WorldAxis
-from tachyfits._checks import Fix, Rule, Verification, mend, state_sums, verify, verify_rules
-from tachyfits._columns import Columns, TableColumn
-from tachyfits._core import (
-    Checksum,
-    Finding,
-    FitsFormatError,
-    FitsIoError,
-    Histogram,
-    LimitError,
-    Report,
-    Stats,
-    TachyfitsError,
-    TachyfitsWarning,
-    UsageError,
-    __version__,
-    build_info,
-    error_codes,
-    statistics,
-)
-from tachyfits._diff import FileDifference, diff
-from tachyfits._edit import Edition, edit
-from tachyfits._edit_hdu import EditedHdu
-from tachyfits._edit_header import EditedHeader
-from tachyfits._errors import NotFoundError
-from tachyfits._expressions import along, evaluate, expression_functions
-from tachyfits._file import File, open  # noqa: A004 - tf.open is the name people expect
-from tachyfits._hdu import Hdu
-from tachyfits._header import Card, Cards, Header
-from tachyfits._image import Image
-from tachyfits._ragged import Ragged
-from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
-from tachyfits._results import Plane, Spectrum
-from tachyfits._table import Table
-from tachyfits._table_write import write_table
-from tachyfits._writer import write
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tachyfits import fortran
+    from tachyfits._axes import WorldAxis
+    from tachyfits._checks import Fix, Rule, Verification, mend, state_sums, verify, verify_rules
+    from tachyfits._columns import Columns, TableColumn
+    from tachyfits._core import (
+        Checksum,
+        Finding,
+        FitsFormatError,
+        FitsIoError,
+        Histogram,
+        LimitError,
+        Report,
+        Stats,
+        TachyfitsError,
+        TachyfitsWarning,
+        UsageError,
+        __version__,
+        build_info,
+        error_codes,
+        statistics,
+    )
+    from tachyfits._diff import FileDifference, diff
+    from tachyfits._edit import Edition, edit
+    from tachyfits._edit_hdu import EditedHdu
+    from tachyfits._edit_header import EditedHeader
+    from tachyfits._errors import NotFoundError
+    from tachyfits._expressions import along, evaluate, expression_functions
+    from tachyfits._file import File, open  # noqa: A004 - tf.open is the name people expect
+    from tachyfits._hdu import Hdu
+    from tachyfits._header import Card, Cards, Header
+    from tachyfits._image import Image
+    from tachyfits._ragged import Ragged
+    from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
+    from tachyfits._results import Plane, Spectrum
+    from tachyfits._table import Table
+    from tachyfits._table_write import write_table
+    from tachyfits._writer import write
 
 __all__ = [
     "Box",
@@ -106,3 +112,99 @@ __all__ = [
     "write",
     "write_table",
 ]
+
+#: Modules and the public names that they define. A module is imported when one of its names is
+#: first used, so that opening an image does not load what edits tables.
+_NAMES = {
+    "_axes": ("WorldAxis",),
+    "_checks": (
+        "Fix",
+        "Rule",
+        "Verification",
+        "mend",
+        "state_sums",
+        "verify",
+        "verify_rules",
+    ),
+    "_columns": (
+        "Columns",
+        "TableColumn",
+    ),
+    "_core": (
+        "Checksum",
+        "Finding",
+        "FitsFormatError",
+        "FitsIoError",
+        "Histogram",
+        "LimitError",
+        "Report",
+        "Stats",
+        "TachyfitsError",
+        "TachyfitsWarning",
+        "UsageError",
+        "__version__",
+        "build_info",
+        "error_codes",
+        "statistics",
+    ),
+    "_diff": (
+        "FileDifference",
+        "diff",
+    ),
+    "_edit": (
+        "Edition",
+        "edit",
+    ),
+    "_edit_hdu": ("EditedHdu",),
+    "_edit_header": ("EditedHeader",),
+    "_errors": ("NotFoundError",),
+    "_expressions": (
+        "along",
+        "evaluate",
+        "expression_functions",
+    ),
+    "_file": (
+        "File",
+        "open",
+    ),
+    "_hdu": ("Hdu",),
+    "_header": (
+        "Card",
+        "Cards",
+        "Header",
+    ),
+    "_image": ("Image",),
+    "_ragged": ("Ragged",),
+    "_regions": (
+        "Box",
+        "Circle",
+        "Ellipse",
+        "Polygon",
+        "Region",
+    ),
+    "_results": (
+        "Plane",
+        "Spectrum",
+    ),
+    "_table": ("Table",),
+    "_table_write": ("write_table",),
+    "_writer": ("write",),
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+
+
+if not TYPE_CHECKING:  # type checkers know every name from the imports above
+
+    def __getattr__(name: str) -> Any:
+        """Import the module of a public name when the name is first used."""
+        if name == "fortran":
+            return importlib.import_module("tachyfits.fortran")
+        if name not in _MODULES:
+            raise AttributeError(f"module 'tachyfits' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"tachyfits.{_MODULES[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *(name for name in __all__ if name not in globals())]

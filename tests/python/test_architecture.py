@@ -2,7 +2,7 @@
 
 Who may use whom, where the unsafe code is, who opens files.
 
-Reads sources only, apart from one import of the package in a process of its own.
+Reads sources, and imports the package, also in processes of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import tachyfits as tf
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -250,6 +252,33 @@ def test_importing_costs_no_heavy_library(module: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert not HEAVY_LIBRARIES & {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_public_names_are_imported_on_first_use() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    for_type_checkers = next(node for node in tree.body if isinstance(node, ast.If))
+    declared = {
+        alias.name: node.module
+        for node in for_type_checkers.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert declared.pop("fortran") == "tachyfits"
+    assert declared == {name: f"tachyfits.{home}" for name, home in tf._MODULES.items()}
+    assert sorted([*declared, "fortran"]) == sorted(tf.__all__)
+    for name in tf.__all__:
+        assert getattr(tf, name) is not None
+        assert name in dir(tf)
+    with pytest.raises(AttributeError, match="has no attribute 'opn'"):
+        _ = tf.opn
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    program = "import sys, tachyfits; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert not {"numpy", "tachyfits._core", "tachyfits._file"} & set(done.stdout.split())
 
 
 def test_the_rust_reader_reads_rust() -> None:
