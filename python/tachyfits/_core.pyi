@@ -339,6 +339,7 @@ class Image:
         edge: str = "repeat",
         blanks: str = "renormalise",
         fill: bool = False,
+        scale: float = 1.0,  # of every result
     ) -> FitsFile: ...
     def with_cards(
         self, cards: Sequence[tuple[str, Any, str]], removed: Sequence[str] = ()

@@ -118,7 +118,8 @@ class Operations(Pixels):
             round kernel ("12arcsec", an astropy Quantity). Cut at 4 standard deviations.
         update_beam
             Where the header has a beam (BMAJ, BMIN, BPA), make it that of the result; values per
-            beam (a BUNIT with "beam") are multiplied by the ratio of the beams' areas.
+            beam (a BUNIT with "beam") are multiplied by the ratio of the beams' areas, those that
+            ``edge="keep"`` leaves as they are included.
         edge, blanks, fill
             As in `smooth`; undefined pixels are renormalised in two dimensions.
 
@@ -138,13 +139,14 @@ class Operations(Pixels):
         x, y = (_core.smoothing_weights("gaussian", pixels) for pixels in widths)
         old = _beam.beam_of(self.header) if update_beam else None
         cards: list[tuple[str, Any, str]] = []
+        scale = 1.0
         if old is not None:
             new = _beam.smoothed_beam(old, widths, self)
             cards = [("BMAJ", new.major, ""), ("BMIN", new.minor, ""), ("BPA", new.angle, "")]
             if "beam" in (self.unit or "").lower():
-                x = x * (new.area / old.area)
+                scale = new.area / old.area
         options: dict[str, Any] = {"edge": edge, "blanks": blanks, "fill": fill}
-        core = self._core_image().smooth_planes(x, y, **options)
+        core = self._core_image().smooth_planes(x, y, scale=scale, **options)
         if cards:
             core = core.hdu(0).image().with_cards(cards)
         return self._computed(core, "smooth_sky", width, update_beam=update_beam, **options)

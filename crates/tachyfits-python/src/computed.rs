@@ -56,9 +56,10 @@ impl Image {
         Ok(FitsFile::new(image.smooth(&smoothing).or_raise(py)?))
     }
 
-    /// Return the planes of NAXIS1 and NAXIS2 smoothed with weights along x times weights along y; the options are those
-    /// of `smooth`.
-    #[pyo3(signature = (x, y, *, edge="repeat", blanks="renormalise", fill=false))]
+    /// Return the planes of NAXIS1 and NAXIS2 smoothed with weights along x times weights along y, every result multiplied
+    /// by `scale`; the other options are those of `smooth`.
+    #[pyo3(signature = (x, y, *, edge="repeat", blanks="renormalise", fill=false, scale=1.0))]
+    #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn smooth_planes(
         &self,
         py: Python<'_>,
@@ -67,10 +68,11 @@ impl Image {
         edge: &str,
         blanks: &str,
         fill: bool,
+        scale: f64,
     ) -> PyResult<FitsFile> {
         let (edge, blanks) = (options::edge(py, edge)?, options::blanks(py, blanks)?);
         let (x, y) = (x.as_array().to_vec(), y.as_array().to_vec());
-        let smoothing = PlaneSmoothing { x, y, edge, blanks, fill };
+        let smoothing = PlaneSmoothing { x, y, edge, blanks, fill, scale };
         Ok(FitsFile::new(self.engine().smooth_planes(&smoothing).or_raise(py)?))
     }
 

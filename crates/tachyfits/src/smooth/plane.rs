@@ -1,6 +1,7 @@
 //! Smoothing of planes: weights along x times weights along y. Each factor is a [`Smooth`]; what is undefined is taken into
 //! account in two dimensions, by smoothing what is good as well.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use tachyfits_kernels::{Blanks, Encoding, PixelType, encode_f64};
@@ -25,6 +26,9 @@ pub struct PlaneSmoothing {
     pub blanks: Blanks,
     /// Whether undefined pixels get values where their neighbours give one.
     pub fill: bool,
+    /// Every result is multiplied by this number, those that [`Edge::Keep`] leaves as they are included: values per beam
+    /// follow the new beam.
+    pub scale: f64,
 }
 
 impl Image {
@@ -39,14 +43,18 @@ impl Image {
         for weights in [&smoothing.x, &smoothing.y] {
             check_weights(weights, 1).map_err(|error| self.place(error))?;
         }
+        check_weights(&[smoothing.scale], 1).map_err(|error| self.place(error))?;
         let node = SmoothPlanes::new(self.node()?, smoothing);
         let mut header = self.carried_header();
-        let history = format!(
+        let mut history = format!(
             "tachyfits: planes smoothed along x with {}, along y with {}, {}",
             weights_text(&smoothing.x),
             weights_text(&smoothing.y),
             policies_text(smoothing.edge, smoothing.blanks, smoothing.fill)
         );
+        if smoothing.scale != 1.0 {
+            let _ = write!(history, ", values multiplied by {}", smoothing.scale);
+        }
         self.format_error(header.push_commentary("HISTORY", &history))?;
         let name = format!("{} (smoothed)", self.file_name());
         Computed::new(name, Arc::new(node), header)?.file()
@@ -61,8 +69,9 @@ struct SmoothPlanes {
     sums: Arc<dyn Node>,
     /// The sums of the weights of good pixels, where sums are to be renormalised.
     weights: Option<Arc<dyn Node>>,
-    /// The sum of all weights.
+    /// The sum of the weights of all pixels, in the order in which `weights` adds them.
     all: f64,
+    scale: f64,
     fill: bool,
     /// Pixels whose neighbours would lie beyond the edges stay as they are: how near they are, along x and y.
     kept: Option<[u64; 2]>,
@@ -78,12 +87,14 @@ impl SmoothPlanes {
         };
         let edge = if smoothing.edge == Edge::Keep { Edge::Repeat } else { smoothing.edge };
         let both = |input: Arc<dyn Node>, beyond: f64| {
-            let along = |input: Arc<dyn Node>, axis, weights: &Vec<f64>| -> Arc<dyn Node> {
+            let along = |input: Arc<dyn Node>, axis, weights: &Vec<f64>, beyond| -> Arc<dyn Node> {
                 let weights = weights.clone();
                 let one = Smoothing { axis, weights, edge, blanks, fill: true, every: 1 };
                 Arc::new(Smooth::wide(input, one, beyond))
             };
-            along(along(input, 0, &smoothing.x), 1, &smoothing.y)
+            // Rows beyond the edges along y have been smoothed along x as well.
+            let rows = weighted(&smoothing.x, beyond);
+            along(along(input, 0, &smoothing.x, beyond), 1, &smoothing.y, rows)
         };
         let renormalises = smoothing.blanks == Blanks::Renormalise;
         let weights = renormalises.then(|| both(Arc::new(Good(Arc::clone(&input))), 1.0));
@@ -92,7 +103,8 @@ impl SmoothPlanes {
             sums: both(Arc::clone(&input), 0.0),
             weights,
             input,
-            all: smoothing.x.iter().sum::<f64>() * smoothing.y.iter().sum::<f64>(),
+            all: weighted(&smoothing.y, weighted(&smoothing.x, 1.0)),
+            scale: smoothing.scale,
             fill: smoothing.fill,
             kept: (smoothing.edge == Edge::Keep).then(|| [half(&smoothing.x), half(&smoothing.y)]),
             encoding,
@@ -107,7 +119,12 @@ impl SmoothPlanes {
     }
 }
 
-/// A result, of what is at its place and of the sums.
+/// The weighted sum of pixels that are all the same, added in the order of the weights.
+fn weighted(weights: &[f64], pixel: f64) -> f64 {
+    weights.iter().fold(-0.0, |sum, weight| sum + weight * pixel)
+}
+
+/// Return the renormalised sum: `good` is the sum of the weights of defined pixels, `all` that of all weights.
 fn result(sum: f64, good: f64, all: f64) -> f64 {
     if good == 0.0 {
         f64::NAN
@@ -160,6 +177,7 @@ impl Node for SmoothPlanes {
             if stays || (own.is_nan() && !self.fill) {
                 *sum = *own;
             }
+            *sum *= self.scale;
         }
         let refused = encode_f64(&sums, &self.encoding, feed.tier, out);
         debug_assert_eq!(refused, 0, "every number has a floating-point encoding");
