@@ -150,6 +150,16 @@ class FileWriter:
         progress: _Progress | None = None,
     ) -> None: ...
     def write_image(self, image: Image, *, threads: int = 0, progress: _Progress | None = None) -> None: ...
+    def copy(
+        self,
+        file: FitsFile,
+        hdu: int,
+        cards: Sequence[tuple[str, Any, str]],
+        *,
+        without: Sequence[str] = (),  # keywords of the HDU that are not taken over
+        threads: int = 0,
+        progress: _Progress | None = None,
+    ) -> None: ...
     def commit(self) -> None: ...
     def discard(self) -> None: ...  # nothing stays
 

@@ -68,6 +68,17 @@ class EditedHdu:
             raise usage(f"{self._where()} is no table", "rows and columns are those of tables")
         return hdu
 
+    def _uncompressed(self) -> Table:
+        """Return the table; a compressed one, which a change makes unreadable, is refused."""
+        table = self.table
+        compression = table._compression
+        if compression is not None:
+            raise usage(
+                f"{self._where()} is a {compression.text}: its rows and columns cannot be changed",
+                f"{compression.way_out}; its header can be changed as it is",
+            )
+        return table
+
     # Rows.
 
     def append(self, data: Any) -> None:
@@ -88,7 +99,7 @@ class EditedHdu:
         the location in columns (OBSGEO-X, -Y, -Z) it is put there. Times are text, or pairs of days
         where the column has such, as astropy writes them.
         """
-        table = self.table
+        table = self._uncompressed()
         number = whole_number(at, least=-(2**63))
         if number is None:
             raise usage(f"a row has a whole number, found {at!r}", f"use 0 to {len(table)}")
@@ -114,7 +125,8 @@ class EditedHdu:
         """Remove rows: those given (a slice, numbers, a mask), for which ``where`` holds."""
         if rows is None and where is None:
             raise usage("delete() without rows", "say which: rows=..., where=..., or both")
-        self._core.delete_rows(self._index, self.table._selected(rows, where, None, None))
+        table = self._uncompressed()
+        self._core.delete_rows(self._index, table._selected(rows, where, None, None))
 
     @placing
     def update(
@@ -126,7 +138,7 @@ class EditedHdu:
         None stands for undefined; a quantity of astropy is converted to the column's unit. Only the
         bytes of these cells are written; arrays that they had stay in the heap (`compact_heap`).
         """
-        table = self.table
+        table = self._uncompressed()
         known = table.column(column)
         chosen = table._selected(rows, where, None, None)
         stated = _stated(table, chosen)
@@ -158,7 +170,7 @@ class EditedHdu:
         form
             TFORMn, in an ASCII table.
         """
-        table = self.table
+        table = self._uncompressed()
         self._refuse_name(name, table.columns)
         at = len(table.columns) if before is None else table.column(before).number
         data = column_of(name, values, unit=unit, null=null, description=description)
@@ -194,7 +206,7 @@ class EditedHdu:
         """Remove columns; their arrays stay in the heap (see `compact_heap`)."""
         if not columns:
             raise usage("delete_column() without columns", "say which, by name or number")
-        table = self.table
+        table = self._uncompressed()
         numbers = sorted({table.column(column).number for column in columns})
         kept = [column.name for column in table.columns if column.number not in numbers]
         comments = self._comments_about(kept)
@@ -204,7 +216,7 @@ class EditedHdu:
     @placing
     def rename_column(self, column: str | int, name: str) -> None:
         """Give a column another name."""
-        table = self.table
+        table = self._uncompressed()
         renamed = table.column(column)
         others = [other for other in table.columns if other != renamed]
         self._refuse_name(name, others)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tachyfits import _core
 from tachyfits._errors import not_found, usage, warn
-from tachyfits._hdu import Hdu, compression_text
+from tachyfits._hdu import Hdu, compression_of
 from tachyfits._image import Image
 from tachyfits._table import Table
 from tachyfits._threads import check_threads
@@ -272,15 +272,16 @@ class File:
         table: list[tuple[str, ...]] = []
         for hdu in self:
             image = hdu if isinstance(hdu, Image) and hdu._problem() is None else None
-            unknown = "unknown" if isinstance(hdu, Image) else compression_text(hdu)
+            compression = compression_of(hdu)
+            unknown = "unknown" if isinstance(hdu, Image) else ""
             table.append(
                 (
                     str(hdu.index),
                     hdu.name,
                     str(hdu.version),
                     hdu.kind,
-                    str(image.dtype) if image else unknown,
-                    _shape_text(hdu),
+                    str(image.dtype) if image else compression.text if compression else unknown,
+                    (compression and compression.size_text) or _shape_text(hdu),
                     (image.unit or "") if image else "",
                 )
             )

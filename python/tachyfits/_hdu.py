@@ -7,7 +7,7 @@ and asks it for the engine's object, so that a closed file is noticed at every u
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,14 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._header import Header
 from tachyfits._threads import check_threads
+from tachyfits._whole import whole_number
 
 if TYPE_CHECKING:
     from tachyfits._file import File
     from tachyfits._pixels import Progress
+
+#: NAXIS is 999 at most.
+_MOST_AXES = 999
 
 
 class Hdu:
@@ -156,28 +160,82 @@ def place_of(name: str, index: int) -> str:
     return f"{name}: HDU {index} (0-based)"
 
 
-def compression_of(hdu: Hdu) -> str | None:
-    """Return how the image is compressed whose tiles a table has (ZCMPTYPE); None without one."""
-    if hdu.kind != "binary table" or hdu.header.get("ZIMAGE") is not True:
+class Compression(NamedTuple):
+    """What a binary table holds in compressed tiles (section 10 of the Standard)."""
+
+    #: "image" (ZIMAGE = T) or "table" (ZTABLE = T).
+    content: str
+    #: ZCMPTYPE of an image, ZCTYPn of a table: "RICE_1", "GZIP_2, RICE_1", "unknown".
+    algorithm: str
+    #: Of an image its shape in NumPy order, of a table rows and columns; () where it is not stated.
+    shape: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The kind in words: "compressed image (RICE_1)"."""
+        return f"compressed {self.content} ({self.algorithm})"
+
+    @property
+    def size_text(self) -> str:
+        """The shape of an image, or how many rows and columns the table has."""
+        if self.content == "image" or not self.shape:
+            return str(self.shape) if self.shape else ""
+        rows, columns = self.shape
+        return (
+            f"{rows} row{'' if rows == 1 else 's'}, {columns} column{'' if columns == 1 else 's'}"
+        )
+
+    @property
+    def way_out(self) -> str:
+        """What to do to read it."""
+        program = "funpack or astropy" if self.content == "image" else "funpack"
+        return f"decompress the file first, with {program}"
+
+    @property
+    def hint(self) -> str:
+        """Why it is not read, and what to do."""
+        return f"compressed {self.content}s are not read yet: {self.way_out}"
+
+
+def compression_of(hdu: Hdu) -> Compression | None:
+    """Return what a table has in compressed tiles; None if it is no such table.
+
+    An image comes before a table, as there is no table of both kinds.
+    """
+    if hdu.kind != "binary table":
         return None
-    return str(hdu.header.get("ZCMPTYPE", "")).strip() or "unknown"
-
-
-def compression_text(hdu: Hdu) -> str:
-    """Return in words that an HDU is a compressed image; nothing if it is none."""
-    compression = compression_of(hdu)
-    return "" if compression is None else f"compressed image ({compression})"
+    header = hdu.header
+    if header.get("ZIMAGE") is True:
+        algorithms = [header.get("ZCMPTYPE")]
+        axes = whole_number(header.get("ZNAXIS"), least=0)
+        lengths = [
+            whole_number(header.get(f"ZNAXIS{n}"), least=0)
+            for n in range(min(axes or 0, _MOST_AXES), 0, -1)
+        ]
+        content = "image"
+    elif header.get("ZTABLE") is True:
+        columns = whole_number(header.get("TFIELDS"), least=0)
+        algorithms = [header.get(f"ZCTYP{n}") for n in range(1, (columns or 0) + 1)]
+        lengths = [whole_number(header.get("ZNAXIS2"), least=0), columns]
+        content = "table"
+    else:
+        return None
+    named = dict.fromkeys(str(name).strip() for name in algorithms if name is not None)
+    algorithm = ", ".join(sorted(name for name in named if name)) or "unknown"
+    known = tuple(length for length in lengths if length is not None)
+    return Compression(content, algorithm, known if len(known) == len(lengths) else ())
 
 
 def no_pixels_hint(hdus: Iterable[Hdu], otherwise: str) -> str:
     """Return what to do about HDUs without pixels, which may have them compressed."""
-    hdu = next((hdu for hdu in hdus if compression_of(hdu)), None)
-    if hdu is None:
-        return otherwise
-    return (
-        f"HDU {hdu.index} is a tile-compressed image ({compression_of(hdu)}), which is not read "
-        "yet: decompress the file first, with funpack or astropy"
-    )
+    for hdu in hdus:
+        compression = compression_of(hdu)
+        if compression is not None and compression.content == "image":
+            return (
+                f"HDU {hdu.index} is a tile-compressed image ({compression.algorithm}), which is "
+                f"not read yet: {compression.way_out}"
+            )
+    return otherwise
 
 
 def _hdu_of(file: File, index: int) -> Hdu:

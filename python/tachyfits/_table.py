@@ -6,6 +6,7 @@ Reading is in `_table_reading`; results are `Columns`, and conversions to other 
 from __future__ import annotations
 
 import os
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
@@ -196,8 +197,28 @@ class Table(TableReading):
 
     # Looks.
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # copy() asks for private names before there is a file.
+            if name.startswith("_") or self._file.closed:
+                problem = f"'Table' object has no attribute {name!r}"
+                raise AttributeError(problem, name=name, obj=self)
+            compression = self._compression
+            kind, hint = self.kind, "a column is table['NAME'], several are table.read([...])"
+            if compression is not None:
+                kind, hint = compression.text, compression.hint
+            problem = f"{self._where()} is a {kind}, which has no attribute {name!r}"
+            raise AttributeError(f"{problem}\nhint: {hint}", name=name, obj=self)
+
     def _heading(self) -> str:
         name = f" {self.name!r}" if self.name else ""
+        if self._compression is not None:
+            size = self._compression.size_text
+            return (
+                f"<tachyfits Table HDU {self._index}{name} {self._compression.text}, "
+                f"{size or 'size unknown'}, in tiles, of {self._file.name}>"
+            )
         columns = len(self.columns)
         return (
             f"<tachyfits Table HDU {self._index}{name} {self.kind}, {len(self)} rows of "
@@ -210,6 +231,8 @@ class Table(TableReading):
     def __repr__(self) -> str:
         if self._file.closed:
             return f"<tachyfits Table HDU {self._index} of {self._file.name}, closed>"
+        if self._compression is not None:
+            return f"{self._heading()}\n({self._compression.hint})"
         try:
             head = self._first_rows()
         except _core.TachyfitsError as error:
@@ -222,6 +245,8 @@ class Table(TableReading):
         return f"{self._heading()}\n{text}{more}"
 
     def _repr_html_(self) -> str:
+        if self._compression is not None:
+            return f"<p>{escape(repr(self))}</p>"
         head = self._first_rows()
         caption = f"{self._file.name}, HDU {self._index} {self.name}: {len(self)} rows"
         return html_of(dict(head), [column.unit or "" for column in self.columns], caption)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
 from tachyfits._columns import TableColumn
+from tachyfits._errors import usage
 from tachyfits._header import COMMENTARY
 from tachyfits._table_part import Part
 from tachyfits._table_rows import Rows, count_of
@@ -17,6 +18,7 @@ from tachyfits._writer import fits_name
 
 if TYPE_CHECKING:
     from tachyfits._table import Table
+    from tachyfits._table_reading import TableReading
 
 
 def copy_table(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
@@ -43,6 +45,9 @@ def copy_into(
     cards, descriptions
         Before those of the table, descriptions by name of column.
     """
+    if part.table._compression is not None:
+        _copy_compressed(writer, part, cards, descriptions or {})
+        return
     count = 0 if part.where is not None else count_of(part.rows)
     core, workers = part.table._core_table(), part.table._threads(part.threads)
     numbers = [column.number for column in part.columns]
@@ -53,6 +58,44 @@ def copy_into(
         cells = _stored(core, part, piece, workers)
         writer.write_rows(cells, count_of(piece), raw=True, threads=workers)
     writer.end_table()
+
+
+def refuse_part(table: TableReading) -> None:
+    """Refuse to make another table of a compressed one: tiles that are left out are missed."""
+    compression = table._compression
+    if compression is not None:
+        raise usage(
+            f"{table._where()} is a {compression.text}: a copy of a part of it, or with other "
+            "columns, cannot be read",
+            f"copy all of its rows and columns as they are, or {compression.way_out}",
+        )
+
+
+def _copy_compressed(
+    writer: _core.FileWriter,
+    part: Part,
+    cards: Sequence[tuple[str, Any, str]],
+    descriptions: Mapping[str, str],
+) -> None:
+    """Copy a compressed HDU byte by byte: its cells do not reach all of its heap (section 10.3)."""
+    table = part.table
+    rows = part.rows if isinstance(part.rows, tuple) else None
+    numbers = [column.number for column in part.columns]
+    is_whole = rows == (0, len(table)) and numbers == [*range(len(table.columns))]
+    if part.where is not None or not is_whole:
+        refuse_part(table)
+    described = [
+        card
+        for number, column in enumerate(part.columns, 1)
+        for card in description_cards(column.name, number, descriptions.get(column.name, ""))
+    ]
+    writer.copy(
+        table.file._open_core(),
+        table.index,
+        [*described, *cards],
+        threads=table._threads(part.threads),
+        progress=part.progress,
+    )
 
 
 def _stored(core: _core.Table, part: Part, rows: Rows, threads: int) -> list[Cells]:

@@ -7,6 +7,8 @@ every loop over rows is in the compiled module.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from types import EllipsisType
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._columns import Columns, TableColumn, Values
 from tachyfits._errors import not_found, placing, usage, warn
-from tachyfits._hdu import Hdu
+from tachyfits._hdu import Compression, Hdu, compression_of
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
 from tachyfits._table_decoded import Given, beginning, divided, is_apart, masked, ragged
@@ -47,6 +49,20 @@ class TableReading(Hdu):
     _table: _core.Table | None = None
     _known: tuple[TableColumn, ...] | None = None
     _said_of: tuple[dict[str, Any], dict[str, str]] | None = None
+    _warned_of_tiles = False
+
+    @cached_property
+    def _compression(self) -> Compression | None:
+        return compression_of(self)
+
+    def _warn_of_tiles(self) -> None:
+        """Warn, once, that the rows are not those of a compressed table, and not pixels."""
+        if self._compression is not None and not self._warned_of_tiles:
+            self._warned_of_tiles = True
+            warn(
+                f"{self._where()} is a {self._compression.text}: its rows are the bytes of "
+                f"compressed tiles\nhint: {self._compression.hint}"
+            )
 
     def _core_table(self) -> _core.Table:
         self._file._open_core()
@@ -137,11 +153,15 @@ class TableReading(Hdu):
     @overload
     def __getitem__(self, key: list[str] | list[int]) -> Columns: ...
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, (list, tuple)):
-            return self.read(key)
-        if isinstance(key, (slice, np.ndarray)):
+        keys = key if isinstance(key, (list, tuple)) else [key]
+        if any(isinstance(each, (slice, np.ndarray, EllipsisType)) for each in keys):
+            if self._compression is not None:
+                problem = f"{self._where()} is a {self._compression.text}: table[{key!r}]"
+                raise usage(problem, self._compression.hint)
             problem = f"{self._where()}: table[{key!r}]: an index is a column here"
             raise usage(problem, "table.read(rows=...) takes rows")
+        if isinstance(key, (list, tuple)):
+            return self.read(key)
         column = self.column(key)
         return self.read([column.number])[column.key]
 
@@ -221,6 +241,7 @@ class TableReading(Hdu):
     ) -> NDArray[np.int64]:
         if not isinstance(where, str):
             raise usage(f"a condition is text, found {where!r}", 'write it as "MAG < 20 && N == 1"')
+        self._warn_of_tiles()
         return self._core_table().rows_where(
             where, first, last, threads=self._threads(threads), progress=progress
         )
@@ -246,6 +267,7 @@ class TableReading(Hdu):
         text: str | None = None,
     ) -> _Plan:
         """Settle how columns are read; ``text`` "bytes" leaves text as S, a quarter of U."""
+        self._warn_of_tiles()
         return _Plan(
             wanted,
             [column.number for column in wanted if not is_apart(column, raw)],

@@ -13,11 +13,12 @@ from tachyfits._header import Header
 from tachyfits._pixels import Progress
 from tachyfits._table_ascii import new_text_column
 from tachyfits._table_cards import cards_of
-from tachyfits._table_copy import copy_into
+from tachyfits._table_copy import copy_into, refuse_part
 from tachyfits._table_import import TableFile, is_table_file, open_table_file
 from tachyfits._table_input import columns_of
 from tachyfits._table_part import Part
 from tachyfits._table_places import with_places
+from tachyfits._table_reading import TableReading
 from tachyfits._table_serialized import Cards, cards_for, with_parts
 from tachyfits._table_spec import (
     NewColumn,
@@ -133,6 +134,8 @@ def write_table(
         descriptions = {name: descriptions[name] for name in descriptions if name not in whole}
     columns = None if columns is None else _names(columns, parts)
     copied = None if units or nulls or forms else _table_of_kind(source, kind)
+    if copied is None and isinstance(source, TableReading):
+        refuse_part(source)
     workers = check_threads(threads)
     cards = cards_of(source if copied is None else None, header, columns)
     if descriptions:

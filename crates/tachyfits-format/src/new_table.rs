@@ -311,7 +311,10 @@ impl NewTable {
         let named =
             |card: &Card| self.name.is_some() && card.keyword().eq_ignore_ascii_case("EXTNAME");
         let restricted = |card: &Card| card.restricted().unwrap_or_else(|| card.clone());
-        let taken = carried.cards().iter().filter(|card| is_of_any_table(card) && !named(card));
+        let of_pixels = carried.get_logical("ZIMAGE") == Ok(Some(true));
+        let is_taken =
+            |card: &Card| is_of_any_table(card) || (of_pixels && has_keyword(card, &OF_PIXELS));
+        let taken = carried.cards().iter().filter(|card| is_taken(card) && !named(card));
         cards.extend(taken.map(restricted));
         let mut header = Header::from_cards(cards);
         if self.checksum {
@@ -331,19 +334,25 @@ fn refused(number: usize, name: &str, expected: &str, found: String) -> FormatEr
     FormatError::new(Code::NewColumn, place, expected, found)
 }
 
-/// The card speaks neither of structure, nor of the columns as Sect. 7 defines them, nor of the old file.
+/// Keywords of pixels: a table has none, unless its rows are the tiles of a compressed image (Sect. 10.1.2).
+const OF_PIXELS: [&str; 5] = ["BSCALE", "BZERO", "BLANK", "DATAMIN", "DATAMAX"];
+
+fn has_keyword(card: &Card, keywords: &[&str]) -> bool {
+    keywords.iter().any(|keyword| keyword.eq_ignore_ascii_case(card.keyword()))
+}
+
+/// The card speaks neither of structure, nor of the columns as Sect. 7 defines them, nor of pixels or the old file.
 fn is_of_any_table(card: &Card) -> bool {
-    const PLAIN: [&str; 19] = [
+    const PLAIN: [&str; 14] = [
         "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "GROUPS", "EXTEND", "TFIELDS",
-        "THEAP", "BSCALE", "BZERO", "BLANK", "NEXTEND", "BLOCKED", "CHECKSUM", "DATASUM",
-        "DATAMIN", "DATAMAX",
+        "THEAP", "NEXTEND", "BLOCKED", "CHECKSUM", "DATASUM",
     ];
     const INDEXED: [&str; 10] =
         ["NAXIS", "TTYPE", "TFORM", "TUNIT", "TDIM", "TNULL", "TSCAL", "TZERO", "TDISP", "TBCOL"];
     let keyword = card.keyword().to_ascii_uppercase();
     let root = keyword.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let indexed = root.len() < keyword.len() && INDEXED.contains(&root);
-    !(indexed || PLAIN.contains(&&*keyword))
+    !(indexed || has_keyword(card, &PLAIN) || has_keyword(card, &OF_PIXELS))
 }
 
 impl Element {

@@ -6,10 +6,14 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use tachyfits::{Array, Card, Header, NewColumn, NewTable, TableKind, TableWriter, WriteOptions};
+use tachyfits::{
+    Array, Card, Error, Header, NewColumn, NewTable, TableKind, TableWriter, WriteOptions,
+    is_structural,
+};
 
 use crate::buffer;
 use crate::errors::{OrRaise, argument, not_negative};
+use crate::file::FitsFile;
 use crate::header::{Cards, engine_header};
 use crate::image::Image;
 use crate::new_columns::{CellsGiven, ColumnGiven, inputs};
@@ -255,6 +259,46 @@ impl FileWriter {
             image.engine().write_into(&mut file, None, run).map(drop)
         })?;
         self.put(State::File(file));
+        Ok(())
+    }
+
+    /// Write an extension of another file as the next HDU, its data byte by byte.
+    ///
+    /// Its cards are taken over, but for those of the keywords ``without``; ``cards`` are set in them. Cards of structure
+    /// stay, and sums are those of the copy.
+    #[pyo3(signature = (file, hdu, cards, *, without=Vec::new(), threads=0, progress=None),
+           text_signature = "($self, file, hdu, cards, *, without=(), threads=0, progress=None)")]
+    #[expect(clippy::too_many_arguments, reason = "arguments by name in Python")]
+    fn copy(
+        &self,
+        py: Python<'_>,
+        file: &FitsFile,
+        hdu: usize,
+        cards: Cards<'_>,
+        without: Vec<GivenText>,
+        threads: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let threads = not_negative(py, "threads", threads)?;
+        let from = file.engine();
+        let given = engine_header(py, cards)?;
+        let mut header = from.hdu(hdu).or_raise(py)?.header.clone();
+        for keyword in without.iter().filter(|keyword| !is_structural(keyword)) {
+            header.remove(keyword);
+        }
+        for card in given.cards().iter().filter(|card| !is_structural(card.keyword())) {
+            match card.value() {
+                Some(value) => {
+                    let set = header.set(card.keyword(), value.clone(), card.comment());
+                    let named = |error| Error::Format { file: "a new header".to_owned(), error };
+                    set.map_err(named).or_raise(py)?;
+                }
+                None => header.push(card.clone()),
+            }
+        }
+        let mut writer = self.file(py)?;
+        progress::run(py, threads, progress, |run| writer.copy(from, hdu, header, run).map(drop))?;
+        self.put(State::File(writer));
         Ok(())
     }
 

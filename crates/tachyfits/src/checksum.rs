@@ -7,7 +7,7 @@ use tachyfits_format::{FormatError, Hdu, Header, NO_CHECKSUM, Value};
 use tachyfits_io::{Report, Storage, Tasks};
 use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
 
-use crate::error::{Error, Reason};
+use crate::error::Error;
 use crate::file::FitsFile;
 use crate::image::tier;
 use crate::options::{Progress, RunOptions};
@@ -126,7 +126,7 @@ impl FitsFile {
     /// Sums the bytes of an HDU and compares them with DATASUM and CHECKSUM.
     ///
     /// # Errors
-    /// If there is no such HDU, reading fails, or [`Reason::DataMissing`] if the file ends before the data do: the sum of
+    /// If there is no such HDU, reading fails, or [`crate::Reason::DataMissing`] if the file ends before the data do: the sum of
     /// what is not there is not known. (Fill that is missing counts as zeros.)
     ///
     /// ```
@@ -163,12 +163,7 @@ impl FitsFile {
         run: &RunOptions<'_>,
         tier: Tier,
     ) -> Result<(OnesComplement, Report), Error> {
-        if hdu.data_bytes_present < hdu.data_bytes {
-            let expected = format!("{} bytes of data", hdu.data_bytes);
-            let found = format!("{} bytes, then the end of the file", hdu.data_bytes_present);
-            let refused = Error::refused(Reason::DataMissing, expected, found);
-            return Err(refused.at(self.name(), hdu.index));
-        }
+        let hdu = self.hdu_with_data(hdu.index)?;
         let end = hdu.end_offset().min(self.bytes()).max(hdu.data_offset);
         sum_of_range(self.bytes_of(), hdu.data_offset, hdu.data_offset..end, run, tier)
     }
@@ -182,25 +177,38 @@ pub(crate) fn sum_of_range(
     options: &RunOptions<'_>,
     tier: Tier,
 ) -> Result<(OnesComplement, Report), Error> {
-    let progress = Progress { options: *options, total: range.end - range.start };
     let mut sum = OnesComplement::default();
     let before = range.start - base;
-    let report = tachyfits_io::run(
+    let of_piece = |at, piece: &[u8]| {
+        let mut part = OnesComplement::default();
+        part.accumulate(before + at, piece, tier);
+        Ok(part)
+    };
+    let report = each_piece(storage, range, options, of_piece, |part| sum.merge(part))?;
+    Ok((sum, report))
+}
+
+/// Hands a range of bytes to `work` piece by piece, on all threads, with where each begins in the range; then what it gives
+/// to `take`, in order.
+pub(crate) fn each_piece<T: Send>(
+    storage: &dyn Storage,
+    range: Range<u64>,
+    options: &RunOptions<'_>,
+    work: impl Fn(u64, &[u8]) -> Result<T, Error> + Sync,
+    mut take: impl FnMut(T) + Send,
+) -> Result<Report, Error> {
+    let progress = Progress { options: *options, total: range.end - range.start };
+    tachyfits_io::run(
         storage,
         &Runs(range),
         &progress.run_options(),
         || (),
-        |(), task, fetched| {
-            let mut part = OnesComplement::default();
-            part.accumulate(before + task * TASK_BYTES, fetched.piece(0), tier);
-            Ok::<_, Error>(part)
-        },
+        |(), task, fetched| work(task * TASK_BYTES, fetched.piece(0)),
         |_task, part| {
-            sum.merge(part);
+            take(part);
             Ok(())
         },
-    )?;
-    Ok((sum, report))
+    )
 }
 
 /// A range of bytes in pieces of equal size.

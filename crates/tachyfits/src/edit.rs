@@ -217,13 +217,7 @@ impl Edition {
     /// [`Reason::NoSuchHdu`], [`Reason::DataMissing`] if the HDU is cut short, [`Reason::Edit`] for random groups, which
     /// no extension can hold.
     pub fn copy(&mut self, at: usize, from: &FitsFile, hdu: usize) -> Result<(), Error> {
-        let found = from.hdu(hdu)?;
-        if found.data_bytes_present < found.data_bytes {
-            let expected = format!("{} bytes of data", found.data_bytes);
-            let present = format!("{} bytes, then the end of the file", found.data_bytes_present);
-            let refused = Error::refused(Reason::DataMissing, expected, present);
-            return Err(refused.at(from.name(), hdu));
-        }
+        let found = from.hdu_with_data(hdu)?;
         let storage = Arc::clone(from.shared_bytes());
         // The edited file itself, opened once more: what is to be written over is read before.
         let is_file = matches!(from.storage(), "auto" | "positioned" | "mapped" | "direct");

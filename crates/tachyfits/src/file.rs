@@ -160,6 +160,18 @@ impl FitsFile {
         })
     }
 
+    /// One HDU, if the file has all of its data.
+    pub(crate) fn hdu_with_data(&self, index: usize) -> Result<&Arc<Hdu>, Error> {
+        let hdu = self.hdu(index)?;
+        if hdu.data_bytes_present < hdu.data_bytes {
+            let expected = format!("{} bytes of data", hdu.data_bytes);
+            let found = format!("{} bytes, then the end of the file", hdu.data_bytes_present);
+            let refused = Error::refused(Reason::DataMissing, expected, found);
+            return Err(refused.at(self.name(), index));
+        }
+        Ok(hdu)
+    }
+
     /// The pixels of one HDU.
     ///
     /// # Errors

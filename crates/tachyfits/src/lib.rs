@@ -105,7 +105,7 @@ pub use tachyfits_format::{
     HduKind, Header, ImageLayout, Integer, ItemKind, Limits, LinearAxis, MarkerEvidence, NewColumn,
     NewTable, Null, Place, Real, RecordForm, RecordIndex, RecordItem, RecordLimits, RecordMarkers,
     RecordRun, Rule, Severity, StoredType, Substrings, TableKind, TableLayout, TextForm, Value,
-    ValueType, Warning, column_keyword,
+    ValueType, Warning, column_keyword, is_structural,
 };
 pub use tachyfits_io::{Buffering, IoError, OutputFile, Recovery, Report, StorageKind};
 pub use tachyfits_kernels::{

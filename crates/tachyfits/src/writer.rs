@@ -4,13 +4,15 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use tachyfits_format::{FormatError, Header, NewImage, padded};
-use tachyfits_io::OutputFile;
+use tachyfits_format::{FormatError, HduKind, Header, NewImage, padded};
+use tachyfits_io::{OutputFile, Report};
 use tachyfits_kernels::{OnesComplement, Tier};
 
-use crate::checksum::state_sums;
+use crate::checksum::{each_piece, state_sums};
 use crate::error::Error;
+use crate::file::FitsFile;
 use crate::image::tier;
+use crate::options::RunOptions;
 
 /// How an image is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -112,6 +114,56 @@ impl FileWriter {
             false => self.output.commit()?,
         }
         Ok(())
+    }
+
+    /// Copies an extension as the next HDU, byte by byte, under `header`, whose structure is that of the extension. What the
+    /// cells of a compressed table reach in its heap is known to its decompressor alone, so that a copy row by row loses it.
+    ///
+    /// # Errors
+    /// [`crate::Reason::NoSuchHdu`], [`crate::Reason::DataMissing`] if the HDU is cut short, and if reading or writing fails.
+    pub fn copy(
+        &mut self,
+        from: &FitsFile,
+        index: usize,
+        mut header: Header,
+        run: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
+        let hdu = from.hdu_with_data(index)?;
+        self.begin_extension()?;
+        for keyword in ["DATASUM", "CHECKSUM"] {
+            header.remove(keyword);
+        }
+        if self.checksum {
+            let stated = state_sums(&mut header, OnesComplement::default(), self.tier);
+            self.format_error(stated)?;
+        }
+        let (begin, bytes) = (self.end + header.block_bytes(), hdu.data_bytes);
+        self.reserve(begin + padded(bytes))?;
+        let range = hdu.data_offset..hdu.data_offset + bytes;
+        let mut sum = OnesComplement::default();
+        let report = each_piece(
+            from.bytes_of(),
+            range,
+            run,
+            |at, piece| {
+                let mut part = OnesComplement::default();
+                part.accumulate(at, piece, self.tier);
+                self.write_all_at(begin + at, piece)?;
+                Ok(part)
+            },
+            |part| sum.merge(part),
+        )?;
+        let byte = if hdu.kind == HduKind::AsciiTable { b' ' } else { 0 };
+        let fill = vec![byte; (padded(bytes) - bytes) as usize];
+        sum.accumulate(bytes, &fill, self.tier);
+        self.write_all_at(begin + bytes, &fill)?;
+        if self.checksum {
+            let stated = state_sums(&mut header, sum, self.tier);
+            self.format_error(stated)?;
+        }
+        self.write_all_at(self.end, &header.to_bytes())?;
+        self.ended(begin + padded(bytes));
+        Ok(report)
     }
 
     /// Makes sure that the next HDU is not the first: writes a primary HDU without data if there is none.

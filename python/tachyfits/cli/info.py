@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tachyfits import File, Image
-from tachyfits._hdu import Hdu, compression_of, compression_text
+from tachyfits._hdu import Hdu, compression_of
 from tachyfits.cli._common import Common, common_options
 from tachyfits.cli._output import aligned, json_text, size_text
 
@@ -43,7 +43,8 @@ def _as_text(file: File, hdus: list[Hdu]) -> str:
 
 def _row(hdu: Hdu) -> tuple[str, ...]:
     image = hdu if isinstance(hdu, Image) and hdu._problem() is None else None
-    unknown = "unknown" if isinstance(hdu, Image) else compression_text(hdu)
+    compression = compression_of(hdu)
+    unknown = "unknown" if isinstance(hdu, Image) else compression.text if compression else ""
     size = size_text(hdu.data_bytes)
     if hdu.data_bytes_present < hdu.data_bytes:
         size += f" ({size_text(hdu.data_bytes_present)} in the file)"
@@ -91,8 +92,12 @@ def _hdu_as_json(hdu: Hdu) -> dict[str, Any]:
         "data_bytes": hdu.data_bytes,
         "data_bytes_present": hdu.data_bytes_present,
     }
-    if compression_of(hdu) is not None:
-        answer["compression"] = compression_of(hdu)
+    compression = compression_of(hdu)
+    if compression is not None:
+        answer["compression"] = compression.algorithm
+        answer["compressed"] = compression.content
+        if compression.content == "image":
+            answer["znaxis"] = list(reversed(compression.shape))
     if isinstance(hdu, Image) and hdu._problem() is None:
         scaling = hdu.scaling
         answer |= {
