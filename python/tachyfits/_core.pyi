@@ -43,6 +43,15 @@ class TachyfitsWarning(UserWarning): ...
 
 def build_info() -> dict[str, Any]: ...  # version, tier, tiers (available), cores, rustc, profile
 def error_codes() -> list[tuple[str, str, str]]: ...  # (code, kind, what it means)
+
+# Of each column: NumPy's name of the type ("S7": text), the bytes of all elements, 1 for each undefined one, and the
+# elements of a cell: their number, where those of each cell begin (rows + 1), or None for single elements.
+def csv_rows(
+    columns: Sequence[tuple[str, NDArray[np.uint8], NDArray[np.uint8] | None, int | NDArray[np.int64] | None]],
+    rows: int,
+    *,
+    threads: int,
+) -> list[bytes]: ...
 def column_keyword(keyword: str, places: dict[int, int]) -> tuple[bool, str | None]: ...
 def statistics() -> list[tuple[str, str]]: ...  # the reductions: (name, one line)
 

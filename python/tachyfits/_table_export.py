@@ -1,6 +1,6 @@
 """A table, or a part of it, as a file of another format: written batch by batch.
 
-CSV needs no other library; Parquet and Arrow need pyarrow. Files appear when they are complete.
+The compiled module formats CSV; Parquet and Arrow need pyarrow. Files appear when they are complete.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tachyfits import _core
 from tachyfits._columns import Columns
 from tachyfits._errors import usage
 from tachyfits._optional import needed
@@ -27,6 +28,13 @@ FORMATS = {
     ".fits": "fits", ".fit": "fits", ".fts": "fits", ".csv": "csv",
     ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
 }  # fmt: skip
+
+
+#: A column as the compiled formatter takes it: the name of its type, the bytes of its elements,
+#: which of them are undefined, and the elements of its cells.
+CsvColumn: TypeAlias = tuple[
+    str, NDArray[np.uint8], NDArray[np.uint8] | None, int | NDArray[np.int64] | None
+]
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
@@ -62,11 +70,10 @@ def export(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
 
 def write_stream(part: Part, stream: BinaryIO, form: str) -> None:
     """Write a part of a table into a stream, as "csv", "parquet" or "arrow"."""
-    text = "str" if form == "csv" else "bytes"
-    empty = part.read((0, 0), text)
-    batches = (part.read(piece, text) for piece in part.pieces())
+    empty = part.read((0, 0), "bytes")
+    batches = (part.read(piece, "bytes") for piece in part.pieces())
     if form == "csv":
-        _write_csv(stream, empty, batches)
+        _write_csv(stream, empty, batches, part.table._threads(part.threads) or os.cpu_count() or 1)
     else:
         _write_arrow(stream, form, empty, batches)
 
@@ -87,70 +94,56 @@ def _write_arrow(stream: BinaryIO, form: str, empty: Columns, batches: Iterator[
             writer.write_batch(batch)
 
 
-def _write_csv(stream: BinaryIO, empty: Columns, batches: Iterator[Columns]) -> None:
-    stream.write(csv_text([tuple(empty)]).encode())
+def _write_csv(stream: BinaryIO, empty: Columns, batches: Iterator[Columns], threads: int) -> None:
+    names = io.StringIO()
+    csv.writer(names, lineterminator="\n").writerow(empty)
+    stream.write(names.getvalue().encode())
     for batch in batches:
-        stream.write(csv_text(csv_rows(batch)).encode())
+        stream.writelines(csv_rows(batch, threads))
 
 
-def csv_text(rows: Iterator[Sequence[Any]] | Sequence[Sequence[Any]]) -> str:
-    """Return rows as CSV: numbers with every digit that they need."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+def csv_rows(columns: Columns, threads: int = 1) -> list[bytes]:
+    r"""Return rows as CSV: undefined cells are empty, elements of arrays stand apart by blanks.
 
-
-def csv_rows(columns: Columns) -> Iterator[Sequence[Any]]:
-    """Give the rows: undefined cells empty, elements of arrays apart by blanks, nan if undefined.
+    Floats have the fewest digits that bring them back. Within an array an undefined element is
+    ``nan``.
 
     >>> import numpy as np
     >>> numbers = np.ma.MaskedArray([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
-    >>> list(csv_rows(Columns({"X": np.array([0.5, np.nan]), "N": numbers})))
-    [(0.5, '1 nan'), ('', '3 4')]
+    >>> csv_rows(Columns({"X": np.array([0.5, np.nan]), "N": numbers}))
+    [b'0.5,1 nan\n,3 4\n']
     """
-    return zip(*(_csv_cells(values) for values in columns.values()), strict=True)
+    rows = len(next(iter(columns.values()), ()))
+    given = [_csv_column(values) for values in columns.values()]
+    return _core.csv_rows(given, rows, threads=threads)
 
 
-def _csv_cells(values: Any) -> list[Any]:
-    """Return the cells of a column as CSV has them."""
+def _csv_column(values: Any) -> CsvColumn:
+    """Return a column as the formatter takes it: type, elements, undefined ones, cells."""
+    cells: int | NDArray[np.int64] | None
     if isinstance(values, Ragged):
-        elements = _csv_elements(values.values)
-        return [" ".join(elements[a:b]) for a, b in pairwise(values.offsets.tolist())]
-    if values.ndim == 1:
-        return _csv_values(values, "")
-    width = int(np.prod(values.shape[1:]))
-    elements = _csv_elements(values.reshape(-1))
-    return [" ".join(elements[width * n : width * (n + 1)]) for n in range(len(values))]
-
-
-def _csv_elements(values: Any) -> list[str]:
-    # Blanks stand between elements, so that an empty one would not be seen.
-    return [_csv_value(value) for value in _csv_values(values, "nan")]
-
-
-def _csv_values(values: Any, undefined: str) -> list[Any]:
-    """Return the values of an array of one axis, as the csv module takes them."""
-    plain, missing = np.ma.getdata(values), np.ma.getmaskarray(values)
-    kind = plain.dtype.kind
-    if kind == "f":
-        missing = missing | np.isnan(plain)
-    if kind == "f" and plain.dtype.itemsize == 4:
-        # tolist() would widen to float64 and show digits that the column does not have.
-        cells = plain.astype(str).tolist()
-    elif kind in "iufUO":
-        cells = plain.tolist()
+        whole = values.compact()
+        values, cells = whole.values, np.ascontiguousarray(whole.offsets, np.int64)
     else:
-        cells = [_csv_value(value) for value in plain.tolist()]
-    for place in np.flatnonzero(missing):
-        cells[place] = undefined
-    return cells  # type: ignore[no-any-return]
+        cells = None if values.ndim == 1 else int(np.prod(values.shape[1:]))
+    elements = np.ma.getdata(values).reshape(-1)
+    undefined = None
+    if np.ma.getmask(values) is not np.ma.nomask:
+        undefined = np.ma.getmaskarray(values).reshape(-1).view(np.uint8)
+    if elements.dtype.kind in "cO":
+        elements = np.array([_csv_text(value) for value in elements.tolist()], "S")
+    stored = np.ascontiguousarray(elements.astype(elements.dtype.newbyteorder("="), copy=False))
+    name = f"S{stored.dtype.itemsize}" if stored.dtype.kind == "S" else stored.dtype.name
+    return name, _bytes_of(stored), undefined, cells
 
 
-def _csv_value(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
+def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
+    # NumPy has no view of text without characters.
+    return array.view(np.uint8) if array.nbytes else np.zeros(0, np.uint8)
+
+
+def _csv_text(value: Any) -> bytes:
+    """Return a complex number or an object as text, in the bytes that FITS text has."""
     if isinstance(value, bytes):
-        return value.decode("latin-1")
-    return str(value)
+        return value
+    return b"" if value is None else str(value).encode("latin-1", "replace")

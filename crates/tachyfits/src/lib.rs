@@ -95,7 +95,8 @@ pub use section::{AxisRange, Section};
 pub use smooth::{Edge, PlaneSmoothing, Smoothing, SmoothingKernel};
 pub use statistic::{Statistic, Values};
 pub use table::{
-    Arrays, CellKind, Cells, ColumnInput, ColumnOutput, Rows, Table, TableWriter, TextAs,
+    Arrays, CellKind, Cells, ColumnInput, ColumnOutput, CsvCells, CsvColumn, CsvValues, Rows,
+    Table, TableWriter, TextAs, csv_rows,
 };
 pub use verify::{Verification, VerifyOptions, verify, verify_bytes};
 pub use writer::{FileWriter, NewPixels, WriteOptions};

@@ -6,6 +6,7 @@ mod arrays;
 mod block;
 mod cells;
 mod condition;
+mod csv;
 mod decode;
 pub(crate) mod encode;
 mod read;
@@ -25,6 +26,7 @@ use crate::file::FitsFile;
 
 pub use arrays::Arrays;
 pub use cells::{CellKind, Cells};
+pub use csv::{CsvCells, CsvColumn, CsvValues, csv_rows};
 pub use encode::ColumnInput;
 pub(crate) use read::added;
 pub use read::{ColumnOutput, TextAs};

@@ -1,0 +1,78 @@
+//! Rows of NumPy columns as comma-separated text.
+
+use bytemuck::{AnyBitPattern, NoUninit, try_cast_slice};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+use tachyfits::{CsvCells, CsvColumn, CsvValues};
+
+/// A column: NumPy's name of its type ("S7" for text), the bytes of its elements, which of them are undefined, and its
+/// cells: how many elements each has, where the elements of each cell begin, or None for single elements.
+pub(crate) type ColumnGiven<'py> =
+    (String, PyReadonlyArray1<'py, u8>, Option<PyReadonlyArray1<'py, u8>>, Option<CellsGiven<'py>>);
+
+#[derive(FromPyObject)]
+pub(crate) enum CellsGiven<'py> {
+    #[pyo3(transparent)]
+    Width(usize),
+    #[pyo3(transparent)]
+    Offsets(PyReadonlyArray1<'py, i64>),
+}
+
+/// Return rows as comma-separated text, in pieces that follow one another.
+#[pyfunction]
+#[pyo3(signature = (columns, rows, *, threads))]
+pub(crate) fn csv_rows<'py>(
+    py: Python<'py>,
+    columns: Vec<ColumnGiven<'py>>,
+    rows: usize,
+    threads: usize,
+) -> PyResult<Bound<'py, PyList>> {
+    let columns = columns.iter().map(|given| column(given, rows)).collect::<PyResult<Vec<_>>>()?;
+    let texts = py.detach(|| tachyfits::csv_rows(&columns, rows, threads));
+    PyList::new(py, texts.iter().map(|text| PyBytes::new(py, text)))
+}
+
+/// A column as the engine takes it, once it has the elements that `rows` cells need.
+fn column<'a>(given: &'a ColumnGiven<'_>, rows: usize) -> PyResult<CsvColumn<'a>> {
+    let (name, bytes, undefined, cells) = given;
+    let bytes = bytes.as_slice()?;
+    let values = match name.as_str() {
+        "bool" => CsvValues::Bool(bytes),
+        "int8" => CsvValues::I8(cast(bytes)?),
+        "int16" => CsvValues::I16(cast(bytes)?),
+        "int32" => CsvValues::I32(cast(bytes)?),
+        "int64" => CsvValues::I64(cast(bytes)?),
+        "uint8" => CsvValues::U8(bytes),
+        "uint16" => CsvValues::U16(cast(bytes)?),
+        "uint32" => CsvValues::U32(cast(bytes)?),
+        "uint64" => CsvValues::U64(cast(bytes)?),
+        "float32" => CsvValues::F32(cast(bytes)?),
+        "float64" => CsvValues::F64(cast(bytes)?),
+        text => {
+            let width = text.strip_prefix('S').and_then(|width| width.parse().ok());
+            CsvValues::Text(bytes, width.ok_or_else(|| unfit(name))?)
+        }
+    };
+    let cells = match cells {
+        None => CsvCells::Single,
+        Some(CellsGiven::Width(width)) => CsvCells::Fixed(*width),
+        Some(CellsGiven::Offsets(offsets)) => CsvCells::Ragged(offsets.as_slice()?),
+    };
+    let undefined = undefined.as_ref().map(|undefined| undefined.as_slice()).transpose()?;
+    let column = CsvColumn { values, undefined, cells };
+    if column.holds(rows) { Ok(column) } else { Err(unfit(name)) }
+}
+
+fn cast<T: AnyBitPattern + NoUninit>(bytes: &[u8]) -> PyResult<&[T]> {
+    if bytes.is_empty() {
+        // NumPy aligns no memory of no elements.
+        return Ok(&[]);
+    }
+    try_cast_slice(bytes).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn unfit(name: &str) -> PyErr {
+    PyValueError::new_err(format!("a column of {name} does not fit the number of rows"))
+}

@@ -1,0 +1,397 @@
+//! Rows of columns as comma-separated text, formatted by several threads.
+//!
+//! The text is that of Python's `csv` module over Python's values: floats with as few digits as bring them back
+//! (`repr`), quotes only where a cell needs them. It knows decoded columns, not files or fields.
+
+use std::ops::Range;
+use std::thread;
+
+/// Rows that a thread formats before the next piece is handed out: some hundred kilobytes of text.
+const PIECE_ROWS: usize = 8192;
+
+/// The values of a column, native-endian.
+#[derive(Clone, Copy, Debug)]
+pub enum CsvValues<'a> {
+    /// Truth values, a byte each.
+    Bool(&'a [u8]),
+    /// Integers of up to 64 bits with a sign.
+    I8(&'a [i8]),
+    /// 16 bits.
+    I16(&'a [i16]),
+    /// 32 bits.
+    I32(&'a [i32]),
+    /// 64 bits.
+    I64(&'a [i64]),
+    /// Integers without a sign: 8 bits.
+    U8(&'a [u8]),
+    /// 16 bits.
+    U16(&'a [u16]),
+    /// 32 bits.
+    U32(&'a [u32]),
+    /// 64 bits.
+    U64(&'a [u64]),
+    /// Floats of 32 bits.
+    F32(&'a [f32]),
+    /// Floats of 64 bits.
+    F64(&'a [f64]),
+    /// Text of a fixed width in bytes, filled up with NUL; bytes that are not ASCII are Latin-1.
+    Text(&'a [u8], usize),
+}
+
+/// A column as CSV takes it.
+#[derive(Clone, Copy, Debug)]
+pub struct CsvColumn<'a> {
+    /// The elements of all cells, one cell after another.
+    pub values: CsvValues<'a>,
+    /// 1 for each element that is undefined; `None` when none is.
+    pub undefined: Option<&'a [u8]>,
+    /// Which elements a cell has.
+    pub cells: CsvCells<'a>,
+}
+
+/// How the elements of a column are divided into cells.
+#[derive(Clone, Copy, Debug)]
+pub enum CsvCells<'a> {
+    /// One element a cell.
+    Single,
+    /// The same number in each cell, blanks between them.
+    Fixed(usize),
+    /// Cell `n` has the elements from `offsets[n]` to `offsets[n + 1]`.
+    Ragged(&'a [i64]),
+}
+
+/// Formats the rows `0..rows`; the pieces of text follow one another.
+///
+/// # Panics
+///
+/// When a column does not hold that number of rows ([`CsvColumn::holds`]).
+pub fn csv_rows(columns: &[CsvColumn<'_>], rows: usize, threads: usize) -> Vec<Vec<u8>> {
+    let pieces = rows.div_ceil(PIECE_ROWS);
+    let threads = threads.clamp(1, pieces.max(1));
+    let format = |piece: usize| {
+        let mut text = Vec::new();
+        let first = piece * PIECE_ROWS;
+        format_rows(columns, first..rows.min(first + PIECE_ROWS), &mut text);
+        text
+    };
+    if threads == 1 {
+        return (0..pieces).map(format).collect();
+    }
+    let mut texts = vec![Vec::new(); pieces];
+    thread::scope(|scope| {
+        for (first, share) in texts.chunks_mut(pieces.div_ceil(threads)).enumerate() {
+            let before = first * pieces.div_ceil(threads);
+            scope.spawn(move || {
+                for (n, text) in share.iter_mut().enumerate() {
+                    *text = format(before + n);
+                }
+            });
+        }
+    });
+    texts
+}
+
+fn format_rows(columns: &[CsvColumn<'_>], rows: Range<usize>, text: &mut Vec<u8>) {
+    for row in rows {
+        let start = text.len();
+        for (n, column) in columns.iter().enumerate() {
+            if n > 0 {
+                text.push(b',');
+            }
+            column.write_cell(row, text);
+        }
+        // An empty line would be no row at all.
+        if text.len() == start {
+            text.extend(b"\"\"");
+        }
+        text.push(b'\n');
+    }
+}
+
+impl CsvColumn<'_> {
+    /// Whether the column has the elements that this number of cells needs.
+    pub fn holds(&self, rows: usize) -> bool {
+        let elements = match self.values {
+            CsvValues::Bool(values) | CsvValues::U8(values) => values.len(),
+            CsvValues::I8(values) => values.len(),
+            CsvValues::I16(values) => values.len(),
+            CsvValues::I32(values) => values.len(),
+            CsvValues::I64(values) => values.len(),
+            CsvValues::U16(values) => values.len(),
+            CsvValues::U32(values) => values.len(),
+            CsvValues::U64(values) => values.len(),
+            CsvValues::F32(values) => values.len(),
+            CsvValues::F64(values) => values.len(),
+            // Text without characters has no bytes, and any number of elements.
+            CsvValues::Text(values, width) => values.len().checked_div(width).unwrap_or(usize::MAX),
+        };
+        let needed = match self.cells {
+            CsvCells::Single => Some(rows),
+            CsvCells::Fixed(width) => rows.checked_mul(width),
+            CsvCells::Ragged(offsets) => {
+                let ascending = offsets.first().is_some_and(|&first| first >= 0)
+                    && offsets.windows(2).all(|pair| pair[0] <= pair[1]);
+                offsets.get(rows).filter(|_| ascending).map(|&end| end as usize)
+            }
+        };
+        needed.is_some_and(|needed| {
+            needed <= elements && self.undefined.is_none_or(|undefined| needed <= undefined.len())
+        })
+    }
+
+    fn write_cell(&self, row: usize, text: &mut Vec<u8>) {
+        let elements = match self.cells {
+            CsvCells::Single => {
+                if !self.is_undefined(row) {
+                    let start = text.len();
+                    self.write_element(row, text);
+                    self.quote(start, text);
+                }
+                return;
+            }
+            CsvCells::Fixed(width) => row * width..(row + 1) * width,
+            CsvCells::Ragged(offsets) => offsets[row] as usize..offsets[row + 1] as usize,
+        };
+        let start = text.len();
+        for element in elements.clone() {
+            if element > elements.start {
+                text.push(b' ');
+            }
+            // Blanks stand between elements: an empty one would not be seen.
+            if self.is_undefined(element) {
+                text.extend(b"nan");
+            } else {
+                self.write_element(element, text);
+            }
+        }
+        self.quote(start, text);
+    }
+
+    fn is_undefined(&self, element: usize) -> bool {
+        self.undefined.is_some_and(|undefined| undefined[element] != 0)
+            || match self.values {
+                CsvValues::F32(values) => values[element].is_nan(),
+                CsvValues::F64(values) => values[element].is_nan(),
+                _ => false,
+            }
+    }
+
+    fn write_element(&self, element: usize, text: &mut Vec<u8>) {
+        match self.values {
+            CsvValues::Bool(values) => {
+                text.extend(if values[element] == 0 { &b"false"[..] } else { b"true" });
+            }
+            CsvValues::I8(values) => write_integer(values[element].into(), text),
+            CsvValues::I16(values) => write_integer(values[element].into(), text),
+            CsvValues::I32(values) => write_integer(values[element].into(), text),
+            CsvValues::I64(values) => write_integer(values[element], text),
+            CsvValues::U8(values) => write_natural(values[element].into(), text),
+            CsvValues::U16(values) => write_natural(values[element].into(), text),
+            CsvValues::U32(values) => write_natural(values[element].into(), text),
+            CsvValues::U64(values) => write_natural(values[element], text),
+            CsvValues::F32(values) => write_float(values[element], text),
+            CsvValues::F64(values) => write_float(values[element], text),
+            CsvValues::Text(values, width) => {
+                let cell = &values[element * width..(element + 1) * width];
+                let length = cell.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+                write_latin_1(&cell[..length], text);
+            }
+        }
+    }
+
+    /// Puts quotes around the cell that begins at `start`, where it has a character that needs them.
+    fn quote(&self, start: usize, text: &mut Vec<u8>) {
+        let needs = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
+        if !matches!(self.values, CsvValues::Text(..)) || !text[start..].iter().any(needs) {
+            return;
+        }
+        let cell = text.split_off(start);
+        text.push(b'"');
+        for byte in cell {
+            if byte == b'"' {
+                text.push(b'"');
+            }
+            text.push(byte);
+        }
+        text.push(b'"');
+    }
+}
+
+fn write_integer(value: i64, text: &mut Vec<u8>) {
+    if value < 0 {
+        text.push(b'-');
+    }
+    write_natural(value.unsigned_abs(), text);
+}
+
+fn write_natural(mut value: u64, text: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    text.extend(&digits[first..]);
+}
+
+fn write_latin_1(cell: &[u8], text: &mut Vec<u8>) {
+    if cell.is_ascii() {
+        text.extend(cell);
+    } else {
+        text.extend(cell.iter().map(|&byte| char::from(byte)).collect::<String>().as_bytes());
+    }
+}
+
+/// A float as Python's `repr` has it: the fewest digits that bring it back, an exponent below 1e-4 and from 1e16 on.
+fn write_float<F: zmij::Float>(value: F, text: &mut Vec<u8>) {
+    let mut buffer = zmij::Buffer::new();
+    // "NaN", "inf" and "-inf" have no digits; NaN is undefined and does not come here.
+    let shortest = buffer.format(value).as_bytes();
+    if shortest.ends_with(b"f") {
+        text.extend(shortest);
+        return;
+    }
+    let (sign, shortest) = shortest.split_at(usize::from(shortest[0] == b'-'));
+    let (digits, exponent) = scientific(shortest);
+    text.extend(sign);
+    match exponent {
+        0..16 => {
+            let whole = (exponent as usize + 1).min(digits.len);
+            text.extend(&digits.bytes[..whole]);
+            text.extend(std::iter::repeat_n(b'0', exponent as usize + 1 - whole));
+            text.push(b'.');
+            text.extend(if whole < digits.len { &digits.bytes[whole..digits.len] } else { b"0" });
+        }
+        -4..0 => {
+            text.extend(b"0.");
+            text.extend(std::iter::repeat_n(b'0', (-exponent - 1) as usize));
+            text.extend(&digits.bytes[..digits.len]);
+        }
+        _ => {
+            text.push(digits.bytes[0]);
+            if digits.len > 1 {
+                text.push(b'.');
+                text.extend(&digits.bytes[1..digits.len]);
+            }
+            text.extend(if exponent < 0 { b"e-" } else { b"e+" });
+            if exponent.abs() < 10 {
+                text.push(b'0');
+            }
+            write_natural(exponent.unsigned_abs().into(), text);
+        }
+    }
+}
+
+/// Significant digits, at most 17, without zeros at either end; "0" for zero.
+struct Digits {
+    bytes: [u8; 24],
+    len: usize,
+}
+
+/// The digits of a decimal number and the exponent of the first, from "0.00125", "12500.0" or "1.25e-7".
+fn scientific(number: &[u8]) -> (Digits, i32) {
+    let mut digits = Digits { bytes: [b'0'; 24], len: 0 };
+    let (mut exponent, mut point, mut significant) = (-1, false, 0);
+    for (at, &byte) in number.iter().enumerate() {
+        match byte {
+            b'.' => point = true,
+            b'e' => {
+                exponent += integer(&number[at + 1..]);
+                break;
+            }
+            _ => {
+                let leading = byte == b'0' && digits.len == 0;
+                if !leading {
+                    digits.bytes[digits.len] = byte;
+                    digits.len += 1;
+                    significant = if byte == b'0' { significant } else { digits.len };
+                }
+                exponent += match (point, leading) {
+                    (false, false) => 1,
+                    (true, true) => -1,
+                    _ => 0,
+                };
+            }
+        }
+    }
+    if significant == 0 {
+        return (Digits { len: 1, ..digits }, 0);
+    }
+    digits.len = significant;
+    (digits, exponent)
+}
+
+fn integer(text: &[u8]) -> i32 {
+    let (sign, digits) = if text[0] == b'-' { (-1, &text[1..]) } else { (1, text) };
+    digits
+        .iter()
+        .filter(|byte| byte.is_ascii_digit())
+        .fold(0, |sum, &byte| 10 * sum + i32::from(byte - b'0'))
+        * sign
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn float<F: zmij::Float>(value: F) -> String {
+        let mut text = Vec::new();
+        write_float(value, &mut text);
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn floats_are_written_as_python_repr_writes_them() {
+        let cases: [(f64, &str); 14] = [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (27.0, "27.0"),
+            (0.1, "0.1"),
+            (1e-4, "0.0001"),
+            (1.25e-5, "1.25e-05"),
+            (123456.75, "123456.75"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1e+16"),
+            (1.2345678901234567e16, "1.2345678901234568e+16"),
+            (5e-324, "5e-324"),
+            (f64::MAX, "1.7976931348623157e+308"),
+            (f64::INFINITY, "inf"),
+            (f64::NEG_INFINITY, "-inf"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(float(value), text);
+        }
+        assert_eq!(float(0.1f32), "0.1");
+        assert_eq!(float(1e10f32), "10000000000.0");
+    }
+
+    #[test]
+    fn cells_are_quoted_only_where_they_must_be() {
+        let text = CsvColumn {
+            values: CsvValues::Text(b"a b\0a,b\0a\"b\0\xe9\0\0\0", 4),
+            undefined: None,
+            cells: CsvCells::Single,
+        };
+        let rows = csv_rows(&[text], 4, 1).concat();
+        assert_eq!(String::from_utf8(rows).unwrap(), "a b\n\"a,b\"\n\"a\"\"b\"\n\u{e9}\n");
+    }
+
+    #[test]
+    fn threads_do_not_change_the_text() {
+        let values: Vec<i64> = (0..50_000).map(|n| n * 7919 - 3).collect();
+        let floats: Vec<f64> = values.iter().map(|&n| n as f64 / 7.0).collect();
+        let single = |values| CsvColumn { values, undefined: None, cells: CsvCells::Single };
+        let columns = [
+            single(CsvValues::I64(&values)),
+            CsvColumn { cells: CsvCells::Fixed(1), ..single(CsvValues::F64(&floats)) },
+        ];
+        let expected = csv_rows(&columns, values.len(), 1).concat();
+        for threads in [2, 3, 64] {
+            assert_eq!(csv_rows(&columns, values.len(), threads).concat(), expected);
+        }
+    }
+}
