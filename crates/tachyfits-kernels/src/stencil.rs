@@ -164,9 +164,14 @@ impl<T: Number, const N: usize> Kernel for FewRows<'_, T, N> {
         let near: [&[T]; N] = std::array::from_fn(|row| &rows[row][..out.len()]);
         let weights: [f64; N] = std::array::from_fn(|row| stencil.weights[row]);
         for at in starts(out.len()) {
+            let pixels = near.map(|row| &row[at..at + LANES]);
             let mut sum = [START; LANES];
-            for row in 0..N {
-                add(&mut sum, weights[row], &load(near[row], at));
+            for lane in 0..LANES {
+                let mut one = START;
+                for row in 0..N {
+                    one += weights[row] * pixels[row][lane].to_f64();
+                }
+                sum[lane] = one;
             }
             if any_nan(&sum) {
                 careful_sum(&mut sum, rows, stencil, total, |row| load(row, at));
@@ -176,11 +181,11 @@ impl<T: Number, const N: usize> Kernel for FewRows<'_, T, N> {
     }
 }
 
-/// Outputs whose sums are in the first-level cache while the rows pass over them.
-const PIECE: usize = 512;
+/// Outputs whose sums stay in registers while all rows pass over them: eight vectors of four numbers, or four of eight. A
+/// loop over sixteen outputs does one addition after another and waits for each.
+const BLOCK: usize = 2 * LANES;
 
-/// Any number of rows, four of them in a pass over the sums of a piece. A loop over sixteen outputs that goes from row to
-/// row does one addition after another and waits for each. At least sixteen outputs.
+/// Any number of rows, a block of outputs after another; at least sixteen outputs.
 pub(crate) struct ManyRows<'a, T>(Task<'a, T>);
 
 impl<T: Number> Kernel for ManyRows<'_, T> {
@@ -189,51 +194,55 @@ impl<T: Number> Kernel for ManyRows<'_, T> {
     #[inline(always)]
     fn run(self) {
         let Task { rows, stencil, total, out } = self.0;
-        // The last piece may overlap the one before, so that it has sixteen outputs.
         let mut at = 0;
-        while at < out.len() {
-            let begin = at.min(out.len() - LANES);
-            let end = out.len().min(begin + PIECE);
-            let mut sums = [START; PIECE];
-            let sums = &mut sums[..end - begin];
-            let (fours, rest) = rows.as_chunks::<4>();
-            let (four_weights, rest_weights) = stencil.weights.as_chunks::<4>();
-            for group in 0..fours.len() {
-                add_rows(sums, &fours[group], &four_weights[group], begin);
-            }
-            for row in 0..rest.len() {
-                add_rows(sums, &[rest[row]], &[rest_weights[row]], begin);
-            }
-            for start in starts(sums.len()) {
+        while at + BLOCK <= out.len() {
+            let sums = sum_rows::<T, BLOCK>(rows, stencil.weights, at);
+            for start in (0..BLOCK).step_by(LANES) {
                 let mut sum = [START; LANES];
                 sum.copy_from_slice(&sums[start..start + LANES]);
-                let at = begin + start;
                 if any_nan(&sum) {
-                    careful_sum(&mut sum, rows, stencil, total, |row| load(row, at));
+                    careful_sum(&mut sum, rows, stencil, total, |row| load(row, at + start));
                 }
-                store(&sum, &mut out[at..at + LANES]);
+                store(&sum, &mut out[at + start..at + start + LANES]);
             }
-            at = end;
+            at += BLOCK;
+        }
+        // The last sixteen outputs may be done for the second time.
+        while at < out.len() {
+            let begin = at.min(out.len() - LANES);
+            let mut sum = sum_rows::<T, LANES>(rows, stencil.weights, begin);
+            if any_nan(&sum) {
+                careful_sum(&mut sum, rows, stencil, total, |row| load(row, begin));
+            }
+            store(&sum, &mut out[begin..begin + LANES]);
+            at = begin + LANES;
         }
     }
 }
 
-/// Adds the terms of some rows from `at` on.
+/// The sums of `N` outputs from `at` on, as if every pixel were defined.
 #[inline(always)]
-fn add_rows<T: Number, const N: usize>(
-    sums: &mut [f64],
-    rows: &[&[T]; N],
-    weights: &[f64; N],
-    at: usize,
-) {
-    let rows: [&[T]; N] = std::array::from_fn(|row| &rows[row][at..at + sums.len()]);
-    for output in 0..sums.len() {
-        let mut sum = sums[output];
-        for row in 0..N {
-            sum += weights[row] * rows[row][output].to_f64();
+fn sum_rows<T: Number, const N: usize>(rows: &[&[T]], weights: &[f64], at: usize) -> [f64; N] {
+    let mut sum = [START; N];
+    let (fours, last) = rows.as_chunks::<4>();
+    let (four_weights, last_weights) = weights.as_chunks::<4>();
+    for four in 0..fours.len().min(four_weights.len()) {
+        let pixels = fours[four].map(|row| &row[at..at + N]);
+        for lane in 0..N {
+            let mut one = sum[lane];
+            for row in 0..4 {
+                one += four_weights[four][row] * pixels[row][lane].to_f64();
+            }
+            sum[lane] = one;
         }
-        sums[output] = sum;
     }
+    for row in 0..last.len().min(last_weights.len()) {
+        let pixels = &last[row][at..at + N];
+        for lane in 0..N {
+            sum[lane] += last_weights[row] * pixels[lane].to_f64();
+        }
+    }
+    sum
 }
 
 /// Fewer than sixteen outputs: the other lanes are of no use.
