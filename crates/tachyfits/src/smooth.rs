@@ -234,8 +234,6 @@ struct Smooth {
     encoding: Encoding,
     /// The values of the input are exact in f32.
     narrow: bool,
-    /// What stands beyond the ends with [`Edge::Zero`].
-    beyond: f64,
 }
 
 /// What a weight of a result is for.
@@ -246,18 +244,29 @@ enum Neighbour {
     Blank,
 }
 
+/// What stands at an index along an axis of this length, which may lie beyond its ends.
+fn neighbour(index: i64, length: u64, edge: Edge) -> Neighbour {
+    let last = length as i64 - 1;
+    if (0..=last).contains(&index) {
+        return Neighbour::Pixel(index as u64);
+    }
+    match edge {
+        Edge::Repeat | Edge::Keep => Neighbour::Pixel(index.clamp(0, last) as u64),
+        Edge::Zero => Neighbour::Beyond,
+        Edge::Blank => Neighbour::Blank,
+        Edge::Pair => {
+            let period = (2 * last).max(1);
+            let within = index.rem_euclid(period);
+            Neighbour::Pixel(within.min(period - within).min(last) as u64)
+        }
+    }
+}
+
 impl Smooth {
     fn new(input: Arc<dyn Node>, axes: Vec<u64>, smoothing: Smoothing) -> Smooth {
         let from = input.encoding();
         let (encoding, narrow) = (float_encoding(&from), is_exact_in_f32(&from));
-        Smooth { input, axes, smoothing, encoding, narrow, beyond: 0.0 }
-    }
-
-    /// One whose results are f64, and with what stands beyond the ends with [`Edge::Zero`].
-    fn wide(input: Arc<dyn Node>, smoothing: Smoothing, beyond: f64) -> Smooth {
-        let axes = input.axes().to_vec();
-        let encoding = Encoding::plain(PixelType::F64);
-        Smooth { input, axes, smoothing, encoding, narrow: false, beyond }
+        Smooth { input, axes, smoothing, encoding, narrow }
     }
 
     /// Length of the axis before smoothing.
@@ -275,22 +284,8 @@ impl Smooth {
         window.along(axis, begin, end - begin)
     }
 
-    /// What stands at an index along the axis, which may lie beyond its ends.
     fn neighbour(&self, index: i64) -> Neighbour {
-        let last = self.length() as i64 - 1;
-        if (0..=last).contains(&index) {
-            return Neighbour::Pixel(index as u64);
-        }
-        match self.smoothing.edge {
-            Edge::Repeat | Edge::Keep => Neighbour::Pixel(index.clamp(0, last) as u64),
-            Edge::Zero => Neighbour::Beyond,
-            Edge::Blank => Neighbour::Blank,
-            Edge::Pair => {
-                let period = (2 * last).max(1);
-                let within = index.rem_euclid(period);
-                Neighbour::Pixel(within.min(period - within).min(last) as u64)
-            }
-        }
+        neighbour(index, self.length(), self.smoothing.edge)
     }
 
     /// The result for this index of the input is the pixel itself.
@@ -374,7 +369,7 @@ impl Smooth {
         out: &mut [u8],
     ) {
         let inner = lines.inner;
-        let beyond = vec![T::from_f64(self.beyond); inner];
+        let beyond = vec![T::from_f64(0.0); inner];
         let blank = vec![T::NAN; inner];
         let half = self.smoothing.half() as i64;
         let size = self.encoding.pixel_bytes();
@@ -434,24 +429,26 @@ impl Smooth {
         let rows: Vec<&[T]> = (0..=2 * half).map(|shift| &values[shift..]).collect();
         T::smooth_into(&rows, &self.smoothing.stencil(), &self.encoding, feed, &mut out[inside]);
         let lines = values.len() / length;
-        let mut column = vec![0; lines * size];
-        for index in (0..half).chain(length - half..length) {
-            let neighbours = (0..=2 * half).map(|at| (index + at) as i64 - half as i64);
-            let rows: Vec<Vec<T>> = neighbours
-                .map(|neighbour| match self.neighbour(neighbour) {
-                    Neighbour::Pixel(pixel) => {
-                        values.iter().skip(pixel as usize).step_by(length).copied().collect()
-                    }
-                    Neighbour::Beyond => vec![T::from_f64(self.beyond); lines],
-                    Neighbour::Blank => vec![T::NAN; lines],
-                })
-                .collect();
-            let rows: Vec<&[T]> = rows.iter().map(Vec::as_slice).collect();
-            let stencil = self.smoothing.stencil();
-            T::smooth_into(&rows, &stencil, &self.encoding, feed, &mut column);
-            for (line, result) in column.chunks_exact(size).enumerate() {
-                let at = (line * length + index) * size;
-                out[at..at + size].copy_from_slice(result);
+        let column = |neighbour| match neighbour {
+            Neighbour::Pixel(pixel) => {
+                values.iter().skip(pixel as usize).step_by(length).copied().collect()
+            }
+            Neighbour::Beyond => vec![T::from_f64(0.0); lines],
+            Neighbour::Blank => vec![T::NAN; lines],
+        };
+        let mut results = vec![0; lines * size];
+        for ends in [0..half, length - half..length] {
+            let columns = ends.start as i64 - half as i64..(ends.end + half) as i64;
+            let columns: Vec<Vec<T>> = columns.map(|at| column(self.neighbour(at))).collect();
+            for (shift, index) in ends.enumerate() {
+                let near = &columns[shift..=shift + 2 * half];
+                let rows: Vec<&[T]> = near.iter().map(Vec::as_slice).collect();
+                let stencil = self.smoothing.stencil();
+                T::smooth_into(&rows, &stencil, &self.encoding, feed, &mut results);
+                for (line, result) in results.chunks_exact(size).enumerate() {
+                    let at = (line * length + index) * size;
+                    out[at..at + size].copy_from_slice(result);
+                }
             }
         }
     }
@@ -473,7 +470,7 @@ impl Smooth {
         for (at, pixel) in padded.iter_mut().enumerate() {
             *pixel = match self.neighbour(from as i64 + at as i64 - half as i64) {
                 Neighbour::Pixel(index) => values[(index - begin) as usize],
-                Neighbour::Beyond => T::from_f64(self.beyond),
+                Neighbour::Beyond => T::from_f64(0.0),
                 Neighbour::Blank => T::NAN,
             };
         }
