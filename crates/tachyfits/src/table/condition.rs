@@ -45,7 +45,7 @@ impl Table {
     /// - `isnull(x)` is true where a number or logical value is null or NaN, or a string has no characters.
     ///
     /// A comparison with a null is false, also by `!=`; a null logical value counts as false. Numbers are f64, scaling
-    /// applied; integers of 64 bits are compared exactly with other integers.
+    /// applied; integers of 64 bits are compared exactly with any number.
     ///
     /// ```
     /// use tachyfits::{FitsFile, OpenOptions, RunOptions};

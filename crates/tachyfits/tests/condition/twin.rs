@@ -1,5 +1,7 @@
 //! Conditions that are made up, and what they mean for each row, said with plain code.
 
+use std::cmp::Ordering;
+
 use proptest::prelude::*;
 use tachyfits::{FitsFile, OpenOptions, RunOptions, Table};
 
@@ -9,6 +11,10 @@ use crate::common::{Numbers, table, table_file};
 #[derive(Clone, Debug)]
 enum Value {
     Integer(Option<i128>),
+    /// As it is written in a condition.
+    Literal(i128),
+    /// A number as it is written, in tenths.
+    Tenths(i128),
     Real(Option<f64>),
     Truth(Option<bool>),
     Text(Vec<u8>),
@@ -111,7 +117,8 @@ fn row(numbers: &mut Numbers, bytes: &mut Vec<u8>) -> Vec<Value> {
     let float = if numbers.one_in(5) { f32::NAN } else { some(numbers) as f32 / 2.0 };
     bytes.extend(float.to_be_bytes());
     values.push(Value::Real(Some(f64::from(float)).filter(|value| !value.is_nan())));
-    let float = if numbers.one_in(5) { f64::NAN } else { some(numbers) as f64 / 4.0 };
+    let scale = [1.0, 4.0][numbers.below(2) as usize];
+    let float = if numbers.one_in(5) { f64::NAN } else { some(numbers) as f64 / scale };
     bytes.extend(float.to_be_bytes());
     values.push(Value::Real(Some(float).filter(|value| !value.is_nan())));
     let short = some(numbers) as i16;
@@ -153,6 +160,10 @@ enum Side {
     Row,
     Integer(i128),
     Real(f64),
+    /// A number with one decimal, as tenths.
+    Tenths(i128),
+    /// Infinity and NaN, which are names.
+    Odd(&'static str, f64),
     /// A column, a number added.
     Sum(usize, f64),
     /// The bits of a column of integers and a number.
@@ -179,6 +190,14 @@ fn side() -> impl Strategy<Value = Side> {
         1 => any::<i64>().prop_map(|value| Side::Integer(value.into())),
         1 => any::<u64>().prop_map(|value| Side::Integer(value.into())),
         2 => (-8..20i32).prop_map(|value| Side::Real(f64::from(value) / 4.0)),
+        2 => (-100..100i128).prop_map(|add| Side::Tenths((1 << 53) * 10 + add)),
+        1 => (any::<i64>(), 0..30i128)
+            .prop_map(|(value, add)| Side::Tenths(i128::from(value) * 10 + add)),
+        1 => (any::<u64>(), 0..30i128)
+            .prop_map(|(value, add)| Side::Tenths(i128::from(value) * 10 + add)),
+        1 => any::<i64>().prop_map(|value| Side::Tenths(i128::from(value) * (1 << 40))),
+        1 => prop::sample::select(vec![("nan", f64::NAN), ("inf", f64::INFINITY)])
+            .prop_map(|(name, value)| Side::Odd(name, value)),
         1 => (column(), -8..8i32).prop_map(|(column, add)| Side::Sum(column, f64::from(add) / 2.0)),
         1 => (prop::sample::select(vec!["&", "|"]), 0..INTEGERS, -9..1i128 << 20)
             .prop_map(|(symbol, column, bits)| Side::Bits(symbol, column, bits)),
@@ -234,6 +253,16 @@ impl Side {
             Side::Row => "ROW".to_owned(),
             Side::Integer(value) => value.to_string(),
             Side::Real(value) => format!("{value:?}"),
+            Side::Tenths(tenths) => {
+                let sign = if *tenths < 0 { "-" } else { "" };
+                let tenths = tenths.unsigned_abs();
+                match tenths % 3 {
+                    0 => format!("{sign}{tenths}e-1"),
+                    1 => format!("{sign}0.00{tenths:040}00E+41"),
+                    _ => format!("{sign}{}.{}", tenths / 10, tenths % 10),
+                }
+            }
+            Side::Odd(name, _) => (*name).to_owned(),
             Side::Sum(column, value) => format!("{} + {value:?}", name(*column)),
             Side::Bits(symbol, column, bits) => format!("({} {symbol} {bits})", name(*column)),
             Side::Text(text) if text.contains('\'') => format!("\"{text}\""),
@@ -245,8 +274,10 @@ impl Side {
         match self {
             Side::Column(column) => values[*column].clone(),
             Side::Row => Value::Integer(Some(row as i128 + 1)),
-            Side::Integer(value) => Value::Integer(Some(*value)),
+            Side::Integer(value) => Value::Literal(*value),
             Side::Real(value) => Value::Real(Some(*value)),
+            Side::Tenths(tenths) => Value::Tenths(*tenths),
+            Side::Odd(_, value) => Value::Real(Some(*value)),
             Side::Sum(column, value) => Value::Real(real(&values[*column]).map(|x| x + value)),
             Side::Bits(symbol, column, bits) => {
                 let Value::Integer(value) = values[*column] else { panic!("an integer") };
@@ -261,12 +292,37 @@ impl Side {
 fn real(value: &Value) -> Option<f64> {
     match value {
         Value::Integer(value) => value.map(|value| value as f64),
+        Value::Literal(value) => Some(*value as f64),
+        Value::Tenths(tenths) => format!("{tenths}e-1").parse().ok(),
         Value::Real(value) => *value,
         other => panic!("{other:?} is no number"),
     }
 }
 
-fn holds(operator: &str, order: Option<std::cmp::Ordering>) -> bool {
+/// The order of two values: of integers exact, of others that of f64.
+fn order(a: &Value, b: &Value) -> Option<Ordering> {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => Some(a.cmp(b)),
+        (Value::Integer(a), Value::Integer(b)) => a.zip(*b).map(|(a, b)| a.cmp(&b)),
+        (Value::Literal(a), Value::Literal(b)) => Some(a.cmp(b)),
+        (Value::Integer(a), Value::Literal(b)) => a.map(|a| a.cmp(b)),
+        (Value::Integer(a), Value::Tenths(b)) => a.map(|a| (a * 10).cmp(b)),
+        (Value::Integer(a), Value::Real(b)) => a.zip(*b).and_then(|(a, b)| exact_order(a, b)),
+        (_, Value::Integer(_)) => order(b, a).map(Ordering::reverse),
+        _ => real(a).zip(real(b)).and_then(|(a, b)| a.partial_cmp(&b)),
+    }
+}
+
+/// The order of an integer and a number.
+fn exact_order(a: i128, b: f64) -> Option<Ordering> {
+    if b.is_nan() || b.abs() > 1e30 {
+        return 0.0.partial_cmp(&b);
+    }
+    let floor = b.floor();
+    Some(a.cmp(&(floor as i128)).then(if floor < b { Ordering::Less } else { Ordering::Equal }))
+}
+
+fn holds(operator: &str, order: Option<Ordering>) -> bool {
     order.is_some_and(|order| match operator {
         "<" => order.is_lt(),
         "<=" => order.is_le(),
@@ -293,12 +349,7 @@ impl Condition {
     fn holds(&self, row: usize, values: &[Value]) -> bool {
         match self {
             Condition::Compare(operator, a, b) => {
-                let order = match (a.value(row, values), b.value(row, values)) {
-                    (Value::Integer(a), Value::Integer(b)) => a.zip(b).map(|(a, b)| a.cmp(&b)),
-                    (Value::Text(a), Value::Text(b)) => Some(a.cmp(&b)),
-                    (a, b) => real(&a).zip(real(&b)).and_then(|(a, b)| a.partial_cmp(&b)),
-                };
-                holds(operator, order)
+                holds(operator, order(&a.value(row, values), &b.value(row, values)))
             }
             Condition::And(_, a, b) => a.holds(row, values) && b.holds(row, values),
             Condition::Or(_, a, b) => a.holds(row, values) || b.holds(row, values),
@@ -309,6 +360,7 @@ impl Condition {
                 Value::Real(value) => value.is_none(),
                 Value::Truth(value) => value.is_none(),
                 Value::Text(text) => text.is_empty(),
+                Value::Literal(_) | Value::Tenths(_) => false,
             },
         }
     }

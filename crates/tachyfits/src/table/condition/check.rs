@@ -6,7 +6,7 @@ use tachyfits_kernels::{Binary, Encoding, Unary};
 
 use super::super::text::TextNumbers;
 use super::leaf::Leaf;
-use super::side::{Text, TextField, Whole, significant};
+use super::side::{Decimal, Text, TextField, Whole, significant};
 use crate::expression::language::constant;
 use crate::expression::parse::{Expression, Id, Item, Name};
 use crate::expression::problem::Problem;
@@ -29,12 +29,14 @@ enum Kind {
     Text(Text),
 }
 
-/// A part of a condition: its operation in the new expression, and its value as an integer where it is one.
+/// A part of a condition: its operation in the new expression, and its value as an integer where it is one, or as it is
+/// written where it is a number.
 #[derive(Clone, Debug)]
 struct Part {
     id: Id,
     kind: Kind,
     whole: Option<Whole>,
+    decimal: Option<Decimal>,
 }
 
 /// Checks a condition, whose text shows how its numbers are written.
@@ -79,7 +81,8 @@ impl Checker<'_> {
             Item::Number(value) => {
                 let digits = &self.text[self.expression.places[id].clone()];
                 let whole = digits.parse().ok().map(Whole::Constant);
-                Ok(Part { whole, ..self.number_part(Item::Number(value)) })
+                let decimal = Decimal::of_text(digits);
+                Ok(Part { whole, decimal, ..self.number_part(Item::Number(value)) })
             }
             Item::Text(number) => {
                 let text = significant(self.expression.texts[number].as_bytes()).to_vec();
@@ -92,12 +95,18 @@ impl Checker<'_> {
             }
             Item::Unary(Unary::IsNan, x) => Ok(self.is_null(x)),
             Item::Unary(unary, x) => {
-                let negated = match (unary, &self.parts[x].whole) {
-                    (Unary::Negate, Some(Whole::Constant(value))) => Some(Whole::Constant(-value)),
-                    _ => None,
+                let (whole, decimal) = match (unary, &self.parts[x]) {
+                    (Unary::Negate, Part { whole, decimal, .. }) => {
+                        let negated = match whole {
+                            Some(Whole::Constant(value)) => Some(Whole::Constant(-value)),
+                            _ => None,
+                        };
+                        (negated, decimal.map(Decimal::negated))
+                    }
+                    _ => (None, None),
                 };
                 let x = self.number(x)?;
-                Ok(Part { whole: negated, ..self.number_part(Item::Unary(unary, x)) })
+                Ok(Part { whole, decimal, ..self.number_part(Item::Unary(unary, x)) })
             }
             Item::Binary(binary, a, b) => self.binary(id, binary, a, b),
             Item::Select(condition, a, b) => {
@@ -158,11 +167,27 @@ impl Checker<'_> {
             {
                 Some(Leaf::Wholes(binary, [left.clone(), right.clone()]))
             }
+            (Part { whole: Some(whole), .. }, Part { decimal: Some(decimal), .. })
+                if whole.is_long_of_rows() =>
+            {
+                Some(decimal.compared(binary, whole))
+            }
+            (Part { decimal: Some(decimal), .. }, Part { whole: Some(whole), .. })
+                if whole.is_long_of_rows() =>
+            {
+                Some(decimal.compared(mirrored(binary), whole))
+            }
             _ => None,
         };
         if let Some(leaf) = leaf {
             let item = self.leaf(leaf);
             return Ok(self.truth_part(item));
+        }
+        let long = |id: Id| self.parts[id].whole.clone().filter(|whole| whole.is_long_of_rows());
+        match (long(a), long(b)) {
+            (Some(whole), _) => return self.long_comparison(binary, whole, b),
+            (_, Some(whole)) => return self.long_comparison(mirrored(binary), whole, a),
+            _ => {}
         }
         let (a, b) = (self.number(a)?, self.number(b)?);
         if binary == Binary::NotEqual {
@@ -172,6 +197,34 @@ impl Checker<'_> {
             return Ok(self.truth_part(Item::Binary(Binary::Or, less, greater)));
         }
         Ok(self.truth_part(Item::Binary(binary, a, b)))
+    }
+
+    /// Compares integers that f64 does not hold with f64, exactly: an integer is the nearest f64 and a rest. As rounding
+    /// keeps order, the rest decides only where the nearest is the other side.
+    fn long_comparison(&mut self, binary: Binary, whole: Whole, x: Id) -> Result<Part, Problem> {
+        use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, Or};
+        let x = self.number(x)?;
+        let [nearest, rest] = [Leaf::Whole(whole.clone()), Leaf::Rest(whole)].map(|leaf| {
+            let item = self.leaf(leaf);
+            self.push(item)
+        });
+        let zero = self.push(Item::Number(0.0));
+        let mut joined = |binary, a, b| self.push(Item::Binary(binary, a, b));
+        let is_nearest = joined(Equal, nearest, x);
+        let differs: &[Binary] = match binary {
+            Less | LessEqual => &[Less],
+            Greater | GreaterEqual => &[Greater],
+            Equal => &[],
+            _ => &[Less, Greater],
+        };
+        // Where the nearest is equal there is no null, of which `!=` would hold.
+        let by_rest = joined(binary, rest, zero);
+        let mut truth = joined(And, is_nearest, by_rest);
+        for &order in differs {
+            let by_nearest = joined(order, nearest, x);
+            truth = joined(Or, truth, by_nearest);
+        }
+        Ok(Part { id: truth, kind: Kind::Truth, whole: None, decimal: None })
     }
 
     /// Whether a number is null, or a string has no characters.
@@ -325,7 +378,7 @@ impl Checker<'_> {
     }
 
     fn number_part(&mut self, item: Item) -> Part {
-        Part { id: self.push(item), kind: Kind::Number, whole: None }
+        Part { id: self.push(item), kind: Kind::Number, whole: None, decimal: None }
     }
 
     fn truth_part(&mut self, item: Item) -> Part {
@@ -334,7 +387,7 @@ impl Checker<'_> {
 
     fn text_part(&mut self, text: Text) -> Part {
         // No operation of the new expression uses it.
-        Part { id: usize::MAX, kind: Kind::Text(text), whole: None }
+        Part { id: usize::MAX, kind: Kind::Text(text), whole: None, decimal: None }
     }
 
     /// The item that stands for a leaf; equal ones are one.
@@ -349,6 +402,17 @@ impl Checker<'_> {
     fn push(&mut self, item: Item) -> Id {
         self.items.push(item);
         self.items.len() - 1
+    }
+}
+
+/// The comparison that holds for `b` and `a` where this one does for `a` and `b`.
+fn mirrored(comparison: Binary) -> Binary {
+    match comparison {
+        Binary::Less => Binary::Greater,
+        Binary::LessEqual => Binary::GreaterEqual,
+        Binary::Greater => Binary::Less,
+        Binary::GreaterEqual => Binary::LessEqual,
+        other => other,
     }
 }
 

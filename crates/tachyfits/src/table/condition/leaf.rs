@@ -24,8 +24,10 @@ pub(super) enum Leaf {
     Bit { at: u64, mask: u8 },
     /// Whether a comparison of integers holds.
     Wholes(Binary, [Whole; 2]),
-    /// An integer as a number; NaN where it is null.
+    /// An integer as a number, the nearest one; NaN where it is null.
     Whole(Whole),
+    /// What an integer is more than the nearest number; NaN where it is null.
+    Rest(Whole),
     /// Whether a comparison of strings holds.
     Texts(Binary, [Text; 2]),
 }
@@ -117,7 +119,7 @@ impl Leaf {
             Leaf::Number { at, encoding } => field(*at, encoding.pixel_bytes()),
             Leaf::Parsed(parsed) => field(parsed.at, parsed.numbers.width),
             Leaf::Logical { at } | Leaf::Bit { at, .. } => field(*at, 1),
-            Leaf::Whole(whole) => whole.fields(&mut field),
+            Leaf::Whole(whole) | Leaf::Rest(whole) => whole.fields(&mut field),
             Leaf::Wholes(_, sides) => sides.iter().for_each(|side| side.fields(&mut field)),
             Leaf::Texts(_, sides) => {
                 for side in sides {
@@ -134,9 +136,12 @@ impl Leaf {
         match self {
             Leaf::Number { at, encoding } => Some((*at, encoding.pixel_bytes())),
             Leaf::Logical { at } | Leaf::Bit { at, .. } => Some((*at, 1)),
-            Leaf::Row | Leaf::Parsed(_) | Leaf::Wholes(..) | Leaf::Whole(_) | Leaf::Texts(..) => {
-                None
-            }
+            Leaf::Row
+            | Leaf::Parsed(_)
+            | Leaf::Wholes(..)
+            | Leaf::Whole(_)
+            | Leaf::Rest(_)
+            | Leaf::Texts(..) => None,
         }
     }
 }
@@ -181,11 +186,14 @@ impl Loader<'_> {
                     *out = f64::from(u8::from(truth));
                 }
             }
-            Leaf::Whole(whole) => {
+            Leaf::Whole(whole) | Leaf::Rest(whole) => {
                 let [values, _] = &mut *self.wholes;
                 whole.values(chunk, values, out.len())?;
-                let numbers =
-                    values.iter().map(|value| value.map_or(f64::NAN, |value| value as f64));
+                let part: fn(i128) -> f64 = match leaf {
+                    Leaf::Rest(_) => |value| (value - value as f64 as i128) as f64,
+                    _ => |value| value as f64,
+                };
+                let numbers = values.iter().map(|value| value.map_or(f64::NAN, part));
                 out.iter_mut().zip(numbers).for_each(|(out, number)| *out = number);
             }
             Leaf::Texts(comparison, [left, right]) => {

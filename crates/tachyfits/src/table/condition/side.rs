@@ -6,7 +6,7 @@ use tachyfits_format::text::TextError;
 use tachyfits_kernels::{Binary, PixelType};
 
 use super::super::text::{BadText, TextNumbers};
-use super::leaf::Chunk;
+use super::leaf::{Chunk, Leaf};
 use crate::error::Error;
 
 /// An integer of each row.
@@ -43,7 +43,78 @@ pub(super) enum Text {
     },
 }
 
+/// A number as it is written, of which f64 may hold only a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decimal {
+    /// The greatest integer that is not greater; beyond [`Decimal::FAR`] any beyond it.
+    floor: i128,
+    is_whole: bool,
+}
+
+impl Decimal {
+    /// Greater than any integer that a row has.
+    const FAR: i128 = 1 << 100;
+    /// Digits before the point that [`Decimal::FAR`] has not.
+    const MOST_DIGITS: usize = 30;
+
+    /// A number without sign: digits, perhaps a point among or behind them and a power of ten.
+    pub(super) fn of_text(text: &str) -> Option<Decimal> {
+        let (digits, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (before, behind) = digits.split_once('.').unwrap_or((digits, ""));
+        let digits = format!("{before}{behind}");
+        if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+            return None;
+        }
+        let significant = digits.trim_start_matches('0');
+        if significant.is_empty() {
+            return Some(Decimal { floor: 0, is_whole: true });
+        }
+        // How many of the significant digits stand before the point. A power beyond i64 is one of very many zeros.
+        let power = power.parse::<i64>().unwrap_or(if power.starts_with('-') {
+            i64::MIN
+        } else {
+            i64::MAX
+        });
+        let places = before.len() as i64 - (digits.len() - significant.len()) as i64;
+        let places = places.saturating_add(power);
+        if places > Decimal::MOST_DIGITS as i64 {
+            return Some(Decimal { floor: Decimal::FAR, is_whole: true });
+        }
+        let places = usize::try_from(places).unwrap_or(0);
+        let (whole, rest) = significant.split_at(places.min(significant.len()));
+        let zeros = places - whole.len();
+        let floor = format!("0{whole}{:0<zeros$}", "").parse().ok()?;
+        Some(Decimal { floor, is_whole: rest.bytes().all(|digit| digit == b'0') })
+    }
+
+    /// The number with the other sign.
+    pub(super) fn negated(self) -> Decimal {
+        let floor = if self.is_whole { -self.floor } else { -self.floor - 1 };
+        Decimal { floor, ..self }
+    }
+
+    /// Whether the comparison of integers with this number holds.
+    pub(super) fn compared(self, comparison: Binary, whole: &Whole) -> Leaf {
+        use Binary::{Equal, Greater, GreaterEqual, Less, LessEqual};
+        let floor = || Whole::Constant(self.floor);
+        let (comparison, other) = match comparison {
+            _ if self.is_whole => (comparison, floor()),
+            Less | LessEqual => (LessEqual, floor()),
+            Greater | GreaterEqual => (Greater, floor()),
+            // Of none, and of all that are not null.
+            Equal => (Less, whole.clone()),
+            _ => (Equal, whole.clone()),
+        };
+        Leaf::Wholes(comparison, [whole.clone(), other])
+    }
+}
+
 impl Whole {
+    /// It is a long one that may differ from row to row.
+    pub(super) fn is_long_of_rows(&self) -> bool {
+        self.is_long() && !matches!(self, Whole::Constant(_))
+    }
+
     /// f64 does not hold all of them, so that they must be compared as integers.
     pub(super) fn is_long(&self) -> bool {
         match self {
@@ -243,5 +314,36 @@ pub(super) fn holds(comparison: Binary, order: Ordering) -> bool {
         Binary::GreaterEqual => order.is_ge(),
         Binary::Equal => order.is_eq(),
         _ => order.is_ne(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_what_is_written() {
+        let of = |text| {
+            let Decimal { floor, is_whole } = Decimal::of_text(text).unwrap();
+            (floor, is_whole)
+        };
+        assert_eq!(of("0"), (0, true));
+        assert_eq!(of("000.000"), (0, true));
+        assert_eq!(of("9007199254740993.5"), (9_007_199_254_740_993, false));
+        assert_eq!(of("9007199254740993.0"), (9_007_199_254_740_993, true));
+        assert_eq!(of("9.007199254740993e15"), (9_007_199_254_740_993, true));
+        assert_eq!(of("90071992547409935E-1"), (9_007_199_254_740_993, false));
+        assert_eq!(of(".5"), (0, false));
+        assert_eq!(of("0.005e3"), (5, true));
+        assert_eq!(of("5e-400"), (0, false));
+        assert_eq!(of("1e300"), (Decimal::FAR, true));
+        assert_eq!(of("1e29"), (10i128.pow(29), true));
+        assert_eq!(of("12."), (12, true));
+        assert_eq!(of("1e99999999999999999999"), (Decimal::FAR, true));
+        assert_eq!(of("1e-99999999999999999999"), (0, false));
+        assert_eq!(Decimal::of_text("inf"), None);
+        assert_eq!(Decimal::of_text("."), None);
+        let negated = |text| Decimal::of_text(text).unwrap().negated().floor;
+        assert_eq!((negated("1.5"), negated("1.0"), negated("0")), (-2, -1, 0));
     }
 }
