@@ -1,18 +1,14 @@
-"""What the tests share: the folder of real files, and who says loudly when it is missing."""
+"""Settings of all tests, and a loud word where real files are missing."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-ROOT = Path(__file__).resolve().parents[2]
-
-#: Real files and raw-byte edge cases: not part of the repository, they lie beside it.
-SHARED = Path(os.environ.get("TACHYFITS_SHARED") or ROOT.parent / "shared")
+from realfiles import SHARED
 
 settings.register_profile("tachyfits", deadline=None, max_examples=60)
 settings.load_profile("tachyfits")
@@ -43,11 +39,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if "no real files" in str(report.longrepr)
     ]
     if skipped:
-        terminalreporter.section("REAL FILES WERE NOT TESTED", sep="!", red=True, bold=True)
+        terminalreporter.section("LARGE REAL FILES WERE NOT TESTED", sep="!", red=True, bold=True)
         terminalreporter.line(
             f"{len(skipped)} tests were left out because there is no folder {SHARED}.\n"
-            "They compare every value of real files; set TACHYFITS_SHARED to the folder with "
-            "data/ and traps/."
+            "Those of tests/data were tested; set TACHYFITS_SHARED to a folder with data/ for more."
         )
 
 

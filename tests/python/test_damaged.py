@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import SHARED
 from fitsbytes import cube_cards, empty_primary, extension, primary
+from realfiles import files_under, path_of, traps
 from tablebytes import Made, big, binary_table
 
 pytestmark = pytest.mark.once
@@ -69,19 +69,16 @@ def test_made_files(how: str, least: int, made: list[Path]) -> None:
     damage(how, made, least)
 
 
-@pytest.mark.real_files
 @pytest.mark.parametrize(("how", "least"), [("cut", 4000), ("flip", 140_000)])
 def test_edge_cases(how: str, least: int) -> None:
-    damage(how, sorted((SHARED / "traps").glob("*.fits")), least)
+    damage(how, traps(), least)
 
 
-@pytest.mark.real_files
 def test_real_files_cut_short() -> None:
-    small = [p for p in (SHARED / "data").rglob("*.fits") if p.stat().st_size < 500_000]
-    damage("cut", sorted(small), 5000)
+    small = [path for path in files_under("data") if path.stat().st_size < 500_000]
+    damage("cut", small, 5000)
 
 
-@pytest.mark.real_files
 def test_real_headers_flipped() -> None:
-    names = ["cubes/manyaxes.fits", "images/blankset16.fits", "cubes/ngc6946.fits"]
-    damage("flip", [SHARED / "data" / name for name in names], 20_000)
+    names = ("cubes/manyaxes.fits", "images/blankset16.fits", "cubes/ngc6946.fits")
+    damage("flip", [path_of(f"data/{name}") for name in names], 20_000)

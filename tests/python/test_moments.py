@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tachyfits as tf
-from conftest import SHARED
 from fitsbytes import cube_cards, primary
+from realfiles import parameters, path_of
 
 CUBE = (6, 5, 4)
 LIGHT = 299_792_458.0
@@ -373,19 +373,19 @@ def test_an_axis_that_others_depend_on_keeps_its_coordinate() -> None:
 
 
 def real_cubes() -> list[str]:
-    return ["ngc6946.fits", "l1448_13co.fits", "NGC4047.co.smo7gain.fits.gz"]
+    names = ("ngc6946.fits", "l1448_13co.fits", "NGC4047.co.smo7gain.fits.gz")
+    return [f"data/cubes/{name}" for name in names]
 
 
-@pytest.mark.real_files
 @pytest.mark.once
-@pytest.mark.parametrize("name", real_cubes())
+@pytest.mark.parametrize("name", parameters(real_cubes()))
 def test_moments_of_real_cubes_are_those_of_spectral_cube(name: str) -> None:
     spectral_cube = pytest.importorskip(
         "spectral_cube", reason="SPECTRAL-CUBE IS NOT INSTALLED: moments were not compared with it"
     )
     import astropy.units as u
 
-    path = SHARED / "data" / "cubes" / name
+    path = path_of(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = spectral_cube.SpectralCube.read(str(path))

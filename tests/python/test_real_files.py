@@ -13,11 +13,9 @@ from astropy.io import fits
 from astropy.units import Unit
 
 import tachyfits as tf
-from conftest import SHARED
 from fitsbytes import physical
+from realfiles import ASTROPY_IMAGES, parameters, path_of
 from tachyfits.cli import run
-
-pytestmark = pytest.mark.real_files
 
 CUBES = (
     "NGC4047.co.smo7gain.fits.gz", "dec_pol_freq_ra.fits", "l1448_13co.fits", "manyaxes.fits",
@@ -31,14 +29,11 @@ TABLES = (
     "hlsp_tess-data-alerts_tess_phot_00025155310-s01_tess_v1_lc.fits",
     "kplr010666592-2009131110544_slc.fits",
 )
-FILES = [*(f"cubes/{name}" for name in CUBES), *(f"images/{name}" for name in IMAGES),
-         *(f"tables/{name}" for name in TABLES)]  # fmt: skip
+IMAGE_FILES = [*(f"data/cubes/{name}" for name in CUBES),
+               *(f"data/images/{name}" for name in IMAGES), *ASTROPY_IMAGES]  # fmt: skip
+FILES = [*IMAGE_FILES, *(f"data/tables/{name}" for name in TABLES)]
 
 GOLDENS = Path(__file__).resolve().parents[1] / "goldens"
-
-
-def path_of(name: str) -> Path:
-    return SHARED / "data" / name
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +49,7 @@ def scaling(header: fits.Header) -> tuple[float, float, int | None]:
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", parameters(FILES))
 def test_every_value_is_astropys_in_float64(name: str) -> None:
     with (
         fits.open(path_of(name), do_not_scale_image_data=True) as theirs,
@@ -74,12 +69,12 @@ def test_every_value_is_astropys_in_float64(name: str) -> None:
             np.testing.assert_array_equal(mine.read(dtype="float64"), expected)
             np.testing.assert_array_equal(mine[...], expected)
             assert mine[...].dtype.isnative
-        if not name.startswith("tables/"):
+        if name in IMAGE_FILES:
             assert images
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", parameters(FILES))
 def test_astropy_agrees_where_it_scales_in_float64(name: str) -> None:
     with fits.open(path_of(name)) as theirs, tf.open(path_of(name)) as ours:
         for hdu, mine in zip(theirs, ours, strict=True):
@@ -94,11 +89,11 @@ def test_astropy_agrees_where_it_scales_in_float64(name: str) -> None:
 
 
 #: Files with scaled 16-bit pixels: how many pixels, and by how much relative to the spread.
-IN_FLOAT32 = {"cubes/ngc6946.fits": 0.9, "images/gc_2mass_h.fits": 0.2}
+IN_FLOAT32 = {"data/cubes/ngc6946.fits": 0.9, "data/images/gc_2mass_h.fits": 0.2}
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("name", IN_FLOAT32)
+@pytest.mark.parametrize("name", parameters(IN_FLOAT32))
 def test_astropy_scales_16_bit_pixels_in_float32_and_that_is_the_whole_difference(
     name: str,
 ) -> None:
@@ -122,12 +117,14 @@ def test_astropy_scales_16_bit_pixels_in_float32_and_that_is_the_whole_differenc
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", parameters(FILES))
 def test_headers_are_astropys(name: str) -> None:
     with fits.open(path_of(name)) as theirs, tf.open(path_of(name)) as ours:
         for mine in ours:
             header = fits.getheader(path_of(name), mine.index)
             for keyword in set(header) - {"COMMENT", "HISTORY", ""}:
+                if header.cards[keyword].field_specifier is not None:
+                    continue  # one of several record-valued cards of one keyword
                 try:
                     value = header[keyword]
                 except fits.VerifyError:
@@ -144,7 +141,7 @@ def test_headers_are_astropys(name: str) -> None:
         assert len(theirs) == len(ours)
 
 
-@pytest.mark.parametrize("name", [f for f in FILES if not f.startswith("tables/")])
+@pytest.mark.parametrize("name", parameters(IMAGE_FILES))
 def test_statistics_are_numpys(name: str) -> None:
     with tf.open(path_of(name)) as ours:
         for mine in ours:
@@ -171,13 +168,18 @@ def test_statistics_are_numpys(name: str) -> None:
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("name", [f for f in FILES if not f.startswith("tables/")])
+@pytest.mark.parametrize("name", parameters(IMAGE_FILES))
 def test_cutouts_keep_the_world(name: str, tmp_path: Path) -> None:
     with tf.open(path_of(name)) as ours:
         for mine in ours:
             if not isinstance(mine, tf.Image) or not mine.size:
                 continue
-            index = tuple(slice(n // 3, None, 2 if n > 8 else 1) for n in mine.shape)
+            sip = "A_ORDER" in mine.header
+            index = tuple(slice(n // 3, None, 2 if n > 8 and not sip else 1) for n in mine.shape)
+            if any(str(value).endswith("-TAB") for value in mine.header.values()):
+                with pytest.raises(tf.UsageError, match="without a table"):
+                    mine.cutout(index, tmp_path / "refused.fits")
+                continue
             path = tmp_path / f"{mine.index}.fits"
             mine.cutout(index, path)
             with tf.open(path) as again:
@@ -209,23 +211,30 @@ def _compare_reference_pixels(image: tf.Image, cut: tf.Image, index: tuple[slice
             assert cut.header[f"CRPIX{axis}"] == pytest.approx(expected, rel=1e-14)
 
 
-@pytest.mark.parametrize("name", CUBES)
+@pytest.mark.parametrize("name", parameters(f"data/cubes/{name}" for name in CUBES))
 def test_statistics_of_the_command_line_are_the_golden_ones(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """TACHYFITS_BLESS=1 rewrites the tables; a person reads the difference."""
-    monkeypatch.chdir(SHARED / "data" / "cubes")
-    assert run(["stats", "--json", "--hdu", "all", name]) == 0
+    path = path_of(name)
+    monkeypatch.chdir(path.parent)
+    assert run(["stats", "--json", "--hdu", "all", path.name]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    golden = GOLDENS / f"{name}.json"
+    golden = GOLDENS / f"{path.name}.json"
     if os.environ.get("TACHYFITS_BLESS"):
         golden.write_text(json.dumps(found, indent=1) + "\n")
     assert found == json.loads(golden.read_text()), f"{golden} says otherwise"
 
 
-@pytest.mark.parametrize("name", ["ngc6946.fits", "l1448_13co.fits", "NGC4047.co.smo7gain.fits.gz"])
+@pytest.mark.parametrize(
+    "name",
+    parameters(
+        f"data/cubes/{name}"
+        for name in ("ngc6946.fits", "l1448_13co.fits", "NGC4047.co.smo7gain.fits.gz")
+    ),
+)
 def test_spectra_and_moments_of_real_cubes(name: str) -> None:
-    with tf.open(path_of(f"cubes/{name}")) as ours:
+    with tf.open(path_of(name)) as ours:
         image = ours[0]
         values = image.read(dtype="float64").reshape(-1, *image.shape[-2:])
         spectrum = image.spectrum(tf.Circle(50, 52, 9.5))

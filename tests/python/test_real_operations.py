@@ -10,18 +10,21 @@ from astropy.convolution import convolve
 from scipy.ndimage import convolve1d
 
 import tachyfits as tf
-from conftest import SHARED
+from realfiles import parameters, path_of
 
-CUBES = ["l1448_13co.fits", "minicube.fits", "ngc6946.fits", "NGC4047.co.smo7gain.fits.gz"]
+CUBES = parameters(
+    f"data/cubes/{name}"
+    for name in ("l1448_13co.fits", "minicube.fits", "ngc6946.fits", "NGC4047.co.smo7gain.fits.gz")
+)
 
-pytestmark = [pytest.mark.real_files, pytest.mark.once]
+pytestmark = pytest.mark.once
 
 HANNING = np.array([0.25, 0.5, 0.25])
 
 
 def cube_of(name: str) -> tf.Image:
     """The first image, and of a long one some channels."""
-    file = tf.open(SHARED / "data" / "cubes" / name)
+    file = tf.open(path_of(name))
     return next(hdu for hdu in file if isinstance(hdu, tf.Image))
 
 

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tachyfits as tf
-from conftest import SHARED
 from fitsbytes import cube_cards, physical, primary, stored_arrays
+from realfiles import files_under
 from tachyfits.cli import run
 
 
@@ -284,9 +284,8 @@ def test_wide_cuts_are_close_to_the_areas_of_pvextractor() -> None:
     np.testing.assert_allclose(ours[:, :count], theirs[:, :count], rtol=0.02, atol=0.25)
 
 
-@pytest.mark.real_files
 def test_real_cubes_keep_their_pixels_and_coordinates() -> None:
-    for path in sorted((SHARED / "data" / "cubes").glob("*.fits")):
+    for path in files_under("data/cubes"):
         image = next(hdu for hdu in tf.open(path) if isinstance(hdu, tf.Image) and hdu.ndim >= 3)
         if image.size > 40_000_000:
             continue

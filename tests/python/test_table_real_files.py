@@ -12,11 +12,17 @@ import pytest
 from astropy.io import fits
 
 import tachyfits as tf
-from conftest import SHARED
+from realfiles import parameters, path_of
 
 pytestmark = pytest.mark.once
 
-REAL = sorted((SHARED / "data" / "tables").glob("*.fits"))
+REAL = parameters(
+    f"data/tables/{name}"
+    for name in (
+        "hlsp_tess-data-alerts_tess_phot_00025155310-s01_tess_v1_lc.fits",
+        "kplr010666592-2009131110544_slc.fits",
+    )
+)
 WHEEL = Path(astropy.__file__).parent
 #: Those of astropy's own tests that are FITS files with tables.
 IN_WHEEL = sorted(
@@ -78,10 +84,9 @@ def compared(path: Path) -> int:
     return count
 
 
-@pytest.mark.real_files
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
-def test_real_tables(path: Path) -> None:
-    assert compared(path) > 10
+@pytest.mark.parametrize("name", REAL)
+def test_real_tables(name: str) -> None:
+    assert compared(path_of(name)) > 10
 
 
 @pytest.mark.parametrize("path", IN_WHEEL, ids=lambda path: path.name)
@@ -101,9 +106,9 @@ def test_there_are_tables_to_compare() -> None:
     assert sum(path.name in {"table.fits", "tb.fits", "ascii.fits"} for path in IN_WHEEL) >= 2
 
 
-@pytest.mark.real_files
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
-def test_real_tables_as_astropy_tables(path: Path) -> None:
+@pytest.mark.parametrize("name", REAL)
+def test_real_tables_as_astropy_tables(name: str) -> None:
+    path = path_of(name)
     from astropy.table import Table
 
     with warnings.catch_warnings():
@@ -116,14 +121,13 @@ def test_real_tables_as_astropy_tables(path: Path) -> None:
         same(np.ma.asanyarray(ours[name]), theirs[name], name)
 
 
-@pytest.mark.real_files
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
-def test_real_tables_as_frames_and_arrow(path: Path) -> None:
+@pytest.mark.parametrize("name", REAL)
+def test_real_tables_as_frames_and_arrow(name: str) -> None:
     pa = pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
     pytest.importorskip("pandas", reason="LEFT OUT: pandas is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        table = tf.open(path)[1]
+        table = tf.open(path_of(name))[1]
     columns = table.read()
     arrow, frame = table.to_arrow(), table.to_pandas()
     arrow.validate(full=True)
@@ -142,14 +146,13 @@ def test_real_tables_as_frames_and_arrow(path: Path) -> None:
             np.testing.assert_array_equal(frame[name].to_numpy(), values)
 
 
-@pytest.mark.real_files
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
-def test_polars_takes_a_table_as_it_is(path: Path) -> None:
+@pytest.mark.parametrize("name", REAL)
+def test_polars_takes_a_table_as_it_is(name: str) -> None:
     pl = pytest.importorskip("polars", reason="LEFT OUT: polars is not installed")
     pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        table = tf.open(path)[1]
+        table = tf.open(path_of(name))[1]
     frame = pl.DataFrame(table)
     assert frame.columns == list(table.names)
     assert frame.height == len(table)

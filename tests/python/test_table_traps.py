@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import tachyfits as tf
-from conftest import SHARED
+from realfiles import trap
 
-pytestmark = [pytest.mark.real_files, pytest.mark.once]
+pytestmark = pytest.mark.once
 
 NAN = math.nan
 T, F = True, False
@@ -51,7 +51,7 @@ VALUES: list[tuple[str, str, str, Any]] = [
 
 
 def opened(name: str, **options: Any) -> tf.Table:
-    table = tf.open(SHARED / "traps" / f"{name}.fits", **options)[1]
+    table = tf.open(trap(name), **options)[1]
     assert isinstance(table, tf.Table)
     return table
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import tachyfits as tf
-from conftest import SHARED
+from realfiles import trap, traps
 
-pytestmark = [pytest.mark.real_files, pytest.mark.once]
+pytestmark = pytest.mark.once
 
 
 def open_trap(name: str, **options: Any) -> tf.File:
-    return tf.open(SHARED / "traps" / f"{name}.fits", **options)
+    return tf.open(trap(name), **options)
 
 
 NAN = math.nan
@@ -205,7 +205,7 @@ def test_the_command_line_shows_every_trap_or_says_what_is_wrong(
 ) -> None:
     from tachyfits.cli import run
 
-    for path in sorted((SHARED / "traps").glob("*.fits")):
+    for path in traps():
         for command in ("info", "header", "stats"):
             status = run([command, str(path), "--json"])
             said = capsys.readouterr()

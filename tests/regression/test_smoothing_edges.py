@@ -1,5 +1,6 @@
 """Smoothing on the sky at the edges of a plane: every policy treats both axes alike, and values per
-beam follow the new beam everywhere."""
+beam follow the new beam everywhere.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from smallcubes import write_cube
 
 import tachyfits as tf
+from smallcubes import write_cube
 
 EDGES = ["repeat", "pair", "zero", "blank", "keep"]
 BLANKS = ["renormalise", "propagate", "zero"]
