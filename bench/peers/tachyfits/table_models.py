@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from opened import opened
 from python_runner import Model, Request
-from tables import chosen, columns_answer, keep, keep_image, kept, rows_answer
+from tables import chosen, columns_answer, csv_answer, keep, keep_image, kept, rows_answer
 
 import tachyfits as tf
 
@@ -67,6 +68,13 @@ def total(values: Any) -> int | float:
     return int(values.sum(dtype=np.int64))
 
 
+def write_csv(request: Request) -> None:
+    """Write a table as CSV."""
+    path = Path(request["output"]).with_suffix(".csv")
+    with opened(request) as file:
+        file[1].write(path, overwrite=True, threads=request["threads"])
+
+
 def write_table(request: Request) -> dict[str, Any]:
     """Write the columns that are in memory as a new table."""
     columns = kept(request)
@@ -106,6 +114,7 @@ MODELS = {
     "columns-in-batches": Model(in_batches, batches_answer),
     "where": Model(selected, rows_answer),
     "stream-table": Model(stream),
+    "csv": Model(write_csv, csv_answer),
     "write-table": Model(write_table, prepare=keep),
     "write-image": Model(write_image, prepare=keep_image),
     "open-hdus": Model(open_hdus),
