@@ -9,7 +9,7 @@ use crate::error::FormatError;
 use crate::hdu::Hdu;
 use crate::header::Header;
 use crate::value::{Real, Value};
-use crate::wcs::{AxisName, Description, PRIMARY, Part, card_number, wcsaxes_letter};
+use crate::wcs::{AxisName, Description, PRIMARY, Part, card_number, is_celestial, wcsaxes_letter};
 
 /// The axis of offsets along a path.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,10 +84,42 @@ pub fn path_header(hdu: &Hdu, offsets: &OffsetAxis) -> Result<Header, FormatErro
     for letter in (!has_primary).then_some(PRIMARY).into_iter().chain(letters) {
         cards.extend(offset_cards(hdu, offsets, letter)?);
     }
+    let lone = lone_axes(&hdu.header, &descriptions);
     for card in hdu.carried_header().cards() {
-        cards.extend(carried_card(&hdu.header, card)?);
+        cards.extend(carried_card(&hdu.header, &descriptions, &lone, card)?);
+    }
+    for &(axis, letter) in &lone {
+        let text = format!(
+            "tachyfits: coordinates{} of NAXIS{} were left out: the path took the other axis of the sky",
+            if letter == PRIMARY { String::new() } else { format!(" {letter}") },
+            axis - 1
+        );
+        cards.extend(Card::commentary("COMMENT", &text)?);
     }
     Ok(Header::from_cards(cards))
+}
+
+/// Celestial axes that stay while the path takes their other one, each with the letter of its
+/// description: alone they have no coordinate (Sect. 8.3), and readers refuse the whole header.
+fn lone_axes(header: &Header, descriptions: &[Description]) -> Vec<(usize, char)> {
+    let mut lone = Vec::new();
+    for description in descriptions {
+        let sky: Vec<usize> = description
+            .axes
+            .iter()
+            .copied()
+            .filter(|&axis| {
+                let keyword = AxisName::of("CTYPE", axis, description.letter).to_string();
+                header.get(&keyword).and_then(Value::as_text).is_some_and(is_celestial)
+            })
+            .collect();
+        if let ([taken], [left]) = sky.split_at(sky.partition_point(|&axis| axis <= 2))
+            && taken < left
+        {
+            lone.push((*left, description.letter));
+        }
+    }
+    lone
 }
 
 fn is_wcsaxes(card: &Card) -> bool {
@@ -122,7 +154,12 @@ fn offset_cards(hdu: &Hdu, offsets: &OffsetAxis, letter: char) -> Result<Vec<Car
 }
 
 /// A card as it is in the cut; `None` for one that has no meaning there.
-fn carried_card(header: &Header, card: &Card) -> Result<Option<Card>, FormatError> {
+fn carried_card(
+    header: &Header,
+    descriptions: &[Description],
+    lone: &[(usize, char)],
+    card: &Card,
+) -> Result<Option<Card>, FormatError> {
     if card.value().is_none() {
         return Ok(Some(card.clone()));
     }
@@ -133,16 +170,32 @@ fn carried_card(header: &Header, card: &Card) -> Result<Option<Card>, FormatErro
         return Ok((!is_of_the_plane(card.keyword())).then(|| card.clone()));
     };
     let column = name.column().unwrap_or(name.axis);
+    if !name.is_iraf() && lone.contains(&(name.axis, name.letter)) {
+        // With any CDi_j there, a missing diagonal would be 0 (Sect. 8.2).
+        let diagonal = name.root == "CD" && column == name.axis;
+        let renumbered = name.renumbered(|axis| axis - 1).to_string();
+        return diagonal.then(|| Card::new(&renumbered, 1.0, "")).transpose();
+    }
     match (name.axis > 2, column > 2) {
         (true, true) => Ok(Some(card.renamed(&name.renumbered(|axis| axis - 1).to_string()))),
         (false, false) => Ok(None),
-        _ if card_number(header, card)?.unwrap_or(0.0) == 0.0 => Ok(None),
+        _ if is_noise(descriptions, name, card_number(header, card)?.unwrap_or(0.0)) => Ok(None),
         _ => {
             let place = header.place(card.keyword());
             let expected = "coordinates of the first two axes that no other axis depends on";
             Err(FormatError::new(Code::AxisCoupled, place, expected, card.keyword()))
         }
     }
+}
+
+/// An element of a matrix that is 0 but for rounding, beside the diagonal of its row.
+fn is_noise(descriptions: &[Description], name: AxisName, value: f64) -> bool {
+    let description = descriptions.iter().find(|one| one.letter == name.letter);
+    let diagonal = description.map_or(0.0, |one| match name.root {
+        "PC" => one.pc.element(name.axis, name.axis).unwrap_or(1.0),
+        _ => one.cd.element(name.axis, name.axis).unwrap_or(0.0),
+    });
+    value.abs() <= 1e-12 * diagonal.abs()
 }
 
 /// Keywords without an axis number that describe the plane of the first two axes: the pole of its

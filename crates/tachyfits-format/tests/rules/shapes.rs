@@ -262,3 +262,37 @@ fn a_path_leaves_nothing_of_its_plane() {
     let line = hdu_of(16, &[4], &["CRPIX1  =                  0.1"]);
     assert_eq!(path_header(&line, &offsets()).unwrap_err().code(), Code::AxisNumber);
 }
+
+#[test]
+fn a_path_never_leaves_one_axis_of_the_sky() {
+    let cards = [
+        "CTYPE1  = 'RA---SIN'",
+        "CTYPE2  = 'STOKES'",
+        "CTYPE3  = 'FREQ'",
+        "CTYPE4  = 'DEC--SIN'",
+        "CRVAL4  =                 10.0",
+        "PC4_1   =                  0.5",
+        "CUNIT4  = 'deg'",
+        "CTYPE1F = 'GLON-CAR'",
+        "CTYPE4F = 'GLAT-CAR'",
+        "CD3_3F  =                  2.0",
+        "CD4_4F  =                  3.0",
+    ];
+    let cut = reread(&path_header(&hdu_of(16, &[4, 5, 6, 7], &cards), &offsets()).unwrap());
+    for keyword in ["CTYPE3", "CRVAL3", "CUNIT3", "CTYPE3F"] {
+        assert!(cut.get(keyword).is_none(), "{keyword}");
+    }
+    assert_eq!(cut.get_text("CTYPE2"), Ok(Some("FREQ")));
+    assert_eq!((cut.get_f64("CD2_2F"), cut.get_f64("CD3_3F")), (Ok(Some(2.0)), Ok(Some(1.0))));
+    // Two axes of the sky behind the path stay.
+    let behind = ["CTYPE3  = 'RA---SIN'", "CTYPE4  = 'DEC--SIN'"];
+    let cut = reread(&path_header(&hdu_of(16, &[4, 5, 6, 7], &behind), &offsets()).unwrap());
+    assert_eq!(cut.get_text("CTYPE3"), Ok(Some("DEC--SIN")));
+}
+
+#[test]
+fn rounding_noise_of_a_matrix_couples_no_axes() {
+    let noise = hdu_of(16, &[4, 5, 6], &["PC3_1   =                1E-18", "CTYPE3  = 'FREQ'"]);
+    let cut = path_header(&noise, &offsets()).unwrap();
+    assert_eq!(cut.get_text("CTYPE2"), Ok(Some("FREQ")));
+}
