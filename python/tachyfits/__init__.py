@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from tachyfits._ragged import Ragged
     from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
     from tachyfits._results import Plane, Spectrum
+    from tachyfits._summary import CoordinateSummary
     from tachyfits._table import Table
     from tachyfits._table_write import write_table
     from tachyfits._writer import write
@@ -63,6 +64,7 @@ __all__ = [
     "Checksum",
     "Circle",
     "Columns",
+    "CoordinateSummary",
     "EditedHdu",
     "EditedHeader",
     "Edition",
@@ -186,6 +188,7 @@ _NAMES = {
         "Plane",
         "Spectrum",
     ),
+    "_summary": ("CoordinateSummary",),
     "_table": ("Table",),
     "_table_write": ("write_table",),
     "_writer": ("write",),

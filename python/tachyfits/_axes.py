@@ -23,19 +23,6 @@ SPECTRAL_TYPES = (
     "FREQ", "ENER", "WAVN", "VRAD", "WAVE", "VOPT", "ZOPT", "AWAV", "VELO", "BETA", "FELO",
 )  # fmt: skip
 
-#: Units that the Standard assumes when CUNIT is blank.
-_DEFAULT_UNITS = {
-    "FREQ": "Hz",
-    "ENER": "J",
-    "WAVN": "m-1",
-    "VRAD": "m s-1",
-    "WAVE": "m",
-    "VOPT": "m s-1",
-    "AWAV": "m",
-    "VELO": "m s-1",
-    "FELO": "m s-1",
-}
-
 
 @dataclass(frozen=True)
 class WorldAxis:
@@ -44,11 +31,13 @@ class WorldAxis:
     Attributes
     ----------
     name
-        The CTYPE of the axis, or "pixel" when the header describes no linear axis.
+        The CTYPE of the coordinate; "LINEAR" where the header gives none, "pixel" for an axis
+        without a coordinate.
     unit
         The unit of ``values``: CUNIT, or the Standard's default for the CTYPE; "pixel" otherwise.
     values
-        One number per pixel (float64); 0-based pixel numbers when ``unit`` is "pixel".
+        One number per pixel (float64); the numbers of the pixels, counted from 1 as FITS does, when
+        ``unit`` is "pixel".
     """
 
     name: str
@@ -57,20 +46,6 @@ class WorldAxis:
 
     def __len__(self) -> int:
         return len(self.values)
-
-
-def is_spectral(ctype: str) -> bool:
-    """Say whether a CTYPE names a frequency, wavelength, velocity or energy.
-
-    >>> is_spectral("VELO-LSR"), is_spectral("RA---SIN")
-    (True, False)
-    """
-    return ctype.strip().upper()[:4] in SPECTRAL_TYPES
-
-
-def default_unit(ctype: str) -> str:
-    """Return the unit that a spectral axis without CUNIT has."""
-    return _DEFAULT_UNITS.get(ctype.strip().upper()[:4], "")
 
 
 def spectral_axis(ctypes: Sequence[str]) -> int:
@@ -85,7 +60,7 @@ def spectral_axis(ctypes: Sequence[str]) -> int:
     """
     ndim = len(ctypes)
     for number, ctype in enumerate(ctypes):
-        if is_spectral(ctype):
+        if ctype.strip().upper()[:4] in SPECTRAL_TYPES:
             return ndim - 1 - number
     if ndim < 3:
         raise usage(

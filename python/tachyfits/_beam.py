@@ -1,19 +1,21 @@
 """Beams: what a Gaussian kernel on the sky is in pixels, and what it makes of BMAJ, BMIN, BPA.
 
 Gaussians are handled as covariance matrices of (east, north) offsets, which add up under
-convolution. The pixel grid's scale and rotation come from astropy's WCS.
+convolution. The pixel grid's scale and rotation are those of the header's matrix.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import usage
-from tachyfits._spectral import ctypes_of, is_celestial
+from tachyfits._coordinates import Coordinates, is_celestial
+from tachyfits._errors import foreign_errors, usage
+from tachyfits._units import ANGLE, asked_quantity
 
 if TYPE_CHECKING:
     from tachyfits._pixels import Pixels
@@ -65,32 +67,68 @@ class Beam:
 #: What to do about a beam that cannot follow.
 _KEEP = "leave the beam and the unit as they are: update_beam=False, or --keep-beam"
 
+_KEYWORDS = ("BMAJ", "BMIN", "BPA")
 
-def beam_of(header: Any) -> Beam | None:
-    """Return the beam of a header; None when it has none.
+#: What AIPS writes into HISTORY in place of BMAJ, BMIN and BPA: degrees.
+_AIPS_BEAM = re.compile(
+    r"\bCLEAN\s+BMAJ=\s*(?P<BMAJ>\S+)\s+BMIN=\s*(?P<BMIN>\S+)\s+BPA=\s*(?P<BPA>\S+)"
+)
+
+
+def beam_of(coordinates: Coordinates) -> Beam | None:
+    """Return the beam of a header: BMAJ, BMIN and BPA, else the last one that AIPS notes.
+
+    None where there is none that can be used; cards that cannot are warned of. Without BMIN the
+    beam is round.
 
     Raises
     ------
     UsageError
         The header says that every channel has a beam of its own (CASAMBM).
     """
+    header, cards = coordinates.header, coordinates.cards
     if header.get("CASAMBM") is True:
         raise usage(
             "the channels have beams of their own (CASAMBM = T), which one kernel does not keep "
             "true",
             f"smooth channel ranges of one beam, or {_KEEP}",
         )
-    major, minor = header.get("BMAJ"), header.get("BMIN")
-    if not isinstance(major, (int, float)) or not isinstance(minor, (int, float)):
+    major, minor, angle = (cards.optional(keyword) for keyword in _KEYWORDS)
+    minor = major if minor is None and "BMIN" not in header else minor
+    # An angle that cannot be read leaves a round beam as it is.
+    angle = 0.0 if angle is None and ("BPA" not in header or major == minor) else angle
+    stated = _usable(major, minor, angle)
+    if stated is not None:
+        return stated
+    for text in reversed(header.history()):
+        found = _AIPS_BEAM.search(text)
+        noted = _usable(*(_number(found[name]) for name in _KEYWORDS)) if found else None
+        if noted is not None:
+            return noted
+    return None
+
+
+def _usable(major: float | None, minor: float | None, angle: float | None) -> Beam | None:
+    """Return the beam of three numbers; None where they are none of a beam."""
+    if major is None or minor is None or angle is None or not np.isfinite(angle):
         return None
-    return Beam(float(major), float(minor), float(header.get("BPA") or 0.0))
+    fine = 0 < major <= 360 and 0 < minor <= 360
+    return Beam(float(major), float(minor), float(angle)) if fine else None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text.upper().replace("D", "E"))
+    except ValueError:
+        return float("nan")
 
 
 def is_left_behind(image: Pixels, axis: int) -> bool:
     """Say whether a kernel along one axis (NumPy number) changes a beam that cannot follow."""
-    if image.header.get("BMAJ") is None and image.header.get("CASAMBM") is not True:
+    coordinates = image._coordinates
+    if not is_celestial(coordinates.ctypes[image.ndim - 1 - axis]):
         return False
-    return is_celestial(ctypes_of(image)[image.ndim - 1 - axis])
+    return image.header.get("CASAMBM") is True or beam_of(coordinates) is not None
 
 
 def sky_matrix(
@@ -103,18 +141,15 @@ def sky_matrix(
     UsageError
         The first two axes are not longitude and latitude.
     """
-    celestial = image.wcs.celestial if image.wcs.has_celestial else None
-    kinds = [str(kind) for kind in image.wcs.axis_type_names[:2]] if image.ndim >= 2 else []
-    if celestial is None or image.wcs.wcs.lng not in (0, 1) or image.wcs.wcs.lat not in (0, 1):
+    sky = image._coordinates.sky
+    if sky is None or sky.axes != (1, 2):
+        ctypes = image._coordinates.ctypes[:2]
         raise usage(
-            f"NAXIS1 and NAXIS2 are no sky coordinates (they are {', '.join(kinds) or 'none'})",
+            "NAXIS1 and NAXIS2 are no sky coordinates (they are "
+            f"{', '.join(ctype or 'without CTYPE' for ctype in ctypes) or 'none'})",
             hint,
         )
-    matrix = np.asarray(celestial.pixel_scale_matrix, dtype=np.float64)
-    # astropy puts longitude first; pixel axes keep the order of the array.
-    if image.wcs.wcs.lng == 1:
-        matrix = matrix[:, ::-1]
-    return matrix
+    return sky.matrix
 
 
 def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
@@ -129,15 +164,9 @@ def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
         if len(width) != 2:
             raise usage(f"{len(width)} widths", "give one in pixels, or one of x and one of y")
         return float(width[0]), float(width[1])
-    from astropy import units
-
-    try:
-        degrees = float(units.Quantity(width).to_value(units.deg))
-    except (TypeError, ValueError, units.UnitConversionError) as error:
-        raise usage(
-            f"a width of {width!r}: {error}",
-            'give pixels (3.5), pixels along x and y ((3.5, 2)), or an angle ("12arcsec")',
-        ) from error
+    hint = 'give pixels (3.5), pixels along x and y ((3.5, 2)), or an angle ("12arcsec")'
+    with foreign_errors(f"invalid width {width!r}", hint):
+        degrees = float(asked_quantity(width, ANGLE).to_value("deg"))
     matrix = sky_matrix(image)
     scales = np.hypot(matrix[0], matrix[1])
     skew = abs(float(matrix[:, 0] @ matrix[:, 1])) / float(scales[0] * scales[1])

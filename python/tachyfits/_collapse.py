@@ -21,16 +21,8 @@ from tachyfits._header import Header
 from tachyfits._regions import Regions, as_list
 from tachyfits._results import Plane
 from tachyfits._section import Section
-from tachyfits._spectral import (
-    channels_in,
-    check_single,
-    ctypes_of,
-    cube_section,
-    result_header,
-    sky_axes,
-    spectral_axis_of,
-)
-from tachyfits._spectral_units import Channels
+from tachyfits._spectral import check_single, cube_section, result_header
+from tachyfits._spectral_units import Channels, Line, channels_of
 from tachyfits._statistics import reduced
 from tachyfits._units import product_text
 
@@ -44,15 +36,6 @@ PEAKS = ("max_channel", "max_coordinate", "min_channel", "min_coordinate")
 
 #: The FITS Standard's name for a number of channels (table 5).
 CHANNEL_UNIT = "chan"
-
-
-@dataclass(frozen=True)
-class Line:
-    """What the spectral axis is asked to be: the arguments of those names of `Image.moments`."""
-
-    unit: str | None = None
-    rest: Any = None
-    convention: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,8 +72,8 @@ class Collapse:
     @staticmethod
     def of(image: Image, selection: Selection, keep_axis: bool) -> Collapse:
         """Choose the axes and the pixels; UsageError where they make no plane."""
-        axis = spectral_axis_of(image)
-        sky = sky_axes(ctypes_of(image), axis)
+        axis = image.spectral_axis
+        sky = image._coordinates.sky_axes(axis)
         if len(sky) != 2:
             problem = f"an image of {image.ndim} axes has one beside the spectral one"
             raise usage(problem, "use a cube")
@@ -108,10 +91,8 @@ class Collapse:
 
     def channels(self, line: Line) -> Channels:
         """Return the coordinates of the channels."""
-        return channels_in(
-            self.image, self.axis, self.where.ranges[self.axis], line.unit, line.rest,
-            line.convention,
-        )  # fmt: skip
+        pieces = self.where.ranges[self.axis]
+        return channels_of(self.image._coordinates, self.axis, pieces, line)
 
     def reduced(
         self, statistic: str, threads: int | None, progress: Progress | None
@@ -124,9 +105,18 @@ class Collapse:
         )
 
     def plane(
-        self, values: NDArray[Any], name: str, unit: str | None, channels: Channels | None = None
+        self,
+        values: NDArray[Any],
+        name: str,
+        unit: str | None,
+        channels: Channels | None = None,
+        *,
+        of_pixels: bool = False,
     ) -> Plane:
-        """Give values their shape (y, x), unit and coordinates; NaN outside of regions."""
+        """Give values their shape (y, x), unit and coordinates; NaN outside of regions.
+
+        ``of_pixels``: they are what the pixels are (BTYPE), not a coordinate or a number of them.
+        """
         shape = (self.where.full_shape[self.sky[0]], self.where.full_shape[self.sky[1]])
         inner = tuple(self.within.full_shape[axis] for axis in self.sky)
         plane: NDArray[np.float64] = np.asarray(values, dtype=np.float64).reshape(inner)
@@ -139,19 +129,22 @@ class Collapse:
             (y, x), (height, width) = corner, inner
             whole[y : y + height, x : x + width] = np.where(self.inside, plane, np.nan)
             plane = whole
-        header = self._header(name, unit, channels)
+        header = self._header(name, unit, channels, of_pixels=of_pixels)
         # NumPy axes of the file's array: those of the image that are left, in their order.
         left = sorted((*self.sky, self.axis))
         kept = left.index(self.axis) if self.keep_axis else None
         return Plane(plane, unit, header, name, kept, self.pixels.last_report)
 
-    def _header(self, name: str, unit: str | None, channels: Channels | None) -> Header:
+    def _header(
+        self, name: str, unit: str | None, channels: Channels | None, *, of_pixels: bool
+    ) -> Header:
         collapsed = (self.axis,) if self.keep_axis else ()
         header = result_header(self.image, self.where, self.sky, collapsed)
         changes: dict[str, Any] = {"BUNIT": (unit, "")} if unit else {}
         if channels is not None and channels.rest_hz is not None:
             changes["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
-        header = header.replaced(changes, without=() if unit else ("BUNIT",))
+        untrue = [*(() if unit else ("BUNIT",)), *(() if of_pixels else ("BTYPE",))]
+        header = header.replaced(changes, without=untrue)
         start, count, step = self.where.ranges[self.axis]
         last = start + (count - 1) * step
         notes = [
@@ -261,8 +254,9 @@ def collapse(
                 "unit=, rest= and convention= are for coordinates: max_coordinate, moments",
             )
         values = cube.reduced(statistic, threads, progress)
-        unit = None if statistic in ("count", "nan") else cube.image.unit
-        return cube.plane(values, statistic, unit)
+        of_pixels = statistic not in ("count", "nan")
+        unit = cube.image.unit if of_pixels else None
+        return cube.plane(values, statistic, unit, of_pixels=of_pixels)
     extreme, _, what = statistic.partition("_")
     channels = cube.channels(line) if what == "coordinate" else None
     position = cube.reduced(f"{extreme}_position", threads, progress).reshape(-1)

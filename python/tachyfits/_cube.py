@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from tachyfits import _collapse, _spectral
-from tachyfits._collapse import Collapse, Line, Selection
+from tachyfits._collapse import Collapse, Selection
 from tachyfits._operations import Operations
 from tachyfits._pixels import Progress
 from tachyfits._regions import Region, Regions, as_list
 from tachyfits._results import Plane, Spectrum
+from tachyfits._spectral_units import Line
 
 if TYPE_CHECKING:
     from tachyfits._image import Image
@@ -28,6 +29,10 @@ class Cube(Operations):
         region: Region | None = None,
         *,
         statistic: str = "mean",
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
         channels: slice | None = None,
         section: Any = None,
         threads: int | None = None,
@@ -39,6 +44,10 @@ class Cube(Operations):
         region: Sequence[Region],
         *,
         statistic: str = "mean",
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
         channels: slice | None = None,
         section: Any = None,
         threads: int | None = None,
@@ -49,6 +58,10 @@ class Cube(Operations):
         region: Regions = None,
         *,
         statistic: str = "mean",
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
         channels: slice | None = None,
         section: Any = None,
         threads: int | None = None,
@@ -62,6 +75,8 @@ class Cube(Operations):
             A region of the sky plane, or a list of them (which gives a list of spectra).
         statistic
             A name of `tachyfits.statistics`; "median", "mad", "percentile90" (any number to 100).
+        unit, rest, convention, rest_medium
+            Of the coordinates, as in `moments`.
         channels
             A slice of the spectral axis, 0-based.
         section
@@ -73,9 +88,14 @@ class Cube(Operations):
         >>> spectrum = tf.open("cube.fits")[0].spectrum(tf.Box(1, 1, 2, 2))
         >>> spectrum.values, spectrum.axis.values, spectrum.axis.unit
         (array([ 6., 26., 46.]), array([1000., 1500., 2000.]), 'm/s')
+        >>> tf.open("cube.fits")[0].spectrum(unit="km/s").axis.values
+        array([1. , 1.5, 2. ])
         """
         regions = as_list(region)
-        spectra = _spectral.spectra(self, regions, statistic, channels, section, threads, progress)
+        line = Line(unit, rest, convention, rest_medium)
+        spectra = _spectral.spectra(
+            self, regions, statistic, channels, section, line, threads, progress
+        )
         return spectra[0] if region is None or isinstance(region, Region) else spectra
 
     def image(
@@ -85,6 +105,7 @@ class Cube(Operations):
         unit: str | None = None,
         rest: Any = None,
         convention: str | None = None,
+        rest_medium: str | None = None,
         channels: slice | None = None,
         section: Any = None,
         region: Regions = None,
@@ -103,7 +124,7 @@ class Cube(Operations):
             or "max_channel", the number (from 0) of the channel with the greatest value,
             "max_coordinate", its coordinate, and the same of "min". The first such channel counts;
             NaN where no pixel is good.
-        unit, rest, convention
+        unit, rest, convention, rest_medium
             Of a coordinate, as in `moments`.
         channels
             A slice of the spectral axis, 0-based.
@@ -131,7 +152,7 @@ class Cube(Operations):
         """
         selection = Selection(channels, section, region, threshold, mask)
         cube = Collapse.of(cast("Image", self), selection, keep_axis)
-        line = Line(unit, rest, convention)
+        line = Line(unit, rest, convention, rest_medium)
         return _collapse.collapse(cube, statistic, line, threads, progress)
 
     def plane(
@@ -164,6 +185,7 @@ class Cube(Operations):
         unit: str | None = None,
         rest: Any = None,
         convention: str | None = None,
+        rest_medium: str | None = None,
         channels: slice | None = None,
         section: Any = None,
         region: Regions = None,
@@ -184,7 +206,7 @@ class Cube(Operations):
         """
         selection = Selection(channels, section, region, threshold, mask)
         cube = Collapse.of(cast("Image", self), selection, keep_axis)
-        line = Line(unit, rest, convention)
+        line = Line(unit, rest, convention, rest_medium)
         return _collapse.moments(cube, [order], line, threads, progress)[0]
 
     def moments(
@@ -194,6 +216,7 @@ class Cube(Operations):
         unit: str | None = None,
         rest: Any = None,
         convention: str | None = None,
+        rest_medium: str | None = None,
         channels: slice | None = None,
         section: Any = None,
         region: Regions = None,
@@ -219,15 +242,18 @@ class Cube(Operations):
         orders
             Of 0, 1 and 2.
         unit
-            Of the coordinate: "km/s", "GHz", "um", ...; None: what the header has, pixel numbers
-            (from 0) where the axis is not linear.
+            Of the coordinate: "km/s", "GHz", "um", ..., in any letter case; None: that of the
+            header. Where the axis has no coordinate, its pixels are counted from 1, as FITS does.
         rest
             Rest frequency in Hz, or text or a Quantity with a unit, also of wavelength; None:
-            RESTFRQ or RESTWAV.
+            RESTFRQ or RESTWAV (in vacuum).
         convention
             "radio", "optical" or "relativistic" velocities; None: those of the axis, or "radio" for
             frequencies and "optical" for wavelengths. A HISTORY card says which. Wavelengths in air
-            (AWAV) are taken to vacuum first; reference frames stay as they are.
+            (AWAV) are taken to vacuum first, by the refractive index of B. Edlén (J. Opt. Soc. Am.
+            43, 339, 1953); reference frames stay as they are.
+        rest_medium
+            Where ``rest`` is a wavelength: "air" or "vacuum"; None: that of the axis, air for AWAV.
         channels
             A slice of the spectral axis, 0-based: channels of noise alone spoil moments 1 and 2.
         section
@@ -245,5 +271,5 @@ class Cube(Operations):
         """
         selection = Selection(channels, section, region, threshold, mask)
         cube = Collapse.of(cast("Image", self), selection, keep_axis)
-        line = Line(unit, rest, convention)
+        line = Line(unit, rest, convention, rest_medium)
         return _collapse.moments(cube, orders, line, threads, progress)

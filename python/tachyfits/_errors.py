@@ -12,7 +12,14 @@ from functools import wraps
 from types import FrameType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
-from tachyfits._core import FitsIoError, LimitError, TachyfitsWarning, UsageError
+from tachyfits._core import (
+    FitsFormatError,
+    FitsIoError,
+    LimitError,
+    TachyfitsError,
+    TachyfitsWarning,
+    UsageError,
+)
 
 #: Where the package is: warnings are about lines that are not in it.
 _PACKAGE = os.path.join(os.path.dirname(__file__), "")
@@ -47,6 +54,36 @@ def usage(problem: str, hint: str) -> UsageError:
 def not_found(problem: str, hint: str) -> NotFoundError:
     """Make a NotFoundError: what is missing, and on a line of its own what to do."""
     return NotFoundError(f"{problem}\nhint: {hint}")
+
+
+def format_error(problem: str, hint: str, code: str) -> FitsFormatError:
+    """Make a FitsFormatError as the compiled module does: with its code."""
+    error = FitsFormatError(f"{problem} [{code}]\nhint: {hint}")
+    error.code = code
+    return error
+
+
+@contextmanager
+def foreign_errors(problem: str, hint: str) -> Iterator[None]:
+    """Turn exceptions of astropy, WCSLIB and NumPy into UsageError: the only boundary to them.
+
+    They raise many kinds for headers and values that they cannot use, MemoryError among them.
+
+    >>> with foreign_errors("invalid path", "give pairs of numbers"):
+    ...     float("x")
+    Traceback (most recent call last):
+    tachyfits.UsageError: invalid path: could not convert string to float: 'x'
+    hint: give pairs of numbers
+    """
+    try:
+        yield
+    except TachyfitsError:
+        raise
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        # WCSLIB gives a trace of its functions, the cause last.
+        said = lines[-1] if lines else type(error).__name__
+        raise usage(f"{problem}: {said.rstrip('.')}", hint) from error
 
 
 @contextmanager

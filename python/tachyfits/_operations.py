@@ -137,14 +137,20 @@ class Operations(Pixels):
         """
         widths = _beam.pixel_widths(width, self)
         x, y = (_core.smoothing_weights("gaussian", pixels) for pixels in widths)
-        old = _beam.beam_of(self.header) if update_beam else None
+        old = _beam.beam_of(self._coordinates) if update_beam else None
+        per_beam = "beam" in (self.unit or "").lower()
         cards: list[tuple[str, Any, str]] = []
         scale = 1.0
         if old is not None:
             new = _beam.smoothed_beam(old, widths, self)
             cards = [("BMAJ", new.major, ""), ("BMIN", new.minor, ""), ("BPA", new.angle, "")]
-            if "beam" in (self.unit or "").lower():
+            if per_beam:
                 scale = new.area / old.area
+        elif per_beam and update_beam:
+            warn(
+                f"{self._where()}: values in {self.unit!r} were not rescaled: the header has no "
+                "beam that can be used (BMAJ, BMIN, BPA, or HISTORY of AIPS)"
+            )
         options: dict[str, Any] = {"edge": edge, "blanks": blanks, "fill": fill}
         core = self._core_image().smooth_planes(x, y, scale=scale, **options)
         if cards:

@@ -5,18 +5,20 @@ It translates NumPy indices and types into the engine's terms. Reductions are in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits import _core, _spectral
+from tachyfits import _core
 from tachyfits._axes import Axis, WorldAxis, axis_number, axis_numbers
+from tachyfits._coordinates import Coordinates
 from tachyfits._errors import placing, usage
 from tachyfits._hdu import Hdu
-from tachyfits._results import as_array, world_coordinates
-from tachyfits._section import Section, resolve
+from tachyfits._results import as_array
+from tachyfits._section import Section, resolve, slice_range
+from tachyfits._summary import CoordinateSummary, summary_of
 from tachyfits._threads import check_threads
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Pixels(Hdu):
     """The pixels of one HDU: lazy until indexed or read. `Image` adds the reductions."""
 
     _image: _core.Image | None = None
+    _world: Coordinates | None = None
 
     def _core_image(self) -> _core.Image:
         self._file._open_core()
@@ -91,13 +94,48 @@ class Pixels(Hdu):
 
     @property
     def wcs(self) -> astropy.wcs.WCS:
-        """World coordinates, by astropy. Its axes are in FITS order."""
-        return world_coordinates(self.header)
+        """World coordinates, by astropy. Its axes are in FITS order.
+
+        Raises
+        ------
+        FitsFormatError
+            A card is not of the type that it must have, or there are more than 32 axes.
+        """
+        return self._coordinates.wcs()
+
+    @property
+    def coordinates(self) -> CoordinateSummary:
+        """Where the image is: its sky, pixel scale, spectral range, beam and rest frequency.
+
+        Cards that cannot be used are in its ``problems``: this never fails, and never warns.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> summary = tf.open("cube.fits")[0].coordinates
+        >>> summary.spectral.name, summary.spectral.first, summary.spectral.unit
+        ('VRAD', 1000.0, 'm/s')
+        """
+        return summary_of(self)
+
+    @property
+    def _coordinates(self) -> Coordinates:
+        """What the header says about the axes; each card is warned of once."""
+        if self._world is None:
+            self._world = Coordinates(self.header, self.ndim, self._where(), self._table_of_axis)
+        return self._world
+
+    def _table_of_axis(self, name: str, version: int, columns: Sequence[str]) -> list[Any]:
+        """Return columns of the table that a -TAB axis names."""
+        table: Any = self._file[name, version]
+        if table.kind != "binary table":
+            raise usage(f"HDU {name},{version} is no binary table", "use the file that has it")
+        return [np.asarray(table[column], dtype=np.float64) for column in columns]
 
     @property
     def spectral_axis(self) -> int:
         """NumPy number of the spectral axis: the first of a spectral CTYPE, else NAXIS3's."""
-        return _spectral.spectral_axis_of(self)
+        return self._coordinates.spectral_axis
 
     @property
     def last_report(self) -> _core.Report | None:
@@ -105,13 +143,20 @@ class Pixels(Hdu):
         return self._image.last_report if self._image is not None else None
 
     def world_axis(self, axis: int | str = "z", channels: slice | None = None) -> WorldAxis:
-        """Return the world values along one axis, where the header describes a linear one.
+        """Return the world values along one axis, in CUNIT.
 
-        Frequencies, wavelengths and velocities are in CUNIT. Other axes, and axes that are not
-        linear, are given as 0-based pixel numbers with the unit "pixel".
+        Axes that are not linear (WAVE-LOG, FELO, -TAB) are evaluated by WCSLIB. An axis without a
+        coordinate of its own (of the sky, or mixed with another by PC or CD) is given by the
+        numbers of its pixels, counted from 1 as FITS does, with the unit "pixel".
+
+        Raises
+        ------
+        FitsFormatError
+            A card of the axis cannot be used: it is named, with its value.
         """
         number = self._axis_number(axis)
-        return _spectral.world_axis(self, number, channels)
+        pieces = slice_range(channels or slice(None), self.shape[number])
+        return self._coordinates.world_axis(number, *pieces)
 
     # Pixels.
 

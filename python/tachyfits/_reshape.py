@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._axes import axis_number
-from tachyfits._errors import usage
+from tachyfits._coordinates import Sky, is_celestial
+from tachyfits._errors import foreign_errors, usage, warn
 from tachyfits._operations import Operations
 
 if TYPE_CHECKING:
     import astropy.coordinates
-    import astropy.wcs
 
     from tachyfits._image import Image
 
-#: How much the scale on the sky may change along a path whose offsets are degrees.
-_SCALE_TOLERANCE = 1e-3
+#: How much the scale on the sky may differ from its mean along a path whose offsets are degrees.
+_SCALE_TOLERANCE = 2e-3
 #: Points along a side of a path at which its length on the sky is measured.
 _STEPS = 32
 
@@ -164,7 +164,8 @@ class Reshaping(Operations):
         -------
         Image
             Offset along the path as NAXIS1, CTYPE "OFFSET", from 0: in degrees (CUNIT "deg") where
-            the scale on the sky is the same along the path to 0.1 %, otherwise in pixels. A sample
+            the scale on the sky is the same along the path to 0.2 %, otherwise in pixels, with a
+            warning where the image has sky coordinates. A sample
             is interpolated linearly between the four pixels around it. NaN, BLANK and what is
             beyond the image are left out, the weights of the others adding up to 1; NaN where
             there are none.
@@ -173,6 +174,8 @@ class Reshaping(Operations):
         ------
         UsageError
             The path has no length, or does not meet the image.
+        FitsFormatError
+            A card of the sky's coordinates cannot be used: it is named, with its value.
 
         Examples
         --------
@@ -185,9 +188,15 @@ class Reshaping(Operations):
         array([0. , 3.8, 7.6], dtype=float32)
         >>> cube.pv([(0, 1), (4, 1)], width=3).write("pv.fits", overwrite=True)
         """
-        plane = _sky_plane(self)
-        points = _points(path, plane)
-        scale = None if plane is None else _degrees_per_pixel(points, plane)
+        sky = _sky_plane(self)
+        points = _points(path, sky)
+        scale = None if sky is None else _degrees_per_pixel(points, sky)
+        lone = _lone_celestial(self)
+        if lone is not None:
+            warn(
+                f"{self._where()}: the path runs along one of the two axes of the sky: the result "
+                f"has no coordinates along the other one, NAXIS{lone}"
+            )
         core = self._core_image().cut_along(
             [(x, y) for x, y in points.tolist()],
             width=width,
@@ -211,46 +220,64 @@ def _block_size(size: int) -> int:
     return number
 
 
-def _sky_plane(image: Operations) -> astropy.wcs.WCS | None:
-    """Return the world coordinates of NAXIS1 and NAXIS2 where they are those of the sky."""
-    try:
-        wcs = image.wcs
-    except ValueError:
-        # Coordinates that astropy cannot read do not keep anyone from cutting in pixels.
-        return None
-    if wcs.naxis < 2 or {wcs.wcs.lng, wcs.wcs.lat} != {0, 1}:
-        return None
-    return wcs.sub([1, 2])
+def _sky_plane(image: Operations) -> Sky | None:
+    """Return the sky where its two axes are NAXIS1 and NAXIS2.
+
+    A card of theirs that cannot be used is an error: offsets would be wrong, or change their unit.
+    """
+    sky = image._coordinates.sky
+    return sky if sky is not None and sky.axes == (1, 2) else None
 
 
-def _points(path: Any, plane: astropy.wcs.WCS | None) -> NDArray[np.float64]:
+def _lone_celestial(image: Operations) -> int | None:
+    """Return the FITS axis of the sky that a path leaves without its other one."""
+    ctypes = image._coordinates.ctypes
+    celestial = [number for number, ctype in enumerate(ctypes, 1) if is_celestial(ctype)]
+    left = [number for number in celestial if number > 2]
+    return left[0] if len(left) == 1 else None
+
+
+def _points(path: Any, sky: Sky | None) -> NDArray[np.float64]:
     """Return the points of a path in 0-based pixels, shape (n, 2)."""
+    hint = "give two or more (x, y): [(10, 20), (30, 40)]"
     if hasattr(path, "spherical"):
-        if plane is None:
+        if sky is None:
             raise usage(
                 "NAXIS1 and NAXIS2 have no sky coordinates", "give the path in (0-based) pixels"
             )
-        path = np.column_stack([np.atleast_1d(pixel) for pixel in plane.world_to_pixel(path)])
-    points = np.asarray(path, dtype=np.float64)
+        with foreign_errors("this path has no place in the image", "give it in (0-based) pixels"):
+            pixels = sky.wcs.world_to_pixel(path)
+            path = np.column_stack([np.atleast_1d(pixel) for pixel in pixels])
+    with foreign_errors("invalid path", hint):
+        points = np.asarray(path, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
-        raise usage(
-            f"a path of shape {points.shape} is no list of points",
-            "give two or more (x, y): [(10, 20), (30, 40)]",
-        )
+        raise usage(f"invalid path of shape {points.shape}: expected a list of points", hint)
     return points
 
 
-def _degrees_per_pixel(points: NDArray[np.float64], plane: astropy.wcs.WCS) -> float | None:
-    """Return the length on the sky of a pixel along a path; None where it is not the same."""
+def _degrees_per_pixel(points: NDArray[np.float64], sky: Sky) -> float | None:
+    """Return the length on the sky of a pixel along a path; None, with a warning, if it changes."""
     scales = []
-    for begin, end in itertools.pairwise(points):
-        length = float(np.hypot(*(end - begin)))
-        if length == 0 or not np.isfinite(length):
-            continue
-        at = begin + np.linspace(0.0, 1.0, _STEPS + 1)[:, None] * (end - begin)
-        sky = plane.pixel_to_world(at[:, 0], at[:, 1])
-        scales.append(sky[1:].separation(sky[:-1]).deg * _STEPS / length)
-    found = np.concatenate(scales) if scales else np.array([np.nan])
+    where = sky.coordinates.where
+    with foreign_errors(f"{where}: the path has no offsets on the sky", "cut in pixels: pv(path)"):
+        for begin, end in itertools.pairwise(points):
+            length = float(np.hypot(*(end - begin)))
+            if length == 0 or not np.isfinite(length):
+                continue
+            at = begin + np.linspace(0.0, 1.0, _STEPS + 1)[:, None] * (end - begin)
+            on_sky = sky.wcs.pixel_to_world(at[:, 0], at[:, 1])
+            scales.append(on_sky[1:].separation(on_sky[:-1]).deg * _STEPS / length)
+    if not scales:
+        return None
+    found = np.concatenate(scales)
     mean = float(found.mean())
-    same = bool(np.all(np.abs(found - mean) <= _SCALE_TOLERANCE * mean))
-    return mean if same and mean > 0 else None
+    spread = float(np.abs(found - mean).max()) / mean if mean > 0 else np.inf
+    if spread <= _SCALE_TOLERANCE:
+        return mean
+    why = (
+        f"the scale on the sky differs by {100 * spread:.2g} % from its mean along the path"
+        if np.isfinite(spread)
+        else "parts of the path are not on the sky"
+    )
+    warn(f"{where}: offsets along the path are in pixels: {why}")
+    return None

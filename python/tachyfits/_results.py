@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._axes import WorldAxis
+from tachyfits._coordinates import Coordinates
 from tachyfits._header import Header
 from tachyfits._regions import Region
 from tachyfits._writer import write, write_atomically
@@ -66,11 +67,12 @@ class Plane:
     @property
     def wcs(self) -> astropy.wcs.WCS:
         """World coordinates of the two axes of ``values``, by astropy."""
-        world = world_coordinates(self.header)
-        if self.kept_axis is None:
+        kept = self.kept_axis
+        world = Coordinates(self.header, 2 if kept is None else 3).wcs()
+        if kept is None:
             return world
         # WCS numbers are those of FITS: NAXIS3 is NumPy axis 0 of three.
-        return world.sub([number for number in (1, 2, 3) if number != 3 - self.kept_axis])
+        return world.sub([number for number in (1, 2, 3) if number != 3 - kept])
 
     def write(
         self,
@@ -277,14 +279,3 @@ def as_array(values: NDArray[Any], dtype: Any, copy: bool | None) -> NDArray[Any
     if copy is False and array is not values:
         raise ValueError("a conversion to another type cannot be made without a copy")
     return array.copy() if copy else array
-
-
-def world_coordinates(header: Header) -> astropy.wcs.WCS:
-    """Return astropy's world coordinates of a header, without its notes on repaired keywords."""
-    import warnings
-
-    from astropy.wcs import WCS, FITSFixedWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FITSFixedWarning)
-        return WCS(header.to_astropy())

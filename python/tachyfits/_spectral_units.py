@@ -1,8 +1,7 @@
 """Spectral coordinates in the unit that is asked for: frequency, wavelength, energy or velocity.
 
-The arithmetic is astropy's, by its spectral and Doppler equivalencies; an axis that is not linear
-(WAVE-LOG, VOPT-F2W) is evaluated by WCSLIB. Every conversion goes through the frequency. Reference
-frames are left as they are: nothing here moves an observer.
+The arithmetic is astropy's, by its spectral and Doppler equivalencies. Every conversion goes
+through the frequency. Reference frames are left as they are: nothing here moves an observer.
 """
 
 from __future__ import annotations
@@ -14,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import usage
-from tachyfits._units import asked_unit, fits_unit, unit_text
+from tachyfits._coordinates import DOPPLER_TYPES, Axis, Coordinates
+from tachyfits._errors import foreign_errors, usage
+from tachyfits._units import SPECTRAL, asked_quantity, asked_unit, fits_unit, unit_text
 
 if TYPE_CHECKING:
     from astropy.units import Quantity
-
-    from tachyfits._header import Header
 
 #: How a Doppler shift is written as a velocity: linear in frequency, linear in wavelength, or the
 #: velocity that special relativity gives.
@@ -31,12 +29,28 @@ _LINEAR_IN_WAVELENGTH = ("WAVE", "VOPT", "ZOPT")
 _LINEAR_IN_FREQUENCY = ("FREQ", "ENER", "WAVN", "VRAD")
 
 
+#: Where a rest wavelength was measured.
+MEDIA = ("vacuum", "air")
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the spectral axis is asked to be: the arguments of those names of `Image.moments`."""
+
+    unit: str | None = None
+    rest: Any = None
+    convention: str | None = None
+    rest_medium: str | None = None
+
+
 @dataclass(frozen=True)
 class Channels:
     """The channels of a section: where they are and how wide.
 
     Attributes
     ----------
+    name
+        The CTYPE of the coordinate.
     values
         The coordinate of each centre.
     widths
@@ -49,6 +63,7 @@ class Channels:
         The rest frequency that went into them, None when none did.
     """
 
+    name: str
     values: NDArray[np.float64]
     widths: NDArray[np.float64]
     unit: str
@@ -56,57 +71,51 @@ class Channels:
     rest_hz: float | None = None
 
 
-@dataclass(frozen=True)
-class NativeAxis:
-    """A spectral axis as the header describes it.
-
-    ``values`` gives coordinates of 0-based pixel numbers, which need not be whole.
-    """
-
-    ctype: str
-    unit: str
-    header: Header
-    is_linear: bool
-    values: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-
-    @property
-    def kind(self) -> str:
-        """The first four letters of the CTYPE: "FREQ", "VRAD", ..."""
-        return self.ctype.strip().upper()[:4]
-
-
-def converted(
-    native: NativeAxis,
-    pixels: NDArray[np.float64],
-    step: int,
-    unit: str,
-    rest: Any,
-    convention: str | None,
+def channels_of(
+    coordinates: Coordinates, number: int, pieces: tuple[int, int, int], line: Line
 ) -> Channels:
-    """Return the channels around ``pixels``, each ``step`` of them wide, in another unit."""
-    if convention is not None and convention not in CONVENTIONS:
-        raise usage(
-            f"there is no velocity convention {convention!r}",
-            f"use one of {', '.join(CONVENTIONS)}",
-        )
-    conversion = _Conversion.choose(native, unit, rest, convention)
-    values = conversion(native.values(pixels))
-    half = step / 2
-    if native.is_linear and conversion.is_linear and pixels.size:
-        # Differences of values far from zero have lost digits: the ends of the section have most.
-        ends = np.array([pixels[0] - half, pixels[-1] + half])
-        widths = np.abs(np.diff(conversion(native.values(ends)))) / pixels.size
-    else:
-        edges = [conversion(native.values(pixels + side)) for side in (-half, half)]
-        widths = np.abs(edges[1] - edges[0])
+    """Return the channels of a section of an axis (NumPy number) as a line asks for them.
+
+    Raises
+    ------
+    FitsFormatError
+        A card that the coordinates depend on cannot be used.
+    UsageError
+        The axis has no coordinates in that unit.
+    """
+    start, count, step = pieces
+    axis = coordinates.usable_axis(number, count)
+    pixels = np.arange(count, dtype=np.float64) * step + start
+    if line.unit is None:
+        if line != Line():
+            raise usage(
+                "rest, convention and rest_medium are for another unit", 'name it: unit="km/s"'
+            )
+        return Channels(axis.name, axis.values(pixels), axis.widths(pixels, step), axis.unit)
+    if not axis.has_coordinate:
+        name = f"NAXIS{axis.number} ({axis.ctype or 'no CTYPE'})"
+        problem = axis.problem or f"{name} has no coordinates"
+        raise usage(f"{problem}: it has no values in {line.unit!r}", "leave the unit out")
+    failed = f"{coordinates.where}: the {axis.name} axis has no values in {line.unit!r}"
+    with foreign_errors(failed, "leave the unit out, or correct CUNIT"):
+        conversion = _Conversion.choose(axis, coordinates, line)
+        values = conversion(axis.values(pixels))
+        half = step / 2
+        if axis.is_linear and conversion.is_linear and pixels.size:
+            # Differences of values far from zero have lost digits, those of the ends the fewest.
+            ends = np.array([pixels[0] - half, pixels[-1] + half])
+            widths = np.abs(np.diff(conversion(axis.values(ends)))) / pixels.size
+        else:
+            edges = [conversion(axis.values(pixels + side)) for side in (-half, half)]
+            widths = np.abs(edges[1] - edges[0])
     good = np.isfinite(values).all() and np.isfinite(widths).all()
     if not good:
         raise usage(
-            f"some channels of the {native.ctype.strip()} axis have no value in {unit!r}",
+            f"some channels of the {axis.name} axis have no value in {line.unit!r}",
             "check CRVAL, CDELT and the rest frequency, or cut the channels with channels=",
         )
     said = unit_text(conversion.target)
-    return Channels(values, widths, said, conversion.note, conversion.rest_hz)
+    return Channels(conversion.name, values, widths, said, conversion.note, conversion.rest_hz)
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,7 @@ class _Conversion:
     source: Any
     target: Any
     is_linear: bool
+    name: str
     note: str
     rest_hz: float | None = None
 
@@ -125,26 +135,44 @@ class _Conversion:
             return np.asarray(self.convert(values * self.source).value, dtype=np.float64)
 
     @staticmethod
-    def choose(native: NativeAxis, unit: str, rest: Any, convention: str | None) -> _Conversion:
+    def choose(axis: Axis, coordinates: Coordinates, line: Line) -> _Conversion:
         import astropy.units as u
 
-        source, target = fits_unit(native.unit), asked_unit(unit)
-        if source is None:
+        if line.convention is not None and line.convention not in CONVENTIONS:
             raise usage(
-                f"the unit {native.unit!r} of the {native.ctype.strip()} axis is not known",
-                "leave unit= out",
+                f"invalid convention {line.convention!r}: expected {', '.join(CONVENTIONS)}",
+                "leave it out for that of the axis",
             )
-        own = _own_convention(native)
+        if line.rest_medium is not None and line.rest_medium not in MEDIA:
+            raise usage(
+                f"invalid rest_medium {line.rest_medium!r}: expected {', '.join(MEDIA)}",
+                "leave it out for the medium of the axis",
+            )
+        source, target = fits_unit(axis.unit, SPECTRAL), asked_unit(str(line.unit), SPECTRAL)
+        if source is None:
+            raise coordinates.cards.invalid(f"CUNIT{axis.number}", axis.cunit, "a known unit")
+        own = _own_convention(axis, coordinates)
         is_velocity = target.is_equivalent(u.m / u.s)
         same_kind = source.is_equivalent(target) and source.physical_type != "dimensionless"
-        if same_kind and (not is_velocity or None in (convention, own) or convention == own):
-            said = f"{own or convention} convention" if is_velocity and (own or convention) else ""
-            return _Conversion(lambda q: q.to(target), source, target, True, said)
-        return _through_frequency(native, source, target, rest, convention, own)
+        if same_kind and (
+            not (is_velocity and axis.is_spectral)
+            or None in (line.convention, own)
+            or line.convention == own
+        ):
+            said = own or line.convention if is_velocity else None
+            note = f"{said} convention" if said else ""
+            return _Conversion(lambda q: q.to(target), source, target, True, axis.name, note)
+        if not axis.is_spectral:
+            raise usage(
+                f"NAXIS{axis.number} ({axis.name}, in {axis.unit or 'no unit'}) is no spectral "
+                f"axis: it has no values in {line.unit!r}",
+                "leave the unit out",
+            )
+        return _through_frequency(axis, coordinates, source, target, line, own)
 
 
 def _through_frequency(
-    native: NativeAxis, source: Any, target: Any, rest: Any, convention: str | None, own: str | None
+    axis: Axis, coordinates: Coordinates, source: Any, target: Any, line: Line, own: str | None
 ) -> _Conversion:
     """Convert by way of the frequency, with a rest frequency where a velocity needs one."""
     import astropy.units as u
@@ -152,22 +180,22 @@ def _through_frequency(
     is_velocity = target.is_equivalent(u.m / u.s)
     if not is_velocity and not target.is_equivalent(u.Hz, u.spectral()):
         raise usage(
-            f"{target} is no unit of a spectral axis",
+            f"invalid unit {line.unit!r}: expected a unit of a spectral axis",
             "use one of frequency, wavelength, energy, wave number or velocity",
         )
-    from_doppler = native.kind in ("VRAD", "VOPT", "VELO", "FELO", "ZOPT", "BETA")
-    source_convention = own or convention
+    from_doppler = axis.kind in DOPPLER_TYPES
+    source_convention = own or line.convention
     if from_doppler and source_convention is None:
         raise usage(
-            f"CTYPE {native.ctype.strip()!r} without VELREF does not say what its velocities are",
-            'say it with convention=: "radio", "optical" or "relativistic"',
+            f"CTYPE {axis.ctype!r} without VELREF does not say what its velocities are",
+            'say it with convention: "radio", "optical" or "relativistic"',
         )
-    wanted = convention or own or ("optical" if native.kind in ("WAVE", "AWAV") else "radio")
+    wanted = line.convention or own or ("optical" if axis.kind in ("WAVE", "AWAV") else "radio")
     needs_rest = is_velocity or from_doppler
-    frequency = _rest_frequency(native, rest) if needs_rest else None
+    frequency = _rest_frequency(axis, coordinates, line) if needs_rest else None
 
     def convert(values: Quantity) -> Quantity:
-        hertz = _to_frequency(native.kind, values, frequency, source_convention)
+        hertz = _to_frequency(axis.kind, values, frequency, source_convention)
         if is_velocity:
             return hertz.to(target, equivalencies=_doppler(wanted, frequency))
         return hertz.to(target, equivalencies=u.spectral())
@@ -175,9 +203,21 @@ def _through_frequency(
     note = f"{wanted} convention" if is_velocity else ""
     if frequency is not None:
         note = f"{note}, rest frequency {float(frequency.value)!r} Hz".lstrip(", ")
-    is_linear = _is_linear_in(native.kind, source_convention, target, wanted)
+    is_linear = _is_linear_in(axis.kind, source_convention, target, wanted)
     hz = None if frequency is None else float(frequency.value)
-    return _Conversion(convert, source, target, is_linear, note, hz)
+    return _Conversion(convert, source, target, is_linear, _name_of(target, wanted), note, hz)
+
+
+def _name_of(target: Any, convention: str) -> str:
+    """Return the CTYPE of coordinates in a unit."""
+    import astropy.units as u
+
+    if target.is_equivalent(u.m / u.s):
+        return {"radio": "VRAD", "optical": "VOPT", "relativistic": "VELO"}[convention]
+    for unit, name in ((u.Hz, "FREQ"), (u.m, "WAVE"), (u.J, "ENER")):
+        if target.is_equivalent(unit):
+            return name
+    return "WAVN"
 
 
 def _is_linear_in(kind: str, own: str | None, target: Any, wanted: str) -> bool:
@@ -238,53 +278,59 @@ def _refraction_of_air(wavelengths: Quantity) -> Any:
     return index
 
 
-def _own_convention(native: NativeAxis) -> str | None:
+def _own_convention(axis: Axis, coordinates: Coordinates) -> str | None:
     """Return the convention of a velocity axis; None where the header does not say it.
 
     The Standard's VELO is the apparent radial velocity; AIPS' VELO-LSR and the like are what VELREF
     says: above 256 radio velocities, else optical ones.
     """
-    kind = native.kind
+    kind = axis.kind
     if kind in ("VRAD", "BETA"):
         return "radio" if kind == "VRAD" else "relativistic"
     if kind in ("VOPT", "ZOPT", "FELO"):
         return "optical"
     if kind != "VELO":
         return None
-    velref = native.header.get("VELREF")
-    if isinstance(velref, int) and velref > 0:
+    velref = coordinates.velref
+    if velref is not None and velref > 0:
         return "radio" if velref > 256 else "optical"
-    return "relativistic" if native.ctype.strip().upper() == "VELO" else None
+    return "relativistic" if axis.ctype.upper() == "VELO" else None
 
 
-def _rest_frequency(native: NativeAxis, rest: Any) -> Quantity:
-    """Return the rest frequency in Hz: the one asked for, or that of the header."""
+def _rest_frequency(axis: Axis, coordinates: Coordinates, line: Line) -> Quantity:
+    """Return the rest frequency in Hz: the one asked for, or that of the header.
+
+    A rest wavelength that is asked for is in the medium of the axis unless ``rest_medium`` says
+    otherwise; RESTWAV of a header is one in vacuum (Standard, 8.4.1).
+    """
     import astropy.units as u
 
-    if rest is not None:
-        return _asked_rest(rest)
-    for keyword, unit in (("RESTFRQ", u.Hz), ("RESTFREQ", u.Hz), ("RESTWAV", u.m)):
-        value = native.header.get(keyword)
-        # Programs write 0 for "unknown".
-        if isinstance(value, (int, float)) and value > 0:
-            return (value * unit).to(u.Hz, equivalencies=u.spectral())
-    raise usage(
-        "a velocity needs a rest frequency, and the header has neither RESTFRQ nor RESTWAV",
-        'give it: rest="1.420405752 GHz", rest="656.28 nm", or a number in Hz',
-    )
+    if line.rest is not None:
+        medium = line.rest_medium or ("air" if axis.kind == "AWAV" else "vacuum")
+        return _asked_rest(line.rest, medium)
+    hertz = coordinates.rest_frequency()
+    if hertz is not None:
+        return hertz * u.Hz
+    if axis.kind == "AWAV":
+        hint = (
+            'give it: rest="656.28 nm" is a wavelength in air, as the axis has it (refractive '
+            'index by Edlén 1953); rest_medium="vacuum" says that it is one in vacuum'
+        )
+    else:
+        hint = 'give it: rest="1.420405752 GHz", rest="656.461 nm" (in vacuum), or a number in Hz'
+    raise usage("a velocity needs a rest frequency, and the header has none that can be used", hint)
 
 
-def _asked_rest(rest: Any) -> Quantity:
+def _asked_rest(rest: Any, medium: str) -> Quantity:
     import astropy.units as u
 
-    try:
-        quantity = u.Quantity(rest, unit=u.Hz if isinstance(rest, (int, float)) else None)
+    hint = 'use rest="1.420405752 GHz", rest="656.28 nm", or a number in Hz'
+    with foreign_errors(f"invalid rest {rest!r}", hint):
+        quantity = asked_quantity(rest, SPECTRAL, default="Hz")
+        if medium == "air" and quantity.unit.is_equivalent(u.m):
+            quantity = quantity * _refraction_of_air(quantity)
         hertz = quantity.to(u.Hz, equivalencies=u.spectral())
-    except (TypeError, ValueError) as error:
-        raise usage(
-            f"rest={rest!r} is no frequency or wavelength: {error}",
-            'use rest="1.420405752 GHz", rest="656.28 nm", or a number in Hz',
-        ) from None
-    if not (hertz.isscalar and np.isfinite(hertz.value) and hertz.value > 0):
-        raise usage(f"rest={rest!r} is no rest frequency", "give one positive number")
+        good = hertz.isscalar and np.isfinite(hertz.value) and hertz.value > 0
+    if not good:
+        raise usage(f"invalid rest {rest!r}: expected one positive number", hint)
     return hertz

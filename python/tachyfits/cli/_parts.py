@@ -12,6 +12,7 @@ import click
 import tachyfits
 from tachyfits import Image
 from tachyfits._errors import usage
+from tachyfits._spectral_units import CONVENTIONS, MEDIA
 from tachyfits._writer import write_atomically
 from tachyfits.cli._common import (
     ChannelsOption,
@@ -95,6 +96,26 @@ def part_options(*names: str) -> Callable[[Command], Command]:
         return wrapped
 
     return decorate
+
+
+def line_options(command: Command) -> Command:
+    """Add --unit, --rest, --convention and --rest-medium, the coordinates of a spectral axis."""
+    options = (
+        click.option("--unit", metavar="UNIT",
+                     help="Of the coordinates: km/s, GHz, um, ... Default: what the header has."),
+        click.option("--rest", metavar="VALUE",
+                     help="Rest frequency or wavelength with its unit: '1.420405752 GHz'. Default: "
+                          "the header's."),
+        click.option("--convention", type=click.Choice(CONVENTIONS),
+                     help="Of velocities. Default: that of the axis; radio for frequencies, "
+                          "optical for wavelengths."),
+        click.option("--rest-medium", type=click.Choice(MEDIA),
+                     help="Where a rest wavelength is measured. Default: air where the axis is "
+                          "AWAV (refractive index by Edlén 1953), else vacuum."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @dataclass(frozen=True)

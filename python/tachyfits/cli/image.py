@@ -14,7 +14,6 @@ from tachyfits import File, Image, Plane, statistics
 from tachyfits._collapse import PEAKS
 from tachyfits._errors import usage
 from tachyfits._header import Header
-from tachyfits._spectral_units import CONVENTIONS
 from tachyfits._statistics import ORDER_STATISTICS
 from tachyfits.cli._common import (
     Common,
@@ -25,7 +24,7 @@ from tachyfits.cli._common import (
     suffix_of,
 )
 from tachyfits.cli._output import json_text, say
-from tachyfits.cli._parts import DRAWN, Part, part_options
+from tachyfits.cli._parts import DRAWN, Part, line_options, part_options
 from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_fields, report_option, report_text
 
@@ -53,22 +52,7 @@ FITS = (".fits", ".fit", ".fts")
     help="Moments, made in one pass: 0 the integral, 1 the mean coordinate, 2 the dispersion.",
 )
 @click.option("--peak-channel", is_flag=True, help="The same as --statistic max_channel.")
-@click.option(
-    "--unit",
-    metavar="UNIT",
-    help="Of the coordinates: km/s, GHz, um, ... Default: what the header has.",
-)
-@click.option(
-    "--rest",
-    metavar="VALUE",
-    help="Rest frequency or wavelength with its unit: '1.420405752 GHz'. Default: the header's.",
-)
-@click.option(
-    "--convention",
-    type=click.Choice(CONVENTIONS),
-    help="Of velocities. Default: that of the axis; radio for frequencies, optical for "
-    "wavelengths.",
-)
+@line_options
 @part_options("channels", "section", "regions")
 @click.option(
     "--threshold", type=float, metavar="VALUE", help="Leave out pixels below it, in their unit."
@@ -131,6 +115,7 @@ def command(
     unit: str | None,
     rest: str | None,
     convention: str | None,
+    rest_medium: str | None,
     **drawing: Any,
 ) -> int:
     """Collapse the spectral axis of a cube into pictures. A picture is drawn as it is.
@@ -149,7 +134,7 @@ def command(
     if drawing["bare"] and set(suffixes) - set(FITS) != {".png"}:
         raise click.UsageError("--bare needs an output that ends in .png")
     chosen = [*names, *_moments(orders), *(["max_channel"] if peak_channel else [])]
-    line = {"unit": unit, "rest": rest, "convention": convention}
+    line = {"unit": unit, "rest": rest, "convention": convention, "rest_medium": rest_medium}
 
     def make(file: File) -> None:
         image = common.image(file)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tachyfits import File, Image
-from tachyfits._errors import usage
+from tachyfits._errors import foreign_errors, usage
 from tachyfits.cli._common import Common, common_options, suffix_of
 from tachyfits.cli._output import say
 from tachyfits.cli._syntax import PATH
@@ -90,15 +90,17 @@ def command(
 def _path(image: Image, points: list[tuple[float, float]], sky: bool) -> Any:
     if not sky:
         return [(x - 1, y - 1) for x, y in points]
-    from astropy.coordinates import SkyCoord
-    from astropy.wcs.utils import wcs_to_celestial_frame
-
-    longitudes, latitudes = zip(*points, strict=True)
-    try:
-        frame = wcs_to_celestial_frame(image.wcs)
-    except ValueError:
+    coordinates = image._coordinates.sky
+    if coordinates is None:
         raise usage(
             f"{image.file.name}: HDU {image.index} has no sky coordinates",
             "leave --sky out and give pixels, counted from 1",
-        ) from None
-    return SkyCoord(list(longitudes), list(latitudes), unit="deg", frame=frame)
+        )
+    longitudes, latitudes = zip(*points, strict=True)
+    hint = "give longitude,latitude in degrees, or leave --sky out and give pixels"
+    with foreign_errors("invalid --path", hint):
+        from astropy.coordinates import SkyCoord
+        from astropy.wcs.utils import wcs_to_celestial_frame
+
+        frame = wcs_to_celestial_frame(coordinates.wcs)
+        return SkyCoord(list(longitudes), list(latitudes), unit="deg", frame=frame)

@@ -11,7 +11,7 @@ from tachyfits import File, Image, Spectrum, statistics
 from tachyfits._statistics import ORDER_STATISTICS
 from tachyfits.cli._common import Common, common_options, described, heading
 from tachyfits.cli._output import columns_text, csv_text, json_text, say
-from tachyfits.cli._parts import Document, Part, document_options, part_options
+from tachyfits.cli._parts import Document, Part, document_options, line_options, part_options
 from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_fields, report_option, report_text
 
@@ -30,22 +30,30 @@ STATISTICS = [*(name for name, _ in statistics()), *ORDER_STATISTICS]
     help="What is made of the pixels of a channel: one of "
     f"{', '.join(STATISTICS)}, percentile90 (any number).",
 )
+@line_options
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
 @report_option
 @document_options
 def command(
-    common: Common, part: Part, statistic: str, as_csv: bool, report: bool, document: Document
+    common: Common,
+    part: Part,
+    statistic: str,
+    as_csv: bool,
+    report: bool,
+    document: Document,
+    **line: Any,
 ) -> int:
     """Reduce every channel of a cube, over regions or over every pixel.
 
-    The spectral axis is the first of a spectral CTYPE, else NAXIS3; its values are in CUNIT where
-    the header describes a linear axis, pixel numbers (from 1) otherwise. A fourth axis longer than
-    1 must be cut to one value by --section.
+    The spectral axis is the first of a spectral CTYPE, else NAXIS3; its values are in CUNIT, or in
+    --unit, and pixel numbers (from 1) where it has no coordinate. A fourth axis longer than 1 must
+    be cut to one value by --section.
 
     \b
     Examples:
       tachyfits spectrum cube.fits --region 'circle(512,480,12)'
       tachyfits spectrum cube.fits --region 'box(90,90,5,5)' --statistic sum --channels 40:90
+      tachyfits spectrum cube.fits --unit km/s --rest '1.420405752 GHz'
       tachyfits spectrum cube.fits --region 'circle(512,480,12)' -o spectrum.svg
     """
     document.check(common)
@@ -54,7 +62,7 @@ def command(
 
     def show(file: File) -> None:
         image = common.image(file)
-        spectra = _spectra(common, image, part, statistic)
+        spectra = _spectra(common, image, part, statistic, line)
         cost = image.last_report if report else None
         suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
         if cost is not None and suffix != ".json":
@@ -71,11 +79,14 @@ def command(
     return common.each(show)
 
 
-def _spectra(common: Common, image: Image, part: Part, statistic: str) -> list[Spectrum]:
+def _spectra(
+    common: Common, image: Image, part: Part, statistic: str, line: dict[str, Any]
+) -> list[Spectrum]:
     with common.meter("spectrum") as progress:
         chosen = part.shapes()
         options: dict[str, Any] = {
             "statistic": statistic,
+            **line,
             "channels": part.channel_slice(image),
             "section": part.index(image),
             "progress": progress,
@@ -104,12 +115,10 @@ def _text(
     """Return the spectra in one of the written formats."""
     first = spectra[0]
     coordinates = first.axis.values
-    if first.axis.unit == "pixel":
-        # Pixels are counted from 1 on the command line.
-        coordinates = coordinates + 1
     if suffix == ".json":
         return json_text(_as_json(image, spectra, numbers, labels, coordinates) | costs) + "\n"
-    names = ["channel", f"{first.axis.name}[{first.axis.unit}]"]
+    axis_unit = f"[{first.axis.unit}]".replace(" ", ".") if first.axis.unit else ""
+    names = ["channel", f"{first.axis.name}{axis_unit}"]
     unit = f"[{first.unit}]".replace(" ", "") if first.unit else ""
     names += [f"{first.statistic}{unit}{':' + label if label else ''}" for label in labels]
     columns = [np.array(numbers), coordinates, *(spectrum.values for spectrum in spectra)]

@@ -99,10 +99,8 @@ def _middle(length: int) -> slice:
 
 def _other_axes(image: tf.Image) -> list[int]:
     """Return the axes that are neither sky nor spectral and have several values."""
-    from tachyfits._spectral import ctypes_of, sky_axes
-
     spectral = image.spectral_axis
-    kept = {spectral, *sky_axes(ctypes_of(image), spectral)}
+    kept = {spectral, *image._coordinates.sky_axes(spectral)}
     return [axis for axis in range(image.ndim) if axis not in kept and image.shape[axis] > 1]
 
 

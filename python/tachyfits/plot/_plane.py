@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import usage
+from tachyfits import TachyfitsError
+from tachyfits._beam import beam_of
+from tachyfits._coordinates import Coordinates
+from tachyfits._errors import foreign_errors, usage
 from tachyfits._header import Header
 from tachyfits._results import Plane
 from tachyfits._writer import write_atomically
@@ -254,13 +257,15 @@ def _sky(plane: Plane) -> Any:
     """Return celestial coordinates of a plane, or None where the header gives none that hold."""
     try:
         world = plane.wcs
-        if world.naxis != 2 or not world.has_celestial:
-            return None
-        # A header may name axes and lack what makes them work.
-        middle = world.pixel_to_world_values((plane.shape[1] - 1) / 2, (plane.shape[0] - 1) / 2)
-        return world if np.isfinite(middle).all() else None
-    except Exception:  # astropy raises many kinds for headers that contradict themselves
+        with foreign_errors("the plane has no coordinates", "draw it in pixels"):
+            if world.naxis != 2 or not world.has_celestial:
+                return None
+            # A header may name axes and lack what makes them work.
+            rows, columns = plane.shape
+            middle = world.pixel_to_world_values((columns - 1) / 2, (rows - 1) / 2)
+    except TachyfitsError:
         return None
+    return world if np.isfinite(middle).all() else None
 
 
 def _label_sky(axes: Any) -> None:
@@ -286,15 +291,16 @@ def beam_outline(header: Header) -> NDArray[np.float64] | None:
     BMAJ and BMIN are full widths in degrees; BPA is counted from north through east, as the sky
     coordinates of the header put north and east on the picture.
     """
-    major, minor = header.get("BMAJ"), header.get("BMIN", header.get("BMAJ"))
-    angle = header.get("BPA", 0.0)
-    steps = _pixels_per_degree(header)
-    if steps is None or not all(isinstance(n, (int, float)) for n in (major, minor, angle)):
+    coordinates = Coordinates(header, 3)
+    try:
+        beam, sky = beam_of(coordinates), coordinates.sky
+    except TachyfitsError:  # cards that cannot be used, or a beam for each channel
         return None
-    major, minor, angle = float(major or 0), float(minor or 0), float(angle)
-    if not (np.isfinite([major, minor, angle]).all() and major > 0 and minor > 0):
+    if beam is None or sky is None or sky.axes != (1, 2):
         return None
-    east, north = steps
+    # Columns of the matrix: degrees per pixel; its inverse gives pixels per degree.
+    east, north = np.linalg.inv(sky.matrix).T
+    major, minor, angle = beam.major, beam.minor, beam.angle
     turn = np.deg2rad(angle)
     along = north * np.cos(turn) + east * np.sin(turn)
     across = east * np.cos(turn) - north * np.sin(turn)
@@ -303,24 +309,6 @@ def beam_outline(header: Header) -> NDArray[np.float64] | None:
         np.cos(phase) * along * major / 2 + np.sin(phase) * across * minor / 2
     )
     return outline
-
-
-def _pixels_per_degree(
-    header: Header,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return the pixel vectors of one degree to the east and to the north, at the reference."""
-    from tachyfits._results import world_coordinates
-
-    try:
-        world = world_coordinates(header).celestial
-        # Columns: world increments per pixel; its inverse gives pixels per degree.
-        pixels = np.linalg.inv(world.pixel_scale_matrix)
-    except Exception:  # no two celestial axes, or a singular matrix: no beam to draw
-        return None
-    if pixels.shape != (2, 2):
-        return None
-    east, north = (0, 1) if world.wcs.lng == 0 else (1, 0)
-    return pixels[:, east], pixels[:, north]
 
 
 def _draw_beam(

@@ -13,6 +13,7 @@ from tachyfits.plot._plane import BLANK_COLOUR, cuts
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tachyfits._axes import WorldAxis
     from tachyfits._image import Image
 
 #: What degrees are shown in, by the largest offset: arcseconds up to so many degrees.
@@ -74,21 +75,17 @@ def pv_figure(
     return figure
 
 
-def _edges(reference: float, pixel: float, step: float, length: int) -> tuple[float, float]:
+def _edges(axis: WorldAxis) -> tuple[float, float]:
     """Return the world values of the outer edges of the first and the last pixel."""
-    at = (0.5, length + 0.5)
-    return reference + step * (at[0] - pixel), reference + step * (at[1] - pixel)
+    values = axis.values
+    step = values[1] - values[0] if len(values) > 1 else 1.0
+    return float(values[0] - step / 2), float(values[-1] + step / 2)
 
 
 def _offsets(diagram: Image) -> tuple[float, float, str]:
-    header = diagram.header
-    left, right = _edges(
-        float(header.get("CRVAL1", 0.0)),
-        float(header.get("CRPIX1", 0.0)),
-        float(header.get("CDELT1", 1.0)),
-        diagram.shape[1],
-    )
-    unit = str(header.get("CUNIT1") or "pixel")
+    axis = diagram.world_axis("x")
+    left, right = _edges(axis)
+    unit = axis.unit or "pixel"
     if unit == "deg" and max(abs(left), abs(right)) <= _ARCSECONDS_UP_TO:
         left, right, unit = 3600 * left, 3600 * right, "arcsec"
     return left, right, with_unit("offset", unit)
@@ -96,10 +93,8 @@ def _offsets(diagram: Image) -> tuple[float, float, str]:
 
 def _world(diagram: Image) -> tuple[float, float, str]:
     axis = diagram.world_axis("y")
-    values, unit = axis.values, axis.unit
     factor, shown = {"m/s": (1e-3, "km/s"), "m s-1": (1e-3, "km s-1"), "Hz": (1e-9, "GHz")}.get(
-        unit, (1.0, unit)
+        axis.unit, (1.0, axis.unit)
     )
-    step = values[1] - values[0] if len(values) > 1 else 1.0
-    bottom, top = factor * (values[0] - step / 2), factor * (values[-1] + step / 2)
-    return float(bottom), float(top), with_unit(axis.name, shown)
+    bottom, top = _edges(axis)
+    return factor * bottom, factor * top, with_unit(axis.name, shown)

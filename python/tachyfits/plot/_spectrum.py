@@ -59,12 +59,10 @@ def draw_spectra(
     """Draw spectra into axes."""
     first = spectra[0]
     unit, factor = _shown_as(first)
-    # Pixels of an axis without world values are numbered as in FITS, from 1.
-    offset = 1.0 if first.axis.unit == "pixel" else 0.0
     for number, spectrum in enumerate(spectra):
         label = labels[number] if labels else _region_text(spectrum)
         axes.step(
-            spectrum.axis.values * factor + offset,
+            spectrum.axis.values * factor,
             spectrum.values,
             where="mid",
             linewidth=1.1,
