@@ -228,6 +228,13 @@ def heading(image: Image) -> str:
     return f"{image.file.name}, HDU {image.index}, {axes} pixels (NAXIS1 first){unit}"
 
 
+def coordinate_lines(image: Image) -> list[str]:
+    """Return lines that say where an image is, and which cards cannot be used."""
+    summary = image.coordinates
+    lines = [f"HDU {image.index}: {summary}"] if str(summary) else []
+    return lines + [f"HDU {image.index}: warning: {problem}" for problem in summary.problems]
+
+
 def described(image: Image, **more: Any) -> dict[str, Any]:
     """Return what every JSON answer begins with."""
     return {

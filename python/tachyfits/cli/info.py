@@ -8,7 +8,7 @@ import click
 
 from tachyfits import File, Image
 from tachyfits._hdu import Hdu, compression_of
-from tachyfits.cli._common import Common, common_options
+from tachyfits.cli._common import Common, common_options, coordinate_lines
 from tachyfits.cli._output import aligned, json_text, size_text
 
 HEADING = ("HDU", "name", "ver", "kind", "type", "axes (NAXIS1 first)", "unit", "size")
@@ -18,6 +18,10 @@ HEADING = ("HDU", "name", "ver", "kind", "type", "axes (NAXIS1 first)", "unit", 
 @common_options(hdu="all")
 def command(common: Common) -> int:
     """List the HDUs of files: shape, type, unit, size, and what departs from the Standard.
+
+    Of images also where they are: the sky at the reference pixel (at the centre, where that pixel
+    is outside; counted from 1), pixel scale, spectral range, beam and rest frequency, and which of
+    their cards cannot be used.
 
     \b
     Examples:
@@ -37,6 +41,9 @@ def _as_text(file: File, hdus: list[Hdu]) -> str:
     count = f"{len(file)} HDU{'' if len(file) == 1 else 's'}"
     lines = [f"{file.name}: {count}, {size_text(file.size_bytes)}"]
     lines.append(aligned([HEADING, *(_row(hdu) for hdu in hdus)], right=[0, 2]))
+    for hdu in hdus:
+        if isinstance(hdu, Image) and hdu._problem() is None and hdu.ndim:
+            lines += coordinate_lines(hdu)
     lines += [f"warning: {warning}" for warning in _warnings(file, hdus)]
     return "\n".join(lines)
 
@@ -108,5 +115,6 @@ def _hdu_as_json(hdu: Hdu) -> dict[str, Any]:
             "bzero": scaling.bzero,
             "blank": scaling.blank,
             "ctype": [hdu.header.get(f"CTYPE{n}") for n in range(1, hdu.ndim + 1)],
+            "coordinates": hdu.coordinates.as_dict(),
         }
     return answer

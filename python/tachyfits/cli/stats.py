@@ -16,6 +16,7 @@ from tachyfits.cli._common import (
     RegionOptions,
     SectionOption,
     common_options,
+    coordinate_lines,
     described,
     heading,
     index_of,
@@ -223,7 +224,13 @@ def _plane_numbers(image: Image, index: tuple[slice, ...] | None) -> list[list[i
 def _as_json(
     image: Image, section: SectionOption, ddof: int, rows: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    return described(image, section=section[0] if section else None, ddof=ddof, statistics=rows)
+    return described(
+        image,
+        coordinates=image.coordinates.as_dict(),
+        section=section[0] if section else None,
+        ddof=ddof,
+        statistics=rows,
+    )
 
 
 def _as_text(image: Image, rows: list[dict[str, Any]]) -> str:
@@ -244,4 +251,4 @@ def _single(image: Image, row: dict[str, Any]) -> str:
         position = row.get(f"{name}_position")
         where = f"at {cell_text(position)}" if position else ""
         lines.append((name, number_text(row[name]), unit, where))
-    return aligned(lines, right=[1])
+    return "\n".join([*coordinate_lines(image), aligned(lines, right=[1])])
