@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import tachyfits as tf
-from conftest import ROOT
 from fitsbytes import cube_cards, primary
 from tachyfits.cli import COMMANDS, EPILOG, group, run
 
 pytestmark = pytest.mark.once
 
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
