@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tachyfits import _core
 from tachyfits._errors import usage
+from tachyfits._source import Source, given, name_of, path_text, read_source
 from tachyfits._threads import check_threads
 from tachyfits._whole import whole_number
 
@@ -109,7 +110,7 @@ class Verification(Sequence["_core.Finding"]):
 
 
 def verify(
-    source: str | os.PathLike[str] | bytes | bytearray | memoryview,
+    source: Source,
     *,
     headers_only: bool = False,
     threads: int = 0,
@@ -124,7 +125,8 @@ def verify(
     Parameters
     ----------
     source
-        A path (gzip content is inflated), or the bytes of a file.
+        A path, the bytes of a file, or a file object, compressed or not, as `tachyfits.open` takes
+        it.
     headers_only
         Look at headers alone, and read no data.
     threads
@@ -156,18 +158,19 @@ def verify(
     error end-missing 0
     warning not-checked 0
     """
-    threads = check_threads(threads)
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        name = "<bytes>"
-        hdus, findings = _core.verify_bytes(
-            bytes(source), headers_only=headers_only, threads=threads, progress=progress
-        )
-    else:
-        name = os.fspath(source)
-        hdus, findings = _core.verify(
-            source, headers_only=headers_only, threads=threads, progress=progress
-        )
-    return Verification(name, hdus, findings)
+    options: dict[str, Any] = {
+        "headers_only": headers_only,
+        "threads": check_threads(threads),
+        "progress": progress,
+    }
+    found = given(source)
+    hdus, findings = read_source(
+        found,
+        path=lambda path: _core.verify(path, **options),
+        content=lambda content: _core.verify_bytes(content, **options),
+        stream=lambda reader, name: _core.verify_reader(reader, name=name, **options),
+    )
+    return Verification(name_of(found), hdus, findings)
 
 
 class Fix(NamedTuple):
@@ -231,7 +234,7 @@ def mend(
     ()
     """
     threads = check_threads(threads)
-    fixes, _in_place = _core.mend(path, sync=sync, threads=threads, progress=progress)
+    fixes, _in_place = _core.mend(path_text(path), sync=sync, threads=threads, progress=progress)
     return tuple(Fix(*fix) for fix in fixes)
 
 
@@ -278,4 +281,6 @@ def state_sums(
         numbers = [number for hdu in given if (number := whole_number(hdu)) is not None]
         if len(numbers) < len(given):
             raise usage(f"hdus={hdus!r} are no numbers of HDUs", "give whole numbers, from 0")
-    return tuple(_core.state_sums(path, numbers, sync=sync, threads=threads, progress=progress))
+    return tuple(
+        _core.state_sums(path_text(path), numbers, sync=sync, threads=threads, progress=progress)
+    )

@@ -12,6 +12,7 @@ from functools import wraps
 from types import FrameType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
+from tachyfits import _core
 from tachyfits._core import (
     FitsFormatError,
     FitsIoError,
@@ -129,11 +130,7 @@ def io_error(
     problem: str, hint: str, code: str, *, path: str | None = None, number: int | None = None
 ) -> FitsIoError:
     """Make a FitsIoError as the compiled module does: with its code, errno and filename."""
-    error = FitsIoError(f"{problem} [{code}]\nhint: {hint}")
-    error.code, error.filename = code, path
-    if number is not None:
-        error.errno, error.strerror = number, os.strerror(number)
-    return error
+    return _core.io_error(f"{problem} [{code}]\nhint: {hint}", code, path, number)
 
 
 def memory_error(problem: str, hint: str) -> LimitError:

@@ -18,6 +18,7 @@ from tachyfits import _core
 from tachyfits._errors import usage
 from tachyfits._record_forms import Item, filling, form_items
 from tachyfits._records import check_access, check_name, dtype_of, form_text, layout
+from tachyfits._source import path_text
 from tachyfits._threads import check_threads
 
 #: The items that a change of precision leaves half the bytes.
@@ -68,7 +69,7 @@ def convert_file(
         if precision and len(runs):
             record_bytes = _halved(texts[0], record_bytes, precision)
     return core.convert(
-        os.fspath(target),
+        path_text(target),
         access=access,
         record_bytes=record_bytes,
         markers=markers or core.markers or 4,

@@ -17,6 +17,7 @@ import numpy as np
 
 from tachyfits._errors import io_error, not_found, usage, warn
 from tachyfits._optional import needed
+from tachyfits._source import path_text
 from tachyfits._table_export import format_of
 
 #: Rows that are taken at a time.
@@ -164,7 +165,7 @@ def open_table_file(path: str | os.PathLike[str]) -> TableFile:
     FitsIoError
         The file cannot be read.
     """
-    name = os.fspath(path)
+    name = path_text(path)
     form = format_of(name)
     if form == "fits":
         raise usage(f"{name!r} is a FITS file", "open it first: tachyfits.open")

@@ -46,6 +46,7 @@ from tachyfits._record_file import EndOfRecords, File, Record
 from tachyfits._record_numbers import ComplexStats
 from tachyfits._record_parts import Part, many_records, one_record
 from tachyfits._records import MemoryOrder, check_access, check_name
+from tachyfits._source import path_text
 from tachyfits._threads import check_threads
 
 __all__ = [
@@ -115,7 +116,7 @@ def open(  # noqa: A001
     """
     check_access(access, markers, record_bytes)
     core = _core.RecordFile.open(
-        os.fspath(path),
+        path_text(path),
         access=access,
         record_bytes=record_bytes,
         markers=markers,
@@ -147,7 +148,7 @@ class Writer:
         memory: MemoryOrder,
     ) -> None:
         self._core = core
-        self._path = os.fspath(path)
+        self._path = path_text(path)
         self._options = options
         self._memory: MemoryOrder = memory
         self._parts: list[Part] = []
@@ -272,10 +273,10 @@ def create(
     if append:
         if overwrite:
             raise usage("append=True and overwrite=True", "give one of them")
-        _check_appended(os.fspath(path), markers, how)
+        _check_appended(path_text(path), markers, how)
         return Writer(None, path, how | {"markers": markers}, memory)
     core = _core.RecordWriter.create(
-        os.fspath(path),
+        path_text(path),
         markers=4 if markers is None else markers,
         overwrite=overwrite,
         sync=sync,

@@ -83,9 +83,8 @@ macro_rules! codes {
 codes! {
     NotFits = "not-fits", Format,
         "The file does not begin with a SIMPLE card.",
-        example "a file whose first bytes are a gzip header",
-        hint "check that this is a FITS file; decompress it first when it ends in .gz, .bz2, \
-            .xz or .Z";
+        example "a file that begins with the text of a web page",
+        hint "check that this is a FITS file; decompress .Z and .zip files first";
     EndMissing = "end-missing", Format,
         "A header has no END card before the file ends.",
         example "a file cut off in the middle of a header",

@@ -87,6 +87,13 @@ pub enum IoError {
         /// What is wrong.
         detail: String,
     },
+    /// The content is compressed in a way that is not read here.
+    Compressed {
+        /// The name of the storage.
+        name: String,
+        /// The name of the format.
+        format: &'static str,
+    },
     /// The content is larger than the limit that was set.
     Limit {
         /// The name of the storage.
@@ -196,6 +203,7 @@ impl IoError {
             IoError::Map { .. } => "io-map",
             IoError::Direct { .. } => "io-direct",
             IoError::Gzip { .. } => "io-gzip",
+            IoError::Compressed { .. } => "io-compressed",
             IoError::Limit { .. } => "io-limit",
             IoError::Memory { .. } => "io-memory",
             IoError::Temporary { .. } => "io-temporary",
@@ -241,6 +249,7 @@ impl IoError {
             IoError::Read { name, .. }
             | IoError::Short { name, .. }
             | IoError::Gzip { name, .. }
+            | IoError::Compressed { name, .. }
             | IoError::Limit { name, .. }
             | IoError::Memory { name, .. } => name.clone(),
             IoError::Temporary { directory, .. } => directory.display().to_string(),
@@ -266,6 +275,9 @@ impl IoError {
                 "damaged gzip content in member {member} (counted from 0), after {inflated} \
                  inflated bytes: {detail}"
             ),
+            IoError::Compressed { format, .. } => {
+                format!("expected plain or gzip content, found {format}")
+            }
             IoError::Limit { limit, .. } => {
                 format!("the content exceeds the limit of {limit} bytes")
             }
@@ -313,6 +325,7 @@ impl IoError {
             IoError::Gzip { .. } => {
                 "the file is damaged or incomplete; check it with gzip -t, fetch it again"
             }
+            IoError::Compressed { .. } => "decompress the file first",
             IoError::Limit { .. } => {
                 "raise the limit if the file is to be trusted, or inflate it first"
             }
@@ -374,6 +387,7 @@ impl IoError {
                 inflated: 2880,
                 detail: "cut short".to_owned(),
             },
+            IoError::Compressed { name: "cube.fits.bz2".to_owned(), format: "bzip2" },
             IoError::Limit { name: name(), limit: 1 << 36 },
             IoError::Memory { name: name(), bytes: 1 << 40 },
             IoError::Temporary { directory: PathBuf::from("tmp"), source: source() },
@@ -412,6 +426,7 @@ impl IoError {
             | IoError::NotAFile { .. }
             | IoError::Short { .. }
             | IoError::Gzip { .. }
+            | IoError::Compressed { .. }
             | IoError::Limit { .. }
             | IoError::Memory { .. }
             | IoError::Exists { .. }
@@ -447,7 +462,7 @@ mod tests {
         let codes: BTreeSet<_> = examples.iter().map(IoError::code).collect();
         assert_eq!(codes.len(), examples.len());
         // The number of variants: a new one needs an example.
-        assert_eq!(codes.len(), 22);
+        assert_eq!(codes.len(), 23);
         for error in &examples {
             assert!(error.code().starts_with("io-"));
             assert_eq!(error.to_string().lines().count(), 2, "{error}");

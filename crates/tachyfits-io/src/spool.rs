@@ -1,5 +1,5 @@
-//! Input that can only be read from beginning to end (gzip content, a pipe), made into a storage that can be read at
-//! offsets: in memory while it is small, in an unlinked temporary file beyond that, refused above a limit.
+//! Input that can only be read from beginning to end (gzip content, a pipe, a stream), made into a storage that can be
+//! read at offsets: in memory while it is small, in an unlinked temporary file beyond that, refused above a limit.
 //!
 //! The temporary file has no name, so that nothing is left behind however the process ends.
 
@@ -15,8 +15,58 @@ use crate::file::FileStorage;
 use crate::memory::MemoryStorage;
 use crate::storage::Storage;
 
-/// The first two bytes of a gzip member (RFC 1952, section 2.3.1).
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// A compressed format, recognised by the first bytes of the content and never by a name. Only gzip is inflated here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// RFC 1952.
+    Gzip,
+    /// The format of bzip2.
+    Bzip2,
+    /// The .xz container of XZ Utils.
+    Xz,
+    /// RFC 8878.
+    Zstd,
+}
+
+impl Compression {
+    /// How many of the first bytes [`Compression::of`] needs.
+    pub const MAGIC_BYTES: usize = 10;
+
+    /// The format of content that begins with these bytes; `None` for any other.
+    ///
+    /// ```
+    /// use tachyfits_io::Compression;
+    /// assert_eq!(Compression::of(b"\x28\xb5\x2f\xfd"), Some(Compression::Zstd));
+    /// assert_eq!(Compression::of(b"SIMPLE  = "), None);
+    /// ```
+    pub fn of(first: &[u8]) -> Option<Compression> {
+        // bzip2: the level, then the magic number of a block, or of the end of an empty stream.
+        let is_bzip2 = |rest: &[u8]| {
+            matches!(rest, [b'1'..=b'9', block @ ..]
+                if block.starts_with(b"1AY&SY") || block.starts_with(b"\x17\x72\x45\x38\x50\x90"))
+        };
+        match first {
+            [0x1f, 0x8b, ..] => Some(Compression::Gzip),
+            [b'B', b'Z', b'h', rest @ ..] if is_bzip2(rest) => Some(Compression::Bzip2),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Compression::Xz),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Compression::Zstd),
+            _ => None,
+        }
+    }
+
+    /// Its name in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::Gzip => "gzip",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
+            Compression::Zstd => "zstd",
+        }
+    }
+}
+
+/// The first byte of a gzip member (RFC 1952, section 2.3.1).
+const GZIP_FIRST: u8 = 0x1f;
 
 const BLOCK_BYTES: usize = 256 << 10;
 
@@ -48,7 +98,8 @@ impl Default for SpoolOptions {
 /// ```
 ///
 /// # Errors
-/// If reading fails, the gzip content is damaged, a limit is exceeded or the temporary file cannot be kept.
+/// If reading fails, the gzip content is damaged, the content is compressed in another way, a limit is exceeded or the
+/// temporary file cannot be kept.
 pub fn spool(
     name: &str,
     reader: impl Read,
@@ -56,28 +107,43 @@ pub fn spool(
 ) -> Result<Arc<dyn Storage>, IoError> {
     let mut reader = BufReader::with_capacity(BLOCK_BYTES, reader);
     let mut kept = SpoolWriter::new(name, options.clone());
-    // A pipe may deliver its first byte alone, so the look at the first two takes them out.
-    let mut first = Vec::with_capacity(2);
-    let taken = reader.by_ref().take(2).read_to_end(&mut first);
+    // A pipe may deliver its first byte alone, so the look at the first ones takes them out.
+    let mut first = Vec::with_capacity(Compression::MAGIC_BYTES);
+    let taken = reader.by_ref().take(Compression::MAGIC_BYTES as u64).read_to_end(&mut first);
     taken.map_err(|source| kept.read_error(source))?;
-    let is_gzip = first == GZIP_MAGIC;
+    let compression = Compression::of(&first);
     let mut whole = io::Cursor::new(first).chain(reader);
-    if is_gzip {
-        inflate(whole, &mut kept)?;
-    } else {
-        kept.copy(&mut whole)?;
+    match compression {
+        None => kept.copy(&mut whole)?,
+        Some(Compression::Gzip) => inflate(whole, &mut kept)?,
+        Some(other) => {
+            return Err(IoError::Compressed { name: name.to_owned(), format: other.name() });
+        }
     }
     kept.finish()
 }
 
-/// Whether a storage begins like a gzip member.
-pub(crate) fn is_gzip(storage: &dyn Storage) -> Result<bool, IoError> {
-    let mut first = [0; 2];
-    if storage.bytes() < 2 {
-        return Ok(false);
+/// Makes a storage of the bytes of a file, which are kept as they are; gzip content is inflated.
+///
+/// # Errors
+/// As [`spool()`].
+pub fn open_bytes(
+    name: &str,
+    bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+    options: &SpoolOptions,
+) -> Result<Arc<dyn Storage>, IoError> {
+    match Compression::of(bytes.as_ref()) {
+        None => Ok(Arc::new(MemoryStorage::new(name, bytes))),
+        Some(_) => spool(name, bytes.as_ref(), options),
     }
-    storage.read_exact_at(0, &mut first)?;
-    Ok(first == GZIP_MAGIC)
+}
+
+/// How the content of a storage is compressed, by its first bytes.
+pub(crate) fn compression_of(storage: &dyn Storage) -> Result<Option<Compression>, IoError> {
+    let mut first = [0; Compression::MAGIC_BYTES];
+    let length = first.len().min(usize::try_from(storage.bytes()).unwrap_or(usize::MAX));
+    storage.read_exact_at(0, &mut first[..length])?;
+    Ok(Compression::of(&first[..length]))
 }
 
 /// Inflates all members, one after the other. Zeros may follow the last (RFC 1952 knows no padding, tapes do).
@@ -91,7 +157,7 @@ fn inflate(mut reader: impl BufRead, kept: &mut SpoolWriter) -> Result<(), IoErr
         let rest = skip_zeros(&mut reader).map_err(|source| kept.read_error(source))?;
         match rest {
             None => return Ok(()),
-            Some((0, first)) if first == GZIP_MAGIC[0] => member += 1,
+            Some((0, first)) if first == GZIP_FIRST => member += 1,
             Some((zeros, first)) => {
                 let detail = format!("followed by {zeros} zeros and then a byte {first:#04x}");
                 return Err(kept.gzip_error(&detail));
@@ -248,16 +314,16 @@ impl SpoolWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::{SpoolOptions, spool};
+    use super::{Compression, SpoolOptions, open_bytes, spool};
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{IoError, Storage, StorageKind, open, open_with};
-    use flate2::{Compression, write::GzEncoder};
+    use flate2::write::GzEncoder;
     use proptest::prelude::*;
     use std::io::Write;
     use std::sync::Arc;
 
     fn gzip(content: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(content).unwrap();
         encoder.finish().unwrap()
     }
@@ -300,6 +366,40 @@ mod tests {
             let storage = open(&path, kind).unwrap();
             assert_eq!(all(&*storage), content);
             assert_eq!(storage.name(), path.display().to_string());
+        }
+    }
+
+    #[test]
+    fn bytes_in_memory_are_inflated_as_files_are() {
+        let content = sample(300_000);
+        for bytes in [gzip(&content), content.clone()] {
+            let storage = open_bytes("<bytes>", bytes, &SpoolOptions::default()).unwrap();
+            assert_eq!(all(&*storage), content);
+        }
+    }
+
+    #[test]
+    fn other_compressions_are_named_however_the_content_comes() {
+        let formats: [(&[u8], &str); 4] = [
+            (b"BZh91AY&SY....", "bzip2"),
+            (b"BZh5\x17\x72\x45\x38\x50\x90\0\0\0\0", "bzip2"),
+            (b"\xfd7zXZ\0\0\x04", "xz"),
+            (b"\x28\xb5\x2f\xfd....", "zstd"),
+        ];
+        for (content, expected) in formats {
+            let options = SpoolOptions::default();
+            let (_directory, path) = temporary_file(content);
+            let errors = [
+                spool("pipe", content, &options).unwrap_err(),
+                open_bytes("<bytes>", content, &options).unwrap_err(),
+                open(&path, StorageKind::Auto).unwrap_err(),
+            ];
+            for error in errors {
+                assert!(matches!(error, IoError::Compressed { format, .. } if format == expected));
+            }
+        }
+        for plain in [&b"BZh9 is a title"[..], b"BZh", b"\xfd7zXZ", b""] {
+            assert_eq!(Compression::of(plain), None);
         }
     }
 

@@ -148,8 +148,9 @@ pub fn open(path: &Path, kind: StorageKind) -> Result<Arc<dyn Storage>, IoError>
 
 /// Opens a file; gzip content, and what can only be read from beginning to end (a pipe), is kept within `options`.
 ///
-/// The compression is recognised by the content (`1f 8b`), not by the name. Inflated content is in memory or in an
-/// unlinked temporary file, whatever `kind` says.
+/// The compression is recognised by the content, not by the name. Inflated content is in memory or in an unlinked
+/// temporary file, whatever `kind` says. Content that is compressed in another way than by gzip is
+/// [`IoError::Compressed`].
 ///
 /// # Errors
 /// As for [`open`].
@@ -172,7 +173,7 @@ pub fn open_with(
     }
     check_finished(path)?;
     let storage = FileStorage::from_file(path, file)?;
-    if spool::is_gzip(&storage)? {
+    if spool::compression_of(&storage)?.is_some() {
         return spool::spool(storage.name(), storage.file(), options);
     }
     Ok(match kind {

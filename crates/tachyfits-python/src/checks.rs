@@ -8,12 +8,14 @@ use pyo3::types::PyBytes;
 use tachyfits::VerifyOptions;
 
 use crate::progress;
+use crate::reader::spooled;
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Checksum>()?;
     module.add_class::<Finding>()?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(verify_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(verify_reader, module)?)?;
     module.add_function(wrap_pyfunction!(verify_rules, module)?)
 }
 
@@ -225,6 +227,37 @@ fn verify_bytes(
     let data = PyBackedBytes::from(data);
     let verified = progress::run(py, threads, progress, |run| {
         tachyfits::verify_bytes(name, data, &options(headers_only), run)
+    })?;
+    Ok(findings(verified))
+}
+
+/// The same of an open file.
+pub(crate) fn verify_file(
+    py: Python<'_>,
+    file: &tachyfits::FitsFile,
+    headers_only: bool,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(usize, Vec<Finding>)> {
+    let options = options(headers_only);
+    let verified = progress::run(py, threads, progress, |run| file.verify(&options, run))?;
+    Ok(findings(verified))
+}
+
+/// The same of what an object gives by ``read(size)``, to its end.
+#[pyfunction]
+#[pyo3(signature = (reader, *, name="<stream>", headers_only=false, threads=0, progress=None))]
+fn verify_reader(
+    py: Python<'_>,
+    reader: Py<PyAny>,
+    name: &str,
+    headers_only: bool,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(usize, Vec<Finding>)> {
+    let content = spooled(py, name, &reader)?;
+    let verified = progress::run(py, threads, progress, |run| {
+        tachyfits::verify_storage(content, &options(headers_only), run)
     })?;
     Ok(findings(verified))
 }

@@ -2,12 +2,16 @@
 //!
 //! Two bases cannot be had from Rust, so the classes are made as Python makes them, by calling `type`.
 
+use std::ffi::OsString;
 use std::path::Path;
 
-use pyo3::exceptions::{PyBaseException, PyException, PyOSError, PyUserWarning, PyValueError};
+use pyo3::exceptions::{
+    PyBaseException, PyException, PyFileExistsError, PyFileNotFoundError, PyIsADirectoryError,
+    PyNotADirectoryError, PyOSError, PyPermissionError, PyUserWarning, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
 use tachyfits::{Error, ErrorKind, IoError, Reason, Refusal};
 
 /// The code of arguments that only the Python functions have: the engine has no words for them.
@@ -18,7 +22,10 @@ const ARGUMENT: (&str, &str, &str) =
 const MODULE: &str = "tachyfits";
 
 struct Classes {
+    base: Py<PyType>,
     io: Py<PyType>,
+    /// Kinds of `io` that are also the built-in class for their error number, by that class.
+    of_the_system: Vec<(Py<PyType>, Py<PyType>)>,
     format: Py<PyType>,
     usage: Py<PyType>,
     limit: Py<PyType>,
@@ -44,6 +51,37 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     )?;
     // OSError would say "[Errno 2] None: 'name'" in place of the message.
     io.setattr("__str__", py.get_type::<PyBaseException>().getattr("__str__")?)?;
+    let mut of_the_system = Vec::new();
+    for (name, built_in, doc) in [
+        (
+            "FitsFileNotFoundError",
+            py.get_type::<PyFileNotFoundError>(),
+            "There is no file of this name; a FileNotFoundError too.",
+        ),
+        (
+            "FitsFileExistsError",
+            py.get_type::<PyFileExistsError>(),
+            "The file exists already; a FileExistsError too.",
+        ),
+        (
+            "FitsIsADirectoryError",
+            py.get_type::<PyIsADirectoryError>(),
+            "The name is that of a directory; an IsADirectoryError too.",
+        ),
+        (
+            "FitsNotADirectoryError",
+            py.get_type::<PyNotADirectoryError>(),
+            "A part of the path is no directory; a NotADirectoryError too.",
+        ),
+        (
+            "FitsPermissionError",
+            py.get_type::<PyPermissionError>(),
+            "The permissions do not allow it; a PermissionError too.",
+        ),
+    ] {
+        let special = class(module, name, &[io.clone(), built_in.clone()], doc)?;
+        of_the_system.push((built_in.unbind(), special.unbind()));
+    }
     let bases = [base.clone(), value];
     let format = class(
         module,
@@ -66,11 +104,14 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "A file departs from the FITS Standard and is read.",
     )?;
     CLASSES.get_or_init(py, || Classes {
+        base: base.unbind(),
         io: io.unbind(),
+        of_the_system,
         format: format.unbind(),
         usage: usage.unbind(),
         limit: limit.unbind(),
     });
+    module.add_function(wrap_pyfunction!(io_error, module)?)?;
     module.add_function(wrap_pyfunction!(error_codes, module)?)
 }
 
@@ -123,12 +164,53 @@ impl<T> OrRaise<T> for Result<T, Error> {
 
 /// The exception for an error of the engine.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    let raised = new(py, error.kind(), error.code(), &error.to_string());
-    if let (Error::Io(io), ErrorKind::Io) = (error, error.kind()) {
-        // Attributes of an OSError; that they cannot be set is no reason to hide the error itself.
-        let _ = describe(py, &raised, io);
+    let (code, message) = (error.code(), error.to_string());
+    match (error, error.kind()) {
+        (Error::Io(io), ErrorKind::Io) => {
+            let number = number_of(py, io).unwrap_or(None);
+            let path = path_of(io).map(|path| path.as_os_str().to_owned());
+            io_error(py, &message, code, path, number).unwrap_or_else(|failed| failed)
+        }
+        (_, kind) => new(py, kind, code, &message),
     }
-    raised
+}
+
+/// Return a FitsIoError with the attributes of an OSError: for some error numbers one that is the built-in class for
+/// the number too, such as a FileNotFoundError.
+#[pyfunction]
+#[pyo3(signature = (message, code, path=None, number=None))]
+fn io_error(
+    py: Python<'_>,
+    message: &str,
+    code: &str,
+    path: Option<OsString>,
+    number: Option<i32>,
+) -> PyResult<PyErr> {
+    let Some(classes) = CLASSES.get(py) else {
+        return Ok(PyOSError::new_err(message.to_owned()));
+    };
+    let mut class = classes.io.bind(py);
+    if let Some(number) = number {
+        // Python knows which of its classes goes with a number.
+        let built_in = py.get_type::<PyOSError>().call1((number, ""))?.get_type();
+        let special = classes.of_the_system.iter().find(|(of, _)| built_in.is(of));
+        class = special.map_or(class, |(_, special)| special.bind(py));
+    }
+    let value = class.call1((message,))?;
+    value.setattr("code", code)?;
+    if let Some(path) = path {
+        value.setattr("filename", path)?;
+    }
+    if let Some(number) = number {
+        value.setattr("errno", number)?;
+        value.setattr("strerror", py.import("os")?.call_method1("strerror", (number,))?)?;
+    }
+    Ok(PyErr::from_value(value))
+}
+
+/// Whether an exception is one of these.
+pub(crate) fn is_ours(py: Python<'_>, error: &PyErr) -> bool {
+    CLASSES.get(py).is_some_and(|classes| error.is_instance(py, classes.base.bind(py)))
 }
 
 /// The error for a request that the engine would refuse for this reason, found before it is asked.
@@ -183,21 +265,13 @@ fn new(py: Python<'_>, kind: ErrorKind, code: &str, message: &str) -> PyErr {
     made.unwrap_or_else(|error| error)
 }
 
-/// Sets what an OSError has.
-fn describe(py: Python<'_>, raised: &PyErr, error: &IoError) -> PyResult<()> {
-    let value = raised.value(py);
-    if let Some(path) = path_of(error) {
-        value.setattr("filename", path.as_os_str())?;
+/// The error number that the operating system gave, or would have given.
+fn number_of(py: Python<'_>, error: &IoError) -> PyResult<Option<i32>> {
+    match (error.raw_os_error(), errno_name(error)) {
+        (Some(number), _) => Ok(Some(number)),
+        (None, Some(name)) => Ok(Some(py.import("errno")?.getattr(name)?.extract()?)),
+        (None, None) => Ok(None),
     }
-    let number = match (error.raw_os_error(), errno_name(error)) {
-        (Some(number), _) => number.into_pyobject(py)?.into_any(),
-        (None, Some(name)) => py.import("errno")?.getattr(name)?,
-        (None, None) => return Ok(()),
-    };
-    value.setattr("errno", &number)?;
-    let words: Bound<'_, PyString> =
-        py.import("os")?.call_method1("strerror", (number,))?.cast_into()?;
-    value.setattr("strerror", words)
 }
 
 fn path_of(error: &IoError) -> Option<&Path> {
@@ -212,9 +286,10 @@ fn path_of(error: &IoError) -> Option<&Path> {
         | IoError::Write { path, .. }
         | IoError::Commit { path, .. } => path,
         IoError::Temporary { directory, .. } => directory,
-        IoError::Read { name, .. } | IoError::Short { name, .. } | IoError::Gzip { name, .. } => {
-            Path::new(name)
-        }
+        IoError::Read { name, .. }
+        | IoError::Short { name, .. }
+        | IoError::Gzip { name, .. }
+        | IoError::Compressed { name, .. } => Path::new(name),
         _ => return None,
     })
 }

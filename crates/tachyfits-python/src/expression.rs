@@ -27,7 +27,8 @@ pub(crate) enum Given {
 ///     (name, a number or an image, or (an image, the NumPy axis of the result that its one axis lies along, counted from
 ///     the end: -1 is x)).
 /// dtype
-///     "float32" or "float64"; None: float32 if every image has pixels of at most 16 bits or float32.
+///     "float32" or "float64"; None: bool for truth values, else float32 if every image has pixels of at most 16 bits or
+///     float32.
 #[pyfunction]
 #[pyo3(signature = (expression, inputs, *, dtype=None))]
 pub(crate) fn evaluate(

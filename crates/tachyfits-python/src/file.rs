@@ -8,9 +8,11 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use tachyfits::{OpenOptions, Reason};
 
+use crate::checks;
 use crate::errors::{OrRaise, exception, refused};
 use crate::hdu::Hdu;
 use crate::options;
+use crate::reader::spooled;
 
 /// An open FITS file: its HDUs. Opening costs the headers.
 ///
@@ -64,7 +66,7 @@ impl FitsFile {
         Ok(FitsFile(Arc::new(file)))
     }
 
-    /// Open the bytes of a file, which are kept and not copied; errors call them by the name.
+    /// Open the bytes of a file, which are kept and not copied; gzip content is inflated. Errors call them by the name.
     #[staticmethod]
     #[pyo3(signature = (data, *, name="<bytes>", strict=false))]
     fn from_bytes(
@@ -77,6 +79,21 @@ impl FitsFile {
         let options = OpenOptions { strict, ..OpenOptions::default() };
         let opened = py.detach(|| tachyfits::FitsFile::from_bytes(name, data, &options));
         Ok(FitsFile(Arc::new(opened.or_raise(py)?)))
+    }
+
+    /// Open what an object gives by ``read(size)``, to its end; gzip content is inflated. Errors call it by the name.
+    #[staticmethod]
+    #[pyo3(signature = (reader, *, name="<stream>", strict=false))]
+    fn from_reader(
+        py: Python<'_>,
+        reader: Py<PyAny>,
+        name: &str,
+        strict: bool,
+    ) -> PyResult<FitsFile> {
+        let options = OpenOptions { strict, ..OpenOptions::default() };
+        let content = spooled(py, name, &reader)?;
+        let file = py.detach(|| tachyfits::FitsFile::from_storage(content, &options));
+        Ok(FitsFile(Arc::new(file.or_raise(py)?)))
     }
 
     /// The path, or the name that the bytes were given.
@@ -101,6 +118,18 @@ impl FitsFile {
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings().iter().map(ToString::to_string).collect()
+    }
+
+    /// Hold the file against the Standard; return the number of HDUs and the findings.
+    #[pyo3(signature = (*, headers_only=false, threads=0, progress=None))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        headers_only: bool,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(usize, Vec<checks::Finding>)> {
+        checks::verify_file(py, &self.0, headers_only, threads, progress)
     }
 
     fn __len__(&self) -> usize {

@@ -115,9 +115,13 @@ impl Image {
         self.image.layout().unit.as_deref()
     }
 
-    /// What `read` gives by default, as NumPy names it: float64 where the pixels are scaled or may be BLANK.
+    /// What `read` gives by default, as NumPy names it: float64 where the pixels are scaled or may be BLANK. "bool" for
+    /// truth values, which are read as uint8.
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<&'static str> {
+        if self.image.is_logical() {
+            return Ok("bool");
+        }
         let pixel = self.image.read_type(self.image.default_read()).or_raise(py)?;
         Ok(buffer::name(pixel))
     }

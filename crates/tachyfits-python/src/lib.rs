@@ -30,6 +30,7 @@ mod new_columns;
 mod options;
 mod order;
 mod progress;
+mod reader;
 mod region;
 mod report;
 mod reshape;

@@ -58,7 +58,8 @@ pub struct ExpressionInput {
 /// The type of the pixels that an expression gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ExpressionPixels {
-    /// float32 if every image has pixels of at most 16 bits or float32, else float64.
+    /// Bytes of 0 and 1 for truth values ([`Image::is_logical`]); else float32 if every image has pixels of at most 16
+    /// bits or float32, and float64 for others.
     #[default]
     Automatic,
     /// float32.
@@ -135,7 +136,9 @@ fn node_of(
             inputs.push(Input { node: bound.image.node()?, axes: bound.axes.clone() });
         }
     }
+    let is_logical = pixels == ExpressionPixels::Automatic && parsed.is_logical();
     let pixel = match pixels {
+        _ if is_logical => PixelType::U8,
         ExpressionPixels::Float32 => PixelType::F32,
         ExpressionPixels::Float64 => PixelType::F64,
         ExpressionPixels::Automatic if checked.images().all(|bound| is_short(bound.image)) => {
@@ -144,7 +147,7 @@ fn node_of(
         ExpressionPixels::Automatic => PixelType::F64,
     };
     let encoding = Encoding::plain(pixel);
-    Ok(Evaluate { axes: checked.axes.clone(), inputs, program, encoding })
+    Ok(Evaluate { axes: checked.axes.clone(), inputs, program, encoding, is_logical })
 }
 
 /// Pixels of at most 16 bits, or float32: what is computed from them is kept well enough in float32.

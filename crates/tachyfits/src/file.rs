@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tachyfits_format::{
     Code, FormatError, Hdu, Limits, ReadOptions, Step, TableLayout, Walker, Warning,
 };
-use tachyfits_io::{IoError, MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
+use tachyfits_io::{IoError, SpoolOptions, Storage, StorageKind, open_bytes, open_with};
 
 use crate::computed::{Computed, ComputedStorage};
 use crate::error::{Error, Reason};
@@ -45,7 +45,7 @@ impl FitsFile {
         FitsFile::from_storage(open_with(path, options.storage, &options.spool)?, options)
     }
 
-    /// Opens the bytes of a file.
+    /// Opens the bytes of a file; gzip content is inflated.
     ///
     /// # Errors
     /// As [`FitsFile::open`].
@@ -54,7 +54,7 @@ impl FitsFile {
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         options: &OpenOptions,
     ) -> Result<FitsFile, Error> {
-        FitsFile::from_storage(Arc::new(MemoryStorage::new(name, bytes)), options)
+        FitsFile::from_storage(open_bytes(name, bytes, &options.spool)?, options)
     }
 
     /// The file that a computed image would be. No pixel is computed for it: headers are read by blocks, beyond their ends.
@@ -71,7 +71,11 @@ impl FitsFile {
         Ok(FitsFile { computed: Some(image), ..FitsFile::walked(storage, options, read)? })
     }
 
-    pub(crate) fn from_storage(
+    /// Opens what a storage holds, such as the content that [`crate::spool()`] has read.
+    ///
+    /// # Errors
+    /// As [`FitsFile::open`].
+    pub fn from_storage(
         storage: Arc<dyn Storage>,
         options: &OpenOptions,
     ) -> Result<FitsFile, Error> {

@@ -74,6 +74,11 @@ impl Image {
         }
     }
 
+    /// Whether the pixels are truth values, 0 and 1: those of a comparison, as [`crate::evaluate`] makes them.
+    pub fn is_logical(&self) -> bool {
+        self.computed.as_ref().is_some_and(|computed| computed.node().is_logical())
+    }
+
     /// Lengths of the axes in FITS order; empty without data.
     pub fn axes(&self) -> &[u64] {
         &self.layout.axes

@@ -98,7 +98,7 @@ pub use table::{
     Arrays, CellKind, Cells, ColumnInput, ColumnOutput, CsvCells, CsvColumn, CsvValues, Rows,
     Table, TableWriter, TextAs, csv_rows,
 };
-pub use verify::{Verification, VerifyOptions, verify, verify_bytes};
+pub use verify::{Verification, VerifyOptions, verify, verify_bytes, verify_storage};
 pub use writer::{FileWriter, NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
@@ -108,7 +108,9 @@ pub use tachyfits_format::{
     RecordRun, Rule, Severity, StoredType, Substrings, TableKind, TableLayout, TextForm, Value,
     ValueType, Warning, column_keyword, is_structural,
 };
-pub use tachyfits_io::{Buffering, IoError, OutputFile, Recovery, Report, StorageKind};
+pub use tachyfits_io::{
+    Buffering, IoError, OutputFile, Recovery, Report, SpoolOptions, Storage, StorageKind, spool,
+};
 pub use tachyfits_kernels::{
     Blanks, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,
 };

@@ -89,6 +89,10 @@ impl Node for Reorder {
         self.input.encoding()
     }
 
+    fn is_logical(&self) -> bool {
+        self.input.is_logical()
+    }
+
     fn sources(&self, sources: &mut Sources) {
         self.input.sources(sources);
     }

@@ -15,7 +15,7 @@ use tachyfits_format::{
     Code, Context, Finding, Hdu, Header, Limits, Place, ReadOptions, Rule, Severity, Step, Walker,
     Warning, verify_header,
 };
-use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
+use tachyfits_io::{SpoolOptions, Storage, StorageKind, open_bytes, open_with};
 
 use crate::edit::is_zeros;
 use crate::error::Error;
@@ -83,7 +83,7 @@ pub fn verify(
     verify_storage(open_with(path, options.storage, &options.spool)?, options, run)
 }
 
-/// Verifies the bytes of a file.
+/// Verifies the bytes of a file: gzip content is inflated.
 ///
 /// # Errors
 /// As [`verify`].
@@ -93,7 +93,7 @@ pub fn verify_bytes(
     options: &VerifyOptions,
     run: &RunOptions<'_>,
 ) -> Result<Verification, Error> {
-    verify_storage(Arc::new(MemoryStorage::new(name, bytes)), options, run)
+    verify_storage(open_bytes(name, bytes, &options.spool)?, options, run)
 }
 
 impl FitsFile {
@@ -110,7 +110,11 @@ impl FitsFile {
     }
 }
 
-fn verify_storage(
+/// Verifies what a storage holds.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_storage(
     storage: Arc<dyn Storage>,
     options: &VerifyOptions,
     run: &RunOptions<'_>,

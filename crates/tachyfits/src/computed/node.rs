@@ -21,6 +21,11 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
     /// What the bytes of a pixel mean; big-endian.
     fn encoding(&self) -> Encoding;
 
+    /// Whether its pixels are truth values, 0 and 1.
+    fn is_logical(&self) -> bool {
+        false
+    }
+
     /// Names the storages that the tree reads.
     fn sources(&self, sources: &mut Sources);
 

@@ -32,6 +32,8 @@ pub(crate) struct Evaluate {
     pub(crate) inputs: Vec<Input>,
     pub(crate) program: Program,
     pub(crate) encoding: Encoding,
+    /// Whether the program gives truth values.
+    pub(crate) is_logical: bool,
 }
 
 impl Input {
@@ -196,6 +198,10 @@ impl Node for Evaluate {
 
     fn encoding(&self) -> Encoding {
         self.encoding
+    }
+
+    fn is_logical(&self) -> bool {
+        self.is_logical
     }
 
     fn sources(&self, sources: &mut Sources) {

@@ -57,6 +57,21 @@ pub(crate) struct Expression {
     pub(crate) result: Id,
 }
 
+impl Expression {
+    /// Whether its result is a truth value: of a comparison, `and`, `or`, `not`, or a test such as `isnan`.
+    pub(crate) fn is_logical(&self) -> bool {
+        use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual, Or};
+        match self.items[self.result] {
+            Item::Unary(unary, _) => matches!(unary, Unary::Not | Unary::IsNan),
+            Item::Binary(binary, ..) => matches!(
+                binary,
+                And | Equal | Greater | GreaterEqual | Less | LessEqual | NotEqual | Or
+            ),
+            Item::Number(_) | Item::Name(_) | Item::Text(_) | Item::Select(..) => false,
+        }
+    }
+}
+
 /// Understands an expression.
 pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expression, Problem> {
     let tokens = tokens(text, dialect)?;
