@@ -81,7 +81,7 @@ class Collapse:
         check_single(image, where, (axis, *sky))
         pair = (sky[0], sky[1])
         within, inside = _inside(image, where, pair, as_list(selection.region))
-        pixels = _selected(image, selection.threshold, selection.mask)
+        pixels = selected(image, selection.threshold, selection.mask)
         return Collapse(image, pixels, axis, pair, where, within, inside, keep_axis, selection)
 
     @property
@@ -175,7 +175,7 @@ def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
 _MASK_HINT = "give one that goes with the image as NumPy's arrays do: of its shape, or of a plane"
 
 
-def _selected(image: Image, threshold: float | None, mask: Any) -> Image:
+def selected(image: Image, threshold: float | None, mask: Any) -> Image:
     """Return an image whose pixels below the threshold, and where the mask has none, are NaN.
 
     It is computed as it is read. Undefined pixels of a mask leave theirs out.

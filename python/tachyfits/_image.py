@@ -9,26 +9,40 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
+from tachyfits._array_functions import array_function
 from tachyfits._axes import Axis
+from tachyfits._collapse import selected
 from tachyfits._core import FitsFormatError
 from tachyfits._cube import Cube
 from tachyfits._errors import usage
 from tachyfits._operators import Operators
 from tachyfits._order import OrderStatistics
 from tachyfits._pixels import Progress
-from tachyfits._reductions import STANDARD_STATISTICS, reduction_method
+from tachyfits._reductions import STANDARD_STATISTICS, finished, reduction_method
 from tachyfits._regions import Region, Regions, as_list, kept_shape, to_core
 from tachyfits._reshape import Reshaping
 from tachyfits._results import table_html
 from tachyfits._section import Section
 from tachyfits._whole import whole_number
 from tachyfits._writer import fits_name
+
+#: What other packages call it, and how it is had here.
+_ELSEWHERE = {
+    "section": "image[...]",
+    "filled_data": "image.read()",
+    "unmasked_data": "image.read()",
+    "moment0": "image.moment(0)",
+    "moment1": "image.moment(1)",
+    "moment2": "image.moment(2)",
+    "spectral_slab": "image.moment(0, channels=slice(first, end))",
+    "with_spectral_unit": 'image.moments(unit="km/s")',
+}
 
 
 class Image(Operators, Cube, OrderStatistics, Reshaping):
@@ -37,6 +51,10 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     Axes are in NumPy order, indices 0-based; a section is a NumPy index expression (``np.s_``).
     NaN and BLANK pixels are ignored by every reduction, and counted. Results are in the unit of
     the pixels, float64, and do not depend on the number of threads.
+
+    NumPy's reductions take images (``numpy.mean(image, axis=0)``) and are computed by the engine in
+    one pass: like the methods they leave NaN and BLANK out, so ``numpy.mean`` is ``numpy.nanmean``
+    here. Other functions of NumPy read all pixels first and do with NaN what they do with an array.
 
     Every operation takes ``threads`` (None: the file's default; 0: one per core) and ``progress``,
     a function that is called with (bytes done, bytes in all) and stops the work by returning False.
@@ -51,6 +69,16 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     >>> cube.max(axis="z").shape, cube.stats(section=np.s_[1]).count
     ((4, 5), 20)
     """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            hint = _ELSEWHERE.get(name)
+            if hint is None and hasattr(np.ndarray, name):
+                hint = f"an image is read first: image.read().{name}"
+            problem = f"'Image' object has no attribute {name!r}"
+            text = f"{problem}\nhint: {hint}" if hint and not name.startswith("_") else problem
+            raise AttributeError(text, name=name, obj=self)
 
     def _problem(self) -> FitsFormatError | None:
         """Return why the header does not say what the pixels are; None if it does."""
@@ -78,6 +106,12 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             "bytes": f"{self.data_bytes:,}",
         }
         return table_html(rows)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Return a function of NumPy of images, by the engine where it can."""
+        return array_function(function, args, options)
 
     # Reductions.
 
@@ -145,8 +179,9 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         array([19., 39., 59.])
         """
         if axis is not None:
-            arrays = self._reduce(STANDARD_STATISTICS, axis, section, region, 0, threads, progress)
-            return dict(arrays)
+            return self._reduce(
+                STANDARD_STATISTICS, axis, section, region, threads=threads, progress=progress
+            )
         regions = as_list(region)
         states = self._core_image().stats(
             self._ranges(self._section(section)),
@@ -164,6 +199,10 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         section: Any = None,
         region: Regions = None,
         ddof: int = 0,
+        keepdims: bool = False,
+        where: Any = None,
+        dtype: Any = None,
+        out: NDArray[Any] | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
@@ -184,24 +223,35 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             (the last two) must be among those reduced.
         ddof
             Divisor of "std" is count - ddof.
+        keepdims
+            Keep the axes that are reduced, with length 1.
+        where
+            A mask, such as ``cube > 3``, an array or a path, of the image's shape or one that goes
+            with it: pixels where it is 0 or undefined are left out.
+        dtype, out
+            Type of the result, and array for it, as NumPy has them.
 
         Returns
         -------
         numpy.ndarray or NumPy scalar
             The shape is that of the axes kept. NaN where no good pixel is.
         """
-        values = self._reduce((statistic,), axis, section, region, ddof, threads, progress)
-        return values[statistic][()]
+        image = self if where is None else selected(self, None, where)
+        values = image._reduce(
+            (statistic,), axis, section, region, ddof, keepdims, threads, progress
+        )
+        return finished(values[statistic], dtype, out)
 
     def _reduce(
         self,
         names: Sequence[str],
         axis: Axis | None,
-        section: Any,
-        region: Regions,
-        ddof: int,
-        threads: int | None,
-        progress: Progress | None,
+        section: Any = None,
+        region: Regions = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
     ) -> dict[str, NDArray[Any]]:
         """Reduce, and give the results the shape that people expect."""
         where = self._section(section)
@@ -216,7 +266,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             threads=self._threads(threads),
             progress=progress,
         )
-        shape = kept_shape(where, axes, region)
+        shape = kept_shape(where, axes, region, keepdims)
         return {name: np.asarray(array).reshape(shape) for name, array in arrays.items()}
 
     sum = reduction_method("sum", "the sum")
@@ -234,19 +284,60 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         section: Any = None,
         region: Regions = None,
         ddof: int = 0,
+        keepdims: bool = False,
+        where: Any = None,
+        dtype: Any = None,
+        out: NDArray[Any] | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
         """Return the standard deviation about the mean, divisor count - ddof; see `reduce`."""
         return self.reduce(
-            "std",
-            axis,
-            section=section,
-            region=region,
-            ddof=ddof,
-            threads=threads,
-            progress=progress,
-        )
+            "std", axis, section=section, region=region, ddof=ddof, keepdims=keepdims, where=where,
+            dtype=dtype, out=out, threads=threads, progress=progress,
+        )  # fmt: skip
+
+    def var(
+        self, axis: Axis | None = None, *, dtype: Any = None, out: Any = None, **options: Any
+    ) -> Any:
+        """Return the variance: the square of `std`, whose parameters it has."""
+        return finished(np.square(np.asarray(self.std(axis, **options))), dtype, out)
+
+    def argmax(self, axis: int | str | None = None, **options: Any) -> Any:
+        """Return the index of the first greatest value along an axis; see `argmin`."""
+        return self.reduce("max_position", axis, **options)
+
+    def argmin(self, axis: int | str | None = None, **options: Any) -> Any:
+        """Return the index of the first least value along an axis; None: in the flattened image.
+
+        Parameters are those of `reduce`. -1 where no pixel is good.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> int(cube.argmax()), cube.argmin(axis="z")[0]
+        (59, array([0, 0, 0, 0, 0]))
+        """
+        return self.reduce("min_position", axis, **options)
+
+    def any(self, axis: Axis | None = None, **options: Any) -> Any:
+        """Say whether any pixel is not 0, NaN among them; parameters as of `reduce`.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> bool((cube > 58).any()), (cube > 58).any(axis="xy")
+        (True, array([False, False,  True]))
+        """
+        values = np.asarray((self != 0).reduce("max", axis, **options))
+        return np.equal(values, 1)[()]
+
+    def all(self, axis: Axis | None = None, **options: Any) -> Any:
+        """Say whether no pixel is 0; parameters as of `reduce`."""
+        values = np.asarray((self != 0).reduce("min", axis, **options))
+        return np.not_equal(values, 0)[()]
 
     def histogram(
         self,

@@ -27,6 +27,7 @@ class OrderStatistics(Pixels):
         *,
         section: Any = None,
         region: Regions = None,
+        keepdims: bool = False,
         buffering: str = "auto",
         threads: int | None = None,
         progress: Progress | None = None,
@@ -43,6 +44,8 @@ class OrderStatistics(Pixels):
         region
             A region, or a list of them (the result then has a first axis for them). Both sky axes
             (the last two) must be among those reduced.
+        keepdims
+            Keep the axes that are reduced, with length 1.
         buffering
             "single": each thread reads what it computes on. "double": others read ahead. "auto":
             ahead where the bytes are not in memory. The result does not depend on it.
@@ -60,7 +63,8 @@ class OrderStatistics(Pixels):
         >>> float(cube.median()), cube.median(axis="xy"), cube.median(axis="z").shape
         (29.5, array([ 9.5, 29.5, 49.5]), (4, 5))
         """
-        return self._order(["median"], axis, section, region, buffering, threads, progress)[0][()]
+        options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
+        return self._order(["median"], axis, section, region, keepdims, **options)[0][()]
 
     def mad(
         self,
@@ -68,6 +72,7 @@ class OrderStatistics(Pixels):
         *,
         section: Any = None,
         region: Regions = None,
+        keepdims: bool = False,
         buffering: str = "auto",
         threads: int | None = None,
         progress: Progress | None = None,
@@ -83,7 +88,8 @@ class OrderStatistics(Pixels):
         >>> tf.open("cube.fits")[0].mad(axis="xy")
         array([5., 5., 5.])
         """
-        return self._order(["mad"], axis, section, region, buffering, threads, progress)[0][()]
+        options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
+        return self._order(["mad"], axis, section, region, keepdims, **options)[0][()]
 
     def percentile(
         self,
@@ -92,6 +98,7 @@ class OrderStatistics(Pixels):
         *,
         section: Any = None,
         region: Regions = None,
+        keepdims: bool = False,
         buffering: str = "auto",
         threads: int | None = None,
         progress: Progress | None = None,
@@ -120,7 +127,8 @@ class OrderStatistics(Pixels):
         if not asked.size:
             raise usage("no percentile is asked for", "give one or more, from 0 to 100")
         percents = [float(percent) for percent in asked.flat]
-        found = self._order(percents, axis, section, region, buffering, threads, progress)
+        options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
+        found = self._order(percents, axis, section, region, keepdims, **options)
         return np.stack(found).reshape((*asked.shape, *found[0].shape))[()]
 
     def robust_rms(
@@ -189,9 +197,11 @@ class OrderStatistics(Pixels):
         axis: Axis | None,
         section: Any,
         region: Regions,
-        buffering: str,
-        threads: int | None,
-        progress: Progress | None,
+        keepdims: bool = False,
+        *,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
     ) -> list[NDArray[np.float64]]:
         """Find order statistics, and give the results the shape that people expect."""
         where = self._section(section)
@@ -205,5 +215,5 @@ class OrderStatistics(Pixels):
             threads=self._threads(threads),
             progress=progress,
         )
-        shape = kept_shape(where, axes, region)
+        shape = kept_shape(where, axes, region, keepdims)
         return [array.reshape(shape) for array in arrays]

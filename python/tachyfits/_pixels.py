@@ -16,7 +16,8 @@ from tachyfits._axes import Axis, WorldAxis, axis_number, axis_numbers
 from tachyfits._coordinates import Coordinates
 from tachyfits._errors import placing, usage
 from tachyfits._hdu import Hdu
-from tachyfits._results import as_array
+from tachyfits._indexing import is_section, read_indexed, with_new_axes
+from tachyfits._measured import as_array
 from tachyfits._section import Section, resolve, slice_range
 from tachyfits._summary import CoordinateSummary, summary_of
 from tachyfits._threads import check_threads
@@ -73,7 +74,10 @@ class Pixels(Hdu):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type that indexing gives: native, float64 where the pixels are scaled or BLANK."""
+        """The type that indexing gives: native, float64 where the pixels are scaled or BLANK.
+
+        bool where the image is a comparison or another condition, such as ``cube > 3``.
+        """
         return np.dtype(self._core_image().dtype)
 
     @property
@@ -160,10 +164,19 @@ class Pixels(Hdu):
 
     # Pixels.
 
+    @property
+    def data(self) -> NDArray[Any]:
+        """All pixels as an array that cannot be written to: `read`, by the name that astropy has.
+
+        They are read at each use; a section, ``image[10:20]``, reads its own pixels alone.
+        """
+        pixels = self.read()
+        pixels.flags.writeable = False
+        return pixels
+
     def __getitem__(self, index: Any) -> Any:
-        # None means everything elsewhere; as an index it is newaxis, which is refused.
-        section = self._section(index if isinstance(index, tuple) else (index,))
-        return self._read(section, None, None, None, None)[()]
+        # None means everything elsewhere; as an index it is newaxis.
+        return self._indexed(index if isinstance(index, tuple) else (index,))[()]
 
     def __iter__(self) -> Iterator[Any]:
         for index in range(len(self)):
@@ -191,7 +204,8 @@ class Pixels(Hdu):
         Parameters
         ----------
         section
-            A NumPy index expression; None: everything.
+            A NumPy index expression, with arrays of integers, masks and newaxis too; None:
+            everything.
         dtype
             None: `Image.dtype`. "float32" or "float64": physical values (computed in float64,
             rounded once), NaN where blank. "exact": integers with the conventions for unsigned
@@ -214,7 +228,36 @@ class Pixels(Hdu):
         >>> tf.open("cube.fits")[0].read(np.s_[0, 0], dtype="float64")
         array([0., 1., 2., 3., 4.])
         """
-        return self._read(self._section(section), dtype, out, threads, progress)
+        if isinstance(section, Section):
+            return self._read(section, dtype, out, threads, progress)
+        index = () if section is None else section
+        items = index if isinstance(index, tuple) else (index,)
+        return self._indexed(items, dtype, out, threads, progress)
+
+    @placing
+    def _indexed(
+        self,
+        items: tuple[Any, ...],
+        dtype: Any = None,
+        out: NDArray[Any] | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[Any]:
+        if is_section(items):
+            return self._read(resolve(items, self.shape), dtype, out, threads, progress)
+
+        def read(section: Section) -> NDArray[Any]:
+            return self._read(Section(section.ranges), dtype, None, threads, progress)
+
+        if is_section([item for item in items if item is not None]):
+            found = with_new_axes(items, self.shape, read)
+        else:
+            none = read(Section(((0, 0, 1),) * self.ndim))
+            found = read_indexed(items, self.shape, none.dtype, read)
+        if out is not None:
+            _check_out(out, found.shape)
+            out[...] = found
+        return found if out is None else out
 
     def _read(
         self,
@@ -226,21 +269,25 @@ class Pixels(Hdu):
     ) -> NDArray[Any]:
         target = None
         if out is not None:
-            if out.shape != section.shape:
-                raise usage(
-                    f"out has shape {out.shape}, the section {section.shape}", "make them equal"
-                )
+            _check_out(out, section.shape)
             # Axes of length 1 where integers drop them: a view of the same memory.
             target = out[tuple(None if a in section.dropped else slice(None)
                                for a in range(len(section.ranges)))]  # fmt: skip
+        name = self._dtype_name(dtype)
+        # The engine has truth values as bytes of 0 and 1.
+        logical = name is None and self.dtype == np.bool_
+        if logical and target is not None and target.dtype == np.bool_:
+            target = target.view(np.uint8)
         pixels = self._core_image().read(
             self._ranges(section),
-            dtype=self._dtype_name(dtype),
+            dtype=name,
             out=target,
             threads=self._threads(threads),
             progress=progress,
         )
-        return pixels.reshape(section.shape) if out is None else out
+        if out is not None:
+            return out
+        return (pixels.view(np.bool_) if logical else pixels).reshape(section.shape)
 
     @placing
     def _section(self, section: Any) -> Section:
@@ -274,3 +321,8 @@ class Pixels(Hdu):
             f"pixels cannot be read as {dtype!r}",
             'use "float32", "float64", "exact" or "raw", and .astype() on the result',
         )
+
+
+def _check_out(out: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if out.shape != shape:
+        raise usage(f"invalid out of shape {out.shape}: expected {shape}", "make them equal")

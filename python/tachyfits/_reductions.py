@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tachyfits._axes import Axis
 from tachyfits._pixels import Progress
 from tachyfits._regions import Regions
@@ -22,14 +25,31 @@ def reduction_method(statistic: str, meaning: str) -> Callable[..., Any]:
         *,
         section: Any = None,
         region: Regions = None,
+        keepdims: bool = False,
+        where: Any = None,
+        dtype: Any = None,
+        out: NDArray[Any] | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
         return self.reduce(
-            statistic, axis, section=section, region=region, threads=threads, progress=progress
-        )
+            statistic, axis, section=section, region=region, keepdims=keepdims, where=where,
+            dtype=dtype, out=out, threads=threads, progress=progress,
+        )  # fmt: skip
 
     method.__name__ = statistic
     method.__qualname__ = f"Image.{statistic}"
     method.__doc__ = f"Return {meaning} of the good pixels; parameters as of `Image.reduce`."
     return method
+
+
+def finished(values: NDArray[Any], dtype: Any = None, out: NDArray[Any] | None = None) -> Any:
+    """Return a result as NumPy does: of a type, in an array that was given, or as a scalar."""
+    if dtype is not None:
+        values = values.astype(dtype)
+    if out is None:
+        return values[()]
+    # Whole numbers, such as a sum of integers, may be wanted as such.
+    whole = bool(np.all(values == np.floor(values)))
+    np.copyto(out, values, casting="unsafe" if whole else "same_kind")
+    return out

@@ -144,8 +144,12 @@ def to_core(regions: Sequence[Region] | None) -> list[_core.Region] | None:
     return None if regions is None else [region.to_core() for region in regions]
 
 
-def kept_shape(section: Section, axes: Sequence[int], region: Regions) -> tuple[int, ...]:
+def kept_shape(
+    section: Section, axes: Sequence[int], region: Regions, keepdims: bool = False
+) -> tuple[int, ...]:
     """Return the shape of a reduction: of the axes kept, after one for a list of regions.
+
+    With ``keepdims`` the axes that are reduced have length 1.
 
     >>> import numpy as np
     >>> from tachyfits._section import resolve
@@ -153,9 +157,9 @@ def kept_shape(section: Section, axes: Sequence[int], region: Regions) -> tuple[
     (2,)
     """
     shape = tuple(
-        length
+        1 if number in axes else length
         for number, length in enumerate(section.full_shape)
-        if number not in axes and number not in section.dropped
+        if (keepdims or number not in axes) and number not in section.dropped
     )
     if region is None or isinstance(region, Region):
         return shape

@@ -1,7 +1,7 @@
 """Sections: a NumPy index expression as ranges of pixels, one per axis.
 
-It knows basic indexing alone (integers, slices, Ellipsis). Arrays, masks and newaxis are refused:
-they would need pixels in an order that is not the file's.
+It knows basic indexing alone (integers, slices, Ellipsis). What `Image` reads by arrays, masks and
+newaxis is in `_indexing`.
 """
 
 from __future__ import annotations
@@ -64,14 +64,19 @@ def resolve(index: Any, shape: Sequence[int]) -> Section:
         return Section(tuple((0, length, 1) for length in shape))
     if isinstance(index, Section):
         return index
-    items = _expand(index if isinstance(index, tuple) else (index,), len(shape))
+    items = expanded(index if isinstance(index, tuple) else (index,), len(shape))
     ranges: list[tuple[int, int, int]] = []
     dropped: list[int] = []
+    if any(item is None for item in items):
+        raise usage(
+            "newaxis (None) makes no section of an image",
+            "index the image, image[None], or add the axis to the result",
+        )
     for axis, (item, length) in enumerate(zip(items, shape, strict=True)):
         if isinstance(item, slice):
             ranges.append(slice_range(item, length))
         else:
-            ranges.append((_integer(item, axis, length), 1, 1))
+            ranges.append((integer(item, axis, length), 1, 1))
             dropped.append(axis)
     return Section(tuple(ranges), tuple(dropped))
 
@@ -85,18 +90,15 @@ def slice_range(item: slice, length: int) -> tuple[int, int, int]:
     return (pixels.start, len(pixels), pixels.step) if pixels else (0, 0, 1)
 
 
-def _expand(items: tuple[Any, ...], ndim: int) -> list[Any]:
-    """Give every axis its item: Ellipsis and missing trailing items become full slices."""
-    for item in items:
-        if item is None:
-            raise usage(
-                "newaxis (None) is not supported in an index of a FITS image",
-                "add the axis to the result: image[...][None]",
-            )
+def expanded(items: Sequence[Any], ndim: int) -> list[Any]:
+    """Give every axis its item: Ellipsis and missing trailing items become full slices.
+
+    newaxis goes with no axis, and a mask with as many as it has.
+    """
     ellipses = sum(item is Ellipsis for item in items)
     if ellipses > 1:
         raise not_found("an index can have a single Ellipsis ('...')", "keep one of them")
-    given = len(items) - ellipses
+    given = sum(_axes_of(item) for item in items)
     if given > ndim:
         raise not_found(
             f"too many indices: the image has {ndim} axes, {given} were indexed",
@@ -107,16 +109,25 @@ def _expand(items: tuple[Any, ...], ndim: int) -> list[Any]:
     return [*items[:where], *missing, *items[where + 1 :]]
 
 
-def _integer(item: Any, axis: int, length: int) -> int:
+def _axes_of(item: Any) -> int:
+    """Return how many axes of an image an item of an index goes with."""
+    if item is None or item is Ellipsis:
+        return 0
+    is_mask = isinstance(item, np.ndarray) and item.dtype.kind == "b"
+    return item.ndim if is_mask else 1
+
+
+def integer(item: Any, axis: int, length: int) -> int:
+    """Return an index along an axis, counted from its beginning."""
     try:
-        if isinstance(item, (bool, np.bool_, np.ndarray)):
+        if isinstance(item, (bool, np.bool_)):
             raise TypeError
         number = operator.index(item)
     except TypeError:
         raise usage(
-            f"an index of type {type(item).__name__} along axis {axis} is not supported",
-            "use integers, slices and '...'; read the pixels first to index by lists or masks: "
-            "image[...][mask]",
+            f"invalid index of type {type(item).__name__} along axis {axis}: expected an integer, "
+            "a slice or '...'",
+            "an image itself can be indexed by lists and masks too: image[mask]",
         ) from None
     if not -length <= number < length:
         raise not_found(

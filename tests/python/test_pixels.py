@@ -146,12 +146,12 @@ def test_large_images_read_alike_for_any_number_of_threads(bitpix: int) -> None:
             same_bits(file[0].read(where, threads=threads), stored[where])
 
 
-def test_indices_that_numpy_refuses_or_that_need_an_array() -> None:
+def test_indices_that_numpy_refuses() -> None:
     image = tf.open(primary(np.zeros((2, 3), "i2")))[0]
     for index in [5, (0, -4), (0, 0, 0), (Ellipsis, Ellipsis)]:
         with pytest.raises(IndexError):
             image[index]
-    for index in [None, [0, 1], np.array([True, False]), 1.5, "x", slice("a"), True]:
+    for index in [[0.5], np.array([True]), 1.5, "x", slice("a"), [0, 2], {}]:
         with pytest.raises(tf.UsageError) as caught:
             image[index]
         assert "hint: " in str(caught.value)
@@ -198,7 +198,7 @@ def test_sections_and_axes_that_are_none_are_told_with_file_and_hdu(tmp_path: Pa
     image = tf.open(path)[1]
     for wrong, problem in (
         (lambda: image[9], "index 9 is out of bounds"),
-        (lambda: image.read("x"), "an index of type str"),
+        (lambda: image.read("x"), "invalid index of type str"),
         (lambda: image.stats(np.s_[0, 0, 0, 0]), "too many indices"),
         (lambda: image.histogram(section=np.s_[::0]), "slice"),
         (lambda: image.median(section=9), "index 9"),

@@ -99,9 +99,9 @@ def order_columns(
             "xy" if per_plane else None,
             index,
             regions,
-            asked.buffering,
-            threads,
-            progress,
+            buffering=asked.buffering,
+            threads=threads,
+            progress=progress,
         )
         columns |= {
             name: np.reshape(array, shape) for name, array in zip(asked.names, arrays, strict=True)

@@ -164,8 +164,8 @@ def _planes(
             index,
             regions_of(regions) or None,
             ddof,
-            common.threads,
-            progress,
+            threads=common.threads,
+            progress=progress,
         )
     numbers = _plane_numbers(image, index)
     labels: list[str | None] = [text for text, _ in regions] or [None]
