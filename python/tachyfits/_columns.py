@@ -162,6 +162,9 @@ class Columns(Mapping[str, Any]):
             return self.names[key]
         raise not_found(f"there is no column {key!r}", f"there are {', '.join(self._arrays)}")
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def __getitem__(self, key: str | int) -> Any:
         return self._arrays[self._key(key)]
 

@@ -23,6 +23,7 @@ from tachyfits._file import File
 from tachyfits._hdu import Hdu
 from tachyfits._nddata import parts_of
 from tachyfits._pixels import Progress
+from tachyfits._source import path_text
 from tachyfits._table_spec import check_length
 from tachyfits._table_write import write_table
 from tachyfits._threads import check_threads
@@ -88,7 +89,7 @@ class Edition:
     ) -> None:
         self._threads = check_threads(threads)
         self._sync, self._progress = sync, progress
-        self._core = _core.Edition(os.fspath(path))
+        self._core = _core.Edition(path_text(path))
         self._made = contextlib.ExitStack()
         self.name = self._core.name
         #: What `commit` did: in place or anew, bytes written; None before.
@@ -107,6 +108,10 @@ class Edition:
     def __iter__(self) -> Iterator[EditedHdu]:
         for index in range(len(self)):
             yield EditedHdu(self, index)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        names = (hdu.header.get("EXTNAME") for hdu in self)
+        return list(dict.fromkeys(str(name) for name in names if name))
 
     def __getitem__(self, key: int | str | tuple[str, int]) -> EditedHdu:
         return EditedHdu(self, self._number(key))

@@ -46,6 +46,9 @@ class EditedHeader(MutableMapping[str, Any]):
         """Comments by keyword: ``header.comments["BUNIT"] = text`` leaves the value as it is."""
         return EditedComments(self)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return self._now()._ipython_key_completions_()
+
     @placing
     def __getitem__(self, keyword: str) -> Any:
         return self._now()[keyword]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,11 +19,15 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._axes import axis_number
 from tachyfits._errors import usage
-from tachyfits._hdu import no_pixels_hint
+from tachyfits._measured import Measured
+from tachyfits._quantities import is_quantity, parts_of
 
 if TYPE_CHECKING:
     from tachyfits._file import File
     from tachyfits._image import Image
+
+#: What an array in memory is called.
+ARRAY_NAME = "<array>"
 
 #: A longer text is not made of operators: what they have made so far becomes an image of its own.
 MOST_CHARACTERS = 8000
@@ -70,9 +74,9 @@ def evaluate(expression: str, /, *, dtype: Any = None, **inputs: Any) -> Image:
         atan atan2 sinh cosh tanh floor ceil round isnan isfinite where(condition, a, b)
         clip(x, low, high) min(a, b, ...) max(a, b, ...)``. Precedence is Python's.
     dtype
-        "float32" or "float64"; None: float32 if every image has pixels of at most 16 bits or
-        float32, else float64. Arithmetic is in float64 and rounded once, at the end; what float32
-        cannot hold is infinite.
+        "float32" or "float64"; None: bool for a comparison or another condition, else float32 if
+        every image has pixels of at most 16 bits or float32, and float64 for others. Arithmetic is
+        in float64 and rounded once, at the end; what float32 cannot hold is infinite.
     **inputs
         For each name an `Image`, a `File` or a path (the first HDU with pixels), a NumPy array or
         what converts to one, a number, or `along` of a spectrum. Shapes go together as NumPy's do:
@@ -126,8 +130,11 @@ def _image(expression: str, inputs: dict[str, Any], dtype: str | None) -> Image:
     return image
 
 
-def _file(expression: str, inputs: dict[str, Any], dtype: str | None) -> File:
-    """Return the file of an expression; also called to unpickle it."""
+def _file(expression: str, inputs: dict[str, Any], dtype: str | None, *unit: str | None) -> File:
+    """Return the file of an expression; also called to unpickle it.
+
+    ``unit``: what Python's operators have found it to be, where a quantity takes part.
+    """
     from tachyfits._file import File
 
     images = [value.spectrum if isinstance(value, Along) else value for value in inputs.values()]
@@ -138,7 +145,10 @@ def _file(expression: str, inputs: dict[str, Any], dtype: str | None) -> File:
     )
     given = [(name, _given(value, ndim)) for name, value in inputs.items()]
     core = _core.evaluate(expression, given, dtype=dtype)
-    return File.computed(core, (_file, (expression, inputs, dtype)), threads=threads)
+    if unit:
+        cards = [("BUNIT", unit[0], "")] if unit[0] else []
+        core = core.hdu(0).image().with_cards(cards, () if cards else ("BUNIT",))
+    return File.computed(core, (_file, (expression, inputs, dtype, *unit)), threads=threads)
 
 
 def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, int]:
@@ -166,12 +176,7 @@ def resolve(value: Any) -> Image | Along | float:
     if isinstance(value, (str, os.PathLike)):
         return resolve(_file.open(value))
     if isinstance(value, _file.File):
-        found = (hdu for hdu in value if isinstance(hdu, Image) and hdu.size)
-        image = next(found, None)
-        if image is None:
-            hint = no_pixels_hint(value, "choose a file with an image")
-            raise usage(f"{value.name}: no HDU has pixels", hint)
-        return image
+        return value.image()
     array = np.asarray(value)
     return float(array) if array.ndim == 0 and array.dtype.kind in "biuf" else _of_array(array)
 
@@ -194,7 +199,11 @@ def _array_file(array: NDArray[Any]) -> File:
     """Return an array as a file in memory; also called to unpickle it."""
     from tachyfits._file import File
 
-    return File.computed(_core.array_file(array, []), (_array_file, (array,)))
+    return File.computed(_core.array_file(array, [], name=ARRAY_NAME), (_array_file, (array,)))
+
+
+#: The unit of what has no quantities in it: the engine finds it.
+ENGINES = object()
 
 
 @dataclass(frozen=True)
@@ -207,10 +216,13 @@ class Formula:
         Text and inputs (images, spectra along an axis) in turn, in their order.
     power
         How tightly its outermost operator binds.
+    unit
+        Its unit where a quantity takes part, as `tachyfits._quantities` has it; else `ENGINES`.
     """
 
     parts: tuple[Any, ...]
     power: int
+    unit: Any = ENGINES
 
     def characters(self) -> int:
         """Return about how long the text is."""
@@ -237,9 +249,24 @@ class Formula:
                 name = names[key] = next(fresh)
                 inputs[name] = part
             text.append(name)
-        image = _image("".join(text), inputs, None)
+        unit = () if self.unit is ENGINES else (self.unit,)
+        image: Image = _file("".join(text), inputs, None, *unit)[0]
         image._formula = self
         return image
+
+    def own_unit(self) -> str | None:
+        """Return the unit: "" of a number, None where it is not known."""
+        if self.unit is not ENGINES:
+            unit: str | None = self.unit
+            return unit
+        if not any(isinstance(part, str) for part in self.parts):
+            source = self.parts[0]
+            found = source.spectrum if isinstance(source, Along) else source
+            # An array is an image in memory, and a number to quantities.
+            return "" if found.file.name == ARRAY_NAME else found.unit
+        if all(isinstance(part, str) for part in self.parts):
+            return ""
+        return self.image().unit
 
 
 def _names() -> Iterator[str]:
@@ -253,8 +280,11 @@ def _names() -> Iterator[str]:
 ATOM = 11
 
 
-def formula_of(value: Any) -> Formula | None:
-    """Return an operand as a formula; None for what is no operand."""
+def formula_of(value: Any, beside: Any = None) -> Formula | None:
+    """Return an operand as a formula; None for what is no operand.
+
+    ``beside``: an image along whose spectral axis a spectrum lies.
+    """
     from tachyfits._image import Image
 
     if isinstance(value, Image):
@@ -263,6 +293,16 @@ def formula_of(value: Any) -> Formula | None:
         return formula if short and formula is not None else Formula((value,), ATOM)
     if isinstance(value, Along):
         return Formula((resolve(value),), ATOM)
+    if isinstance(value, Measured):
+        given: Any = value.values
+        if value.ndim == 1 and beside is not None:
+            given = along(given, beside.spectral_axis - beside.ndim)
+        formula = Formula((resolve(given),), ATOM)
+        return replace(formula, unit=value.unit) if value.unit else formula
+    if is_quantity(value):
+        number, unit = parts_of(value)
+        formula = formula_of(number)
+        return None if formula is None else replace(formula, unit=unit)
     if isinstance(value, (bool, int, float, np.number, np.bool_)) and np.isrealobj(value):
         number = float(value)
         text = repr(number) if np.isfinite(number) else f"{number}"

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tachyfits import _core
 from tachyfits._errors import not_found, usage, warn
-from tachyfits._hdu import Hdu, compression_of
+from tachyfits._hdu import Hdu, compression_of, no_pixels_hint
 from tachyfits._image import Image
+from tachyfits._source import Source, given, read_source
 from tachyfits._table import Table
 from tachyfits._threads import check_threads
 from tachyfits._whole import whole_number
@@ -31,7 +32,7 @@ STORAGES = ("auto", "pread", "mmap", "direct")
 
 
 def open(  # noqa: A001 - tf.open is the name people expect
-    source: str | os.PathLike[str] | bytes | bytearray | memoryview,
+    source: Source,
     *,
     strict: bool = False,
     storage: str = "auto",
@@ -42,8 +43,11 @@ def open(  # noqa: A001 - tf.open is the name people expect
     Parameters
     ----------
     source
-        A path (``.fits``, or ``.fits.gz``, which is decompressed into memory), or the bytes of a
-        file.
+        A path (``~`` is the home directory), "-" for standard input, the bytes of a file, or a file
+        object with ``read()``. A file object that can seek is read from its beginning. Content that
+        is compressed by gzip, bzip2, xz or zstd is recognised by its first bytes and decompressed
+        into memory or, beyond 64 MiB, into a temporary file; zstd needs Python 3.14 or one of the
+        packages zstandard and pyarrow.
     strict
         Refuse what the FITS Standard does not allow, instead of reading it with a warning.
     storage
@@ -63,9 +67,12 @@ def open(  # noqa: A001 - tf.open is the name people expect
     Raises
     ------
     FitsIoError
-        The file cannot be read (an OSError too).
+        The file cannot be read (an OSError too). For a missing file it is a FileNotFoundError, for
+        a directory an IsADirectoryError, without permission a PermissionError.
     FitsFormatError
         It is no FITS file (a ValueError too).
+    LimitError
+        The decompressed content exceeds 64 GiB.
 
     Warns
     -----
@@ -80,11 +87,9 @@ def open(  # noqa: A001 - tf.open is the name people expect
     1 (3, 4, 5)
     """
     if storage not in STORAGES:
-        raise usage(f"storage={storage!r} is none", f"use one of {', '.join(STORAGES)}")
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        file = File(bytes(source), strict=strict, storage=storage, threads=threads)
-    else:
-        file = File(os.fspath(source), strict=strict, storage=storage, threads=threads)
+        expected = ", ".join(STORAGES)
+        raise usage(f"invalid storage {storage!r}: expected one of {expected}", 'use "auto"')
+    file = File(source, strict=strict, storage=storage, threads=threads)
     if file.warnings:
         listed = "\n".join(f"  - {warning}" for warning in file.warnings)
         warn(f"{file.name}:\n{listed}")
@@ -97,20 +102,27 @@ class File:
     ``file[0]`` is an HDU by its 0-based number, ``file["SCI"]`` by EXTNAME (any case, the first
     of that name), ``file["SCI", 2]`` by EXTNAME and EXTVER.
 
-    A file pickles as its path and options: unpickling reopens it.
+    A file pickles as its path and options, and unpickling reopens it; one that was opened as bytes
+    pickles as these.
     """
 
     def __init__(
-        self, source: str | bytes, *, strict: bool = False, storage: str = "auto", threads: int = 0
+        self, source: Source, *, strict: bool = False, storage: str = "auto", threads: int = 0
     ) -> None:
-        if isinstance(source, bytes):
-            core = _core.FitsFile.from_bytes(source, strict=strict)
-        else:
-            core = _core.FitsFile.open(source, strict=strict, storage=storage)
-            # A path object would take as long as a third of all of opening.
-            if not os.path.isabs(source):
-                source = os.path.join(os.getcwd(), source)
-        self._begin(core, (_reopen, (source, strict, storage, threads)), threads)
+        found = given(source)
+        core = read_source(
+            found,
+            path=lambda path: _core.FitsFile.open(path, strict=strict, storage=storage),
+            content=lambda content: _core.FitsFile.from_bytes(content, strict=strict),
+            stream=lambda reader, name: _core.FitsFile.from_reader(
+                reader, name=name, strict=strict
+            ),
+        )
+        # A path object would take as long as a third of all of opening.
+        if isinstance(found, str) and not os.path.isabs(found):
+            found = os.path.join(os.getcwd(), found)
+        recipe = (_reopen, (found, strict, storage, threads))
+        self._begin(core, recipe if isinstance(found, (str, bytes)) else None, threads)
 
     @classmethod
     def computed(cls, core: _core.FitsFile, recipe: Recipe, *, threads: int = 0) -> File:
@@ -119,7 +131,7 @@ class File:
         file._begin(core, recipe, threads)
         return file
 
-    def _begin(self, core: _core.FitsFile, recipe: Recipe, threads: int) -> None:
+    def _begin(self, core: _core.FitsFile, recipe: Recipe | None, threads: int) -> None:
         self._core: _core.FitsFile | None = core
         self._recipe = recipe
         self._threads = check_threads(threads)
@@ -251,6 +263,68 @@ class File:
             f"{self._name}: no HDU has EXTNAME {which}", f"the HDUs (0-based) are {names}"
         )
 
+    def image(self, key: int | str | tuple[str, int] | None = None) -> Image:
+        """Return an HDU that is an image; None: the first with pixels.
+
+        It is ``file[key]``, of which type checkers know what it is.
+
+        Raises
+        ------
+        UsageError
+            The HDU is no image, or no HDU has pixels.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("cube.fits").image().shape
+        (3, 4, 5)
+        """
+        if key is None:
+            found = next((hdu for hdu in self if isinstance(hdu, Image) and hdu.size), None)
+            if found is None:
+                hint = no_pixels_hint(self, "choose a file with an image")
+                raise usage(f"{self._name}: no HDU has pixels", hint)
+            return found
+        hdu = self[key]
+        if not isinstance(hdu, Image):
+            hint = no_pixels_hint([hdu], "print(file) lists the HDUs")
+            raise usage(f"{hdu._where()}: expected an image, found a {hdu.kind}", hint)
+        return hdu
+
+    def table(self, key: int | str | tuple[str, int] | None = None) -> Table:
+        """Return an HDU that is a table; None: the first one.
+
+        It is ``file[key]``, of which type checkers know what it is.
+
+        Raises
+        ------
+        UsageError
+            The HDU is no table, or there is none.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("table.fits").table("STARS")["MAG"][0]
+        np.float32(18.5)
+        """
+        if key is None:
+            found = next((hdu for hdu in self if isinstance(hdu, Table)), None)
+            if found is None:
+                raise usage(f"{self._name}: no HDU is a table", "print(file) lists the HDUs")
+            return found
+        hdu = self[key]
+        if not isinstance(hdu, Table):
+            problem = f"{hdu._where()}: expected a table, found a {hdu.kind}"
+            raise usage(problem, "print(file) lists the HDUs")
+        return hdu
+
+    def info(self) -> None:
+        """Print the table of HDUs, as astropy's ``info`` does."""
+        print(self)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(dict.fromkeys(hdu.name for hdu in self if hdu.name))
+
     def verify(
         self,
         *,
@@ -259,13 +333,15 @@ class File:
         progress: Progress | None = None,
     ) -> Verification:
         """Hold the file against the FITS Standard; see `tachyfits.verify`."""
-        from tachyfits._checks import verify
+        from tachyfits._checks import Verification
 
-        source = self._recipe[1][0]
-        number = self._threads if threads is None else threads
-        if self._recipe[0] is not _reopen:
+        number = self._threads if threads is None else check_threads(threads)
+        if self._recipe is not None and self._recipe[0] is not _reopen:
             raise usage(f"{self._name} is computed", "write it, and verify the file")
-        return verify(source, headers_only=headers_only, threads=number, progress=progress)
+        hdus, findings = self._open_core().verify(
+            headers_only=headers_only, threads=number, progress=progress
+        )
+        return Verification(self._name, hdus, findings)
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table of HDUs as text: number, name, version, kind, type, shape, unit."""
@@ -315,6 +391,11 @@ class File:
         )
 
     def __reduce__(self) -> Recipe:
+        if self._recipe is None:
+            raise usage(
+                f"{self._name} was read from a file object and cannot be pickled",
+                "open it by its path, or give its bytes: tachyfits.open(stream.read())",
+            )
         return self._recipe
 
 

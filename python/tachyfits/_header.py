@@ -225,6 +225,9 @@ class Header(Mapping[str, Any]):
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [keyword for keyword in self if keyword]
+
     def replaced(self, changes: Mapping[str, Any], *, without: Iterable[str] = ()) -> Header:
         """Return a new header with some values set (appended when absent) and some cards left out.
 
@@ -267,6 +270,9 @@ def _made(cards: Iterable[tuple[str, Any, str]], raw: bytes | None) -> Header:
 class _Comments(Mapping[str, str]):
     def __init__(self, header: Header) -> None:
         self._header = header
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self._header._ipython_key_completions_()
 
     def __getitem__(self, keyword: str) -> str:
         return self._header.card(keyword).comment

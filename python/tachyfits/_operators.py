@@ -6,13 +6,15 @@ expression, read in one pass; see `tachyfits.evaluate` for what the operators me
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tachyfits._errors import usage
-from tachyfits._expressions import ATOM, Formula, formula_of
+from tachyfits._expressions import ATOM, ENGINES, Formula, formula_of
+from tachyfits._quantities import SIGNS, UFUNCS, conversion, outcome
 
 if TYPE_CHECKING:
     from tachyfits._image import Image
@@ -24,49 +26,76 @@ _POWERS = {"|": 5, "&": 6, "+": 7, "-": 7, "*": 8, "/": 8, "//": 8, "%": 8, "**"
 
 def infix(left: Any, operator: str, right: Any) -> Any:
     """Return the image of ``left operator right``; NotImplemented for other operands."""
-    first, second = formula_of(left), formula_of(right)
-    if first is None or second is None:
+    formulas = _formulas((left, right))
+    if formulas is None:
         return NotImplemented
+    first, second = formulas
+    unit, second = _with_unit(operator, first, second, right)
     power = _POWERS.get(operator, _COMPARISON)
     # Powers are taken from the right, all others from the left; a comparison wants brackets
     # around everything but arithmetic.
     before = {_POWER: ATOM, _COMPARISON: _ARITHMETIC}.get(power, power)
     after = {_POWER: _SIGN, _COMPARISON: _ARITHMETIC}.get(power, power + 1)
     parts = (*first.within(before), f" {operator} ", *second.within(after))
-    return Formula(parts, power).image()
+    return Formula(parts, power, unit).image()
+
+
+def _formulas(operands: Sequence[Any]) -> list[Formula] | None:
+    """Return operands as formulas; None where one is no operand.
+
+    A spectrum lies along the spectral axis of the first image among them.
+    """
+    image = next((given for given in operands if hasattr(type(given), "_core_image")), None)
+    formulas = [formula_of(given, beside=image) for given in operands]
+    found = [formula for formula in formulas if formula is not None]
+    return found if len(found) == len(operands) else None
+
+
+def _with_unit(operator: str, first: Formula, second: Formula, right: Any) -> tuple[Any, Formula]:
+    """Return the unit of a result, and the second operand in the unit of the first.
+
+    Where no quantity takes part, units are the engine's.
+    """
+    if first.unit is ENGINES and second.unit is ENGINES:
+        return ENGINES, second
+    power = right if isinstance(right, (int, float, np.number)) else None
+    found = outcome(operator, first.own_unit(), second.own_unit(), power)
+    return found.unit, _scaled(second, found.factor)
+
+
+def _scaled(formula: Formula, factor: float) -> Formula:
+    if factor == 1:
+        return formula
+    return Formula((*formula.within(_POWERS["*"]), f" * {factor!r}"), _POWERS["*"])
 
 
 def call(function: str, *arguments: Any) -> Any:
     """Return the image of a function of the engine; NotImplemented for other arguments."""
+    given = _formulas(arguments)
+    if given is None:
+        return NotImplemented
+    unit: Any = ENGINES
+    if any(formula.unit is not ENGINES for formula in given):
+        # The condition of a choice has a unit of its own.
+        first = 1 if function == "where" else 0
+        if len(given) == 1:
+            found = outcome(function, given[0].own_unit())
+            unit, given = found.unit, [_scaled(given[0], found.factor)]
+        for number in range(first + 1, len(given)):
+            unit, given[number] = _with_unit(function, given[first], given[number], None)
     parts: list[Any] = [f"{function}("]
-    for number, argument in enumerate(arguments):
-        formula = formula_of(argument)
-        if formula is None:
-            return NotImplemented
+    for number, formula in enumerate(given):
         parts += [", "] * (number > 0) + list(formula.parts)
-    return Formula((*parts, ")"), ATOM).image()
+    return Formula((*parts, ")"), ATOM, unit).image()
 
 
 def _signed(sign: str, operand: Any, power: int) -> Image:
     formula = formula_of(operand)
     assert formula is not None
     parts: tuple[Any, ...] = (sign, *formula.within(_SIGN))
+    unit = formula.unit if sign != "~" or formula.unit is ENGINES else ""
     # What is inverted is always bracketed: beside a comparison it would be misread.
-    return Formula(parts if power < ATOM else ("(", *parts, ")"), power).image()
-
-
-#: NumPy's functions that expressions have, by the operator or function that does the same.
-_UFUNCS: dict[np.ufunc, str] = {
-    np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.floor_divide: "//",
-    np.remainder: "%", np.power: "**", np.less: "<", np.less_equal: "<=", np.greater: ">",
-    np.greater_equal: ">=", np.equal: "==", np.not_equal: "!=", np.logical_and: "&",
-    np.logical_or: "|", np.bitwise_and: "&", np.bitwise_or: "|", np.absolute: "abs",
-    np.fabs: "abs", np.sqrt: "sqrt", np.exp: "exp", np.log: "log", np.log10: "log10",
-    np.sin: "sin", np.cos: "cos", np.tan: "tan", np.arcsin: "asin", np.arccos: "acos",
-    np.arctan: "atan", np.arctan2: "atan2", np.sinh: "sinh", np.cosh: "cosh", np.tanh: "tanh",
-    np.floor: "floor", np.ceil: "ceil", np.rint: "round", np.isnan: "isnan",
-    np.isfinite: "isfinite", np.minimum: "min", np.maximum: "max",
-}  # fmt: skip
+    return Formula(parts if power < ATOM else ("(", *parts, ")"), power, unit).image()
 
 
 def _infix_methods(operator: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -86,6 +115,9 @@ def _infix_methods(operator: str) -> tuple[Callable[..., Any], Callable[..., Any
 class Operators:
     """Arithmetic on images. The results are images; nothing is read until they are.
 
+    A quantity of astropy, or a unit, brings its unit: ``cube * (2 * u.K)`` has the product as its
+    BUNIT, and what is added or compared is converted to the unit of the pixels.
+
     Examples
     --------
     >>> import numpy as np, tachyfits as tf
@@ -93,8 +125,8 @@ class Operators:
     >>> (2 * cube - cube / 2)[0, 0]
     array([0. , 1.5, 3. , 4.5, 6. ], dtype=float32)
     >>> bright = (cube > 10) & (cube < 13)
-    >>> print(bright.sum(), np.sqrt(cube)[0, 0, 4])
-    2.0 2.0
+    >>> bright.dtype, cube[bright], np.sqrt(cube)[0, 0, 4]
+    (dtype('bool'), array([11., 12.], dtype=float32), np.float32(2.0))
     """
 
     #: What made the image, where operators did.
@@ -138,25 +170,37 @@ class Operators:
         """Return the image of the absolute values."""
         return call("abs", self)
 
+    def to(self, unit: Any) -> Image:
+        """Return the image in another unit, as text or of astropy; computed when it is read.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0].to("mJy/beam")
+        >>> cube.unit, cube[0, 0, :3]
+        ('mJy beam-1', array([   0., 1000., 2000.], dtype=float32))
+        """
+        formula = formula_of(self)
+        assert formula is not None
+        text, factor = conversion(formula.own_unit(), unit)
+        return replace(_scaled(formula, factor), unit=text).image()
+
     def __bool__(self) -> bool:
         """Refuse to be one truth value where it is one for each pixel."""
         if self._formula is not None:
             raise usage(
-                "an image that operators made has no one truth value",
-                "use its pixels: (a == b).min() is 1.0 if they are all equal; "
+                "the truth value of an image is ambiguous; use .any() or .all()",
                 "combine conditions with & and | instead of 'and' and 'or'",
             )
         return True
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """Return the image of a NumPy function of images, numbers and arrays."""
-        name = _UFUNCS.get(ufunc)
+        name = UFUNCS.get(ufunc)
         if method != "__call__" or options:
             return NotImplemented
-        if ufunc is np.negative or ufunc is np.positive:
-            return _signed("-" if ufunc is np.negative else "+", inputs[0], _SIGN)
-        if ufunc is np.logical_not or ufunc is np.invert:
-            return _signed("~", inputs[0], ATOM)
+        if name in SIGNS:
+            return _signed(SIGNS[name], inputs[0], ATOM if name == "not" else _SIGN)
         if ufunc is np.square:
             return infix(inputs[0], "**", 2)
         if name is None:

@@ -11,7 +11,7 @@ import html
 import io
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,11 @@ from numpy.typing import NDArray
 
 from tachyfits._axes import WorldAxis
 from tachyfits._coordinates import Coordinates
+from tachyfits._errors import usage
 from tachyfits._header import Header
+from tachyfits._measured import Measured, cut_header, with_unit
 from tachyfits._regions import Region
+from tachyfits._section import Section
 from tachyfits._writer import write, write_atomically
 
 if TYPE_CHECKING:
@@ -31,9 +34,12 @@ if TYPE_CHECKING:
     from tachyfits._core import Report
 
 
-@dataclass(frozen=True)
-class Plane:
-    """A picture of the sky made from a cube.
+@dataclass(frozen=True, eq=False)
+class Plane(Measured):
+    """A picture of the sky made from a cube: an array with a unit and coordinates.
+
+    Arithmetic, functions of NumPy and slices give planes, whose unit and coordinates follow;
+    comparisons give arrays of bool. Other indices give numbers and arrays.
 
     Attributes
     ----------
@@ -59,10 +65,28 @@ class Plane:
     kept_axis: int | None = None
     report: Report | None = field(default=None, repr=False, compare=False)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the values, (y, x)."""
-        return self.values.shape
+    def _changed(self, values: NDArray[Any], unit: str | None, other: Any = None) -> Plane:
+        name = self.name if other is None else f"{self.name}, {other.name}"
+        return replace(
+            self, values=values, unit=unit, header=with_unit(self.header, unit), name=name
+        )
+
+    def _cut(self, section: Section) -> Plane:
+        ranges, shape = list(section.ranges), list(self.shape)
+        if self.kept_axis is not None:
+            ranges.insert(self.kept_axis, (0, 1, 1))
+            shape.insert(self.kept_axis, 1)
+        values = self.values[tuple(_slice_of(piece) for piece in section.ranges)]
+        return replace(self, values=values, header=cut_header(self.header, shape, ranges))
+
+    def as_written(self, header: Any = None) -> tuple[NDArray[Any], Any]:
+        """Return the array and the header of the image that is written, unless another is given."""
+        values, header = super().as_written(header)
+        return values if self.kept_axis is None else np.expand_dims(values, self.kept_axis), header
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What it cost is of the process that made it.
+        return self.__dict__ | {"report": None}
 
     @property
     def wcs(self) -> astropy.wcs.WCS:
@@ -97,10 +121,7 @@ class Plane:
         >>> tf.open("sum.fits")[0].shape
         (4, 5)
         """
-        values = self.values
-        if self.kept_axis is not None:
-            values = np.expand_dims(values, self.kept_axis)
-        write(path, values, self.header, overwrite=overwrite, checksum=checksum, sync=sync)
+        write(path, self, overwrite=overwrite, checksum=checksum, sync=sync)
 
     def png(
         self,
@@ -159,9 +180,6 @@ class Plane:
 
         return plane_figure(self, **options)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return as_array(self.values, dtype, copy)
-
     def __repr__(self) -> str:
         return f"<tachyfits Plane {self.name!r} {self.shape} [{self.unit or 'no unit'}]>"
 
@@ -169,9 +187,12 @@ class Plane:
         return table_html({"plane": self.name, "shape (y, x)": self.shape, "unit": self.unit or ""})
 
 
-@dataclass(frozen=True)
-class Spectrum:
-    """Values along the spectral axis.
+@dataclass(frozen=True, eq=False)
+class Spectrum(Measured):
+    """Values along the spectral axis: an array with a unit and coordinates.
+
+    Arithmetic, functions of NumPy and slices give spectra, whose unit and coordinates follow;
+    comparisons give arrays of bool. Other indices give numbers and arrays.
 
     Attributes
     ----------
@@ -196,6 +217,32 @@ class Spectrum:
     region: Region | None
     header: Header
 
+    def _changed(self, values: NDArray[Any], unit: str | None, other: Any = None) -> Spectrum:
+        statistic = self.statistic
+        if other is not None:
+            self._check_axis(other.axis)
+            statistic = f"{self.statistic}, {other.statistic}"
+        header = with_unit(self.header, unit)
+        return replace(self, values=values, unit=unit, header=header, statistic=statistic)
+
+    def _check_axis(self, other: WorldAxis) -> None:
+        """Refuse channels that lie elsewhere, by more than a thousandth of their width."""
+        own = self.axis
+        width = np.abs(np.diff(own.values)).min(initial=np.inf)
+        same = (own.name, own.unit) == (other.name, other.unit)
+        if not same or not np.allclose(own.values, other.values, rtol=1e-9, atol=width * 1e-3):
+            raise usage(
+                f"the spectra lie along different axes: {own.name} [{own.unit}] and "
+                f"{other.name} [{other.unit}], or other channels of it",
+                "give spectra of the same channels, or combine their .values",
+            )
+
+    def _cut(self, section: Section) -> Spectrum:
+        piece = _slice_of(section.ranges[0])
+        axis = replace(self.axis, values=self.axis.values[piece])
+        header = cut_header(self.header, self.shape, section.ranges)
+        return replace(self, axis=axis, values=self.values[piece], header=header)
+
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the spectrum; the file appears when it is complete.
 
@@ -210,7 +257,7 @@ class Spectrum:
         array([1000., 1500., 2000.])
         """
         if Path(path).suffix.lower() in (".fits", ".fit", ".fts"):
-            write(path, self.values, self.header, overwrite=overwrite)
+            write(path, self, overwrite=overwrite)
             return
         text = self.csv()
         write_atomically(path, lambda s: s.write(text.encode()), overwrite=overwrite)
@@ -240,12 +287,6 @@ class Spectrum:
 
         return spectrum_figure([self], title=title)
 
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return as_array(self.values, dtype, copy)
-
     def __repr__(self) -> str:
         return (
             f"<tachyfits Spectrum {self.statistic} of {len(self)} channels "
@@ -264,6 +305,13 @@ class Spectrum:
         )
 
 
+def _slice_of(pixels: tuple[int, int, int]) -> slice:
+    """Return a range of pixels as a slice."""
+    start, count, step = pixels
+    stop = start + count * step
+    return slice(start, None if stop < 0 else stop, step)
+
+
 def table_html(rows: Mapping[str, object]) -> str:
     """Return names and values as a table for notebooks."""
     lines = (
@@ -271,11 +319,3 @@ def table_html(rows: Mapping[str, object]) -> str:
         for name, value in rows.items()
     )
     return f"<table><tbody>{''.join(lines)}</tbody></table>"
-
-
-def as_array(values: NDArray[Any], dtype: Any, copy: bool | None) -> NDArray[Any]:
-    """Follow NumPy's protocol of conversion (``__array__``) for values already in memory."""
-    array = values if dtype is None else values.astype(dtype, copy=False)
-    if copy is False and array is not values:
-        raise ValueError("a conversion to another type cannot be made without a copy")
-    return array.copy() if copy else array

@@ -148,6 +148,9 @@ class TableReading(Hdu):
         # A table without rows is a table.
         return True
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [column.name for column in self.columns if column.name]
+
     @overload
     def __getitem__(self, key: str | int) -> Any: ...
     @overload

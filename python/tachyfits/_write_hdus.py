@@ -11,6 +11,7 @@ import numpy as np
 from tachyfits import _core
 from tachyfits._errors import usage
 from tachyfits._image import Image
+from tachyfits._measured import Measured
 from tachyfits._nddata import parts_of
 from tachyfits._pixels import Progress
 from tachyfits._stacked import stacked
@@ -38,6 +39,8 @@ def write_hdus(
     try:
         for place, hdu in enumerate(hdus):
             data, header = hdu if isinstance(hdu, tuple) and len(hdu) == 2 else (hdu, None)
+            if isinstance(data, Measured):
+                data, header = data.as_written(header)
             if data is None and place == 0:
                 # A primary HDU without data comes by itself before a table; before an image not.
                 data = np.zeros((0,), np.uint8)

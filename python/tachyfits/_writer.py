@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._errors import io_error, usage
 from tachyfits._header import Header
+from tachyfits._measured import Measured
 from tachyfits._optional import is_lazy
+from tachyfits._source import path_text
 from tachyfits._threads import check_threads
 from tachyfits._units import text_of_unit
 
@@ -42,7 +44,7 @@ def write_atomically(
     FitsIoError
         The file exists and ``overwrite`` is false, or it cannot be written.
     """
-    target = Path(path)
+    target = Path(path_text(path))
     if target.exists() and not overwrite:
         raise _exists(target)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
@@ -145,9 +147,9 @@ def write(
         CCDData.write names them. What is masked becomes NaN, or ``blank``. Unsigned types and int8
         get the BZERO that the Standard gives them. A list of arrays of one shape, or of lists of
         numbers, is one array: its first axis is that of the list. Or a table as `write_table` takes
-        it, which becomes the first extension; or an `Image`, with its header unless another is
-        given. For several HDUs a list of tables, images, and pairs of one of all these and a header
-        or None; None alone for a primary HDU without data.
+        it, which becomes the first extension; or an `Image`, a `Plane` or a `Spectrum`, with its
+        header unless another is given. For several HDUs a list of tables, images, and pairs of one
+        of all these and a header or None; None alone for a primary HDU without data.
     header
         Cards to take over, or values by keyword; those of structure and scaling are made anew.
     dtype, scaling, blank
@@ -173,6 +175,8 @@ def write(
     >>> tf.open("two.fits")[1]["RA"]
     array([10., 11.])
     """
+    if isinstance(array, Measured):
+        array, header = array.as_written(header)
     if is_nddata(array):
         # That module needs those of tables.
         from tachyfits._nddata import parts_of
@@ -251,7 +255,7 @@ def fits_name(path: str | os.PathLike[str]) -> str:
     # That module needs this one.
     from tachyfits._table_export import FORMATS
 
-    name = os.fspath(path)
+    name = path_text(path)
     ending = Path(name).suffix.lower()
     if ending in COMPRESSED:
         raise usage(
