@@ -130,10 +130,12 @@ def _image(expression: str, inputs: dict[str, Any], dtype: str | None) -> Image:
     return image
 
 
-def _file(expression: str, inputs: dict[str, Any], dtype: str | None, *unit: str | None) -> File:
+def _file(
+    expression: str, inputs: dict[str, Any], dtype: str | None, unit: str | None = None
+) -> File:
     """Return the file of an expression; also called to unpickle it.
 
-    ``unit``: what Python's operators have found it to be, where a quantity takes part.
+    ``unit``: BUNIT, "" for none; None: the engine finds it.
     """
     from tachyfits._file import File
 
@@ -145,10 +147,10 @@ def _file(expression: str, inputs: dict[str, Any], dtype: str | None, *unit: str
     )
     given = [(name, _given(value, ndim)) for name, value in inputs.items()]
     core = _core.evaluate(expression, given, dtype=dtype)
-    if unit:
-        cards = [("BUNIT", unit[0], "")] if unit[0] else []
+    if unit is not None:
+        cards = [("BUNIT", unit, "")] if unit else []
         core = core.hdu(0).image().with_cards(cards, () if cards else ("BUNIT",))
-    return File.computed(core, (_file, (expression, inputs, dtype, *unit)), threads=threads)
+    return File.computed(core, (_file, (expression, inputs, dtype, unit)), threads=threads)
 
 
 def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, int]:
@@ -249,8 +251,8 @@ class Formula:
                 name = names[key] = next(fresh)
                 inputs[name] = part
             text.append(name)
-        unit = () if self.unit is ENGINES else (self.unit,)
-        image: Image = _file("".join(text), inputs, None, *unit)[0]
+        unit = None if self.unit is ENGINES else self.unit or ""
+        image: Image = _file("".join(text), inputs, None, unit)[0]
         image._formula = self
         return image
 

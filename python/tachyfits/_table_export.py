@@ -1,6 +1,6 @@
 """A table, or a part of it, as a file of another format: written batch by batch.
 
-The compiled module formats CSV; Parquet and Arrow need pyarrow. Files appear when they are complete.
+The compiled module formats CSV; Parquet and Arrow need pyarrow. Files appear when complete.
 """
 
 from __future__ import annotations
