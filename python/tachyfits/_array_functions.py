@@ -94,7 +94,10 @@ def _spread(name: str) -> Callable[..., Any]:
     ) -> Any:  # fmt: skip
         divisor = ddof if correction is None else correction
         if divisor != int(divisor) or divisor < 0:
-            return NotImplemented
+            function = getattr(np, f"nan{name}")
+            given = {} if where is True else {"where": np.asarray(where)}
+            pixels = np.asarray(a)
+            return function(pixels, axis, dtype, out, ddof=divisor, keepdims=keepdims, **given)
         return getattr(a, name)(
             axis, ddof=int(divisor), keepdims=keepdims, where=_where(where), dtype=dtype, out=out
         )
@@ -155,7 +158,10 @@ def _ranked(scale: float) -> Callable[..., Any]:
         **old: Any,
     ) -> Any:  # fmt: skip
         if method != "linear" or weights is not None or old:
-            return NotImplemented
+            more = old if weights is None else old | {"weights": weights}
+            function: Any = np.nanpercentile if scale == 1 else np.nanquantile
+            pixels = np.asarray(a)
+            return function(pixels, q, axis, out, method=method, keepdims=keepdims, **more)
         percents = np.multiply(q, scale)
         return finished(np.asarray(a.percentile(percents, axis, keepdims=keepdims)), None, out)
 
@@ -207,9 +213,15 @@ def _average(
     a: Image, axis: Any = None, weights: Any = None, returned: bool = False,
     *, keepdims: bool = False,
 ) -> Any:  # fmt: skip
-    if weights is not None or returned:
-        return NotImplemented
-    return a.mean(axis, keepdims=keepdims)
+    if weights is None and not returned:
+        return a.mean(axis, keepdims=keepdims)
+    pixels = np.asarray(a)
+    good: Any = np.ma.array(pixels, mask=np.isnan(pixels))
+    average: Any = np.ma.average
+    found = average(good, axis, weights, returned, keepdims=keepdims)
+    parts = found if returned else (found,)
+    filled = tuple(np.ma.filled(np.ma.asarray(part, dtype=np.float64), np.nan) for part in parts)
+    return filled if returned else filled[0][()]
 
 
 @_implements(np.clip)
@@ -243,6 +255,11 @@ def _size(a: Image, axis: int | None = None) -> int:
 @_implements(np.iscomplexobj)
 def _iscomplexobj(x: Image) -> bool:
     return False
+
+
+@_implements(np.result_type)
+def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
+    return np.result_type(*(x.dtype if _is_image(x) else x for x in arrays_and_dtypes))
 
 
 def _like(function: Any) -> None:

@@ -89,6 +89,17 @@ def call(function: str, *arguments: Any) -> Any:
     return Formula((*parts, ")"), ATOM, unit).image()
 
 
+def _exclusive(left: Any, right: Any) -> Any:
+    """Return the image of ``left ^ right``, of truth values."""
+    if _formulas((left, right)) is None:
+        return NotImplemented
+    truths = [
+        infix(given, "!=", 0) if hasattr(type(given), "_core_image") else np.not_equal(given, 0)[()]
+        for given in (left, right)
+    ]
+    return infix(truths[0], "!=", truths[1])
+
+
 def _signed(sign: str, operand: Any, power: int) -> Image:
     formula = formula_of(operand)
     assert formula is not None
@@ -141,6 +152,13 @@ class Operators:
     __pow__, __rpow__ = _infix_methods("**")
     __and__, __rand__ = _infix_methods("&")
     __or__, __ror__ = _infix_methods("|")
+
+    def __xor__(self, other: Any) -> Any:
+        """Return the image that is true where one of two conditions is and the other is not."""
+        return _exclusive(self, other)
+
+    __rxor__ = __xor__
+
     __lt__, __gt__ = _infix_methods("<")
     __le__, __ge__ = _infix_methods("<=")
 
@@ -203,6 +221,10 @@ class Operators:
             return _signed(SIGNS[name], inputs[0], ATOM if name == "not" else _SIGN)
         if ufunc is np.square:
             return infix(inputs[0], "**", 2)
+        if ufunc is np.isinf:
+            return infix(call("abs", *inputs), "==", np.inf)
+        if ufunc is np.logical_xor or ufunc is np.bitwise_xor:
+            return _exclusive(*inputs)
         if name is None:
             return NotImplemented
         return call(name, *inputs) if name[0].isalpha() else infix(inputs[0], name, inputs[1])

@@ -138,7 +138,8 @@ def _path_of(source: Readable) -> str | None:
         return None
     try:
         of_object, of_path = os.fstat(source.fileno()), os.stat(name)
-    except (OSError, ValueError):
+    except (AttributeError, OSError, ValueError):
+        # A member of an archive, which has a name and no file of its own.
         return None
     same = os.path.samestat(of_object, of_path) and os.path.isfile(name)
     return name if same and not source.writable() else None

@@ -138,10 +138,6 @@ def test_other_functions_get_arrays(images: dict[str, tf.Image]) -> None:
     np.testing.assert_array_equal(np.stack([image, image]), np.stack([PIXELS, PIXELS]))
     assert np.array_equal(image, PIXELS)
     assert np.allclose(image, PIXELS)
-    nearest = np.percentile(PIXELS, 30, method="nearest")
-    assert np.percentile(image, 30, method="nearest") == nearest
-    weighted = np.average(PIXELS, axis=0, weights=np.arange(6))
-    np.testing.assert_allclose(np.average(image, axis=0, weights=np.arange(6)), weighted, rtol=1e-6)
     counts, _ = np.histogram(image, bins=4)
     assert counts.sum() == PIXELS.size
     lazy = np.where(image > 0, image, 0)
@@ -149,6 +145,23 @@ def test_other_functions_get_arrays(images: dict[str, tf.Image]) -> None:
     np.testing.assert_array_equal(lazy.read(), np.where(PIXELS > 0, PIXELS, 0))
     np.testing.assert_array_equal(np.clip(image, -1, 0.5), np.clip(PIXELS, -1, 0.5))
     np.testing.assert_array_equal(np.clip(image, None, 0), np.clip(PIXELS, None, 0))
+
+
+def test_what_the_engine_has_not_leaves_nan_out_too(images: dict[str, tf.Image]) -> None:
+    for name in ("floats", "holes"):
+        image, array = images[name], images[name].read()
+        nearest = np.nanpercentile(array, 30, method="nearest")
+        assert np.percentile(image, 30, method="nearest") == nearest
+        assert np.quantile(image, 0.3, method="nearest") == nearest
+        np.testing.assert_allclose(np.std(image, ddof=0.5), np.nanstd(array, ddof=0.5), rtol=1e-6)
+        weights = np.where(np.isnan(array), 0, np.arange(1, 7)[:, None, None])
+        expected = np.average(np.nan_to_num(array), axis=0, weights=weights)
+        found = np.average(image, axis=0, weights=np.arange(1, 7))
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        total, summed = np.average(image, weights=weights, returned=True)
+        np.testing.assert_allclose(total, (np.nan_to_num(array) * weights).sum() / weights.sum())
+        assert summed == weights.sum()
+    assert np.result_type(images["integers"], "f4") == np.float32
 
 
 def test_comparisons_are_truth_values(images: dict[str, tf.Image], tmp_path: Path) -> None:
@@ -162,6 +175,10 @@ def test_comparisons_are_truth_values(images: dict[str, tf.Image], tmp_path: Pat
         ((image > 1) | (image < -1), (PIXELS > 1) | (PIXELS < -1)),
         (np.isnan(image), np.isnan(PIXELS)),
         (np.isfinite(image), np.isfinite(PIXELS)),
+        (np.isinf(1 / (image - image)), np.ones(PIXELS.shape, bool)),
+        ((image > 0) ^ (image > 1), (PIXELS > 0) ^ (PIXELS > 1)),
+        ((PIXELS > 0) ^ (image > 1), (PIXELS > 0) ^ (PIXELS > 1)),
+        (np.logical_xor(image > 0, True), ~(PIXELS > 0)),
         (np.greater(image, 0), PIXELS > 0),
         (tf.evaluate("a > 0 and not a > 1", a=image), (PIXELS > 0) & ~(PIXELS > 1)),
         ((image > 0).reorder(axes=(2, 1, 0)), (PIXELS > 0).T),

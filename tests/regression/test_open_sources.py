@@ -7,10 +7,12 @@ import errno
 import gzip
 import io
 import lzma
+import mmap
 import os
 import pickle
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -89,6 +91,12 @@ def test_every_source_is_read_plain_and_compressed(
         archive.writestr("cube.fits", packed)
         with archive.open("cube.fits") as member:
             check(tf.open(member))
+    with tarfile.open(tmp_path / "cubes.tar", "w") as bundle:
+        bundle.add(path, "cube.fits")
+    with tarfile.open(tmp_path / "cubes.tar") as bundle:
+        check(tf.open(bundle.extractfile("cube.fits")))  # type: ignore[arg-type]
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as bits:
+        check(tf.open(bits))
     assert tf.verify(io.BytesIO(packed)).ok == tf.verify(path).ok == tf.open(packed).verify().ok
     assert not tf.diff(path, content)
 
