@@ -305,7 +305,8 @@ class WcsCards:
             A card of a wanted axis, or of all, is not of the type that it must have.
         """
         number = None if axes is None else {axis: n for n, axis in enumerate(axes, 1)}
-        most = self.axes() if number is None else MOST_AXES
+        if number is None:
+            self.axes()
         seen: set[str] = set()
         for card in self.header.cards:
             keyword = card.keyword.upper()
@@ -328,9 +329,8 @@ class WcsCards:
                 keyword = kind.renumbered(number)
             if keyword == "WCSAXES" and number is not None:
                 continue
-            if any(axis > most for axis in kind.axes):
-                expected = f"an axis from 1 to {most}"
-                raise self._invalid(card.keyword, card.value, expected)
+            if any(axis > MOST_AXES for axis in kind.axes):
+                raise self._invalid(card.keyword, card.value, f"an axis from 1 to {MOST_AXES}")
             value = self._for_astropy(card, kind)
             if value is not None:
                 yield keyword, kind, value
@@ -366,7 +366,12 @@ def header_text(cards: Sequence[tuple[str, Any]]) -> str:
     >>> len(header_text([("CRPIX1", 2.0), ("OBJECT", "M 31")]))
     160
     """
-    lines = (card_line(Card(keyword, value)) for keyword, value in cards)
+    # Readers of old conventions expect strings of at least 8 characters.
+    padded = (
+        Card(keyword, f"{value:<8}" if isinstance(value, str) else value)
+        for keyword, value in cards
+    )
+    lines = (card_line(card) for card in padded)
     return "".join(f"{line:<80}" for line in lines if len(line) <= 80 and line.isascii())
 
 
