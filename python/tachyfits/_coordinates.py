@@ -74,6 +74,10 @@ def is_latitude(ctype: str) -> bool:
     return name == "DEC" or name.endswith(("LAT", "LT"))
 
 
+def _is_known(ctype: str) -> bool:
+    return is_spectral(ctype) or is_celestial(ctype)
+
+
 def algorithm_of(ctype: str) -> str:
     """Return the code of a CTYPE that is not linear: "LOG", "TAB", "F2W", ...; "" for others.
 
@@ -426,9 +430,12 @@ class Coordinates:
             if kind is not None and kind.root in ("PV", "PS"):
                 cards.append((keyword, value))
                 tables.append((kind, value))
-        if axis.kind in DOPPLER_TYPES:
+        rest = self.rest_frequency()
+        if rest is None and axis.kind in DOPPLER_TYPES:
             # A velocity of channels does not depend on it: WCSLIB wants any.
-            cards.append(("RESTFRQ", self.rest_frequency() or 1e9))
+            rest = 1e9
+        if rest is not None:
+            cards.append(("RESTFRQ", rest))
         made = _wcs_of(cards, self._tables(tables) if algorithm_of(ctype) == "TAB" else None)
         made.wcs.set()
         theirs = made.wcs.cunit[0]

@@ -17,7 +17,7 @@ from tachyfits._header import Header
 from tachyfits._regions import Region
 from tachyfits._results import Plane, Spectrum
 from tachyfits._section import Section, slice_range
-from tachyfits._spectral_units import Line, channels_of
+from tachyfits._spectral_units import Channels, Line, channels_of
 from tachyfits._statistics import reduced
 
 if TYPE_CHECKING:
@@ -85,11 +85,31 @@ def spectra(
     rows = np.asarray(values, dtype=np.float64).reshape(len(chosen), len(world))
     header = result_header(image, where, (axis,))
     untrue = [*(() if unit else ("BUNIT",)), *(("BTYPE",) if statistic in ("count", "nan") else ())]
-    header = header.replaced({"BUNIT": (unit, "")} if unit else {}, without=untrue)
+    changes = {"BUNIT": (unit, "")} if unit else {}
+    header = header.replaced(changes | _axis_cards(header, known), without=untrue)
     return [
         Spectrum(world, row, unit, statistic, region, header)
         for row, region in zip(rows, chosen, strict=True)
     ]
+
+
+def _axis_cards(header: Header, channels: Channels) -> dict[str, Any]:
+    """Return the cards of the axis of a spectrum whose coordinates were converted."""
+    described = channels.described
+    if described is None:
+        return {}
+    cards: dict[str, Any] = {
+        "CTYPE1": described.ctype,
+        "CUNIT1": described.cunit,
+        "CRVAL1": described.crval,
+    }
+    for keyword in ("CDELT1", "CD1_1"):
+        step = header.get(keyword, 1.0 if keyword == "CDELT1" else None)
+        if step is not None:
+            cards[keyword] = step * described.factor
+    if channels.rest_hz is not None:
+        cards["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
+    return cards
 
 
 def picture(image: Pixels, section: Any, threads: int | None, progress: Progress | None) -> Plane:

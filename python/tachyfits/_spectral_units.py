@@ -44,6 +44,16 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Described:
+    """Cards of a converted axis: CTYPE, CUNIT, CRVAL, and the factor of its increment."""
+
+    ctype: str
+    cunit: str
+    crval: float
+    factor: float
+
+
+@dataclass(frozen=True)
 class Channels:
     """The channels of a section: where they are and how wide.
 
@@ -61,6 +71,8 @@ class Channels:
         How they came from the header's own coordinates, for HISTORY; "" when they are those.
     rest_hz
         The rest frequency that went into them, None when none did.
+    described
+        How a header says the coordinates; None where those of the file's header stay.
     """
 
     name: str
@@ -69,6 +81,7 @@ class Channels:
     unit: str
     note: str = ""
     rest_hz: float | None = None
+    described: Described | None = None
 
 
 def channels_of(
@@ -108,14 +121,41 @@ def channels_of(
         else:
             edges = [conversion(axis.values(pixels + side)) for side in (-half, half)]
             widths = np.abs(edges[1] - edges[0])
+        described = _described(axis, conversion)
     good = np.isfinite(values).all() and np.isfinite(widths).all()
     if not good:
         raise usage(
             f"some channels of the {axis.name} axis have no value in {line.unit!r}",
             "check CRVAL, CDELT and the rest frequency, or cut the channels with channels=",
         )
-    said = unit_text(conversion.target)
-    return Channels(conversion.name, values, widths, said, conversion.note, conversion.rest_hz)
+    return Channels(
+        conversion.name, values, widths, unit_text(conversion.target), conversion.note,
+        conversion.rest_hz, described,
+    )  # fmt: skip
+
+
+#: What values of each type are linear in, by the letters of Paper III: frequency, wavelength,
+#: wavelength in air, velocity.
+_LINEAR_IN = {
+    "FREQ": "F", "ENER": "F", "WAVN": "F", "VRAD": "F", "WAVE": "W", "VOPT": "W", "ZOPT": "W",
+    "AWAV": "A", "VELO": "V", "BETA": "V",
+}  # fmt: skip
+
+
+def _described(axis: Axis, conversion: _Conversion) -> Described | None:
+    """Return how a header says the converted axis (Standard, 8.4): VOPT-F2W and the like."""
+    ours, theirs = conversion.linear_in, _LINEAR_IN.get(conversion.name[:4])
+    if not axis.is_linear or (ours != theirs and None in (ours, theirs)):
+        return None
+    ctype = conversion.name if ours == theirs else f"{conversion.name}-{ours}2{theirs}"
+    step = abs(axis.cdelt) or 1.0
+    # The derivative at the reference pixel, of fourth order.
+    at = axis.crval + step * np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    far, near, value, nearer, farther = conversion(at).tolist()
+    factor = (8 * (nearer - near) - (farther - far)) / (12 * step)
+    if not np.isfinite([value, factor]).all() or factor == 0:
+        return None
+    return Described(ctype, unit_text(conversion.target), value, factor)
 
 
 @dataclass(frozen=True)
@@ -129,6 +169,8 @@ class _Conversion:
     name: str
     note: str
     rest_hz: float | None = None
+    #: What the axis itself is linear in, as `_LINEAR_IN` says it.
+    linear_in: str | None = None
 
     def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -161,7 +203,10 @@ class _Conversion:
         ):
             said = own or line.convention if is_velocity else None
             note = f"{said} convention" if said else ""
-            return _Conversion(lambda q: q.to(target), source, target, True, axis.name, note)
+            linear_in = _LINEAR_IN.get(axis.name[:4])
+            return _Conversion(
+                lambda q: q.to(target), source, target, True, axis.name, note, None, linear_in
+            )
         if not axis.is_spectral:
             raise usage(
                 f"NAXIS{axis.number} ({axis.name}, in {axis.unit or 'no unit'}) is no spectral "
@@ -205,7 +250,11 @@ def _through_frequency(
         note = f"{note}, rest frequency {float(frequency.value)!r} Hz".lstrip(", ")
     is_linear = _is_linear_in(axis.kind, source_convention, target, wanted)
     hz = None if frequency is None else float(frequency.value)
-    return _Conversion(convert, source, target, is_linear, _name_of(target, wanted), note, hz)
+    linear_in = _LINEAR_IN.get(axis.kind)
+    if axis.kind == "VELO":
+        linear_in = {"radio": "F", "optical": "W"}.get(str(source_convention), "V")
+    name = _name_of(target, wanted)
+    return _Conversion(convert, source, target, is_linear, name, note, hz, linear_in)
 
 
 def _name_of(target: Any, convention: str) -> str:

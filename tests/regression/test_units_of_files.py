@@ -167,3 +167,41 @@ def test_spectra_take_a_unit_and_a_rest_value(
     np.testing.assert_allclose([float(line[1]) for line in lines[1:]], expected, rtol=1e-9)
     assert run(["spectrum", str(tmp_path / "cube.fits"), "--unit", "km/s"]) == 2
     assert run(["spectrum", str(tmp_path / "cube.fits"), "--rest", "1 GHz"]) == 2
+
+
+CONVERTED = [
+    ("FREQ", "GHz", 1.4, 1e-3, "km/s", "radio", "VRAD"),
+    ("FREQ", "GHz", 1.4, 1e-3, "km/s", "optical", "VOPT-F2W"),
+    ("FREQ", "GHz", 1.4, 1e-3, "km/s", "relativistic", "VELO-F2V"),
+    ("FREQ", "MHZ", 1400.0, 1.0, "cm", None, "WAVE-F2W"),
+    ("FREQ", "MHZ", 1400.0, 1.0, "Hz", None, "FREQ"),
+    ("VRAD", "KM/S", 5000.0, 20.0, "GHz", None, "FREQ"),
+    ("VRAD", "KM/S", 5000.0, 20.0, "m/s", "optical", "VOPT-F2W"),
+    ("VOPT", "KM/S", 5000.0, 20.0, "um", None, "WAVE"),
+    ("VOPT", "KM/S", 5000.0, 20.0, "MHz", None, "FREQ-W2F"),
+    ("VELO", "KM/S", 5000.0, 20.0, "MHz", None, "FREQ-V2F"),
+    ("WAVE", "cm", 21.2, 0.01, "km/s", "radio", "VRAD-W2F"),
+    ("ENER", "KEV", 6.4, 0.01, "A", None, "WAVE-F2W"),
+    ("AWAV", "A", 6562.8, 1.25, "nm", None, "AWAV"),
+    ("FDEP", "rad/m^2", -200.0, 5.0, "rad/cm2", None, "FDEP"),
+]
+
+
+@pytest.mark.parametrize("piece", [slice(None), slice(4, 0, -2)])
+@pytest.mark.parametrize(("ctype", "cunit", "start", "step", "unit", "way", "expected"), CONVERTED)
+def test_a_spectrum_is_written_with_the_coordinates_that_it_has(
+    tmp_path: Path, ctype: str, cunit: str, start: float, step: float, unit: str,
+    way: str | None, expected: str, piece: slice,
+) -> None:  # fmt: skip
+    cards = {"CTYPE3": ctype, "CUNIT3": cunit, "CRVAL3": start, "CDELT3": step}
+    spectrum = opened(tmp_path, cards).spectrum(unit=unit, convention=way, channels=piece)
+    spectrum.write(tmp_path / "spectrum.fits")
+    written = tf.open(tmp_path / "spectrum.fits")[0]
+    assert written.header["CTYPE1"] == expected
+    axis = written.world_axis("x")
+    assert axis.unit == spectrum.axis.unit
+    np.testing.assert_allclose(axis.values, spectrum.axis.values, rtol=1e-10)
+    # astropy agrees: its unit is that of SI.
+    world = written.wcs
+    theirs = world.wcs_pix2world(np.arange(len(spectrum)), 0)[0] * world.wcs.cunit[0]
+    np.testing.assert_allclose(theirs.to_value(axis.unit), spectrum.axis.values, rtol=1e-9)
