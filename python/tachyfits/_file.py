@@ -322,6 +322,14 @@ class File:
         """Print the table of HDUs, as astropy's ``info`` does."""
         print(self)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            problem = f"'File' object has no attribute {name!r}"
+            if not name.startswith("_") and hasattr(Image, name):
+                problem += f"\nhint: an image has it: file[0].{name}"
+            raise AttributeError(problem, name=name, obj=self)
+
     def _ipython_key_completions_(self) -> list[str]:
         return list(dict.fromkeys(hdu.name for hdu in self if hdu.name))
 

@@ -35,6 +35,7 @@ from tachyfits._writer import fits_name
 #: What other packages call it, and how it is had here.
 _ELSEWHERE = {
     "section": "image[...]",
+    "writeto": "image.write(path)",
     "filled_data": "image.read()",
     "unmasked_data": "image.read()",
     "moment0": "image.moment(0)",

@@ -80,6 +80,9 @@ def test_names_of_other_packages_lead_to_ours(file: tf.File) -> None:
         with pytest.raises(AttributeError, match=rf"no attribute '{name}'\nhint: .*{hint}"):
             getattr(file[0], name)
     assert not hasattr(file[0], "no_such_thing")
+    with pytest.raises(AttributeError, match=r"hint: an image has it: file\[0\]\.header"):
+        _ = file.header  # type: ignore[attr-defined]
+    assert not hasattr(file, "no_such_thing")
 
 
 def test_importing_warns_of_nothing() -> None:
