@@ -104,6 +104,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             "shape (NumPy order)": str(self.shape),
             "type": f"{self.dtype} (BITPIX {self.bitpix})",
             "unit": self.unit or "",
+            "coordinates": str(self.coordinates),
             "bytes": f"{self.data_bytes:,}",
         }
         return table_html(rows)
