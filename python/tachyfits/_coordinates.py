@@ -9,7 +9,7 @@ which gets checked cards only (`_wcs_cards`).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -358,10 +358,13 @@ class Coordinates:
         UsageError
             astropy cannot use the cards.
         """
-        cards = list(self._cards_for_astropy(axes))
+        cards = self._cards_for_astropy(axes)
+        named = range(1, self.ndim + 1) if axes is None else axes
+        tabulated = any(algorithm_of(self.cards.text(f"CTYPE{n}")) == "TAB" for n in named)
         hint = "correct the header, or use pixels"
         with foreign_errors(f"{self._place}the world coordinates cannot be used", hint):
-            return _wcs_of(cards)
+            kinds = ((kind, value) for _, kind, value in self.cards.checked(axes) if kind)
+            return _wcs_of(cards, self._tables(kinds) if tabulated else None)
 
     def _cards_for_astropy(self, axes: Sequence[int] | None) -> list[tuple[str, Any]]:
         count = self.ndim if axes is None else len(axes)
@@ -425,44 +428,55 @@ class Coordinates:
         ]  # fmt: skip
         if unit is not None:
             cards.append(("CUNIT1", text_of_unit(unit)))
-        tables = []
+        parameters = []
         for keyword, kind, value in self.cards.checked([axis.number]):
             if kind is not None and kind.root in ("PV", "PS"):
                 cards.append((keyword, value))
-                tables.append((kind, value))
+                parameters.append((kind, value))
         rest = self.rest_frequency()
         if rest is None and axis.kind in DOPPLER_TYPES:
             # A velocity of channels does not depend on it: WCSLIB wants any.
             rest = 1e9
         if rest is not None:
             cards.append(("RESTFRQ", rest))
-        made = _wcs_of(cards, self._tables(tables) if algorithm_of(ctype) == "TAB" else None)
+        tables = self._tables(parameters) if algorithm_of(ctype) == "TAB" else None
+        if any(
+            kind.root == "PV" and kind.parameter == 3 and value != 1 for kind, value in parameters
+        ):
+            raise usage("its table is of several axes", "give channels in pixels")
+        made = _wcs_of(cards, tables)
         made.wcs.set()
         theirs = made.wcs.cunit[0]
         factor = 1.0 if unit is None or not str(theirs) else float(theirs.to(unit))
         return made, factor
 
-    def _tables(self, cards: Sequence[tuple[Kind, Any]]) -> Any:
-        """Return the table of a -TAB axis (Paper III, 6) for astropy."""
+    def _tables(self, cards: Iterable[tuple[Kind, Any]]) -> Any:
+        """Return the tables of -TAB axes (Paper III, 6) for astropy."""
         from astropy.io import fits
 
-        texts = {kind.parameter: str(value).strip() for kind, value in cards if kind.root == "PS"}
-        numbers = {kind.parameter: int(value) for kind, value in cards if kind.root == "PV"}
-        name, version = texts.get(0, ""), numbers.get(1, 1)
-        columns = [texts[n] for n in (1, 2) if texts.get(n)]
-        if self._table is None or not name or not columns:
-            raise usage("its table is not in the file", "use the file that has it")
-        arrays = self._table(name, version, columns)
-        if arrays[0].shape[-1:] != (1,) and arrays[0].ndim > 2:
-            raise usage("its table is of several axes", "give channels in pixels")
-        kinds = [
-            (column, "f8", array.shape[1:]) for column, array in zip(columns, arrays, strict=True)
-        ]
-        rows = np.zeros(len(arrays[0]), dtype=kinds)
-        for column, array in zip(columns, arrays, strict=True):
-            rows[column] = array
-        table = fits.BinTableHDU(rows, name=name, ver=version)
-        return fits.HDUList([fits.PrimaryHDU(), table])
+        texts: dict[int, dict[int | None, str]] = {}
+        versions: dict[int, int] = {}
+        for kind, value in cards:
+            if kind.root == "PS":
+                texts.setdefault(kind.axes[0], {})[kind.parameter] = str(value).strip()
+            elif kind.root == "PV" and kind.parameter == 1:
+                versions[kind.axes[0]] = int(value)
+        tables: dict[tuple[str, int], dict[str, Any]] = {}
+        for axis, named in texts.items():
+            name, version = named.get(0, ""), versions.get(axis, 1)
+            columns = [named[n] for n in (1, 2) if named.get(n)]
+            if self._table is None or not name or not columns:
+                raise usage("its table is not in the file", "use the file that has it")
+            arrays = self._table(name, version, columns)
+            tables.setdefault((name, version), {}).update(zip(columns, arrays, strict=True))
+        hdus = [fits.PrimaryHDU()]
+        for (name, version), found in tables.items():
+            kinds = [(column, "f8", array.shape[1:]) for column, array in found.items()]
+            rows = np.zeros(len(next(iter(found.values()))), dtype=kinds)
+            for column, array in found.items():
+                rows[column] = array
+            hdus.append(fits.BinTableHDU(rows, name=name, ver=version))
+        return fits.HDUList(hdus)
 
     # The sky.
 

@@ -272,6 +272,8 @@ def test_tabulated_coordinates_are_looked_up(tmp_path: Path) -> None:
     for order, expected in ((0, 25.0), (1, 4030.0), (2, 0.0)):
         np.testing.assert_allclose(image.moment(order).values, expected, atol=1e-9)
     np.testing.assert_allclose(image.spectrum(unit="um").axis.values, wavelengths / 1e3)
+    world = image.wcs.wcs_pix2world([[1, 2, n] for n in range(6)], 0)
+    np.testing.assert_allclose(world[:, 2], wavelengths, rtol=1e-12)
     lost = opened(tmp_path, cards)
     with pytest.warns(tf.TachyfitsWarning, match="WAVE-TAB.*cannot be evaluated"):
         assert lost.spectrum().axis.unit == "pixel"
