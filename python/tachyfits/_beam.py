@@ -158,14 +158,13 @@ def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
     ``width`` is a number of pixels, two of them (x, y), or an angle: an astropy Quantity, or text
     such as "12arcsec". An angle is a round kernel, for which pixels must be square or upright.
     """
-    if isinstance(width, (int, float)) and not isinstance(width, bool):
-        return float(width), float(width)
-    if isinstance(width, (tuple, list)):
-        if len(width) != 2:
-            raise usage(f"{len(width)} widths", "give one in pixels, or one of x and one of y")
-        return float(width[0]), float(width[1])
     hint = 'give pixels (3.5), pixels along x and y ((3.5, 2)), or an angle ("12arcsec")'
     with foreign_errors(f"invalid width {width!r}", hint):
+        if isinstance(width, (int, float)) and not isinstance(width, bool):
+            return float(width), float(width)
+        if isinstance(width, (tuple, list)):
+            x, y = width
+            return float(x), float(y)
         degrees = float(asked_quantity(width, ANGLE).to_value("deg"))
     matrix = sky_matrix(image)
     scales = np.hypot(matrix[0], matrix[1])

@@ -25,6 +25,7 @@ from tachyfits._spectral import check_single, cube_section, result_header
 from tachyfits._spectral_units import Channels, Line, channels_of
 from tachyfits._statistics import reduced
 from tachyfits._units import product_text
+from tachyfits._whole import whole_number
 
 if TYPE_CHECKING:
     from tachyfits._image import Image
@@ -277,9 +278,9 @@ def moments(
     progress: Progress | None,
 ) -> list[Plane]:
     """Make moment maps in one pass."""
-    for order in orders:
-        if order not in (0, 1, 2):
-            raise usage(f"there is no moment {order!r}", "use 0, 1 or 2")
+    wanted = [whole_number(order) for order in orders] if np.iterable(orders) else [None]
+    if not set(wanted) <= {0, 1, 2}:
+        raise usage(f"invalid moments {orders!r}: expected some of 0, 1 and 2", "use (0, 1, 2)")
     channels = cube.channels(line)
     arrays = cube.pixels._core_image().moments(
         list(orders),

@@ -159,6 +159,8 @@ class Pixels(Hdu):
             A card of the axis cannot be used: it is named, with its value.
         """
         number = self._axis_number(axis)
+        if not isinstance(channels, slice | None):
+            raise usage(f"invalid channels {channels!r}: expected a slice", "use slice(40, 90)")
         pieces = slice_range(channels or slice(None), self.shape[number])
         return self._coordinates.world_axis(number, *pieces)
 

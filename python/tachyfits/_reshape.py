@@ -17,6 +17,7 @@ from tachyfits._axes import axis_number
 from tachyfits._coordinates import Sky, is_celestial
 from tachyfits._errors import foreign_errors, usage, warn
 from tachyfits._operations import Operations
+from tachyfits._whole import whole_number
 
 if TYPE_CHECKING:
     import astropy.coordinates
@@ -188,6 +189,11 @@ class Reshaping(Operations):
         array([0. , 3.8, 7.6], dtype=float32)
         >>> cube.pv([(0, 1), (4, 1)], width=3).write("pv.fits", overwrite=True)
         """
+        pixels = whole_number(width, least=1)
+        if pixels is None:
+            raise usage(f"invalid width {width!r}: expected a number of pixels from 1", "use 3")
+        with foreign_errors(f"invalid spacing {spacing!r}", "give a number of pixels: 0.5"):
+            step = float(spacing)
         sky = _sky_plane(self)
         points = _points(path, sky)
         scale = None if sky is None else _degrees_per_pixel(points, sky)
@@ -199,8 +205,8 @@ class Reshaping(Operations):
             )
         core = self._core_image().cut_along(
             [(x, y) for x, y in points.tolist()],
-            width=width,
-            spacing=float(spacing),
+            width=pixels,
+            spacing=step,
             unit=None if scale is None else ("deg", scale),
         )
         return self._computed(core, "pv", points.tolist(), width=width, spacing=spacing)

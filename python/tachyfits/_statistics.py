@@ -51,11 +51,11 @@ def reduced(
         "threads": image._threads(threads),
         "progress": progress,
     }
-    order = order_statistic(statistic)
+    order = order_statistic(statistic) if isinstance(statistic, str) else None
     if order is not None:
         return core.order([order], list(axes), ranges, **common)[0]
     names = [name for name, _ in _core.statistics()]
-    if statistic not in names:
+    if not isinstance(statistic, str) or statistic not in names:
         known = ", ".join([*names, *ORDER_STATISTICS, "percentile90 (any number)"])
         raise usage(f"there is no statistic {statistic!r}", f"use one of {known}")
     return core.reduce([statistic], list(axes), ranges, **common)[statistic]

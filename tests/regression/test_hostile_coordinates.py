@@ -10,8 +10,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import astropy.units as u
 import numpy as np
 import pytest
+from astropy.coordinates import SkyCoord
 
 import tachyfits as tf
 from fitsbytes import primary
@@ -196,3 +198,34 @@ def test_right_headers_give_what_astropy_gives(seed: int) -> None:
         sky.matrix, WCS(header).celestial.pixel_scale_matrix, rtol=0, atol=1e-15
     )
     np.testing.assert_allclose(image.world_axis("z").values, 1.4e9 + 1e6 * (np.arange(3) - 1))
+
+
+ARGUMENTS: dict[str, Callable[[tf.Image, Any], object]] = {
+    "path": lambda image, value: image.pv(value),
+    "width of a path": lambda image, value: image.pv([(0, 0), (3, 3)], width=value),
+    "spacing": lambda image, value: image.pv([(0, 0), (3, 3)], spacing=value),
+    "width": lambda image, value: image.smooth_sky(value),
+    "unit": lambda image, value: image.spectrum(unit=value),
+    "rest": lambda image, value: image.moment(1, unit="GHz", rest=value),
+    "convention": lambda image, value: image.moment(1, unit="GHz", convention=value),
+    "rest_medium": lambda image, value: image.moment(1, unit="GHz", rest_medium=value),
+    "order": lambda image, value: image.moment(value),
+    "orders": lambda image, value: image.moments(value),
+    "channels": lambda image, value: image.world_axis("z", value),
+    "statistic": lambda image, value: image.spectrum(statistic=value),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_odd_arguments_raise_errors_of_the_package(name: str) -> None:
+    image = opened([*SKY, "CTYPE3  = 'FREQ'", "CRVAL3  = 1.4E9", "CDELT3  = 1E6"])
+    odd = [None, "x", "", 5, -1, 1.5, math.nan, math.inf, [], (1, 2), [[1]], {}, object(), True,
+           1j, np.array([1, 2]), "nan deg", "-1 arcsec", "1e400 deg", 3 * u.m, [1, 2] * u.deg,
+           slice(1, 2), b"x", "1 2 deg", 10**400, SkyCoord([1, 2], [2, 3], unit="deg")]  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for value in odd:
+            try:
+                ARGUMENTS[name](image, value)
+            except tf.TachyfitsError:
+                continue
