@@ -300,8 +300,10 @@ class Coordinates:
             text = f"{self._place}{axis.problem}: its coordinate is the number of the pixel, from 1"
             self.cards.warn_once(f"axis {number}", text)
         if axis.cdelt == 0.0 and axis.has_coordinate and axis.is_linear and count > 1:
-            keyword = self.cards.matrix_keyword(axis.number, axis.number) or f"CDELT{axis.number}"
-            raise self.cards.invalid(keyword, axis.cdelt, "an increment other than 0")
+            keyword = f"CDELT{axis.number}"
+            if self.header.get(keyword) != 0:
+                keyword = self.cards.matrix_keyword(axis.number, axis.number) or keyword
+            raise self.cards.invalid(keyword, 0.0, "an increment other than 0")
         return axis
 
     @property

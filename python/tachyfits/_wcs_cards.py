@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tachyfits._core import FitsFormatError
 from tachyfits._errors import format_error, warn
 from tachyfits._header import Card, Header, card_line
 
@@ -183,7 +184,7 @@ class WcsCards:
         declared = self._checked("WCSAXES", "axes") or 0
         count = max(int(declared), self.ndim)
         if count > MOST_AXES:
-            raise self._invalid("NAXIS", count, f"at most {MOST_AXES} axes with coordinates")
+            raise self.invalid("NAXIS", count, f"at most {MOST_AXES} axes with coordinates")
         return count
 
     def _checked(self, keyword: str, kind: str) -> Any:
@@ -192,25 +193,22 @@ class WcsCards:
             return None
         problem = _problem(value, kind)
         if problem is not None:
-            raise self._invalid(keyword, value, problem)
+            raise self.invalid(keyword, value, problem)
         return value
 
     @property
     def _place(self) -> str:
         return f"{self.where}: " if self.where else ""
 
-    def _invalid(self, keyword: str, value: Any, expected: str) -> Exception:
-        found = "no value" if value is None else _type_name(value)
+    def invalid(self, keyword: str, value: Any, expected: str) -> FitsFormatError:
+        """Return the error of a card whose value cannot be used, by its keyword and value."""
+        named = f"{keyword} {value!r}" if value is not None else keyword
+        found = _type_name(value) if value is not None else "no value"
         return format_error(
-            f"{self._place}invalid {keyword} {'' if value is None else repr(value)}: "
-            f"expected {expected}, found {found}".replace(" :", ":"),
+            f"{self._place}invalid {named}: expected {expected}, found {found}",
             f"correct the card: tachyfits header FILE --set {keyword}=VALUE, or tachyfits.edit",
             "numeric-text" if isinstance(value, str) and "number" in expected else "keyword-type",
         )
-
-    def invalid(self, keyword: str, value: Any, expected: str) -> Exception:
-        """Return the error of a card whose value cannot be used, by its keyword and value."""
-        return self._invalid(keyword, value, expected)
 
     def _ignored(self, keyword: str, value: Any, expected: str) -> str:
         return (
@@ -330,17 +328,17 @@ class WcsCards:
             if keyword == "WCSAXES" and number is not None:
                 continue
             if any(axis > MOST_AXES for axis in kind.axes):
-                raise self._invalid(card.keyword, card.value, f"an axis from 1 to {MOST_AXES}")
+                raise self.invalid(card.keyword, card.value, f"an axis from 1 to {MOST_AXES}")
             value = self._for_astropy(card, kind)
             if value is not None:
                 yield keyword, kind, value
 
     def _for_astropy(self, card: Card, kind: Kind) -> Any:
         if not kind.is_essential:
-            return self.optional(kind.root)
+            return self.optional(card.keyword.upper())
         problem = _problem(card.value, kind.type)
         if problem is not None:
-            raise self._invalid(card.keyword, card.value, problem)
+            raise self.invalid(card.keyword, card.value, problem)
         return int(card.value) if kind.type in ("axes", "order") else card.value
 
 

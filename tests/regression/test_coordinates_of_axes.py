@@ -214,7 +214,7 @@ def test_an_axis_that_depends_on_others_says_so(tmp_path: Path) -> None:
 
 
 def test_an_increment_of_0_gives_no_coordinates(tmp_path: Path) -> None:
-    image = opened(tmp_path, {"CDELT3": 0.0})
+    image = opened(tmp_path, {"CDELT3": 0.0, "PC3_3": 1.0})
     for use in (image.spectrum, lambda: image.moment(0)):
         with pytest.raises(tf.FitsFormatError, match=r"invalid CDELT3 0\.0: expected"):
             use()
@@ -290,3 +290,12 @@ def test_a_cube_without_channels_has_an_empty_spectrum(tmp_path: Path) -> None:
     assert np.isnan(image.moment(1).values).all()
     full = opened(tmp_path)
     assert len(full.spectrum(channels=slice(3, 3))) == 0
+
+
+def test_names_and_errors_of_axes_reach_astropy(tmp_path: Path) -> None:
+    image = opened(tmp_path, {"CNAME3": "velocity", "CRDER3": 10.0, "SPECSYS": "LSRK"})
+    assert image.wcs.wcs.cname[2] == "velocity"
+    assert image.wcs.wcs.crder[2] == 10.0
+    assert image.wcs.wcs.specsys == "LSRK"
+    with pytest.warns(tf.TachyfitsWarning, match="CNAME3 = 5 is ignored"):
+        assert opened(tmp_path, {"CNAME3": 5}).wcs.wcs.cname[2] == ""
