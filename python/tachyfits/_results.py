@@ -66,7 +66,7 @@ class Plane(Measured):
     report: Report | None = field(default=None, repr=False, compare=False)
 
     def _changed(self, values: NDArray[Any], unit: str | None, other: Any = None) -> Plane:
-        name = self.name if other is None else f"{self.name}, {other.name}"
+        name = self.name if other is None else _both(self.name, other.name)
         return replace(
             self, values=values, unit=unit, header=with_unit(self.header, unit), name=name
         )
@@ -221,7 +221,7 @@ class Spectrum(Measured):
         statistic = self.statistic
         if other is not None:
             self._check_axis(other.axis)
-            statistic = f"{self.statistic}, {other.statistic}"
+            statistic = _both(self.statistic, other.statistic)
         header = with_unit(self.header, unit)
         return replace(self, values=values, unit=unit, header=header, statistic=statistic)
 
@@ -303,6 +303,11 @@ class Spectrum(Measured):
                 "region": self.region or "every pixel",
             }
         )
+
+
+def _both(one: str, other: str) -> str:
+    """Return what a result of two is called."""
+    return one if other in one.split(", ") else f"{one}, {other}"
 
 
 def _slice_of(pixels: tuple[int, int, int]) -> slice:
