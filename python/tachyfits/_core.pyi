@@ -155,6 +155,7 @@ def verify(
 def verify_bytes(
     data: bytes, *, name: str = "<bytes>", headers_only: bool = False, threads: int = 0, progress: _Progress | None = None
 ) -> tuple[int, list[Finding]]: ...
+def compression(first: bytes) -> str | None: ...  # "gzip" "bzip2" "xz" "zstd"
 def verify_reader(
     reader: _Reader,
     *,

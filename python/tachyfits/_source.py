@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
+from tachyfits import _core
 from tachyfits._core import FitsIoError, TachyfitsError
 from tachyfits._errors import io_error, usage
 
@@ -106,20 +107,16 @@ def read_source(
     name = name_of(source)
     if not isinstance(source, (str, bytes)):
         with _from_the_beginning(source):
-            first, rest = _first_bytes(source)
-            try:
-                return stream(rest, name)
-            except FitsIoError as error:
-                compression = _compression_of(error)
-            return stream(_decompressed(name, compression, _Joined(first, source)), name)
+            return stream(_decompressed(name, source), name)
     try:
         return path(source) if isinstance(source, str) else content(source)
     except FitsIoError as error:
-        compression = _compression_of(error)
+        if error.code != _COMPRESSED:
+            raise
     if isinstance(source, bytes):
-        return stream(_decompressed(name, compression, io.BytesIO(source)), name)
+        return stream(_decompressed(name, io.BytesIO(source)), name)
     with builtins.open(source, "rb") as raw:
-        return stream(_decompressed(name, compression, raw), name)
+        return stream(_decompressed(name, raw), name)
 
 
 def _standard_input() -> Readable:
@@ -180,8 +177,8 @@ class _Joined:
         return given
 
 
-def _first_bytes(source: Readable) -> tuple[bytes, Readable]:
-    """Return enough of the first bytes of a stream to recognise its format, and all of it."""
+def _first_bytes(source: Readable) -> bytes:
+    """Return enough of the first bytes of a stream to recognise its format."""
     first = b""
     while len(first) < _RECOGNISED:
         try:
@@ -200,14 +197,7 @@ def _first_bytes(source: Readable) -> tuple[bytes, Readable]:
         if not block:
             break
         first += block
-    return first, _Joined(first, source)
-
-
-def _compression_of(error: FitsIoError) -> str:
-    """Return the name of the compression that the engine found and does not read, or raise."""
-    if error.code != _COMPRESSED:
-        raise error
-    return str(error).partition("[")[0].split()[-1]
+    return first
 
 
 class _Decoder(Protocol):
@@ -289,15 +279,20 @@ def _damage() -> tuple[type[Exception], ...]:
     return (EOFError, OSError, ValueError, *(getattr(module, name) for module, name in loaded))
 
 
-def _decompressed(name: str, compression: str, source: Readable) -> Readable:
-    """Return the decompressed content of a stream."""
+def _decompressed(name: str, stream: Readable) -> Readable:
+    """Return the content of a stream, decompressed but for gzip, which the engine inflates."""
+    first = _first_bytes(stream)
+    source, compression = _Joined(first, stream), _core.compression(first)
+    if compression in (None, "gzip"):
+        return source
+    assert compression is not None
     if compression == "bzip2":
         content: Any = _Streams(importlib.import_module("bz2").BZ2Decompressor, source)
     elif compression == "xz":
         lzma = importlib.import_module("lzma")
         content = _Streams(lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY), source)
     else:
-        content = _zstd(_Joined(b"", source))
+        content = _zstd(source)
     return _Named(name, compression, content)
 
 

@@ -51,5 +51,5 @@ pub use patch::{Held, Patch, Recovery, Stamp, restore};
 pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run, threads_or_all};
 pub use placed_buffer::PlacedBuffer;
 pub use report::Report;
-pub use spool::{Compression, SpoolOptions, SpoolWriter, open_bytes, spool};
+pub use spool::{Compression, SpoolOptions, SpoolWriter, compression_of, open_bytes, spool};
 pub use storage::{Storage, StorageKind, Wanted, open, open_with};

@@ -98,8 +98,7 @@ impl Default for SpoolOptions {
 /// ```
 ///
 /// # Errors
-/// If reading fails, the gzip content is damaged, the content is compressed in another way, a limit is exceeded or the
-/// temporary file cannot be kept.
+/// If reading fails, the gzip content is damaged, a limit is exceeded or the temporary file cannot be kept.
 pub fn spool(
     name: &str,
     reader: impl Read,
@@ -114,11 +113,8 @@ pub fn spool(
     let compression = Compression::of(&first);
     let mut whole = io::Cursor::new(first).chain(reader);
     match compression {
-        None => kept.copy(&mut whole)?,
         Some(Compression::Gzip) => inflate(whole, &mut kept)?,
-        Some(other) => {
-            return Err(IoError::Compressed { name: name.to_owned(), format: other.name() });
-        }
+        _ => kept.copy(&mut whole)?,
     }
     kept.finish()
 }
@@ -133,13 +129,16 @@ pub fn open_bytes(
     options: &SpoolOptions,
 ) -> Result<Arc<dyn Storage>, IoError> {
     match Compression::of(bytes.as_ref()) {
-        None => Ok(Arc::new(MemoryStorage::new(name, bytes))),
-        Some(_) => spool(name, bytes.as_ref(), options),
+        Some(Compression::Gzip) => spool(name, bytes.as_ref(), options),
+        _ => Ok(Arc::new(MemoryStorage::new(name, bytes))),
     }
 }
 
 /// How the content of a storage is compressed, by its first bytes.
-pub(crate) fn compression_of(storage: &dyn Storage) -> Result<Option<Compression>, IoError> {
+///
+/// # Errors
+/// If they cannot be read.
+pub fn compression_of(storage: &dyn Storage) -> Result<Option<Compression>, IoError> {
     let mut first = [0; Compression::MAGIC_BYTES];
     let length = first.len().min(usize::try_from(storage.bytes()).unwrap_or(usize::MAX));
     storage.read_exact_at(0, &mut first[..length])?;
@@ -314,7 +313,7 @@ impl SpoolWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::{Compression, SpoolOptions, open_bytes, spool};
+    use super::{Compression, SpoolOptions, compression_of, open_bytes, spool};
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{IoError, Storage, StorageKind, open, open_with};
     use flate2::write::GzEncoder;
@@ -379,23 +378,24 @@ mod tests {
     }
 
     #[test]
-    fn other_compressions_are_named_however_the_content_comes() {
-        let formats: [(&[u8], &str); 4] = [
-            (b"BZh91AY&SY....", "bzip2"),
-            (b"BZh5\x17\x72\x45\x38\x50\x90\0\0\0\0", "bzip2"),
-            (b"\xfd7zXZ\0\0\x04", "xz"),
-            (b"\x28\xb5\x2f\xfd....", "zstd"),
+    fn other_compressions_are_kept_as_they_are_and_named() {
+        let formats: [(&[u8], Compression); 4] = [
+            (b"BZh91AY&SY....", Compression::Bzip2),
+            (b"BZh5\x17\x72\x45\x38\x50\x90\0\0\0\0", Compression::Bzip2),
+            (b"\xfd7zXZ\0\0\x04", Compression::Xz),
+            (b"\x28\xb5\x2f\xfd....", Compression::Zstd),
         ];
         for (content, expected) in formats {
             let options = SpoolOptions::default();
             let (_directory, path) = temporary_file(content);
-            let errors = [
-                spool("pipe", content, &options).unwrap_err(),
-                open_bytes("<bytes>", content, &options).unwrap_err(),
-                open(&path, StorageKind::Auto).unwrap_err(),
+            let storages = [
+                spool("pipe", content, &options).unwrap(),
+                open_bytes("<bytes>", content, &options).unwrap(),
+                open(&path, StorageKind::Auto).unwrap(),
             ];
-            for error in errors {
-                assert!(matches!(error, IoError::Compressed { format, .. } if format == expected));
+            for storage in storages {
+                assert_eq!(compression_of(&*storage).unwrap(), Some(expected));
+                assert_eq!(all(&*storage), content);
             }
         }
         for plain in [&b"BZh9 is a title"[..], b"BZh", b"\xfd7zXZ", b""] {

@@ -149,8 +149,8 @@ pub fn open(path: &Path, kind: StorageKind) -> Result<Arc<dyn Storage>, IoError>
 /// Opens a file; gzip content, and what can only be read from beginning to end (a pipe), is kept within `options`.
 ///
 /// The compression is recognised by the content, not by the name. Inflated content is in memory or in an unlinked
-/// temporary file, whatever `kind` says. Content that is compressed in another way than by gzip is
-/// [`IoError::Compressed`].
+/// temporary file, whatever `kind` says. Content that is compressed in another way is read as it is
+/// ([`crate::compression_of`] names the format).
 ///
 /// # Errors
 /// As for [`open`].
@@ -173,7 +173,7 @@ pub fn open_with(
     }
     check_finished(path)?;
     let storage = FileStorage::from_file(path, file)?;
-    if spool::compression_of(&storage)?.is_some() {
+    if spool::compression_of(&storage)? == Some(spool::Compression::Gzip) {
         return spool::spool(storage.name(), storage.file(), options);
     }
     Ok(match kind {

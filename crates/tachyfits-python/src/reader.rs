@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use tachyfits::{Error, SpoolOptions, Storage, spool};
+use tachyfits::{Compression, Error, SpoolOptions, Storage, spool};
 
 use crate::errors::{exception, is_ours};
 
@@ -40,6 +40,19 @@ impl Read for Reader<'_> {
             }
         }
     }
+}
+
+/// Return the name of the compressed format whose content begins with these bytes: "gzip", "bzip2", "xz" or "zstd"; None
+/// for other content.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> _core.compression(b"\x28\xb5\x2f\xfd"), _core.compression(b"SIMPLE  = ")
+/// ('zstd', None)
+#[pyfunction]
+pub(crate) fn compression(first: &[u8]) -> Option<&'static str> {
+    Compression::of(first).map(Compression::name)
 }
 
 /// Reads a Python object to its end and keeps the content; gzip content is inflated.

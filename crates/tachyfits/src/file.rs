@@ -6,7 +6,9 @@ use std::sync::Arc;
 use tachyfits_format::{
     Code, FormatError, Hdu, Limits, ReadOptions, Step, TableLayout, Walker, Warning,
 };
-use tachyfits_io::{IoError, SpoolOptions, Storage, StorageKind, open_bytes, open_with};
+use tachyfits_io::{
+    IoError, SpoolOptions, Storage, StorageKind, compression_of, open_bytes, open_with,
+};
 
 use crate::computed::{Computed, ComputedStorage};
 use crate::error::{Error, Reason};
@@ -105,6 +107,7 @@ impl FitsFile {
                 Ok(Step::Hdu(hdu)) => hdus.push(Arc::new(*hdu)),
                 Ok(Step::Done) => break,
                 Err(error) if hdus.is_empty() || options.strict => {
+                    check_plain(&*storage)?;
                     return Err(Error::Format { file: storage.name().to_owned(), error });
                 }
                 Err(error) => {
@@ -205,6 +208,16 @@ impl FitsFile {
 
     pub(crate) fn bytes_of(&self) -> &dyn Storage {
         &*self.storage
+    }
+}
+
+/// Refuses content that is compressed in a way that is not read here, by its name: as FITS it is nothing.
+pub(crate) fn check_plain(storage: &dyn Storage) -> Result<(), IoError> {
+    match compression_of(storage)? {
+        Some(format) => {
+            Err(IoError::Compressed { name: storage.name().to_owned(), format: format.name() })
+        }
+        None => Ok(()),
     }
 }
 

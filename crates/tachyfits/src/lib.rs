@@ -109,7 +109,8 @@ pub use tachyfits_format::{
     ValueType, Warning, column_keyword, is_structural,
 };
 pub use tachyfits_io::{
-    Buffering, IoError, OutputFile, Recovery, Report, SpoolOptions, Storage, StorageKind, spool,
+    Buffering, Compression, IoError, OutputFile, Recovery, Report, SpoolOptions, Storage,
+    StorageKind, spool,
 };
 pub use tachyfits_kernels::{
     Blanks, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,

@@ -19,7 +19,7 @@ use tachyfits_io::{SpoolOptions, Storage, StorageKind, open_bytes, open_with};
 
 use crate::edit::is_zeros;
 use crate::error::Error;
-use crate::file::FitsFile;
+use crate::file::{FitsFile, check_plain};
 use crate::image::tier;
 use crate::options::RunOptions;
 use data::{DataCheck, read_range};
@@ -119,6 +119,7 @@ pub fn verify_storage(
     options: &VerifyOptions,
     run: &RunOptions<'_>,
 ) -> Result<Verification, Error> {
+    check_plain(&*storage)?;
     let walked = Walked::new(&*storage, &options.limits)?;
     let mut findings = Vec::new();
     let tier = tier()?;
