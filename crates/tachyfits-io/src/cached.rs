@@ -96,6 +96,7 @@ impl CachedStorage {
     /// bring it from where it is, and the quickest counts: the first pages of a map need tables of pages.
     fn ask(&self, range: Range<u64>) -> Option<u32> {
         let map = self.map()?;
+        map.renew_guard();
         // Written to, so that no page of it is new to the system when the clock runs.
         let mut copy = vec![1; COPIED];
         let (mut copied, mut entered) = (Vec::new(), Vec::new());
@@ -199,6 +200,12 @@ impl Storage for CachedStorage {
         enough(self.least.fetch_min(least, Ordering::Relaxed).min(least))
     }
 
+    fn prepare_to_lend(&self) {
+        if let Some(map) = self.map.get().and_then(Option::as_ref) {
+            map.renew_guard();
+        }
+    }
+
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
         let worth_it = LENDS && range.end.saturating_sub(range.start) >= LEAST_RANGE;
         if !self.always && !worth_it {
@@ -217,6 +224,10 @@ impl Storage for CachedStorage {
 
     fn intact(&self, range: Range<u64>) -> Result<(), IoError> {
         intact(&self.file, self.map.get().and_then(Option::as_ref), range)
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.file.check_unchanged()
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {

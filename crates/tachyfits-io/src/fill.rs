@@ -12,7 +12,7 @@ use crate::aligned::LARGE_PAGE;
 use crate::error::IoError;
 use crate::pipeline::{Buffering, RunOptions, threads_or_all};
 use crate::report::Report;
-use crate::storage::{Storage, check_within};
+use crate::storage::{Storage, check_within, unless_changed};
 
 /// Less than this is not worth a thread: it takes as long to start one as to copy a few ten thousand bytes.
 const WORTH_A_THREAD: usize = 256 << 10;
@@ -69,6 +69,9 @@ pub fn fill_either_way(
     let (threads, share_bytes) = shares(out.len(), block_bytes, options.threads);
     let may_lend = options.buffering == Buffering::Auto;
     let is_cached = || may_lend && storage.is_resident(offset..offset + bytes);
+    if other.is_some() {
+        storage.prepare_to_lend();
+    }
     let shared = Shared {
         storage,
         block_bytes,
@@ -83,7 +86,10 @@ pub fn fill_either_way(
         io: AtomicU64::new(0),
         compute: AtomicU64::new(0),
     };
-    shared.run_in(threads)?;
+    match shared.run_in(threads) {
+        Err(IoError::Cancelled) => return Err(IoError::Cancelled),
+        outcome => unless_changed(storage, outcome)?,
+    }
     let per_lane = |nanoseconds: &AtomicU64| {
         Duration::from_nanos(nanoseconds.load(Ordering::Relaxed)).as_secs_f64() / threads as f64
     };

@@ -117,6 +117,10 @@ impl Storage for JoinedStorage {
         })
     }
 
+    fn prepare_to_lend(&self) {
+        self.members.iter().for_each(|(_, member)| member.prepare_to_lend());
+    }
+
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
         let (member, range) = self.member_of(range)?;
         member.cached(range)
@@ -124,6 +128,10 @@ impl Storage for JoinedStorage {
 
     fn intact(&self, range: Range<u64>) -> Result<(), IoError> {
         self.parts(range).try_for_each(|(_, member, range)| member.intact(range))
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.members.iter().try_for_each(|(_, member)| member.check_unchanged())
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {

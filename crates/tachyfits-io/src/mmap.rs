@@ -46,6 +46,12 @@ impl GuardedMap {
         slice_of(&self.map, range).filter(|_| !self.is_broken())
     }
 
+    /// Makes sure that the guard has the signal, which others may have taken since: to be called before each use of a map.
+    pub(crate) fn renew_guard(&self) {
+        // It was had once; if not now, a fault ends the process, as it would in any program.
+        let _ = guard::take_signal();
+    }
+
     /// Whether a part was not there when it was looked at, and zeros in its place: what was made of them is of no use.
     pub(crate) fn is_broken(&self) -> bool {
         self.watch.is_broken()

@@ -20,7 +20,7 @@ use crate::coordinator::Coordinator;
 use crate::error::IoError;
 use crate::fetch::{Block, Fetched};
 use crate::report::Report;
-use crate::storage::Storage;
+use crate::storage::{Storage, unless_changed};
 use sample::Sample;
 
 /// The number of reader threads: where workers have to wait for a device, one waits for it while the other hands over.
@@ -129,7 +129,8 @@ pub struct RunOptions<'a> {
 ///
 /// # Errors
 /// The error of the lowest task that fails in reading, `work` or `merge`, whatever the number of threads; exactly the
-/// tasks below it have been merged. [`IoError::Cancelled`] if the watch stops the run.
+/// tasks below it have been merged. [`IoError::Cancelled`] if the watch stops the run. [`IoError::Changed`] if another
+/// process changed the file since it was opened: what was merged is then of no use.
 ///
 /// # Panics
 /// If a closure panics, in which case the other threads stop and the panic goes on in the calling thread.
@@ -147,6 +148,9 @@ where
 {
     let begun = Instant::now();
     let arrangement = Arrangement::choose(storage, tasks, options);
+    if arrangement.cached {
+        storage.prepare_to_lend();
+    }
     let coordinator = Coordinator::new(
         tasks.len(),
         arrangement.window(),
@@ -176,7 +180,9 @@ where
         0 => spent.io.as_secs_f64() / arrangement.threads as f64,
         _ => line.coordinator.read_time().as_secs_f64(),
     };
-    line.coordinator.outcome()?;
+    let stopped = line.coordinator.is_cancelled();
+    let outcome = line.coordinator.outcome();
+    if stopped { outcome } else { unless_changed(storage, outcome) }?;
     Ok(Report {
         bytes,
         read_bytes,

@@ -4,7 +4,8 @@
 //! A handler takes it: if the address lies in one of our maps, a page of zeros is put there and the map is marked as
 //! broken; whoever computed goes on with zeros, asks afterwards whether the map is whole, and throws the result away. A
 //! signal from anywhere else goes to whoever took it before, Python's `faulthandler` for one, or ends the process as it
-//! would have. The X server guards its shared memory the same way.
+//! would have, also if it comes back because nobody puts it right. Whoever takes the signal after us has it until the next
+//! run, which looks at each map anew. The X server guards its shared memory the same way.
 //!
 //! The handler only loads and stores atomics and calls `mmap` and `sigaction`, which are system calls: nothing here takes
 //! a lock or memory while a signal is handled.
@@ -27,8 +28,14 @@ static GUARDED: [Watch; WATCHES] = [const { Watch::new() }; WATCHES];
 /// Who took the signal before us, as `sigaction` says it: the address of the handler and the flags.
 static PREVIOUS: (AtomicUsize, AtomicI32) = (AtomicUsize::new(libc::SIG_DFL), AtomicI32::new(0));
 
-/// Set once a fault that is not ours was handed on.
-static HANDED_ON: AtomicBool = AtomicBool::new(false);
+/// Faults that were handed on: the address, and how often in succession (of the addresses that share a place).
+static HANDED_ON: [(AtomicUsize, AtomicUsize); PLACES] =
+    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; PLACES];
+
+const PLACES: usize = 64;
+
+/// A fault that comes back this often at one address was not put right by whoever it was handed to.
+const MOST_RETURNS: usize = 8;
 
 /// The size of a page, known before the first signal.
 static PAGE_BYTES: AtomicUsize = AtomicUsize::new(4096);
@@ -98,7 +105,7 @@ impl Watch {
 type Handler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
 /// Sees to it that SIGBUS comes to us first; whoever has taken it comes after.
-fn take_signal() -> io::Result<()> {
+pub(super) fn take_signal() -> io::Result<()> {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let ours = on_bus_error as Handler as usize;
@@ -140,18 +147,22 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, context: *mut c_
     if is_fault && GUARDED.iter().any(|watch| watch.mend(address)) {
         return;
     }
-    hand_on(signal, info, context, is_fault);
+    hand_on(signal, info, context, is_fault, address);
 }
 
 /// Does with a signal what would have been done without us.
-fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_fault: bool) {
+fn hand_on(
+    signal: c_int,
+    info: *mut siginfo_t,
+    context: *mut c_void,
+    is_fault: bool,
+    address: usize,
+) {
     let (handler, flags) = (PREVIOUS.0.load(SeqCst), PREVIOUS.1.load(SeqCst));
     if handler == libc::SIG_IGN && !is_fault {
         return;
     }
-    // A handler that has said its piece about a fault raises the signal again for the one before it, which may be us.
-    let raised_again = !is_fault && HANDED_ON.load(SeqCst);
-    if handler == libc::SIG_DFL || handler == libc::SIG_IGN || raised_again {
+    if handler == libc::SIG_DFL || handler == libc::SIG_IGN || (is_fault && keeps_coming(address)) {
         // A fault comes again when the handler returns, and ends the process then; another signal is sent once more.
         end_on_signal();
         if !is_fault {
@@ -160,7 +171,6 @@ fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_fault: 
         }
         return;
     }
-    HANDED_ON.fetch_or(is_fault, SeqCst);
     let handler = ptr::with_exposed_provenance::<()>(handler);
     if flags & libc::SA_SIGINFO != 0 {
         // SAFETY: `sigaction` gave the address as that of a handler of this signature, which the flag says.
@@ -170,6 +180,31 @@ fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void, is_fault: 
         // SAFETY: as above; without the flag a handler takes the number alone.
         let handler = unsafe { std::mem::transmute::<*const (), extern "C" fn(c_int)>(handler) };
         handler(signal);
+    }
+    // A handler that has said its piece (`faulthandler`) raises the signal again for the one before it, which may be us.
+    if is_pending() {
+        end_on_signal();
+    }
+}
+
+/// Counts a fault that is handed on; whether it was before, so often that nobody seems to put it right. A handler of Python
+/// that was disabled, for one, returns at once.
+fn keeps_coming(address: usize) -> bool {
+    let (last, count) = &HANDED_ON[(address >> 12) % PLACES];
+    if last.swap(address, SeqCst) != address {
+        count.store(0, SeqCst);
+    }
+    count.fetch_add(1, SeqCst) >= MOST_RETURNS
+}
+
+/// Whether another SIGBUS waits until this one is handled.
+fn is_pending() -> bool {
+    // SAFETY: a set of bits, all of which may be zero.
+    let mut waiting: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: fills the set, which lives over the call; both may be called while a signal is handled.
+    unsafe {
+        libc::sigpending(&raw mut waiting) == 0
+            && libc::sigismember(&raw const waiting, libc::SIGBUS) == 1
     }
 }
 
