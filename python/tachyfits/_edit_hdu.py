@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tachyfits import _core
 from tachyfits._columns import TableColumn
 from tachyfits._edit_header import EditedHeader
+from tachyfits._edit_pixels import EditedPixels
 from tachyfits._errors import not_found, placing, usage
 from tachyfits._hdu import place_of
 from tachyfits._table import Table
@@ -59,6 +60,11 @@ class EditedHdu:
     def state_sums(self) -> None:
         """Write CHECKSUM and DATASUM; where they are they are kept right without this."""
         self._core.state_sums(self._index)
+
+    @property
+    def pixels(self) -> EditedPixels:
+        """The pixels: ``edition[0].pixels[10:20, :, 5] = values`` gives them other values."""
+        return EditedPixels(self._edition, self._index)
 
     @property
     def table(self) -> Table:

@@ -10,8 +10,16 @@ pub(crate) type Ranges = Vec<(i64, i64, i64)>;
 /// The section that Python asks for; the whole image where it asks for none.
 pub(crate) fn section(image: &Image, ranges: Option<Ranges>) -> Result<Section, Error> {
     let Some(ranges) = ranges else { return Ok(image.whole()) };
+    image.section(&axis_ranges(place(image), ranges)?)
+}
+
+/// The ranges in the order of the axes of FITS.
+pub(crate) fn axis_ranges(
+    place: (&str, Option<usize>),
+    ranges: Ranges,
+) -> Result<Vec<AxisRange>, Error> {
     let axes = ranges.len();
-    let ranges: Result<Vec<_>, _> = ranges
+    ranges
         .into_iter()
         .rev()
         .enumerate()
@@ -21,11 +29,10 @@ pub(crate) fn section(image: &Image, ranges: Option<Ranges>) -> Result<Section, 
                 let expected = "a start and a count that are not negative";
                 let number = axes - 1 - axis;
                 let found = format!("({first}, {count}, {step}) for NumPy axis {number}");
-                Err(refused(Reason::Section, place(image), expected, found))
+                Err(refused(Reason::Section, place, expected, found))
             }
         })
-        .collect();
-    image.section(&ranges?)
+        .collect()
 }
 
 /// The shape of a section in NumPy order.

@@ -36,7 +36,7 @@ pub(crate) enum Patch {
         /// The fields one after the other.
         bytes: Rope,
     },
-    /// Fields anywhere, none of which overlap.
+    /// Fields or runs of pixels anywhere, none of which overlap.
     Scattered {
         /// Where each begins, its length, and where its bytes begin; sorted.
         places: Vec<(u64, u32, usize)>,
@@ -87,21 +87,37 @@ impl Patch {
             return None;
         }
         let (mut places, mut bytes) = (Vec::with_capacity(old.len() + new.len()), Vec::new());
-        let mut old = old.iter().peekable();
-        let mut put = |place: &(u64, u32, usize), from: &[u8]| {
-            let &(at, length, begin) = place;
-            places.push((at, length, bytes.len()));
-            bytes.extend_from_slice(&from[begin..begin + length as usize]);
-        };
-        for place in new {
-            while let Some(earlier) = old.next_if(|earlier| earlier.0 < place.0) {
-                put(earlier, old_bytes);
+        let mut put = |at: u64, piece: &[u8]| {
+            if !piece.is_empty() {
+                places.push((at, piece.len() as u32, bytes.len()));
+                bytes.extend_from_slice(piece);
             }
-            // Fields are the same or apart: the newer takes the place of the older.
-            old.next_if(|earlier| earlier.0 == place.0);
-            put(place, new_bytes);
+        };
+        let mut newer = new.iter().peekable();
+        for &(at, length, begin) in old {
+            let (mut at, end) = (at, at + u64::from(length));
+            let piece = |from: u64, to: u64| {
+                let begin = begin + (from + u64::from(length) - end) as usize;
+                &old_bytes[begin..begin + (to - from) as usize]
+            };
+            // What the newer ones leave of it.
+            while let Some(&(over, length, begin)) =
+                newer.next_if(|(over, length, _)| *over < end && over + u64::from(*length) <= end)
+            {
+                if over > at {
+                    put(at, piece(at, over));
+                }
+                put(over, &new_bytes[begin..begin + length as usize]);
+                at = at.max(over + u64::from(length));
+            }
+            let until = newer.peek().map_or(end, |(over, ..)| end.min(*over));
+            if at < until {
+                put(at, piece(at, until));
+            }
         }
-        old.for_each(|earlier| put(earlier, old_bytes));
+        newer.for_each(|&(over, length, begin)| {
+            put(over, &new_bytes[begin..begin + length as usize])
+        });
         Some(Patch::Scattered { places, bytes })
     }
 

@@ -1,0 +1,43 @@
+//! Pixels of a file that is being edited.
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+
+use crate::edition::Edition;
+use crate::errors::OrRaise;
+use crate::section::{Ranges, axis_ranges};
+
+/// Shape in NumPy order, BITPIX, BSCALE, BZERO, whether they do more than flip a sign, BLANK, BUNIT.
+type Layout = (Vec<u64>, i64, f64, f64, bool, Option<i64>, Option<String>);
+
+#[pymethods]
+impl Edition {
+    /// Return what the header of an image says of its pixels: shape (in NumPy order), BITPIX, BSCALE, BZERO, whether these
+    /// two do more than make integers unsigned (or bytes signed), BLANK, BUNIT.
+    fn image_layout(&self, py: Python<'_>, hdu: usize) -> PyResult<Layout> {
+        self.with(py, |edition| {
+            let layout = edition.image_layout(hdu).or_raise(py)?;
+            let shape = layout.axes.iter().rev().copied().collect();
+            let bitpix = layout.stored.bitpix();
+            let (scale, zero, scaled) = (layout.scale, layout.zero, layout.scaled);
+            Ok((shape, bitpix, scale, zero, scaled, layout.blank, layout.unit))
+        })
+    }
+
+    /// Give the pixels of a section other values: (start, count, step) for each NumPy axis, steps above 0, and the pixels as
+    /// they are stored, big-endian.
+    fn update_pixels(
+        &self,
+        py: Python<'_>,
+        hdu: usize,
+        ranges: Ranges,
+        stored: PyReadonlyArray1<'_, u8>,
+    ) -> PyResult<()> {
+        let bytes = stored.as_slice()?;
+        self.with(py, |edition| {
+            let place = (edition.name(), Some(hdu));
+            let ranges = axis_ranges(place, ranges).or_raise(py)?;
+            py.detach(|| edition.update_pixels(hdu, &ranges, bytes)).or_raise(py)
+        })
+    }
+}

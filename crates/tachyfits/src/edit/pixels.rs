@@ -1,0 +1,204 @@
+//! Pixels that get other values. They lie over the old ones until the file is written; what is not named is neither read nor
+//! written.
+
+use tachyfits_format::{Hdu, ImageLayout};
+
+use super::Edition;
+use super::cells::{Overlay, Patch};
+use crate::error::{Error, Reason};
+use crate::section::{AxisRange, Section};
+
+/// The most bytes of one piece of a patch, whose length has 32 bits.
+const PIECE_BYTES: u64 = 1 << 30;
+
+impl Edition {
+    /// What the header of an image says of its pixels, as edited.
+    ///
+    /// # Errors
+    /// [`Reason::NoSuchHdu`], and if the HDU holds no image.
+    pub fn image_layout(&self, hdu: usize) -> Result<ImageLayout, Error> {
+        let unit = self.unit(hdu)?;
+        match &unit.origin {
+            // Cards of structure are those of the origin; those of scaling may be others.
+            Some(origin) => {
+                let edited = Hdu { header: unit.header().clone(), ..Hdu::clone(origin) };
+                self.format_error(edited.image())
+            }
+            None => {
+                let refused = Error::refused(Reason::Edit, "an image", "an HDU without pixels");
+                Err(refused.at(&self.name, hdu))
+            }
+        }
+    }
+
+    /// Gives the pixels of a section other values: `ranges` has one range per axis, NAXIS1 first, with steps above 0, and
+    /// `bytes` the pixels in this order as they are stored, big-endian.
+    ///
+    /// # Errors
+    /// [`Reason::Section`] if there are no such pixels, [`Reason::DataMissing`] if the data are cut short, and if the HDU
+    /// holds no image or the bytes are not as many. The image is then as it was.
+    pub fn update_pixels(
+        &mut self,
+        hdu: usize,
+        ranges: &[AxisRange],
+        bytes: &[u8],
+    ) -> Result<(), Error> {
+        let layout = self.image_layout(hdu)?;
+        let at_place = |error: Error| error.at(&self.name, hdu);
+        let section = Section::new(&layout.axes, ranges).map_err(at_place)?;
+        let refuse = |reason, expected: String, found: String| {
+            Err(Error::refused(reason, expected, found).at(&self.name, hdu))
+        };
+        if let Some(range) = ranges.iter().find(|range| range.step < 0) {
+            return refuse(Reason::Section, "steps above 0".to_owned(), range.step.to_string());
+        }
+        let unit = self.unit(hdu)?;
+        if unit.missing() > 0 {
+            let expected = format!("{} bytes more of its data", unit.missing());
+            return refuse(Reason::DataMissing, expected, "the end of the file".to_owned());
+        }
+        let size = layout.stored.bytes() as u64;
+        let wanted = section.pixels().checked_mul(size);
+        if wanted != Some(bytes.len() as u64) {
+            let expected = format!("{} pixels of {size} bytes", section.pixels());
+            return refuse(Reason::Section, expected, format!("{} bytes", bytes.len()));
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let (runs, run_bytes) = runs(&layout.axes, section.ranges(), size);
+        let patch = match section.ranges().first() {
+            // Pixels that lie apart: what is between them is written as it is, as it lies in the same pages anyway.
+            Some(first) if first.step > 1 && first.count > 1 => {
+                let step = first.step as u64 * size;
+                let whole = (first.count - 1) * step + size;
+                let mut filled = vec![0; (runs.len() as u64 * whole) as usize];
+                let rows = filled.chunks_mut(whole as usize).zip(bytes.chunks(run_bytes as usize));
+                for (at, (row, pixels)) in runs.iter().zip(rows) {
+                    unit.data.read(*at, row)?;
+                    let places = row.chunks_mut(step as usize);
+                    for (place, pixel) in places.zip(pixels.chunks(size as usize)) {
+                        place[..size as usize].copy_from_slice(pixel);
+                    }
+                }
+                scattered(&runs, whole, filled)
+            }
+            _ => scattered(&runs, run_bytes, bytes.to_vec()),
+        };
+        let data = Overlay::over(&unit.data, patch);
+        self.units[hdu].set_data(data);
+        Ok(())
+    }
+}
+
+/// Where the runs of a section begin in the data, in rising order, and how many bytes each has: of pixels along NAXIS1, and
+/// of whole rows that follow each other.
+fn runs(axes: &[u64], ranges: &[AxisRange], size: u64) -> (Vec<u64>, u64) {
+    let mut run_bytes = size;
+    let mut stride = size;
+    let mut joined = 0;
+    // Axes that are taken whole join with the next one; the first of which a part is taken is the last that does.
+    for (range, length) in ranges.iter().zip(axes) {
+        if joined > 0 && range.step != 1 && range.count > 1 {
+            break;
+        }
+        run_bytes *= range.count;
+        joined += 1;
+        if range.step != 1 && range.count > 1 || range.count != *length {
+            break;
+        }
+    }
+    let mut runs = vec![0];
+    for (axis, (range, length)) in ranges.iter().zip(axes).enumerate() {
+        let count = if axis < joined { 1 } else { range.count };
+        let step = range.step as u64 * stride;
+        runs = (0..count)
+            .flat_map(|index| {
+                let begin = range.first * stride + index * step;
+                runs.iter().map(move |run| begin + run).collect::<Vec<_>>()
+            })
+            .collect();
+        stride *= length;
+    }
+    (runs, run_bytes)
+}
+
+/// A patch of runs of the same length, cut where they are very long.
+fn scattered(runs: &[u64], run_bytes: u64, bytes: Vec<u8>) -> Patch {
+    let mut places = Vec::with_capacity(runs.len());
+    for (run, begin) in runs.iter().zip((0..).step_by(run_bytes as usize)) {
+        for within in (0..run_bytes).step_by(PIECE_BYTES as usize) {
+            let length = PIECE_BYTES.min(run_bytes - within) as u32;
+            places.push((run + within, length, begin + within as usize));
+        }
+    }
+    Patch::Scattered { places, bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{AxisRange, runs, scattered};
+    use crate::edit::cells::Overlay;
+    use crate::edit::content::Rope;
+    use crate::edit::unit::memory;
+
+    fn all(rope: &Rope) -> Vec<u8> {
+        let mut bytes = vec![0; rope.bytes() as usize];
+        rope.read(0, &mut bytes).unwrap();
+        bytes
+    }
+
+    fn range(length: u64) -> impl Strategy<Value = AxisRange> {
+        (0..length, 1..=length, 1..4i64).prop_map(move |(first, count, step)| {
+            let most = (length - first).div_ceil(step as u64);
+            AxisRange { first, count: count.min(most), step }
+        })
+    }
+
+    /// Axes and sections of them, one for each write.
+    fn sections() -> impl Strategy<Value = (Vec<u64>, Vec<Vec<AxisRange>>)> {
+        prop::collection::vec(1u64..6, 1..4).prop_flat_map(|axes| {
+            let one: Vec<_> = axes.iter().map(|&length| range(length)).collect();
+            (Just(axes), prop::collection::vec(one, 1..8))
+        })
+    }
+
+    proptest! {
+        /// Sections written one after the other, whether they overlap or not, against pixels set one at a time. Lists of
+        /// about the same length are merged on the way.
+        #[test]
+        fn pixels_are_as_if_set_one_by_one((axes, writes) in sections()) {
+            let size = 2;
+            let total = axes.iter().product::<u64>() * size;
+            let old: Vec<u8> = (0..total).map(|byte| byte as u8).collect();
+            let (mut rope, mut twin) = (memory(old.clone()), old);
+            for (number, section) in writes.iter().enumerate() {
+                let section: Vec<_> =
+                    section.iter().map(|range| AxisRange { step: 1, ..*range }).collect();
+                let fits = section.iter().zip(&axes).all(|(range, length)| range.first + range.count <= *length);
+                prop_assume!(fits);
+                let count: u64 = section.iter().map(|range| range.count).product();
+                let new: Vec<u8> = (0..count * size).map(|byte| (byte * 7 + 100 * number as u64 + 128) as u8).collect();
+                let (begins, run) = runs(&axes, &section, size);
+                prop_assert!(begins.windows(2).all(|pair| pair[0] + run <= pair[1]));
+                rope = Overlay::over(&rope, scattered(&begins, run, new.clone()));
+                for index in 0..count {
+                    let (mut rest, mut at, mut stride) = (index, 0, 1);
+                    for (range, length) in section.iter().zip(&axes) {
+                        at += (range.first + rest % range.count) * stride;
+                        rest /= range.count;
+                        stride *= length;
+                    }
+                    let (at, from) = ((at * size) as usize, (index * size) as usize);
+                    twin[at..at + 2].copy_from_slice(&new[from..from + 2]);
+                }
+                prop_assert_eq!(&all(&rope), &twin);
+            }
+            let mut part = vec![0; (total / 2) as usize];
+            rope.read(total / 4, &mut part).unwrap();
+            prop_assert_eq!(&part[..], &twin[(total / 4) as usize..][..part.len()]);
+        }
+    }
+}
