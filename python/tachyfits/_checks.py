@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tachyfits import _core
-from tachyfits._errors import usage
+from tachyfits._errors import usage, warn_of
 from tachyfits._source import Source, given, name_of, path_text, read_source
 from tachyfits._threads import check_threads
 from tachyfits._whole import whole_number
@@ -164,12 +164,13 @@ def verify(
         "progress": progress,
     }
     found = given(source)
-    hdus, findings = read_source(
+    hdus, findings, notices = read_source(
         found,
         path=lambda path: _core.verify(path, **options),
         content=lambda content: _core.verify_bytes(content, **options),
         stream=lambda reader, name: _core.verify_reader(reader, name=name, **options),
     )
+    warn_of(name_of(found), notices)
     return Verification(name_of(found), hdus, findings)
 
 

@@ -21,6 +21,7 @@ from tachyfits._core_fortran import record_least_bytes as record_least_bytes
 from tachyfits._core_tables import Column as Column
 from tachyfits._core_tables import Edition as Edition
 from tachyfits._core_tables import FileWriter as FileWriter
+from tachyfits._core_tables import OutputFile as OutputFile
 from tachyfits._core_tables import Table as Table
 
 __version__: str
@@ -151,10 +152,10 @@ class Finding:
 
 def verify(
     path: str | os.PathLike[str], *, headers_only: bool = False, threads: int = 0, progress: _Progress | None = None
-) -> tuple[int, list[Finding]]: ...  # HDUs, findings
+) -> tuple[int, list[Finding], list[str]]: ...  # HDUs, findings, what was found beside the file
 def verify_bytes(
     data: bytes, *, name: str = "<bytes>", headers_only: bool = False, threads: int = 0, progress: _Progress | None = None
-) -> tuple[int, list[Finding]]: ...
+) -> tuple[int, list[Finding], list[str]]: ...
 def compression(first: bytes) -> str | None: ...  # "gzip" "bzip2" "xz" "zstd"
 def verify_reader(
     reader: _Reader,
@@ -163,7 +164,7 @@ def verify_reader(
     headers_only: bool = False,
     threads: int = 0,
     progress: _Progress | None = None,
-) -> tuple[int, list[Finding]]: ...
+) -> tuple[int, list[Finding], list[str]]: ...
 def mend(
     path: str | os.PathLike[str], *, sync: bool = False, threads: int = 0, progress: _Progress | None = None
 ) -> tuple[list[tuple[str, str, str, str]], bool]: ...  # (code, where, before, after); in place
@@ -207,9 +208,11 @@ class FitsFile:
     def storage(self) -> str: ...
     @property
     def warnings(self) -> list[str]: ...
+    @property
+    def notices(self) -> list[str]: ...  # what was found beside the file
     def verify(
         self, *, headers_only: bool = False, threads: int = 0, progress: _Progress | None = None
-    ) -> tuple[int, list[Finding]]: ...
+    ) -> tuple[int, list[Finding], list[str]]: ...
     def __len__(self) -> int: ...
     def hdu(self, index: int) -> Hdu: ...
 

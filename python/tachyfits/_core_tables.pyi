@@ -102,6 +102,14 @@ class Column:
 _Cells = tuple[NDArray[np.uint8], NDArray[np.int64] | None, NDArray[np.uint8] | None]
 
 @final
+class OutputFile:
+    """A new file of any bytes, which appears under its name when `commit` is called."""
+
+    def __new__(cls, path: str | os.PathLike[str], *, overwrite: bool = False) -> OutputFile: ...
+    def write_at(self, offset: int, content: bytes) -> None: ...
+    def commit(self) -> None: ...
+
+@final
 class FileWriter:
     """A new file, written HDU by HDU; it appears under its name when `commit` is called."""
 
@@ -169,7 +177,7 @@ class Edition:
 
     def __new__(cls, path: str | os.PathLike[str], *, strict: bool = False) -> Edition: ...
     @property
-    def recovery(self) -> str | None: ...  # what an interrupted edit before left to do
+    def notices(self) -> list[str]: ...  # what was found beside the file
     @property
     def name(self) -> str: ...
     def __len__(self) -> int: ...
@@ -218,6 +226,12 @@ class Edition:
     ) -> None: ...
     def delete_columns(self, hdu: int, columns: Sequence[int]) -> None: ...
     def compact_heap(self, hdu: int) -> int: ...  # bytes that are left out
+    def image_layout(
+        self, hdu: int
+    ) -> tuple[list[int], int, float, float, bool, int | None, str | None]: ...
+    def update_pixels(
+        self, hdu: int, ranges: Sequence[tuple[int, int, int]], stored: NDArray[np.uint8]
+    ) -> None: ...
     def rename_column(self, hdu: int, column: int, name: str) -> None: ...
     def commit(
         self, *, sync: bool = False, threads: int = 0, progress: _Progress | None = None

@@ -6,7 +6,6 @@ takes its place when it is complete. A failure leaves the file as it was.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,7 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits._edit_hdu import EditedHdu
-from tachyfits._errors import not_found, placing, usage, warn
+from tachyfits._errors import not_found, placing, usage, warn_of
 from tachyfits._file import File
 from tachyfits._hdu import Hdu
 from tachyfits._nddata import parts_of
@@ -90,13 +89,11 @@ class Edition:
         self._threads = check_threads(threads)
         self._sync, self._progress = sync, progress
         self._core = _core.Edition(path_text(path))
-        self._made = contextlib.ExitStack()
         self.name = self._core.name
         #: What `commit` did: in place or anew, bytes written; None before.
         self.done: dict[str, Any] | None = None
         self._discarded = False
-        if self._core.recovery is not None:
-            warn(f"{self.name}: {self._core.recovery}")
+        warn_of(self.name, self._core.notices)
 
     def preview(self) -> File:
         """Return the file as it will be, to be read like any other."""
@@ -186,11 +183,11 @@ class Edition:
             self._core.set_cards(place, [("EXTNAME", name, "")])
 
     def _table_file(self, data: Any, name: str | None, options: dict[str, Any]) -> _core.FitsFile:
-        """Return a table as a file of its own, which goes when the edition is over."""
-        folder = self._made.enter_context(tempfile.TemporaryDirectory(prefix="tachyfits-"))
-        path = Path(folder) / "table.fits"
-        write_table(path, data, name=name, **options)
-        return _core.FitsFile.open(str(path))
+        """Return a table as an open file without a name: it goes with the edition."""
+        with tempfile.TemporaryDirectory(prefix="tachyfits-") as folder:
+            path = Path(folder) / "table.fits"
+            write_table(path, data, name=name, **options)
+            return _core.FitsFile.open(str(path))
 
     def copy(self, hdu: Hdu, *, at: int | None = None) -> None:
         """Copy an HDU of any file, as it stands, before the HDU of a number; None: to the end."""
@@ -198,15 +195,13 @@ class Edition:
 
     def commit(self) -> None:
         """Write the changes; at the end of a ``with`` block this is done by itself."""
-        with self._made:
-            self.done = self._core.commit(
-                sync=self._sync, threads=self._threads, progress=self._progress
-            )
+        self.done = self._core.commit(
+            sync=self._sync, threads=self._threads, progress=self._progress
+        )
 
     def discard(self) -> None:
         """Forget the changes."""
         self._core.discard()
-        self._made.close()
         self._discarded = True
 
     def __enter__(self) -> Edition:

@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from types import FrameType
@@ -144,6 +144,12 @@ def cancelled() -> FitsIoError:
     """Make the error of work that was stopped by its progress function."""
     hint = "the progress function asked for it"
     return io_error("cancelled", hint, "io-cancelled", number=errno.ECANCELED)
+
+
+def warn_of(name: str, notices: Iterable[str]) -> None:
+    """Warn of what was found beside a file when it was opened."""
+    for notice in notices:
+        warn(f"{name}: {notice}")
 
 
 def warn(message: str) -> None:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 from tachyfits import _core
-from tachyfits._errors import not_found, usage, warn
+from tachyfits._errors import not_found, usage, warn, warn_of
 from tachyfits._hdu import Hdu, compression_of, no_pixels_hint
 from tachyfits._image import Image
 from tachyfits._source import Source, given, read_source
@@ -77,7 +77,8 @@ def open(  # noqa: A001 - tf.open is the name people expect
     Warns
     -----
     TachyfitsWarning
-        The file departs from the Standard; one warning lists how.
+        The file departs from the Standard; one warning lists how. Another one says that an edit
+        that had been interrupted was undone, or that a journal beside the file is not about it.
 
     Examples
     --------
@@ -90,6 +91,7 @@ def open(  # noqa: A001 - tf.open is the name people expect
         expected = ", ".join(STORAGES)
         raise usage(f"invalid storage {storage!r}: expected one of {expected}", 'use "auto"')
     file = File(source, strict=strict, storage=storage, threads=threads)
+    warn_of(file.name, file.notices)
     if file.warnings:
         listed = "\n".join(f"  - {warning}" for warning in file.warnings)
         warn(f"{file.name}:\n{listed}")
@@ -171,6 +173,11 @@ class File:
     def warnings(self) -> tuple[str, ...]:
         """How the file departs from the Standard."""
         return self._warnings
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was found beside the file when it was opened: an interrupted edit, for one."""
+        return tuple(self._open_core().notices)
 
     @property
     def closed(self) -> bool:
@@ -346,7 +353,7 @@ class File:
         number = self._threads if threads is None else check_threads(threads)
         if self._recipe is not None and self._recipe[0] is not _reopen:
             raise usage(f"{self._name} is computed", "write it, and verify the file")
-        hdus, findings = self._open_core().verify(
+        hdus, findings, _ = self._open_core().verify(
             headers_only=headers_only, threads=number, progress=progress
         )
         return Verification(self._name, hdus, findings)

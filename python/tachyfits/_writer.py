@@ -1,31 +1,31 @@
 """Writing results: a file appears under its name only when it is complete.
 
-The bytes go to a temporary file beside the target, and are renamed. A full disk, an error or a
-kill leaves the old file as it was. Images go through the engine; `write_atomically` is for text
-and pictures.
+A full disk, an error or a kill leaves the old file as it was. `write_atomically` is for text and
+pictures.
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
+import io
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._errors import io_error, usage
+from tachyfits._errors import usage
 from tachyfits._header import Header
 from tachyfits._measured import Measured
 from tachyfits._optional import is_lazy
 from tachyfits._source import path_text
 from tachyfits._threads import check_threads
 from tachyfits._units import text_of_unit
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 #: FITS files are made of blocks of this many bytes.
 BLOCK = 2880
@@ -34,59 +34,51 @@ BLOCK = 2880
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".z", ".zip", ".fz")
 
 
+class _Stream(io.RawIOBase):
+    """The bytes of a new file, as a stream that can be written to anywhere."""
+
+    def __init__(self, output: _core.OutputFile) -> None:
+        self._output = output
+        self._position = self._size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def write(self, data: ReadableBuffer) -> int:
+        block = bytes(data)
+        self._output.write_at(self._position, block)
+        self._position += len(block)
+        self._size = max(self._size, self._position)
+        return len(block)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+
 def write_atomically(
     path: str | os.PathLike[str], produce: Callable[[BinaryIO], object], *, overwrite: bool
 ) -> None:
-    """Let ``produce`` write a file, and give it its name when it is whole.
+    """Let ``produce`` write a file, and give it its name when it is whole and on the disk.
 
     Raises
     ------
     FitsIoError
         The file exists and ``overwrite`` is false, or it cannot be written.
     """
-    target = Path(path_text(path))
-    if target.exists() and not overwrite:
-        raise _exists(target)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb") as stream:
-            produce(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if overwrite:
-            temporary.replace(target)
-        else:
-            _rename_new(temporary, target)
-    except FileExistsError as error:
-        raise _exists(target) from error
-    except OSError as error:
-        raise _io_error(target, error) from error
-    finally:
-        # After a rename there is nothing left of that name.
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-
-
-def _rename_new(source: Path, target: Path) -> None:
-    """Rename without replacing a file that appeared meanwhile; needs hard links to be sure."""
-    try:
-        os.link(source, target)
-    except FileExistsError:
-        raise
-    except OSError:
-        source.replace(target)
-
-
-def _exists(target: Path) -> _core.FitsIoError:
-    hint = "choose another name or ask for overwriting (overwrite=True, --overwrite)"
-    problem = f"{target}: the file exists already"
-    return io_error(problem, hint, "io-exists", path=str(target), number=errno.EEXIST)
-
-
-def _io_error(target: Path, error: OSError) -> _core.FitsIoError:
-    problem = f"{target}: cannot be written: {error.strerror or error}"
-    hint = "check the folder, its permissions and the space on the disk"
-    return io_error(problem, hint, "io-write", path=str(target), number=error.errno)
+    output = _core.OutputFile(path_text(path), overwrite=overwrite)
+    stream = io.BufferedWriter(_Stream(output), 1 << 20)
+    produce(stream)
+    if not stream.closed:
+        stream.flush()
+    output.commit()
 
 
 def header_block(header: Header, bitpix: int, shape: Sequence[int]) -> bytes:

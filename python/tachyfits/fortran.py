@@ -41,7 +41,7 @@ from typing import Any
 
 from tachyfits import _core
 from tachyfits._core import FitsFormatError
-from tachyfits._errors import usage
+from tachyfits._errors import usage, warn_of
 from tachyfits._record_file import EndOfRecords, File, Record
 from tachyfits._record_numbers import ComplexStats
 from tachyfits._record_parts import Part, many_records, one_record
@@ -124,6 +124,7 @@ def open(  # noqa: A001
         recover=recover,
         storage=storage,
     )
+    warn_of(core.name, core.notices)
     again = (os.path.abspath(path), markers, order, access, record_bytes, recover, storage)
     return File(core, access, (_reopen, again))
 
@@ -195,7 +196,7 @@ class Writer:
             if self._core is not None:
                 self._core.finish()
             else:
-                _core.append_records(self._path, self._parts, **self._options)
+                warn_of(self._path, _core.append_records(self._path, self._parts, **self._options))
 
     def abandon(self) -> None:
         """Leave everything as it was."""
@@ -289,14 +290,15 @@ def _check_appended(path: str, markers: int | None, how: dict[str, Any]) -> None
     """Refuse what cannot be appended to, and markers that are not its own, before any record is."""
     order = how["order"]
     if how["access"] != "sequential" or (markers is None and order is None):
-        _core.RecordFile.open(path, markers=markers, **how)
+        warn_of(path, _core.RecordFile.open(path, markers=markers, **how).notices)
         return
     try:
         file = _core.RecordFile.open(path, **how | {"order": None})
     except FitsFormatError:
         # What is given may tell what cannot be found out.
-        _core.RecordFile.open(path, markers=markers, **how)
+        warn_of(path, _core.RecordFile.open(path, markers=markers, **how).notices)
         return
+    warn_of(path, file.notices)
     same = markers in (None, file.markers) and order in (None, file.order)
     if file.bytes and not same:
         given = " and ".join(

@@ -208,6 +208,11 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         state.merging = false;
     }
 
+    /// Whether [`Coordinator::cancel`] was called.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.lock().cancelled
+    }
+
     /// Stops everything: no task is begun or merged after.
     pub(crate) fn cancel(&self) {
         self.lock().cancelled = true;

@@ -23,9 +23,9 @@ const PAGE_BYTES: u64 = PAGE as u64;
 /// A regular file, read without the page cache.
 #[derive(Debug)]
 pub struct DirectStorage {
-    name: String,
+    /// The same file, by which its state is told.
+    cached: FileStorage,
     file: File,
-    bytes: u64,
     /// Buffers for unaligned parts, as many as were ever needed at once.
     spare: Mutex<Vec<AlignedBuffer>>,
 }
@@ -36,10 +36,15 @@ impl DirectStorage {
     /// # Errors
     /// [`IoError::Direct`] if the file system cannot read directly, others if the file cannot be opened.
     pub fn open(path: &Path) -> Result<DirectStorage, IoError> {
-        let bytes = FileStorage::open(path)?.bytes();
+        DirectStorage::of(path, FileStorage::open(path)?)
+    }
+
+    /// Opens once more, without the page cache, a file that is open.
+    pub(crate) fn of(path: &Path, cached: FileStorage) -> Result<DirectStorage, IoError> {
+        let bytes = cached.bytes();
         let file = open_direct(path)?;
-        let name = path.display().to_string();
-        let storage = DirectStorage { name, file, bytes, spare: Mutex::default() };
+        cached.check_same(&file)?;
+        let storage = DirectStorage { cached, file, spare: Mutex::default() };
         // Some file systems accept the flag and refuse the read.
         let mut first = [0; 1];
         let probe = if bytes == 0 { &mut first[..0] } else { &mut first[..] };
@@ -89,11 +94,11 @@ impl DirectStorage {
 
 impl Storage for DirectStorage {
     fn name(&self) -> &str {
-        &self.name
+        self.cached.name()
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes
+        self.cached.bytes()
     }
 
     fn kind(&self) -> &'static str {
@@ -103,7 +108,7 @@ impl Storage for DirectStorage {
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError> {
         let expected = buffer.len() as u64;
         check_within(self, offset, expected)?;
-        let name = || self.name.clone();
+        let name = || self.cached.name().to_owned();
         let mut done = 0;
         while done < buffer.len() {
             let here = offset + done as u64;
@@ -119,6 +124,10 @@ impl Storage for DirectStorage {
             }
         }
         Ok(())
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.cached.check_unchanged()
     }
 
     /// Never: every read goes to the device.

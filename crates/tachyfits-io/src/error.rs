@@ -165,6 +165,8 @@ pub enum IoError {
         path: PathBuf,
         /// What has to be put back.
         journal: PathBuf,
+        /// Why that is not done now.
+        cause: Pending,
     },
     /// A change failed and the file could not be brought back to a whole state.
     Unrestored {
@@ -179,6 +181,8 @@ pub enum IoError {
     Journal {
         /// The journal.
         path: PathBuf,
+        /// The file that it is about.
+        target: PathBuf,
         /// Why not.
         detail: String,
     },
@@ -189,6 +193,17 @@ pub enum IoError {
     },
     /// The run was stopped by its watch.
     Cancelled,
+}
+
+/// Why a change that is not finished is neither finished nor undone by whoever meets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pending {
+    /// Another process is writing it.
+    UnderWay,
+    /// This user may not write the file or read its journal.
+    Forbidden,
+    /// The file system has no locks, so that nobody can tell whether another process is writing it.
+    NoLocks,
 }
 
 impl IoError {
@@ -245,7 +260,7 @@ impl IoError {
             | IoError::Busy { path }
             | IoError::Unfinished { path, .. }
             | IoError::Unrestored { path, .. }
-            | IoError::Journal { path, .. } => path.display().to_string(),
+            | IoError::Journal { target: path, .. } => path.display().to_string(),
             IoError::Read { name, .. }
             | IoError::Short { name, .. }
             | IoError::Gzip { name, .. }
@@ -296,16 +311,27 @@ impl IoError {
                  since ({found} bytes)"
             ),
             IoError::Busy { .. } => "another process is changing the file".to_owned(),
-            IoError::Unfinished { journal, .. } => format!(
-                "expected a whole file, found a change that is not finished: its journal is {}",
-                journal.display()
-            ),
+            IoError::Unfinished { journal, cause, .. } => {
+                let found = match cause {
+                    Pending::UnderWay => "an edit that another process is writing",
+                    Pending::Forbidden => {
+                        "an edit that was interrupted and that this user may not undo"
+                    }
+                    Pending::NoLocks => {
+                        "an edit that is not finished, on a file system without locks"
+                    }
+                };
+                format!(
+                    "expected a whole file, found {found}; its journal is {}",
+                    journal.display()
+                )
+            }
             IoError::Unrestored { journal, source, .. } => format!(
                 "a change failed and cannot be undone now: {source}; its journal is {}",
                 journal.display()
             ),
-            IoError::Journal { detail, .. } => {
-                format!("this journal of a change cannot be used: {detail}")
+            IoError::Journal { path, detail, .. } => {
+                format!("invalid journal of an interrupted edit, {}: {detail}", path.display())
             }
             IoError::Threads { source } => format!("threads cannot be started: {source}"),
             IoError::Cancelled => "cancelled".to_owned(),
@@ -339,18 +365,27 @@ impl IoError {
                 }
                 _ => "check the permissions and the space of that directory; nothing was changed",
             },
-            IoError::Changed { .. } => "open the file again and repeat the edit",
-            IoError::Busy { .. } => "try again when the other process is done",
-            IoError::Unfinished { .. } => {
-                "wait for the other process; if there is none, open the file for editing once, which \
-                 makes it whole"
+            IoError::Changed { .. } => {
+                "open the file again, and repeat what was done: its content may be another now"
             }
+            IoError::Busy { .. } => "try again when the other process is done",
+            IoError::Unfinished { cause, .. } => match cause {
+                Pending::UnderWay => "try again when the other process is done",
+                Pending::Forbidden => {
+                    "let the owner of the file open it once, which undoes the interrupted edit"
+                }
+                Pending::NoLocks => {
+                    "if no process is editing the file, open it for editing once, which undoes the \
+                     interrupted edit"
+                }
+            },
             IoError::Unrestored { .. } => {
-                "mend the disk, keep the journal beside the file, and open the file for editing once: \
-                 that makes it whole"
+                "repair the disk, keep the journal beside the file, and open the file once: that makes \
+                 it whole"
             }
             IoError::Journal { .. } => {
-                "if the file is whole, remove the journal; else fetch the file again"
+                "the file may be changed in part: move the journal to another name, check the file (tachyfits \
+                 verify), and fetch the file again if it is not whole"
             }
             IoError::Threads { .. } => "ask for fewer threads, or raise the limit on processes",
             IoError::Cancelled => "nothing is wrong; run it again for the result",
@@ -402,9 +437,13 @@ impl IoError {
             IoError::Commit { path: path(), source: source() },
             IoError::Changed { path: path(), expected: 5760, found: 8640 },
             IoError::Busy { path: path() },
-            IoError::Unfinished { path: path(), journal: journal() },
+            IoError::Unfinished { path: path(), journal: journal(), cause: Pending::UnderWay },
             IoError::Unrestored { path: path(), journal: journal(), source: source() },
-            IoError::Journal { path: journal(), detail: "it is of another file".to_owned() },
+            IoError::Journal {
+                path: journal(),
+                target: path(),
+                detail: "the sum of its content is wrong".to_owned(),
+            },
             IoError::Threads { source: io::ErrorKind::WouldBlock.into() },
             IoError::Cancelled,
         ]

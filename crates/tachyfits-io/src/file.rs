@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::error::IoError;
+use crate::patch::Stamp;
 use crate::storage::{Storage, check_within, open_error, open_file};
 use crate::system;
 
@@ -19,6 +20,8 @@ pub struct FileStorage {
     name: String,
     file: File,
     bytes: u64,
+    stamp: Stamp,
+    may_grow: bool,
 }
 
 impl FileStorage {
@@ -40,7 +43,19 @@ impl FileStorage {
             let found = if metadata.is_dir() { "a directory" } else { "a device or a pipe" };
             return Err(IoError::NotAFile { path: path.to_owned(), found });
         }
-        Ok(FileStorage { name: path.display().to_string(), file, bytes: metadata.len() })
+        let (name, bytes) = (path.display().to_string(), metadata.len());
+        let stamp = Stamp::of_metadata(&metadata);
+        Ok(FileStorage { name, file, bytes, stamp, may_grow: false })
+    }
+
+    /// Bytes that are added behind those that it has now are not a change.
+    pub(crate) fn allow_growth(&mut self) {
+        self.may_grow = true;
+    }
+
+    /// Whether another open file is this one, unchanged.
+    pub(crate) fn check_same(&self, other: &File) -> Result<(), IoError> {
+        self.stamp.check_open(Path::new(&self.name), other, self.may_grow)
     }
 
     /// The open file.
@@ -66,6 +81,10 @@ impl Storage for FileStorage {
         check_within(self, offset, buffer.len() as u64)?;
         let read = read_up_to(&self.file, offset, buffer);
         read_all(self, offset, buffer.len(), read)
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.check_same(&self.file)
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {

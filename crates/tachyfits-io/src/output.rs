@@ -11,9 +11,13 @@ use std::path::{Path, PathBuf};
 
 use crate::error::IoError;
 use crate::flusher::Flusher;
+use crate::patch::forget_journal;
 use crate::storage::open_error;
 use crate::system;
-use crate::unfinished::{Unfinished, directory_of};
+use crate::unfinished::{ANY_NEW, Unfinished, directory_of, sync_directory};
+
+/// The rights of a file that will get those of the file that it replaces.
+const ITS_OWNER_ALONE: u32 = 0o600;
 
 /// A file that is being written and not yet there.
 ///
@@ -45,14 +49,26 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Begins an output file. An existing file is replaced only with `overwrite`, and keeps its permissions; a symbolic
-    /// link to it is followed.
+    /// Begins an output file. An existing file is replaced only with `overwrite`; the new one has its rights and access
+    /// control list, and its owner where this user may give files away. A symbolic link to it is followed.
     ///
     /// # Errors
     /// [`IoError::Exists`] if there is a file of this name and overwriting was not asked for, [`IoError::NotAFile`] if it
     /// is a directory or a device, [`IoError::Create`] if the directory is missing or cannot be written.
     pub fn create(path: &Path, overwrite: bool) -> Result<OutputFile, IoError> {
-        let (target, permissions) = match fs::metadata(path) {
+        OutputFile::begin(path, overwrite, false)
+    }
+
+    /// Begins the successor of an existing file, which has its owner, rights, access control list and extended attributes.
+    ///
+    /// # Errors
+    /// As [`OutputFile::create`]; [`IoError::Create`] also if any of these cannot be kept.
+    pub fn succeed(path: &Path) -> Result<OutputFile, IoError> {
+        OutputFile::begin(path, true, true)
+    }
+
+    fn begin(path: &Path, overwrite: bool, keeps_all: bool) -> Result<OutputFile, IoError> {
+        let (target, replaces) = match fs::metadata(path) {
             Ok(found) if found.is_dir() => {
                 return Err(IoError::NotAFile { path: path.to_owned(), found: "a directory" });
             }
@@ -61,19 +77,23 @@ impl OutputFile {
                 return Err(IoError::NotAFile { path: path.to_owned(), found });
             }
             Ok(_) if !overwrite => return Err(IoError::Exists { path: path.to_owned() }),
-            Ok(found) => {
+            Ok(_) => {
                 let target = fs::canonicalize(path).map_err(|error| open_error(path, error))?;
-                (target, Some(found.permissions()))
+                (target, true)
             }
             // A link to nothing: the name is taken all the same.
             Err(_) if !overwrite && path.is_symlink() => {
                 return Err(IoError::Exists { path: path.to_owned() });
             }
             // No file, or no right to look; beginning the new one will tell.
-            Err(_) => (path.to_owned(), None),
+            Err(_) => (path.to_owned(), false),
         };
-        let unfinished = Unfinished::beside(&target, permissions)
-            .map_err(|source| IoError::Create { path: path.to_owned(), source })?;
+        let failed = |source| IoError::Create { path: path.to_owned(), source };
+        let mode = if replaces { ITS_OWNER_ALONE } else { ANY_NEW };
+        let unfinished = Unfinished::beside(&target, mode).map_err(failed)?;
+        if replaces {
+            system::keep_attributes(&target, unfinished.file(), keeps_all).map_err(failed)?;
+        }
         let path = path.to_owned();
         Ok(OutputFile {
             path,
@@ -153,8 +173,7 @@ impl OutputFile {
     pub fn commit_durably(self) -> Result<(), IoError> {
         let (path, directory) = (self.path.clone(), directory_of(&self.target).to_owned());
         self.put_in_place(true)?;
-        let synced = File::open(directory).and_then(|directory| directory.sync_all());
-        synced.map_err(|source| IoError::Commit { path, source })
+        sync_directory(&directory).map_err(|source| IoError::Commit { path, source })
     }
 
     fn put_in_place(self, sync: bool) -> Result<(), IoError> {
@@ -172,11 +191,16 @@ impl OutputFile {
         if let Err(source) = synced {
             return Err(IoError::Commit { path, source });
         }
+        let replaced = self.overwrite.then(|| File::open(&self.target).ok()).flatten();
         let named = self.unfinished.name(&self.target, self.overwrite, sync);
         named.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => IoError::Exists { path },
             _ => IoError::Commit { path, source },
-        })
+        })?;
+        if let Some(replaced) = replaced {
+            forget_journal(&self.target, &replaced);
+        }
+        Ok(())
     }
 
     fn file(&self) -> &File {

@@ -2,9 +2,12 @@
 //!
 //! Before the first byte is written, the bytes that will be overwritten and the length of the file are kept in a journal
 //! beside it (see [`journal`]), which is on the disk before anything else happens and is removed when the change is
-//! complete. A write that fails puts the old bytes back at once; after a kill or a loss of power [`restore`] does, which
-//! whoever edits the file next calls. Until then the file is not opened for reading, so that nobody takes the half of a
-//! change for data.
+//! complete. A write that fails puts the old bytes back at once; after a kill or a loss of power whoever opens the file next
+//! does, to read it or to edit it (see [`look_beside`]), so that nobody takes the half of a change for data.
+//!
+//! Two edits at once are kept apart by an advisory lock (`flock`) on the file. Readers take none: they compare size and time
+//! of change of the open file before and after ([`Stamp`]), and an edit begins no sooner than the clock of the file system
+//! has gone on since the last change.
 //!
 //! A file that becomes shorter is cut in one step at the end, with the journal saying before that everything else is
 //! done: from there on the change is finished rather than undone, so what is cut off need not be kept.
@@ -13,26 +16,36 @@ mod journal;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
 
-use journal::Journal;
-pub(crate) use journal::check_finished;
+use journal::{Found, Journal};
 
-use crate::error::IoError;
+use crate::error::{IoError, Pending};
 use crate::storage::open_error;
 use crate::system;
 
 /// What a file was when it was looked at: whoever changes it later can see whether somebody else did meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Eq)]
 pub struct Stamp {
     bytes: u64,
     /// Seconds and nanoseconds.
     modified: (i64, i64),
-    inode: u64,
+    /// Device and inode.
+    inode: (u64, u64),
+    names: u64,
+}
+
+impl PartialEq for Stamp {
+    /// Another name of the same file is no change of it.
+    fn eq(&self, other: &Stamp) -> bool {
+        (self.bytes, self.modified, self.inode) == (other.bytes, other.modified, other.inode)
+    }
 }
 
 impl Stamp {
@@ -49,9 +62,32 @@ impl Stamp {
         Ok(Stamp::of_metadata(&metadata))
     }
 
-    fn of_metadata(metadata: &std::fs::Metadata) -> Stamp {
+    pub(crate) fn of_metadata(metadata: &std::fs::Metadata) -> Stamp {
         let modified = (metadata.mtime(), metadata.mtime_nsec());
-        Stamp { bytes: metadata.len(), modified, inode: metadata.ino() }
+        let inode = (metadata.dev(), metadata.ino());
+        Stamp { bytes: metadata.len(), modified, inode, names: metadata.nlink() }
+    }
+
+    /// Whether an open file is as it was; with `may_grow` also if bytes were added behind those that it had.
+    ///
+    /// # Errors
+    /// [`IoError::Changed`] if it is not, [`IoError::Open`] if it cannot be examined.
+    pub(crate) fn check_open(
+        &self,
+        path: &Path,
+        file: &File,
+        may_grow: bool,
+    ) -> Result<(), IoError> {
+        let metadata = file.metadata().map_err(|error| open_error(path, error))?;
+        let found = Stamp::of_metadata(&metadata);
+        match found == *self || (may_grow && found.bytes > self.bytes) {
+            true => Ok(()),
+            false => Err(self.changed(path, &found)),
+        }
+    }
+
+    fn changed(&self, path: &Path, found: &Stamp) -> IoError {
+        IoError::Changed { path: path.to_owned(), expected: self.bytes, found: found.bytes }
     }
 
     /// Looks at the file again.
@@ -62,11 +98,7 @@ impl Stamp {
         let found = Stamp::of(path)?;
         match found == *self {
             true => Ok(()),
-            false => Err(IoError::Changed {
-                path: path.to_owned(),
-                expected: self.bytes,
-                found: found.bytes,
-            }),
+            false => Err(self.changed(path, &found)),
         }
     }
 
@@ -76,10 +108,18 @@ impl Stamp {
     /// If the file must not be written, though its directory may be; [`IoError::Busy`] if somebody else edits it;
     /// [`IoError::Unfinished`] if an interrupted change has to be restored first; and as [`Stamp::check`].
     pub fn hold(&self, path: &Path) -> Result<Held, IoError> {
-        let held = open_for_change(&followed(path)?)?;
-        check_finished(path)?;
+        let target = followed(path)?;
+        let held = open_for_change(&target)?;
+        if let Found::Whole(..) = journal::find(&target, &held.file)? {
+            return Err(unfinished(&target));
+        }
         self.check(path)?;
         Ok(held)
+    }
+
+    /// Whether it has several names (hard links).
+    pub fn has_other_names(&self) -> bool {
+        self.names > 1
     }
 
     /// Its size.
@@ -90,54 +130,164 @@ impl Stamp {
 
 /// A file that nobody else edits until this is dropped: it is locked against others that do the same.
 #[derive(Debug)]
-pub struct Held(File);
+pub struct Held {
+    file: File,
+    /// False on a file system without locks.
+    locked: bool,
+}
 
 impl Drop for Held {
     fn drop(&mut self) {
         // Closing it is not enough where a process that is being started has the file for a moment longer.
-        let _ = self.0.unlock();
+        let _ = self.file.unlock();
     }
 }
 
-/// What [`restore`] found and did.
+/// What had to be done because a change was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// A change had been prepared and not begun.
-    Unbegun,
     /// A change had been begun: the file is as it was before.
     Undone,
     /// A change had been complete but for the cutting of the end: that is done now.
     Finished,
 }
 
-impl Recovery {
-    /// What happened, in words for a message.
-    pub fn as_str(self) -> &'static str {
+/// What was found beside a file that is opened, and has a meaning for whoever opens it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The file was brought to a whole state.
+    Recovered(Recovery),
+    /// Something stands under the name of the file's journal that is not about this file.
+    Ignored {
+        /// Its path.
+        journal: PathBuf,
+        /// Why it is not.
+        reason: &'static str,
+    },
+    /// The file, or one that it is a copy of, may be changed in part, and its journal is gone.
+    Lost {
+        /// Where the journal was.
+        journal: PathBuf,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Recovery::Unbegun => {
-                "an interrupted edit had not begun: the file is as it was before it"
+            Notice::Recovered(Recovery::Undone) => formatter
+                .write_str("an interrupted edit was undone: the file is as it was before it"),
+            Notice::Recovered(Recovery::Finished) => formatter.write_str(
+                "an interrupted edit was complete but for its last step, which was done",
+            ),
+            Notice::Ignored { journal, reason } => {
+                write!(formatter, "the journal {} is ignored: {reason}", journal.display())
             }
-            Recovery::Undone => "an interrupted edit was undone: the file is as it was before it",
-            Recovery::Finished => "an interrupted edit was all but complete and was finished",
+            Notice::Lost { journal } => write!(
+                formatter,
+                "it may be changed in part: an edit of it, or of the file that it is a copy of, was \
+                 interrupted, and the journal {} is not there",
+                journal.display()
+            ),
         }
     }
 }
 
-/// Brings a file whose change was interrupted back to a whole state; `None` where there was none.
+/// How long a reader waits for an edit that is being written.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Looks for a journal beside an open file, and brings the file to a whole state if its change was interrupted. `path` is
+/// its name. False where that took place, or another process finished its change: the file may be another now, and is to
+/// be opened again.
 ///
 /// # Errors
-/// [`IoError::Busy`] while the change is under way, [`IoError::Journal`] if the journal is not of this file,
-/// [`IoError::Unrestored`] if the file cannot be written.
-pub fn restore(path: &Path) -> Result<Option<Recovery>, IoError> {
-    let path = followed(path)?;
-    if !journal::exists(&path) {
-        return Ok(None);
+/// [`IoError::Unfinished`] if the file is being changed for longer than a reader waits, or must not be written,
+/// [`IoError::Journal`] if the journal is damaged, [`IoError::Unrestored`] if the disk fails.
+pub(crate) fn look_beside(
+    path: &Path,
+    file: &File,
+    locks_needed: bool,
+    notices: &mut Vec<Notice>,
+) -> Result<bool, IoError> {
+    let target = match path.is_symlink() {
+        true => followed(path)?,
+        false => path.to_owned(),
+    };
+    let unfinished = |cause| {
+        let (path, journal) = (path.to_owned(), journal::path_of(&target));
+        Err(IoError::Unfinished { path, journal, cause })
+    };
+    let begun = Instant::now();
+    loop {
+        match journal::find(&target, file)? {
+            Found::Nothing => return Ok(true),
+            Found::Foreign { reason, .. } => {
+                let journal = journal::path_of(&target);
+                let notice = Notice::Ignored { journal, reason };
+                if !notices.contains(&notice) {
+                    notices.push(notice);
+                }
+                return Ok(true);
+            }
+            Found::Lost(journal) => {
+                notices.push(Notice::Lost { journal });
+                return Ok(true);
+            }
+            Found::Closed => return unfinished(Pending::Forbidden),
+            Found::Whole(..) => {}
+        }
+        match open_for_change(&target) {
+            Ok(held) if held.locked || !locks_needed => {
+                // Whoever changed it may be done since.
+                if let Found::Whole(journal, content) = journal::find(&target, &held.file)? {
+                    notices.push(Notice::Recovered(journal.restore(&held.file, &content)?));
+                }
+                return Ok(false);
+            }
+            Ok(_) => return unfinished(Pending::NoLocks),
+            Err(IoError::Busy { .. }) if begun.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Err(IoError::Busy { .. }) => return unfinished(Pending::UnderWay),
+            Err(IoError::Open { .. }) => return unfinished(Pending::Forbidden),
+            Err(error) => return Err(error),
+        }
     }
-    let file = open_for_change(&path)?;
-    // The change may have come to its end while the lock was waited for.
-    match Journal::open(&path)? {
-        Some(journal) => journal.restore(&file.0).map(Some),
-        None => Ok(None),
+}
+
+/// Refuses a file with a change that is not finished, and removes what stands in the way of a new journal.
+fn clear(target: &Path, file: &File) -> Result<(), IoError> {
+    let journal = journal::path_of(target);
+    match journal::find(target, file)? {
+        // What a mark without a journal stands for was told when the file was opened.
+        Found::Nothing | Found::Lost(_) => Ok(()),
+        Found::Foreign { removable: true, .. } => {
+            // If it cannot be removed, the new journal cannot be made, which says so.
+            let _ = std::fs::remove_file(journal);
+            Ok(())
+        }
+        Found::Foreign { removable: false, reason } => Err(IoError::Journal {
+            path: journal,
+            target: target.to_owned(),
+            detail: reason.to_owned(),
+        }),
+        Found::Whole(..) | Found::Closed => Err(unfinished(target)),
+    }
+}
+
+fn unfinished(target: &Path) -> IoError {
+    let (path, journal) = (target.to_owned(), journal::path_of(target));
+    IoError::Unfinished { path, journal, cause: Pending::UnderWay }
+}
+
+/// Removes the journal of a file that was replaced: what it could put back is not wanted any more.
+pub(crate) fn forget_journal(target: &Path, file: &File) {
+    // Another name of the file needs it, or the process that has the lock.
+    if file.metadata().is_ok_and(|metadata| metadata.nlink() <= 1)
+        && !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+        && let Ok(Found::Whole(journal, _)) = journal::find(target, file)
+    {
+        // A journal that stays does not match the new file, and is ignored.
+        let _ = journal.remove(file);
     }
 }
 
@@ -184,15 +334,16 @@ impl Patch {
     ) -> Result<Patch, IoError> {
         let path = followed(path)?;
         let file = open_for_change(&path)?;
-        check_finished(&path)?;
-        let metadata = file.0.metadata().map_err(|error| open_error(&path, error))?;
+        clear(&path, &file.file)?;
+        let metadata = file.file.metadata().map_err(|error| open_error(&path, error))?;
         let found = Stamp::of_metadata(&metadata);
         if found != *stamp {
             return Err(IoError::Changed { path, expected: stamp.bytes, found: found.bytes });
         }
+        wait_for_the_clock(&metadata);
         let old_bytes = stamp.bytes;
         let overwritten = joined(overwritten, old_bytes.min(new_bytes));
-        let reserved = system::reserve_range(&file.0, old_bytes..new_bytes);
+        let reserved = system::reserve_range(&file.file, old_bytes..new_bytes);
         let journal = reserved
             .map_err(|source| IoError::Write {
                 path: path.clone(),
@@ -200,7 +351,7 @@ impl Patch {
                 expected: new_bytes - old_bytes,
                 source,
             })
-            .and_then(|()| Journal::write(&path, &file.0, stamp, &overwritten, new_bytes));
+            .and_then(|()| Journal::write(&path, &file.file, stamp, &overwritten, new_bytes));
         match journal {
             Ok(journal) => {
                 let journal = Some(journal);
@@ -208,7 +359,7 @@ impl Patch {
             }
             Err(error) => {
                 // Gives back what was set aside; the bytes themselves were not touched.
-                let _ = file.0.set_len(old_bytes);
+                let _ = file.file.set_len(old_bytes);
                 Err(error)
             }
         }
@@ -221,7 +372,7 @@ impl Patch {
     pub fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
         let end = offset.saturating_add(bytes.len() as u64);
         let written = match self.allows(offset..end) {
-            true => step().and_then(|()| system::write_all_at(&self.file.0, bytes, offset)),
+            true => step().and_then(|()| system::write_all_at(&self.file.file, bytes, offset)),
             false => Err(io::Error::from(io::ErrorKind::InvalidInput)),
         };
         written.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
@@ -239,7 +390,8 @@ impl Patch {
         }
         // What was cut off cannot be put back: from here on the change is finished, now or by the next edit.
         let Some(journal) = self.journal.take() else { return Ok(()) };
-        let removed = self.file.0.sync_all().and_then(|()| step()).and_then(|()| journal.remove());
+        let file = &self.file.file;
+        let removed = file.sync_all().and_then(|()| step()).and_then(|()| journal.remove(file));
         removed.map_err(|source| journal.unrestored(source))
     }
 
@@ -249,7 +401,7 @@ impl Patch {
     /// [`IoError::Unrestored`].
     pub fn undo(&mut self) -> Result<(), IoError> {
         match self.journal.take() {
-            Some(journal) => journal.undo(&self.file.0),
+            Some(journal) => journal.undo(&self.file.file),
             None => Ok(()),
         }
     }
@@ -259,15 +411,15 @@ impl Patch {
         step()?;
         if self.new_bytes >= self.old_bytes {
             // What was set aside and not written is given back, what was skipped at the end reads as zeros.
-            self.file.0.set_len(self.new_bytes)?;
+            self.file.file.set_len(self.new_bytes)?;
         }
-        self.file.0.sync_all()?;
+        self.file.file.sync_all()?;
         step()?;
         let Some(journal) = &self.journal else { return Ok(()) };
         // Also where nothing is cut: once this is on the disk, the change stays.
         journal.mark_finished()?;
         step()?;
-        self.file.0.set_len(self.new_bytes)
+        self.file.file.set_len(self.new_bytes)
     }
 
     fn allows(&self, range: Range<u64>) -> bool {
@@ -296,17 +448,32 @@ fn followed(path: &Path) -> Result<PathBuf, IoError> {
 
 /// Opens a file for reading and writing, locked against others that do the same.
 fn open_for_change(path: &Path) -> Result<Held, IoError> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(path)
-        .map_err(|error| open_error(path, error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(Held(file)),
-        Err(TryLockError::WouldBlock) => Err(IoError::Busy { path: path.to_owned() }),
-        // A file system without locks: what else guards against two at once is the journal, which is made only where
-        // there is none.
-        Err(TryLockError::Error(_)) => Ok(Held(file)),
+    let failed = |error| open_error(path, error);
+    loop {
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        let held = match file.try_lock() {
+            Ok(()) => Held { file, locked: true },
+            Err(TryLockError::WouldBlock) => return Err(IoError::Busy { path: path.to_owned() }),
+            // A file system without locks: what else guards against two at once is the journal, which is made only
+            // where there is none.
+            Err(TryLockError::Error(_)) => Held { file, locked: false },
+        };
+        // Who had the lock before may have given the name to a new file: what is locked then is one that nobody sees.
+        let inode = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let named = std::fs::metadata(path).map(inode).map_err(failed)?;
+        if held.file.metadata().map(inode).map_err(failed)? == named {
+            return Ok(held);
+        }
+    }
+}
+
+/// Waits until a write has a later time than the last one, which takes some milliseconds at most: readers tell by the time
+/// that a file was changed.
+fn wait_for_the_clock(metadata: &std::fs::Metadata) {
+    let step = 2 * system::clock_resolution();
+    let age = metadata.modified().map(|modified| SystemTime::now().duration_since(modified));
+    if let Ok(Ok(age)) = age {
+        std::thread::sleep(step.saturating_sub(age));
     }
 }
 

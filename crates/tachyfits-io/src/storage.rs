@@ -16,7 +16,7 @@ use crate::direct::DirectStorage;
 use crate::error::IoError;
 use crate::file::FileStorage;
 use crate::memory::MemoryStorage;
-use crate::patch::check_finished;
+use crate::patch::{Notice, look_beside};
 use crate::spool::{self, SpoolOptions};
 
 /// What a run is about to take, as a look at a few of its tasks says.
@@ -66,6 +66,9 @@ pub trait Storage: Send + Sync + Debug {
         false
     }
 
+    /// Prepares for [`Storage::cached`]: to be called once before each run that asks for it.
+    fn prepare_to_lend(&self) {}
+
     /// As [`Storage::slice`], and also what a map lends. That may turn out not to be there: who is lent it must ask
     /// [`Storage::intact`] before what was made of it is used, as [`crate::run`] does, and those who fill memory another way with
     /// [`crate::fill_either_way`].
@@ -80,6 +83,15 @@ pub trait Storage: Send + Sync + Debug {
     /// the bytes is of no use then.
     fn intact(&self, range: Range<u64>) -> Result<(), IoError> {
         let _ = range;
+        Ok(())
+    }
+
+    /// Whether the bytes are those that were there when the storage was opened: to be asked after reading, as
+    /// [`crate::run`] and [`crate::fill`] do, since another process may have changed the file meanwhile.
+    ///
+    /// # Errors
+    /// [`IoError::Changed`] if the size of the file or the time of its last change is another.
+    fn check_unchanged(&self) -> Result<(), IoError> {
         Ok(())
     }
 
@@ -159,6 +171,57 @@ pub fn open_with(
     kind: StorageKind,
     options: &SpoolOptions,
 ) -> Result<Arc<dyn Storage>, IoError> {
+    open_for(path, kind, options, Purpose::Reading, &mut Vec::new())
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// To be read as it is now.
+    #[default]
+    Reading,
+    /// To be read while another program may add to its end.
+    Following,
+    /// To be changed, so that nobody else is at work on it: an interrupted change is undone also on a file system without
+    /// locks.
+    Changing,
+}
+
+/// How often a file is opened anew that another process changes meanwhile.
+const ATTEMPTS: usize = 20;
+
+/// As [`open_with`], for a purpose. A change of the file that was interrupted is undone first; that, and what else was
+/// found beside it, is added to `notices`.
+///
+/// # Errors
+/// As for [`open`]; [`IoError::Unfinished`], [`IoError::Journal`] or [`IoError::Unrestored`] if an interrupted change cannot
+/// be undone.
+pub fn open_for(
+    path: &Path,
+    kind: StorageKind,
+    options: &SpoolOptions,
+    purpose: Purpose,
+    notices: &mut Vec<Notice>,
+) -> Result<Arc<dyn Storage>, IoError> {
+    for _ in 1..ATTEMPTS {
+        match attempt(path, kind, options, purpose, notices) {
+            Ok(None) | Err(IoError::Changed { .. }) => {}
+            Ok(Some(storage)) => return Ok(storage),
+            Err(error) => return Err(error),
+        }
+    }
+    let unsettled = || IoError::Busy { path: path.to_owned() };
+    attempt(path, kind, options, purpose, notices)?.ok_or_else(unsettled)
+}
+
+/// `None` where the file was made whole and is to be opened again.
+fn attempt(
+    path: &Path,
+    kind: StorageKind,
+    options: &SpoolOptions,
+    purpose: Purpose,
+    notices: &mut Vec<Notice>,
+) -> Result<Option<Arc<dyn Storage>>, IoError> {
     let file = open_file(path)?;
     let metadata = file.metadata().map_err(|source| open_error(path, source))?;
     if metadata.is_dir() {
@@ -169,20 +232,46 @@ pub fn open_with(
         return Err(IoError::NotAFile { path: path.to_owned(), found: "a device" });
     }
     if !metadata.is_file() {
-        return spool::spool(&path.display().to_string(), file, options);
+        return spool::spool(&path.display().to_string(), file, options).map(Some);
     }
-    check_finished(path)?;
-    let storage = FileStorage::from_file(path, file)?;
+    // Its state is taken before the look beside it: what is changed later is noticed.
+    let mut storage = FileStorage::from_file(path, file)?;
+    if purpose == Purpose::Following {
+        storage.allow_growth();
+    }
+    if !look_beside(path, storage.file(), purpose != Purpose::Changing, notices)? {
+        return Ok(None);
+    }
     if spool::compression_of(&storage)? == Some(spool::Compression::Gzip) {
-        return spool::spool(storage.name(), storage.file(), options);
+        let inflated = spool::spool(storage.name(), storage.file(), options);
+        storage.check_unchanged()?;
+        return inflated.map(Some);
     }
-    Ok(match kind {
+    Ok(Some(match kind {
         StorageKind::Auto => Arc::new(CachedStorage::new(storage)),
         StorageKind::Positioned => Arc::new(storage),
         StorageKind::Mapped => Arc::new(CachedStorage::mapped(path, storage)?),
-        StorageKind::Direct => Arc::new(DirectStorage::open(path)?),
-        StorageKind::Memory => Arc::new(MemoryStorage::read(&storage)?),
-    })
+        StorageKind::Direct => Arc::new(DirectStorage::of(path, storage)?),
+        StorageKind::Memory => {
+            let content = MemoryStorage::read(&storage)?;
+            storage.check_unchanged()?;
+            Arc::new(content)
+        }
+    }))
+}
+
+/// What a run gives in the end: its outcome, unless the storage was changed meanwhile. A file that was cut short keeps the
+/// error that says where it ends now.
+pub(crate) fn unless_changed<T, E: From<IoError>>(
+    storage: &dyn Storage,
+    outcome: Result<T, E>,
+) -> Result<T, E> {
+    match storage.check_unchanged() {
+        Err(IoError::Changed { expected, found, .. }) if outcome.is_err() && found < expected => {
+            outcome
+        }
+        unchanged => unchanged.map_err(E::from).and(outcome),
+    }
 }
 
 /// Opens a file for reading, with the error that names it.

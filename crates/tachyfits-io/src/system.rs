@@ -5,8 +5,11 @@
 //! moment of an error and what a kill leaves behind are affected, never a result.
 
 use std::fs::File;
+use std::io;
 use std::ops::Range;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
+use std::time::Duration;
 
 /// Whether a few pages of `range` (first, middle, last) are in the page cache.
 #[cfg(target_os = "linux")]
@@ -56,6 +59,26 @@ pub(crate) fn reports_errors_late(_file: &File) -> bool {
     true
 }
 
+/// The flags by which a file is opened that another user may have put there: no link is followed, no pipe waited for.
+pub(crate) const NO_FOLLOW: i32 =
+    rustix::fs::OFlags::NOFOLLOW.union(rustix::fs::OFlags::NONBLOCK).bits() as i32;
+
+/// Whose rights this process has.
+pub(crate) fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// How long two changes of a file may have the same time.
+pub(crate) fn clock_resolution() -> Duration {
+    #[cfg(target_os = "linux")]
+    {
+        let step = rustix::time::clock_getres(rustix::time::ClockId::RealtimeCoarse);
+        Duration::new(step.tv_sec as u64, step.tv_nsec as u32)
+    }
+    #[cfg(not(target_os = "linux"))]
+    Duration::from_millis(10)
+}
+
 /// A new file in `directory` that has no name yet, if the file system has such files and [`link`] can name them.
 #[cfg(target_os = "linux")]
 pub(crate) fn unnamed_file(directory: &Path, mode: u32) -> Option<File> {
@@ -65,7 +88,7 @@ pub(crate) fn unnamed_file(directory: &Path, mode: u32) -> Option<File> {
     let file = File::from(open(directory, flags, Mode::from_raw_mode(mode)).ok()?);
     // Before Linux 6.0 some file systems did not take the umask off; a file with a name has the right mode.
     let is_masked = file.metadata().ok()?.permissions().mode() & 0o777 != mode;
-    (is_masked && descriptor_path(&file).exists()).then_some(file)
+    ((is_masked || mode & 0o077 == 0) && descriptor_path(&file).exists()).then_some(file)
 }
 
 /// Gives a file of [`unnamed_file`] a name that is not taken yet.
@@ -76,10 +99,121 @@ pub(crate) fn link(file: &File, path: &Path) -> std::io::Result<()> {
     Ok(linkat(CWD, descriptor_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
+/// A path that leads to an open file.
 #[cfg(target_os = "linux")]
-fn descriptor_path(file: &File) -> std::path::PathBuf {
+pub(crate) fn descriptor_path(file: &File) -> std::path::PathBuf {
     use std::os::fd::AsRawFd;
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn descriptor_path(file: &File) -> std::path::PathBuf {
+    use std::os::fd::AsRawFd;
+    format!("/dev/fd/{}", file.as_raw_fd()).into()
+}
+
+/// The extended attribute by which a file says where the journal of a change that is not finished is.
+#[cfg(target_os = "linux")]
+const MARK: &str = "user.tachyfits.undo";
+
+/// Marks a file as changed in part; file systems without extended attributes do without.
+#[cfg(target_os = "linux")]
+pub(crate) fn set_mark(file: &File, journal: &Path) {
+    use std::os::unix::ffi::OsStrExt;
+    let journal = journal.as_os_str().as_bytes();
+    let _ = rustix::fs::fsetxattr(file, MARK, journal, rustix::fs::XattrFlags::empty());
+}
+
+/// Where the journal of a file is that is marked as changed in part.
+#[cfg(target_os = "linux")]
+pub(crate) fn mark(file: &File) -> Option<std::path::PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    let mut path = vec![0; 4096];
+    let bytes = rustix::fs::fgetxattr(file, MARK, &mut path[..]).ok()?;
+    path.truncate(bytes);
+    Some(std::ffi::OsString::from_vec(path).into())
+}
+
+/// Removes the mark.
+#[cfg(target_os = "linux")]
+pub(crate) fn unmark(file: &File) {
+    let _ = rustix::fs::fremovexattr(file, MARK);
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn set_mark(_file: &File, _journal: &Path) {}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn mark(_file: &File) -> Option<std::path::PathBuf> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn unmark(_file: &File) {}
+
+/// The access control list of a file, as an extended attribute.
+const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
+
+/// Gives an open file the owner, rights and access control list of the file of a path, and with `all` the other extended
+/// attributes. Without `all` the owner is kept where this user may give files away, which root alone may on Linux.
+///
+/// # Errors
+/// If something of it cannot be kept, of what the system itself manages (`security.*`) nothing.
+pub(crate) fn keep_attributes(from: &Path, to: &File, all: bool) -> io::Result<()> {
+    let (old, new) = (std::fs::metadata(from)?, to.metadata()?);
+    let owner = (old.uid() != new.uid()).then_some(old.uid());
+    let group = (old.gid() != new.gid()).then_some(old.gid());
+    if owner.or(group).is_some() {
+        let kept = fchown(to, owner, group);
+        if all {
+            kept?;
+        } else if kept.is_err() {
+            let _ = fchown(to, None, group);
+        }
+    }
+    match keep_extended_attributes(from, to, all) {
+        Err(error) if all => return Err(error),
+        _ => {}
+    }
+    // At the end: another owner or list changes the rights.
+    to.set_permissions(old.permissions())
+}
+
+#[cfg(target_os = "linux")]
+fn keep_extended_attributes(from: &Path, to: &File, all: bool) -> io::Result<()> {
+    use rustix::fs::{
+        XattrFlags, fremovexattr, fsetxattr, getxattr, getxattr_query, listxattr, listxattr_query,
+    };
+    use rustix::io::Errno;
+    // What the directory gives to new files.
+    let _ = fremovexattr(to, ACCESS_LIST);
+    let mut names = match listxattr_query(from) {
+        Ok(bytes) => vec![0; bytes],
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let bytes = listxattr(from, &mut names[..])?;
+    let names = names[..bytes].split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let names = names.filter(|name| *name != MARK.as_bytes());
+    for name in names.filter(|name| all || *name == ACCESS_LIST) {
+        let keep = || -> rustix::io::Result<()> {
+            let mut value = vec![0; getxattr_query(from, name)?];
+            let bytes = getxattr(from, name, &mut value[..])?;
+            fsetxattr(to, name, &value[..bytes], XattrFlags::empty())
+        };
+        match keep() {
+            Err(error) if name == ACCESS_LIST || name.starts_with(b"user.") => {
+                return Err(error.into());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keep_extended_attributes(_from: &Path, _to: &File, _all: bool) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,18 +1,29 @@
 //! A file that is being written: without a name where the file system has such files (`O_TMPFILE` of Linux), so that
-//! nothing unfinished stays however the process ends; elsewhere under a temporary one, `.tachyfits-….part`, which stays
-//! only if the process is killed outright.
+//! nothing unfinished stays however the process ends; elsewhere under a temporary one, `.NAME.tachyfits-1.part`, which stays
+//! if the process is killed outright.
+//!
+//! Its writer holds a lock on it, which goes with the process: the next one that writes a file of that name removes what
+//! is not locked. So that no directory has to be searched, temporary names are numbered.
 
-use std::fs::{File, Permissions};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, TempPath};
+use tempfile::TempPath;
 
 use crate::system;
 
 /// The rights of any new file, of which the operating system takes the umask off.
-const MODE: u32 = 0o666;
+pub(crate) const ANY_NEW: u32 = 0o666;
+
+/// So many temporary names of one file may be in use at the same time.
+const MOST_NAMES: u32 = 1000;
+
+/// So many bytes of a name go into a temporary one: file systems allow 255.
+const NAME_BYTES: usize = 200;
 
 /// A file without its name. Dropped, it is gone.
 #[derive(Debug)]
@@ -23,24 +34,31 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Begins a file in the directory of `target`, with the permissions of any new file or those given.
-    pub(crate) fn beside(
-        target: &Path,
-        permissions: Option<Permissions>,
-    ) -> io::Result<Unfinished> {
-        let directory = directory_of(target);
-        let unfinished = match system::unnamed_file(directory, MODE) {
-            Some(file) => Unfinished { file, name: None },
-            None => Unfinished::named(directory)?,
-        };
-        if let Some(permissions) = permissions {
-            unfinished.file.set_permissions(permissions)?;
+    /// Begins a file in the directory of `target`, with these rights.
+    pub(crate) fn beside(target: &Path, mode: u32) -> io::Result<Unfinished> {
+        remove_abandoned(target);
+        match system::unnamed_file(directory_of(target), mode) {
+            Some(file) => {
+                // Before it has a name: nobody sees it without its lock.
+                let _ = file.try_lock();
+                Ok(Unfinished { file, name: None })
+            }
+            None => Unfinished::named(target, mode),
         }
-        Ok(unfinished)
     }
 
-    fn named(directory: &Path) -> io::Result<Unfinished> {
-        let (file, name) = builder().tempfile_in(directory)?.into_parts();
+    fn named(target: &Path, mode: u32) -> io::Result<Unfinished> {
+        let create = |path: &Path| {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(true).create_new(true).mode(mode).open(path)?;
+            let _ = file.try_lock();
+            // Another process may have found it before it was locked.
+            match file.metadata()?.nlink() {
+                0 => Err(ErrorKind::AlreadyExists.into()),
+                _ => Ok(file),
+            }
+        };
+        let (file, name) = under_temporary_name(target, create)?;
         Ok(Unfinished { file, name: Some(name) })
     }
 
@@ -61,46 +79,92 @@ impl Unfinished {
         overwrite: bool,
         synced: bool,
     ) -> io::Result<()> {
-        let directory = directory_of(target);
         let (file, name) = match self.name {
             Some(name) => (self.file, name),
             None if !overwrite && !synced => match link(&self.file, target) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                    copied(self.file, directory)?
+                    copied(self.file, target)?
                 }
-                named => return named,
+                named => {
+                    let _ = self.file.unlock();
+                    return named;
+                }
             },
             // Only a file with a name can take that of another, and some file systems (btrfs) bring a file to the device
             // for good only when a name leads to it.
-            None => match builder().make_in(directory, |name| link(&self.file, name)) {
-                Ok(linked) => (self.file, linked.into_temp_path()),
-                Err(_) => copied(self.file, directory)?,
+            None => match under_temporary_name(target, |name| link(&self.file, name)) {
+                Ok(((), name)) => (self.file, name),
+                Err(_) => copied(self.file, target)?,
             },
         };
         if synced {
             file.sync_all()?;
         }
         match overwrite {
-            true => Ok(name.persist(target)?),
-            false => Ok(name.persist_noclobber(target)?),
+            true => name.persist(target)?,
+            false => name.persist_noclobber(target)?,
         }
+        // A process that is being started may have the file open for a moment longer.
+        let _ = file.unlock();
+        Ok(())
     }
 }
 
 /// The same content under a temporary name, for where files can be made and renamed but not linked (some profiles of
 /// AppArmor): what took hours to make is not lost for its name.
-fn copied(mut file: File, directory: &Path) -> io::Result<(File, TempPath)> {
-    let (mut copy, name) = builder().tempfile_in(directory)?.into_parts();
-    copy.set_permissions(file.metadata()?.permissions())?;
+fn copied(mut file: File, target: &Path) -> io::Result<(File, TempPath)> {
+    let Unfinished { file: mut copy, name } = Unfinished::named(target, 0o600)?;
+    let made = system::descriptor_path(&file);
+    system::keep_attributes(&made, &copy, true)?;
     file.rewind()?;
     io::copy(&mut file, &mut copy)?;
+    let name = name.ok_or(ErrorKind::NotFound)?;
     Ok((copy, name))
 }
 
-fn builder() -> Builder<'static, 'static> {
-    let mut builder = Builder::new();
-    builder.prefix(".tachyfits-").suffix(".part").permissions(Permissions::from_mode(MODE));
-    builder
+/// Makes something under the first temporary name that is not in use.
+fn under_temporary_name<T>(
+    target: &Path,
+    make: impl Fn(&Path) -> io::Result<T>,
+) -> io::Result<(T, TempPath)> {
+    for number in 1..=MOST_NAMES {
+        let path = temporary(target, number);
+        match make(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return Ok((made?, TempPath::try_from_path(path)?)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+/// Removes the temporary files of a name whose writers have ended without doing so.
+fn remove_abandoned(target: &Path) {
+    for number in 1..=MOST_NAMES {
+        let path = temporary(target, number);
+        let Ok(found) = fs::symlink_metadata(&path) else { return };
+        if !found.is_file() {
+            continue;
+        }
+        let mut options = OpenOptions::new();
+        let Ok(file) = options.read(true).custom_flags(system::NO_FOLLOW).open(&path) else {
+            continue;
+        };
+        // The same file: the name may have gone to another since.
+        let is_same = file
+            .metadata()
+            .is_ok_and(|opened| (opened.dev(), opened.ino()) == (found.dev(), found.ino()));
+        if is_same && file.try_lock().is_ok() {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+fn temporary(target: &Path, number: u32) -> PathBuf {
+    let name = target.file_name().unwrap_or_default().as_bytes();
+    let mut temporary = b".".to_vec();
+    temporary.extend(&name[..name.len().min(NAME_BYTES)]);
+    temporary.extend(format!(".tachyfits-{number}.part").as_bytes());
+    target.with_file_name(OsString::from_vec(temporary))
 }
 
 pub(crate) fn directory_of(path: &Path) -> &Path {
@@ -110,9 +174,14 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
+/// Brings what a directory lists to the device.
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Unfinished, system};
+    use super::{ANY_NEW, Unfinished, remove_abandoned, system, temporary};
     use std::fs::{self, File, Permissions};
     use std::io::{self, ErrorKind, Write};
     use std::os::unix::fs::PermissionsExt;
@@ -154,21 +223,21 @@ mod tests {
 
     #[test]
     fn a_file_under_a_temporary_name() {
-        let begin = |path: &Path| Unfinished::named(path.parent().unwrap()).unwrap();
+        let begin = |path: &Path| Unfinished::named(path, ANY_NEW).unwrap();
         is_named_at_its_end(begin, false);
         is_named_at_its_end(begin, true);
     }
 
     #[test]
     fn a_file_as_the_file_system_has_it() {
-        let begin = |path: &Path| Unfinished::beside(path, None).unwrap();
+        let begin = |path: &Path| Unfinished::beside(path, ANY_NEW).unwrap();
         is_named_at_its_end(begin, false);
         is_named_at_its_end(begin, true);
     }
 
     #[test]
     fn a_file_that_cannot_be_linked_is_copied() {
-        let begin = |path: &Path| Unfinished::beside(path, None).unwrap();
+        let begin = |path: &Path| Unfinished::beside(path, ANY_NEW).unwrap();
         let refuse: Link = |_, _| Err(ErrorKind::PermissionDenied.into());
         is_named_by(refuse, begin, false);
         is_named_by(refuse, begin, true);
@@ -176,7 +245,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.fits");
         let rights = Permissions::from_mode(0o640);
-        let unfinished = Unfinished::beside(&path, Some(rights.clone())).unwrap();
+        let unfinished = Unfinished::beside(&path, ANY_NEW).unwrap();
+        unfinished.file().set_permissions(rights.clone()).unwrap();
         unfinished.name_by(refuse, &path, false, false).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, rights.mode());
     }
@@ -184,7 +254,31 @@ mod tests {
     #[test]
     fn a_file_without_a_name_is_in_no_directory() {
         let directory = tempfile::tempdir().unwrap();
-        let unfinished = Unfinished::beside(&directory.path().join("out.fits"), None).unwrap();
+        let unfinished = Unfinished::beside(&directory.path().join("out.fits"), ANY_NEW).unwrap();
         assert_eq!(count(directory.path()), usize::from(unfinished.name.is_some()));
+    }
+
+    #[test]
+    fn the_next_writer_of_a_name_removes_what_a_process_left_that_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.fits");
+        let there = |number| temporary(&path, number).exists();
+        let writer = Unfinished::named(&path, ANY_NEW).unwrap();
+        let second = Unfinished::named(&path, ANY_NEW).unwrap();
+        remove_abandoned(&path);
+        assert!(there(1) && there(2) && !there(3));
+        // As a kill leaves them: a name, and no lock.
+        let Unfinished { file, name } = writer;
+        drop(file);
+        name.unwrap().keep().unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", temporary(&path, 3)).unwrap();
+        fs::write(temporary(&path, 4), b"abandoned").unwrap();
+        fs::write(directory.path().join(".other.fits.tachyfits-1.part"), b"not of this name")
+            .unwrap();
+        let third = Unfinished::beside(&path, ANY_NEW).unwrap();
+        assert_eq!([1, 2, 4].map(there), [false, true, false]);
+        assert!(temporary(&path, 3).is_symlink());
+        drop((second, third));
+        assert_eq!(count(directory.path()), 2);
     }
 }

@@ -188,11 +188,15 @@ fn options(headers_only: bool) -> VerifyOptions {
     VerifyOptions { headers_only, ..VerifyOptions::default() }
 }
 
-fn findings(verified: tachyfits::Verification) -> (usize, Vec<Finding>) {
-    (verified.hdus, verified.findings.into_iter().map(Finding).collect())
+/// How many HDUs, what was found, and what was found beside the file.
+pub(crate) type Verified = (usize, Vec<Finding>, Vec<String>);
+
+fn findings(verified: tachyfits::Verification) -> Verified {
+    let notices = verified.notices.iter().map(ToString::to_string).collect();
+    (verified.hdus, verified.findings.into_iter().map(Finding).collect(), notices)
 }
 
-/// Hold a file against the Standard; return the number of HDUs and the findings.
+/// Compare a file with the Standard; return the number of HDUs, the findings, and what was found beside the file.
 ///
 /// Raises
 /// ------
@@ -206,7 +210,7 @@ fn verify(
     headers_only: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(usize, Vec<Finding>)> {
+) -> PyResult<Verified> {
     let verified = progress::run(py, threads, progress, |run| {
         tachyfits::verify(&path, &options(headers_only), run)
     })?;
@@ -223,7 +227,7 @@ fn verify_bytes(
     headers_only: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(usize, Vec<Finding>)> {
+) -> PyResult<Verified> {
     let data = PyBackedBytes::from(data);
     let verified = progress::run(py, threads, progress, |run| {
         tachyfits::verify_bytes(name, data, &options(headers_only), run)
@@ -238,7 +242,7 @@ pub(crate) fn verify_file(
     headers_only: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(usize, Vec<Finding>)> {
+) -> PyResult<Verified> {
     let options = options(headers_only);
     let verified = progress::run(py, threads, progress, |run| file.verify(&options, run))?;
     Ok(findings(verified))
@@ -254,7 +258,7 @@ fn verify_reader(
     headers_only: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(usize, Vec<Finding>)> {
+) -> PyResult<Verified> {
     let content = spooled(py, name, &reader)?;
     let verified = progress::run(py, threads, progress, |run| {
         tachyfits::verify_storage(content, &options(headers_only), run)

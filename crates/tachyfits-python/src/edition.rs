@@ -69,10 +69,10 @@ impl Edition {
         Ok(Edition(Mutex::new(Some(edition))))
     }
 
-    /// What had to be done because an earlier edit was interrupted; None if none was.
+    /// What was found beside the file: an earlier edit that was interrupted and is undone now, for one.
     #[getter]
-    fn recovery(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
-        self.with(py, |edition| Ok(edition.recovery().map(|recovery| recovery.as_str())))
+    fn notices(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.with(py, |edition| Ok(edition.notices().iter().map(ToString::to_string).collect()))
     }
 
     /// The file.

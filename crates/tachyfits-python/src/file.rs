@@ -120,7 +120,7 @@ impl FitsFile {
         self.0.warnings().iter().map(ToString::to_string).collect()
     }
 
-    /// Hold the file against the Standard; return the number of HDUs and the findings.
+    /// Compare the file with the Standard; return the number of HDUs, the findings, and what was found beside the file.
     #[pyo3(signature = (*, headers_only=false, threads=0, progress=None))]
     fn verify(
         &self,
@@ -128,8 +128,14 @@ impl FitsFile {
         headers_only: bool,
         threads: usize,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(usize, Vec<checks::Finding>)> {
+    ) -> PyResult<checks::Verified> {
         checks::verify_file(py, &self.0, headers_only, threads, progress)
+    }
+
+    /// What was found beside the file when it was opened: an interrupted edit that was undone, for one.
+    #[getter]
+    fn notices(&self) -> Vec<String> {
+        self.0.notices().iter().map(ToString::to_string).collect()
     }
 
     fn __len__(&self) -> usize {

@@ -131,6 +131,12 @@ impl RecordFile {
         self.file.markers().map(|markers| markers.bytes())
     }
 
+    /// What was found beside the file when it was opened: an interrupted append that was undone, for one.
+    #[getter]
+    fn notices(&self) -> Vec<String> {
+        self.file.notices().iter().map(ToString::to_string).collect()
+    }
+
     /// The order of bytes: "big" or "little".
     #[getter]
     fn order(&self) -> &'static str {
@@ -427,7 +433,7 @@ impl RecordWriter {
     }
 }
 
-/// Append records to a file, all of them or none.
+/// Append records to a file, all of them or none; return what was found beside it.
 #[pyfunction]
 #[pyo3(signature = (path, parts, *, access="sequential", record_bytes=None, markers=None, order=None, threads=0, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
@@ -441,7 +447,7 @@ fn append_records(
     order: Option<&str>,
     threads: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<()> {
+) -> PyResult<Vec<String>> {
     let options = RecordOptions {
         access: self::access(py, access, record_bytes)?,
         marker_bytes: markers,
@@ -453,9 +459,10 @@ fn append_records(
     let given: Vec<_> = each
         .map(|(part, layout)| Ok(RecordPart { items: part.0.as_slice()?, count: part.1, layout }))
         .collect::<PyResult<_>>()?;
-    progress::run(py, threads, progress, |run: &RunOptions<'_>| {
+    let notices = progress::run(py, threads, progress, |run: &RunOptions<'_>| {
         tachyfits::append_records(&path, &options, &given, run)
-    })
+    })?;
+    Ok(notices.iter().map(ToString::to_string).collect())
 }
 
 /// Return the items of a record of so many bytes, by its form: (letter, bytes of an element, count, offset, parts), parts

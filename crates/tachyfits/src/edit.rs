@@ -11,6 +11,7 @@ mod commit;
 mod content;
 mod heap;
 mod mend;
+mod pixels;
 mod plan;
 mod restride;
 mod sums;
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tachyfits_format::{Card, FormatError, Header, Kind, Value, Warning, is_structural, padded};
-use tachyfits_io::{Recovery, Stamp, restore};
+use tachyfits_io::{Notice, Purpose, Stamp};
 
 pub use commit::Committed;
 use content::{Source, Stored};
@@ -62,7 +63,7 @@ pub struct Edition {
     path: PathBuf,
     name: String,
     stamp: Stamp,
-    recovery: Option<Recovery>,
+    notices: Vec<Notice>,
     options: OpenOptions,
     own: Arc<dyn Source>,
     rest: Rest,
@@ -70,16 +71,15 @@ pub struct Edition {
 }
 
 impl Edition {
-    /// Opens a file for editing. If an earlier edit was interrupted, the file is made whole first; see
-    /// [`Edition::recovery`].
+    /// Opens a file for editing. If an earlier edit was interrupted, it is undone first; see [`Edition::notices`].
     ///
     /// # Errors
     /// As [`FitsFile::open`], and [`Reason::Edit`] if the file is compressed.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Edition, Error> {
-        let recovery = restore(path)?;
+        let file = FitsFile::open_for(path, options, Purpose::Changing)?;
         let stamp = Stamp::of(path)?;
-        let file = FitsFile::open(path, options)?;
-        stamp.check(path)?;
+        // The stamp is that of what was opened.
+        file.shared_bytes().check_unchanged()?;
         if file.bytes() != stamp.bytes() {
             let expected = "a file whose bytes are those of its HDUs";
             let refused = Error::refused(Reason::Edit, expected, "compressed content");
@@ -93,7 +93,7 @@ impl Edition {
             path: path.to_owned(),
             name: file.name().to_owned(),
             stamp,
-            recovery,
+            notices: file.notices().to_vec(),
             options: options.clone(),
             rest: Rest { begin, unreadable: file.warnings().iter().any(is_error) },
             units: file.hdus().iter().map(|hdu| Unit::of(hdu, &own)).collect(),
@@ -101,9 +101,9 @@ impl Edition {
         })
     }
 
-    /// What had to be done because an earlier edit was interrupted.
-    pub fn recovery(&self) -> Option<Recovery> {
-        self.recovery
+    /// What was found beside the file: an earlier edit that was interrupted and is undone now, for one.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
     }
 
     /// The file's name.

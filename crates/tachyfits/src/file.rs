@@ -7,7 +7,7 @@ use tachyfits_format::{
     Code, FormatError, Hdu, Limits, ReadOptions, Step, TableLayout, Walker, Warning,
 };
 use tachyfits_io::{
-    IoError, SpoolOptions, Storage, StorageKind, compression_of, open_bytes, open_with,
+    IoError, Notice, Purpose, SpoolOptions, Storage, StorageKind, compression_of, open_bytes,
 };
 
 use crate::computed::{Computed, ComputedStorage};
@@ -33,6 +33,7 @@ pub struct FitsFile {
     storage: Arc<dyn Storage>,
     hdus: Vec<Arc<Hdu>>,
     warnings: Vec<Warning>,
+    notices: Vec<Notice>,
     /// How the pixels of the one HDU are computed, where they are.
     computed: Option<Arc<Computed>>,
 }
@@ -44,7 +45,30 @@ impl FitsFile {
     /// If the file cannot be read, its first HDU is no FITS, or, with `strict`, anything departs from the Standard.
     /// An HDU that cannot be read after the first is a warning: those before it stay readable.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<FitsFile, Error> {
-        FitsFile::from_storage(open_with(path, options.storage, &options.spool)?, options)
+        FitsFile::open_for(path, options, Purpose::Reading)
+    }
+
+    /// As [`FitsFile::open`], for a purpose.
+    pub(crate) fn open_for(
+        path: &Path,
+        options: &OpenOptions,
+        purpose: Purpose,
+    ) -> Result<FitsFile, Error> {
+        let mut notices = Vec::new();
+        let file = unchanged(ATTEMPTS, || {
+            let storage = tachyfits_io::open_for(
+                path,
+                options.storage,
+                &options.spool,
+                purpose,
+                &mut notices,
+            )?;
+            let file = FitsFile::from_storage(Arc::clone(&storage), options);
+            // Headers that another process was writing say nothing.
+            storage.check_unchanged()?;
+            file
+        })?;
+        Ok(FitsFile { notices, ..file })
     }
 
     /// Opens the bytes of a file; gzip content is inflated.
@@ -127,7 +151,7 @@ impl FitsFile {
             }
         }
         warnings.extend(pixels);
-        Ok(FitsFile { storage, hdus, warnings, computed: None })
+        Ok(FitsFile { storage, hdus, warnings, notices: Vec::new(), computed: None })
     }
 
     /// The name: a path, or what [`FitsFile::from_bytes`] was given.
@@ -148,6 +172,11 @@ impl FitsFile {
     /// How the file departs from the Standard.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
+    }
+
+    /// What was found beside the file when it was opened: an interrupted edit that was undone, for one.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
     }
 
     /// The HDUs in file order.
@@ -219,6 +248,23 @@ pub(crate) fn check_plain(storage: &dyn Storage) -> Result<(), IoError> {
         }
         None => Ok(()),
     }
+}
+
+/// How often a file is opened anew that another process changes while its headers are read.
+pub(crate) const ATTEMPTS: usize = 20;
+
+/// Repeats what failed because a file was changed meanwhile, up to so many times.
+pub(crate) fn unchanged<T>(
+    attempts: usize,
+    mut attempt: impl FnMut() -> Result<T, Error>,
+) -> Result<T, Error> {
+    for _ in 1..attempts {
+        match attempt() {
+            Err(Error::Io(IoError::Changed { .. })) => {}
+            outcome => return outcome,
+        }
+    }
+    attempt()
 }
 
 /// The first thing about tables that the Standard does not allow. A table that cannot be had says so when it is asked for,

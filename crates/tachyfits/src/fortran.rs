@@ -24,7 +24,7 @@ use tachyfits_format::{
     Detection, FileOrder, FormatError, MarkerDetector, RecordForm, RecordIndex, RecordItem,
     RecordLimits, RecordMarkers, RecordStep, RecordWalker,
 };
-use tachyfits_io::{MemoryStorage, SpoolOptions, Storage, StorageKind, open_with};
+use tachyfits_io::{MemoryStorage, Notice, Purpose, SpoolOptions, Storage, StorageKind};
 
 pub use convert::{Conversion, Narrowing};
 pub use layout::{RecordField, RecordLayout};
@@ -32,6 +32,7 @@ pub use stats::RecordNumber;
 pub use write::{NewRecords, RecordPart, RecordWriter, append_records};
 
 use crate::error::{Error, Reason};
+use crate::file::{ATTEMPTS, unchanged};
 
 /// Records no further apart than this are found by reading on where the file has to come from a device.
 const NEAR_ON_DEVICE: u64 = 256 << 10;
@@ -89,6 +90,7 @@ pub struct RecordFile {
     index: OnceLock<RecordIndex>,
     /// The walk over markers, as far as it has come; none before it begins, and when it has become the index.
     walk: Mutex<Option<RecordWalker>>,
+    notices: Vec<Notice>,
 }
 
 impl RecordFile {
@@ -97,8 +99,28 @@ impl RecordFile {
     /// # Errors
     /// If it cannot be read, or its markers cannot be found out.
     pub fn open(path: &Path, options: &RecordOptions) -> Result<RecordFile, Error> {
-        let storage = open_with(path, options.storage, &SpoolOptions::default())?;
-        RecordFile::from_storage(storage, options)
+        RecordFile::open_for(path, options, Purpose::Following)
+    }
+
+    pub(crate) fn open_for(
+        path: &Path,
+        options: &RecordOptions,
+        purpose: Purpose,
+    ) -> Result<RecordFile, Error> {
+        let mut notices = Vec::new();
+        let file = unchanged(ATTEMPTS, || {
+            let (kind, spool) = (options.storage, SpoolOptions::default());
+            let storage = tachyfits_io::open_for(path, kind, &spool, purpose, &mut notices)?;
+            let file = RecordFile::from_storage(Arc::clone(&storage), options);
+            storage.check_unchanged()?;
+            file
+        })?;
+        Ok(RecordFile { notices, ..file })
+    }
+
+    /// What was found beside the file when it was opened: an interrupted append that was undone, for one.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
     }
 
     /// Opens the bytes of a file.
@@ -154,6 +176,7 @@ impl RecordFile {
             options,
             index: OnceLock::new(),
             walk: Mutex::new(None),
+            notices: Vec::new(),
         })
     }
 
@@ -218,7 +241,12 @@ impl RecordFile {
         while let RecordStep::Read { offset, bytes } = walker.step() {
             bring(&*self.storage, offset, bytes, &mut buffer, |bytes| walker.supply(bytes))?;
         }
+        self.storage.check_unchanged()?;
         Ok(walker.finish())
+    }
+
+    pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
+        Ok(self.storage.check_unchanged()?)
     }
 
     fn walked(&self) -> MutexGuard<'_, Option<RecordWalker>> {

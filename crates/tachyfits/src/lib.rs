@@ -109,7 +109,7 @@ pub use tachyfits_format::{
     ValueType, Warning, column_keyword, is_structural,
 };
 pub use tachyfits_io::{
-    Buffering, Compression, IoError, OutputFile, Recovery, Report, SpoolOptions, Storage,
+    Buffering, Compression, IoError, Notice, OutputFile, Recovery, Report, SpoolOptions, Storage,
     StorageKind, spool,
 };
 pub use tachyfits_kernels::{

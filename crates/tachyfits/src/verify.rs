@@ -15,11 +15,13 @@ use tachyfits_format::{
     Code, Context, Finding, Hdu, Header, Limits, Place, ReadOptions, Rule, Severity, Step, Walker,
     Warning, verify_header,
 };
-use tachyfits_io::{SpoolOptions, Storage, StorageKind, open_bytes, open_with};
+use tachyfits_io::{
+    Notice, Purpose, SpoolOptions, Storage, StorageKind, open_bytes, open_for,
+};
 
 use crate::edit::is_zeros;
 use crate::error::Error;
-use crate::file::{FitsFile, check_plain};
+use crate::file::{FitsFile, check_plain, unchanged};
 use crate::image::tier;
 use crate::options::RunOptions;
 use data::{DataCheck, read_range};
@@ -46,7 +48,12 @@ pub struct Verification {
     pub hdus: usize,
     /// How it departs from the Standard, in the order of the file.
     pub findings: Vec<Finding>,
+    /// What was found beside the file: an interrupted edit that was undone, for one.
+    pub notices: Vec<Notice>,
 }
+
+/// How often a file is verified anew that another process changes meanwhile.
+const VERIFY_ATTEMPTS: usize = 3;
 
 impl Verification {
     /// The number of findings of a severity, with those that one finding stands for.
@@ -80,7 +87,13 @@ pub fn verify(
     options: &VerifyOptions,
     run: &RunOptions<'_>,
 ) -> Result<Verification, Error> {
-    verify_storage(open_with(path, options.storage, &options.spool)?, options, run)
+    let mut notices = Vec::new();
+    let verified = unchanged(VERIFY_ATTEMPTS, || {
+        let (kind, spool) = (options.storage, &options.spool);
+        let storage = open_for(path, kind, spool, Purpose::Reading, &mut notices)?;
+        verify_storage(storage, options, run)
+    })?;
+    Ok(Verification { notices, ..verified })
 }
 
 /// Verifies the bytes of a file: gzip content is inflated.
@@ -137,8 +150,9 @@ pub fn verify_storage(
     }
     findings.extend(rest);
     findings.extend(repeated_names(&walked.hdus));
-    let file = storage.name().to_owned();
-    Ok(Verification { file, hdus: walked.hdus.len(), findings })
+    storage.check_unchanged()?;
+    let (file, hdus) = (storage.name().to_owned(), walked.hdus.len());
+    Ok(Verification { file, hdus, findings, notices: Vec::new() })
 }
 
 /// All HDUs that can be located, each with what the walk noticed of it, and findings of what follows them.

@@ -60,11 +60,15 @@ class Common:
     storage: str
 
     def open(self, path: str, *, show_warnings: bool = True) -> File:
-        """Open a file; its warnings go to stderr."""
+        """Open a file; its warnings go to stderr, and in any case what was found beside it."""
         with warnings_said(show_warnings):
-            return tachyfits.open(
+            file = tachyfits.open(
                 path, strict=self.strict, storage=self.storage, threads=self.threads
             )
+        if not show_warnings:
+            for notice in file.notices:
+                say(f"warning: {file.name}: {notice}")
+        return file
 
     def each(self, action: Callable[[File], object], *, show_warnings: bool = True) -> int:
         """Do something with each file in turn, going on after a failure; the exit status."""

@@ -1,39 +1,52 @@
 //! The journal of a change in place: what to put back, and whether the change is complete.
 //!
-//! All numbers are big-endian u64 unless said otherwise:
+//! All numbers are big-endian u64:
 //!
 //! ```text
-//! "tachyfits undo 1"      16 bytes
+//! "tachyfits undo 2"      16 bytes
 //! state                   8 bytes: "writing " or "finished"
-//! old size, new size, inode of the file, number of records
+//! header                  old size, new size, inode, time of birth (seconds, nanoseconds), fingerprint of what is not
+//!                         overwritten, number of records
+//! CRC-32 of the header
 //! records                 offset, length, the old bytes
-//! CRC-32                  of all from the old size on; 0 in its high half
+//! CRC-32 of the records
 //! ```
 //!
-//! It is complete on the disk before the file is touched: one that is cut short belongs to a change that has not begun. The
-//! inode guards against a file that was replaced after an interrupted change: its bytes must not be put into another.
+//! It gets its name when it is complete and on the disk, before the file is touched: a journal that is there is whole, and
+//! one that is not whole is damaged. The header identifies the file, so that its bytes are never put into another file of
+//! that name; the device is that of the journal itself, as its number may be another after a restart. As SQLite does with its rollback journals, a journal is *hot* if it is whole, of this file, and of a process
+//! that has gone: whoever opens the file next undoes the change.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use flate2::Crc;
 
 use super::{Recovery, Stamp, step};
 use crate::error::IoError;
 use crate::file::read_up_to;
-use crate::storage::open_error;
+use crate::system;
+use crate::unfinished::{Unfinished, directory_of, sync_directory};
 
-const MAGIC: &[u8; 16] = b"tachyfits undo 1";
+const MAGIC: &[u8; 16] = b"tachyfits undo 2";
 const WRITING: &[u8; 8] = b"writing ";
 const FINISHED: &[u8; 8] = b"finished";
 const STATE_OFFSET: u64 = 16;
-/// Where the part begins that the checksum covers.
-const BODY_OFFSET: u64 = 24;
+/// Where the records begin.
+const RECORDS_OFFSET: u64 = 24 + 8 * HEADER_NUMBERS as u64 + 8;
+const HEADER_NUMBERS: usize = 7;
 /// Old bytes are copied in pieces of this size.
 const PIECE_BYTES: u64 = 1 << 20;
+/// Its owner alone may read and write it: it holds bytes of a file that others may have no right to read.
+const MODE: u32 = 0o600;
+/// A fingerprint is of this many samples of this many bytes.
+const SAMPLES: u64 = 64;
+const SAMPLE_BYTES: u64 = 64;
 
 /// The journal of one file.
 #[derive(Debug)]
@@ -45,31 +58,141 @@ pub(super) struct Journal {
     file: File,
 }
 
+/// What stands under the name of the journal of a file.
+#[derive(Debug)]
+pub(super) enum Found {
+    Nothing,
+    /// Something that is not about this file, and why not. `removable`: an edit may remove it.
+    Foreign {
+        reason: &'static str,
+        removable: bool,
+    },
+    /// A journal of this file.
+    Whole(Journal, Content),
+    /// A journal that the owner of the file alone may read.
+    Closed,
+    /// The file says that a change of it is not finished, and there is no journal of it where it says.
+    Lost(PathBuf),
+}
+
 /// Where the journal of a file is.
 pub(super) fn path_of(target: &Path) -> PathBuf {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    target.with_file_name(format!(".{name}.tachyfits-undo"))
+    let mut name = OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(".tachyfits-undo");
+    target.with_file_name(name)
 }
 
-/// Whether a file, whose name is no link, has a journal.
-pub(super) fn exists(target: &Path) -> bool {
-    path_of(target).exists()
-}
-
-/// Refuses a file that has a journal: half of a change may be in it.
+/// Looks for the journal of `file`, whose name (links followed) is `target`: beside it, and where the file itself says. It
+/// has that mark as long as a change is not finished, so that it is known under any name.
 ///
 /// # Errors
-/// [`IoError::Unfinished`].
-pub(crate) fn check_finished(path: &Path) -> Result<(), IoError> {
-    let followed = match path.is_symlink() {
-        true => fs::canonicalize(path).map_err(|error| open_error(path, error))?,
-        false => path.to_owned(),
-    };
-    let journal = path_of(&followed);
-    match journal.exists() {
-        true => Err(IoError::Unfinished { path: path.to_owned(), journal }),
-        false => Ok(()),
+/// [`IoError::Journal`] if the journal is damaged: only a person can tell what to do then.
+pub(super) fn find(target: &Path, file: &File) -> Result<Found, IoError> {
+    let beside = path_of(target);
+    let found = find_at(beside.clone(), target, file)?;
+    if matches!(found, Found::Whole(..) | Found::Closed) {
+        return Ok(found);
     }
+    match system::mark(file) {
+        None => Ok(found),
+        Some(marked) if marked == beside => Ok(match found {
+            Found::Nothing => Found::Lost(marked),
+            foreign => foreign,
+        }),
+        Some(marked) => Ok(match find_at(marked.clone(), target, file)? {
+            Found::Whole(journal, content) => Found::Whole(journal, content),
+            Found::Closed => Found::Closed,
+            Found::Nothing | Found::Foreign { .. } | Found::Lost(_) => Found::Lost(marked),
+        }),
+    }
+}
+
+fn find_at(path: PathBuf, target: &Path, file: &File) -> Result<Found, IoError> {
+    let found = match fs::symlink_metadata(&path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(source) => return Err(IoError::Open { path, source }),
+    };
+    let unusable = |source| IoError::Open { path: path.clone(), source };
+    let about = file.metadata().map_err(unusable)?;
+    if let Some(foreign) = foreign_by_looks(&found, &about) {
+        return Ok(foreign);
+    }
+    // Whoever replaces it by a link or a pipe meanwhile gets nothing: neither is followed or waited for.
+    let flags = system::NO_FOLLOW;
+    let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path);
+    let opened = opened.or_else(|error| match error.kind() {
+        // Enough to say what it is about; to restore the file takes more rights anyway.
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            OpenOptions::new().read(true).custom_flags(flags).open(&path)
+        }
+        _ => Err(error),
+    });
+    let opened = match opened {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let born = |metadata: &Metadata| metadata.created().ok();
+            return Ok(match born(&about).zip(born(&found)) {
+                Some((file, journal)) if file > journal => Found::Foreign {
+                    reason: "it is older than the file of that name",
+                    removable: true,
+                },
+                _ => Found::Closed,
+            });
+        }
+        Err(source) => return Err(IoError::Open { path, source }),
+    };
+    if let Some(foreign) = foreign_by_looks(&opened.metadata().map_err(unusable)?, &about) {
+        return Ok(foreign);
+    }
+    let journal = Journal { path: path.clone(), target: target.to_owned(), file: opened };
+    match journal.content() {
+        Ok(Ok(content)) => {
+            let matches = content.matches(file, &about).map_err(unusable)?;
+            Ok(match matches {
+                true => Found::Whole(journal, content),
+                false => Found::Foreign {
+                    reason: "it is of another file of that name, or the file was changed since",
+                    removable: true,
+                },
+            })
+        }
+        Ok(Err(Unreadable::NoJournal)) => {
+            Ok(Found::Foreign { reason: "it is not a journal", removable: false })
+        }
+        Ok(Err(Unreadable::Damaged(detail))) => {
+            let detail = detail.to_owned();
+            Err(IoError::Journal { path, target: target.to_owned(), detail })
+        }
+        Err(source) => {
+            Err(IoError::Read { name: path.display().to_string(), offset: 0, expected: 0, source })
+        }
+    }
+}
+
+/// What tells without a look inside that a journal was not written by us for this file.
+fn foreign_by_looks(journal: &Metadata, file: &Metadata) -> Option<Found> {
+    let foreign = |reason| Some(Found::Foreign { reason, removable: true });
+    let owners = [system::user(), file.uid()];
+    match () {
+        () if journal.dev() != file.dev() => foreign("it is on another device"),
+        () if !journal.is_file() => foreign("it is not a regular file"),
+        () if !owners.contains(&journal.uid()) => {
+            foreign("its owner is neither this user nor the owner of the file")
+        }
+        // Someone else may have linked a file of a user who is trusted; a journal that is in use has one name.
+        () if journal.nlink() != 1 => foreign("it has several names"),
+        () if journal.len() == 0 => foreign("it is empty"),
+        () => None,
+    }
+}
+
+/// Why a file is no usable journal.
+enum Unreadable {
+    NoJournal,
+    Damaged(&'static str),
 }
 
 impl Journal {
@@ -82,16 +205,32 @@ impl Journal {
         new_bytes: u64,
     ) -> Result<Journal, IoError> {
         let path = path_of(target);
-        let created = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-        let file = created.map_err(|source| IoError::Create { path: path.clone(), source })?;
-        let journal = Journal { path, target: target.to_owned(), file };
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                let expected = ranges.iter().map(|range| range.end - range.start).sum();
+                IoError::Write { path: path.clone(), offset: 0, expected, source }
+            }
+            _ => IoError::Create { path: path.clone(), source },
+        };
+        let unfinished = Unfinished::beside(&path, MODE).map_err(failed)?;
+        let file = unfinished.file().try_clone().map_err(failed)?;
+        let journal = Journal { path: path.clone(), target: target.to_owned(), file };
         let written = journal.fill(from, stamp, ranges, new_bytes);
         written.map_err(|source| {
-            let _ = fs::remove_file(&journal.path);
             let expected = ranges.iter().map(|range| range.end - range.start).sum();
-            IoError::Write { path: journal.path.clone(), offset: 0, expected, source }
+            IoError::Write { path: path.clone(), offset: 0, expected, source }
         })?;
-        Ok(journal)
+        unfinished.name(&path, false, true).map_err(failed)?;
+        match step().and_then(|()| journal.sync_directory()) {
+            Ok(()) => {
+                system::set_mark(from, &journal.path);
+                Ok(journal)
+            }
+            Err(source) => {
+                let _ = fs::remove_file(&journal.path);
+                Err(failed(source))
+            }
+        }
     }
 
     fn fill(
@@ -102,41 +241,49 @@ impl Journal {
         new_bytes: u64,
     ) -> io::Result<()> {
         step()?;
-        let mut body = Summed { inner: BufWriter::new(&self.file), crc: Crc::new() };
-        body.inner.write_all(MAGIC)?;
-        body.inner.write_all(WRITING)?;
-        for number in [stamp.bytes, new_bytes, stamp.inode, ranges.len() as u64] {
-            body.write_all(&number.to_be_bytes())?;
+        let about = from.metadata()?;
+        if system::user() == 0 {
+            // The owner of the file can restore it, as the one who edits it could.
+            std::os::unix::fs::fchown(&self.file, Some(about.uid()), Some(about.gid()))?;
         }
+        let (born, born_nanoseconds) = born(&about);
+        let header = [
+            stamp.bytes,
+            new_bytes,
+            about.ino(),
+            born,
+            born_nanoseconds,
+            u64::from(fingerprint(from, ranges, stamp.bytes.min(new_bytes))?),
+            ranges.len() as u64,
+        ];
+        let mut out = BufWriter::new(&self.file);
+        out.write_all(MAGIC)?;
+        out.write_all(WRITING)?;
+        let mut sum = Crc::new();
+        for number in header {
+            sum.update(&number.to_be_bytes());
+            out.write_all(&number.to_be_bytes())?;
+        }
+        out.write_all(&u64::from(sum.sum()).to_be_bytes())?;
+        let mut records = Summed { inner: out, crc: Crc::new() };
         let mut piece = Vec::new();
         for range in ranges {
             let length = range.end - range.start;
-            body.write_all(&range.start.to_be_bytes())?;
-            body.write_all(&length.to_be_bytes())?;
+            records.write_all(&range.start.to_be_bytes())?;
+            records.write_all(&length.to_be_bytes())?;
             for at in (range.start..range.end).step_by(PIECE_BYTES as usize) {
                 piece.resize(PIECE_BYTES.min(range.end - at) as usize, 0);
                 if read_up_to(from, at, &mut piece)? != piece.len() {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
-                body.write_all(&piece)?;
+                records.write_all(&piece)?;
             }
         }
-        let sum = u64::from(body.crc.sum());
-        body.inner.write_all(&sum.to_be_bytes())?;
-        body.inner.flush()?;
+        let sum = u64::from(records.crc.sum());
+        records.inner.write_all(&sum.to_be_bytes())?;
+        records.inner.flush()?;
         step()?;
-        self.file.sync_all()?;
-        self.sync_directory()
-    }
-
-    /// Opens the journal of a file; `None` if there is none.
-    pub(super) fn open(target: &Path) -> Result<Option<Journal>, IoError> {
-        let path = path_of(target);
-        match OpenOptions::new().read(true).write(true).open(&path) {
-            Ok(file) => Ok(Some(Journal { path, target: target.to_owned(), file })),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(IoError::Open { path, source }),
-        }
+        self.file.sync_all()
     }
 
     /// Says on the disk that everything but the cutting of the end is done.
@@ -145,8 +292,9 @@ impl Journal {
         self.file.sync_all()
     }
 
-    /// Removes the journal: the change is final.
-    pub(super) fn remove(&self) -> io::Result<()> {
+    /// Removes the journal: the change of the file is final.
+    pub(super) fn remove(&self, file: &File) -> io::Result<()> {
+        system::unmark(file);
         fs::remove_file(&self.path)?;
         // If this fails the journal may come back after a loss of power, and the old bytes with it: a whole state too.
         let _ = self.sync_directory();
@@ -154,23 +302,14 @@ impl Journal {
     }
 
     /// Brings `file` to a whole state, whatever point the change had reached.
-    pub(super) fn restore(&self, file: &File) -> Result<Recovery, IoError> {
+    pub(super) fn restore(&self, file: &File, content: &Content) -> Result<Recovery, IoError> {
         let unrestored = |source| self.unrestored(source);
-        let Some(content) = self.check().map_err(unrestored)? else {
-            self.remove().map_err(unrestored)?;
-            return Ok(Recovery::Unbegun);
-        };
-        let metadata = file.metadata().map_err(unrestored)?;
-        if metadata.ino() != content.inode {
-            let detail = "it is of a file of that name that was replaced since".to_owned();
-            return Err(IoError::Journal { path: self.path.clone(), detail });
-        }
         if content.finished {
             let cut = file.set_len(content.new_bytes).and_then(|()| file.sync_all());
-            cut.and_then(|()| self.remove()).map_err(unrestored)?;
+            cut.and_then(|()| self.remove(file)).map_err(unrestored)?;
             return Ok(Recovery::Finished);
         }
-        self.put_back(file, &content).map_err(unrestored)?;
+        self.put_back(file, content).map_err(unrestored)?;
         Ok(Recovery::Undone)
     }
 
@@ -179,20 +318,21 @@ impl Journal {
         let unrestored = |source| self.unrestored(source);
         // From here on it is to be undone, and not finished, if that is interrupted.
         self.file.write_all_at(WRITING, STATE_OFFSET).map_err(unrestored)?;
-        let content = self.check().map_err(unrestored)?;
-        let missing = || self.unrestored(io::ErrorKind::UnexpectedEof.into());
-        self.put_back(file, &content.ok_or_else(missing)?).map_err(unrestored)
+        match self.content().map_err(unrestored)? {
+            Ok(content) => self.put_back(file, &content).map_err(unrestored),
+            Err(_) => Err(self.unrestored(io::ErrorKind::InvalidData.into())),
+        }
     }
 
     fn put_back(&self, file: &File, content: &Content) -> io::Result<()> {
         let mut reader = BufReader::new(&self.file);
-        reader.seek(SeekFrom::Start(BODY_OFFSET + 32))?;
+        reader.seek(SeekFrom::Start(RECORDS_OFFSET))?;
         let mut piece = Vec::new();
-        for _ in 0..content.records {
-            let (mut at, length) = (number(&mut reader)?, number(&mut reader)?);
-            let end = at.saturating_add(length);
-            while at < end {
-                piece.resize(PIECE_BYTES.min(end - at) as usize, 0);
+        for range in &content.ranges {
+            reader.seek_relative(16)?;
+            let mut at = range.start;
+            while at < range.end {
+                piece.resize(PIECE_BYTES.min(range.end - at) as usize, 0);
                 reader.read_exact(&mut piece)?;
                 step()?;
                 file.write_all_at(&piece, at)?;
@@ -202,45 +342,70 @@ impl Journal {
         file.set_len(content.old_bytes)?;
         file.sync_all()?;
         step()?;
-        self.remove()
+        self.remove(file)
     }
 
-    /// What the journal says; `None` if it was never completed.
-    fn check(&self) -> io::Result<Option<Content>> {
-        match self.content() {
-            Ok(content) => Ok(content),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn content(&self) -> io::Result<Option<Content>> {
+    /// What the journal says, or why it says nothing.
+    fn content(&self) -> io::Result<Result<Content, Unreadable>> {
         let size = self.file.metadata()?.len();
         let mut reader = BufReader::with_capacity(PIECE_BYTES as usize, &self.file);
         reader.seek(SeekFrom::Start(0))?;
-        let (mut magic, mut state) = ([0; 16], [0; 8]);
-        reader.read_exact(&mut magic)?;
-        reader.read_exact(&mut state)?;
-        let Some(covered) = size.checked_sub(BODY_OFFSET + 8).filter(|_| magic == *MAGIC) else {
-            return Ok(None);
-        };
-        let mut body = Summed { inner: reader, crc: Crc::new() };
-        let old_bytes = number(&mut body)?;
-        let new_bytes = number(&mut body)?;
-        let inode = number(&mut body)?;
-        let records = number(&mut body)?;
-        let rest = covered.checked_sub(32).ok_or(io::ErrorKind::UnexpectedEof)?;
-        let copied = io::copy(&mut (&mut body).take(rest), &mut io::sink())?;
-        let found = u64::from(body.crc.sum());
-        let stated = number(&mut body.inner)?;
-        let finished = state == *FINISHED;
-        let content = Content { old_bytes, new_bytes, inode, records, finished };
-        Ok(Some(content).filter(|_| copied == rest && found == stated))
+        let mut head = [0; RECORDS_OFFSET as usize];
+        let length = read_up_to(&self.file, 0, &mut head)?;
+        let first = &head[..length.min(MAGIC.len())];
+        let known = MAGIC.iter().zip(first).filter(|(expected, found)| expected == found).count();
+        if known < first.len() {
+            // A few bytes differ where it was damaged; most of them in any other file.
+            return Ok(Err(match 2 * known > first.len() {
+                true => Unreadable::Damaged("its first bytes are not those of a journal"),
+                false => Unreadable::NoJournal,
+            }));
+        }
+        if length < head.len() || size < RECORDS_OFFSET + 8 {
+            return Ok(Err(Unreadable::Damaged("it is cut short")));
+        }
+        let (words, _) = head[24..].as_chunks::<8>();
+        let numbers: Vec<u64> = words.iter().map(|word| u64::from_be_bytes(*word)).collect();
+        let mut sum = Crc::new();
+        sum.update(&head[24..RECORDS_OFFSET as usize - 8]);
+        let state = &head[STATE_OFFSET as usize..][..8];
+        if u64::from(sum.sum()) != numbers[HEADER_NUMBERS]
+            || !(state == WRITING || state == FINISHED)
+        {
+            return Ok(Err(Unreadable::Damaged("the sum of its header is wrong")));
+        }
+        reader.seek(SeekFrom::Start(RECORDS_OFFSET))?;
+        let mut records = Summed { inner: reader, crc: Crc::new() };
+        let mut ranges = Vec::new();
+        let mut rest = size - RECORDS_OFFSET - 8;
+        for _ in 0..numbers[6] {
+            let Some(left) = rest.checked_sub(16) else { break };
+            let (start, length) = (number(&mut records)?, number(&mut records)?);
+            let Some(left) = left.checked_sub(length) else { break };
+            io::copy(&mut (&mut records).take(length), &mut io::sink())?;
+            ranges.push(start..start.saturating_add(length));
+            rest = left;
+        }
+        let found = u64::from(records.crc.sum());
+        let whole = rest == 0
+            && ranges.len() as u64 == numbers[6]
+            && ranges.iter().all(|range| range.end <= numbers[0])
+            && number(&mut records.inner)? == found;
+        if !whole {
+            return Ok(Err(Unreadable::Damaged("the sum of its content is wrong")));
+        }
+        Ok(Ok(Content {
+            old_bytes: numbers[0],
+            new_bytes: numbers[1],
+            identity: (numbers[2], numbers[3], numbers[4]),
+            fingerprint: numbers[5],
+            ranges,
+            finished: state == FINISHED,
+        }))
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        let directory = self.path.parent().filter(|path| !path.as_os_str().is_empty());
-        File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+        sync_directory(directory_of(&self.path))
     }
 
     pub(super) fn unrestored(&self, source: io::Error) -> IoError {
@@ -248,13 +413,58 @@ impl Journal {
     }
 }
 
-/// What a complete journal says, but for its records.
-struct Content {
+/// What a whole journal says, but for the old bytes.
+#[derive(Debug)]
+pub(super) struct Content {
     old_bytes: u64,
     new_bytes: u64,
-    inode: u64,
-    records: u64,
+    /// Inode and time of birth of the file.
+    identity: (u64, u64, u64),
+    fingerprint: u64,
+    /// What may have been overwritten.
+    ranges: Vec<Range<u64>>,
     finished: bool,
+}
+
+impl Content {
+    /// Whether it is about this file, in the state that the change left it in.
+    fn matches(&self, file: &File, about: &Metadata) -> io::Result<bool> {
+        let (born, nanoseconds) = born(about);
+        let size = about.len();
+        let least = if self.finished { self.old_bytes.min(self.new_bytes) } else { self.old_bytes };
+        let sizes = least..=self.old_bytes.max(self.new_bytes);
+        if self.identity != (about.ino(), born, nanoseconds) || !sizes.contains(&size) {
+            return Ok(false);
+        }
+        let end = self.old_bytes.min(self.new_bytes);
+        Ok(u64::from(fingerprint(file, &self.ranges, end)?) == self.fingerprint)
+    }
+}
+
+/// When the file was made: an inode may be given to another file later. Zeros where the file system does not say.
+fn born(metadata: &Metadata) -> (u64, u64) {
+    let born = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    born.map_or((0, 0), |born| (born.as_secs(), u64::from(born.subsec_nanos())))
+}
+
+/// A sum of samples of the first `end` bytes that lie outside of `ranges`, which are sorted. A program that copies another
+/// file over this one, into the same inode, changes them.
+fn fingerprint(file: &File, ranges: &[Range<u64>], end: u64) -> io::Result<u32> {
+    let mut sum = Crc::new();
+    let apart = (end / SAMPLES).max(SAMPLE_BYTES);
+    for at in (0..end).step_by(apart as usize) {
+        let until = end.min(at + SAMPLE_BYTES);
+        let mut sample = [0; SAMPLE_BYTES as usize];
+        let length = read_up_to(file, at, &mut sample[..(until - at) as usize])?;
+        let next = ranges.partition_point(|range| range.end <= at);
+        for range in ranges[next..].iter().take_while(|range| range.start < until) {
+            let within = range.start.max(at) - at..range.end.min(until) - at;
+            sample[within.start as usize..within.end as usize].fill(0);
+        }
+        sum.update(&at.to_be_bytes());
+        sum.update(&sample[..length]);
+    }
+    Ok(sum.sum())
 }
 
 fn number(reader: &mut impl Read) -> io::Result<u64> {

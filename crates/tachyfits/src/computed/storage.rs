@@ -105,6 +105,10 @@ impl Storage for ComputedStorage {
         &self.image.name
     }
 
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.image.joined.check_unchanged()
+    }
+
     fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -4,7 +4,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use tachyfits_io::{OutputFile, Patch, Report, SpoolOptions, SpoolWriter, Stamp, Storage, Tasks};
+use tachyfits_io::{
+    IoError, OutputFile, Patch, Report, SpoolOptions, SpoolWriter, Stamp, Storage, Tasks,
+};
 
 use super::plan::Plan;
 use crate::error::Error;
@@ -38,13 +40,29 @@ pub(crate) fn commit(
         return Ok(Committed { in_place: true, bytes_written: 0, bytes });
     }
     let cost = plan.cost(&dirty);
+    let changed = Committed { in_place: true, bytes_written: cost.written, bytes };
+    let rebuilt = Committed { in_place: false, bytes_written: bytes, bytes };
+    // Other names of the file would keep the old one.
+    if stamp.has_other_names() {
+        return in_place(path, stamp, plan, &dirty, run).map(|()| changed);
+    }
     // A new file is read and written once.
     if cost.in_place() <= 2 * bytes {
-        in_place(path, stamp, plan, &dirty, run)?;
-        return Ok(Committed { in_place: true, bytes_written: cost.written, bytes });
+        return match in_place(path, stamp, plan, &dirty, run) {
+            // No journal can be made: another user has put something in its place, or its name is too long.
+            Err(Error::Io(IoError::Create { .. })) => {
+                rebuild(path, stamp, plan, sync, run).map(|()| rebuilt)
+            }
+            outcome => outcome.map(|()| changed),
+        };
     }
-    rebuild(path, stamp, plan, sync, run)?;
-    Ok(Committed { in_place: false, bytes_written: bytes, bytes })
+    match rebuild(path, stamp, plan, sync, run) {
+        // No new file can be made, or none of this owner with these rights: the old one may still be written.
+        Err(Error::Io(IoError::Create { .. })) => {
+            in_place(path, stamp, plan, &dirty, run).map(|()| changed)
+        }
+        outcome => outcome.map(|()| rebuilt),
+    }
 }
 
 fn in_place(
@@ -91,7 +109,7 @@ fn rebuild(
     run: &RunOptions<'_>,
 ) -> Result<(), Error> {
     let _held = stamp.hold(path)?;
-    let mut output = OutputFile::create(path, true)?;
+    let mut output = OutputFile::succeed(path)?;
     output.reserve(plan.bytes())?;
     copy(plan, 0..plan.bytes(), run, |at, bytes| Ok(output.write_all_at(at, bytes)?))?;
     stamp.check(path)?;

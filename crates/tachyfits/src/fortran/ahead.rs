@@ -148,6 +148,10 @@ impl Storage for AheadView<'_> {
         self.storage.name()
     }
 
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.storage.check_unchanged()
+    }
+
     fn bytes(&self) -> u64 {
         self.count * self.guess.bytes
     }

@@ -36,6 +36,10 @@ impl Storage for PayloadView<'_> {
         self.payload.read(offset, buffer, self.swap, self.tier)
     }
 
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.payload.storage().check_unchanged()
+    }
+
     fn is_resident(&self, range: Range<u64>) -> bool {
         is_resident(self.payload, range)
     }
@@ -94,6 +98,10 @@ impl Storage for ItemsView<'_> {
             out = later;
         }
         Ok(())
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.payload.storage().check_unchanged()
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {
@@ -156,6 +164,10 @@ impl Storage for GroupView<'_> {
             begin = end;
         }
         Ok(())
+    }
+
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.payload.storage().check_unchanged()
     }
 
     fn is_resident(&self, range: Range<u64>) -> bool {

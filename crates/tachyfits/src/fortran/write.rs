@@ -11,7 +11,9 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::{FileOrder, RecordMarkers};
-use tachyfits_io::{AppendBlock, IoError, MemoryStorage, OutputFile, Patch, Stamp, Tasks};
+use tachyfits_io::{
+    AppendBlock, IoError, MemoryStorage, Notice, OutputFile, Patch, Purpose, Stamp, Tasks,
+};
 use tachyfits_kernels::Tier;
 
 use super::layout::{BLOCK_BYTES, LONG_RECORD};
@@ -155,7 +157,8 @@ impl RecordWriter {
 }
 
 /// Appends records to a file, which is as it was if that does not come to its end. Markers and byte order are those of
-/// the file; `options` say them where they cannot be found out.
+/// the file; `options` say them where they cannot be found out. Gives what was found beside the file: an interrupted append
+/// that was undone first, for one.
 ///
 /// # Errors
 /// If the file is damaged, cut short or not a file of such records, or cannot be written.
@@ -164,10 +167,12 @@ pub fn append_records(
     options: &RecordOptions,
     parts: &[RecordPart<'_>],
     run: &RunOptions<'_>,
-) -> Result<(), Error> {
+) -> Result<Vec<Notice>, Error> {
+    let options = RecordOptions { recover: false, ..options.clone() };
+    let file = RecordFile::open_for(path, &options, Purpose::Changing)?;
     let stamp = Stamp::of(path)?;
-    let file = RecordFile::open(path, &RecordOptions { recover: false, ..options.clone() })?;
     file.len()?;
+    file.check_unchanged()?;
     let end = file.index()?.end();
     if end != stamp.bytes() {
         let expected = format!("whole records up to the end of the file at byte {}", stamp.bytes());
@@ -192,7 +197,8 @@ pub fn append_records(
         to.write(part, &mut end, run)?;
     }
     end.flush(|offset, bytes| patch.write_all_at(offset, bytes))?;
-    Ok(patch.commit()?)
+    patch.commit()?;
+    Ok(file.notices().to_vec())
 }
 
 fn check_part(part: &RecordPart<'_>, access: RecordAccess) -> Result<(), Error> {

@@ -1,0 +1,58 @@
+//! A new file of any bytes: what is no FITS, such as text and pictures.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use tachyfits::Error;
+
+use crate::errors::{OrRaise, argument};
+
+/// A new file, which appears under its name when `commit` is called. Forgotten before, it leaves nothing behind.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> output = _core.OutputFile("note.txt")
+/// >>> output.write_at(0, b"a note")
+/// >>> output.commit()
+/// >>> open("note.txt").read()
+/// 'a note'
+#[pyclass(frozen, module = "tachyfits._core")]
+pub(crate) struct OutputFile(Mutex<Option<tachyfits::OutputFile>>);
+
+impl OutputFile {
+    fn lock(&self) -> MutexGuard<'_, Option<tachyfits::OutputFile>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn over(py: Python<'_>) -> PyErr {
+    argument(py, "a file that is being written", "one that is finished", "begin another one")
+}
+
+#[pymethods]
+impl OutputFile {
+    #[new]
+    #[pyo3(signature = (path, *, overwrite=false))]
+    fn new(py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<OutputFile> {
+        let output = py.detach(|| tachyfits::OutputFile::create(&path, overwrite));
+        Ok(OutputFile(Mutex::new(Some(output.map_err(Error::from).or_raise(py)?))))
+    }
+
+    /// Write bytes at an offset; what is skipped reads as zeros.
+    fn write_at(&self, py: Python<'_>, offset: u64, content: PyBackedBytes) -> PyResult<()> {
+        let written = py.detach(|| {
+            let output = self.lock();
+            output.as_ref().map(|output| output.write_all_at(offset, &content))
+        });
+        written.ok_or_else(|| over(py))?.map_err(Error::from).or_raise(py)
+    }
+
+    /// Give the file its name, when its bytes survive a loss of power.
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        let output = self.lock().take().ok_or_else(|| over(py))?;
+        py.detach(|| output.commit_durably()).map_err(Error::from).or_raise(py)
+    }
+}
