@@ -235,7 +235,9 @@ def mend(
     ()
     """
     threads = check_threads(threads)
-    fixes, _in_place = _core.mend(path_text(path), sync=sync, threads=threads, progress=progress)
+    name = path_text(path)
+    fixes, _, notices = _core.mend(name, sync=sync, threads=threads, progress=progress)
+    warn_of(name, notices)
     return tuple(Fix(*fix) for fix in fixes)
 
 
@@ -282,6 +284,9 @@ def state_sums(
         numbers = [number for hdu in given if (number := whole_number(hdu)) is not None]
         if len(numbers) < len(given):
             raise usage(f"hdus={hdus!r} are no numbers of HDUs", "give whole numbers, from 0")
-    return tuple(
-        _core.state_sums(path_text(path), numbers, sync=sync, threads=threads, progress=progress)
+    name = path_text(path)
+    stated, notices = _core.state_sums(
+        name, numbers, sync=sync, threads=threads, progress=progress
     )
+    warn_of(name, notices)
+    return tuple(stated)

@@ -167,7 +167,8 @@ def verify_reader(
 ) -> tuple[int, list[Finding], list[str]]: ...
 def mend(
     path: str | os.PathLike[str], *, sync: bool = False, threads: int = 0, progress: _Progress | None = None
-) -> tuple[list[tuple[str, str, str, str]], bool]: ...  # (code, where, before, after); in place
+) -> tuple[list[tuple[str, str, str, str]], bool, list[str]]: ...
+# (code, where, before, after); in place; what was found beside the file
 def state_sums(
     path: str | os.PathLike[str],
     hdus: Sequence[int] | None = None,
@@ -175,7 +176,7 @@ def state_sums(
     sync: bool = False,
     threads: int = 0,
     progress: _Progress | None = None,
-) -> list[int]: ...
+) -> tuple[list[int], list[str]]: ...  # HDUs, what was found beside the file
 def diff(
     first: FitsFile,
     second: FitsFile,

@@ -81,7 +81,7 @@ def test_whoever_opens_a_fits_file_undoes_an_interrupted_edit(opener: str, tmp_p
     if opener in ("command", "verify command"):
         assert result.returncode == 0
         assert b"interrupted edit was undone" in result.stderr
-    elif opener in ("open", "edit", "verify", "diff"):
+    else:
         assert any("interrupted edit was undone" in message for message in messages)
     table_now = tf.open(path)[1]
     assert float(np.sum(table_now["A"])) == 0

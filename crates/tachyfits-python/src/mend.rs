@@ -15,7 +15,12 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// (code, where, before, after).
 type Fix = (String, String, String, String);
 
-/// Put right in a file what needs no guessing; return what that was and whether the file was changed in place.
+fn notices(edition: &Edition) -> Vec<String> {
+    edition.notices().iter().map(ToString::to_string).collect()
+}
+
+/// Put right in a file what needs no guessing; return what that was, whether the file was changed in place, and what was
+/// found beside it.
 #[pyfunction]
 #[pyo3(signature = (path, *, sync=false, threads=0, progress=None))]
 fn mend(
@@ -24,9 +29,10 @@ fn mend(
     sync: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Vec<Fix>, bool)> {
+) -> PyResult<(Vec<Fix>, bool, Vec<String>)> {
     progress::run(py, threads, progress, |run| {
         let mut edition = Edition::open(&path, &OpenOptions::default())?;
+        let notices = notices(&edition);
         let fixes = edition.mend()?;
         let in_place = match fixes.is_empty() {
             true => true,
@@ -35,11 +41,12 @@ fn mend(
         let said = |fix: tachyfits::Fix| {
             (fix.code.to_owned(), fix.place.to_string(), fix.before, fix.after)
         };
-        Ok((fixes.into_iter().map(said).collect(), in_place))
+        Ok((fixes.into_iter().map(said).collect(), in_place, notices))
     })
 }
 
-/// State DATASUM and CHECKSUM of some HDUs (None: of all) as their bytes have them; return their numbers.
+/// State DATASUM and CHECKSUM of some HDUs (None: of all) as their bytes have them; return their numbers, and what was found
+/// beside the file.
 #[pyfunction]
 #[pyo3(signature = (path, hdus=None, *, sync=false, threads=0, progress=None))]
 fn state_sums(
@@ -49,14 +56,15 @@ fn state_sums(
     sync: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Vec<usize>> {
+) -> PyResult<(Vec<usize>, Vec<String>)> {
     progress::run(py, threads, progress, |run| {
         let mut edition = Edition::open(&path, &OpenOptions::default())?;
+        let notices = notices(&edition);
         let hdus = hdus.unwrap_or_else(|| (0..edition.hdus()).collect());
         for &hdu in &hdus {
             edition.state_sums(hdu)?;
         }
         edition.commit(sync, run)?;
-        Ok(hdus)
+        Ok((hdus, notices))
     })
 }

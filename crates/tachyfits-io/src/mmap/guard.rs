@@ -201,11 +201,10 @@ fn keeps_coming(address: usize) -> bool {
 fn is_pending() -> bool {
     // SAFETY: a set of bits, all of which may be zero.
     let mut waiting: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: fills the set, which lives over the call; both may be called while a signal is handled.
-    unsafe {
-        libc::sigpending(&raw mut waiting) == 0
-            && libc::sigismember(&raw const waiting, libc::SIGBUS) == 1
-    }
+    // SAFETY: fills the set, which lives over the call; may be called while a signal is handled.
+    let known = unsafe { libc::sigpending(&raw mut waiting) } == 0;
+    // SAFETY: looks at the set, which is filled; may be called while a signal is handled.
+    known && unsafe { libc::sigismember(&raw const waiting, libc::SIGBUS) } == 1
 }
 
 /// Lets the next SIGBUS end the process.
