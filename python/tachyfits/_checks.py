@@ -285,8 +285,6 @@ def state_sums(
         if len(numbers) < len(given):
             raise usage(f"hdus={hdus!r} are no numbers of HDUs", "give whole numbers, from 0")
     name = path_text(path)
-    stated, notices = _core.state_sums(
-        name, numbers, sync=sync, threads=threads, progress=progress
-    )
+    stated, notices = _core.state_sums(name, numbers, sync=sync, threads=threads, progress=progress)
     warn_of(name, notices)
     return tuple(stated)

@@ -206,9 +206,10 @@ def test_a_quantity_is_converted(tmp_path: Path) -> None:
 
 def test_extremes_in_the_header_are_not_left_false(tmp_path: Path) -> None:
     path = image(tmp_path / "x.fits", "f4", DATAMIN=0.0, DATAMAX=119.0)
-    with tf.edit(path) as edition:
-        with pytest.warns(tf.TachyfitsWarning, match="DATAMIN and DATAMAX removed"):
-            edition[0].pixels[0, 0, 0] = 500
+    edition = tf.edit(path)
+    with pytest.warns(tf.TachyfitsWarning, match="DATAMIN and DATAMAX removed"):
+        edition[0].pixels[0, 0, 0] = 500
+    edition.commit()
     assert not {"DATAMIN", "DATAMAX"} & set(tf.open(path)[0].header)
 
 

@@ -15,9 +15,7 @@ use tachyfits_format::{
     Code, Context, Finding, Hdu, Header, Limits, Place, ReadOptions, Rule, Severity, Step, Walker,
     Warning, verify_header,
 };
-use tachyfits_io::{
-    Notice, Purpose, SpoolOptions, Storage, StorageKind, open_bytes, open_for,
-};
+use tachyfits_io::{Notice, Purpose, SpoolOptions, Storage, StorageKind, open_bytes, open_for};
 
 use crate::edit::is_zeros;
 use crate::error::Error;
