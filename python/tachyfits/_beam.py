@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._coordinates import Coordinates, is_celestial
-from tachyfits._errors import foreign_errors, usage
+from tachyfits._errors import either, foreign_errors, usage
 from tachyfits._units import ANGLE, asked_quantity
 
 if TYPE_CHECKING:
@@ -64,8 +64,10 @@ class Beam:
         return self.major * self.minor
 
 
-#: What to do about a beam that cannot follow.
-_KEEP = "leave the beam and the unit as they are: update_beam=False, or --keep-beam"
+def keep_beam_hint() -> str:
+    """Return what to do about a beam that cannot follow."""
+    return "leave the beam and the unit as they are: " + either("update_beam=False", "--keep-beam")
+
 
 _KEYWORDS = ("BMAJ", "BMIN", "BPA")
 
@@ -91,7 +93,7 @@ def beam_of(coordinates: Coordinates) -> Beam | None:
         raise usage(
             "the channels have beams of their own (CASAMBM = T), which one kernel does not keep "
             "true",
-            f"smooth channel ranges of one beam, or {_KEEP}",
+            f"smooth channel ranges of one beam, or {keep_beam_hint()}",
         )
     major, minor, angle = (cards.optional(keyword) for keyword in _KEYWORDS)
     minor = major if minor is None and "BMIN" not in header else minor
@@ -179,6 +181,6 @@ def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
 
 def smoothed_beam(beam: Beam, widths: tuple[float, float], image: Pixels) -> Beam:
     """Return the beam after a kernel of these full widths in pixels along x and y."""
-    matrix = sky_matrix(image, _KEEP)
+    matrix = sky_matrix(image, keep_beam_hint())
     kernel = matrix @ np.diag(np.square(widths)) @ matrix.T
     return Beam.from_covariance(beam.covariance + kernel)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 from tachyfits._expressions import evaluate
 from tachyfits._header import Header
 from tachyfits._regions import Regions, as_list
@@ -81,7 +81,7 @@ class Collapse:
         where = cube_section(image, selection.section, selection.channels, axis)
         check_single(image, where, (axis, *sky))
         pair = (sky[0], sky[1])
-        within, inside = _inside(image, where, pair, as_list(selection.region))
+        within, inside = _inside(image, where, pair, as_list(selection.region, image.shape))
         pixels = selected(image, selection.threshold, selection.mask)
         return Collapse(image, pixels, axis, pair, where, within, inside, keep_axis, selection)
 
@@ -134,7 +134,7 @@ class Collapse:
         # NumPy axes of the file's array: those of the image that are left, in their order.
         left = sorted((*self.sky, self.axis))
         kept = left.index(self.axis) if self.keep_axis else None
-        return Plane(plane, unit, header, name, kept, self.pixels.last_report)
+        return Plane(plane, unit, header, name, kept, self.pixels.last_report, self.image.file.name)
 
     def _header(
         self, name: str, unit: str | None, channels: Channels | None, *, of_pixels: bool
@@ -223,7 +223,10 @@ def _inside(
         raise usage(
             "a region needs the sky on the first two FITS axes; here the sky is on "
             + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
-            "leave region= out, and cut with section=",
+            either(
+                "leave region= out, and cut with section=",
+                "leave --region out, and cut with --section",
+            ),
         )
     height, width = image.shape[-2:]
     mask = np.zeros((height, width), dtype=np.bool_)
@@ -252,7 +255,10 @@ def collapse(
         if line != Line():
             raise usage(
                 f"the {statistic} of pixels has their unit",
-                "unit=, rest= and convention= are for coordinates: max_coordinate, moments",
+                either(
+                    "unit=, rest= and convention= are for coordinates: max_coordinate, moments",
+                    "--unit, --rest and --convention are for coordinates: max_coordinate, moments",
+                ),
             )
         values = cube.reduced(statistic, threads, progress)
         of_pixels = statistic not in ("count", "nan")

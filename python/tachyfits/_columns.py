@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import not_found, usage
+from tachyfits._errors import listed, not_found, usage
 from tachyfits._ragged import Ragged
 from tachyfits._table_text import html_of, text_of
 
@@ -160,7 +160,7 @@ class Columns(Mapping[str, Any]):
                     return name
         elif hasattr(key, "__index__") and -len(self) <= key < len(self):
             return self.names[key]
-        raise not_found(f"there is no column {key!r}", f"there are {', '.join(self._arrays)}")
+        raise not_found(f"there is no column {key!r}", f"there are {listed(self._arrays)}")
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)

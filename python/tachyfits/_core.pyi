@@ -53,6 +53,8 @@ class FitsPermissionError(FitsIoError, PermissionError): ...
 def io_error(message: str, code: str, path: str | os.PathLike[str] | None = None, number: int | None = None) -> FitsIoError: ...
 
 def build_info() -> dict[str, Any]: ...  # version, tier, tiers (available), cores, rustc, profile
+def on_command_line() -> bool: ...  # whether hints name flags, not arguments
+def set_on_command_line(command_line: bool) -> bool: ...  # what was set before
 def error_codes() -> list[tuple[str, str, str]]: ...  # (code, kind, what it means)
 
 # Of each column: NumPy's name of the type ("S7": text), the bytes of all elements, 1 for each undefined one, and the

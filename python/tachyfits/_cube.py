@@ -91,7 +91,7 @@ class Cube(Operations):
         >>> tf.open("cube.fits")[0].spectrum(unit="km/s").axis.values
         array([1. , 1.5, 2. ])
         """
-        regions = as_list(region)
+        regions = as_list(region, self.shape)
         line = Line(unit, rest, convention, rest_medium)
         spectra = _spectral.spectra(
             self, regions, statistic, channels, section, line, threads, progress

@@ -9,7 +9,7 @@ from tachyfits import _core
 from tachyfits._columns import TableColumn
 from tachyfits._edit_header import EditedHeader
 from tachyfits._edit_pixels import EditedPixels
-from tachyfits._errors import not_found, placing, usage
+from tachyfits._errors import either, not_found, placing, usage
 from tachyfits._hdu import place_of
 from tachyfits._table import Table
 from tachyfits._table_ascii import new_text_column
@@ -130,7 +130,7 @@ class EditedHdu:
     def delete(self, *, rows: Any = None, where: str | None = None) -> None:
         """Remove rows: those given (a slice, numbers, a mask), for which ``where`` holds."""
         if rows is None and where is None:
-            raise usage("delete() without rows", "say which: rows=..., where=..., or both")
+            raise usage("delete() without rows", either("say which: rows=..., where=..., or both"))
         table = self._uncompressed()
         self._core.delete_rows(self._index, table._selected(rows, where, None, None))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits import _core
-from tachyfits._errors import not_found, placing, usage, warn
+from tachyfits._errors import either, not_found, placing, usage, warn
 from tachyfits._header import COMMENTARY, Cards, Header, keyword_text, looked_up
 from tachyfits._table_spec import check_length
 
@@ -179,5 +179,5 @@ def _refuse_sums(keyword: str) -> None:
     if keyword in ("CHECKSUM", "DATASUM"):
         raise usage(
             f"a value for {keyword}: it is computed from the bytes whenever the file is written",
-            "have the sums stated: state_sums(), tachyfits checksum FILE --update",
+            "have the sums stated: " + either("state_sums()", "tachyfits checksum FILE --update"),
         )

@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from types import FrameType
@@ -20,6 +20,7 @@ from tachyfits._core import (
     TachyfitsError,
     TachyfitsWarning,
     UsageError,
+    on_command_line,
 )
 
 #: Where the package is: warnings are about lines that are not in it.
@@ -47,19 +48,69 @@ class NotFoundError(UsageError, IndexError, KeyError):
     __str__ = Exception.__str__
 
 
+def either(python: str, command_line: str = "") -> str:
+    """Return the wording for the interface at hand: arguments in Python, flags on the command line.
+
+    Every hint (and every message) that names an argument or a flag is worded by this function.
+    Hints of the compiled module hold both as ``{python|command line}``.
+
+    Parameters
+    ----------
+    python
+        What to say in Python.
+    command_line
+        What to say on the command line. "" is for what cannot be done there, or cannot go wrong.
+
+    >>> either("use overwrite=True", "use --overwrite")
+    'use overwrite=True'
+    """
+    return command_line if on_command_line() else python
+
+
+def listed(names: Iterable[object], most: int = 10) -> str:
+    """Return names with commas between, the first ``most`` of a long list; "none" of no names.
+
+    >>> listed(["RA", "DEC"]), listed(range(3001), most=3)
+    ('RA, DEC', '0, 1, 2 and 2998 more')
+    """
+    given = [str(name) for name in names]
+    # One name more takes no more room than "and 1 more".
+    shown = given if len(given) <= most + 1 else given[:most]
+    more = f" and {len(given) - len(shown)} more" if len(given) > len(shown) else ""
+    return (", ".join(shown) + more) or "none"
+
+
+def in_lines(items: Sequence[object], most: int = 10) -> str:
+    """Return items as a list of lines, the first ``most`` of a long one.
+
+    >>> print(in_lines(["one", "two", "three", "four"], most=2))
+      - one
+      - two
+      - and 2 more
+    """
+    shown = items if len(items) <= most + 1 else items[:most]
+    more = [f"and {len(items) - len(shown)} more"] if len(items) > len(shown) else []
+    return "\n".join(f"  - {item}" for item in (*shown, *more))
+
+
+def with_hint(problem: str, hint: str) -> str:
+    """Return a message: what is wrong, and on a line of its own what to do, if anything."""
+    return f"{problem}\nhint: {hint}" if hint else problem
+
+
 def usage(problem: str, hint: str) -> UsageError:
     """Make a UsageError: what is wrong, and on a line of its own what to do."""
-    return UsageError(f"{problem}\nhint: {hint}")
+    return UsageError(with_hint(problem, hint))
 
 
 def not_found(problem: str, hint: str) -> NotFoundError:
     """Make a NotFoundError: what is missing, and on a line of its own what to do."""
-    return NotFoundError(f"{problem}\nhint: {hint}")
+    return NotFoundError(with_hint(problem, hint))
 
 
 def format_error(problem: str, hint: str, code: str) -> FitsFormatError:
     """Make a FitsFormatError as the compiled module does: with its code."""
-    error = FitsFormatError(f"{problem} [{code}]\nhint: {hint}")
+    error = FitsFormatError(with_hint(f"{problem} [{code}]", hint))
     error.code = code
     return error
 
@@ -130,12 +181,12 @@ def io_error(
     problem: str, hint: str, code: str, *, path: str | None = None, number: int | None = None
 ) -> FitsIoError:
     """Make a FitsIoError as the compiled module does: with its code, errno and filename."""
-    return _core.io_error(f"{problem} [{code}]\nhint: {hint}", code, path, number)
+    return _core.io_error(with_hint(f"{problem} [{code}]", hint), code, path, number)
 
 
 def memory_error(problem: str, hint: str) -> LimitError:
     """Make a LimitError as the compiled module does: of what would take too much memory."""
-    error = LimitError(f"{problem} [memory]\nhint: {hint}")
+    error = LimitError(with_hint(f"{problem} [memory]", hint))
     error.code = "memory"
     return error
 

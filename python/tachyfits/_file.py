@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 from tachyfits import _core
-from tachyfits._errors import not_found, usage, warn, warn_of
+from tachyfits._errors import either, in_lines, listed, not_found, usage, warn, warn_of
 from tachyfits._hdu import Hdu, compression_of, no_pixels_hint
 from tachyfits._image import Image
 from tachyfits._source import Source, given, read_source
@@ -93,8 +93,7 @@ def open(  # noqa: A001 - tf.open is the name people expect
     file = File(source, strict=strict, storage=storage, threads=threads)
     warn_of(file.name, file.notices)
     if file.warnings:
-        listed = "\n".join(f"  - {warning}" for warning in file.warnings)
-        warn(f"{file.name}:\n{listed}")
+        warn(f"{file.name}:\n{in_lines(file.warnings)}")
     return file
 
 
@@ -240,7 +239,7 @@ class File:
                 return self._named(key[0], version)
         elif not isinstance(key, bool) and hasattr(key, "__index__"):
             return self._numbered(key.__index__())
-        hint = 'use file[0], file["EXTNAME"], file["EXTNAME", 2]'
+        hint = either('use file[0], file["EXTNAME"], file["EXTNAME", 2]')
         raise usage(f"{self._name}: {key!r} names no HDU", hint)
 
     def _numbered(self, index: int) -> Hdu:
@@ -265,7 +264,7 @@ class File:
             if hdu.name.strip().upper() == wanted and version in (None, hdu.version):
                 return hdu
         which = f"{name!r}" if version is None else f"{name!r} and EXTVER {version}"
-        names = ", ".join(f"{hdu.index}: {hdu.name!r}" for hdu in self)
+        names = listed(f"{hdu.index}: {hdu.name!r}" for hdu in self)
         raise not_found(
             f"{self._name}: no HDU has EXTNAME {which}", f"the HDUs (0-based) are {names}"
         )
@@ -409,7 +408,7 @@ class File:
         if self._recipe is None:
             raise usage(
                 f"{self._name} was read from a file object and cannot be pickled",
-                "open it by its path, or give its bytes: tachyfits.open(stream.read())",
+                either("open it by its path, or give its bytes: tachyfits.open(stream.read())"),
             )
         return self._recipe
 

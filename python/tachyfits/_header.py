@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from tachyfits._errors import not_found, usage
+from tachyfits._errors import either, not_found, usage
 
 if TYPE_CHECKING:
     import astropy.io.fits
@@ -79,7 +79,7 @@ class Cards(Sequence[Card]):
         try:
             place = range(len(self))[index]
         except TypeError as error:
-            hint = "header.card(keyword) is one by its keyword"
+            hint = either("header.card(keyword) is one by its keyword")
             raise usage(f"cards go by number, found {index!r}", hint) from error
         except IndexError as error:
             hint = f"the header has {len(self)}, counted from 0"
@@ -179,7 +179,7 @@ class Header(Mapping[str, Any]):
         found = self._found(keyword)
         if found is None:
             problem = f"{self._where}the header has no keyword {keyword!r}"
-            raise not_found(problem, "header.get(keyword, default) never fails")
+            raise not_found(problem, either("header.get(keyword, default) never fails"))
         return found
 
     def _found(self, keyword: str) -> Card | None:

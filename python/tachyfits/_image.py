@@ -7,6 +7,7 @@ spectra, planes and moments are in `_cube`.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -20,7 +21,7 @@ from tachyfits._axes import Axis
 from tachyfits._collapse import selected
 from tachyfits._core import FitsFormatError
 from tachyfits._cube import Cube
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 from tachyfits._operators import Operators
 from tachyfits._order import OrderStatistics
 from tachyfits._pixels import Progress
@@ -44,6 +45,24 @@ _ELSEWHERE = {
     "spectral_slab": "image.moment(0, channels=slice(first, end))",
     "with_spectral_unit": 'image.moments(unit="km/s")',
 }
+
+#: Bins of a histogram, unless a number is asked for.
+_BINS = 256
+
+
+def _whole_bins(low: float, high: float) -> tuple[float, float, int]:
+    """Return the borders and the number of bins of whole width for the integers in a range.
+
+    >>> _whole_bins(0.0, 20.0), _whole_bins(-3.0, 1000.0), _whole_bins(0.2, 0.4)
+    ((-0.5, 20.5, 21), (-3.5, 1000.5, 251), (0.2, 0.4, 256))
+    """
+    first, last = math.ceil(low), math.floor(high)
+    # Beyond 2**52 float64 has no halves.
+    if first > last or max(abs(first), abs(last)) >= 2**52:
+        return low, high, _BINS
+    width = -(-(last - first + 1) // _BINS)
+    count = -(-(last - first + 1) // width)
+    return first - 0.5, first - 0.5 + count * width, count
 
 
 class Image(Operators, Cube, OrderStatistics, Reshaping):
@@ -76,7 +95,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         def __getattr__(self, name: str) -> Any:
             hint = _ELSEWHERE.get(name)
             if hint is None and hasattr(np.ndarray, name):
-                hint = f"an image is read first: image.read().{name}"
+                hint = either(f"an image is read first: image.read().{name}")
             problem = f"'Image' object has no attribute {name!r}"
             text = f"{problem}\nhint: {hint}" if hint and not name.startswith("_") else problem
             raise AttributeError(text, name=name, obj=self)
@@ -258,7 +277,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         """Reduce, and give the results the shape that people expect."""
         where = self._section(section)
         axes = self._axis_numbers(axis)
-        regions = as_list(region)
+        regions = as_list(region, self.shape)
         arrays = self._core_image().reduce(
             list(names),
             list(axes),
@@ -343,7 +362,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
 
     def histogram(
         self,
-        bins: int = 256,
+        bins: int | None = None,
         range: tuple[float, float] | None = None,  # noqa: A002 - NumPy's name for it
         *,
         section: Any = None,
@@ -356,7 +375,8 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         Parameters
         ----------
         bins
-            Number of bins.
+            Number of bins. None: 256; for integers at most 256 of a whole width, with borders
+            halfway between integers, so that each bin holds equally many of them.
         range
             (low, high), both inside. None: from min to max, which costs a pass before.
         section, region
@@ -374,11 +394,13 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         array([20, 20, 20], dtype=uint64)
         """
         where = self._section(section)
-        regions = as_list(region)
-        count = whole_number(bins, least=1)
+        regions = as_list(region, self.shape)
+        count = _BINS if bins is None else whole_number(bins, least=1)
         if count is None:
             raise usage(f"bins={bins!r} is no number of bins", "give a whole number, 1 or more")
         low, high = range or self._automatic_range(where, regions, threads, progress)
+        if bins is None and self.dtype.kind in "iu":
+            low, high, count = _whole_bins(float(low), float(high))
         return self._core_image().histogram(
             float(low),
             float(high),
@@ -409,7 +431,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         if not np.isfinite([low, high]).all():
             raise usage(
                 f"the pixels go from {low} to {high}: bins of equal width cannot cover that",
-                "give range=(low, high)",
+                either("give range=(low, high)", "give --range LOW HIGH"),
             )
         # NumPy's choice when all values are equal.
         return (low, high) if low < high else (low - 0.5, high + 0.5)

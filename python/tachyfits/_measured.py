@@ -14,7 +14,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 from tachyfits._header import Header
 from tachyfits._indexing import is_section
 from tachyfits._quantities import UFUNCS, conversion, is_quantity, outcome, parts_of
@@ -112,7 +112,7 @@ class Measured(NDArrayOperatorsMixin, ABC):
         what = type(self).__name__.lower()
         raise usage(
             f"the truth value of a {what} is ambiguous; use .any() or .all() of a comparison",
-            "(a == b).all() says whether all values are equal",
+            either("(a == b).all() says whether all values are equal"),
         )
 
     # NumPy's mixin compares element by element, so objects are told apart by identity.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _beam, _core
-from tachyfits._errors import warn
+from tachyfits._errors import either, warn
 from tachyfits._pixels import Pixels, Progress
 from tachyfits._writer import fits_name
 
@@ -94,8 +94,8 @@ class Operations(Pixels):
         if _beam.is_left_behind(self, number):
             warn(
                 f"{self._file.name}: smoothing along one axis of the sky leaves the beam (BMAJ, "
-                "BMIN, BPA) and values per beam as they were; a Gaussian on the sky (smooth_sky, "
-                "--sky) has them follow"
+                "BMIN, BPA) and values per beam as they were; a Gaussian on the sky "
+                f"({either('smooth_sky()', '--sky')}) has them follow"
             )
         options = {"edge": edge, "blanks": blanks, "fill": fill, "every": every}
         return self._computed(core, "smooth", weights, axis=number, **options)

@@ -210,7 +210,7 @@ class OrderStatistics(Pixels):
             list(statistics),
             list(axes),
             self._ranges(where),
-            regions=to_core(as_list(region)),
+            regions=to_core(as_list(region, self.shape)),
             buffering=buffering,
             threads=self._threads(threads),
             progress=progress,

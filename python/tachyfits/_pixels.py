@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._axes import Axis, WorldAxis, axis_number, axis_numbers
 from tachyfits._coordinates import Coordinates
-from tachyfits._errors import placing, usage
+from tachyfits._errors import either, placing, usage
 from tachyfits._hdu import Hdu
 from tachyfits._indexing import is_section, read_indexed, with_new_axes
 from tachyfits._measured import as_array
@@ -321,7 +321,7 @@ class Pixels(Hdu):
             return None
         raise usage(
             f"pixels cannot be read as {dtype!r}",
-            'use "float32", "float64", "exact" or "raw", and .astype() on the result',
+            either('use "float32", "float64", "exact" or "raw", and .astype() on the result'),
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tachyfits._errors import not_found, usage
+from tachyfits._errors import either, not_found, usage
 
 #: Beyond it float64 has no longer every integer.
 LARGE_INTEGER = 2**53
@@ -192,7 +192,10 @@ def _common_shape(arrays: Sequence[NDArray[Any]], where: str) -> tuple[int, ...]
         raise usage(
             f"{where}: arrays of shapes {shapes[0]} and {shapes[1]}: FITS has one shape for cells "
             "of several axes",
-            "fill them up to one shape, or flatten them: cell.reshape(-1)",
+            either(
+                "fill them up to one shape, or flatten them: cell.reshape(-1)",
+                "write cells of one shape, or flat ones",
+            ),
         )
     return shapes[0]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._core import TachyfitsError, UsageError
-from tachyfits._errors import not_found, placed, usage
+from tachyfits._errors import either, not_found, placed, usage
 from tachyfits._record_fields import Field, Layout
 from tachyfits._record_forms import is_form, is_items, least_bytes
 from tachyfits._record_numbers import (
@@ -35,10 +35,12 @@ Progress = Callable[[int, int], bool | None]
 INDEX = np.dtype([("first", "u8"), ("records", "u8"), ("bytes", "u8"), ("offset", "u8")])
 #: As many records as there are.
 _ALL = 2**64 - 1
-_ONE_LENGTH = (
-    "read records of one length at a time, or one by one; file.index, or `tachyfits fortran info`, "
-    "has the length of each"
-)
+
+
+def _one_length_hint() -> str:
+    """Return what to do about records of several lengths."""
+    index = either("file.index", "tachyfits fortran info")
+    return f"read records of one length at a time, or one by one; {index} has the length of each"
 
 
 def index_of(core: _core.RecordFile) -> NDArray[Any]:
@@ -113,7 +115,9 @@ class Arrays:
     def every(self, first: int, count: int | None, step: int) -> range:
         """Return the numbers of every so manyth record."""
         if step < 1:
-            raise usage(f"step={step}", "every second record has step=2; they come in their order")
+            raise usage(
+                f"step={step}", either("every second record has step=2; they come in their order")
+            )
         first, rest = self.within(first, count)
         return range(first, first + rest * (1 if count is None else step), step)
 
@@ -148,7 +152,7 @@ class Arrays:
             raise usage(
                 f"{self._core.name}: records {records[0]} and {records[other[0]]} (from 0) have "
                 f"{wanted} and {lengths[other[0]]} bytes",
-                _ONE_LENGTH,
+                _one_length_hint(),
             )
 
     def batches(self, dtype: Any, records: int, threads: int) -> Iterator[NDArray[Any]]:
@@ -224,7 +228,7 @@ class Arrays:
         except UsageError as error:
             if error.code == "record-type":
                 problem = str(error).partition("\nhint: ")[0]
-                error.args = (f"{problem}\nhint: {_ONE_LENGTH}",)
+                error.args = (f"{problem}\nhint: {_one_length_hint()}",)
             raise
 
     def _nothing(self, dtype: Any, out: NDArray[Any] | None) -> tuple[NDArray[Any], Layout]:

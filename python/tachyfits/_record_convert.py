@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._errors import usage
+from tachyfits._errors import either, listed, usage
 from tachyfits._record_forms import Item, filling, form_items
 from tachyfits._records import check_access, check_name, dtype_of, form_text, layout
 from tachyfits._source import path_text
@@ -96,8 +96,11 @@ def _check_precision(forms: list[str], precision: str, name: str) -> None:
     wanted = " or ".join(f"{letter}{size}" for letter, size in sorted(halves, reverse=True))
     raise usage(
         f"{name}: precision={precision!r} changes nothing: there is no {wanted} in the forms "
-        f"{', '.join(forms)}",
-        "'single' (--single) halves f8 and c16, 'double' (--double) f16 and c32",
+        f"{listed(forms)}",
+        either(
+            "precision='single' halves f8 and c16, precision='double' f16 and c32",
+            "--single halves f8 and c16, --double f16 and c32",
+        ),
     )
 
 

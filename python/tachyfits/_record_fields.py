@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 
 #: What to do where records have another length.
 SEE_LENGTHS = (
@@ -187,10 +187,13 @@ def quad(name: str) -> np.dtype[Any]:
     if (missing := no_quad()) is not None:
         raise usage(
             f"{name}: {missing}",
-            "fortran.convert(..., forms=..., precision='double'), on the command line `tachyfits "
-            "fortran convert --double`, writes a file of real(8) instead, and "
-            f"""stats("{name}") has them as they are; real(10) of x86, in a little-endian file, """
-            "is read as V16 and .view('longdouble')",
+            either(
+                "fortran.convert(..., forms=..., precision='double') writes a file of real(8), and "
+                f'stats("{name}") reads them as they are; read real(10) of x86, in a '
+                "little-endian file, as V16 and .view('longdouble')",
+                "tachyfits fortran convert --double writes a file of real(8), and tachyfits "
+                "fortran stats reads them as they are",
+            ),
         )
     return np.dtype(np.longdouble if name == "f16" else np.clongdouble)
 
@@ -210,5 +213,5 @@ def refuse_many(fields: int) -> None:
     if fields > _MOST_FIELDS:
         raise usage(
             f"a record of {fields} fields is too long to be moved so",
-            "read or write it as bytes (dtype=None) and take a view of them",
+            either("read or write it as bytes (dtype=None) and take a view of them"),
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits._core import UsageError
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 from tachyfits._record_fields import (
     SEE_LENGTHS,
     Layout,
@@ -165,6 +165,9 @@ def wide(name: str) -> np.dtype[Any] | None:
         return None
     raise usage(
         "i16: NumPy has no integers of 16 bytes",
-        "read them as V16, bytes in the file's order; fortran.convert(..., forms='i16'), on the "
-        "command line `tachyfits fortran convert --form i16`, turns them",
+        either(
+            "read them as V16, bytes in the file's order; fortran.convert(..., forms='i16') swaps "
+            "their bytes",
+            "tachyfits fortran convert --form i16 swaps their bytes",
+        ),
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits._core import Stats
-from tachyfits._errors import not_found, usage
+from tachyfits._errors import either, listed, not_found, usage
 from tachyfits._record_fields import Field, Layout, in_groups, numbers_at
 from tachyfits._record_forms import Item, filling, form_items, kept_items
 from tachyfits._records import field_of, packed_bytes
@@ -222,11 +222,11 @@ def _several(what: Any, names: list[str]) -> Exception:
     if not names:
         return usage(f"{what!r} has no numbers", _STATISTICS)
     return usage(
-        f"{what!r} has several fields: {', '.join(names)}",
-        "name the one whose numbers are meant: field=...",
+        f"{what!r} has several fields: {listed(names)}",
+        "name the one whose numbers are meant: " + either("field=...", "--field NAME"),
     )
 
 
 def _no_field(name: str, names: Any) -> Exception:
-    has = ", ".join(names) or "no fields"
+    has = listed(names) if names else "no fields"
     return not_found(f"there is no field {name!r}", f"the record has {has}")

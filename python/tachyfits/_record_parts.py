@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 from tachyfits._record_fields import Field, Layout, no_quad
 from tachyfits._records import MemoryOrder, of_dtype, of_items
 
@@ -89,8 +89,10 @@ def _refuse_long(dtype: np.dtype[Any]) -> None:
     if (base.kind, base.itemsize) in (("f", 16), ("c", 32)) and (missing := no_quad()) is not None:
         raise usage(
             f"numbers of {base}: {missing}",
-            "write array.astype('f8') or 'c16'; or, as the real(10) that programs on x86 have in "
-            "little-endian files, array.view('V16')",
+            either(
+                "write array.astype('f8') or 'c16'; or, as the real(10) that programs on x86 have "
+                "in little-endian files, array.view('V16')"
+            ),
         )
 
 
@@ -108,7 +110,7 @@ def _array(item: Any) -> NDArray[Any]:
     # An array of astropy's Masked has "unmasked", and is no masked array of NumPy's.
     has_mask = isinstance(item, np.ma.MaskedArray) or hasattr(item, "unmasked")
     if has_mask and _any_byte(item.mask):
-        raise usage("an array with masked elements", "fill them: array.filled(...)")
+        raise usage("an array with masked elements", either("fill them: array.filled(...)"))
     try:
         array = np.asarray(item)
     except ValueError as error:
@@ -125,8 +127,10 @@ def _array(item: Any) -> NDArray[Any]:
     if array.dtype.kind in "US" and not isinstance(item, np.ndarray) and not _all_text(item):
         raise usage(
             f"a {type(item).__name__} of text and other values",
-            "write several items of one record as a tuple of write() and append(), or as arguments "
-            "of Writer.write",
+            either(
+                "write several items of one record as a tuple of write() and append(), or as "
+                "arguments of Writer.write"
+            ),
         )
     return _plain_array(array)
 
@@ -163,7 +167,7 @@ def _plain_array(array: NDArray[Any]) -> NDArray[Any]:
     if dtype.kind == "T":
         raise usage(
             f"an array of {dtype}, text of no one width",
-            "give it one: array.astype('U8')",
+            either("give it one: array.astype('U8')"),
         )
     if dtype.kind in "US":
         return _characters(array)
@@ -204,5 +208,5 @@ def _latin(text: str) -> bytes:
     except UnicodeEncodeError as error:
         raise usage(
             f"{text[error.start]!r} is no character of Latin-1, one byte each, as text is written",
-            "write bytes: text.encode('utf-8')",
+            either("write bytes: text.encode('utf-8')"),
         ) from error

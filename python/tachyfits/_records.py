@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 from tachyfits._record_fields import (
     SEE_LENGTHS,
     Field,
@@ -255,9 +255,12 @@ def one_axis_each(out: NDArray[Any], shape: Shape, order: MemoryOrder) -> NDArra
         fastest = "first" if order == "F" else "last"
         raise usage(
             f"out is an array of shape {out.shape} and strides {out.strides}",
-            f"records with shape={shape} and order={order!r} are read into one that has an axis "
-            f"for the records and those of shape, the {fastest} index of a record the fastest in "
-            "memory; or leave shape out and give one axis for all elements of a record",
+            either(
+                f"records with shape={shape} and order={order!r} are read into one that has an "
+                f"axis for the records and those of shape, the {fastest} index of a record the "
+                "fastest in memory; or leave shape out and give one axis for all elements of a "
+                "record"
+            ),
         )
     return turned.reshape(len(out), prod(turned.shape[1:]))
 

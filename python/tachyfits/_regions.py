@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage, warn
 from tachyfits._section import Section
 
 
@@ -126,8 +126,11 @@ class Polygon(Region):
 Regions = Region | Sequence[Region] | None
 
 
-def as_list(region: Regions) -> list[Region] | None:
-    """Return regions as a list; None stays None. Anything else is a UsageError."""
+def as_list(region: Regions, shape: Sequence[int] | None = None) -> list[Region] | None:
+    """Return regions as a list; None stays None. Anything else is a UsageError.
+
+    ``shape`` is that of the image: a region that reaches beyond its last two axes is warned of.
+    """
     if region is None:
         return None
     regions = [region] if isinstance(region, Region) else list(region)
@@ -135,8 +138,47 @@ def as_list(region: Regions) -> list[Region] | None:
         if not isinstance(item, Region):
             raise usage(f"{item!r} is no region", "use tf.Box, tf.Circle, tf.Ellipse or tf.Polygon")
     if not regions:
-        raise usage("an empty list of regions", "leave region= out to use every pixel")
+        raise usage(
+            "an empty list of regions",
+            either("leave region= out to use every pixel", "leave --region out to use every pixel"),
+        )
+    if shape is not None and len(shape) >= 2:
+        for item in regions:
+            _warn_outside(item, shape[-2], shape[-1])
     return regions
+
+
+def _warn_outside(region: Region, height: int, width: int) -> None:
+    """Warn of a region that has no pixel on the image, or not all of its pixels."""
+    with np.errstate(all="ignore"):
+        border = region.outline()
+    # Half a pixel beyond the centres, and no more: the edge of the image itself is inside.
+    least, most = np.array([-0.5, -0.5]), np.array([width - 0.5, height - 0.5])
+    first, last = border.min(axis=0), border.max(axis=0)
+    name = either(repr(region), as_ds9(region))
+    size = f"the image of {width} x {height} pixels"
+    if (last < least).any() or (first > most).any():
+        warn(f"{name} lies outside {size}: no pixel is in it")
+    elif (first < least).any() or (last > most).any():
+        warn(f"{name} reaches beyond {size}: only its pixels on the image count")
+
+
+def as_ds9(region: Region) -> str:
+    """Return a region as DS9 and the command line write it, in pixels counted from 1.
+
+    >>> as_ds9(Circle(9, 4, 2.5)), as_ds9(Polygon([(0, 0), (2, 0), (2, 2)]))
+    ('circle(10,5,2.5)', 'polygon(1,1,3,1,3,3)')
+    """
+    if isinstance(region, Polygon):
+        numbers = [coordinate + 1 for vertex in region.vertices for coordinate in vertex]
+        shown = [*map(_short, numbers[:12]), *(["..."] if len(numbers) > 12 else [])]
+        return f"polygon({','.join(shown)})"
+    x, y, *others = vars(region).values()
+    return f"{type(region).__name__.lower()}({','.join(map(_short, (x + 1, y + 1, *others)))})"
+
+
+def _short(number: float) -> str:
+    return f"{number:.10g}"
 
 
 def to_core(regions: Sequence[Region] | None) -> list[_core.Region] | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tachyfits._axes import axis_number
 from tachyfits._coordinates import Sky, is_celestial
-from tachyfits._errors import foreign_errors, usage, warn
+from tachyfits._errors import either, foreign_errors, usage, warn
 from tachyfits._operations import Operations
 from tachyfits._whole import whole_number
 
@@ -65,7 +65,9 @@ class Reshaping(Operations):
         >>> cube.reorder("zxy").write("spectra.fits", overwrite=True)
         """
         if (order is None) == (axes is None):
-            raise usage("give either an order or axes", 'reorder("zxy") or reorder(axes=(1, 2, 0))')
+            raise usage(
+                "give either an order or axes", either('reorder("zxy") or reorder(axes=(1, 2, 0))')
+            )
         if order is not None:
             numbers = [_fits_axis(str(name), self.ndim) for name in reversed(order)]
         else:
@@ -131,7 +133,9 @@ class Reshaping(Operations):
                 if size != 1:
                     sizes[self._axis_number(letter)] = _block_size(size)
         elif any(size != 1 for size in named.values()):
-            raise usage("give either a block or x, y, z", "rebin((1, 2, 2)) or rebin(x=2, y=2)")
+            raise usage(
+                "give either a block or x, y, z", either("rebin((1, 2, 2)) or rebin(x=2, y=2)")
+            )
         else:
             sizes = [_block_size(size) for size in block]
         core = self._core_image().rebin(sizes, statistic=statistic, keep_partial=partial == "keep")

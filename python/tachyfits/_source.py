@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from tachyfits import _core
 from tachyfits._core import FitsIoError, TachyfitsError
-from tachyfits._errors import io_error, usage
+from tachyfits._errors import either, io_error, usage
 
 _T = TypeVar("_T")
 
@@ -82,7 +82,7 @@ def given(source: Any) -> str | bytes | Readable:
     raise usage(
         f"invalid source of the type {type(source).__name__}: expected a path, bytes or a file "
         "object",
-        "give the path of a FITS file, its bytes, or an object with read()",
+        either("give the path of a FITS file, its bytes, or an object with read()"),
     )
 
 

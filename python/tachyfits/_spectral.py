@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tachyfits._axes import WorldAxis
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 from tachyfits._header import Header
 from tachyfits._regions import Region
 from tachyfits._results import Plane, Spectrum
@@ -31,12 +31,24 @@ def cube_section(image: Pixels, section: Any, channels: slice | None, axis: int)
         return where
     if where.ranges[axis] != (0, image.shape[axis], 1):
         raise usage(
-            f"both channels= and section= cut the spectral axis (NumPy axis {axis})",
+            either(
+                f"both channels= and section= cut the spectral axis (NumPy axis {axis})",
+                "both --channels and --section cut the spectral axis",
+            ),
             "use one of them",
         )
     if not isinstance(channels, slice):
-        raise usage(f"channels={channels!r} is no slice", "use channels=slice(40, 90)")
+        raise usage(f"channels={channels!r} is no slice", either("use channels=slice(40, 90)"))
     return where.replace(axis, slice_range(channels, image.shape[axis]))
+
+
+def one_of_axis(ndim: int, axis: int) -> str:
+    """Return a section as the command line takes it: the first pixel of one NumPy axis.
+
+    >>> one_of_axis(4, 1)
+    '*,*,1,*'
+    """
+    return ",".join("1" if number == axis else "*" for number in reversed(range(ndim)))
 
 
 def check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
@@ -48,7 +60,10 @@ def check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
             name = ctypes[number - 1] or "no CTYPE"
             raise usage(
                 f"NAXIS{number} ({name}) has {count} values, and they cannot be mixed",
-                f"choose one: section= with an integer for NumPy axis {axis}",
+                either(
+                    f"choose one: section= with an integer for NumPy axis {axis}",
+                    f"choose one: --section '{one_of_axis(image.ndim, axis)}'",
+                ),
             )
 
 
@@ -71,7 +86,10 @@ def spectra(
         raise usage(
             "a region needs the sky on the first two FITS axes; here the sky is on "
             + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
-            "leave region= out, and cut with section=",
+            either(
+                "leave region= out, and cut with section=",
+                "leave --region out, and cut with --section",
+            ),
         )
     # Before any pixel is read: it may fail.
     known = channels_of(image._coordinates, axis, where.ranges[axis], line)
@@ -88,7 +106,7 @@ def spectra(
     changes = {"BUNIT": (unit, "")} if unit else {}
     header = header.replaced(changes | _axis_cards(header, known), without=untrue)
     return [
-        Spectrum(world, row, unit, statistic, region, header)
+        Spectrum(world, row, unit, statistic, region, header, image.file.name)
         for row, region in zip(rows, chosen, strict=True)
     ]
 
@@ -116,7 +134,10 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
     """Return pixels of two axes as they are; others must be cut to one value."""
     where = image._section(section)
     if image.ndim < 2:
-        raise usage("an image of one axis is no picture", "use read(), or plot the array")
+        raise usage(
+            "an image of one axis is no picture",
+            either("use read(), or plot the array", "draw it: tachyfits spectrum FILE -o OUT.png"),
+        )
     axes = [axis for axis, count in enumerate(where.full_shape) if count != 1]
     for axis in reversed(range(image.ndim)):
         # A picture of one row is one of x and y all the same.
@@ -125,7 +146,10 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
     if len(axes) > 2:
         raise usage(
             f"{len(axes)} axes of the section have more than one pixel, a picture has two",
-            "choose one pixel of the others: plane(np.s_[10]) is a channel of a cube",
+            either(
+                "choose one pixel of the others: plane(np.s_[10]) is a channel of a cube",
+                "choose one pixel of the others: --section '*,*,10' is a channel of a cube",
+            ),
         )
     axes.sort()
     values = image.read(where, dtype="float64", threads=threads, progress=progress)
@@ -133,7 +157,7 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
     if image.unit:
         header = header.replaced({"BUNIT": image.unit})
     shape = (where.full_shape[axes[0]], where.full_shape[axes[1]])
-    return Plane(values.reshape(shape), image.unit, header, "pixels")
+    return Plane(values.reshape(shape), image.unit, header, "pixels", source=image.file.name)
 
 
 def result_header(

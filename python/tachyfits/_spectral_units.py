@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._coordinates import DOPPLER_TYPES, Axis, Coordinates
-from tachyfits._errors import foreign_errors, usage
+from tachyfits._errors import either, foreign_errors, usage
 from tachyfits._units import SPECTRAL, asked_quantity, asked_unit, fits_unit, unit_text
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def channels_of(
     if line.unit is None:
         if line != Line():
             raise usage(
-                "rest, convention and rest_medium are for another unit", 'name it: unit="km/s"'
+                "rest, convention and rest_medium are for another unit",
+                either('name it: unit="km/s"', "name it: --unit km/s"),
             )
         return Channels(axis.name, axis.values(pixels), axis.widths(pixels, step), axis.unit)
     if not axis.has_coordinate:
@@ -126,7 +127,8 @@ def channels_of(
     if not good:
         raise usage(
             f"some channels of the {axis.name} axis have no value in {line.unit!r}",
-            "check CRVAL, CDELT and the rest frequency, or cut the channels with channels=",
+            "check CRVAL, CDELT and the rest frequency, or cut the channels with "
+            + either("channels=", "--channels"),
         )
     return Channels(
         conversion.name, values, widths, unit_text(conversion.target), conversion.note,
@@ -361,19 +363,28 @@ def _rest_frequency(axis: Axis, coordinates: Coordinates, line: Line) -> Quantit
     if hertz is not None:
         return hertz * u.Hz
     if axis.kind == "AWAV":
+        rest = either('rest="656.28 nm"', "--rest '656.28 nm'")
         hint = (
-            'give it: rest="656.28 nm" is a wavelength in air, as the axis has it (refractive '
-            'index by Edlén 1953); rest_medium="vacuum" says that it is one in vacuum'
+            f"give it: {rest} is a wavelength in air, as the axis has it (refractive index by "
+            "Edlén 1953); "
+            + either('rest_medium="vacuum"', "--rest-medium vacuum")
+            + " says that it is one in vacuum"
         )
     else:
-        hint = 'give it: rest="1.420405752 GHz", rest="656.461 nm" (in vacuum), or a number in Hz'
+        hint = either(
+            'give it: rest="1.420405752 GHz", rest="656.461 nm" (in vacuum), or a number in Hz',
+            "give it: --rest '1.420405752 GHz', or --rest '656.461 nm' (in vacuum)",
+        )
     raise usage("a velocity needs a rest frequency, and the header has none that can be used", hint)
 
 
 def _asked_rest(rest: Any, medium: str) -> Quantity:
     import astropy.units as u
 
-    hint = 'use rest="1.420405752 GHz", rest="656.28 nm", or a number in Hz'
+    hint = either(
+        'use rest="1.420405752 GHz", rest="656.28 nm", or a number in Hz',
+        "use --rest '1.420405752 GHz', or --rest '656.28 nm'",
+    )
     with foreign_errors(f"invalid rest {rest!r}", hint):
         quantity = asked_quantity(rest, SPECTRAL, default="Hz")
         if medium == "air" and quantity.unit.is_equivalent(u.m):

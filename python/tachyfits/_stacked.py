@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import usage
+from tachyfits._errors import listed, usage
 from tachyfits._table_cells import with_numpys_mask
 
 
@@ -42,7 +42,7 @@ def stacked(items: Sequence[Any]) -> tuple[NDArray[Any], Any]:
     except ValueError:
         shapes = sorted({np.shape(array) for array in arrays})
         raise usage(
-            f"arrays that are no one image: their shapes are {', '.join(map(str, shapes))}",
+            f"arrays that are no one image: their shapes are {listed(shapes)}",
             "give arrays of one shape; several HDUs are pairs, [(array, header or None), ...]",
         ) from None
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._columns import TableColumn
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 from tachyfits._ragged import Ragged
 from tachyfits._table_fit import fitted
 from tachyfits._table_spec import Cells, NewColumn, plain_spec
@@ -58,7 +58,10 @@ def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
     if isinstance(values, Ragged) or values.ndim != 1 or values.dtype.kind not in "iufS":
         raise usage(
             f"column {data.name!r} is of {_type_words(values)}: an ASCII table has none of these",
-            'write a binary table (kind="binary"), or columns of single numbers and text',
+            either(
+                'write a binary table (kind="binary"), or columns of single numbers and text',
+                "write a binary table, or columns of single numbers and text",
+            ),
         )
     form = (form or _text_form(values)).strip().upper()
     if not _FORM.fullmatch(form):

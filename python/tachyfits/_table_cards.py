@@ -14,7 +14,7 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits._columns import Columns
-from tachyfits._errors import usage, warn
+from tachyfits._errors import in_lines, usage, warn
 from tachyfits._header import COMMENTARY, Header
 from tachyfits._optional import is_lazy
 from tachyfits._table_meta import describing_cards
@@ -78,8 +78,8 @@ def _brought(data: Any) -> Cards:
         unfit += [f"{card[0]}: {why}" for card, why in zip(cards, problems, strict=True) if why]
         cards = [card for card, why in zip(cards, problems, strict=True) if not why]
     if unfit:
-        listed = "\n".join(f"  - {problem}" for problem in unfit)
-        warn(f"the table's meta has what no card can hold; it is left out:\n{listed}")
+        lines = in_lines(unfit)
+        warn(f"the table's meta has what no card can hold; it is left out:\n{lines}")
     return cards
 
 

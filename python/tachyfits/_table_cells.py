@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import usage
+from tachyfits._errors import listed, usage
 from tachyfits._ragged import LARGE_INTEGER, Ragged, exact_type, joined
 
 
@@ -168,7 +168,7 @@ def _typed(name: str, known: list[Any]) -> NDArray[Any]:
             array = _exact(name, known, array)
         if array.dtype.kind in "biufcSUMm":
             return array
-    shown = ", ".join(sorted({type(cell).__name__ for cell in known}))
+    shown = listed(sorted({type(cell).__name__ for cell in known}))
     raise usage(
         f"column {name!r} has values of type {shown}, which make no column of FITS", _ONE_TYPE
     )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._columns import TableColumn
-from tachyfits._errors import memory_error, not_found, usage, warn
+from tachyfits._errors import listed, memory_error, not_found, usage, warn
 from tachyfits._ragged import Ragged
 from tachyfits._table_cells import as_array
 from tachyfits._table_input import with_what_they_say
@@ -139,7 +139,7 @@ def _fitted_arrays(column: TableColumn, data: ColumnData, where: str) -> Cells:
         return bytes_of(joined.values), joined.offsets, None
     shape = values.cell_shape if isinstance(values, Ragged) else values.shape[1:]
     if len(shape) > 1 and shape != column.shape:
-        hint = f"cells have {column.shape}" if column.shape else "flatten them: cell.reshape(-1)"
+        hint = f"cells have {column.shape}" if column.shape else "flatten them"
         raise _misfit(column, where, f"cells of shape {shape}", hint)
     if not isinstance(values, Ragged):
         if values.ndim < 2:
@@ -291,8 +291,8 @@ def row_cells(
     given, unknown = _data_of_each(columns, made)
     missing = [column.key for column in columns if column.key not in given]
     if missing or unknown:
-        lack = f"lack the columns {', '.join(missing)}" if missing else ""
-        have = f"have columns that the table has not: {', '.join(unknown)}" if unknown else ""
+        lack = f"lack the columns {listed(missing)}" if missing else ""
+        have = f"have columns that the table has not: {listed(unknown)}" if unknown else ""
         problem = f"{where}: new rows {' and '.join(filter(None, (lack, have)))}"
         raise not_found(problem, "give each column of the table by its name, and no other")
     for column in columns:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tachyfits._errors import io_error, not_found, usage, warn
+from tachyfits._errors import io_error, listed, not_found, usage, warn
 from tachyfits._optional import needed
 from tachyfits._source import path_text
 from tachyfits._table_export import format_of
@@ -106,7 +106,7 @@ class TableFile:
         alike = [key.upper() for key in keys]
         if name.upper() not in alike:
             raise not_found(
-                f"{self.name}: there is no column {name!r}", f"there are {', '.join(keys)}"
+                f"{self.name}: there is no column {name!r}", f"there are {listed(keys)}"
             )
         return alike.index(name.upper())
 
@@ -122,7 +122,7 @@ class TableFile:
         missing = [name for name in columns or () if name not in names]
         if missing:
             raise not_found(
-                f"{self.name}: there is no column {missing[0]!r}", f"there are {', '.join(names)}"
+                f"{self.name}: there is no column {missing[0]!r}", f"there are {listed(names)}"
             )
         return [*range(len(names))] if columns is None else [names.index(name) for name in columns]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._columns import Columns
-from tachyfits._errors import usage, warn
+from tachyfits._errors import either, usage, warn
 from tachyfits._optional import is_lazy, needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_arrow import arrow_values
@@ -72,7 +72,7 @@ def _sayable(name: str, known: dict[str, Any]) -> dict[str, Any]:
     if not is_card_text(line):
         warn(
             f"column {name!r}: its description {text!a} has characters that FITS does not have; "
-            "the column's cards leave it out\nhint: give one by descriptions="
+            "the column's cards leave it out" + either("\nhint: give one by descriptions=")
         )
         line = ""
     return known | {"description": line}
@@ -103,7 +103,9 @@ def _named(data: Any) -> Named:
     if hasattr(data, "__arrow_c_stream__"):
         return _of_arrow(data)
     if is_lazy(data):
-        raise usage(f"a {type(data).__name__} has no rows yet", "give what .collect() returns")
+        raise usage(
+            f"a {type(data).__name__} has no rows yet", either("give what .collect() returns")
+        )
     raise usage(f"{type(data).__name__} is no table that is known", f"give {KNOWN}")
 
 
@@ -276,8 +278,10 @@ def _astropy_values(name: str, column: Any) -> Any:
         return with_numpys_mask(column)
     raise usage(
         f"column {name!r} is of astropy's {type(column).__name__}, which no FITS column is",
-        "write a QTable with it, of which its parts are columns; or split it first: "
-        "astropy.table.serialize.represent_mixins_as_columns(table)",
+        either(
+            "write a QTable with it, of which its parts are columns; or split it first: "
+            "astropy.table.serialize.represent_mixins_as_columns(table)"
+        ),
     )
 
 
@@ -302,7 +306,7 @@ def _index_of_pandas(frame: Any) -> Iterator[tuple[Any, Any]]:
         elif not _as_objects(level).equals(_as_objects(same[0])):
             raise usage(
                 f"the index is called {name!r}, as a column with other values is",
-                "rename one of them, or leave the index out: frame.reset_index(drop=True)",
+                either("rename one of them, or leave the index out: frame.reset_index(drop=True)"),
             )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._columns import Columns, TableColumn, Values
-from tachyfits._errors import not_found, placing, usage, warn
+from tachyfits._errors import either, in_lines, listed, not_found, placing, usage, warn
 from tachyfits._hdu import Compression, Hdu, compression_of
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
@@ -69,8 +69,7 @@ class TableReading(Hdu):
         if self._table is None:
             self._table = self._hdu().table()
             if self._table.warnings:
-                listed = "\n".join(f"  - {warning}" for warning in self._table.warnings)
-                warn(f"{self._where()}:\n{listed}")
+                warn(f"{self._where()}:\n{in_lines(self._table.warnings)}")
         return self._table
 
     def _release(self) -> None:
@@ -129,7 +128,7 @@ class TableReading(Hdu):
                 return columns[number]
         elif _is_number(column) and -len(columns) <= column < len(columns):
             return columns[column]
-        hint = f"the columns are {', '.join(self.names) or 'none'}"
+        hint = f"the columns are {listed(self.names)}"
         raise not_found(f"there is no column {column!r}", hint)
 
     def _chosen(self, columns: ColumnNames) -> list[TableColumn]:
@@ -162,7 +161,7 @@ class TableReading(Hdu):
                 problem = f"{self._where()} is a {self._compression.text}: table[{key!r}]"
                 raise usage(problem, self._compression.hint)
             problem = f"{self._where()}: table[{key!r}]: an index is a column here"
-            raise usage(problem, "table.read(rows=...) takes rows")
+            raise usage(problem, either("table.read(rows=...) takes rows"))
         if isinstance(key, (list, tuple)):
             return self.read(key)
         column = self.column(key)

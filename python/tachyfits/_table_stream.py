@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._core import UsageError
-from tachyfits._errors import cancelled, usage
+from tachyfits._errors import cancelled, either, usage
 from tachyfits._pixels import Progress
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import cards_for
@@ -228,5 +228,8 @@ class Occurring:
         raise usage(
             f"column {name!r}: the least and the greatest {self._dtype} occur, so none of these "
             "can mean undefined",
-            "name a value that does not occur by nulls=, or use a wider type",
+            either(
+                "name a value that does not occur by nulls=, or use a wider type",
+                "use a wider type",
+            ),
         )

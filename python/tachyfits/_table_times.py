@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits._columns import TableColumn
-from tachyfits._errors import usage, warn
+from tachyfits._errors import either, usage, warn
 from tachyfits._table_meta import (
     CARRIED,
     carried_of,
@@ -79,9 +79,10 @@ def _check_scale(
     hint = f"convert them: times.{wanted.lower()}; or write them as text, which says no scale"
     if column.time_scale is None:
         ours, theirs = scale_named(said).lower(), wanted.lower()
-        hint = (
+        hint = either(
             f'make times of them first: Time(values, scale="{ours}").{theirs}; or give the arrays '
-            "alone, in a dict, which says no scale"
+            "alone, in a dict, which says no scale",
+            f"convert them to {theirs} first",
         )
     expected = f"{keyword} says {wanted}"
     if not stated:

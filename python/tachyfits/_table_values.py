@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 from tachyfits._ragged import Ragged
 from tachyfits._table_cells import as_array, with_numpys_mask
 
@@ -144,7 +144,8 @@ def _elements(
         if size not in _SIZES[kind]:
             raise usage(
                 f"column {name!r} is of {data.dtype}, which FITS does not have",
-                f"round it yourself: .astype('{'complex128' if kind == 'c' else 'float64'}')",
+                "round it yourself"
+                + either(f": .astype('{'complex128' if kind == 'c' else 'float64'}')"),
             )
         return data.astype(data.dtype.newbyteorder("="), copy=False), mask, None
     if kind == "M":
@@ -285,7 +286,7 @@ def with_null(column: ColumnData, null: int) -> ColumnData:
     if values.dtype.kind not in "iu":
         raise usage(
             f"column {column.name!r} is of {values.dtype}, which has no null of its own",
-            "nulls= is for integers: undefined floats are NaN",
+            either("nulls= is for integers: undefined floats are NaN"),
         )
     flat = values.values if isinstance(values, Ragged) else values
     filled, undefined, null = _filled_integers(column.name, flat, column.undefined, null)

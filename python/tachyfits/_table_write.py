@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tachyfits import _core
-from tachyfits._errors import not_found, usage
+from tachyfits._errors import either, listed, not_found, usage
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
 from tachyfits._table_ascii import new_text_column
@@ -172,7 +172,9 @@ def write_table(
 def _names(columns: str | Sequence[str], parts: Mapping[str, Sequence[str]]) -> list[str]:
     """Return names of columns, of which one may be given by itself, and of ``parts`` of objects."""
     if not isinstance(columns, Iterable):
-        raise usage(f"columns are chosen by name, found {columns!r}", 'as columns=["RA", "DEC"]')
+        raise usage(
+            f"columns are chosen by name, found {columns!r}", either('as columns=["RA", "DEC"]')
+        )
     names = [columns] if isinstance(columns, str) else columns
     return [part for name in names for part in parts.get(name, [name])]
 
@@ -241,7 +243,7 @@ def new_columns(
     made = with_places(made)
     if kind == "binary":
         if forms:
-            raise usage("forms= is for ASCII tables", 'add kind="ascii", or leave it out')
+            raise usage("forms= is for ASCII tables", either('add kind="ascii", or leave it out'))
         return [new_column(column) for column in made]
     if kind != "ascii":
         raise usage(f"kind={kind!r} is none", 'use "binary" or "ascii"')
@@ -259,7 +261,7 @@ def chosen(made: list[ColumnData], names: Sequence[str] | None) -> list[ColumnDa
         by_name.setdefault(column.name, column)
     missing = [name for name in names if name not in by_name]
     if missing:
-        raise not_found(f"there is no column {missing[0]!r}", f"there are {', '.join(by_name)}")
+        raise not_found(f"there is no column {missing[0]!r}", f"there are {listed(by_name)}")
     return [by_name[name] for name in dict.fromkeys(names)]
 
 
@@ -292,5 +294,5 @@ def _refuse_unknown(said: Mapping[str, Any], names: Sequence[str], option: str) 
     if unknown:
         raise not_found(
             f"{option} names a column {unknown[0]!r} that there is not",
-            f"there are {', '.join(names)}",
+            f"there are {listed(names)}",
         )

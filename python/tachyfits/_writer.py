@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 from tachyfits._header import Header
 from tachyfits._measured import Measured
 from tachyfits._optional import is_lazy
@@ -331,7 +331,7 @@ def native(array: Any) -> NDArray[Any]:
     if kind not in "iuf" or (kind == "f" and size not in (4, 8)):
         raise usage(
             f"an array of {array.dtype}: FITS has no image of that type",
-            _OTHER_TYPES.get(kind, "give numbers; write_table takes tables"),
+            either(_OTHER_TYPES.get(kind, "give numbers; write_table takes tables")),
         )
     if not array.ndim:
         raise usage(f"a single number, {array}: FITS has no image of it", f"give a list: [{array}]")
@@ -345,6 +345,8 @@ def _refuse_rounding(integers: NDArray[Any]) -> None:
     if odd.size:
         raise usage(
             f"masked integers, of which float64, where NaN is undefined, does not hold {odd[0]}",
-            "fill what is masked with a value that is none of them, array.filled(value), and give "
-            "it in the header as BLANK",
+            either(
+                "fill what is masked with a value that is none of them, array.filled(value), and "
+                "give it in the header as BLANK"
+            ),
         )

@@ -253,7 +253,7 @@ def test_the_hint_says_what_to_do_with_quadruple_precision(tmp_path: Path) -> No
     for form in ("f16", "0x8,f16", np.longdouble, "f16,0c32"):
         with pytest.raises(
             tf.UsageError,
-            match=r"(?s)128 bits.*precision='double'.*--double.*stats\(\"[fc]\d+\"\).*longdouble",
+            match=r"(?s)128 bits.*precision='double'.*stats\(\"[fc]\d+\"\).*longdouble",
         ):
             file.records(dtype=form)
     with pytest.raises(tf.UsageError, match=r"stats\(\"f16\"\)"):

@@ -71,7 +71,7 @@ macro_rules! codes {
                 match self { $(Code::$name => $example),+ }
             }
 
-            /// What to do about it.
+            /// What to do about it; `{a|b}` is Python's wording and that of the command line.
             #[must_use]
             pub const fn hint(self) -> &'static str {
                 match self { $(Code::$name => $hint),+ }
@@ -114,15 +114,15 @@ codes! {
     HeaderTooLong = "header-too-long", Limit,
         "A header is longer than the limit.",
         example "9000 blocks without END where 8192 are allowed",
-        hint "the file is probably damaged; if it is not, raise Limits::max_header_blocks";
+        hint "the file is probably damaged: no real header is as long; fetch it again";
     TooManyHdus = "too-many-hdus", Limit,
         "The file has more HDUs than the limit.",
         example "65537 HDUs where 65536 are allowed",
-        hint "raise Limits::max_hdus if the file is meant to be so";
+        hint "split the file: no more HDUs than that are read";
     DataTooLarge = "data-too-large", Limit,
         "The declared data are larger than the limit.",
         example "NAXIS1 = NAXIS2 = 1099511627776",
-        hint "the header is probably damaged; if it is not, raise Limits::max_data_bytes";
+        hint "the header is probably damaged; correct NAXISn, PCOUNT or GCOUNT";
     TooManyParameters = "too-many-parameters", Limit,
         "Random groups have more parameters than keywords can name.",
         example "PCOUNT = 1000 with GROUPS = T",
@@ -165,26 +165,27 @@ codes! {
         "The markers before and after a record of a Fortran file disagree.",
         example "a record that begins with the length 80 and ends with 81",
         hint "records before it can be read; the file is damaged here, or its markers have another width or \
-            byte order than was given; recovery looks for the next whole record";
+            byte order than was given; {recover=True|--recover} goes on with the next whole record";
     RecordCut = "record-cut", Format,
         "A Fortran file ends before a record does.",
         example "a marker of 800 with 100 bytes after it",
-        hint "records before it can be read; fetch the file again, or, if it is whole, give other markers, or \
-            for direct access another length; recovery looks for the next whole record";
+        hint "records before it can be read; fetch the file again, or, if it is whole, give other \
+            {markers=|--markers}, or for direct access another {record_bytes=|--record-bytes}; \
+            {recover=True|--recover} goes on with the next whole record";
     RecordFraming = "record-framing", Format,
         "No width and byte order of markers fits the first record of a Fortran file.",
         example "a text file",
-        hint "it may be of direct or stream access, which has no markers: say so; or compressed, other than by gzip: \
-            decompress it first; to read records before damage, give the width (4 or 8) and the order (big or little) \
-            of the markers";
+        hint "if it has direct or stream access, which has no markers, give {access=|--access}; if it is compressed \
+            other than by gzip, decompress it first; to read records before damage, give {markers= and order=|--markers \
+            and --order}";
     RecordFramingAmbiguous = "record-framing-ambiguous", Format,
         "Markers of several widths or byte orders fit a Fortran file.",
         example "16 bytes of 0: two empty records, or one",
-        hint "give the width (4 or 8) and the byte order (big or little) of the markers";
+        hint "give {markers=4 or 8, and order=\"big\" or \"little\"|--markers 4 or 8, and --order big or little}";
     RecordIndexTooLarge = "record-index-too-large", Limit,
         "A Fortran file has more changes of the length of records than the limit.",
         example "records of 1, 2, 1, 2, ... bytes, more than the limit",
-        hint "raise RecordLimits::max_runs if the file is meant to be so, and memory is there for it";
+        hint "read it as {access=\"stream\"|--access stream}: the index of its records is too large";
     RecordForm = "record-form", Usage,
         "A description of a record cannot be understood, or does not fit the record.",
         example "i4,3f8 for a record of 24 bytes",

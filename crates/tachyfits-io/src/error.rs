@@ -338,7 +338,7 @@ impl IoError {
         }
     }
 
-    /// What to do about it, in one line.
+    /// What to do about it, in one line; `{a|b}` is Python's wording and that of the command line.
     pub fn hint(&self) -> &'static str {
         match self {
             IoError::NotFound { .. } => "check the name and the current directory",
@@ -346,8 +346,10 @@ impl IoError {
             IoError::Open { .. } => "check the permissions of the file and of its directory",
             IoError::Read { .. } => "check the disk or the network mount, then try again",
             IoError::Short { .. } => "the file is cut short or was changed; fetch it again",
-            IoError::Map { .. } => "use positioned reads",
-            IoError::Direct { .. } => "use positioned reads; this file system has no O_DIRECT",
+            IoError::Map { .. } => "use {storage=\"pread\"|--storage pread}",
+            IoError::Direct { .. } => {
+                "use {storage=\"pread\"|--storage pread}; this file system has no O_DIRECT"
+            }
             IoError::Gzip { .. } => {
                 "the file is damaged or incomplete; check it with gzip -t, fetch it again"
             }
@@ -355,9 +357,13 @@ impl IoError {
             IoError::Limit { .. } => {
                 "raise the limit if the file is to be trusted, or inflate it first"
             }
-            IoError::Memory { .. } => "use fewer threads, or positioned reads in place of memory",
+            IoError::Memory { .. } => {
+                "use fewer threads ({threads=1|--threads 1}), or {storage=\"pread\"|--storage pread}"
+            }
             IoError::Temporary { .. } => "free space there, or name another directory by TMPDIR",
-            IoError::Exists { .. } => "choose another name or ask for overwriting",
+            IoError::Exists { .. } => {
+                "choose another name, or replace the file: {overwrite=True|--overwrite}"
+            }
             IoError::Create { .. } => "check that the directory exists and may be written to",
             IoError::Write { source, .. } | IoError::Commit { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -387,7 +393,9 @@ impl IoError {
                 "the file may be changed in part: move the journal to another name, check the file (tachyfits \
                  verify), and fetch the file again if it is not whole"
             }
-            IoError::Threads { .. } => "ask for fewer threads, or raise the limit on processes",
+            IoError::Threads { .. } => {
+                "use fewer threads ({threads=1|--threads 1}), or raise the limit on processes"
+            }
             IoError::Cancelled => "nothing is wrong; run it again for the result",
         }
     }

@@ -1,5 +1,6 @@
 //! Whether files are what they should be: sums, and the rules of the Standard.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
@@ -7,8 +8,8 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use tachyfits::VerifyOptions;
 
-use crate::progress;
 use crate::reader::spooled;
+use crate::{interface, progress};
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Checksum>()?;
@@ -159,8 +160,8 @@ impl Finding {
 
     /// What to do about it.
     #[getter]
-    fn advice(&self) -> &'static str {
-        self.0.advice
+    fn advice(&self) -> Cow<'static, str> {
+        interface::hint(self.0.advice)
     }
 
     /// The section of the Standard 4.0; "" where there is none to name.
@@ -176,7 +177,7 @@ impl Finding {
     }
 
     fn __str__(&self) -> String {
-        self.0.to_string()
+        interface::message(&self.0.to_string()).into_owned()
     }
 
     fn __repr__(&self) -> String {
@@ -268,9 +269,11 @@ fn verify_reader(
 
 /// Return every rule that verification adds to the codes of errors and warnings: code, severity, section, meaning, advice.
 #[pyfunction]
-fn verify_rules() -> Vec<[&'static str; 5]> {
+fn verify_rules() -> Vec<[Cow<'static, str>; 5]> {
     let row = |rule: &tachyfits::Rule| {
-        [rule.as_str(), rule.severity().as_str(), rule.section(), rule.meaning(), rule.hint()]
+        let texts = [rule.as_str(), rule.severity().as_str(), rule.section(), rule.meaning()];
+        let [code, severity, section, meaning] = texts.map(Cow::Borrowed);
+        [code, severity, section, meaning, interface::hint(rule.hint())]
     };
     tachyfits::Rule::ALL.iter().map(row).collect()
 }

@@ -14,6 +14,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use tachyfits::{Error, ErrorKind, IoError, Reason, Refusal};
 
+use crate::interface;
+
 /// The code of arguments that only the Python functions have: the engine has no words for them.
 const ARGUMENT: (&str, &str, &str) =
     ("argument", "usage", "An argument of a Python function is none of those that it takes.");
@@ -258,7 +260,7 @@ fn new(py: Python<'_>, kind: ErrorKind, code: &str, message: &str) -> PyErr {
         ErrorKind::Usage => &classes.usage,
         ErrorKind::Limit => &classes.limit,
     };
-    let made = class.bind(py).call1((message,)).and_then(|value| {
+    let made = class.bind(py).call1((interface::message(message),)).and_then(|value| {
         value.setattr("code", code)?;
         Ok(PyErr::from_value(value))
     });

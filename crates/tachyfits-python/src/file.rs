@@ -8,11 +8,10 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use tachyfits::{OpenOptions, Reason};
 
-use crate::checks;
 use crate::errors::{OrRaise, exception, refused};
 use crate::hdu::Hdu;
-use crate::options;
 use crate::reader::spooled;
+use crate::{checks, interface, options};
 
 /// An open FITS file: its HDUs. Opening costs the headers.
 ///
@@ -117,7 +116,8 @@ impl FitsFile {
     /// How the file departs from the Standard: one text each, of its structure and then of what describes its pixels.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.0.warnings().iter().map(ToString::to_string).collect()
+        let worded = |warning: &_| interface::message(&ToString::to_string(warning)).into_owned();
+        self.0.warnings().iter().map(worded).collect()
     }
 
     /// Compare the file with the Standard; return the number of HDUs, the findings, and what was found beside the file.

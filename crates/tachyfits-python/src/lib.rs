@@ -25,6 +25,7 @@ mod hdu;
 mod header;
 mod histogram;
 mod image;
+mod interface;
 mod mend;
 mod moment;
 mod new_columns;
@@ -46,6 +47,7 @@ mod text;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::add_to(module)?;
+    interface::add_to(module)?;
     build_info::add_to(module)?;
     checks::add_to(module)?;
     mend::add_to(module)?;

@@ -8,10 +8,10 @@ use tachyfits::{Arrays, Error, Rows, RunOptions};
 
 use crate::column::{Column, Text, TypeOf};
 use crate::errors::{OrRaise, not_negative};
-use crate::progress;
 use crate::report::Report;
 use crate::table_arrays::{Cell, Given, viewed};
 use crate::text::GivenText;
+use crate::{interface, progress};
 
 /// Values of a column, where they are undefined, and how many were not as the Standard has them.
 type Read<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, u64);
@@ -120,7 +120,8 @@ impl Table {
     /// How the header departs from the Standard, one text each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.table.layout().warnings.iter().map(ToString::to_string).collect()
+        let worded = |warning: &_| interface::message(&ToString::to_string(warning)).into_owned();
+        self.table.layout().warnings.iter().map(worded).collect()
     }
 
     /// The number of the column of this name or key, spelled so or else in letters of either case; None without one.

@@ -119,7 +119,7 @@ macro_rules! reasons {
                 match self { $(Reason::$name => $meaning),+ }
             }
 
-            /// What to do about it.
+            /// What to do about it; `{a|b}` is Python's wording and that of the command line.
             pub fn hint(self) -> &'static str {
                 match self { $(Reason::$name => $hint),+ }
             }

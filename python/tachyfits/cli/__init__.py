@@ -17,7 +17,8 @@ from typing import Any
 
 import click
 
-from tachyfits._core import TachyfitsError, UsageError
+from tachyfits._core import TachyfitsError, UsageError, set_on_command_line
+from tachyfits.cli._group import Group
 
 #: Every command with what it does: the list of ``tachyfits --help``.
 COMMANDS = {
@@ -44,7 +45,8 @@ COMMANDS = {
 
 EPILOG = """\b
 Coordinates are FITS ones: x (NAXIS1) first, counted from 1, both ends inside.
-Data goes to stdout, words to stderr. Exit status: 0 done, 1 failed, 2 wrong use.
+Data goes to stdout, words to stderr.
+Exit status: 0 done, 1 failed or not as wanted, 2 wrong use, 130 interrupted (Ctrl-C).
 
 \b
 Examples:
@@ -55,6 +57,9 @@ Examples:
   tachyfits cutout cube.fits --section '100:200,50:60,1:10' -o part.fits
   tachyfits stats --help
 """
+
+#: The exit status of a shell for a program that SIGINT ended: 128 + 2.
+INTERRUPTED = 130
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -69,7 +74,7 @@ def _closed_pipe_is_success() -> Iterator[None]:
         raise click.exceptions.Exit(0) from None
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group whose commands are imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -154,6 +159,7 @@ def _discard_output() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit status; what went wrong is on stderr."""
+    before = set_on_command_line(True)
     try:
         status = group.main(args=arguments, prog_name="tachyfits", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -163,9 +169,11 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("tachyfits: interrupted", err=True)
-        return 1
+        return INTERRUPTED
     except TachyfitsError as error:
         return complain(error)
+    finally:
+        set_on_command_line(before)
     return status if isinstance(status, int) else 0
 
 

@@ -12,10 +12,11 @@ import click
 
 import tachyfits as tf
 from tachyfits import TachyfitsError
-from tachyfits._errors import usage
+from tachyfits._errors import listed, usage
 from tachyfits._record_convert import as_list, number_of_form
 from tachyfits._record_file import File, Record
 from tachyfits.cli import _progress
+from tachyfits.cli._group import Group
 from tachyfits.cli._output import (
     json_text,
     report_dict,
@@ -115,7 +116,7 @@ def _from_one(text: Any) -> Any:
     return re.sub(pattern, further, text) if isinstance(text, str) else text
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Unformatted files of Fortran programs: records, values, statistics, conversion.
 
@@ -243,7 +244,7 @@ def dump(
         if len(used) > 1:
             of_the_last = f"{len(each)}:" if repeats else f"{len(each)}::{len(each)}"
             raise usage(
-                f"{output}: the records have the forms {', '.join(sorted(used))}",
+                f"{output}: the records have the forms {listed(sorted(used))}",
                 f"write records of one form: --records {of_the_last} takes those of the last",
             )
         with _progress.progress(progress, "dump") as meter:

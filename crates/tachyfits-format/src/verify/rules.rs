@@ -140,7 +140,7 @@ rules! {
         hint "remove the card";
     HeapUnused = "heap-unused", Warning, "7.3.5", Some(columns::heap_unused),
         "There is a heap (PCOUNT > 0), and no column whose arrays could be in it.",
-        hint "no cell reaches it; leave it out by compact_heap() of the table in tachyfits.edit";
+        hint "no cell reaches it; {compact_heap() of the table in tachyfits.edit|in Python tachyfits.edit} removes it";
     ScaleZero = "scale-zero", Warning, "7.2.2, 7.3.2", Some(columns::scale_zero),
         "TSCALn is 0, so that all values of the column are TZEROn.",
         hint "correct the card: 1 means that values are as they are stored";
@@ -196,12 +196,12 @@ rules! {
     Datasum = "datasum", Warning, "4.4.2.7", None,
         "The data do not have the sum that DATASUM states.",
         hint "the data have changed since it was written: compare with the origin of the file; if the \
-            change was meant, tachyfits checksum --update states the new sum";
+            change was meant, {state_sums() of tachyfits.edit|tachyfits checksum FILE --update} states the new sum";
     Checksum = "checksum", Warning, "4.4.2.7", None,
         "The HDU does not have the sum that CHECKSUM states.",
         hint "something was changed since it was written, the header alone if DATASUM is right; \
-            tachyfits checksum --update states the new sum";
+            {state_sums() of tachyfits.edit|tachyfits checksum FILE --update} states the new sum";
     NotChecked = "not-checked", Warning, "", None,
         "A part of the file could not be checked.",
-        hint "mend what is said to be in the way, and verify again";
+        hint "repair what is said to be in the way, and verify again";
 }

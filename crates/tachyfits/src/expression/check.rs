@@ -250,7 +250,7 @@ fn only_axis(name: &Name, length: u64, axes: &[u64]) -> Result<usize, Problem> {
                 fits.iter().map(|axis| format!("NAXIS{}", axis + 1)).collect();
             let expected = format!("one axis of {length} pixels for {}", name.text);
             Err(Problem::input(name.at.clone(), expected, numbers.join(" and "))
-                .hint("say along which axis the spectrum lies: tachyfits.along(spectrum, \"z\") in Python, s=spectrum.fits@z on the command line"))
+                .hint("say along which axis the spectrum lies: {tachyfits.along(spectrum, \"z\")|s=spectrum.fits@z}"))
         }
     }
 }
