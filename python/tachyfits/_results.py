@@ -10,7 +10,7 @@ import csv
 import html
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,8 @@ class Plane(Measured):
         and in ``header``; None: it is gone.
     report
         What making it cost; of planes that were made together, all of them.
+    source
+        The file that it was made from: the title of its picture, where the header has no OBJECT.
     """
 
     values: NDArray[np.float64]
@@ -64,6 +66,7 @@ class Plane(Measured):
     name: str = ""
     kept_axis: int | None = None
     report: Report | None = field(default=None, repr=False, compare=False)
+    source: str = field(default="", repr=False, compare=False)
 
     def _changed(self, values: NDArray[Any], unit: str | None, other: Any = None) -> Plane:
         name = self.name if other is None else _both(self.name, other.name)
@@ -128,10 +131,12 @@ class Plane(Measured):
         path: str | os.PathLike[str],
         *,
         stretch: str = "linear",
+        limits: str | tuple[float | None, float | None] | None = None,
         percentile: float | None = None,
         low: float | None = None,
         high: float | None = None,
         colormap: str | None = None,
+        contours: bool | int | Sequence[float] = False,
         title: str | None = None,
         overwrite: bool = True,
     ) -> None:
@@ -143,14 +148,15 @@ class Plane(Measured):
             The picture.
         stretch
             "linear", "log", "asinh" or "sqrt": how values become colours.
-        percentile
-            Cut at this percentile of the values and as much below; None: from min to max.
-        low, high
-            The values of the first and the last colour, instead of ``percentile``.
+        limits, percentile, low, high
+            The values of the first and the last colour, by `tachyfits.plot.plane_figure`: "zscale",
+            "minmax", "percentile" or two numbers; None: those that suit the values.
         colormap
-            A name that matplotlib knows.
+            A name that matplotlib knows; None: one that suits the values.
+        contours
+            True, how many, or their values.
         title
-            Instead of the name and the object.
+            Instead of the object (or the file) and the name.
         overwrite
             Replace an older picture.
         """
@@ -158,10 +164,12 @@ class Plane(Measured):
 
         figure = self.plot(
             stretch=stretch,
+            limits=limits,
             percentile=percentile,
             low=low,
             high=high,
             colormap=colormap,
+            contours=contours,
             title=title,
         )
         save_figure(figure, path, overwrite=overwrite)
@@ -208,6 +216,8 @@ class Spectrum(Measured):
         The region, None for every pixel.
     header
         World coordinates of the spectral axis and what else the cube's header says.
+    source
+        The file that it was made from: the title of its picture, where the header has no OBJECT.
     """
 
     axis: WorldAxis
@@ -216,6 +226,7 @@ class Spectrum(Measured):
     statistic: str
     region: Region | None
     header: Header
+    source: str = field(default="", repr=False, compare=False)
 
     def _changed(self, values: NDArray[Any], unit: str | None, other: Any = None) -> Spectrum:
         statistic = self.statistic

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import tachyfits as tf
 from fitsbytes import cube_cards, primary
 from tachyfits.plot import histogram_figure, plane_figure, save_figure, spectrum_figure
-from tachyfits.plot._plane import beam_outline, cuts, normalisation
+from tachyfits.plot._limits import limits_of, normalisation
+from tachyfits.plot._plane import beam_outline
 
 pytestmark = pytest.mark.once
 
@@ -29,9 +30,9 @@ def test_a_picture_has_coordinates_a_unit_a_title_and_the_beam() -> None:
     figure = plane_figure(plane(*BEAM), stretch="asinh", percentile=99)
     figure.canvas.draw()
     axes, bar = figure.axes[:2]
-    assert bar.get_ylabel() == "mean [Jy/beam]"
+    assert bar.get_ylabel() == "Mean (Jy/beam)"
     assert axes.get_title() == "test: mean"
-    assert [c.get_axislabel() for c in axes.coords] == ["right ascension", "declination"]
+    assert [c.get_axislabel() for c in axes.coords] == ["Right ascension", "Declination"]
     assert len(axes.patches) == 1
     assert not plane_figure(plane()).axes[0].patches
 
@@ -53,7 +54,7 @@ def test_the_beam_points_from_north_to_east() -> None:
 def test_pictures_without_a_sky_have_pixels_counted_from_1() -> None:
     flat = tf.open(primary(np.zeros((4, 5), "f4")))[0].plane()
     axes = plane_figure(flat).axes[0]
-    assert axes.get_xlabel() == "x [pixel]"
+    assert axes.get_xlabel() == "x (pixel)"
     assert axes.get_xlim() == (0.5, 5.5)
 
 
@@ -86,13 +87,14 @@ def test_stretches_are_the_ones_that_are_documented() -> None:
         normalisation("cubic", 0.0, 1.0)
 
 
-def test_cuts_of_odd_values() -> None:
+def test_limits_of_odd_values() -> None:
     nothing = np.full((2, 2), np.nan)
-    assert cuts(nothing, None, None, None) == (0.0, 1.0)
-    assert cuts(np.full(3, 7.0), None, None, None) == (6.5, 7.5)
+    for limits in (None, "zscale", "minmax", "percentile"):
+        assert limits_of(nothing, limits) == (0.0, 1.0)
+        assert limits_of(np.full(30, 7.0), limits) == (6.5, 7.5)
     for percentile, low, high in ((20.0, None, None), (None, 2.0, 1.0), (None, np.nan, None)):
         with pytest.raises(tf.UsageError):
-            cuts(np.arange(3.0), percentile, low, high)
+            limits_of(np.arange(3.0), None, percentile=percentile, low=low, high=high)
     plane_figure(tf.Plane(nothing, None, tf.Header([]), "empty"))
 
 
@@ -101,8 +103,8 @@ def test_spectra_have_names_and_units() -> None:
     image = tf.open(primary(stored, cube_cards()))[0]
     spectra = image.spectrum([tf.Circle(5, 5, 3), tf.Box(9, 9, 3, 3)])
     axes = spectrum_figure(spectra).axes[0]
-    assert axes.get_xlabel() == "radio velocity [km/s]"
-    assert axes.get_ylabel() == "mean [Jy/beam]"
+    assert axes.get_xlabel() == "Radio velocity (km/s)"
+    assert axes.get_ylabel() == "Mean (Jy/beam)"
     assert len(axes.get_legend().get_texts()) == 2
     np.testing.assert_array_equal(axes.lines[0].get_xdata(), spectra[0].axis.values / 1000)
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), spectra[0].values)
@@ -113,7 +115,7 @@ def test_spectra_have_names_and_units() -> None:
 def test_histograms_have_units_and_logarithmic_counts() -> None:
     image = tf.open(primary(np.arange(100, dtype="i2"), [("BUNIT", "adu")]))[0]
     axes = histogram_figure(image.histogram(10), unit=image.unit, log=True).axes[0]
-    assert (axes.get_xlabel(), axes.get_yscale()) == ("pixel value [adu]", "log")
+    assert (axes.get_xlabel(), axes.get_yscale()) == ("Pixel value (adu)", "log")
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
@@ -134,4 +136,4 @@ def test_results_draw_themselves(tmp_path: Path) -> None:
     assert plane().plot(title="mine").axes[0].get_title() == "mine"
     stored = np.ones((4, 3, 3), "f4")
     tf.open(primary(stored))[0].spectrum().png(tmp_path / "b.svg")
-    assert "channel" in (tmp_path / "b.svg").read_text()
+    assert "Channel" in (tmp_path / "b.svg").read_text()

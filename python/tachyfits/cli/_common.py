@@ -29,6 +29,8 @@ def warnings_said(said: bool = True) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always" if said else "ignore", TachyfitsWarning)
         shown = warnings.showwarning
+        # Several statistics of one command meet the same fault.
+        told: set[str] = set()
 
         def show(
             message: Warning | str,
@@ -39,7 +41,9 @@ def warnings_said(said: bool = True) -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             if issubclass(category, TachyfitsWarning):
-                say(f"warning: {message}")
+                if str(message) not in told:
+                    told.add(str(message))
+                    say(f"warning: {message}")
             else:
                 shown(message, category, filename, lineno, file, line)
 
@@ -179,7 +183,8 @@ def common_options(
 region_option = click.option(
     "--region", "regions", type=REGION, multiple=True, metavar="SHAPE",
     help="Only pixels whose centre is inside, in DS9's syntax: circle(x,y,r), box(x,y,w,h), "
-         "ellipse(x,y,a,b,angle), polygon(x1,y1,...). May be repeated.",
+         "ellipse(x,y,a,b,angle), polygon(x1,y1,...). May be repeated. What lies beyond the image "
+         "does not count, and is warned of.",
 )  # fmt: skip
 section_option = click.option(
     "--section", type=SECTION, metavar="[a:b,...]",
@@ -223,6 +228,17 @@ def suffix_of(path: str, known: tuple[str, ...]) -> str:
             f"{path!r} ends in none of {' '.join(known)}", param_hint="'-o' / '--output'"
         )
     return suffix
+
+
+def title(image: Image, name: str = "") -> str:
+    """Return the title of a picture: the object, or else the file, and what is shown of it."""
+    from tachyfits.plot import title_of
+
+    several = sum(1 for hdu in image.file if isinstance(hdu, Image) and hdu.size) > 1
+    of = title_of(image.header, "", image.file.name)
+    label = image.name or f"HDU {image.index}"
+    which = f", {label}" if several and of and label.lower() not in of.lower() else ""
+    return f"{of}{which}: {name}" if of and name else f"{of}{which}" or name
 
 
 def heading(image: Image) -> str:

@@ -28,6 +28,10 @@ from tachyfits.cli._common import (
     slice_of,
     suffix_of,
 )
+from tachyfits.cli._syntax import LIMITS, NUMBERS
+
+#: As `tachyfits.plot` has them, which is imported for drawing alone.
+STRETCHES = ("linear", "log", "asinh", "sqrt")
 
 #: Endings of drawings, and of numbers as text.
 DRAWN = (".png", ".svg", ".pdf")
@@ -116,6 +120,65 @@ def line_options(command: Command) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How values become colours: the options of commands that draw images."""
+
+    stretch: str
+    limits: Any
+    percentile: float | None
+    low: float | None
+    high: float | None
+    cmap: str | None
+    contours: bool
+    levels: tuple[float, ...] | None
+
+    @property
+    def colours(self) -> dict[str, Any]:
+        """The options that pictures without axes have too, as `tachyfits.plot` takes them."""
+        names = ("stretch", "limits", "percentile", "low", "high")
+        return {name: getattr(self, name) for name in names} | {"colormap": self.cmap}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All options, as `tachyfits.plot` takes them."""
+        return self.colours | {"contours": self.levels or self.contours}
+
+
+def drawing_options(command: Command) -> Command:
+    """Add the options of colours and contours; the command gets them as a ``drawing``."""
+    options = [
+        click.option("--stretch", type=click.Choice(STRETCHES), default="linear",
+                     show_default=True, help="How values become colours."),
+        click.option("--limits", type=LIMITS, metavar="METHOD|LOW,HIGH",
+                     help="Values of the first and the last colour: zscale (background and faint "
+                          "sources, as in DS9), minmax, percentile (99.5), percentile99 or two "
+                          "numbers. Default: zscale; with other stretches than linear the "
+                          "percentiles 1 and 99.9; velocities are symmetric about their median."),
+        click.option("--percentile", type=click.FloatRange(50, 100, min_open=True), metavar="P",
+                     help="Limits at this percentile, and as much below."),
+        click.option("--low", type=float, metavar="VALUE", help="The value of the first colour."),
+        click.option("--high", type=float, metavar="VALUE", help="The value of the last colour."),
+        click.option("--cmap", metavar="NAME", help="A colour map that matplotlib knows. Default: "
+                     "inferno; RdBu_r for velocities; viridis for dispersions."),
+        click.option("--contours", is_flag=True,
+                     help="Draw contours: at 3, 6, 12, ... times the noise, or at round values."),
+        click.option("--levels", type=NUMBERS, metavar="V1,V2,...",
+                     help="Draw contours at these values."),
+    ]  # fmt: skip
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **given: Any) -> Any:
+        drawing = {name: given.pop(name) for name in Drawing.__dataclass_fields__}
+        for name in ("limits", "levels"):
+            drawing[name] = drawing[name] and drawing[name][1]
+        return command(*args, drawing=Drawing(**drawing), **given)
+
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return wrapped
 
 
 @dataclass(frozen=True)

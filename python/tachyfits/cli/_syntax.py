@@ -5,6 +5,7 @@ Translated here, and only here, into NumPy's: 0-based, slowest axis first, half-
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -220,8 +221,44 @@ class StatisticType(click.Choice):  # type: ignore[type-arg,unused-ignore] # as 
         return super().convert(value, param, ctx)
 
 
+def parse_numbers(text: str) -> tuple[float, ...]:
+    """Parse finite numbers with commas between.
+
+    >>> parse_numbers("1,2.5,-3")
+    (1.0, 2.5, -3.0)
+    """
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or not all(map(math.isfinite, found)):
+        raise ValueError(f"invalid values {text!r}: expected numbers such as 1,2.5,10")
+    return found
+
+
+def parse_limits(text: str) -> str | tuple[float, float]:
+    """Read the limits of colours: a method, or two numbers with a comma between.
+
+    >>> parse_limits("zscale"), parse_limits("percentile99"), parse_limits("-1,2.5")
+    ('zscale', 'percentile99', (-1.0, 2.5))
+    """
+    name = text.strip().lower()
+    if re.fullmatch(r"zscale|minmax|percentile([\d.]+)?", name):
+        return name
+    try:
+        low, high = parse_numbers(text)
+    except ValueError:
+        raise ValueError(
+            f"invalid limits {text!r}: expected zscale, minmax, percentile, percentile99 or "
+            "LOW,HIGH"
+        ) from None
+    return low, high
+
+
 SECTION = _Parsed("section", parse_section)
 CHANNELS = _Parsed("channels", parse_range)
 REGION = _Parsed("region", parse_region)
 PATH = _Parsed("path", parse_path)
+LIMITS = _Parsed("limits", parse_limits)
+NUMBERS = _Parsed("numbers", parse_numbers)
 PERCENTILES = _Parsed("percentiles", parse_percentiles)

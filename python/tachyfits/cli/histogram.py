@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tachyfits import File, Histogram, Image
-from tachyfits.cli._common import Common, common_options, described, heading
+from tachyfits.cli._common import Common, common_options, described, title
 from tachyfits.cli._output import columns_text, csv_text, json_text, say
 from tachyfits.cli._parts import Document, Part, document_options, part_options
 
@@ -19,9 +19,7 @@ COLUMNS = ("low", "high", "count")
 @click.option(
     "--bins",
     type=click.IntRange(min=1, max=2**24),
-    default=256,
-    show_default=True,
-    help="Number of bins, of equal width.",
+    help="Number of bins, of equal width. Default: 256; for integers at most 256 of whole width.",
 )
 @click.option(
     "--range",
@@ -36,7 +34,7 @@ COLUMNS = ("low", "high", "count")
 @document_options
 def command(
     common: Common,
-    bins: int,
+    bins: int | None,
     limits: tuple[float, float] | None,
     part: Part,
     log: bool,
@@ -65,8 +63,8 @@ def command(
         if document.is_drawn:
             from tachyfits.plot import histogram_figure
 
-            title = heading(image)
-            document.draw(histogram_figure(histogram, unit=image.unit, log=log, title=title))
+            figure = histogram_figure(histogram, unit=image.unit, log=log, title=title(image))
+            document.draw(figure)
             return
         suffix = document.suffix or (".json" if common.json else ".txt")
         document.write(_text(image, histogram, suffix))

@@ -22,15 +22,22 @@ from tachyfits.cli._common import (
     heading,
     overwrite_option,
     suffix_of,
+    title,
 )
 from tachyfits.cli._output import json_text, say
-from tachyfits.cli._parts import DRAWN, Part, line_options, part_options
+from tachyfits.cli._parts import (
+    DRAWN,
+    Drawing,
+    Part,
+    drawing_options,
+    line_options,
+    part_options,
+)
 from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_fields, report_option, report_text
 
 MOMENTS = {"moment0": 0, "moment1": 1, "moment2": 2}
 STATISTICS = [*(name for name, _ in statistics()), *ORDER_STATISTICS, *PEAKS, *MOMENTS]
-STRETCHES = ("linear", "log", "asinh", "sqrt")
 FITS = (".fits", ".fit", ".fts")
 
 
@@ -79,22 +86,7 @@ FITS = (".fits", ".fit", ".fts")
 @click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM into FITS files.")
 @click.option("--sync", is_flag=True, help="End only when FITS files survive a loss of power.")
 @report_option
-@click.option(
-    "--stretch",
-    type=click.Choice(STRETCHES),
-    default="linear",
-    show_default=True,
-    help="How values become colours.",
-)
-@click.option(
-    "--percentile",
-    type=click.FloatRange(50, 100, min_open=True),
-    metavar="P",
-    help="Cut at this percentile, and as much below. Default: from min to max.",
-)
-@click.option("--low", type=float, metavar="VALUE", help="The value of the first colour.")
-@click.option("--high", type=float, metavar="VALUE", help="The value of the last colour.")
-@click.option("--cmap", metavar="NAME", help="A colour map that matplotlib knows.")
+@drawing_options
 @click.option(
     "--bare", is_flag=True, help="Only the pixels, one for one, y upwards; no axes, no colour bar."
 )
@@ -116,22 +108,25 @@ def command(
     rest: str | None,
     convention: str | None,
     rest_medium: str | None,
-    **drawing: Any,
+    drawing: Drawing,
+    bare: bool,
 ) -> int:
     """Collapse the spectral axis of a cube into pictures. A picture is drawn as it is.
 
     Axes have the sky's coordinates and the colour bar the unit; the beam (BMAJ, BMIN, BPA) is in
-    the corner where the header gives one. Outside of regions pictures are undefined.
+    the corner where the header gives one. Undefined pixels are grey, as are those outside of
+    regions.
 
     \b
     Examples:
       tachyfits image cube.fits --channels 40:90 --moment 0,1,2 --unit km/s -o line.fits -o line.png
-      tachyfits image cube.fits --statistic max --stretch asinh --percentile 99.5 -o max.png
-      tachyfits image cube.fits --channels 40:90 --moment 1 --cmap RdBu_r -o velocity.png
+      tachyfits image m101.fits -o m101.png
+      tachyfits image cube.fits --statistic max --stretch asinh --contours -o max.pdf
+      tachyfits image cube.fits --channels 40:90 --moment 1 --limits 5,25 -o velocity.svg
       tachyfits image cube.fits --region 'circle(512,480,60)' --peak-channel -o peak.fits
     """  # fmt: skip
     suffixes = [suffix_of(output, FITS + DRAWN) for output in outputs]
-    if drawing["bare"] and set(suffixes) - set(FITS) != {".png"}:
+    if bare and set(suffixes) - set(FITS) != {".png"}:
         raise click.UsageError("--bare needs an output that ends in .png")
     chosen = [*names, *_moments(orders), *(["max_channel"] if peak_channel else [])]
     line = {"unit": unit, "rest": rest, "convention": convention, "rest_medium": rest_medium}
@@ -146,7 +141,7 @@ def command(
                 if suffix in FITS:
                     plane.write(output, overwrite=overwrite, checksum=checksum, sync=sync)
                 else:
-                    _draw(plane, output, overwrite=overwrite, **drawing)
+                    _draw(image, plane, output, drawing, bare=bare, overwrite=overwrite)
             costs: dict[str, Any] = {}
             if report and plane.report is not None:
                 costs = {"report": report_fields(plane.report)}
@@ -237,16 +232,17 @@ def _from_one(plane: Plane) -> Plane:
     return replace(plane, values=plane.values + 1, header=Header(cards), name=name)
 
 
-def _draw(plane: Plane, output: str, *, overwrite: bool, bare: bool, **drawing: Any) -> None:
-    from tachyfits.plot import colormap_of, plane_figure, save_figure, save_pixels
+def _draw(
+    image: Image, plane: Plane, output: str, drawing: Drawing, *, bare: bool, overwrite: bool
+) -> None:
+    from tachyfits.plot import plane_figure, save_figure, save_pixels
 
-    # An unknown colour map should fail by name, before anything is drawn.
-    colormap = colormap_of(drawing.pop("cmap"), plane)
     if bare:
-        save_pixels(plane, output, colormap=colormap, overwrite=overwrite, **drawing)
-    else:
-        figure = plane_figure(plane, colormap=colormap, **drawing)
-        save_figure(figure, output, overwrite=overwrite)
+        save_pixels(plane, output, overwrite=overwrite, **drawing.colours)
+        return
+    name = "" if plane.name == "pixels" else plane.name
+    figure = plane_figure(plane, title=title(image, name), **drawing.options)
+    save_figure(figure, output, overwrite=overwrite)
 
 
 def _as_json(image: Image, plane: Plane, outputs: list[str]) -> dict[str, Any]:

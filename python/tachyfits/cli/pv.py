@@ -8,12 +8,11 @@ import click
 
 from tachyfits import File, Image
 from tachyfits._errors import foreign_errors, usage
-from tachyfits.cli._common import Common, common_options, suffix_of
+from tachyfits.cli._common import Common, common_options, suffix_of, title
 from tachyfits.cli._output import say
+from tachyfits.cli._parts import DRAWN, Drawing, drawing_options
 from tachyfits.cli._syntax import PATH
 from tachyfits.cli._written import Output, output_options
-
-DRAWN = (".png", ".svg", ".pdf")
 
 
 @click.command()
@@ -46,6 +45,7 @@ DRAWN = (".png", ".svg", ".pdf")
 @click.option(
     "--png", "picture", type=click.Path(), metavar="OUT", help="Draw it too: .png, .svg or .pdf."
 )
+@drawing_options
 @output_options
 def command(
     common: Common,
@@ -54,6 +54,7 @@ def command(
     width: int,
     spacing: float,
     picture: str | None,
+    drawing: Drawing,
     output: Output,
 ) -> int:
     """Cut along a path through the planes of a cube: offset by velocity.
@@ -65,7 +66,7 @@ def command(
     \b
     Examples:
       tachyfits pv cube.fits --path '10,20 30,40' --width 3 -o pv.fits
-      tachyfits pv cube.fits --path '10,20 30,40 60,45' -o bent.fits --png pv.png
+      tachyfits pv cube.fits --path '10,20 30,40 60,45' -o bent.fits --png pv.png --contours
     """  # fmt: skip
     if picture is not None:
         suffix_of(picture, DRAWN)
@@ -81,7 +82,8 @@ def command(
         if picture is not None:
             from tachyfits.plot import pv_figure, save_figure
 
-            save_figure(pv_figure(diagram), picture, overwrite=output.overwrite)
+            figure = pv_figure(diagram, title=title(image), **drawing.options)
+            save_figure(figure, picture, overwrite=output.overwrite)
             say(f"{picture}: drawn")
 
     return common.each(cut)

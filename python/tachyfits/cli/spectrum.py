@@ -9,7 +9,7 @@ import numpy as np
 
 from tachyfits import File, Image, Spectrum, statistics
 from tachyfits._statistics import ORDER_STATISTICS
-from tachyfits.cli._common import Common, common_options, described, heading
+from tachyfits.cli._common import Common, common_options, described, title
 from tachyfits.cli._output import columns_text, csv_text, json_text, say
 from tachyfits.cli._parts import Document, Part, document_options, line_options, part_options
 from tachyfits.cli._syntax import StatisticType
@@ -70,7 +70,7 @@ def command(
         if document.is_drawn:
             from tachyfits.plot import spectrum_figure
 
-            document.draw(spectrum_figure(spectra, title=heading(image), labels=part.labels))
+            document.draw(spectrum_figure(spectra, title=title(image), labels=part.labels))
             return
         numbers = _channel_numbers(image, part)
         costs = {} if cost is None else {"report": report_fields(cost)}

@@ -9,9 +9,10 @@ import numpy as np
 import tachyfits as tf
 from tachyfits.demo.measure import Measured, bright
 from tachyfits.plot import colormap_of, histogram_figure, save_figure, spectrum_figure
-from tachyfits.plot._figure import new_figure, style
+from tachyfits.plot._figure import fit, new_figure, style
 from tachyfits.plot._histogram import draw_histogram
-from tachyfits.plot._plane import cuts, draw_plane
+from tachyfits.plot._limits import limits_of
+from tachyfits.plot._plane import draw_plane
 from tachyfits.plot._spectrum import draw_spectra
 
 
@@ -39,16 +40,16 @@ def draw(image: tf.Image, found: Measured, folder: Path, *, faint: float | None)
         figure = histogram_figure(found.histogram, unit=image.unit, log=True)
         files.append(_save(figure, folder / "histogram.png"))
     if found.picture is not None:
-        figure = found.picture.plot(stretch="asinh", percentile=99.5)
+        figure = found.picture.plot(stretch="asinh")
         files.append(_save(figure, folder / "picture.png"))
     if found.spectra:
         files.append(_save(spectrum_figure(found.spectra), folder / "spectrum.png"))
     if found.mean is not None:
-        files.append(_save(found.mean.plot(stretch="asinh", percentile=99.9), folder / "mean.png"))
+        files.append(_save(found.mean.plot(stretch="asinh"), folder / "mean.png"))
     if found.moments:
         moment0, moment1 = found.moments[0], _shown_velocity(found, faint)
-        files.append(_save(moment0.plot(stretch="asinh", percentile=99.9), folder / "moment0.png"))
-        files.append(_save(moment1.plot(percentile=99), folder / "moment1.png"))
+        files.append(_save(moment0.plot(stretch="asinh"), folder / "moment0.png"))
+        files.append(_save(moment1.plot(), folder / "moment1.png"))
         files.append(_save(_overview(image, found, moment1), folder / "demo.png"))
     return files
 
@@ -74,8 +75,8 @@ def _overview(image: tf.Image, found: Measured, velocity: tf.Plane) -> object:
         figure = new_figure(11.0, 8.2)
         grid = figure.add_gridspec(2, 2, height_ratios=(1.55, 1))
         for column, plane in enumerate((moment0, velocity)):
-            stretch, percentile = ("asinh", 99.9) if column == 0 else ("linear", 99)
-            limits = cuts(plane.values, percentile, None, None)
+            stretch = "asinh" if column == 0 else "linear"
+            limits = limits_of(plane.values, stretch=stretch, diverging=column == 1)
             draw_plane(
                 figure,
                 grid[0, column],
@@ -89,4 +90,5 @@ def _overview(image: tf.Image, found: Measured, velocity: tf.Plane) -> object:
         axes = figure.add_subplot(grid[1, 1])
         if found.histogram is not None:
             draw_histogram(axes, found.histogram, unit=image.unit, log=True)
+        fit(figure)
     return figure

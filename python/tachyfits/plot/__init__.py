@@ -6,6 +6,7 @@ Nothing here reads FITS files or computes more than colours.
 
 from tachyfits.plot._figure import save_figure
 from tachyfits.plot._histogram import histogram_figure
+from tachyfits.plot._labels import title_of
 from tachyfits.plot._plane import colormap_of, plane_figure, save_pixels
 from tachyfits.plot._pv import pv_figure
 from tachyfits.plot._spectrum import spectrum_figure
@@ -18,4 +19,5 @@ __all__ = [
     "save_figure",
     "save_pixels",
     "spectrum_figure",
+    "title_of",
 ]

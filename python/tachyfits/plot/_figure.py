@@ -1,4 +1,4 @@
-"""What every figure shares: its style, its units, and how it becomes a file."""
+"""What every figure shares: its style, its size, and how it becomes a file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tachyfits._errors import usage
 from tachyfits._writer import write_atomically
+from tachyfits.plot._labels import fit_titles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 #: Endings of picture files.
 FORMATS = (".png", ".svg", ".pdf")
 
-#: Two colours that differ in lightness too, for people who do not tell hues apart.
+#: Colours that differ in lightness too, for people who do not tell hues apart.
 LINE_COLOURS = ("#1f4e79", "#d1662a", "#3d8b57", "#8a5aa8", "#b8a02f", "#5b6770")
 
 _STYLE: dict[Any, Any] = {
@@ -26,6 +27,10 @@ _STYLE: dict[Any, Any] = {
     "axes.linewidth": 0.8,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    # "5.12e2 above the axis" is for nobody to add up.
+    "axes.formatter.useoffset": False,
+    "axes.formatter.limits": (-4, 5),
+    "axes.formatter.use_mathtext": True,
     "xtick.direction": "out",
     "ytick.direction": "out",
     "legend.frameon": False,
@@ -33,7 +38,12 @@ _STYLE: dict[Any, Any] = {
     # Letters in an SVG stay letters, and the same figure gives the same file.
     "svg.fonttype": "none",
     "svg.hashsalt": "tachyfits",
+    # PDF: TrueType, which editors can change and journals take.
+    "pdf.fonttype": 42,
 }
+
+#: Inches around the outermost letters.
+_MARGIN = 0.06
 
 
 @contextmanager
@@ -57,6 +67,46 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def fit(figure: Figure) -> None:
+    """Break long titles, and enlarge the figure until nothing on it is cut at an edge.
+
+    Layouts of matplotlib leave too little room beside axes of a fixed aspect and of sky
+    coordinates. What is measured here is where the letters really are.
+    """
+    fit_titles(figure)
+    for _ in range(3):
+        figure.draw_without_rendering()
+        box = figure.get_tightbbox()
+        width, height = map(float, figure.get_size_inches())
+        missing = (
+            max(0.0, _MARGIN - box.x0) + max(0.0, box.x1 + _MARGIN - width),
+            max(0.0, _MARGIN - box.y0) + max(0.0, box.y1 + _MARGIN - height),
+        )
+        if max(missing) < 0.01:
+            return
+        _give_room(figure, (box.x0, box.y0, width - box.x1, height - box.y1))
+
+
+def _give_room(figure: Figure, spare: tuple[float, float, float, float]) -> None:
+    """Enlarge a figure on the sides (left, bottom, right, top) where less than nothing is spare."""
+    left, bottom, right, top = (max(0.0, _MARGIN - inches) for inches in spare)
+    width, height = map(float, figure.get_size_inches())
+    engine = figure.get_layout_engine()
+    new_width, new_height = width + left + right, height + bottom + top
+    figure.set_size_inches(new_width, new_height)
+    if engine is None:
+        return
+    x, y, w, h = engine.get().get("rect") or (0.0, 0.0, 1.0, 1.0)
+    engine.set(
+        rect=(  # type: ignore[call-arg] # of the constrained layout
+            (x * width + left) / new_width,
+            (y * height + bottom) / new_height,
+            w * width / new_width,
+            h * height / new_height,
+        )
+    )
 
 
 def save_figure(
@@ -85,14 +135,3 @@ def save_figure(
             lambda stream: figure.savefig(stream, format=suffix[1:], metadata=metadata, **options),
             overwrite=overwrite,
         )
-
-
-def with_unit(name: str, unit: str | None) -> str:
-    """Return an axis label: the name, and the unit as a FITS header writes it.
-
-    >>> with_unit("mean", "Jy/beam"), with_unit("count", None)
-    ('mean [Jy/beam]', 'count')
-    """
-    label = f"{name} [{unit}]" if unit else name
-    # A dollar would begin mathematics.
-    return label.replace("$", r"\$")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits.plot._figure import LINE_COLOURS, new_figure, style, with_unit
+from tachyfits.plot._figure import LINE_COLOURS, fit, new_figure, style
+from tachyfits.plot._labels import set_title, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,8 @@ def histogram_figure(
         figure = new_figure(8.0, 4.2)
         axes = figure.add_subplot()
         draw_histogram(axes, histogram, unit=unit, log=log)
-        axes.set_title(title, loc="left")
+        set_title(axes, title, loc="left")
+        fit(figure)
     return figure
 
 
@@ -59,6 +61,6 @@ def draw_histogram(
     if log and counts.max(initial=0.0) > 0:
         axes.set_yscale("log")
         axes.set_ylim(bottom=0.7)
-    axes.set_xlabel(with_unit("pixel value", unit))
-    axes.set_ylabel("pixels per bin")
+    axes.set_xlabel(with_unit("Pixel value", unit))
+    axes.set_ylabel("Pixels per bin")
     axes.margins(x=0)

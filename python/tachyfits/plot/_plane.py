@@ -1,9 +1,9 @@
-"""A plane of the sky: colours, coordinates, colour bar, beam."""
+"""A plane of the sky: colours, coordinates, colour bar, contours, beam."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +12,20 @@ from numpy.typing import NDArray
 from tachyfits import TachyfitsError
 from tachyfits._beam import beam_of
 from tachyfits._coordinates import Coordinates
-from tachyfits._errors import foreign_errors, usage
+from tachyfits._errors import either, foreign_errors, usage
 from tachyfits._header import Header
 from tachyfits._results import Plane
 from tachyfits._writer import write_atomically
-from tachyfits.plot._figure import new_figure, style, with_unit
+from tachyfits.plot._figure import fit, new_figure, style
+from tachyfits.plot._labels import (
+    axis_name,
+    capitalised,
+    set_title,
+    shown_unit,
+    title_of,
+    with_unit,
+)
+from tachyfits.plot._limits import limits_of, noise_of, round_values, sample, stretched
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,26 +33,50 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap, Normalize
     from matplotlib.figure import Figure
 
-#: A function of arrays, from 0..1 to 0..1.
-Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    from tachyfits.plot._limits import Limits
 
-STRETCHES = ("linear", "log", "asinh", "sqrt")
+    #: Contours: whether, how many, or at which values.
+    Contours = bool | int | Sequence[float] | None
 
-#: Pixels without a value.
-BLANK_COLOUR = "#d9d9d9"
+#: Pixels without a value: a grey that no colour map here has.
+BLANK_COLOUR = "#a6a6a6"
+
+#: Colour maps whose lightness says the value, so that people who do not tell hues apart see it.
+BRIGHTNESS, VELOCITY, DISPERSION = "inferno", "RdBu_r", "viridis"
+
+#: What the values of a plane are called beside the colour bar.
+_VALUES = {
+    "moment 0": "Integrated intensity",
+    "moment 2": "Dispersion",
+    "pixels": "Pixel value",
+    "count": "Number of pixels",
+    "nan": "Number of undefined pixels",
+    "": "Pixel value",
+}
+
+#: Planes that are maps of a line.
+_OF_LINES = ("moment 0", "sum", "max")
+
+#: Contours follow the means of blocks, so that this many lie along the longer side.
+_CONTOUR_BLOCKS = 200
 
 #: Longest side in inches of the picture itself.
 _SIDE = 5.6
+
+#: A picture's longer side may be this many times the shorter before pixels stop being square.
+_LONGEST = 20
 
 
 def plane_figure(
     plane: Plane,
     *,
     stretch: str = "linear",
+    limits: Limits = None,
     percentile: float | None = None,
     low: float | None = None,
     high: float | None = None,
     colormap: str | Colormap | None = None,
+    contours: Contours = None,
     title: str | None = None,
 ) -> Figure:
     """Draw a plane with sky coordinates, a colour bar with the unit, and the beam.
@@ -53,22 +86,32 @@ def plane_figure(
     plane
         Values of shape (y, x); NaN is drawn grey.
     stretch
-        "linear", "log" (a thousandfold), "asinh" or "sqrt": how values become colours.
+        "linear", "log", "asinh" or "sqrt": how values become colours.
+    limits
+        The values of the first and the last colour: "zscale" (of the background and faint
+        sources, as in IRAF and DS9), "minmax", "percentile", "percentile99" or two numbers. None:
+        zscale; the percentiles 1 and 99.9 for other stretches than linear, 0.1 and 99.9 for maps
+        of a line (moment 0, sum, max); symmetric about the median for velocities.
     percentile
-        Cut at this percentile of the values and as much below; None: from min to max.
+        Limits at this percentile and as much below; 99.5 for ``limits="percentile"``.
     low, high
-        The values of the first and the last colour, instead of ``percentile``.
+        The value of the first and of the last colour, in place of what ``limits`` gives.
     colormap
         A name that matplotlib knows; None: one that suits the values.
+    contours
+        True: at multiples of the noise or at round values; a number of them, or their values.
     title
-        None: the name of the plane and the object.
+        None: the object, or else the file, and the name of the plane.
 
     Returns
     -------
     matplotlib.figure.Figure
         Pixels without sky coordinates are numbered as in FITS, from 1.
     """
-    limits = cuts(plane.values, percentile, low, high)
+    chosen = limits_of(
+        plane.values, _suited(plane, limits, percentile, stretch), percentile=percentile,
+        low=low, high=high, stretch=stretch, diverging=is_velocity_map(plane),
+    )  # fmt: skip
     rows, columns = plane.shape
     scale = _SIDE / max(rows, columns)
     # Room for labels and the colour bar; a strip of a few rows is drawn at least an inch high.
@@ -76,9 +119,10 @@ def plane_figure(
     with style():
         figure = new_figure(width, height)
         draw_plane(
-            figure, 111, plane, limits=limits, stretch=stretch,
-            colormap=colormap_of(colormap, plane), title=title,
+            figure, 111, plane, limits=chosen, stretch=stretch,
+            colormap=colormap_of(colormap, plane), contours=contours, title=title,
         )  # fmt: skip
+        fit(figure)
     return figure
 
 
@@ -90,6 +134,7 @@ def draw_plane(
     limits: tuple[float, float],
     stretch: str = "linear",
     colormap: Colormap,
+    contours: Contours = None,
     title: str | None = None,
 ) -> Axes:
     """Draw a plane into a place (as of ``Figure.add_subplot``) of a figure.
@@ -98,9 +143,9 @@ def draw_plane(
     """
     sky = _sky(plane)
     axes = figure.add_subplot(place, projection=sky) if sky else figure.add_subplot(place)
-    unit, factor = _shown(plane)
+    unit, factor = shown_unit(plane.unit, max(map(abs, limits)))
     values = np.ma.masked_invalid(plane.values) * factor
-    norm = normalisation(stretch, limits[0] * factor, limits[1] * factor)
+    norm = stretched(stretch, plane.values, limits, factor)
     rows, columns = plane.shape
     # wcsaxes counts pixels from 0; a plain axis shows FITS's numbers.
     first = 0.0 if sky else 1.0
@@ -108,119 +153,175 @@ def draw_plane(
     shown = axes.imshow(
         values, origin="lower", norm=norm, cmap=colormap, extent=extent,
         interpolation="nearest" if max(rows, columns) < 600 else "auto",
-        aspect="equal" if 0.05 < rows / columns < 20 else "auto",
+        aspect="equal" if 1 / _LONGEST < rows / columns < _LONGEST else "auto",
     )  # fmt: skip
     for spine in axes.spines.values():
         spine.set_visible(True)
     if sky:
-        _label_sky(axes)
+        _label_sky(axes, sky)
     else:
-        axes.set_xlabel("x [pixel]")
-        axes.set_ylabel("y [pixel]")
+        axes.set_xlabel(with_unit("x", "pixel"))
+        axes.set_ylabel(with_unit("y", "pixel"))
+    draw_contours(axes, values, contours, norm, colormap, (first, first))
     bar = figure.colorbar(shown, ax=axes, pad=0.02, fraction=0.046)
-    bar.set_label(with_unit(plane.name or "value", unit))
-    _label_colours(bar, norm)
-    bar.outline.set_linewidth(0.6)
-    axes.set_title(_title(plane) if title is None else title)
+    bar.set_label(with_unit(_name_of_values(plane, unit), unit))
+    round_ticks(bar, norm)
+    shown_name = "" if plane.name == "pixels" else plane.name
+    set_title(axes, title_of(plane.header, shown_name, plane.source) if title is None else title)
     outline = beam_outline(plane.header)
     if outline is not None:
         _draw_beam(axes, outline, (columns, rows), first)
     return axes
 
 
-def cuts(
-    values: NDArray[np.float64], percentile: float | None, low: float | None, high: float | None
-) -> tuple[float, float]:
-    """Return the values of the first and the last colour.
-
-    >>> cuts(np.arange(101.0), 99, None, None), cuts(np.arange(3.0), None, 0.5, None)
-    ((1.0, 99.0), (0.5, 2.0))
-    """
-    good = values[np.isfinite(values)]
-    if good.size == 0:
-        first, last = 0.0, 1.0
-    elif percentile is None:
-        first, last = float(good.min()), float(good.max())
-    else:
-        if not 50 < percentile <= 100:
-            raise usage(f"percentile={percentile} cuts nothing", "use one above 50, up to 100")
-        first, last = (float(p) for p in np.percentile(good, [100 - percentile, percentile]))
-    first, last = (first if low is None else low), (last if high is None else high)
-    if not first <= last:
-        raise usage(f"the first colour is at {first}, the last at {last}", "give low < high")
-    # Equal values would leave the colours undefined.
-    return (first, last) if first < last else (first - 0.5, last + 0.5)
+def _suited(plane: Plane, limits: Limits, percentile: float | None, stretch: str) -> Limits:
+    """Return the limits asked for, or those of maps of a line: they show the source, not noise."""
+    asked = limits is not None or percentile is not None or stretch != "linear"
+    return limits if asked or plane.name not in _OF_LINES else "percentile99.9"
 
 
-def normalisation(stretch: str, low: float, high: float) -> Normalize:
-    """Return how values between two cuts become 0 to 1.
-
-    "log" is log(1 + 1000 t) / log(1001), "asinh" is asinh(10 t) / asinh(10), "sqrt" is the square
-    root of t, of t from 0 at ``low`` to 1 at ``high``; values outside get the first or last colour.
-    """
-    from matplotlib.colors import FuncNorm, Normalize
-
-    if stretch not in STRETCHES:
-        raise usage(f"there is no stretch {stretch!r}", f"use one of {', '.join(STRETCHES)}")
-    if stretch == "linear":
-        return Normalize(low, high, clip=True)
-    to_colour, to_value = _CURVES[stretch]
-
-    def forward(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return to_colour(np.clip((values - low) / (high - low), 0.0, 1.0))
-
-    def backward(colours: NDArray[np.float64]) -> NDArray[np.float64]:
-        return low + (high - low) * to_value(np.clip(colours, 0.0, 1.0))
-
-    return FuncNorm((forward, backward), low, high, clip=True)
+def is_velocity_map(plane: Plane) -> bool:
+    """Say whether values lie on both sides of a middle: coordinates along the spectral axis."""
+    return plane.name == "moment 1" or plane.name.endswith("_coordinate")
 
 
-#: Each stretch with its inverse, from 0..1 to 0..1.
-_CURVES: dict[str, tuple[Curve, Curve]] = {
-    "log": (
-        lambda t: np.log1p(1000 * t) / np.log(1001),
-        lambda c: np.expm1(c * np.log(1001)) / 1000,
-    ),
-    "asinh": (
-        lambda t: np.arcsinh(10 * t) / np.arcsinh(10),
-        lambda c: np.sinh(c * np.arcsinh(10)) / 10,
-    ),
-    "sqrt": (np.sqrt, np.square),
-}
+def _name_of_values(plane: Plane, unit: str) -> str:
+    """Return what the values are, for the colour bar."""
+    velocity = unit.endswith("m/s")
+    if is_velocity_map(plane):
+        return "Velocity" if velocity else "Spectral coordinate"
+    if plane.name == "moment 2" and velocity:
+        return "Velocity dispersion"
+    kind = plane.header.get("BTYPE")
+    if plane.name in ("", "pixels") and isinstance(kind, str) and kind.strip():
+        return capitalised(kind.strip())
+    return _VALUES.get(plane.name) or capitalised(plane.name.replace("_", " "))
 
 
-def _label_colours(bar: Colorbar, norm: Normalize) -> None:
-    """Put the values of a stretched colour bar at equal distances, where none overlap."""
+def round_ticks(bar: Colorbar, norm: Normalize) -> None:
+    """Put round values beside a colour bar, at about equal distances; none overlap."""
     from matplotlib.colors import FuncNorm
 
     if isinstance(norm, FuncNorm):
-        values = np.asarray(norm.inverse(np.linspace(0.0, 1.0, 8)))
-        bar.set_ticks(values.tolist(), labels=[f"{value:.3g}" for value in values])
+        values = round_values(norm)
+        bar.set_ticks(
+            values, labels=[f"{value:.6g}".replace("-", "\N{MINUS SIGN}") for value in values]
+        )
         bar.minorticks_off()
+    bar.outline.set_linewidth(0.6)
 
 
-def _shown(plane: Plane) -> tuple[str | None, float]:
-    """Return the unit to draw a plane in, and its factor: fast gas is in km/s."""
-    unit = plane.unit or ""
-    for metres in ("m/s", "m s-1"):
-        if unit == metres or unit.endswith(f" {metres}"):
-            return f"{unit.removesuffix(metres)}km/s", 1e-3
-    return plane.unit, 1.0
+def draw_contours(
+    axes: Axes,
+    values: Any,
+    contours: Contours,
+    norm: Normalize,
+    colormap: Colormap,
+    first: tuple[float, float],
+    step: tuple[float, float] = (1.0, 1.0),
+) -> None:
+    """Draw contours over an image; ``first`` and ``step`` place the centres of its pixels."""
+    if contours is None or contours is False or min(values.shape) < 2:
+        return
+    means, block = _block_means(values.filled(np.nan))
+    levels = contour_levels(means, contours, norm)
+    if not levels:
+        return
+    x, y = (
+        start + size * (block * np.arange(n) + (block - 1) / 2)
+        for start, size, n in zip(first, step, reversed(means.shape), strict=True)
+    )
+    # Black on maps that are light in the middle, white on dark ones.
+    middle = sum(colormap(0.35)[:3]) / 3
+    colour = "black" if middle > 0.55 else "white"
+    axes.contour(
+        x, y, np.ma.masked_invalid(means), levels=levels, colors=colour, linewidths=0.7, alpha=0.85
+    )
+
+
+def _block_means(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Return an image averaged over square blocks, and their side: noise has no contours."""
+    block = max(1, round(max(values.shape) / _CONTOUR_BLOCKS))
+    if block == 1 or min(values.shape) < 2 * block:
+        return values, 1
+    rows, columns = (length // block for length in values.shape)
+    whole = values[: rows * block, : columns * block].reshape(rows, block, columns, block)
+    good = np.isfinite(whole)
+    count = good.sum(axis=(1, 3))
+    total = np.where(good, whole, 0.0).sum(axis=(1, 3))
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan), block
+
+
+def contour_levels(
+    values: NDArray[np.float64], contours: bool | int | Sequence[float], norm: Normalize
+) -> list[float]:
+    """Return the values at which contours are drawn, ascending.
+
+    Asked for without a number they are at 3, 6, 12, ... times the noise above the median, if
+    the image is mostly background, and at round values between the limits of the colours if not.
+    """
+    if not isinstance(contours, (bool, int, np.integer)):
+        levels = sorted({float(level) for level in contours})
+        if not levels or not np.isfinite(levels).all():
+            raise usage(
+                "invalid contours: expected finite values",
+                either("give contours=True or a list of values", "give --levels 1,2,3"),
+            )
+        return levels
+    if contours is True:
+        noise = _noise_levels(values)
+        if len(noise) >= 3:
+            return noise
+    count = 6 if contours is True else int(contours)
+    if count < 1:
+        raise usage(
+            f"invalid contours {count}: expected 1 or more",
+            either("give contours=True or a number of them", "leave --contours out"),
+        )
+    return round_values(norm, count + 2)[1:-1] if count > 1 else round_values(norm, 3)[1:2]
+
+
+def _noise_levels(values: NDArray[np.float64]) -> list[float]:
+    """Return the median and 3, 6, 12, ... times the noise above it, up to the greatest values."""
+    good = sample(values)
+    if good.size < 16:
+        return []
+    median, noise = noise_of(good)
+    highest = float(np.percentile(good, 99.98))
+    levels: list[float] = []
+    factor = 3.0
+    while noise > 0 and median + factor * noise < highest and len(levels) < 8:
+        levels.append(median + factor * noise)
+        factor *= 2
+    return levels
 
 
 def colormap_of(name: str | Colormap | None, plane: Plane) -> Colormap:
     """Return a colour map: by name, or the one that suits a plane (velocities: blue to red)."""
+    suited = BRIGHTNESS
+    if is_velocity_map(plane):
+        suited = VELOCITY
+    elif plane.name in ("moment 2", "count", "nan") or "channel" in plane.name:
+        suited = DISPERSION
+    return named_colormap(name, suited)
+
+
+def named_colormap(name: str | Colormap | None, default: str) -> Colormap:
+    """Return a colour map with grey for NaN: by its name, or the default."""
     with style():
         from matplotlib import colormaps
         from matplotlib.colors import Colormap
 
         if isinstance(name, Colormap):
             return name
-        chosen = name or ("RdBu_r" if plane.name == "moment 1" else "inferno")
+        chosen = name or default
         try:
             colormap = colormaps[chosen]
         except KeyError:
-            some = "inferno, viridis, gray, cubehelix, RdBu_r"
+            import difflib
+
+            close = difflib.get_close_matches(str(chosen), list(colormaps), n=3)
+            some = " or ".join(close) or "inferno, viridis, gray, cubehelix, RdBu_r"
             raise usage(f"matplotlib has no colour map {chosen!r}", f"try {some}") from None
         return colormap.with_extremes(bad=BLANK_COLOUR)
 
@@ -230,6 +331,7 @@ def save_pixels(
     path: str | os.PathLike[str],
     *,
     stretch: str = "linear",
+    limits: Limits = None,
     percentile: float | None = None,
     low: float | None = None,
     high: float | None = None,
@@ -240,7 +342,11 @@ def save_pixels(
 
     Parameters as of `plane_figure`.
     """
-    norm = normalisation(stretch, *cuts(plane.values, percentile, low, high))
+    chosen = limits_of(
+        plane.values, _suited(plane, limits, percentile, stretch), percentile=percentile,
+        low=low, high=high, stretch=stretch, diverging=is_velocity_map(plane),
+    )  # fmt: skip
+    norm = stretched(stretch, plane.values, chosen)
     colours = colormap_of(colormap, plane)(norm(plane.values), bytes=True)
     colours[~np.isfinite(plane.values)] = 0
     with style():
@@ -268,21 +374,14 @@ def _sky(plane: Plane) -> Any:
     return world if np.isfinite(middle).all() else None
 
 
-def _label_sky(axes: Any) -> None:
-    names = {"ra": "right ascension", "dec": "declination", "glon": "Galactic longitude",
-             "glat": "Galactic latitude"}  # fmt: skip
-    for coordinate in axes.coords:
-        ctype = str(coordinate.default_label).lower()
-        label = next((text for key, text in names.items() if key in ctype), None)
-        position = coordinate.get_axislabel_position
-        if callable(position) and label:
-            coordinate.set_axislabel(label)
+def _label_sky(axes: Any, world: Any) -> None:
+    """Name the axes of the sky in full; Galactic and other degrees are decimal, as people use."""
+    for coordinate, ctype in zip(axes.coords, world.wcs.ctype, strict=True):
+        coordinate.set_axislabel(axis_name(str(ctype)))
+        if not str(ctype).startswith(("RA", "DEC")) and coordinate.coord_type != "scalar":
+            coordinate.set_format_unit("deg", decimal=True, show_decimal_unit=True)
+        coordinate.set_ticklabel(exclude_overlapping=True)
     axes.coords.grid(color="white", alpha=0.18, linewidth=0.5)
-
-
-def _title(plane: Plane) -> str:
-    name = str(plane.header.get("OBJECT") or "").strip()
-    return f"{name}: {plane.name}" if name and plane.name else name or plane.name
 
 
 def beam_outline(header: Header) -> NDArray[np.float64] | None:

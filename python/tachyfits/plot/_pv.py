@@ -6,27 +6,42 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tachyfits._errors import usage
-from tachyfits.plot._figure import new_figure, style, with_unit
-from tachyfits.plot._plane import BLANK_COLOUR, cuts
+from tachyfits._errors import either, usage
+from tachyfits.plot._figure import fit, new_figure, style
+from tachyfits.plot._labels import (
+    capitalised,
+    coordinate_label,
+    set_title,
+    shown_unit,
+    title_of,
+    with_unit,
+)
+from tachyfits.plot._limits import limits_of, stretched
+from tachyfits.plot._plane import BRIGHTNESS, draw_contours, named_colormap, round_ticks
 
 if TYPE_CHECKING:
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
     from tachyfits._axes import WorldAxis
     from tachyfits._image import Image
+    from tachyfits.plot._limits import Limits
+    from tachyfits.plot._plane import Contours
 
-#: What degrees are shown in, by the largest offset: arcseconds up to so many degrees.
-_ARCSECONDS_UP_TO = 0.1
+#: What degrees are shown in, by the largest offset: (up to so many degrees, factor, unit).
+_OFFSETS = ((0.05, 3600.0, "arcsec"), (3.0, 60.0, "arcmin"))
 
 
 def pv_figure(
     diagram: Image,
     *,
+    stretch: str = "linear",
+    limits: Limits = None,
     percentile: float | None = None,
     low: float | None = None,
     high: float | None = None,
-    colormap: str = "inferno",
+    colormap: str | Colormap | None = None,
+    contours: Contours = None,
     title: str | None = None,
 ) -> Figure:
     """Draw a position-velocity diagram with its axes in world units and a colour bar.
@@ -35,14 +50,11 @@ def pv_figure(
     ----------
     diagram
         An image of two axes, (velocity, offset), as `Image.pv` gives it of a cube.
-    percentile
-        Cut at this percentile of the values and as much below; None: from min to max.
-    low, high
-        The values of the first and the last colour, instead of ``percentile``.
-    colormap
-        A name that matplotlib knows.
+    stretch, limits, percentile, low, high, colormap, contours
+        As of `plane_figure`. Without ``limits`` linear colours reach from the percentile 0.1 to
+        99.9: the line is the subject, not the noise.
     title
-        None: the object.
+        None: the object, or else the file.
 
     Returns
     -------
@@ -50,28 +62,43 @@ def pv_figure(
         Velocities in m/s are shown in km/s, frequencies in GHz; NaN is drawn grey.
     """
     if diagram.ndim != 2:
-        raise usage(f"an image of {diagram.ndim} axes is no diagram", "draw a cut of a cube")
+        raise usage(
+            f"invalid diagram: expected 2 axes, found {diagram.ndim}",
+            "draw a cut of a cube" + either("", ": leave --png out"),
+        )
     values = np.asarray(diagram.read(dtype="float64"))
-    first, last = cuts(values, percentile, low, high)
+    if limits is None and percentile is None and stretch == "linear":
+        limits = "percentile99.9"
+    chosen = limits_of(
+        values, limits, percentile=percentile, low=low, high=high, stretch=stretch
+    )  # fmt: skip
     left, right, offset_label = _offsets(diagram)
     bottom, top, world_label = _world(diagram)
+    unit, factor = shown_unit(diagram.unit, max(map(abs, chosen)))
+    shown_values = np.ma.masked_invalid(values) * factor
     with style():
-        from matplotlib import colormaps
-
-        if colormap not in colormaps:
-            raise usage(f"matplotlib has no colour map {colormap!r}", "try inferno or viridis")
+        cmap = named_colormap(colormap, BRIGHTNESS)
         figure = new_figure(7.0, 4.6)
         axes = figure.add_subplot(111)
+        norm = stretched(stretch, values, chosen, factor)
         shown = axes.imshow(
-            np.ma.masked_invalid(values), origin="lower", aspect="auto", vmin=first, vmax=last,
-            cmap=colormaps[colormap].with_extremes(bad=BLANK_COLOUR), interpolation="nearest",
-            extent=(left, right, bottom, top),
+            shown_values, origin="lower", aspect="auto", norm=norm, cmap=cmap,
+            interpolation="nearest", extent=(left, right, bottom, top),
         )  # fmt: skip
+        for spine in axes.spines.values():
+            spine.set_visible(True)
+        rows, columns = values.shape
+        steps = (right - left) / columns, (top - bottom) / rows
+        first = left + steps[0] / 2, bottom + steps[1] / 2
+        draw_contours(axes, shown_values, contours, norm, cmap, first, steps)
         axes.set_xlabel(offset_label)
         axes.set_ylabel(world_label)
         bar = figure.colorbar(shown, ax=axes, pad=0.02)
-        bar.set_label(with_unit("value", diagram.unit))
-        axes.set_title(str(diagram.header.get("OBJECT") or "") if title is None else title)
+        kind = str(diagram.header.get("BTYPE") or "").strip()
+        bar.set_label(with_unit(capitalised(kind) or "Pixel value", unit))
+        round_ticks(bar, norm)
+        set_title(axes, title_of(diagram.header, "", diagram.file.name) if title is None else title)
+        fit(figure)
     return figure
 
 
@@ -86,15 +113,17 @@ def _offsets(diagram: Image) -> tuple[float, float, str]:
     axis = diagram.world_axis("x")
     left, right = _edges(axis)
     unit = axis.unit or "pixel"
-    if unit == "deg" and max(abs(left), abs(right)) <= _ARCSECONDS_UP_TO:
-        left, right, unit = 3600 * left, 3600 * right, "arcsec"
-    return left, right, with_unit("offset", unit)
+    if unit == "deg":
+        largest = max(abs(left), abs(right))
+        for most, factor, shown in _OFFSETS:
+            if largest <= most:
+                left, right, unit = factor * left, factor * right, shown
+                break
+    return left, right, with_unit("Offset", unit)
 
 
 def _world(diagram: Image) -> tuple[float, float, str]:
     axis = diagram.world_axis("y")
-    factor, shown = {"m/s": (1e-3, "km/s"), "m s-1": (1e-3, "km s-1"), "Hz": (1e-9, "GHz")}.get(
-        axis.unit, (1.0, axis.unit)
-    )
+    unit, factor = shown_unit(axis.unit, float(np.nanmax(np.abs(axis.values), initial=0.0)))
     bottom, top = _edges(axis)
-    return factor * bottom, factor * top, with_unit(axis.name, shown)
+    return factor * bottom, factor * top, coordinate_label(axis.name, unit)

@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tachyfits._errors import usage
+from tachyfits._errors import either, usage
 from tachyfits._regions import Polygon
 from tachyfits._results import Spectrum
-from tachyfits.plot._figure import LINE_COLOURS, new_figure, style, with_unit
+from tachyfits.plot._figure import LINE_COLOURS, fit, new_figure, style
+from tachyfits.plot._labels import (
+    broken,
+    capitalised,
+    coordinate_label,
+    set_title,
+    shown_unit,
+    title_of,
+    with_unit,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Larger units for values that would need many digits: (unit, in which, factor).
-_SHOWN_AS = {"Hz": ("GHz", 1e-9), "m/s": ("km/s", 1e-3), "m s-1": ("km/s", 1e-3),
-             "m": ("µm", 1e6)}  # fmt: skip
-
-#: What people call an axis of that CTYPE.
-_NAMES = {
-    "FREQ": "frequency", "VRAD": "radio velocity", "VOPT": "optical velocity", "VELO": "velocity",
-    "FELO": "optical velocity", "WAVE": "wavelength", "AWAV": "wavelength in air",
-    "ENER": "energy", "WAVN": "wavenumber", "ZOPT": "redshift", "BETA": "velocity / c",
-}  # fmt: skip
+#: Characters of a label in a legend.
+_LABEL = 32
 
 
 def spectrum_figure(
@@ -38,18 +39,21 @@ def spectrum_figure(
     spectra
         One or more.
     title
-        None: the object.
+        None: the object, or else the file.
     labels
         Names in the legend; None: the regions'.
     """
     if not spectra:
-        raise usage("there is no spectrum to draw", "give one or more")
+        raise usage("there is no spectrum to draw", either("give one or more"))
     with style():
         figure = new_figure(8.0, 4.2)
         axes = figure.add_subplot()
         draw_spectra(axes, spectra, labels=labels)
-        name = str(spectra[0].header.get("OBJECT") or "").strip()
-        axes.set_title(name if title is None else title, loc="left")
+        first = spectra[0]
+        set_title(
+            axes, title_of(first.header, "", first.source) if title is None else title, loc="left"
+        )
+        fit(figure)
     return figure
 
 
@@ -58,7 +62,8 @@ def draw_spectra(
 ) -> None:
     """Draw spectra into axes."""
     first = spectra[0]
-    unit, factor = _shown_as(first)
+    greatest = float(np.nanmax(np.abs(first.axis.values), initial=0.0))
+    unit, factor = shown_unit(first.axis.unit, greatest)
     for number, spectrum in enumerate(spectra):
         label = labels[number] if labels else _region_text(spectrum)
         axes.step(
@@ -67,24 +72,14 @@ def draw_spectra(
             where="mid",
             linewidth=1.1,
             color=LINE_COLOURS[number % len(LINE_COLOURS)],
-            label=label or "every pixel",
+            label=broken(label or "every pixel", _LABEL),
         )
     axes.axhline(0.0, color="#999999", linewidth=0.6, zorder=0)
-    name = _NAMES.get(first.axis.name[:4].upper(), "channel")
-    axes.set_xlabel(with_unit(name, unit))
-    axes.set_ylabel(with_unit(first.statistic, first.unit))
+    axes.set_xlabel(coordinate_label(first.axis.name, unit))
+    axes.set_ylabel(with_unit(capitalised(first.statistic), first.unit))
     axes.margins(x=0)
     if len(spectra) > 1 or spectra[0].region is not None:
         axes.legend(loc="best", fontsize="small")
-
-
-def _shown_as(spectrum: Spectrum) -> tuple[str, float]:
-    """Return the unit to show the spectral axis in, and its factor."""
-    unit, factor = _SHOWN_AS.get(spectrum.axis.unit, (spectrum.axis.unit, 1.0))
-    values = np.abs(spectrum.axis.values)
-    # Metres of radio waves stay metres, and slow gas stays in m/s.
-    fits = values.size > 0 and 0.1 <= np.nanmax(values) * factor < 1e6
-    return (unit, factor) if fits else (spectrum.axis.unit, 1.0)
 
 
 def _region_text(spectrum: Spectrum) -> str:
