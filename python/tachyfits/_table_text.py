@@ -25,8 +25,8 @@ SHOWN_CHARACTERS = 40
 LINE_CHARACTERS = 120
 
 
-def cell_text(value: Any) -> str:
-    """Return one cell as text, arrays and long text cut.
+def cell_text(value: Any, characters: int | None = SHOWN_CHARACTERS) -> str:
+    """Return one cell as text, arrays and text longer than ``characters`` cut.
 
     >>> import numpy as np
     >>> [cell_text(v) for v in (np.float32(0.1), np.bool_(True), "NGC 1", np.ma.masked)]
@@ -38,7 +38,7 @@ def cell_text(value: Any) -> str:
         return UNDEFINED
     if isinstance(value, np.ndarray):
         flat = value.reshape(-1)
-        shown = [cell_text(flat[index]) for index in range(min(flat.size, SHOWN_ELEMENTS))]
+        shown = [cell_text(cell, characters) for cell in flat[:SHOWN_ELEMENTS]]
         return f"[{', '.join(shown + ['...'] * (flat.size > SHOWN_ELEMENTS))}]"
     if isinstance(value, (bool, np.bool_)):
         return "T" if value else "F"
@@ -46,7 +46,9 @@ def cell_text(value: Any) -> str:
         value = value.decode("latin-1")
     if isinstance(value, str):
         clean = "".join(c if c.isprintable() else "?" for c in value)
-        return clean if len(clean) <= SHOWN_CHARACTERS else clean[: SHOWN_CHARACTERS - 3] + "..."
+        if characters is None or len(clean) <= characters:
+            return clean
+        return clean[: characters - 3] + "..."
     if isinstance(value, (complex, np.complexfloating)):
         return f"{value.real}{value.imag:+}j" if _finite(value) else str(value)
     return str(value)
@@ -56,15 +58,15 @@ def _finite(value: Any) -> bool:
     return bool(np.isfinite(value))
 
 
-def _columns_of_text(
-    arrays: Mapping[str, Any], units: Sequence[str]
+def columns_of_text(
+    arrays: Mapping[str, Any], units: Sequence[str], characters: int | None = SHOWN_CHARACTERS
 ) -> tuple[list[list[str]], list[bool]]:
     """Return the lines of each column (name, unit if any, cells), and which end flush right."""
     with_units = any(units)
     columns, flush = [], []
     for (key, array), unit in zip(arrays.items(), units, strict=True):
         head = [key, f"[{unit}]" if unit else ""] if with_units else [key]
-        columns.append([*head, *(cell_text(cell) for cell in array)])
+        columns.append([*head, *(cell_text(cell, characters) for cell in array)])
         kind = getattr(array, "dtype", np.dtype(object)).kind
         flush.append(kind in "iufc" and getattr(array, "ndim", 2) == 1)
     return columns, flush
@@ -92,7 +94,7 @@ def text_of(
      7  g
     12  i
     """
-    columns, flush = _columns_of_text(arrays, units)
+    columns, flush = columns_of_text(arrays, units)
     widths = [max(map(len, column)) for column in columns]
     kept = _that_fit(widths, width)
     lines = []
@@ -129,7 +131,7 @@ def _that_fit(widths: Sequence[int], width: int | None) -> Iterable[int | None]:
 
 def html_of(arrays: Mapping[str, Any], units: Sequence[str], caption: str) -> str:
     """Return the same as an HTML table for notebooks."""
-    columns, flush = _columns_of_text(arrays, units)
+    columns, flush = columns_of_text(arrays, units)
     heads = 2 if any(units) else 1
     lines = []
     for number, row in enumerate(zip(*columns, strict=True)):

@@ -88,8 +88,8 @@ def test_help_teaches_with_examples(cli: Any) -> None:
     for name in (*(set(COMMANDS) - {"fortran"}), *FORTRAN_COMMANDS):
         said = cli(*name.split(), "--help")
         assert "--json" in said.out
+        assert re.search(r"Examples:\n +tachyfits " + name, said.out)
         if name != "errors":
-            assert re.search(r"Examples:\n +tachyfits " + name, said.out)
             for option in {"--threads", "--progress", "--hdu", "--strict"} - SENSELESS.get(
                 name, set()
             ):
@@ -435,7 +435,7 @@ def _unfinished(process: int, folder: Path) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"])
 def test_a_kill_leaves_the_old_file_and_nothing_else(name: str, folder: Path) -> None:
     number = getattr(signal, name)
     (folder / "large.fits").write_bytes(primary(np.ones((64, 256, 256), "f4"), cube_cards()))

@@ -18,8 +18,6 @@ from tachyfits.plot._labels import axis_name, broken, file_title, unit_words, wi
 from tachyfits.plot._limits import limits_of, normalisation, round_values, stretched
 from tachyfits.plot._plane import BLANK_COLOUR
 
-pytestmark = pytest.mark.once
-
 SKY = {
     "CTYPE1": "GLON-CAR", "CTYPE2": "GLAT-CAR", "CRVAL1": 18.2, "CRVAL2": 0.0, "CRPIX1": 80.0,
     "CRPIX2": 60.0, "CDELT1": -3e-4, "CDELT2": 3e-4, "CUNIT1": "deg", "CUNIT2": "deg",

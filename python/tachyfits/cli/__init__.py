@@ -20,28 +20,39 @@ import click
 from tachyfits._core import TachyfitsError, UsageError, set_on_command_line
 from tachyfits.cli._group import Group
 
-#: Every command with what it does: the list of ``tachyfits --help``.
-COMMANDS = {
-    "info": "list the HDUs of files: shape, type, unit, size, warnings",
-    "header": "print a header, or single keywords of it",
-    "table": "show a table, choose columns and rows, write FITS, CSV, Parquet, Arrow",
-    "stats": "count, sum, mean, rms, std, min, max; median, percentiles, robust rms; per plane",
-    "histogram": "count the pixels in bins of equal width, or plot them",
-    "spectrum": "reduce every channel of a cube to a number, or plot the spectrum",
-    "image": "collapse channels into a picture: sum, mean, max, moments; FITS or PNG",
-    "math": "an expression over images, spectra and numbers, written as a FITS file",
-    "smooth": "smooth along an axis: Hanning, boxcar, Gaussian, any weights",
-    "reorder": "put the axes in another order, pixels bit for bit",
-    "rebin": "make one pixel of each block: mean, sum, median, min, max",
-    "pv": "cut along a path through a cube: position-velocity; FITS and PNG",
-    "cutout": "write a part of an image as a FITS file with right coordinates",
-    "verify": "hold files against the FITS Standard: every departure, its place, what to do",
-    "checksum": "compare DATASUM and CHECKSUM with the bytes of files",
-    "diff": "compare two files: HDUs, cards, pixels and cells within tolerances",
-    "fortran": "unformatted Fortran records: info, dump, convert",
-    "bench": "measure this machine on a file: GB/s of sums, statistics, reading",
-    "errors": "list the codes of errors and warnings",
+#: Every command with what it does, by purpose: the overview of ``tachyfits --help``.
+SECTIONS = {
+    "Look at files": {
+        "info": "list the HDUs of files: shape, type, unit, size, warnings",
+        "header": "print or change a header, or single keywords of it",
+        "table": "show a table, choose columns and rows, write FITS, CSV, Parquet, Arrow",
+        "image": "draw a picture, or collapse channels into one: mean, max, moments; FITS or PNG",
+    },
+    "Measure": {
+        "stats": "count, sum, mean, rms, std, min, max; median, percentiles, robust rms; per plane",
+        "histogram": "count the pixels in bins of equal width, or plot them",
+        "spectrum": "reduce every channel of a cube to a number, or plot the spectrum",
+    },
+    "Make new images": {
+        "cutout": "write a part of an image as a FITS file with right coordinates",
+        "math": "an expression over images, spectra and numbers, written as a FITS file",
+        "smooth": "smooth along an axis or on the sky: Hanning, boxcar, Gaussian, any weights",
+        "rebin": "make one pixel of each block: mean, sum, median, min, max",
+        "reorder": "put the axes in another order, pixels bit for bit",
+        "pv": "cut along a path through a cube: position-velocity; FITS and PNG",
+    },
+    "Check": {
+        "verify": "compare files with the FITS Standard: every departure, its place, what to do",
+        "checksum": "compare DATASUM and CHECKSUM with the bytes of files",
+        "diff": "compare two files: HDUs, cards, pixels and cells within tolerances",
+    },
+    "Other": {
+        "fortran": "unformatted Fortran records: info, dump, statistics, conversion",
+        "bench": "measure this machine on a file: GB/s of sums, statistics, reading",
+        "errors": "list the codes of errors and warnings",
+    },
 }
+COMMANDS = {name: text for part in SECTIONS.values() for name, text in part.items()}
 
 EPILOG = """\b
 Coordinates are FITS ones: x (NAXIS1) first, counted from 1, both ends inside.
@@ -52,6 +63,7 @@ Exit status: 0 done, 1 failed or not as wanted, 2 wrong use, 130 interrupted (Ct
 Examples:
   tachyfits info cube.fits
   tachyfits stats cube.fits --json
+  tachyfits image m101.fits -o m101.png
   tachyfits spectrum cube.fits --region 'circle(512,480,12)' -o spectrum.png
   tachyfits image cube.fits --channels 40:90 --statistic moment0 -o moment0.fits
   tachyfits cutout cube.fits --section '100:200,50:60,1:10' -o part.fits
@@ -101,8 +113,10 @@ class LazyGroup(Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        longest = max(map(len, COMMANDS))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(longest), text) for name, text in commands.items()])
 
 
 @click.group(cls=LazyGroup, invoke_without_command=True, context_settings=SETTINGS, epilog=EPILOG)

@@ -6,13 +6,20 @@ import csv
 import io
 import json
 import math
+import shutil
+import sys
+import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import click
 import numpy as np
 
 from tachyfits import _core
+
+#: Characters that a column of text has at least, however narrow the terminal.
+_LEAST_CELL = 8
 
 
 def plain(value: Any) -> Any:
@@ -69,23 +76,106 @@ def cell_text(value: Any) -> str:
     return "".join(value.split()) if isinstance(value, str) else number_text(value)
 
 
-def aligned(rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> str:
+def line_width() -> int:
+    """Return the characters of a line: of the terminal, or as COLUMNS says; 80 without either."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def row_width() -> int:
+    """Return the characters of a row: of the terminal's line, and any number for programs."""
+    return line_width() if sys.stdout.isatty() else 2**31
+
+
+def aligned(
+    rows: Iterable[Sequence[str]], *, right: Sequence[int] = (), width: int | None = None
+) -> str:
     """Return rows as columns two blanks apart; those numbered in ``right`` end flush.
+
+    Where lines would be longer than ``width`` (None: the terminal's line) the widest cells go on
+    in a line below; nothing is cut.
 
     >>> print(aligned([("a", "10"), ("bb", "9")], right=[1]))
     a   10
     bb   9
+    >>> print(aligned([("1", "one two three"), ("2", "four")], width=12))
+    1  one two
+       three
+    2  four
     """
     table = [list(row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
+    widths = _narrowed(table, widths, right, width or line_width())
     lines = []
     for row in table:
         cells = [
-            cell.rjust(width) if number in right else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+            [cell] if len(cell) <= most else textwrap.wrap(cell, most, break_on_hyphens=False)
+            for cell, most in zip(row, widths, strict=True)
         ]
-        lines.append("  ".join(cells).rstrip())
+        for parts in zip_longest(*cells, fillvalue=""):
+            line = (
+                part.rjust(most) if number in right else part.ljust(most)
+                for number, (part, most) in enumerate(zip(parts, widths, strict=True))
+            )
+            lines.append("  ".join(line).rstrip())
     return "\n".join(lines)
+
+
+def _narrowed(
+    table: list[list[str]], widths: list[int], right: Sequence[int], width: int
+) -> list[int]:
+    """Return the widths of columns of text made smaller until a line fits; numbers stay whole."""
+    widths = list(widths)
+    excess = sum(widths) + 2 * len(widths) - 2 - width
+    words = [
+        max((len(word) for cell in column for word in cell.split()), default=0)
+        for column in zip(*table, strict=True)
+    ]
+    # Lines are broken between words first, and within them where that is not enough.
+    for least in (words, [_LEAST_CELL] * len(widths)):
+        while excess > 0:
+            text = (n for n in range(len(widths)) if n not in right)
+            spare, column = max(((widths[n] - least[n], n) for n in text), default=(0, 0))
+            if spare <= 0:
+                break
+            # The widest column gives first, in small steps, so that columns end up alike.
+            step = min(excess, max(1, spare // 4))
+            widths[column] -= step
+            excess -= step
+    return widths
+
+
+def in_blocks(
+    rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), width: int | None = None
+) -> str:
+    """Return rows as columns; those beyond the line are in blocks below, with a blank line between.
+
+    >>> print(in_blocks([("RA", "DEC", "MAG"), ("1.5", "2.5", "17")], width=10))
+    RA   DEC
+    1.5  2.5
+    <BLANKLINE>
+    MAG
+    17
+    """
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    most = width or line_width()
+    blocks: list[list[int]] = []
+    used = most + 1
+    for number, column in enumerate(columns):
+        size = max(map(len, column)) + 2
+        if used + size - 2 > most:
+            blocks.append([])
+            used = 0
+        blocks[-1].append(number)
+        used += size
+    return "\n\n".join(
+        aligned(
+            [[row[number] for number in block] for row in rows],
+            right=[place for place, number in enumerate(block) if number in right],
+            # A cell that is longer than the line stays whole.
+            width=2**31,
+        )
+        for block in blocks
+    )
 
 
 def csv_text(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -103,7 +193,8 @@ def columns_text(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     table = [[f"# {heading[0]}", *heading[1:]]]
     table += [[cell if isinstance(cell, str) else number_text(cell) for cell in row]
               for row in rows]  # fmt: skip
-    return aligned(table, right=range(len(heading)))
+    # On a terminal columns that do not fit go below; programs get one line for each row.
+    return in_blocks(table, right=range(len(heading)), width=row_width())
 
 
 def size_text(size: int) -> str:

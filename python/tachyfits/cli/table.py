@@ -17,9 +17,9 @@ from tachyfits._table_export import FORMATS, format_of, write_stream
 from tachyfits._table_import import TableFile, open_table_file
 from tachyfits._table_part import Part
 from tachyfits._table_rows import resolve_rows
-from tachyfits._table_text import text_of
+from tachyfits._table_text import columns_of_text
 from tachyfits.cli._common import Common, common_options, overwrite_option, warnings_said
-from tachyfits.cli._output import aligned, json_text, say, size_text
+from tachyfits.cli._output import aligned, in_blocks, json_text, say, size_text
 from tachyfits.cli._table_chosen import chosen_columns, chosen_places, chosen_rows, chosen_slice
 from tachyfits.cli._table_files import as_fits, list_columns, places_needed
 
@@ -227,7 +227,10 @@ def _show(
         click.echo(json_text(_as_json(table, read, count, made)))
         return
     if len(read):
-        click.echo(text_of(dict(read), [read.unit(key) or "" for key in read], width=None))
+        units = [read.unit(key) or "" for key in read]
+        cells, flush = columns_of_text(dict(read), units, characters=None)
+        numbers_right = [number for number, right in enumerate(flush) if right]
+        click.echo(in_blocks(list(zip(*cells, strict=True)), right=numbers_right))
     if read.rows < count:
         which = "rows" if where is None else f"rows that fit, of {len(table)}"
         say(f"{read.rows} of {count} {which}; --head or --rows shows more")

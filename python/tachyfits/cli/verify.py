@@ -1,4 +1,4 @@
-"""`tachyfits verify`: files held against the Standard, each departure with place and advice."""
+"""`tachyfits verify`: how files depart from the Standard, each place with advice."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ import tachyfits
 from tachyfits import TachyfitsError
 from tachyfits.cli import _progress
 from tachyfits.cli._findings import finding_dict, finding_lines
-from tachyfits.cli._output import aligned, json_text
+from tachyfits.cli._output import aligned, json_text, row_width
 
 
-def list_rules(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
-    """Print the rules, and do nothing else."""
-    if is_asked:
-        rows = tachyfits.verify_rules()
+def list_rules(as_json: bool) -> None:
+    """Print the rules."""
+    rows = tachyfits.verify_rules()
+    if as_json:
+        names = ("code", "severity", "section", "meaning", "advice")
+        click.echo(json_text([dict(zip(names, row, strict=True)) for row in rows]))
+    else:
         heading = ("code", "severity", "section", "what is wrong")
-        click.echo(aligned([heading, *(rule[:4] for rule in rows)]))
-        context.exit()
+        click.echo(aligned([heading, *(rule[:4] for rule in rows)], width=row_width()))
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path())
 @click.option(
     "--fix",
     is_flag=True,
@@ -35,9 +37,6 @@ def list_rules(context: click.Context, _: click.Parameter, is_asked: bool) -> No
 @click.option(
     "--rules",
     is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=list_rules,
     help="List the rules and exit; those of any reading are in `tachyfits errors`.",
 )
 @click.option(
@@ -59,10 +58,11 @@ def command(
     headers_only: bool,
     as_json: bool,
     quiet: bool,
+    rules: bool,
     threads: int,
     progress: bool | None,
 ) -> int:
-    """Hold files against the FITS Standard 4.0 and say how they depart from it.
+    """Compare files with the FITS Standard 4.0 and say how they depart from it.
 
     An error is what the Standard forbids; a warning is what it advises against, or what is legal
     and probably not meant. Each has its place (HDUs and cards from 0, rows and columns from 1),
@@ -79,6 +79,11 @@ def command(
       tachyfits verify cube.fits --headers-only --json
       tachyfits verify cube.fits --fix
     """  # fmt: skip
+    if rules:
+        list_rules(as_json)
+        return 0
+    if not files:
+        raise click.UsageError("Missing argument 'FILE...'.")
     from tachyfits.cli import complain
 
     status = 0
