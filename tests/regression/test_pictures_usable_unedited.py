@@ -132,6 +132,20 @@ def test_axes_and_units_have_their_names() -> None:
     assert unit_words("JY/BEAM") == "Jy/beam"
 
 
+def test_planes_of_other_axes_have_their_coordinates() -> None:
+    cards = {"CTYPE1": "OFFSET", "CUNIT1": "deg", "CRPIX1": 1.0, "CRVAL1": 0.0, "CDELT1": 0.01,
+             "CTYPE2": "VELO", "CUNIT2": "m/s", "CRPIX2": 1.0, "CRVAL2": 5000.0,
+             "CDELT2": 2000.0}  # fmt: skip
+    axes = plane_figure(plane(np.ones((5, 7)), **cards), contours=[0.5]).axes[0]
+    assert axes.get_xlabel() == "Offset (deg)"
+    assert axes.get_ylabel() == "Velocity (km/s)"
+    assert axes.get_ylim() == pytest.approx((4, 14))
+    assert axes.get_xlim() == pytest.approx((-0.005, 0.065))
+    axes = plane_figure(plane(np.ones((5, 7)), CTYPE2="VELO", CDELT2="1,5")).axes[0]
+    assert axes.get_xlim() == (0.5, 7.5)
+    assert axes.get_ylim() == (0.5, 5.5)
+
+
 def test_titles_are_the_object_or_the_name_of_the_file() -> None:
     assert plane_figure(plane()).axes[0].get_title() == "m13_blue"
     assert plane_figure(plane(name="mean")).axes[0].get_title() == "m13_blue: mean"

@@ -50,12 +50,14 @@ def draw(image: tf.Image, found: Measured, folder: Path, *, faint: float | None)
         moment0, moment1 = found.moments[0], _shown_velocity(found, faint)
         files.append(_save(moment0.plot(stretch="asinh"), folder / "moment0.png"))
         files.append(_save(moment1.plot(), folder / "moment1.png"))
-        files.append(_save(_overview(image, found, moment1), folder / "demo.png"))
+        # README shows it: small enough to load at once.
+        overview = _overview(image, found, moment1)
+        files.append(_save(overview, folder / "demo.png", dpi=110))
     return files
 
 
-def _save(figure: object, path: Path) -> Path:
-    save_figure(figure, path, overwrite=True)  # type: ignore[arg-type]
+def _save(figure: object, path: Path, **options: object) -> Path:
+    save_figure(figure, path, overwrite=True, **options)  # type: ignore[arg-type]
     return path
 
 

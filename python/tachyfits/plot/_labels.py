@@ -69,19 +69,32 @@ def unit_words(unit: str | None) -> str:
     >>> unit_words("JY/BEAM"), unit_words("m s-1"), unit_words(None)
     ('Jy/beam', 'm/s', '')
     >>> unit_words("10**(-20)*erg/s/cm**2/Angstrom"), unit_words("W.U.")
-    ('10⁻²⁰ erg s⁻¹ cm⁻² Å⁻¹', 'W.U.')
+    ('10⁻²⁰ erg Å⁻¹ s⁻¹ cm⁻²', 'W.U.')
+    >>> unit_words("Jy m beam-1 s-1"), unit_words("K km s-1")
+    ('Jy/beam m/s', 'K km/s')
     """
     text = (unit or "").strip()
     known = fits_unit(text) if text else None
     if known is None:
         return text
-    powers = _powers(known)
+    velocity, powers = _without_velocity(_powers(known))
     divided = "pixel" if known == "pix" else _divided(powers)
     scale = float(known.scale)
     if scale == 1.0 and divided is not None and len(divided) <= _LONG_UNIT:
-        return divided
+        return f"{divided} {velocity}".strip()
     words = [f"{name}{_raised(power)}" for name, power in powers]
-    return " ".join([*_scale_words(scale), *words]) or text
+    return " ".join([*_scale_words(scale), *words, velocity]).strip() or text
+
+
+def _without_velocity(
+    powers: list[tuple[str, float]],
+) -> tuple[str, list[tuple[str, float]]]:
+    """Return "km/s" or "m/s", if it is a factor of a unit, and the other factors."""
+    for length in ("km", "m"):
+        if (length, 1) in powers and ("s", -1) in powers:
+            pair = ((length, 1), ("s", -1))
+            return f"{length}/s", [part for part in powers if part not in pair]
+    return "", powers
 
 
 def _powers(unit: object) -> list[tuple[str, float]]:
@@ -96,6 +109,8 @@ def _powers(unit: object) -> list[tuple[str, float]]:
 
 def _divided(powers: list[tuple[str, float]]) -> str | None:
     """Return "km/s" and the like, which need no exponent; None where there is no such form."""
+    if not powers:
+        return ""
     above = [name for name, power in powers if power == 1]
     below = [name for name, power in powers if power == -1]
     if len(above) + len(below) != len(powers) or len(below) > 1 or not above:

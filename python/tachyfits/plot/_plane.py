@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tachyfits.plot._figure import fit, new_figure, style
 from tachyfits.plot._labels import (
     axis_name,
     capitalised,
+    coordinate_label,
     set_title,
     shown_unit,
     title_of,
@@ -147,22 +149,23 @@ def draw_plane(
     values = np.ma.masked_invalid(plane.values) * factor
     norm = stretched(stretch, plane.values, limits, factor)
     rows, columns = plane.shape
-    # wcsaxes counts pixels from 0; a plain axis shows FITS's numbers.
-    first = 0.0 if sky else 1.0
-    extent = (first - 0.5, first + columns - 0.5, first - 0.5, first + rows - 0.5)
+    # wcsaxes counts pixels from 0; a plain axis shows FITS's numbers, or its coordinates.
+    x, y = (_Side("", 0.0, 1.0), _Side("", 0.0, 1.0)) if sky else _sides(plane)
+    extent = (*x.ends(columns), *y.ends(rows))
+    like_pixels = x.step == y.step == 1.0
     shown = axes.imshow(
         values, origin="lower", norm=norm, cmap=colormap, extent=extent,
         interpolation="nearest" if max(rows, columns) < 600 else "auto",
-        aspect="equal" if 1 / _LONGEST < rows / columns < _LONGEST else "auto",
+        aspect="equal" if like_pixels and 1 / _LONGEST < rows / columns < _LONGEST else "auto",
     )  # fmt: skip
     for spine in axes.spines.values():
         spine.set_visible(True)
     if sky:
         _label_sky(axes, sky)
     else:
-        axes.set_xlabel(with_unit("x", "pixel"))
-        axes.set_ylabel(with_unit("y", "pixel"))
-    draw_contours(axes, values, contours, norm, colormap, (first, first))
+        axes.set_xlabel(x.label)
+        axes.set_ylabel(y.label)
+    draw_contours(axes, values, contours, norm, colormap, (x.first, y.first), (x.step, y.step))
     bar = figure.colorbar(shown, ax=axes, pad=0.02, fraction=0.046)
     bar.set_label(with_unit(_name_of_values(plane, unit), unit))
     round_ticks(bar, norm)
@@ -170,8 +173,49 @@ def draw_plane(
     set_title(axes, title_of(plane.header, shown_name, plane.source) if title is None else title)
     outline = beam_outline(plane.header)
     if outline is not None:
-        _draw_beam(axes, outline, (columns, rows), first)
+        _draw_beam(axes, outline, (columns, rows), x.first)
     return axes
+
+
+@dataclass(frozen=True)
+class _Side:
+    """An axis of a picture: its label, the coordinate of its first pixel, and from one to the next.
+
+    Pixels of an axis without coordinates count from 1.
+    """
+
+    label: str
+    first: float
+    step: float
+
+    def ends(self, count: int) -> tuple[float, float]:
+        """Return the outer edges of the first and the last pixel."""
+        return self.first - self.step / 2, self.first + (count - 0.5) * self.step
+
+
+def _sides(plane: Plane) -> tuple[_Side, _Side]:
+    """Return the axes x and y of a plane that is not of the sky, such as offset and velocity."""
+    x, y = _Side(with_unit("x", "pixel"), 1.0, 1.0), _Side(with_unit("y", "pixel"), 1.0, 1.0)
+    if plane.kept_axis is not None:
+        return x, y
+    coordinates = Coordinates(plane.header, 2, plane.source, tell=lambda text: None)
+    return _side(coordinates, 1, plane.shape[1]) or x, _side(coordinates, 0, plane.shape[0]) or y
+
+
+def _side(coordinates: Coordinates, number: int, count: int) -> _Side | None:
+    """Return an axis with coordinates at equal steps, by its NumPy number; None for another."""
+    try:
+        axis = coordinates.world_axis(number, 0, count, 1)
+    except TachyfitsError:  # cards that cannot be used
+        return None
+    steps = np.diff(axis.values)
+    if axis.unit == "pixel" or count < 2 or not np.isfinite(axis.values).all():
+        return None
+    if steps[0] == 0 or not np.allclose(steps, steps[0], rtol=1e-6, atol=0):
+        return None
+    unit, factor = shown_unit(axis.unit, float(np.abs(axis.values).max()))
+    label = coordinate_label(axis.name, unit)
+    return _Side(label, factor * float(axis.values[0]), factor * float(steps[0]))
 
 
 def _suited(plane: Plane, limits: Limits, percentile: float | None, stretch: str) -> Limits:
