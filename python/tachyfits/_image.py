@@ -203,7 +203,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             return self._reduce(
                 STANDARD_STATISTICS, axis, section, region, threads=threads, progress=progress
             )
-        regions = as_list(region)
+        regions = as_list(region, self.shape)
         states = self._core_image().stats(
             self._ranges(self._section(section)),
             regions=to_core(regions),

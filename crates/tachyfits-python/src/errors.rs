@@ -198,7 +198,7 @@ fn io_error(
         let special = classes.of_the_system.iter().find(|(of, _)| built_in.is(of));
         class = special.map_or(class, |(_, special)| special.bind(py));
     }
-    let value = class.call1((message,))?;
+    let value = class.call1((interface::message(message),))?;
     value.setattr("code", code)?;
     if let Some(path) = path {
         value.setattr("filename", path)?;

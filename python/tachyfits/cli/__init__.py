@@ -63,7 +63,7 @@ Exit status: 0 done, 1 failed or not as wanted, 2 wrong use, 130 interrupted (Ct
 Examples:
   tachyfits info cube.fits
   tachyfits stats cube.fits --json
-  tachyfits image m101.fits -o m101.png
+  tachyfits image cube.fits -o cube.png
   tachyfits spectrum cube.fits --region 'circle(512,480,12)' -o spectrum.png
   tachyfits image cube.fits --channels 40:90 --statistic moment0 -o moment0.fits
   tachyfits cutout cube.fits --section '100:200,50:60,1:10' -o part.fits

@@ -120,7 +120,7 @@ def command(
     \b
     Examples:
       tachyfits image cube.fits --channels 40:90 --moment 0,1,2 --unit km/s -o line.fits -o line.png
-      tachyfits image m101.fits -o m101.png
+      tachyfits image cube.fits --section '*,*,10' -o plane.png
       tachyfits image cube.fits --statistic max --stretch asinh --contours -o max.pdf
       tachyfits image cube.fits --channels 40:90 --moment 1 --limits 5,25 -o velocity.svg
       tachyfits image cube.fits --region 'circle(512,480,60)' --peak-channel -o peak.fits
