@@ -58,6 +58,9 @@ impl Default for OrderLimits {
     }
 }
 
+/// The most statistics of a request: percentiles in steps of 0.01.
+const MOST_STATISTICS: usize = 10_000;
+
 impl Image {
     /// Reduces axes (0 is NAXIS1) by order statistics of the physical values, NaN and BLANK ignored; exact, in bounded
     /// memory. Axes, sections, regions and the shape of the result are as of [`Image::reduce`]. Where nothing is good, all
@@ -83,7 +86,7 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// [`Reason::Percentile`]; otherwise as [`Image::reduce`].
+    /// [`Reason::Percentile`], also for more than 10 000 statistics; otherwise as [`Image::reduce`].
     pub fn order(
         &self,
         statistics: &[OrderStatistic],
@@ -138,6 +141,10 @@ impl Image {
     }
 
     fn check_statistics(&self, statistics: &[OrderStatistic]) -> Result<(), Error> {
+        if statistics.len() > MOST_STATISTICS {
+            let expected = format!("at most {MOST_STATISTICS} percentiles");
+            return Err(self.refused(Reason::Percentile, expected, statistics.len().to_string()));
+        }
         for statistic in statistics {
             if let OrderStatistic::Percentile(percent) = statistic
                 && !(0.0..=100.0).contains(percent)
@@ -194,10 +201,10 @@ impl Plan<'_> {
         let mut values = Vec::new();
         for region in regions {
             // Refused where regions need axes that are kept.
-            self.image.lines(self.section, self.reduced, region, false)?;
+            self.image.lines(self.section, self.reduced, region, false, passes.options())?;
             for output in 0..outputs {
                 let section = self.image.section(&part(self.section, self.reduced, output))?;
-                let lines = self.image.lines(&section, &all, region, false)?;
+                let lines = self.image.lines(&section, &all, region, false, passes.options())?;
                 let alone = lines.pixels() <= ALONE_PIXELS;
                 passes.alone(alone);
                 let mut population = Population::new(self.image, &*lines, tier, self.limits);

@@ -25,6 +25,11 @@ impl<'a> Passes<'a> {
         Passes { options: *options, done: 0, total, begun, alone: false, report }
     }
 
+    /// The options that all passes have.
+    pub(crate) fn options(&self) -> &RunOptions<'a> {
+        &self.options
+    }
+
     /// Makes a pass over about so many bytes.
     pub(crate) fn run<T>(
         &mut self,

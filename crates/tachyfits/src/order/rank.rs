@@ -75,6 +75,9 @@ fn interpolate(low: f64, high: f64, fraction: f64) -> f64 {
 /// Values that are fewer are selected among right away: a sample does not pay.
 const LEAST_SAMPLED: usize = 512;
 
+/// Of more statistics than these all are read from sorted values: selecting costs a pass for each.
+pub(crate) const LEAST_SORTED: usize = 24;
+
 /// Buffers of [`Selection::push`], kept from one set of values to the next.
 #[derive(Default)]
 pub(crate) struct Selection {
@@ -94,11 +97,21 @@ impl Selection {
         let count = values.iter().filter(|x| !x.is_nan()).count() as u64;
         let first = results.len();
         let mut deviations = false;
+        let is_sorted = statistics.len() >= LEAST_SORTED;
+        if is_sorted {
+            self.keys.clear();
+            self.keys.extend(values.iter().filter(|x| !x.is_nan()).map(|&x| key_of(x)));
+            self.keys.sort_unstable();
+        }
         for &statistic in statistics {
             let found = match statistic {
                 OrderStatistic::Mad if count > 0 => {
                     deviations = true;
                     f64::NAN
+                }
+                statistic if count > 0 && is_sorted => {
+                    let end = |rank: u64| value_of_key(self.keys[rank as usize]);
+                    statistic.value(count, statistic.ranks(count).map(end))
                 }
                 statistic if count > 0 => self.statistic(values, count, statistic, tier),
                 _ => f64::NAN,

@@ -5,6 +5,7 @@
 //! the result is exact whatever the ranges of the first pass were; a sample of the pixels makes them so good that
 //! usually one pass is enough.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tachyfits_kernels::{
@@ -13,7 +14,7 @@ use tachyfits_kernels::{
 
 use super::OrderLimits;
 use super::passes::Passes;
-use super::rank::OrderStatistic;
+use super::rank::{LEAST_SORTED, OrderStatistic};
 use super::sample::{Sample, SampledLines};
 use crate::error::Error;
 use crate::image::Image;
@@ -32,7 +33,7 @@ enum Task {
 /// What came out.
 #[derive(Clone, Debug)]
 enum Found {
-    Kept { low: f64, high: f64, counts: Split, values: Vec<f64> },
+    Kept { low: f64, high: f64, counts: Split, values: Vec<f64>, sorted: bool },
     Counted { bins: KeyBins, counts: Vec<u64> },
 }
 
@@ -40,7 +41,8 @@ impl Found {
     fn new(task: Task) -> Found {
         match task {
             Task::Keep { low, high } => {
-                Found::Kept { low, high, counts: Split::default(), values: Vec::new() }
+                let (counts, values) = Default::default();
+                Found::Kept { low, high, counts, values, sorted: false }
             }
             Task::Count(bins) => Found::Counted { bins, counts: vec![0; bins.bins + 3] },
         }
@@ -49,7 +51,7 @@ impl Found {
     /// Adds values; `kept` counts those that all workers keep, beyond `most` of which none is kept any more.
     fn take(&mut self, pixels: &[f64], tier: Tier, kept: &AtomicU64, most: u64) {
         match self {
-            Found::Kept { low, high, counts, values } => {
+            Found::Kept { low, high, counts, values, .. } => {
                 let room = kept.load(Ordering::Relaxed) <= most;
                 let before = values.len();
                 *counts += split(pixels, (*low, *high), tier, room.then_some(&mut *values));
@@ -158,14 +160,17 @@ impl Open {
     /// left out.
     fn narrow(&mut self, found: &mut Found, whole: bool) -> Option<f64> {
         let piece = found.piece(self.rank);
-        if let Found::Kept { low, high, counts, values } = found
+        if let Found::Kept { low, high, counts, values, sorted } = found
             && whole
             && piece.first > key_of(*low)
             && piece.last < key_of(*high)
             && counts.between > 0
         {
             let place = (self.rank - piece.below) as usize;
-            return Some(*values.select_nth_unstable_by(place, f64::total_cmp).1);
+            return Some(match sorted {
+                true => values[place],
+                false => *values.select_nth_unstable_by(place, f64::total_cmp).1,
+            });
         }
         let within = &mut self.within;
         if piece.first > within.first {
@@ -254,9 +259,8 @@ impl<'a> Population<'a> {
             narrow(&mut opens, &mut known, &mut found, whole);
         }
         let count = count.unwrap_or(0);
-        let value = |rank: u64| {
-            known.iter().find(|(other, _)| *other == rank).map_or(f64::NAN, |(_, value)| *value)
-        };
+        let known: HashMap<u64, f64> = known.into_iter().collect();
+        let value = |rank: u64| known.get(&rank).copied().unwrap_or(f64::NAN);
         let values = statistics.iter();
         Ok(values.map(|of| of.value(count, of.ranks(count).map(value))).collect())
     }
@@ -411,6 +415,14 @@ fn open_ranks(statistics: &[OrderStatistic], count: u64) -> Vec<Open> {
 
 /// Narrows every rank by what a pass found; those whose value is known go from one list to the other.
 fn narrow(opens: &mut Vec<Open>, known: &mut Vec<(u64, f64)>, found: &mut [Found], whole: bool) {
+    if opens.len() >= LEAST_SORTED {
+        for found in &mut *found {
+            if let Found::Kept { values, sorted, .. } = found {
+                values.sort_unstable_by(f64::total_cmp);
+                *sorted = true;
+            }
+        }
+    }
     opens.retain_mut(|open| {
         let value = found.iter_mut().find_map(|found| open.narrow(found, whole));
         known.extend(value.map(|value| (open.rank, value)));
