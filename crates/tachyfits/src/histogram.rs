@@ -42,7 +42,7 @@ impl Image {
             self.refused(Reason::HistogramRange, expected, found)
         })?;
         let reduced = vec![true; self.axes().len()];
-        let lines = self.lines(section, &reduced, regions, true)?;
+        let lines = self.lines(section, &reduced, regions, true, options)?;
         let (encoding, tier, pixels) = (self.encoding(), tier()?, self.pixel_bytes());
         let options = &RunOptions { threads: workers(options.threads, bins), ..*options };
         self.check_memory(bins)?;

@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use tachyfits_io::{Buffering, Watch};
+use tachyfits_io::{Buffering, IoError, Watch};
+
+use crate::error::Error;
 
 /// How an operation runs. Nothing here changes a result.
 #[derive(Clone, Copy, Default)]
@@ -13,6 +15,19 @@ pub struct RunOptions<'a> {
     pub buffering: Buffering,
     /// Called now and then with (bytes done, bytes in all), on any thread; [`ControlFlow::Break`] cancels.
     pub progress: Option<&'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync)>,
+}
+
+impl RunOptions<'_> {
+    /// Asks the progress function, before any of `total` bytes is read, whether to go on.
+    ///
+    /// # Errors
+    /// [`tachyfits_io::IoError::Cancelled`].
+    pub(crate) fn check_cancelled(&self, total: u64) -> Result<(), Error> {
+        match self.progress.map(|progress| progress(0, total)) {
+            Some(ControlFlow::Break(())) => Err(IoError::Cancelled.into()),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The progress function as the pipeline calls it, which does not know the total.

@@ -62,7 +62,7 @@ impl Image {
         regions: Option<&[Region]>,
         options: &RunOptions<'_>,
     ) -> Result<(Vec<Stats>, Report), Error> {
-        let lines = self.reduced_lines(section, regions)?;
+        let lines = self.reduced_lines(section, regions, options)?;
         let mut states = Vec::new();
         let outputs = regions.map_or(1, |regions| regions.len() as u64);
         let keep = |state: &Stats| states.push(*state);
@@ -80,7 +80,7 @@ impl Image {
         section: &Section,
         options: &RunOptions<'_>,
     ) -> Result<(Sum, Report), Error> {
-        let lines = self.reduced_lines(section, None)?;
+        let lines = self.reduced_lines(section, None, options)?;
         let mut total = Sum::default();
         let keep = |state: &Sum| total = *state;
         let report = fold_lines(self, &*lines, &self.sum_fold()?, 1, options, keep)?;
@@ -100,9 +100,10 @@ impl Image {
         &self,
         section: &Section,
         regions: Option<&[Region]>,
+        options: &RunOptions<'_>,
     ) -> Result<Box<dyn Lines>, Error> {
         let reduced = vec![true; self.axes().len()];
-        self.lines(section, &reduced, regions, false)
+        self.lines(section, &reduced, regions, false, options)
     }
 
     pub(crate) fn lines(
@@ -111,6 +112,7 @@ impl Image {
         reduced: &[bool],
         regions: Option<&[Region]>,
         union: bool,
+        options: &RunOptions<'_>,
     ) -> Result<Box<dyn Lines>, Error> {
         self.check_section(section)?;
         match regions {
@@ -120,7 +122,7 @@ impl Image {
                 Ok(Box::new(GridLines::new(&grid, true, self.pixel_bytes().size)))
             }
             Some(regions) => {
-                let lines = RegionLines::new(self, section, reduced, regions, union)?;
+                let lines = RegionLines::new(self, section, reduced, regions, union, options)?;
                 self.check_present(lines.last_pixel())?;
                 Ok(Box::new(lines))
             }
@@ -172,7 +174,7 @@ impl Image {
         let by_rows = regions.is_none() && grid.reduced > 0 && grid.is_kept_innermost();
         let lines = match outputs == 0 || by_rows {
             true => None,
-            false => Some(self.lines(section, &reduced, regions, false)?),
+            false => Some(self.lines(section, &reduced, regions, false, options)?),
         };
         self.check_present(if by_rows { grid.last_pixel() } else { None })?;
         let collected = Collected::new(statistics, ddof, outputs);

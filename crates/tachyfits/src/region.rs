@@ -2,6 +2,7 @@
 //! spans; how they are read is `region_lines`.
 
 use crate::error::{Error, Reason};
+use crate::options::RunOptions;
 
 /// A region of the plane of the first two axes, in 0-based pixel coordinates whose integers are pixel centres.
 ///
@@ -37,6 +38,9 @@ impl Region {
     /// The largest number that a region may be made of: far beyond any image, and small enough for f64 to tell pixels
     /// apart.
     pub const MOST: f64 = 1e12;
+
+    /// The most corners of a polygon.
+    pub const MOST_CORNERS: usize = 1 << 20;
 
     /// A box by its centre and full size, all in pixels. A box without width or height is a line or a point.
     ///
@@ -82,12 +86,13 @@ impl Region {
     /// A polygon by its corners, closed by itself; where it overlaps itself, the even-odd rule says what is inside.
     ///
     /// # Errors
-    /// [`Reason::Region`] for fewer than three corners, or numbers that are not finite or beyond [`Region::MOST`].
+    /// [`Reason::Region`] for fewer than three corners or more than [`Region::MOST_CORNERS`], or numbers that are not finite
+    /// or beyond [`Region::MOST`].
     pub fn polygon(corners: &[(f64, f64)]) -> Result<Region, Error> {
         corners.iter().try_for_each(|&(x, y)| check_numbers(&[x, y]))?;
-        if corners.len() < 3 {
-            let found = corners.len().to_string();
-            return Err(Error::refused(Reason::Region, "a polygon of at least 3 corners", found));
+        if !(3..=Region::MOST_CORNERS).contains(&corners.len()) {
+            let expected = format!("a polygon of 3 to {} corners", Region::MOST_CORNERS);
+            return Err(Error::refused(Reason::Region, expected, corners.len().to_string()));
         }
         Ok(Region(Shape::Polygon(corners.to_vec())))
     }
@@ -120,11 +125,29 @@ impl Region {
 
     /// The row spans within an image of this size, by rows and from left to right.
     pub fn spans(&self, width: u64, height: u64) -> Vec<RowSpan> {
+        let spans = self.spans_unless_cancelled(width, height, &RunOptions::default());
+        spans.expect("nothing cancels it")
+    }
+
+    /// The same, for a mask of very many rows or corners, which the progress function may cancel.
+    ///
+    /// # Errors
+    /// [`tachyfits_io::IoError::Cancelled`].
+    pub fn spans_unless_cancelled(
+        &self,
+        width: u64,
+        height: u64,
+        options: &RunOptions<'_>,
+    ) -> Result<Vec<RowSpan>, Error> {
         let mut spans = Vec::new();
         if let Some((first, last)) = self.rows(height) {
-            (first..=last).for_each(|y| self.row(y, width, &mut spans));
+            let mut rows = RegionRows::new(self, true);
+            for y in first..=last {
+                options.check_cancelled(height)?;
+                rows.row(y, width, &mut spans);
+            }
         }
-        spans
+        Ok(spans)
     }
 
     /// The first and last row of an image of this height that it may have pixels in.
@@ -145,22 +168,6 @@ impl Region {
         integers(low - 1.0, high + 1.0, height)
     }
 
-    /// Appends the spans of row `y` of an image of this width, from left to right. Where they may be is worked out in
-    /// closed form; [`Region::contains`] has the last word, so that rounding puts no pixel on the wrong side.
-    pub(crate) fn row(&self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
-        let at_y = y as f64;
-        let middle = match &self.0 {
-            Shape::Box { x, .. } => *x,
-            Shape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
-                x + ellipse_row(at_y - y, *semi_x, *semi_y, *cos, *sin).0
-            }
-            Shape::Polygon(corners) => {
-                return self.polygon_row(&polygon_crossings(corners, at_y), y, width, spans);
-            }
-        };
-        self.convex_row(middle, y, width, spans);
-    }
-
     /// The span of a shape without dents, the middle of whose part of the row is known to within a pixel: pixels of
     /// the row lie inside from some first one to some last one, which are found by halving.
     fn convex_row(&self, middle: f64, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
@@ -176,31 +183,133 @@ impl Region {
         let end = boundary(seed, width, inside);
         spans.push(RowSpan { y, first, last: end - 1 });
     }
+}
 
-    /// The spans of a polygon between crossings of the row. Those are good to a pixel: nearer to them every pixel is
-    /// asked, and what lies between is inside.
-    fn polygon_row(&self, crossings: &[(f64, f64)], y: u64, width: u64, spans: &mut Vec<RowSpan>) {
-        let start = spans.len();
-        for &(low, high) in crossings {
-            let Some((low, high)) = integers(low - 1.0, high + 1.0, width) else { continue };
-            let near = |x: u64| x <= low + 2 || x + 2 >= high;
-            let mut x = spans[start..].last().map_or(low, |span| low.max(span.last + 1));
-            while x <= high {
-                let first = x;
-                while x <= high && self.is_inside(x, y, near) {
-                    x = if near(x) { x + 1 } else { high - 2 };
-                }
-                if x > first {
-                    push_joined(spans, start, RowSpan { y, first, last: x - 1 });
-                }
-                x += 1;
+/// The rows of a region one after the other, upwards or downwards: the edges of a polygon that a row meets are kept from
+/// row to row, so that all rows together cost no more than the edges that they meet.
+pub(crate) struct RegionRows<'a> {
+    region: &'a Region,
+    upwards: bool,
+    /// The edges of a polygon in the order in which rows meet them.
+    edges: Vec<Edge>,
+    /// How many of them were met.
+    met: usize,
+    /// Those that the present row meets.
+    active: Vec<Edge>,
+    /// The first pixel that is no longer to the left of each edge whose sides differ.
+    crossings: Vec<u64>,
+    found: Vec<RowSpan>,
+}
+
+impl<'a> RegionRows<'a> {
+    /// Rows will be asked for with rising `y`, or with falling.
+    pub(crate) fn new(region: &'a Region, upwards: bool) -> RegionRows<'a> {
+        let mut edges: Vec<Edge> = match &region.0 {
+            Shape::Polygon(corners) => self::edges(corners).map(Edge).collect(),
+            _ => Vec::new(),
+        };
+        edges.sort_by(|a, b| a.first(upwards).total_cmp(&b.first(upwards)));
+        let (active, crossings, found) = Default::default();
+        RegionRows { region, upwards, edges, met: 0, active, crossings, found }
+    }
+
+    /// Appends the spans of row `y` of an image of this width, from left to right. Where they may be is worked out in
+    /// closed form; [`Region::contains`] has the last word, so that rounding puts no pixel on the wrong side.
+    pub(crate) fn row(&mut self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
+        let at_y = y as f64;
+        let middle = match &self.region.0 {
+            Shape::Box { x, .. } => *x,
+            Shape::Ellipse { x, y, semi_x, semi_y, cos, sin } => {
+                x + ellipse_row(at_y - y, *semi_x, *semi_y, *cos, *sin).0
+            }
+            Shape::Polygon(_) => return self.polygon_row(y, width, spans),
+        };
+        self.region.convex_row(middle, y, width, spans);
+    }
+
+    /// The pixels of a row from which an odd number of edges lies to the right, and those on an edge. Of both, which they
+    /// are is decided with the numbers of [`polygon_contains`], which are monotonic along the row however they are rounded.
+    fn polygon_row(&mut self, y: u64, width: u64, spans: &mut Vec<RowSpan>) {
+        let at_y = y as f64;
+        let place = if self.upwards { at_y } else { -at_y };
+        while self.edges.get(self.met).is_some_and(|edge| edge.first(self.upwards) <= place) {
+            self.active.push(self.edges[self.met]);
+            self.met += 1;
+        }
+        self.active.retain(|edge| edge.last(self.upwards) >= place);
+        self.crossings.clear();
+        self.found.clear();
+        for edge in &self.active {
+            let (left, on) = edge.left_and_on(at_y, width);
+            let Edge(((x0, y0), (x1, y1))) = *edge;
+            if let Some((low, high)) = integers(x0.min(x1), x0.max(x1), width)
+                && low.max(left) < on.min(high + 1)
+            {
+                let (first, last) = (low.max(left), on.min(high + 1) - 1);
+                self.found.push(RowSpan { y, first, last });
+            }
+            if (y0 <= at_y) != (y1 <= at_y) {
+                self.crossings.push(if y1 > y0 { left } else { on });
             }
         }
+        self.crossings.sort_unstable();
+        let pairs = self.crossings.chunks_exact(2).filter(|pair| pair[0] < pair[1]);
+        self.found.extend(pairs.map(|pair| RowSpan { y, first: pair[0], last: pair[1] - 1 }));
+        self.found.sort_unstable_by_key(|span| span.first);
+        let start = spans.len();
+        self.found.iter().for_each(|span| push_joined(spans, start, *span));
+    }
+}
+
+/// An edge of a polygon.
+#[derive(Clone, Copy, Debug)]
+struct Edge(((f64, f64), (f64, f64)));
+
+impl Edge {
+    /// Where rows meet it first, of those that fall with the sign turned.
+    fn first(&self, upwards: bool) -> f64 {
+        let Edge(((_, y0), (_, y1))) = *self;
+        if upwards { y0.min(y1) } else { -y0.max(y1) }
     }
 
-    fn is_inside(&self, x: u64, y: u64, near: impl Fn(u64) -> bool) -> bool {
-        !near(x) || self.contains(x as f64, y as f64)
+    /// Where they meet it last.
+    fn last(&self, upwards: bool) -> f64 {
+        let Edge(((_, y0), (_, y1))) = *self;
+        if upwards { y0.max(y1) } else { -y0.min(y1) }
     }
+
+    /// How many pixels of a row that meets it lie to the left of the edge's line, and how many do or lie on it.
+    fn left_and_on(&self, y: f64, width: u64) -> (u64, u64) {
+        let Edge(((x0, y0), (x1, y1))) = *self;
+        if y0 == y1 {
+            return (0, width);
+        }
+        let side = |x: u64| {
+            let area = (x1 - x0) * (y - y0) - (x as f64 - x0) * (y1 - y0);
+            if y1 > y0 { area } else { -area }
+        };
+        let guess = (x0 + (y - y0) / (y1 - y0) * (x1 - x0)).clamp(0.0, width as f64) as u64;
+        let left = near_boundary(guess, width, |x| side(x) > 0.0);
+        (left, near_boundary(left, width, |x| side(x) >= 0.0))
+    }
+}
+
+/// [`boundary`] of `0..end`, looked for from a guess on, in steps that double.
+fn near_boundary(guess: u64, end: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (guess.min(end), guess.min(end));
+    let mut step = 1;
+    // `holds` up to `low`, and not from `high` on.
+    while high < end && holds(high) {
+        low = high + 1;
+        high = end.min(high + step);
+        step *= 2;
+    }
+    while low > 0 && !holds(low - 1) {
+        high = low - 1;
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    boundary(low, high, holds)
 }
 
 /// Appends a span of a row whose spans begin at `start`, or makes the last one longer.
@@ -306,29 +415,4 @@ fn polygon_contains(corners: &[(f64, f64)], x: f64, y: f64) -> bool {
         }
     }
     inside
-}
-
-/// Intervals of x between crossings of a row with the edges, each widened by nothing: the caller allows a pixel.
-fn polygon_crossings(corners: &[(f64, f64)], y: f64) -> Vec<(f64, f64)> {
-    let mut intervals = Vec::new();
-    let mut crossings = Vec::new();
-    for ((x0, y0), (x1, y1)) in edges(corners) {
-        if y0 == y1 {
-            if y0 == y {
-                intervals.push((x0.min(x1), x0.max(x1)));
-            }
-            continue;
-        }
-        if y >= y0.min(y1) && y <= y0.max(y1) {
-            let x = x0 + (y - y0) / (y1 - y0) * (x1 - x0);
-            intervals.push((x, x));
-            if (y0 <= y) != (y1 <= y) {
-                crossings.push(x);
-            }
-        }
-    }
-    crossings.sort_by(f64::total_cmp);
-    intervals.extend(crossings.chunks_exact(2).map(|pair| (pair[0], pair[1])));
-    intervals.sort_by(|a, b| a.0.total_cmp(&b.0));
-    intervals
 }

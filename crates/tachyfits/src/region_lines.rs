@@ -6,7 +6,8 @@ use crate::error::{Error, Reason};
 use crate::grid::{Grid, Outer, steps_forward};
 use crate::image::Image;
 use crate::lines::{Line, Lines, Stretch, line_pixels};
-use crate::region::{Region, RowSpan};
+use crate::options::RunOptions;
+use crate::region::{Region, RegionRows, RowSpan};
 use crate::section::{AxisRange, Section};
 
 /// Pixels of a task, about: regions leave gaps, which are read too.
@@ -51,6 +52,7 @@ impl RegionLines {
         reduced: &[bool],
         regions: &[Region],
         union: bool,
+        options: &RunOptions<'_>,
     ) -> Result<RegionLines, Error> {
         let axes = image.axes();
         if axes.len() < 2 || !reduced[0] || !reduced[1] {
@@ -58,7 +60,7 @@ impl RegionLines {
             let found = format!("{} axes, of which these are not both reduced", axes.len());
             return Err(image.refused(Reason::Region, expected, found));
         }
-        let lines = plane_lines(image, section, regions, union)?;
+        let lines = plane_lines(image, section, regions, union, options)?;
         let plane_pixels: u64 = lines.iter().map(|line| line.stretch.count).sum();
         let grid = Grid::beyond(2, axes, section, reduced);
         let planes = Outer { origin: grid.origin, loops: grid.loops.clone() };
@@ -108,20 +110,21 @@ fn plane_lines(
     section: &Section,
     regions: &[Region],
     union: bool,
+    options: &RunOptions<'_>,
 ) -> Result<Vec<PlaneLine>, Error> {
     let columns = section.ranges()[0];
     let mut lines = Vec::new();
     let mut taken = BTreeMap::new();
     for (number, region) in (0..).zip(regions) {
         let mut whole = Vec::new();
-        for_each_span(image, section, region, |row, spans| {
+        for_each_span(image, section, region, options, |row, spans| {
             let row_pixel = spans[0].y * image.axes()[0];
             let mut push =
                 |spans: &[RowSpan]| push_spans(&mut whole, columns, row, row_pixel, spans);
             if union {
                 let taken = taken.entry(row).or_insert_with(Vec::new);
                 push(&without(spans, taken));
-                taken.extend_from_slice(spans);
+                add(spans, taken);
             } else {
                 push(spans);
             }
@@ -149,6 +152,7 @@ fn for_each_span(
     image: &Image,
     section: &Section,
     region: &Region,
+    options: &RunOptions<'_>,
     mut each: impl FnMut(u64, &[RowSpan]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let (width, rows) = (image.axes()[0], section.ranges()[1]);
@@ -158,9 +162,12 @@ fn for_each_span(
         return Err(too_many(image));
     }
     let mut spans = Vec::new();
+    let mut walk = RegionRows::new(region, rows.step >= 0);
+    let total = section.pixels().saturating_mul(image.pixel_bytes().size);
     for row in from..end {
+        options.check_cancelled(total)?;
         spans.clear();
-        region.row(rows.first.wrapping_add_signed(rows.step * row as i64), width, &mut spans);
+        walk.row(rows.first.wrapping_add_signed(rows.step * row as i64), width, &mut spans);
         if !spans.is_empty() {
             each(row, &spans)?;
         }
@@ -210,20 +217,37 @@ fn split(stretch: Stretch, size: u64, mut line: impl FnMut(Stretch, u64)) {
     }
 }
 
-/// The spans of a row without the pixels of others of the same row.
+/// The spans of a row without the pixels of others of the same row; both rise and are apart.
 fn without(spans: &[RowSpan], others: &[RowSpan]) -> Vec<RowSpan> {
-    let mut rest = spans.to_vec();
-    for other in others {
-        let cut = |span: RowSpan| {
-            let before = (span.first < other.first)
-                .then(|| RowSpan { last: span.last.min(other.first - 1), ..span });
-            let after = (span.last > other.last)
-                .then(|| RowSpan { first: span.first.max(other.last + 1), ..span });
-            [before, after].into_iter().flatten()
-        };
-        rest = rest.into_iter().flat_map(cut).collect();
+    let mut rest = Vec::with_capacity(spans.len());
+    for span in spans {
+        let mut first = span.first;
+        for other in &others[others.partition_point(|other| other.last < span.first)..] {
+            if other.first > span.last {
+                break;
+            }
+            if first < other.first {
+                rest.push(RowSpan { first, last: other.first - 1, ..*span });
+            }
+            first = other.last + 1;
+        }
+        if first <= span.last {
+            rest.push(RowSpan { first, ..*span });
+        }
     }
     rest
+}
+
+/// Adds spans of a row to others of the same row; both rise and are apart, and so does the union.
+fn add(spans: &[RowSpan], others: &mut Vec<RowSpan>) {
+    for span in spans {
+        let from = others.partition_point(|other| other.last < span.first);
+        let to = others.partition_point(|other| other.first <= span.last);
+        let joined = &others[from..to];
+        let first = joined.first().map_or(span.first, |other| other.first.min(span.first));
+        let last = joined.last().map_or(span.last, |other| other.last.max(span.last));
+        others.splice(from..to, [RowSpan { first, last, ..*span }]);
+    }
 }
 
 /// The steps of the range, from and up to before, that lie in `first..=last`.
