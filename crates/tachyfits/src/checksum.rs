@@ -93,7 +93,7 @@ impl Checksum {
 }
 
 /// All ones is another form of 0.
-fn same_sum(a: u32, b: u32) -> bool {
+pub(crate) fn same_sum(a: u32, b: u32) -> bool {
     a % u32::MAX == b % u32::MAX
 }
 

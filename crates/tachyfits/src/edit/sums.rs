@@ -1,16 +1,17 @@
 //! DATASUM and CHECKSUM of an edited HDU. The sum of unchanged data is taken over; that of changed data follows from the old
-//! one by what was taken out and what was put in, so that its cost grows with the change.
+//! one by what was taken out and what was put in, so that its cost grows with the change. A sum that was wrong before the
+//! edit is wrong by as much after it: it still says that the data are not what they were.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_format::{FormatError, Header, NO_CHECKSUM};
+use tachyfits_format::{FormatError, Header, NO_CHECKSUM, Value};
 use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
 
 use super::content::{Kept, Rope, Source};
 use super::plan::Plan;
 use super::unit::Unit;
-use crate::checksum::sum_of_range;
+use crate::checksum::{same_sum, sum_of_range};
 use crate::error::Error;
 use crate::options::RunOptions;
 
@@ -29,10 +30,15 @@ pub(crate) fn restate(
         return Ok(());
     }
     let data_alone = states(header, "DATASUM") && !states(header, "CHECKSUM");
-    let sum = match stated_sum(unit).filter(|_| !unit.states_sums) {
-        Some(sum) if !unit.has_new_data() => sum,
-        Some(sum) => changed_sum(unit, sum, own, run, tier)?,
-        None => whole_sum(unit, run, tier)?,
+    let stated = match unit.states_sums {
+        true => Stated::Nothing,
+        false => stated_sum(unit, tier),
+    };
+    let sum = match stated {
+        Stated::Sum(sum) if !unit.has_new_data() => sum,
+        Stated::Sum(sum) => changed_sum(unit, sum, own, run, tier)?,
+        Stated::Nothing => whole_sum(unit, run, tier)?,
+        Stated::Unreadable => return Ok(()),
     };
     let with_checksum = unit.states_sums || !data_alone;
     let length = unit.origin.as_ref().filter(|_| unit.own);
@@ -66,32 +72,77 @@ fn set(
     Ok(())
 }
 
-/// DATASUM as the origin states it.
-fn stated_sum(unit: &Unit) -> Option<OnesComplement> {
-    let text = unit.origin.as_ref()?.header.get_text("DATASUM").ok()??;
-    text.trim().parse().ok().map(OnesComplement::from_sum)
+/// What the origin says of the sum of its data.
+enum Stated {
+    /// Neither keyword is there, or they are blank.
+    Nothing,
+    Sum(OnesComplement),
+    /// There are sums, and none can be read: no other may take their place.
+    Unreadable,
+}
+
+/// The sum that DATASUM states, or the one of which CHECKSUM would be right.
+fn stated_sum(unit: &Unit, tier: Tier) -> Stated {
+    let Some(hdu) = &unit.origin else { return Stated::Nothing };
+    let text = |keyword: &str| match hdu.header.get(keyword) {
+        None | Some(Value::Undefined) => String::new(),
+        Some(value) => value.as_text().map_or_else(|| value.to_string(), str::to_owned),
+    };
+    let [data, whole] = ["DATASUM", "CHECKSUM"].map(text);
+    if let Ok(sum) = data.trim().parse() {
+        return Stated::Sum(OnesComplement::from_sum(sum));
+    }
+    if whole.trim().len() == 16 && whole.is_ascii() {
+        let mut header = OnesComplement::default();
+        header.accumulate(0, &hdu.header.to_bytes(), tier);
+        return Stated::Sum(OnesComplement::from_sum(!header.sum()));
+    }
+    match data.trim().is_empty() && whole.trim().is_empty() {
+        true => Stated::Nothing,
+        false => Stated::Unreadable,
+    }
+}
+
+/// The sum of all data as they are now, beside which the one stated for the old ones is as wrong as it was.
+fn carried_sum(
+    unit: &Unit,
+    stated: OnesComplement,
+    run: &RunOptions<'_>,
+    tier: Tier,
+) -> Result<OnesComplement, Error> {
+    let new = whole_sum(unit, run, tier)?;
+    let Some(stored) = &unit.stored else { return Ok(new) };
+    let old = sum_of_part(stored, 0..stored.bytes(), run, tier)?;
+    if same_sum(old.sum(), stated.sum()) {
+        return Ok(new);
+    }
+    let mut sum = stated;
+    sum.merge(OnesComplement::from_sum(!old.sum()));
+    sum.merge(new);
+    Ok(sum)
 }
 
 /// The sum of data that are those of the origin in part.
 fn changed_sum(
     unit: &Unit,
-    mut sum: OnesComplement,
+    stated: OnesComplement,
     own: &Arc<dyn Source>,
     run: &RunOptions<'_>,
     tier: Tier,
 ) -> Result<OnesComplement, Error> {
     let Some(hdu) = unit.origin.as_ref().filter(|hdu| unit.own && hdu.end_offset() <= own.bytes())
     else {
-        return whole_sum(unit, run, tier);
+        return carried_sum(unit, stated, run, tier);
     };
     let old = hdu.data_offset..hdu.end_offset();
     let Some((taken_out, put_in)) = difference(&unit.data, old.clone()) else {
-        return whole_sum(unit, run, tier);
+        return carried_sum(unit, stated, run, tier);
     };
     let touched: u64 = taken_out.iter().chain(&put_in).map(|range| range.end - range.start).sum();
     if touched >= unit.data.bytes() {
-        return whole_sum(unit, run, tier);
+        return carried_sum(unit, stated, run, tier);
     }
+    let mut sum = stated;
     let old_bytes = Rope::of(Arc::clone(own), old.clone());
     for range in taken_out {
         let range = range.start - old.start..range.end - old.start;
@@ -107,7 +158,7 @@ fn changed_sum(
     sum.accumulate(unit.data.bytes(), &bytes, tier);
     // All ones is 0 again, and whether it was ever anything else only the bytes know.
     match sum.sum() {
-        u32::MAX => whole_sum(unit, run, tier),
+        u32::MAX => carried_sum(unit, stated, run, tier),
         _ => Ok(sum),
     }
 }

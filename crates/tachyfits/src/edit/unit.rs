@@ -18,6 +18,8 @@ pub(crate) struct Unit {
     pub(crate) changed: Option<Header>,
     /// The data without fill: of a file that is cut short, what it holds.
     pub(crate) data: Rope,
+    /// The data and the fill of the origin, where it is whole.
+    pub(crate) stored: Option<Rope>,
     /// The fill up to a whole block, as the origin has it; none where the data are others.
     pub(crate) fill: Option<Rope>,
     has_other_data: bool,
@@ -34,10 +36,13 @@ impl Unit {
         let end = begin + hdu.data_bytes_present.min(source.bytes() - begin);
         let fill = (hdu.end_offset() <= source.bytes())
             .then(|| Rope::of(Arc::clone(source), end..hdu.end_offset()));
+        let stored = (hdu.data_bytes_present == hdu.data_bytes)
+            .then(|| Rope::of(Arc::clone(source), begin..hdu.end_offset().min(source.bytes())));
         Unit {
             origin: Some(Arc::clone(hdu)),
             own: source.reads_own(),
             changed: None,
+            stored,
             data: Rope::of(Arc::clone(source), begin..end),
             fill,
             has_other_data: false,
@@ -52,6 +57,7 @@ impl Unit {
             origin: None,
             own: false,
             changed: Some(header),
+            stored: None,
             data,
             fill: None,
             has_other_data: true,
