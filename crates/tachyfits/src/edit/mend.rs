@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
-use tachyfits_format::{Code, Fix, Hdu, Place, Rule, fixed_header};
+use tachyfits_format::{Code, Field, Fix, Hdu, HduKind, Place, Rule, ValueType, fixed_header};
 use tachyfits_io::{Storage, fetch};
 
 use super::content::Rope;
 use super::{Edition, Unit};
-use crate::error::Error;
+use crate::error::{Error, Reason};
 
 /// Bytes behind the last HDU that are looked at together.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -17,7 +17,8 @@ impl Edition {
     /// Puts right what [`crate::Finding::fixable`] marks, when the edition is committed, and says what that is.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// If the file cannot be read, and [`Reason::Edit`] if an HDU could not be read as before afterwards; nothing is changed
+    /// then.
     ///
     /// ```
     /// use tachyfits::{Edition, OpenOptions, RunOptions, VerifyOptions, verify};
@@ -34,6 +35,41 @@ impl Edition {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn mend(&mut self) -> Result<Vec<Fix>, Error> {
+        let (units, rest) = (self.units.clone(), self.rest);
+        let fixes = self.fix_all().and_then(|fixes| self.check_readable().map(|()| fixes));
+        if fixes.is_err() {
+            (self.units, self.rest) = (units, rest);
+        }
+        fixes
+    }
+
+    /// Reads the file as it will be: each HDU is what it was, and what could be read of it can be.
+    fn check_readable(&self) -> Result<(), Error> {
+        let after = self.preview()?;
+        let changed = |index: usize| {
+            let expected = "a repaired file in which every HDU can be read as before";
+            let found = "damage that the repair would make worse";
+            Error::refused(Reason::Edit, expected, found).at(&self.name, index)
+        };
+        for (index, unit) in self.units.iter().enumerate() {
+            let Some(old) = &unit.origin else { continue };
+            let new = after.hdus().get(index).ok_or_else(|| changed(index))?;
+            let shape = |hdu: &Hdu| {
+                let counts = (hdu.parameter_count, hdu.group_count, hdu.data_bytes);
+                (hdu.kind.clone(), hdu.axes.clone(), hdu.stored, counts)
+            };
+            let is_worse = |old: Readable, new: Readable| match (old, new) {
+                (Readable::No, _) => false,
+                (old, new) => old != new,
+            };
+            if shape(old) != shape(new) || is_worse(Readable::of(old), Readable::of(new)) {
+                return Err(changed(index));
+            }
+        }
+        Ok(())
+    }
+
+    fn fix_all(&mut self) -> Result<Vec<Fix>, Error> {
         let mut fixes = Vec::new();
         for unit in &mut self.units {
             let Some(hdu) = unit.origin.clone() else { continue };
@@ -61,6 +97,36 @@ impl Edition {
         let before = format!("{} zeros behind the last HDU", rest.end - rest.start);
         let after = "the end of the file".to_owned();
         Ok(Some(Fix { code: Code::TrailingBytes.as_str(), place, before, after }))
+    }
+}
+
+/// How the values of an HDU are read.
+#[derive(PartialEq)]
+enum Readable {
+    No,
+    /// The type of the pixels, BSCALE, BZERO and BLANK.
+    Image(ValueType, f64, f64, Option<i64>),
+    /// The offset and the field of each column.
+    Table(Vec<(u64, Field)>),
+    Other,
+}
+
+impl Readable {
+    fn of(hdu: &Hdu) -> Readable {
+        match hdu.kind {
+            HduKind::Primary | HduKind::Image => match hdu.image() {
+                Ok(image) => Readable::Image(image.value, image.scale, image.zero, image.blank),
+                Err(_) => Readable::No,
+            },
+            HduKind::BinaryTable | HduKind::AsciiTable => match hdu.table() {
+                Ok(table) => {
+                    let columns = table.columns.iter();
+                    Readable::Table(columns.map(|column| (column.offset, column.field)).collect())
+                }
+                Err(_) => Readable::No,
+            },
+            _ => Readable::Other,
+        }
     }
 }
 
