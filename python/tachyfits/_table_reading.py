@@ -21,7 +21,7 @@ from tachyfits._hdu import Compression, Hdu, compression_of
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
 from tachyfits._table_decoded import Given, beginning, divided, is_apart, masked, ragged
-from tachyfits._table_rows import Rows, among, batch_size, count_of, piece_of, resolve_rows, span_of
+from tachyfits._table_rows import Rows, among, batch_size, count_of, piece_of, last_of, resolve_rows, span_of
 from tachyfits._threads import check_threads
 
 #: What names columns: a name (any case), a 0-based number, several of them; None: all.
@@ -235,6 +235,11 @@ class TableReading(Hdu):
 
     @placing
     def _rows(self, rows: Any) -> Rows:
+        last = last_of(rows, len(self))
+        if last is not None and last >= self.rows_present and self.columns:
+            # Before a list of the rows is made, which a header may claim to be very many: the engine
+            # refuses a row that is not there, in its own words.
+            self._core_table().read([0], np.array([last]))
         return resolve_rows(rows, len(self))
 
     @placing

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import not_found, usage
+from tachyfits._errors import memory_error, not_found, usage
 from tachyfits._whole import whole_number
 
 #: What rows are.
@@ -34,7 +34,7 @@ def resolve_rows(rows: Any, count: int) -> Rows:
         # Before there are any: it costs nothing to ask for very many.
         _refuse_outside([*rows[:1], *rows[-1:]], count)
         first, step = (rows[0], rows.step) if len(rows) > 1 else (sum(rows), 1)
-        return _numbers(first + step * np.arange(len(rows)), count)
+        return _numbers(first + step * _every(0, len(rows), 1), count)
     if isinstance(rows, slice):
         try:
             start, stop, step = rows.indices(count)
@@ -42,7 +42,7 @@ def resolve_rows(rows: Any, count: int) -> Rows:
             raise usage(f"rows={rows!r}: {error}", "give whole numbers of rows") from error
         if step == 1:
             return start, max(start, stop)
-        return np.arange(start, stop, step, dtype=np.int64)
+        return _every(start, stop, step)
     if isinstance(rows, (int, np.integer)) and not isinstance(rows, bool):
         number = _numbers(np.array([int(rows)]), count)[0]
         return int(number), int(number) + 1
@@ -55,6 +55,32 @@ def resolve_rows(rows: Any, count: int) -> Rows:
             raise usage(f"a mask of {len(array)} for {count} rows", "give one for every row")
         return np.flatnonzero(array).astype(np.int64)
     return _numbers(array, count)
+
+
+def last_of(rows: Any, count: int) -> int | None:
+    """Return the last row of a slice with a step, or of a range; None of anything else.
+
+    >>> last_of(slice(None, None, 2), 10), last_of(slice(7, None, -2), 10), last_of([3], 10)
+    (8, 7, None)
+    """
+    if isinstance(rows, slice):
+        try:
+            rows = range(count)[rows]
+        except (TypeError, ValueError):
+            # Refused with the reason where the rows are made.
+            return None
+        if rows.step == 1:
+            return None
+    return max(rows[0], rows[-1]) if isinstance(rows, range) and len(rows) else None
+
+
+def _every(start: int, stop: int, step: int) -> NDArray[np.int64]:
+    try:
+        return np.arange(start, stop, step, dtype=np.int64)
+    except MemoryError as error:
+        count = len(range(start, stop, step))
+        hint = "read fewer rows at a time: batches()"
+        raise memory_error(f"memory for the numbers of {count} rows cannot be had", hint) from error
 
 
 def _numbers(array: NDArray[Any], count: int) -> NDArray[np.int64]:
