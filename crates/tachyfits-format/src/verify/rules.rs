@@ -175,10 +175,13 @@ rules! {
     LogicalValue = "logical-value", Error, "7.3.3.1", None,
         "A logical field holds a byte other than T, F and 0.",
         hint "write the values again; readers take such bytes for true, false or undefined as they like";
+    BitFill = "bit-fill", Error, "7.3.3.1", None,
+        "The bits behind the last one of an X field are not 0.",
+        hint "no value depends on them; writing the column again puts them right";
     TextValue = "text-value", Error, "7.3.3.1", None,
         "A character field holds a byte that is not printable ASCII before its first NUL.",
         hint "replace the character; FITS text is ASCII from 32 to 126";
-    DescriptorLength = "descriptor-length", Warning, "7.3.5", None,
+    DescriptorLength = "descriptor-length", Error, "7.3.5", None,
         "An array has more elements than TFORMn says the longest has.",
         hint "correct the number in brackets of TFORMn: programs may set aside memory by it";
     AsciiEntry = "ascii-entry", Error, "7.2.5", None,

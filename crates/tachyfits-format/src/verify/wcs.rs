@@ -15,11 +15,11 @@ const OF_AXES: [&str; 13] = [
     "PSi_ma", "CNAMEia", "CRDERia", "CSYERia",
 ];
 
-/// Projections of Table 23.
-const PROJECTIONS: [&str; 27] = [
+/// Projections of Table 23, and those of the registry of conventions: TPV, TNX, ZPX.
+const PROJECTIONS: [&str; 30] = [
     "AZP", "SZP", "TAN", "STG", "SIN", "ARC", "ZPN", "ZEA", "AIR", "CYP", "CEA", "CAR", "MER",
     "SFL", "PAR", "MOL", "AIT", "COP", "COE", "COD", "COO", "BON", "PCO", "TSC", "CSC", "QSC",
-    "HPX",
+    "HPX", "TPV", "TNX", "ZPX",
 ];
 
 fn of_axes<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a Card, &'a Match)> {
@@ -54,17 +54,11 @@ pub(super) fn matrices(subject: &Subject<'_>, report: &mut Report) {
         let found = format!("{} beside {}", cd.keyword(), pc.keyword());
         report.push(Rule::WcsMatrices, subject.place(at), "PCi_j or CDi_j alone", found);
     }
-    let others = [first("PCi_ja"), first("PVi_ma"), first("PSi_ma")];
-    // CROTAi is of the primary description.
-    let other = others.into_iter().flatten().find(|(_, _, known)| known.alternative == 0);
-    if let (Some((at, rotation, _)), Some((_, other, _))) = (first("CROTAi"), other) {
-        let found = format!("{} beside {}", rotation.keyword(), other.keyword());
-        report.push(
-            Rule::WcsMatrices,
-            subject.place(at),
-            "no CROTAi with PCi_j, PVi_m, PSi_m",
-            found,
-        );
+    // CROTAi is of the primary description. Beside PVi_m it is legal.
+    let matrix = subject.of("PCi_ja").find(|(_, _, known)| known.alternative == 0);
+    if let (Some((at, rotation, _)), Some((_, matrix, _))) = (first("CROTAi"), matrix) {
+        let found = format!("{} beside {}", rotation.keyword(), matrix.keyword());
+        report.push(Rule::WcsMatrices, subject.place(at), "no CROTAi with PCi_j", found);
     }
 }
 

@@ -186,6 +186,7 @@ fn every_rule_of_headers_can_be_provoked() {
         Rule::ExtensionsDenied,
         Rule::ExtensionCount,
         Rule::LogicalValue,
+        Rule::BitFill,
         Rule::TextValue,
         Rule::DescriptorLength,
         Rule::AsciiEntry,

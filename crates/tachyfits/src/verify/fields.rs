@@ -32,6 +32,8 @@ enum FieldRule<'a> {
     Logical,
     /// Strings of so many bytes.
     Text(usize),
+    /// Bits, the last of so many bits of the last byte unused.
+    Bits(u32),
     Descriptor {
         element: Element,
         most: Option<u64>,
@@ -49,6 +51,9 @@ impl<'a> RowCheck<'a> {
                 Field::Fixed { element: Element::Logical, .. } => FieldRule::Logical,
                 Field::Fixed { element: Element::Character, width, .. } => {
                     FieldRule::Text(usize::try_from(*width).unwrap_or(usize::MAX).max(1))
+                }
+                Field::Fixed { element: Element::Bit, repeat, .. } if repeat % 8 > 0 => {
+                    FieldRule::Bits(8 - (repeat % 8) as u32)
                 }
                 Field::Variable { element, repeat: 1, most, .. } if layout.heap_error.is_none() => {
                     FieldRule::Descriptor { element: *element, most: *most }
@@ -111,6 +116,7 @@ impl<'a> RowCheck<'a> {
         match checked.rule {
             FieldRule::Logical => self.logical(checked.column, row, bytes, tally),
             FieldRule::Text(width) => self.text(checked.column, row, bytes, width, tally),
+            FieldRule::Bits(unused) => self.bits(checked.column, row, bytes, unused, tally),
             FieldRule::Descriptor { element, most } => {
                 self.descriptor(checked.column, row, bytes, (element, most), tally);
             }
@@ -151,6 +157,17 @@ impl<'a> RowCheck<'a> {
                     in_cell(self, Rule::TextValue, column, row, "printable ASCII", found)
                 });
             }
+        }
+    }
+
+    /// What follows the data is 0 (Standard 4.0, section 7.3.3.1).
+    fn bits(&self, column: usize, row: u64, bytes: &[u8], unused: u32, tally: &mut Tally) {
+        let fill = bytes.last().map_or(0, |byte| byte & ((1 << unused) - 1));
+        if fill != 0 {
+            tally.hit(column, Kind::Value, || {
+                let expected = format!("{unused} bits of 0 behind the last one");
+                in_cell(self, Rule::BitFill, column, row, &expected, format!("0b{fill:b}"))
+            });
         }
     }
 
