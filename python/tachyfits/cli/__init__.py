@@ -56,6 +56,7 @@ COMMANDS = {name: text for part in SECTIONS.values() for name, text in part.item
 
 EPILOG = """\b
 Coordinates are FITS ones: x (NAXIS1) first, counted from 1, both ends inside.
+A FILE may be compressed (gzip, bzip2, xz, zstd); - is standard input.
 Data goes to stdout, words to stderr.
 Exit status: 0 done, 1 failed or not as wanted, 2 wrong use, 130 interrupted (Ctrl-C).
 
