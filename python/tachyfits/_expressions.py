@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits._axes import axis_number
 from tachyfits._errors import usage
-from tachyfits._measured import Measured
-from tachyfits._quantities import is_quantity, parts_of
+from tachyfits._hdu import Hdu
+from tachyfits._measured import Measured, amount, has_unit, unit_parts
 
 if TYPE_CHECKING:
     from tachyfits._file import File
@@ -79,7 +79,8 @@ def evaluate(expression: str, /, *, dtype: Any = None, **inputs: Any) -> Image:
         in float64 and rounded once, at the end; what float32 cannot hold is infinite.
     **inputs
         For each name an `Image`, a `File` or a path (the first HDU with pixels), a NumPy array or
-        what converts to one, a number, or `along` of a spectrum. Shapes go together as NumPy's do:
+        what converts to one, a number, a quantity of astropy (taken in the unit of the images where
+        it can be converted), or `along` of a spectrum. Shapes go together as NumPy's do:
         axes may be missing in front, and an axis of length 1 serves any length. A spectrum (one
         axis) beside images of several goes along the only axis of its length.
 
@@ -108,7 +109,13 @@ def evaluate(expression: str, /, *, dtype: Any = None, **inputs: Any) -> Image:
     Traceback (most recent call last):
     tachyfits.UsageError: expression, character 5 (from 1): ...
     """
-    found = {name: resolve(value) for name, value in inputs.items()}
+    plain = {name: resolve(value) for name, value in inputs.items() if not has_unit(value)}
+    # The engine compares units as texts.
+    units = [image.unit for image in plain.values() if isinstance(image, Hdu) and image.unit]
+    found = {
+        name: plain[name] if name in plain else _of_amount(value, units)
+        for name, value in inputs.items()
+    }
     return _image(expression, found, None if dtype is None else np.dtype(dtype).name)
 
 
@@ -170,6 +177,8 @@ def resolve(value: Any) -> Image | Along | float:
 
     if isinstance(value, Image):
         return value
+    if has_unit(value):
+        return _of_amount(value)
     if isinstance(value, Along):
         spectrum = resolve(value.spectrum)
         if isinstance(spectrum, Image):
@@ -183,7 +192,13 @@ def resolve(value: Any) -> Image | Along | float:
     return float(array) if array.ndim == 0 and array.dtype.kind in "biuf" else _of_array(array)
 
 
-def _of_array(array: NDArray[Any]) -> Image:
+def _of_amount(value: Any, units: Iterable[str] = ()) -> Image | Along | float:
+    """Return a quantity as an image in memory with its unit, one of ``units`` where it can be."""
+    number, unit = amount(value, units)
+    return _of_array(np.atleast_1d(np.asarray(number)), unit) if unit else resolve(number)
+
+
+def _of_array(array: NDArray[Any], unit: str = "") -> Image:
     """Return an array as an image in memory."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind not in "biuf" or size > 8 or array.ndim == 0:
@@ -193,15 +208,17 @@ def _of_array(array: NDArray[Any]) -> Image:
         )
     wanted = {"b": "uint8", "f": "float32" if size < 4 else f"float{8 * size}"}
     native = np.dtype(wanted.get(kind, array.dtype.newbyteorder("=")))
-    image: Image = _array_file(np.ascontiguousarray(array, dtype=native))[0]
+    image: Image = _array_file(np.ascontiguousarray(array, dtype=native), unit)[0]
     return image
 
 
-def _array_file(array: NDArray[Any]) -> File:
+def _array_file(array: NDArray[Any], unit: str = "") -> File:
     """Return an array as a file in memory; also called to unpickle it."""
     from tachyfits._file import File
 
-    return File.computed(_core.array_file(array, [], name=ARRAY_NAME), (_array_file, (array,)))
+    cards = [("BUNIT", unit, "")] if unit else []
+    core = _core.array_file(array, cards, name=ARRAY_NAME)
+    return File.computed(core, (_array_file, (array, unit)))
 
 
 #: The unit of what has no quantities in it: the engine finds it.
@@ -265,7 +282,7 @@ class Formula:
             source = self.parts[0]
             found = source.spectrum if isinstance(source, Along) else source
             # An array is an image in memory, and a number to quantities.
-            return "" if found.file.name == ARRAY_NAME else found.unit
+            return found.unit or ("" if found.file.name == ARRAY_NAME else None)
         if all(isinstance(part, str) for part in self.parts):
             return ""
         return self.image().unit
@@ -293,18 +310,18 @@ def formula_of(value: Any, beside: Any = None) -> Formula | None:
         formula = value._formula
         short = formula is not None and formula.characters() < MOST_CHARACTERS
         return formula if short and formula is not None else Formula((value,), ATOM)
+    if isinstance(value, Measured) and value.ndim == 1 and beside is not None:
+        value = along(value, beside.spectral_axis - beside.ndim)
     if isinstance(value, Along):
-        return Formula((resolve(value),), ATOM)
+        formula = Formula((resolve(value),), ATOM)
+        unit = unit_parts(value.spectrum)[1] if has_unit(value.spectrum) else ""
+        return replace(formula, unit=unit) if unit else formula
+    if has_unit(value):
+        number, unit = unit_parts(value)
+        inner = formula_of(number)
+        return None if inner is None else replace(inner, unit=unit)
     if isinstance(value, Measured):
-        given: Any = value.values
-        if value.ndim == 1 and beside is not None:
-            given = along(given, beside.spectral_axis - beside.ndim)
-        formula = Formula((resolve(given),), ATOM)
-        return replace(formula, unit=value.unit) if value.unit else formula
-    if is_quantity(value):
-        number, unit = parts_of(value)
-        formula = formula_of(number)
-        return None if formula is None else replace(formula, unit=unit)
+        return Formula((resolve(value.values),), ATOM)
     if isinstance(value, (bool, int, float, np.number, np.bool_)) and np.isrealobj(value):
         number = float(value)
         text = repr(number) if np.isfinite(number) else f"{number}"

@@ -6,7 +6,7 @@ Operators work element by element as NumPy's do, and the unit follows as astropy
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from tachyfits._header import Header
 from tachyfits._indexing import is_section
 from tachyfits._quantities import UFUNCS, conversion, is_quantity, outcome, parts_of
 from tachyfits._section import Section, resolve
-from tachyfits._units import asked_unit
+from tachyfits._units import asked_unit, fits_unit
 
 if TYPE_CHECKING:
     import astropy.units
@@ -148,6 +148,34 @@ class Measured(NDArrayOperatorsMixin, ABC):
         if values.dtype == np.bool_ or values.shape != self.shape or not alike:
             return values
         return self._changed(values, unit or None, other)
+
+
+def has_unit(value: Any) -> bool:
+    """Say whether something is a quantity, a unit, or a plane or spectrum with a unit."""
+    return is_quantity(value) or (isinstance(value, Measured) and bool(value.unit))
+
+
+def unit_parts(value: Any) -> tuple[Any, str]:
+    """Return the number or the array of what `has_unit`, and its unit."""
+    if isinstance(value, Measured):
+        return value.values, value.unit or ""
+    return parts_of(value)
+
+
+def amount(value: Any, units: Iterable[str] = ()) -> tuple[Any, str]:
+    """Return what `has_unit` as a number or an array and its unit.
+
+    That is the first of ``units`` that it can be converted to, as it is written there.
+    """
+    number, own = unit_parts(value)
+    known = fits_unit(own) if own else None
+    if known is None:
+        return number, own
+    for text in units:
+        unit = fits_unit(text)
+        if unit is not None and unit.is_equivalent(known):
+            return number * float(known.to(unit)), text
+    return number, own
 
 
 def _operand(value: Any) -> tuple[NDArray[Any], str | None]:

@@ -144,6 +144,25 @@ def test_images_and_planes_go_together(cube: tf.Image) -> None:
     np.testing.assert_allclose(ratio.read(), plane.values / PIXELS, rtol=1e-6)
 
 
+def test_expressions_take_quantities_in_the_unit_of_the_images(cube: tf.Image) -> None:
+    plane = cube.plane(0)
+    for text, value, expected, unit in [
+        ("a + q", 500 * u.mJy / u.beam, PIXELS + 0.5, "Jy/beam"),
+        ("a > q", 3000 * u.mJy / u.beam, PIXELS > 3, None),
+        ("a * q", 2 * u.K, PIXELS * 2, None),
+        ("a * q", 50 * u.percent, PIXELS / 2, "Jy/beam"),
+        ("a - q", plane, PIXELS - PIXELS[0], "Jy/beam"),
+        ("a * q", tf.along(np.arange(6.0) * u.K, "z"), PIXELS * np.arange(6)[:, None, None], None),
+        ("q - a", ARRAY * u.mJy / u.beam, ARRAY / 1000 - PIXELS, "Jy/beam"),
+    ]:
+        found = tf.evaluate(text, a=cube, q=value)
+        np.testing.assert_allclose(found.read(), expected, rtol=1e-6, atol=1e-6)
+        assert found.unit == unit
+        assert pickle.loads(pickle.dumps(found)).unit == unit
+    product = cube * tf.along(np.arange(6.0) * u.K, "z")
+    assert product.unit == "Jy K beam-1"
+
+
 def test_spectra_lie_along_the_spectral_axis(tmp_path: Path) -> None:
     pixels = np.random.default_rng(4).uniform(1, 9, size=(4, 4, 4)).astype("f4")
     cube = tf.open(write_cube(tmp_path / "cube.fits", data=pixels))[0]
