@@ -96,10 +96,13 @@ pub(super) fn find(target: &Path, file: &File) -> Result<Found, IoError> {
     }
     match system::mark(file) {
         None => Ok(found),
-        Some(marked) if marked == beside => Ok(match found {
-            Found::Nothing => Found::Lost(marked),
-            foreign => foreign,
-        }),
+        // The mark names what was looked at, perhaps by another path.
+        Some(marked) if fs::canonicalize(&marked).ok() == fs::canonicalize(&beside).ok() => {
+            Ok(match found {
+                Found::Nothing => Found::Lost(marked),
+                foreign => foreign,
+            })
+        }
         Some(marked) => Ok(match find_at(marked.clone(), target, file)? {
             Found::Whole(journal, content) => Found::Whole(journal, content),
             Found::Closed => Found::Closed,

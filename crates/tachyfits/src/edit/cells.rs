@@ -211,6 +211,10 @@ impl Storage for Overlay {
         self.patches.iter().try_for_each(|patch| patch.lay(offset, buffer))
     }
 
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.base.check_unchanged()
+    }
+
     fn is_resident(&self, range: Range<u64>) -> bool {
         self.base.is_resident(range)
     }

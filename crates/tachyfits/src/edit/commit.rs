@@ -84,6 +84,8 @@ fn in_place(
         }
     }
     let kept = kept.finish()?;
+    // Afterwards what is computed from the edited file itself would seem to be changed.
+    plan.rope.check_unchanged()?;
     let patch = Patch::begin(path, stamp, dirty, plan.bytes())?;
     let mut taken = 0;
     for range in dirty {
@@ -112,6 +114,7 @@ fn rebuild(
     let mut output = OutputFile::succeed(path)?;
     output.reserve(plan.bytes())?;
     copy(plan, 0..plan.bytes(), run, |at, bytes| Ok(output.write_all_at(at, bytes)?))?;
+    plan.rope.check_unchanged()?;
     stamp.check(path)?;
     match sync {
         true => output.commit_durably()?,

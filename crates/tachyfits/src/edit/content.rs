@@ -83,6 +83,11 @@ macro_rules! storage_of {
                 self.$field.read_exact_at(offset, buffer)
             }
 
+            /// Of the edited file the edition itself looks when it is written, before it changes it.
+            fn check_unchanged(&self) -> Result<(), IoError> {
+                if self.own { Ok(()) } else { self.$field.check_unchanged() }
+            }
+
             fn slice(&self, range: Range<u64>) -> Option<&[u8]> {
                 self.$field.slice(range)
             }
@@ -291,6 +296,16 @@ impl Rope {
             count += 1;
         }
         count
+    }
+
+    /// As [`Storage::check_unchanged`], of every source once.
+    pub(crate) fn check_unchanged(&self) -> Result<(), IoError> {
+        let sources = || self.pieces.iter().map(|(_, piece)| &piece.source);
+        let before = std::iter::once(None).chain(sources().map(Some));
+        let is_next = |(source, before): &(&Arc<dyn Source>, Option<&Arc<dyn Source>>)| {
+            !before.is_some_and(|before| Arc::ptr_eq(before, source))
+        };
+        sources().zip(before).filter(is_next).try_for_each(|(source, _)| source.check_unchanged())
     }
 
     /// The bytes without copying, where one piece has them in memory.

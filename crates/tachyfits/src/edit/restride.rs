@@ -88,6 +88,10 @@ impl Storage for Restride {
         "rows with other columns"
     }
 
+    fn check_unchanged(&self) -> Result<(), IoError> {
+        self.base.check_unchanged()
+    }
+
     fn bytes(&self) -> u64 {
         self.rows * self.row_bytes
     }
