@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tachyfits._core import FitsFormatError
-from tachyfits._errors import format_error, warn
+from tachyfits._errors import either, format_error, warn
 from tachyfits._header import Card, Header, card_line
 
 #: WCSLIB takes no more axes.
@@ -206,7 +206,11 @@ class WcsCards:
         found = _type_name(value) if value is not None else "no value"
         return format_error(
             f"{self._place}invalid {named}: expected {expected}, found {found}",
-            f"correct the card: tachyfits header FILE --set {keyword}=VALUE, or tachyfits.edit",
+            "correct the card: "
+            + either(
+                f'edition[0].header["{keyword}"] = value, in tachyfits.edit(path)',
+                f"tachyfits header FILE --set {keyword}=VALUE",
+            ),
             "numeric-text" if isinstance(value, str) and "number" in expected else "keyword-type",
         )
 

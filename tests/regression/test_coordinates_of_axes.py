@@ -299,3 +299,13 @@ def test_names_and_errors_of_axes_reach_astropy(tmp_path: Path) -> None:
     assert image.wcs.wcs.specsys == "LSRK"
     with pytest.warns(tf.TachyfitsWarning, match="CNAME3 = 5 is ignored"):
         assert opened(tmp_path, {"CNAME3": 5}).wcs.wcs.cname[2] == ""
+
+
+def test_pictures_say_why_their_axes_are_in_pixels(tmp_path: Path) -> None:
+    image = opened(tmp_path, {"CRVAL1": "150.0"})
+    with pytest.warns(tf.TachyfitsWarning, match=r"drawn in pixels: .*invalid CRVAL1 '150\.0'"):
+        image.image("mean").plot()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        opened(tmp_path).image("mean").plot()
+        opened(tmp_path, {f"CTYPE{n}": None for n in (1, 2)}).image("mean").plot()

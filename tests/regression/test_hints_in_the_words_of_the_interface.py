@@ -26,6 +26,7 @@ PACKAGE = ROOT / "python" / "tachyfits"
 
 #: Functions that take a hint, and at which place; names that hold one.
 HINTED = {"usage": 1, "not_found": 1, "io_error": 1, "memory_error": 1, "with_hint": 1,
+          "format_error": 1, "foreign_errors": 1,
           "_misfit": -1, "warn": 0}  # fmt: skip
 HELD = re.compile(r"hint$|^_?[A-Z_]*HINT$")
 

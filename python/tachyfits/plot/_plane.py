@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tachyfits import TachyfitsError
 from tachyfits._beam import beam_of
 from tachyfits._coordinates import Coordinates
-from tachyfits._errors import either, foreign_errors, usage
+from tachyfits._errors import either, foreign_errors, usage, warn
 from tachyfits._header import Header
 from tachyfits._results import Plane
 from tachyfits._writer import write_atomically
@@ -413,7 +413,9 @@ def _sky(plane: Plane) -> Any:
             # A header may name axes and lack what makes them work.
             rows, columns = plane.shape
             middle = world.pixel_to_world_values((columns - 1) / 2, (rows - 1) / 2)
-    except TachyfitsError:
+    except TachyfitsError as error:
+        place = f"{plane.source}: " if plane.source else ""
+        warn(f"{place}axes are drawn in pixels: {str(error).partition(chr(10))[0]}")
         return None
     return world if np.isfinite(middle).all() else None
 
