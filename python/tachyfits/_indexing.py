@@ -102,7 +102,8 @@ def read_indexed(items: Sequence[Any], shape: Sequence[int], dtype: Any, read: R
         own = [entry for entry in fancy if entry.axis is not None]
         axes = [entry.axis for entry in own if entry.axis is not None]
         flat = [np.broadcast_to(np.asarray(entry.pixels), common).reshape(-1) for entry in own]
-        gap = max(1, _GAP_PIXELS // math.prod(shape[axes[0] + 1 :])) if axes else 1
+        line = math.prod(shape[axes[0] + 1 :]) if axes else _GAP_PIXELS
+        gap = max(1, _GAP_PIXELS // max(1, line))
         pieces = _pieces_of_arrays(flat, gap, _rows_at_a_time(shape, axes[:1]))
     found: NDArray[Any] = np.empty((math.prod(common), *kept), dtype)
     for place, indices in pieces:

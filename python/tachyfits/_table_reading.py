@@ -21,7 +21,16 @@ from tachyfits._hdu import Compression, Hdu, compression_of
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
 from tachyfits._table_decoded import Given, beginning, divided, is_apart, masked, ragged
-from tachyfits._table_rows import Rows, among, batch_size, count_of, piece_of, last_of, resolve_rows, span_of
+from tachyfits._table_rows import (
+    Rows,
+    among,
+    batch_size,
+    count_of,
+    piece_of,
+    last_of,
+    resolve_rows,
+    span_of,
+)
 from tachyfits._threads import check_threads
 
 #: What names columns: a name (any case), a 0-based number, several of them; None: all.

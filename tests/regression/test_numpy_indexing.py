@@ -151,3 +151,13 @@ def test_a_few_channels_cost_these_channels(tmp_path: Path) -> None:
     out = np.ones((2, 64, 64), "f4")
     assert image.read([5, 6], out=out) is out
     assert not out.any()
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 4)])
+def test_axes_without_pixels_are_indexed(tmp_path: Path, shape: tuple[int, int]) -> None:
+    array = np.zeros(shape, "f4")
+    image = tf.open(write_cube(tmp_path / "none.fits", data=array))[0]
+    for index in ([], [[]], (slice(None), []), array > 0, None, (None, ..., None)):
+        assert image[index].shape == array[index].shape
+    if shape[0]:
+        assert image[[0, 2]].shape == (2, 0)
