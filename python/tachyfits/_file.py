@@ -311,7 +311,7 @@ class File:
         --------
         >>> import tachyfits as tf
         >>> tf.open("table.fits").table("STARS")["MAG"][0]
-        np.float32(18.5)
+        np.float64(18.5)
         """
         if key is None:
             found = next((hdu for hdu in self if isinstance(hdu, Table)), None)

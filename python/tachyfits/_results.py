@@ -182,7 +182,7 @@ class Plane(Measured):
         >>> import tachyfits as tf
         >>> figure = tf.open("cube.fits")[0].image("max").plot(stretch="asinh", percentile=99)
         >>> figure.axes[0].get_title()
-        'max'
+        'cube: max'
         """
         from tachyfits.plot import plane_figure
 
