@@ -186,7 +186,6 @@ class Sky:
     pixel: tuple[float, float]
     matrix: Values
     frame: str
-    ctypes: tuple[str, str]
     coordinates: Coordinates = field(repr=False, compare=False)
 
     @property
@@ -528,8 +527,7 @@ class Coordinates:
             keyword = f"CDELT{(empty or numbers)[0]}"
             raise cards.invalid(keyword, self.header.get(keyword), "axes that span the sky")
         frame = self._frame(self.ctypes[longitude - 1])
-        ctypes = (self.ctypes[longitude - 1], self.ctypes[latitude - 1])
-        return Sky(longitude, latitude, position, pixel, matrix, frame, ctypes, self)
+        return Sky(longitude, latitude, position, pixel, matrix, frame, self)
 
     def _turn(self, rows: dict[int, dict[int, float]], longitude: int, latitude: int) -> None:
         """Apply CROTA of the latitude, which counts where neither PC nor CD has a card."""

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 #: velocity that special relativity gives.
 CONVENTIONS = ("radio", "optical", "relativistic")
 
-#: What is linear in what, for axes without an algorithm code.
-_LINEAR_IN_WAVELENGTH = ("WAVE", "VOPT", "ZOPT")
-_LINEAR_IN_FREQUENCY = ("FREQ", "ENER", "WAVN", "VRAD")
-
-
 #: Where a rest wavelength was measured.
 MEDIA = ("vacuum", "air")
 
@@ -250,12 +245,12 @@ def _through_frequency(
     note = f"{wanted} convention" if is_velocity else ""
     if frequency is not None:
         note = f"{note}, rest frequency {float(frequency.value)!r} Hz".lstrip(", ")
-    is_linear = _is_linear_in(axis.kind, source_convention, target, wanted)
     hz = None if frequency is None else float(frequency.value)
     linear_in = _LINEAR_IN.get(axis.kind)
     if axis.kind == "VELO":
         linear_in = {"radio": "F", "optical": "W"}.get(str(source_convention), "V")
     name = _name_of(target, wanted)
+    is_linear = linear_in == _LINEAR_IN[name]
     return _Conversion(convert, source, target, is_linear, name, note, hz, linear_in)
 
 
@@ -269,20 +264,6 @@ def _name_of(target: Any, convention: str) -> str:
         if target.is_equivalent(unit):
             return name
     return "WAVN"
-
-
-def _is_linear_in(kind: str, own: str | None, target: Any, wanted: str) -> bool:
-    """Say whether values of a linear axis of that kind are equally spaced in the target unit."""
-    import astropy.units as u
-
-    of_velocity = {"radio": _LINEAR_IN_FREQUENCY, "optical": _LINEAR_IN_WAVELENGTH}
-    if kind == "VELO" and own in of_velocity:
-        kind = "VRAD" if own == "radio" else "VOPT"
-    if target.is_equivalent(u.m / u.s):
-        return kind in of_velocity.get(wanted, ())
-    if target.is_equivalent(u.m):
-        return kind in _LINEAR_IN_WAVELENGTH
-    return kind in _LINEAR_IN_FREQUENCY
 
 
 def _to_frequency(kind: str, values: Quantity, rest: Any, convention: str | None) -> Quantity:
