@@ -69,6 +69,7 @@ def command(common: Common, expression: str, output: Output) -> int:
     NaN and BLANK are NaN in arithmetic. Comparisons with NaN are false (!= is true); as a truth
     value NaN is true; isnan tells it. Arithmetic is in float64 and rounded once: to float32 if all
     images have at most 16 bits or float32, else float64; --bitpix -64 or -32 asks for one.
+    Conditions are written as bytes of 0 and 1 (BITPIX 8).
 
     Without --output the statistics of the result are shown, and nothing is written.
 
