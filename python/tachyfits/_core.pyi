@@ -66,6 +66,7 @@ def csv_rows(
     threads: int,
 ) -> list[bytes]: ...
 def column_keyword(keyword: str, places: dict[int, int]) -> tuple[bool, str | None]: ...
+def comment_kept(keyword: str, value: str, comment: str) -> str: ...
 def statistics() -> list[tuple[str, str]]: ...  # the reductions: (name, one line)
 
 def smoothing_weights(kernel: str, width: float | None = None) -> NDArray[np.float64]: ...  # hanning, boxcar, gaussian
@@ -338,7 +339,8 @@ class Image:
         *,
         kept: Sequence[int],  # axes that the result has
         collapsed: Sequence[int] = (),  # axes that are one pixel of it, as wide as the section
-    ) -> list[tuple[str, Any, str]]: ...  # the header of a result, without the mandatory cards
+        kind: type[_Tuple] = ...,  # as for Header.cards
+    ) -> tuple[_Tuple, ...]: ...  # the header of a result, without the mandatory cards
     def histogram(
         self,
         low: float,

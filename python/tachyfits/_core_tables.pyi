@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from tachyfits._core import FitsFile, Image, Report
 
 #: Called now and then with (bytes done, bytes in all); returning False cancels.
 _Progress = Callable[[int, int], bool | None]
+
+_Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
 #: Rows of a table: (first, end), or int64 numbers in any order.
 _Rows = tuple[int, int] | NDArray[np.int64]
@@ -181,7 +183,7 @@ class Edition:
     @property
     def name(self) -> str: ...
     def __len__(self) -> int: ...
-    def cards(self, hdu: int) -> list[tuple[str, Any, str]]: ...
+    def cards(self, hdu: int, kind: type[_Tuple] = ...) -> tuple[_Tuple, ...]: ...  # as Header.cards
     def set_cards(
         self, hdu: int, cards: Sequence[tuple[str, Any, str]]
     ) -> list[tuple[str, str, str]]: ...  # keyword, comment before, comment now

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tachyfits import _core
 from tachyfits._errors import either, not_found, placing, usage, warn
-from tachyfits._header import COMMENTARY, Cards, Header, keyword_text, looked_up
+from tachyfits._header import (
+    COMMENTARY,
+    Card,
+    Cards,
+    Header,
+    is_pattern,
+    keyword_text,
+    looked_up,
+    matching,
+)
 from tachyfits._table_spec import check_length
 
 #: Names, units and formats, which readers take from one card alone.
@@ -21,10 +30,12 @@ class EditedHeader(MutableMapping[str, Any]):
     """A header that is being edited: ``header["OBJECT"] = value`` or ``= value, comment``.
 
     A card that is there is changed where it stands and keeps its comment unless one is given; a
-    new one goes behind the others. ``del`` removes every card of a keyword, in whichever case it is
-    written there. Cards that say where the data are cannot be changed. A comment
-    that has no room goes on in CONTINUE cards where the Standard lets it (strings under keywords
-    that it does not reserve); elsewhere it is cut, with a `TachyfitsWarning`.
+    new one goes behind the others. COMMENT and HISTORY are added, a line or a list of lines, and
+    read as a sequence of all lines. ``del`` removes every card of a keyword, in whichever case it
+    is written there, or of a pattern (``del header["ESO TPL *"]``). Cards that say where the data
+    are cannot be changed. A comment takes the blanks of the fixed format where it needs them, and
+    goes on in CONTINUE cards where the Standard allows that (strings under keywords that it does
+    not reserve); elsewhere it is cut, with a `TachyfitsWarning`.
     """
 
     def __init__(self, core: _core.Edition, index: int, where: str) -> None:
@@ -34,7 +45,7 @@ class EditedHeader(MutableMapping[str, Any]):
         return self._place
 
     def _now(self) -> Header:
-        return Header(self._core.cards(self._index))
+        return Header(self._core.cards(self._index, Card))
 
     @property
     def cards(self) -> Cards:
@@ -55,9 +66,9 @@ class EditedHeader(MutableMapping[str, Any]):
 
     @placing
     def __setitem__(self, keyword: str, value: Any) -> None:
-        card = _card(keyword, value)
-        for name, before, now in self._core.set_cards(self._index, [card]):
-            self._warn_if_cut(name, card[2] or before, now)
+        given = [_card(keyword, each) for each in _lines(keyword, value)]
+        for name, before, now in self._core.set_cards(self._index, given):
+            self._warn_if_cut(name, given[0][2] or before, now)
 
     @placing
     def _comment(self, keyword: str) -> str:
@@ -85,6 +96,10 @@ class EditedHeader(MutableMapping[str, Any]):
 
     @placing
     def __delitem__(self, keyword: str) -> None:
+        if is_pattern(keyword_text(keyword)):
+            for name in dict.fromkeys(card.keyword for card in matching(self.cards, keyword)):
+                self._core.delete_cards(self._index, name)
+            return
         if not self._core.delete_cards(self._index, keyword_text(keyword)):
             raise not_found(f"there is no keyword {keyword!r}", "see .cards")
 
@@ -161,8 +176,16 @@ def _written(keyword: str) -> str:
     return f"HIERARCH {name[9:]}" if name[:9].upper() == "HIERARCH " else name
 
 
+def _lines(keyword: str, value: Any) -> Sequence[Any]:
+    """Return the values of a card each: several lines of COMMENT and HISTORY are one each."""
+    is_text = isinstance(value, (str, tuple)) or not isinstance(value, Sequence)
+    return [value] if is_text or looked_up(keyword) not in COMMENTARY else value
+
+
 def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
     name = _written(keyword)
+    if is_pattern(name):
+        raise usage(f"a value for {keyword!r}: it is a pattern", "set the keywords one by one")
     _refuse_sums(name)
     given = value[0] if isinstance(value, tuple) and value else value
     if isinstance(given, str) and _ONE_CARD.fullmatch(name):

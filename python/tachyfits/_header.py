@@ -1,15 +1,16 @@
 """Header: cards as a mapping by keyword.
 
 It shows what the file says, in the file's order; parsing is the engine's. Undefined values are
-None. Duplicated keywords answer with the first, and ``cards`` has all of them.
+None. Duplicated keywords answer with the first, and ``cards`` has all of them. COMMENT, HISTORY and
+the blank keyword answer with all their lines, and a pattern with a header of the cards it matches.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tachyfits._errors import either, not_found, usage
@@ -41,12 +42,80 @@ def keyword_text(keyword: Any) -> str:
     return keyword
 
 
-class Card(NamedTuple):
-    """One line of a header. A commentary card has its text as the value."""
-
+class _Fields(NamedTuple):
     keyword: str
     value: Any
     comment: str = ""
+
+
+class Commentary(Sequence[str]):
+    """The lines of a commentary keyword; equal to any sequence of the same lines.
+
+    >>> lines = Header([("HISTORY", "cut out", ""), ("HISTORY", "smoothed", "")])["HISTORY"]
+    >>> lines, lines[0], str(lines).splitlines() == list(lines)
+    (['cut out', 'smoothed'], 'cut out', True)
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = list(lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return self._lines[index]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, (str, bytes)):
+            return NotImplemented
+        return self._lines == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._lines))
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines)
+
+    def __repr__(self) -> str:
+        return repr(self._lines)
+
+
+def is_pattern(keyword: str) -> bool:
+    """Say whether a keyword is a pattern: ``*`` any characters, ``?`` one, ``...`` one or more."""
+    return "*" in keyword or "?" in keyword or "..." in keyword
+
+
+def matching(cards: Iterable[Card], pattern: str) -> list[Card]:
+    """Return the cards whose keyword a pattern matches, in either case.
+
+    >>> cards = [Card("NAXIS", 2), Card("NAXIS1", 9), Card("ESO DET DIT", 1.5)]
+    >>> [[card.value for card in matching(cards, each)] for each in ("naxis*", "NAXIS?", "eso...")]
+    [[2, 9], [9], [1.5]]
+    """
+    wanted = re.escape(looked_up(pattern).removeprefix("HIERARCH ").strip())
+    for sign, meaning in ((r"\.\.\.", ".+"), (r"\*", ".*"), (r"\?", ".")):
+        wanted = wanted.replace(sign, meaning)
+    is_it = re.compile(wanted, re.DOTALL).fullmatch
+    return [card for card in cards if is_it(card.keyword.upper())]
+
+
+class Card(_Fields):
+    """One line of a header. A commentary card has its text as the value.
+
+    A card that was read from a file remembers its bytes: a new file has it as it was, to the last
+    digit of a number and the last byte outside ASCII.
+    """
+
+    _records: bytes | None = None
+
+    def _replace(self, /, **changes: Any) -> Card:
+        new = super()._replace(**changes)
+        new.__dict__.update(self.__dict__)
+        return new
 
 
 class Cards(Sequence[Card]):
@@ -116,6 +185,8 @@ class Header(Mapping[str, Any]):
     >>> header = Header([("BUNIT", "Jy/beam", "unit of the pixels"), ("BLANK", None, "")])
     >>> header["bunit"], header["BLANK"], header.get("BMAJ", 0.0)
     ('Jy/beam', None, 0.0)
+    >>> list(header["B*"])
+    ['BUNIT', 'BLANK']
     >>> header.comments["BUNIT"]
     'unit of the pixels'
     """
@@ -126,7 +197,7 @@ class Header(Mapping[str, Any]):
     def __init__(self, cards: Iterable[tuple[str, Any, str]], *, raw: bytes | None = None) -> None:
         self._core: _core.Header | None = None
         self._raw = raw
-        self._cards = tuple(starmap(Card, cards))
+        self._cards = tuple(card if type(card) is Card else Card(*card) for card in cards)
 
     @classmethod
     def of_file(cls, core: _core.Header, where: str) -> Header:
@@ -193,14 +264,32 @@ class Header(Mapping[str, Any]):
         return [str(card.value) for card in self._cards if card.keyword == keyword]
 
     def __getitem__(self, keyword: str) -> Any:
-        return self.card(keyword).value
+        """Return the value of a keyword, of the first card where it is given twice.
+
+        COMMENT, HISTORY and the blank keyword have their lines as a value, a sequence of text; a
+        pattern (``NAXIS*``, ``NAXIS?``, ``ESO...``) has a header of all cards whose keyword it
+        matches, perhaps none.
+        """
+        found = self._several(keyword)
+        return self.card(keyword).value if found is None else found
+
+    def _several(self, keyword: str) -> Header | Commentary | None:
+        """Return what a pattern or a commentary keyword has; None of others, or without lines."""
+        name = keyword_text(keyword).strip().upper()
+        if name in COMMENTARY:
+            lines = self.history(name)
+            return Commentary(lines) if lines else None
+        return Header(matching(self._cards, name)) if is_pattern(name) else None
 
     @overload
     def get(self, keyword: str, default: None = None) -> Any: ...
     @overload
     def get(self, keyword: str, default: Any) -> Any: ...
     def get(self, keyword: str, default: Any = None) -> Any:
-        """Return the value of the first card of a keyword; `default` when there is none."""
+        """Return the value of a keyword, as ``header[keyword]``; `default` when there is none."""
+        several = self._several(keyword)
+        if several is not None:
+            return several
         found = self._found(keyword)
         return default if found is None else found.value
 
@@ -211,7 +300,11 @@ class Header(Mapping[str, Any]):
         return len(self._first)
 
     def __contains__(self, keyword: object) -> bool:
-        return isinstance(keyword, str) and self._found(keyword) is not None
+        if not isinstance(keyword, str):
+            return False
+        if is_pattern(keyword):
+            return bool(matching(self._cards, keyword))
+        return self._found(keyword) is not None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Header) and self._cards == other._cards
@@ -239,7 +332,8 @@ class Header(Mapping[str, Any]):
         for card in self._cards:
             name = card.keyword.upper()
             if name in open_changes:
-                cards.append((card.keyword, *_value_and_comment(open_changes.pop(name), card)))
+                value, comment = _value_and_comment(open_changes.pop(name), card)
+                cards.append(card._replace(value=value, comment=comment))
             elif name not in left_out and name not in changes:
                 cards.append(card)
         for keyword, change in open_changes.items():
@@ -274,7 +368,10 @@ class _Comments(Mapping[str, str]):
     def _ipython_key_completions_(self) -> list[str]:
         return self._header._ipython_key_completions_()
 
-    def __getitem__(self, keyword: str) -> str:
+    def __getitem__(self, keyword: str) -> Any:
+        """Return the comment of a keyword; of a pattern the comments by keyword."""
+        if is_pattern(keyword_text(keyword)):
+            return {card.keyword: card.comment for card in matching(self._header.cards, keyword)}
         return self._header.card(keyword).comment
 
     def __iter__(self) -> Iterator[str]:

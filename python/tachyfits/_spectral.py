@@ -13,7 +13,7 @@ import numpy as np
 
 from tachyfits._axes import WorldAxis
 from tachyfits._errors import either, usage
-from tachyfits._header import Header
+from tachyfits._header import Card, Header
 from tachyfits._regions import Region
 from tachyfits._results import Plane, Spectrum
 from tachyfits._section import Section, slice_range
@@ -165,6 +165,6 @@ def result_header(
 ) -> Header:
     """Return the header of a result that has some axes of a section of an image (NumPy numbers)."""
     cards = image._core_image().result_cards(
-        list(where.ranges), kept=list(kept), collapsed=list(collapsed)
+        list(where.ranges), kept=list(kept), collapsed=list(collapsed), kind=Card
     )
     return Header(cards)

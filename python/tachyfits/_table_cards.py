@@ -173,7 +173,7 @@ def _cards(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
     for key, value in items:
         keyword = str(key).upper()
         lines = _lines_of(value)
-        if (keyword in ("COMMENT", "HISTORY") or key == "comments") and lines is not None:
+        if (keyword in COMMENTARY or key == "comments") and lines is not None:
             name = "COMMENT" if key == "comments" else keyword
             cards += [(name, line, "") for line in lines]
             continue

@@ -125,12 +125,12 @@ def _changed_cards(
     new = {column.number + 1: number for number, column in enumerate(wanted, 1)}
     cards: Cards = []
     old = []
-    for keyword, value, comment in table.header.cards:
-        is_of_a_column, moved = _core.column_keyword(keyword, new)
+    for card in table.header.cards:
+        is_of_a_column, moved = _core.column_keyword(card.keyword, new)
         if is_of_a_column:
-            old.append(keyword)
+            old.append(card.keyword)
         if moved is not None:
-            cards.append((moved.upper(), value, comment))
+            cards.append(card._replace(keyword=moved.upper()))
     for number, column in enumerate(wanted, 1):
         if column.name in descriptions:
             gone = (f"TTYPE{number}", f"TCOMM{number}")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tachyfits import _core
 from tachyfits._errors import usage, warn
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import Cards
@@ -184,10 +185,9 @@ def description_cards(name: str, number: int, description: str) -> Cards:
         return []
     if not isinstance(description, str):
         raise usage(f"column {name!r}: a description is text, found {description!r}", "give text")
-    cards: Cards = [(f"TTYPE{number}", name, description)]
-    # A short value ends in byte 30 of the card, and " / " stands before the comment.
-    value_end = max(30, 12 + len(name.replace("'", "''")))
-    if not name or value_end + 3 + len(description) > 80:
+    kept = _core.comment_kept(f"TTYPE{number}", name, description)
+    cards: Cards = [(f"TTYPE{number}", name, kept)]
+    if not name or kept != description.strip():
         cards.append((f"TCOMM{number}", description, ""))
     return cards
 

@@ -283,7 +283,7 @@ def _cards_given(header: Any) -> list[tuple[str, Any, str]]:
     if header is None:
         return []
     if isinstance(header, Header):
-        return [tuple(card) for card in header.cards]
+        return list(header.cards)
     # A header of astropy is no Mapping, and has its items.
     if hasattr(header, "items"):
         from tachyfits._table_cards import cards_of

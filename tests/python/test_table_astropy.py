@@ -290,7 +290,7 @@ def test_meta_that_no_card_holds_is_left_out_with_a_warning() -> None:
     with pytest.warns(tf.TachyfitsWarning, match="no card can hold") as caught:
         tf.write_table("new.fits", table)
     assert len(caught) == 1
-    for keyword in ("N", "LISTED", "WHEN", "A LONG KEYWORD", "ARRAY", "TEXT", "HALF"):
+    for keyword in ("N", "LISTED", "WHEN", "ARRAY", "TEXT", "HALF"):
         assert f"  - {keyword}: " in str(caught[0].message)
     header = tf.open("new.fits")[1].header
     assert (header["OBJECT"], header["K"], header["PAIR"]) == ("M31", 1.5, 3)

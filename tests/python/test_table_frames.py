@@ -257,7 +257,7 @@ def test_tables_of_astropy_fits_keep_units_nulls_and_cards() -> None:
                 assert table.name == "STARS"
                 assert table.header["OBSERVER"] == "Hubble"
                 assert table.header.comments["OBSERVER"] == "who looked"
-                assert table.header["HISTORY"] == "made here"
+                assert table.header["HISTORY"] == ["made here"]
 
 
 def test_nulls_of_scaled_columns_of_astropy_fits_are_undefined() -> None:

@@ -60,14 +60,63 @@ impl Raw {
 }
 
 impl Card {
-    /// A card with a value. Strings that do not fit one record continue; a comment that does not
-    /// fit is cut.
+    /// A card with a value. Strings that do not fit one record continue. A comment takes room from the blanks of the fixed
+    /// format, goes on in CONTINUE records where it may, and is cut elsewhere: see [`Card::cuts`].
     ///
     /// # Errors
     /// [`Code::CardText`] for a keyword or text that a header cannot hold, [`Code::CardTooLong`].
     pub fn new(keyword: &str, value: impl Into<Value>, comment: &str) -> Result<Card, FormatError> {
-        let raw = writer::records(keyword, &value.into(), comment)?;
+        writer::check_text(keyword, comment)?;
+        let raw = writer::records(keyword, &value.into(), comment.trim().as_bytes())?;
         Ok(Card::from_raw(&raw, &mut Vec::new()))
+    }
+
+    /// Whether the card has only the first part of a comment that it was made with.
+    ///
+    /// ```
+    /// use tachyfits_format::Card;
+    /// let comment = "seconds of exposure ".repeat(5);
+    /// assert!(Card::new("EXPTIME", 30.0, &comment)?.cuts(&comment));
+    /// assert!(!Card::new("MYSTRING", "text", &comment)?.cuts(&comment));
+    /// # Ok::<(), tachyfits_format::FormatError>(())
+    /// ```
+    #[must_use]
+    pub fn cuts(&self, comment: &str) -> bool {
+        let wanted = comment.trim();
+        wanted != self.comment && wanted.starts_with(&self.comment)
+    }
+
+    /// A card of this keyword and value with the comment of this card, whose bytes stay as they are even outside ASCII.
+    ///
+    /// # Errors
+    /// See [`Card::new`].
+    pub fn with_value(&self, keyword: &str, value: impl Into<Value>) -> Result<Card, FormatError> {
+        let comment = self.comment.as_bytes();
+        let is_stored_so = self.raw().windows(comment.len().max(1)).any(|bytes| bytes == comment);
+        let raw = match is_stored_so || self.comment.chars().any(|c| c > '\u{ff}') {
+            true => writer::records(keyword, &value.into(), comment),
+            // Read as Latin-1.
+            false => {
+                let comment: Vec<u8> = self.comment.chars().map(|c| c as u8).collect();
+                writer::records(keyword, &value.into(), &comment)
+            }
+        };
+        Ok(Card::from_raw(&raw?, &mut Vec::new()))
+    }
+
+    /// The card of these records, as a file has them: a record, and those that continue it. `None` if they are not one card.
+    ///
+    /// ```
+    /// use tachyfits_format::Card;
+    /// let record = format!("{:<80}", "a.b     = 5 / not a keyword of the Standard");
+    /// assert_eq!(Card::from_records(record.as_bytes()).unwrap().comment(), "not a keyword of the Standard");
+    /// assert!(Card::from_records(&record.repeat(2).as_bytes()).is_none());
+    /// ```
+    #[must_use]
+    pub fn from_records(bytes: &[u8]) -> Option<Card> {
+        let is_whole = !bytes.is_empty() && bytes.len().is_multiple_of(CARD_BYTES);
+        let card = is_whole.then(|| Card::from_raw(bytes, &mut Vec::new()))?;
+        (card.raw().len() == bytes.len()).then_some(card)
     }
 
     /// A card of all its records.
@@ -207,16 +256,6 @@ impl Card {
         }
         keyword.clone_into(&mut card.keyword);
         card
-    }
-
-    /// The same card with each byte that a header must not have replaced: those that are read as
-    /// blanks by blanks, others by `?`, so that it is read as before. `None` if there is none.
-    pub(crate) fn restricted(&self) -> Option<Card> {
-        let mut raw = self.raw().to_vec();
-        for byte in raw.iter_mut().filter(|byte| !matches!(byte, b' '..=b'~')) {
-            *byte = if scan::is_blank(*byte) { b' ' } else { b'?' };
-        }
-        (raw != self.raw()).then(|| Card::from_raw(&raw, &mut Vec::new()))
     }
 }
 

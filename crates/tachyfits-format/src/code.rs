@@ -248,12 +248,17 @@ codes! {
         "A number has a lower-case exponent letter.",
         example "CRVAL1  =              1.5e+03",
         hint "it is read as E; write E or D";
+    WholeReal = "whole-real", Warning,
+        "A keyword that must have an integer has a real number without a fraction.",
+        example "GCOUNT  =               12151.",
+        hint "it is read as the integer; write it without a point, as tachyfits verify --fix does";
     OrphanContinue = "orphan-continue", Warning,
         "A CONTINUE card follows no string that ends in '&'.",
         example "CONTINUE  'text' after an integer",
         hint "it is taken as commentary; end the string before it with '&' if it belongs to it";
     DuplicateKeyword = "duplicate-keyword", Warning,
-        "A keyword appears more than once with different values.",
+        "A keyword appears more than once with different values; records such as \
+            DP1 = 'NAXES: 2' are many by design.",
         example "EXPTIME = 1 and EXPTIME = 2",
         hint "the first is used; remove the others with a header editor";
     ValueIndicator = "value-indicator", Warning,

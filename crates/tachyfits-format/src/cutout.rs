@@ -92,8 +92,8 @@ pub fn cutout_header(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Vec<u8>, Forma
 /// The header of a section as [`cutout_header`] gives it, with what was done as HISTORY.
 fn section_header(hdu: &Hdu, section: &Section, history: &str) -> Result<Header, FormatError> {
     let coordinates = Coordinates::new(&hdu.header, section, Distortions::Refused)?;
-    let source = restricted_cards(hdu);
-    let mut cards = mandatory(hdu, section, &source)?;
+    let source = hdu.header.cards();
+    let mut cards = mandatory(hdu, section, source)?;
     cards.extend(coordinates.numbers_of_axes()?);
     for card in source.iter().filter(|card| is_carried(hdu, card)) {
         cards.extend(coordinates.card(card)?);
@@ -107,18 +107,14 @@ fn section_header(hdu: &Hdu, section: &Section, history: &str) -> Result<Header,
     Ok(Header::from_cards(cards))
 }
 
-/// The cards of the HDU in ASCII.
-fn restricted_cards(hdu: &Hdu) -> Vec<Card> {
-    let restricted = |card: &Card| card.restricted().unwrap_or_else(|| card.clone());
-    hdu.header.cards().iter().map(restricted).collect()
-}
-
 /// SIMPLE, BITPIX, NAXIS and NAXISn, with the bytes they had where these are right.
 fn mandatory(hdu: &Hdu, section: &Section, source: &[Card]) -> Result<Vec<Card>, FormatError> {
     let make = |old: &str, new: &str, value: Value, comment: &str| -> Result<Card, FormatError> {
         let found = hdu.header.position(old).map(|at| &source[at]);
-        let comment = found.map(Card::comment).filter(|text| !text.is_empty()).unwrap_or(comment);
-        let card = Card::new(new, value, comment)?;
+        let card = match found.filter(|card| !card.comment().is_empty()) {
+            Some(card) => card.with_value(new, value)?,
+            None => Card::new(new, value, comment)?,
+        };
         // Keyword and value, up to the end of the fixed format.
         let same = found.filter(|found| found.raw()[..30] == card.raw()[..30]);
         Ok(same.filter(|found| found.continuations() == 0).unwrap_or(&card).clone())

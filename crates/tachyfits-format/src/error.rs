@@ -206,7 +206,9 @@ impl Warnings {
     pub(crate) fn push(&mut self, warning: Warning) {
         let code = warning.code();
         let mut same = self.list.iter_mut().filter(|seen| seen.code() == code);
-        match same.nth(WARNINGS_PER_CODE - 1) {
+        // Text of another encoding is one thing, in however many cards.
+        let most = if code == Code::IllegalByte { 1 } else { WARNINGS_PER_CODE };
+        match same.nth(most - 1) {
             Some(last) => last.0.repeats += 1,
             None => self.list.push(warning),
         }

@@ -17,7 +17,8 @@ use crate::code::Code;
 use crate::error::{FormatError, Place, Warning, Warnings, quoted};
 use crate::limits::{BLOCK_BYTES, CARD_BYTES, CARDS_PER_BLOCK};
 use crate::scan;
-use crate::value::Value;
+use crate::value::{Real, Value};
+use crate::verify::wants_integer;
 use crate::writer;
 
 /// Where a header stands, for messages.
@@ -161,7 +162,7 @@ impl Header {
         self.cards.iter().take(card).map(|card| card.continuations() + 1).sum()
     }
 
-    /// An integer; `None` when absent or undefined.
+    /// An integer, which may be written as a real number without a fraction; `None` when absent or undefined.
     ///
     /// # Errors
     /// [`Code::KeywordType`], [`Code::NumericText`], [`Code::KeywordRange`] when it is no integer
@@ -169,11 +170,11 @@ impl Header {
     pub fn get_i64(&self, keyword: &str) -> Result<Option<i64>, FormatError> {
         match self.get(keyword) {
             None | Some(Value::Undefined) => Ok(None),
-            Some(Value::Integer(integer)) => match integer.as_i64() {
-                Some(value) => Ok(Some(value)),
-                None => Err(self.out_of_range(keyword, "a 64-bit integer")),
+            Some(value) => match (value.as_whole(), value) {
+                (Some(whole), _) => Ok(Some(whole)),
+                (None, Value::Integer(_)) => Err(self.out_of_range(keyword, "a 64-bit integer")),
+                (None, other) => Err(self.wrong_type(keyword, "an integer", other)),
             },
-            Some(other) => Err(self.wrong_type(keyword, "an integer", other)),
         }
     }
 
@@ -265,12 +266,23 @@ impl Header {
             self.push(Card::new(keyword, value, comment)?);
             return Ok(());
         };
-        let kept = self.cards[at].comment().to_owned();
-        let printable = kept.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-        let comment = if comment.is_empty() && printable { &kept } else { comment };
-        self.cards[at] = Card::new(keyword, value, comment)?;
+        self.cards[at] = match comment {
+            "" => self.cards[at].with_value(keyword, value)?,
+            _ => Card::new(keyword, value, comment)?,
+        };
         self.changed();
         Ok(())
+    }
+
+    /// Puts a card where the first one of its keyword stands, or at the end, as [`Header::set`] does; its bytes stay as they
+    /// are. A card without a comment takes over the one that is there, if it has room for it.
+    pub fn set_card(&mut self, card: Card) {
+        let at = self.position(card.keyword()).filter(|_| !card.is_commentary());
+        let Some(at) = at else { return self.push(card) };
+        let value = card.value().filter(|_| card.comment().is_empty());
+        let old = &self.cards[at];
+        let kept = value.and_then(|value| old.with_value(card.keyword(), value.clone()).ok());
+        self.replace(at, kept.unwrap_or(card));
     }
 
     /// Adds a card after the others, before the blank cards that keep space for it.
@@ -321,20 +333,6 @@ impl Header {
             self.changed();
         }
         removed
-    }
-
-    /// Replaces bytes that a header must not have: those that are read as blanks (NUL, tab, CR, LF)
-    /// by blanks, others by `?`. For writing a new file from a damaged header. Gives how many cards changed.
-    pub fn replace_illegal_bytes(&mut self) -> usize {
-        let mut changed = 0;
-        for card in &mut self.cards {
-            if let Some(restricted) = card.restricted() {
-                *card = restricted;
-                changed += 1;
-            }
-        }
-        self.changed();
-        changed
     }
 
     /// The header as blocks of 2880 bytes: as it was read if nothing has changed, else its cards,
@@ -408,6 +406,7 @@ impl Reader {
     fn cards(&mut self, records: &[[u8; CARD_BYTES]]) -> (Vec<Card>, HashMap<String, usize>) {
         let mut cards: Vec<Card> = Vec::with_capacity(records.len());
         let mut seen: HashMap<String, usize> = HashMap::with_capacity(records.len());
+        let mut fields = HashMap::new();
         let mut at = 0;
         while at < records.len() {
             let mut issues = Vec::new();
@@ -421,8 +420,17 @@ impl Reader {
             }
             if !card.is_commentary() {
                 match seen.get(card.keyword()) {
-                    Some(&first) => self.duplicate(at, &card, &cards[first]),
+                    Some(&first) => {
+                        let first = record_twin(&card, &cards, first, &mut fields);
+                        self.duplicate(at, &card, first.map(|first| &cards[first]));
+                    }
                     None => drop(seen.insert(card.keyword().to_owned(), cards.len())),
+                }
+                if matches!(card.value(), Some(value @ Value::Real(_)) if value.as_whole().is_some())
+                    && wants_integer(card.keyword())
+                {
+                    let found = card.value().map_or_else(String::new, Value::to_string);
+                    issues.push((Code::WholeReal, found));
                 }
             }
             for (code, found) in issues {
@@ -436,9 +444,9 @@ impl Reader {
 
     /// Twice the same value harms nobody, except where the Standard says "must not" (Sect.
     /// 4.1.2.3).
-    fn duplicate(&mut self, at: usize, card: &Card, first: &Card) {
-        let same = card.value() == first.value();
-        if same && !writer::is_mandatory(card.keyword()) {
+    fn duplicate(&mut self, at: usize, card: &Card, first: Option<&Card>) {
+        let Some(first) = first else { return };
+        if is_same_value(card, first) && !writer::is_mandatory(card.keyword()) {
             return;
         }
         let text = |card: &Card| card.value().map_or_else(String::new, Value::to_string);
@@ -469,6 +477,49 @@ impl Reader {
     }
 }
 
+/// The earlier card that a card repeats. Of record-valued cards, `DP1 = 'NAXES: 2'`, that is one with the same field (WCS
+/// Paper IV, Sect. 3.3): a keyword has as many as it needs. `fields` remembers them by keyword and field.
+fn record_twin(
+    card: &Card,
+    cards: &[Card],
+    first: usize,
+    fields: &mut HashMap<(String, String), usize>,
+) -> Option<usize> {
+    let key = |card: &Card, field: &str| (card.keyword().to_owned(), field.to_owned());
+    let (Some((field, _)), Some((first_field, _))) = (record(card), record(&cards[first])) else {
+        return Some(first);
+    };
+    fields.entry(key(card, first_field)).or_insert(first);
+    let twin = *fields.entry(key(card, field)).or_insert(cards.len());
+    (twin < cards.len()).then_some(twin)
+}
+
+/// Field and number of a record: dotted words, a colon, blanks, a number.
+fn record(card: &Card) -> Option<(&str, f64)> {
+    let (field, number) = card.value()?.as_text()?.split_once(':')?;
+    let word = |word: &str| {
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
+    let number = number.strip_prefix(' ')?.trim();
+    let number = Value::Real(Real::parse(number)?).as_f64()?;
+    field.split('.').all(word).then_some((field, number))
+}
+
+/// Values that say the same: numbers however they are written, and records of the same number.
+fn is_same_value(card: &Card, other: &Card) -> bool {
+    let (Some(a), Some(b)) = (card.value(), other.value()) else { return false };
+    match (a, b) {
+        (Value::Integer(a), Value::Integer(b)) if a.as_i128().is_some() => {
+            a.as_i128() == b.as_i128()
+        }
+        (Value::Text(_), Value::Text(_)) => {
+            a == b || (record(card).is_some() && record(card) == record(other))
+        }
+        _ => a == b || (a.as_f64().is_some() && a.as_f64() == b.as_f64()),
+    }
+}
+
 /// What a record should have had instead of an issue.
 fn expected(code: Code) -> &'static str {
     match code {
@@ -477,6 +528,7 @@ fn expected(code: Code) -> &'static str {
         Code::UnterminatedString => "a closing quote",
         Code::MissingSlash => "a slash before the comment",
         Code::LowerCaseExponent => "an upper-case exponent letter",
+        Code::WholeReal => "an integer",
         Code::OrphanContinue => "a string that ends in '&' before it",
         Code::ValueIndicator => "'= ' in bytes 9 and 10",
         _ => "a string, logical or number",

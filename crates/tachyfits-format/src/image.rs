@@ -220,12 +220,10 @@ pub(crate) fn stored_integer(
     keyword: &str,
     value: &Value,
 ) -> Result<Option<i64>, FormatError> {
-    match value {
-        Value::Integer(integer) => Ok(integer.as_i64()),
-        // "-32768." is written by some programs; every such number of 53 bits is exact.
-        Value::Real(real) if real.as_f64().fract() == 0.0 && real.as_f64().abs() < 9e15 => {
-            Ok(Some(real.as_f64() as i64))
-        }
-        other => Err(header.wrong_type(keyword, "an integer", other)),
+    match (value.as_whole(), value) {
+        (None, Value::Integer(_)) => Ok(None),
+        // "-32768." is written by some programs.
+        (Some(whole), _) => Ok(Some(whole)),
+        (None, other) => Err(header.wrong_type(keyword, "an integer", other)),
     }
 }

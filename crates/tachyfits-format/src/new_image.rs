@@ -61,8 +61,7 @@ impl NewImage {
         if let Some(blank) = self.blank.filter(|_| !self.stored.is_float()) {
             cards.push(Card::new("BLANK", blank, "pixel that is undefined")?);
         }
-        let restricted = |card: &Card| card.restricted().unwrap_or_else(|| card.clone());
-        cards.extend(carried.cards().iter().filter(|card| is_of_any_pixels(card)).map(restricted));
+        cards.extend(carried.cards().iter().filter(|card| is_of_any_pixels(card)).cloned());
         let mut header = Header::from_cards(cards);
         if self.checksum {
             header.set("DATASUM", "0", "sum of the data")?;

@@ -204,7 +204,7 @@ impl NewColumn {
 fn kept_or_new(keyword: &str, value: Value, carried: &Header) -> Result<Card, FormatError> {
     let same = carried.position(keyword).map(|at| &carried.cards()[at]);
     match same.filter(|card| card.value() == Some(&value) && card.keyword() == keyword) {
-        Some(card) => Ok(card.restricted().unwrap_or_else(|| card.clone())),
+        Some(card) => Ok(card.clone()),
         None => Card::new(keyword, value, ""),
     }
 }
@@ -310,12 +310,11 @@ impl NewTable {
         }
         let named =
             |card: &Card| self.name.is_some() && card.keyword().eq_ignore_ascii_case("EXTNAME");
-        let restricted = |card: &Card| card.restricted().unwrap_or_else(|| card.clone());
         let of_pixels = carried.get_logical("ZIMAGE") == Ok(Some(true));
         let is_taken =
             |card: &Card| is_of_any_table(card) || (of_pixels && has_keyword(card, &OF_PIXELS));
         let taken = carried.cards().iter().filter(|card| is_taken(card) && !named(card));
-        cards.extend(taken.map(restricted));
+        cards.extend(taken.cloned());
         let mut header = Header::from_cards(cards);
         if self.checksum {
             header.set("DATASUM", "0", "sum of the data")?;

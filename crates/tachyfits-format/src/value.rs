@@ -65,6 +65,16 @@ impl Value {
         }
     }
 
+    /// The integer, if it is one, or a real number without a fraction, and fits. All such real numbers of 53 bits are exact.
+    #[must_use]
+    pub fn as_whole(&self) -> Option<i64> {
+        let whole = |value: &f64| value.fract() == 0.0 && value.abs() < 9e15;
+        match self {
+            Value::Real(real) => Some(real.as_f64()).filter(whole).map(|value| value as i64),
+            _ => self.as_i64(),
+        }
+    }
+
     /// The string, if it is one.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {

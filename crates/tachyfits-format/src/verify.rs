@@ -23,7 +23,7 @@ use crate::header::Header;
 use crate::writer;
 
 pub use fix::{Fix, fixed_header};
-pub(crate) use reserved::is_reserved;
+pub(crate) use reserved::{is_reserved, wants_integer};
 pub use rules::Rule;
 use subject::{Report, Subject};
 
@@ -207,7 +207,7 @@ fn layout_findings(hdu: &Hdu) -> Vec<Problem> {
 /// Codes that say the same of a card: what the reader noticed and what a rule found.
 fn subject_of(code: &'static str) -> &'static str {
     match code {
-        "keyword-type" | "numeric-text" | "reserved-type" => "type",
+        "keyword-type" | "numeric-text" | "reserved-type" | "whole-real" => "type",
         "keyword-range" | "extension-shape" | "image-groups" => "shape",
         other => other,
     }

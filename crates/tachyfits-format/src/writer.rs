@@ -1,10 +1,10 @@
 //! Keyword, value and comment to 80-byte records that `fitsverify` accepts. Not the order of cards
 //! in a header.
 //!
-//! Fixed format wherever the value fits (Sect. 4.2): logicals end in byte 30, numbers are
-//! right-justified to byte 30, strings start in byte 11 and are padded to 8 characters. A long
-//! string continues over CONTINUE records, and so does the long comment of a string, but not those of
-//! reserved keywords, for which the Standard forbids them.
+//! Fixed format wherever value and comment fit (Sect. 4.2): logicals end in byte 30, numbers are right-justified to byte
+//! 30, strings start in byte 11 and are padded to 8 characters. Free format where the comment needs the room, except for
+//! mandatory keywords. A long string continues over CONTINUE records, after HIERARCH keywords too, and so does the long
+//! comment of a string, but not those of reserved keywords, for which the Standard forbids them.
 
 use crate::code::Code;
 use crate::error::{FormatError, Place, quoted};
@@ -14,10 +14,12 @@ use crate::verify::is_reserved;
 
 /// Characters that a keyword has room for.
 pub(crate) const KEYWORD_BYTES: usize = 8;
-/// Bytes of text between the quotes of a string in one record of an ordinary keyword.
-const STRING_BYTES: usize = 68;
-/// What stands before a comment.
-const COMMENT_MARK: &str = " / ";
+/// What a continued record has beside its text.
+const CONTINUED: &str = "'&'";
+/// What stands before the text of a record that goes on.
+const CONTINUE: &str = "CONTINUE  ";
+/// What may stand before a comment, the usual one first.
+const COMMENT_MARKS: [&str; 3] = [" / ", " /", "/"];
 /// Bytes of commentary text in one record.
 const COMMENTARY_BYTES: usize = 72;
 
@@ -44,15 +46,15 @@ pub(crate) fn is_mandatory(keyword: &str) -> bool {
     plain.contains(&keyword) || INDEXED.iter().any(indexed)
 }
 
-/// The bytes of a record up to and with the value indicator: `KEYWORD = ` or `HIERARCH WORD WORD =
-/// `.
-fn name_field(keyword: &str) -> Result<String, FormatError> {
+/// The bytes of a record up to and with the value indicator: `KEYWORD = `, or `HIERARCH WORD WORD = `, which takes up to
+/// two bytes less where they are needed, the usual way first.
+fn name_fields(keyword: &str) -> Result<Vec<String>, FormatError> {
     if keyword == "END" || keyword == "CONTINUE" || is_commentary(keyword) {
         let found = format!("{keyword:?}, which has no value");
         return Err(refused(Code::CardText, keyword, "a keyword that has a value", found));
     }
     if is_keyword(keyword, KEYWORD_BYTES) {
-        return Ok(format!("{keyword:<KEYWORD_BYTES$}= "));
+        return Ok(vec![format!("{keyword:<KEYWORD_BYTES$}= ")]);
     }
     let explicit = keyword.strip_prefix("HIERARCH ");
     let words = explicit.unwrap_or(keyword);
@@ -63,7 +65,7 @@ fn name_field(keyword: &str) -> Result<String, FormatError> {
     };
     let hierarchical = explicit.is_some() || words.len() > KEYWORD_BYTES || words.contains(' ');
     if hierarchical && words.split(' ').all(printable) {
-        return Ok(format!("HIERARCH {words} = "));
+        return Ok([" = ", "= ", "="].map(|sign| format!("HIERARCH {words}{sign}")).to_vec());
     }
     let expected = "1 to 8 of A-Z 0-9 - _, or printable words for HIERARCH";
     Err(refused(Code::CardText, keyword, expected, quoted(keyword)))
@@ -74,135 +76,149 @@ pub(crate) fn is_commentary(keyword: &str) -> bool {
     matches!(keyword, "COMMENT" | "HISTORY" | "")
 }
 
-fn check_text(keyword: &str, text: &str) -> Result<(), FormatError> {
+pub(crate) fn check_text(keyword: &str, text: &str) -> Result<(), FormatError> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Ok(());
     }
     Err(refused(Code::CardText, keyword, "printable ASCII text", quoted(text)))
 }
 
-/// The records of one keyword. A comment that does not fit is cut where it cannot go on in another record: it is not data.
-pub(crate) fn records(keyword: &str, value: &Value, comment: &str) -> Result<Vec<u8>, FormatError> {
-    let name = name_field(keyword)?;
-    check_text(keyword, comment)?;
-    let text = match value {
-        Value::Text(text) => {
-            check_text(keyword, text)?;
-            let doubled = text.replace('\'', "''");
-            if name.len() + doubled.len() + 2 > CARD_BYTES {
-                return long_string(keyword, &name, &doubled, comment);
+/// The records of one keyword. A comment that no layout of the card has room for goes on in CONTINUE records where the
+/// Standard allows that, and is cut elsewhere: the caller compares.
+pub(crate) fn records(
+    keyword: &str,
+    value: &Value,
+    comment: &[u8],
+) -> Result<Vec<u8>, FormatError> {
+    let names = name_fields(keyword)?;
+    let texts = value_texts(keyword, value)?;
+    for mark in COMMENT_MARKS {
+        for name in &names {
+            for (text, width) in &texts {
+                let line = match comment.is_empty() {
+                    true => format!("{name}{text}"),
+                    false => format!("{name}{text:<width$}{mark}"),
+                };
+                if line.len() + comment.len() <= CARD_BYTES {
+                    return Ok(pad(&line, comment));
+                }
             }
-            // Padding would make the null string an empty one, and a HIERARCH card longer than it
-            // must be.
-            let padding = if text.is_empty() || name.len() > KEYWORD_BYTES + 2 { 0 } else { 8 };
-            let quoted = format!("'{doubled:<padding$}'");
-            let one = name.len() + quoted.len().max(20) + COMMENT_MARK.len() + comment.len();
-            // A string of 68 characters leaves no room for the sign that it goes on.
-            let has_room = name.len() + doubled.len() + 3 <= CARD_BYTES;
-            if one > CARD_BYTES && !comment.is_empty() && has_room && may_continue(keyword, &name) {
-                return Ok(string_with_long_comment(&name, &doubled, comment));
+        }
+    }
+    let tightest = names.last().expect("a keyword has a name field");
+    let (text, _) = texts.last().expect("a value has a text");
+    if let Value::Text(string) = value
+        && !is_mandatory(keyword)
+    {
+        let fits = tightest.len() + text.len() <= CARD_BYTES;
+        // The Standard forbids CONTINUE for reserved keywords: their strings go on only where nothing else holds them.
+        if !fits || !is_reserved(keyword) {
+            let name = names.iter().find(|name| name.len() + CONTINUED.len() <= CARD_BYTES);
+            if let Some(name) = name {
+                let doubled = string.replace('\'', "''");
+                return Ok(continued(name, &doubled, comment, !is_reserved(keyword)));
             }
-            quoted
         }
-        Value::Undefined => String::new(),
-        Value::Invalid(text) => {
-            return Err(refused(Code::CardText, keyword, "a value of a FITS type", quoted(text)));
-        }
-        Value::ComplexInteger(..) | Value::Complex(..) => value.to_string(),
-        Value::Logical(_) | Value::Integer(_) | Value::Real(_) => {
-            format!("{:>20}", value.to_string())
-        }
-    };
-    // A long HIERARCH keyword leaves no room for the fixed format's blanks.
-    let text = if name.len() + text.len() > CARD_BYTES { text.trim() } else { &text };
-    record(keyword, &name, text, comment)
-}
-
-fn record(keyword: &str, name: &str, text: &str, comment: &str) -> Result<Vec<u8>, FormatError> {
-    let line = format!("{name}{text:<20}");
-    let line = if line.len() > CARD_BYTES { format!("{name}{text}") } else { line };
+    }
+    let line = format!("{tightest}{text}");
     if line.len() > CARD_BYTES {
         let found = format!("{} bytes", line.len());
         return Err(refused(Code::CardTooLong, keyword, "at most 80 bytes", found));
     }
-    Ok(pad(with_comment(line, comment)))
+    Ok(with_comment(&line, comment))
 }
 
-fn with_comment(mut line: String, comment: &str) -> String {
-    // At least one letter.
-    if !comment.is_empty() && line.len() + COMMENT_MARK.len() < CARD_BYTES {
-        line.push_str(COMMENT_MARK);
-        line.push_str(comment);
-        line.truncate(CARD_BYTES);
+/// The texts of a value, each with the width to fill before a comment: in fixed format, then, where the Standard does not
+/// demand that, in free format.
+fn value_texts(keyword: &str, value: &Value) -> Result<Vec<(String, usize)>, FormatError> {
+    let (fixed, free) = match value {
+        Value::Text(text) => {
+            check_text(keyword, text)?;
+            let doubled = text.replace('\'', "''");
+            // Padding would make the null string an empty one, and a HIERARCH card longer than it must be.
+            let is_hierarch = !is_keyword(keyword, KEYWORD_BYTES);
+            let padding = if text.is_empty() || is_hierarch { 0 } else { 8 };
+            (format!("'{doubled:<padding$}'"), format!("'{doubled}'"))
+        }
+        Value::Invalid(text) => {
+            return Err(refused(Code::CardText, keyword, "a value of a FITS type", quoted(text)));
+        }
+        Value::Undefined => (String::new(), String::new()),
+        Value::ComplexInteger(..) | Value::Complex(..) => (value.to_string(), value.to_string()),
+        Value::Logical(_) | Value::Integer(_) | Value::Real(_) => {
+            (format!("{:>20}", value.to_string()), value.to_string())
+        }
+    };
+    let mut texts = vec![(fixed, 20)];
+    if !is_mandatory(keyword) {
+        texts.push((free, 0));
     }
-    line
+    Ok(texts)
 }
 
-fn pad(line: String) -> Vec<u8> {
-    let mut bytes = line.into_bytes();
+/// A record and as much of a comment as it has room for.
+fn with_comment(line: &str, comment: &[u8]) -> Vec<u8> {
+    let line = format!("{line}{}", COMMENT_MARKS[0]);
+    let room = CARD_BYTES.saturating_sub(line.len()).min(comment.len());
+    if room == 0 {
+        return pad(line.trim_end_matches(COMMENT_MARKS[0]), b"");
+    }
+    // Half a character of UTF-8 would make all of the text Latin-1.
+    let whole = |text: &str| (0..=room).rev().find(|&at| text.is_char_boundary(at));
+    let cut = std::str::from_utf8(comment).ok().and_then(whole).unwrap_or(room);
+    pad(&line, &comment[..cut])
+}
+
+fn pad(line: &str, comment: &[u8]) -> Vec<u8> {
+    let mut bytes = [line.as_bytes(), comment].concat();
     bytes.resize(CARD_BYTES, b' ');
     bytes
 }
 
-/// Whether the Standard lets a string, or its comment, go on in CONTINUE records.
-fn may_continue(keyword: &str, name: &str) -> bool {
-    let is_ordinary = name.len() == KEYWORD_BYTES + 2;
-    is_ordinary && !is_mandatory(keyword) && !is_reserved(keyword)
+/// A string over several records (Sect. 4.2.1.2), and its comment where that may go on. `doubled` has its quotes doubled
+/// already; a pair is never split.
+fn continued(name: &str, doubled: &str, comment: &[u8], comment_continues: bool) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let (mut start, mut rest) = (name, doubled);
+    loop {
+        // Between the quotes, with an ampersand.
+        let room = CARD_BYTES - start.len() - CONTINUED.len();
+        if rest.len() <= room {
+            break;
+        }
+        let quotes = rest[..room].bytes().rev().take_while(|&byte| byte == b'\'').count();
+        let (part, later) = rest.split_at(room - quotes % 2);
+        bytes.extend(pad(&format!("{start}'{part}&'"), b""));
+        (start, rest) = (CONTINUE, later);
+    }
+    bytes.extend(match comment_continues && !comment.is_empty() {
+        true => with_long_comment(start, rest, comment),
+        false => with_comment(&format!("{start}'{rest}'"), comment),
+    });
+    bytes
 }
 
 /// A string that one record holds, and a comment that goes on in others, between words where that is possible: readers put
 /// a blank between the parts.
-fn string_with_long_comment(name: &str, doubled: &str, comment: &str) -> Vec<u8> {
+fn with_long_comment(name: &str, doubled: &str, comment: &[u8]) -> Vec<u8> {
     let (mut start, mut text, mut rest) = (name, doubled, comment);
     let mut bytes = Vec::new();
     let line = |start: &str, text: &str| format!("{:<30}", format!("{start}'{text}'"));
-    while line(start, text).len() + COMMENT_MARK.len() + rest.len() > CARD_BYTES {
+    while line(start, text).len() + COMMENT_MARKS[0].len() + rest.len() > CARD_BYTES {
         let line = line(start, &format!("{text}&"));
-        let room = CARD_BYTES.saturating_sub(line.len() + COMMENT_MARK.len());
-        let cut = match rest.as_bytes()[..rest.len().min(room + 1)].iter().rposition(|&c| c == b' ')
-        {
+        let room = CARD_BYTES.saturating_sub(line.len() + COMMENT_MARKS[0].len());
+        let cut = match rest[..rest.len().min(room + 1)].iter().rposition(|&c| c == b' ') {
             Some(blank) => blank,
             // A word that no record holds. The first record may be full with the string.
             None if text.is_empty() => room.min(rest.len()),
             None => 0,
         };
         let (part, later) = rest.split_at(cut);
-        bytes.extend(pad(with_comment(line, part)));
-        (start, text, rest) = ("CONTINUE  ", "", later.trim_start());
+        bytes.extend(with_comment(&line, part));
+        (start, text, rest) = (CONTINUE, "", later.trim_ascii_start());
     }
-    bytes.extend(pad(with_comment(line(start, text), rest)));
+    bytes.extend(with_comment(&line(start, text), rest));
     bytes
-}
-
-/// A string over several records (Sect. 4.2.1.2). `doubled` has its quotes doubled already; a pair
-/// is never split.
-fn long_string(
-    keyword: &str,
-    name: &str,
-    doubled: &str,
-    comment: &str,
-) -> Result<Vec<u8>, FormatError> {
-    if is_mandatory(keyword) || name.len() != KEYWORD_BYTES + 2 {
-        let found = format!("{} characters", doubled.len());
-        return Err(refused(Code::CardTooLong, keyword, "a string that fits one card", found));
-    }
-    let mut bytes = Vec::new();
-    let mut rest = doubled;
-    while rest.len() >= STRING_BYTES {
-        let mut cut = STRING_BYTES - 1;
-        let quotes = rest[..cut].bytes().rev().take_while(|&byte| byte == b'\'').count();
-        if quotes % 2 == 1 {
-            cut -= 1;
-        }
-        let start = if bytes.is_empty() { name } else { "CONTINUE  " };
-        bytes.extend(pad(format!("{start}'{}&'", &rest[..cut])));
-        rest = &rest[cut..];
-    }
-    bytes.extend(match comment.is_empty() || is_reserved(keyword) {
-        true => pad(with_comment(format!("CONTINUE  '{rest}'"), comment)),
-        false => string_with_long_comment("CONTINUE  ", rest, comment),
-    });
-    Ok(bytes)
 }
 
 /// The records of commentary text: 72 characters each; at least one record.
@@ -216,7 +232,7 @@ pub(crate) fn commentary(keyword: &str, text: &str) -> Result<Vec<u8>, FormatErr
     let mut rest = text;
     loop {
         let (line, later) = rest.split_at(rest.len().min(COMMENTARY_BYTES));
-        bytes.extend(pad(format!("{keyword:<KEYWORD_BYTES$}{line}")));
+        bytes.extend(pad(&format!("{keyword:<KEYWORD_BYTES$}{line}"), b""));
         rest = later;
         if rest.is_empty() {
             return Ok(bytes);

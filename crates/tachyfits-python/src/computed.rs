@@ -91,10 +91,7 @@ impl Image {
                 header.remove(keyword);
             }
             for card in given.cards() {
-                match card.value() {
-                    Some(value) => header.set(card.keyword(), value.clone(), card.comment())?,
-                    None => header.push(card.clone()),
-                }
+                header.set_card(card.clone());
             }
             Ok(())
         });

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple, PyType};
 use tachyfits::OpenOptions;
 
 use crate::errors::{OrRaise, argument, not_negative};
@@ -85,9 +85,15 @@ impl Edition {
         self.with(py, |edition| Ok(edition.hdus()))
     }
 
-    /// Return (keyword, value, comment) of every card of an HDU, as edited.
-    fn cards<'py>(&self, py: Python<'py>, hdu: usize) -> PyResult<Cards<'py>> {
-        self.with(py, |edition| card_rows(py, edition.header(hdu).or_raise(py)?.cards()))
+    /// Return (keyword, value, comment) of every card of an HDU, as edited; see ``Header.cards`` for the kind.
+    #[pyo3(signature = (hdu, kind=None))]
+    fn cards<'py>(
+        &self,
+        py: Python<'py>,
+        hdu: usize,
+        kind: Option<Bound<'py, PyType>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        self.with(py, |edition| card_rows(py, edition.header(hdu).or_raise(py)?.cards(), kind))
     }
 
     /// Set cards, each where its keyword stands or behind the others; an empty comment keeps the one that is there.
@@ -100,16 +106,15 @@ impl Edition {
         cards: Cards<'_>,
     ) -> PyResult<Vec<(String, String, String)>> {
         self.with(py, |edition| {
-            let given = header_for(py, edition.name(), cards)?;
+            let given = header_for(py, edition.name(), cards, false)?;
             let changed = edition.change_header(hdu, |header| {
                 let mut comments = Vec::new();
                 for card in given.cards() {
-                    let Some(value) = card.value() else {
-                        header.push(card.clone());
-                        continue;
-                    };
                     let before = comment_of(header, card.keyword());
-                    header.set(card.keyword(), value.clone(), card.comment())?;
+                    header.set_card(card.clone());
+                    if card.is_commentary() {
+                        continue;
+                    }
                     let now = comment_of(header, card.keyword());
                     comments.push((card.keyword().to_owned(), before, now));
                 }
@@ -128,7 +133,7 @@ impl Edition {
         cards: Cards<'_>,
     ) -> PyResult<()> {
         self.with(py, |edition| {
-            let given = header_for(py, edition.name(), cards)?;
+            let given = header_for(py, edition.name(), cards, true)?;
             let changed = edition.change_header(hdu, |header| {
                 for (place, card) in (at..).zip(given.cards()) {
                     header.insert(place, card.clone());

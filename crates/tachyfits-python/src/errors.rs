@@ -306,3 +306,9 @@ fn errno_name(error: &IoError) -> Option<&'static str> {
         _ => None,
     }
 }
+
+/// Warns the line that called the package, with a `TachyfitsWarning`. Which line that is, the package knows.
+pub(crate) fn warn(py: Python<'_>, message: String) -> PyResult<()> {
+    py.import("tachyfits._errors")?.call_method1("warn", (message,))?;
+    Ok(())
+}

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
-use tachyfits::{Card, Error, Hdu, Integer, Real, Value};
+use tachyfits::{Card, Error, FormatError, Hdu, Integer, Real, Value};
 
-use crate::errors::{OrRaise, argument};
+use crate::errors::{OrRaise, argument, warn};
 use crate::text::GivenText;
+
+/// What a card of Python's keeps the bytes of its records in, so that a new file has the card as it was.
+const RECORDS: &str = "_records";
 
 /// (keyword, value, comment).
 pub(crate) type Row<'py> = (Bound<'py, PyString>, Option<Bound<'py, PyAny>>, Bound<'py, PyString>);
@@ -31,6 +34,26 @@ pub(crate) fn column_keyword(
 ) -> (bool, Option<String>) {
     let moved = tachyfits::column_keyword(keyword, |column| places.get(&column).copied());
     (moved.is_some(), moved.flatten())
+}
+
+/// Return what a new card of text has room for of its comment.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> _core.comment_kept("TTYPE1", "RA", "right ascension"), len(_core.comment_kept("TTYPE1", "RA", "x" * 99))
+/// ('right ascension', 63)
+#[pyfunction]
+pub(crate) fn comment_kept(
+    py: Python<'_>,
+    keyword: GivenText,
+    value: GivenText,
+    comment: GivenText,
+) -> PyResult<String> {
+    let file = || "a new header".to_owned();
+    let card = Card::new(&keyword, &*value, &comment);
+    let card = card.map_err(|error| Error::Format { file: file(), error }).or_raise(py)?;
+    Ok(card.comment().to_owned())
 }
 
 /// The cards of one HDU, in order.
@@ -64,7 +87,8 @@ impl Header {
 
 #[pymethods]
 impl Header {
-    /// Return (keyword, value, comment) of every card but END, each as a tuple of this kind, such as a named one.
+    /// Return (keyword, value, comment) of every card but END, each as a tuple of this kind, such as a named one, which
+    /// keeps the card's records as ``_records``.
     ///
     /// Values are int (of any size), float, bool, str or complex; None where the card leaves it undefined, and the text
     /// as it stands where it is of no FITS type (opening warned of that). Commentary cards have their text as the
@@ -75,12 +99,7 @@ impl Header {
         py: Python<'py>,
         kind: Option<Bound<'py, PyType>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let plain = py.get_type::<PyTuple>();
-        let (make, kind) = (plain.getattr("__new__")?, kind.unwrap_or(plain));
-        // One by one: there are never as many plain tuples for the garbage collector to look at.
-        let cards = self.0.header.cards().iter();
-        let made = cards.map(|card| make.call1((&kind, row(py, card)?)));
-        PyTuple::new(py, made.collect::<PyResult<Vec<_>>>()?)
+        rows(py, self.0.header.cards(), kind)
     }
 
     /// Return the header's blocks as they stand in the file.
@@ -120,9 +139,22 @@ impl Header {
     }
 }
 
-/// Cards as Python has them.
-pub(crate) fn rows<'py>(py: Python<'py>, cards: &[Card]) -> PyResult<Cards<'py>> {
-    cards.iter().map(|card| row(py, card)).collect()
+/// Cards as Python has them: plain tuples, or tuples of a kind that remembers the records.
+pub(crate) fn rows<'py>(
+    py: Python<'py>,
+    cards: &[Card],
+    kind: Option<Bound<'py, PyType>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let make = py.get_type::<PyTuple>().getattr("__new__")?;
+    // One by one: there are never as many plain tuples for the garbage collector to look at.
+    let made = cards.iter().map(|card| {
+        let row = row(py, card)?;
+        let Some(kind) = &kind else { return Ok(row.into_pyobject(py)?.into_any()) };
+        let made = make.call1((kind, row))?;
+        made.setattr(pyo3::intern!(py, RECORDS), PyBytes::new(py, card.raw()))?;
+        Ok(made)
+    });
+    PyTuple::new(py, made.collect::<PyResult<Vec<_>>>()?)
 }
 
 fn row<'py>(py: Python<'py>, card: &Card) -> PyResult<Row<'py>> {
@@ -163,34 +195,109 @@ fn python_integer<'py>(py: Python<'py>, integer: &Integer) -> PyResult<Bound<'py
     }
 }
 
-/// Cards as Python gives them, the values as [`Header`] gives them.
-pub(crate) type Cards<'py> = Vec<Row<'py>>;
+/// A card as Python gives it, its value as [`Header`] gives it.
+pub(crate) struct GivenCard<'py> {
+    row: Row<'py>,
+    /// The records of a card that comes from a file as it is.
+    records: Option<Bound<'py, PyBytes>>,
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for GivenCard<'py> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<GivenCard<'py>> {
+        let records = match given.is_exact_instance_of::<PyTuple>() {
+            true => None,
+            false => given.getattr_opt(pyo3::intern!(given.py(), RECORDS))?,
+        };
+        let records = records.and_then(|records| records.cast_into().ok());
+        Ok(GivenCard { row: given.extract()?, records })
+    }
+}
+
+impl GivenCard<'_> {
+    /// The card made from that of a file, if it has that one's comment: as it is stored, or with another keyword or value
+    /// where only the bytes of the file can say a comment outside ASCII.
+    fn stored(&self, py: Python<'_>) -> PyResult<Option<Result<Card, FormatError>>> {
+        let records = self.records.as_ref().map(|records| records.as_bytes());
+        let Some(card) = records.and_then(Card::from_records) else { return Ok(None) };
+        let (keyword, value, comment) = &self.row;
+        let (keyword, comment) = (GivenText::of(keyword), GivenText::of(comment));
+        if comment_of(&card) != &*comment {
+            return Ok(None);
+        }
+        let is_same_value = match (value_of(py, &card)?, value) {
+            (None, None) => true,
+            (Some(old), Some(new)) => old.get_type().is(new.get_type()) && old.eq(new)?,
+            _ => false,
+        };
+        if is_same_value && card.keyword() == &*keyword {
+            return Ok(Some(Ok(card)));
+        }
+        if comment.is_ascii() || card.is_commentary() {
+            return Ok(None);
+        }
+        let value = engine_value(py, &keyword, value.clone())?;
+        Ok(Some(card.with_value(&keyword, value)))
+    }
+}
+
+/// Cards as Python gives them.
+pub(crate) type Cards<'py> = Vec<GivenCard<'py>>;
 
 /// A header of such cards, for a file that is not there yet.
 pub(crate) fn engine_header(py: Python<'_>, cards: Cards<'_>) -> PyResult<tachyfits::Header> {
-    header_for(py, "a new header", cards)
+    header_for(py, "a new header", cards, true)
 }
 
-/// A header of such cards, for a file that messages name.
+/// A header of such cards, for a file that messages name; `warns` of comments that are cut.
 pub(crate) fn header_for(
     py: Python<'_>,
     file: &str,
     cards: Cards<'_>,
+    warns: bool,
 ) -> PyResult<tachyfits::Header> {
     let mut made = Vec::new();
-    for (keyword, value, comment) in cards {
-        let (keyword, comment) = (GivenText::of(&keyword), GivenText::of(&comment));
+    let mut cut = Vec::new();
+    for given in cards {
         let named = |error| Error::Format { file: file.to_owned(), error };
+        if let Some(card) = given.stored(py)? {
+            made.push(card.map_err(named).or_raise(py)?);
+            continue;
+        }
+        let (keyword, value, comment) = given.row;
+        let (keyword, comment) = (GivenText::of(&keyword), GivenText::of(&comment));
         if matches!(&*keyword, "" | "COMMENT" | "HISTORY") {
             let text =
                 value.map_or(Ok(String::new()), |value| value.str().map(|t| t.to_string()))?;
             made.extend(Card::commentary(&keyword, &text).map_err(named).or_raise(py)?);
         } else {
             let value = engine_value(py, &keyword, value)?;
-            made.push(Card::new(&keyword, value, &comment).map_err(named).or_raise(py)?);
+            let card = Card::new(&keyword, value, &comment).map_err(named).or_raise(py)?;
+            if card.cuts(&comment) {
+                cut.push((String::from(keyword), card.comment().to_owned(), String::from(comment)));
+            }
+            made.push(card);
         }
     }
+    if warns && !cut.is_empty() {
+        warn_of_cuts(py, file, &cut)?;
+    }
     Ok(tachyfits::Header::from_cards(made))
+}
+
+/// Warns of comments that are cut: the keyword of each, what is left and what it was.
+fn warn_of_cuts(py: Python<'_>, file: &str, cut: &[(String, String, String)]) -> PyResult<()> {
+    const MOST_NAMED: usize = 16;
+    let lines = cut.iter().take(MOST_NAMED).map(|(keyword, left, was)| {
+        format!("\n  - the comment of {keyword} is cut to what the card has room for, {left:?}; it was {was:?}")
+    });
+    let lines: String = lines.collect();
+    let more = match cut.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!("\n  - and {more} more"),
+    };
+    warn(py, format!("{file}:{lines}{more}"))
 }
 
 pub(crate) fn engine_value(

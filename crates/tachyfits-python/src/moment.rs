@@ -2,11 +2,12 @@
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
 use tachyfits::{Coordinates, Fate};
 
 use crate::buffer::shaped;
 use crate::errors::OrRaise;
-use crate::header::{Cards, rows};
+use crate::header::rows;
 use crate::image::Image;
 use crate::section::{Ranges, fits_axes, fits_axis, place, shape};
 
@@ -87,6 +88,8 @@ impl Image {
     ///     NumPy numbers of the axes that the result has.
     /// collapsed
     ///     Those of the axes that are one pixel of it, as wide as the section.
+    /// kind
+    ///     As for ``Header.cards``.
     ///
     /// Examples
     /// --------
@@ -95,8 +98,8 @@ impl Image {
     /// >>> [value for keyword, value, comment in image.result_cards(kept=[0]) if keyword == "BUNIT"]
     /// ['Jy/beam']
     #[pyo3(
-        signature = (section=None, *, kept, collapsed=Vec::new()),
-        text_signature = "($self, section=None, *, kept, collapsed=())"
+        signature = (section=None, *, kept, collapsed=Vec::new(), kind=None),
+        text_signature = "($self, section=None, *, kept, collapsed=(), kind=None)"
     )]
     fn result_cards<'py>(
         &self,
@@ -104,7 +107,8 @@ impl Image {
         section: Option<Ranges>,
         kept: Vec<i64>,
         collapsed: Vec<i64>,
-    ) -> PyResult<Cards<'py>> {
+        kind: Option<Bound<'py, PyType>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
         let section = self.section(py, section)?;
         let mut fates = vec![Fate::Removed; self.engine().axes().len()];
         for (axes, fate) in [(kept, Fate::Kept), (collapsed, Fate::Collapsed)] {
@@ -112,7 +116,7 @@ impl Image {
                 fates[axis] = fate;
             }
         }
-        rows(py, &self.engine().result_cards(&section, &fates).or_raise(py)?)
+        rows(py, &self.engine().result_cards(&section, &fates).or_raise(py)?, kind)
     }
 }
 

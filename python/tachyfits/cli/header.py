@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from itertools import chain
 from typing import Any
 
@@ -10,7 +9,15 @@ import click
 
 from tachyfits import File, FitsFormatError
 from tachyfits._hdu import Hdu
-from tachyfits._header import COMMENTARY, Card, card_line, looked_up, value_text
+from tachyfits._header import (
+    COMMENTARY,
+    Card,
+    card_line,
+    is_pattern,
+    looked_up,
+    matching,
+    value_text,
+)
 from tachyfits.cli._cards import Change, change_header, change_options
 from tachyfits.cli._common import Common, common_options
 from tachyfits.cli._output import json_text
@@ -68,7 +75,7 @@ def command(
         raise click.UsageError("--raw goes with neither --json nor --keyword")
 
     several = len(common.files) > 1 or common.hdu == "all"
-    is_value = len(keywords) == 1 and not _is_pattern(keywords[0])
+    is_value = len(keywords) == 1 and not is_pattern(keywords[0])
 
     def show(file: File) -> None:
         hdus = [file[0]] if common.hdu is None else list(common.hdus(file))
@@ -94,20 +101,15 @@ def command(
     return common.each(show)
 
 
-def _is_pattern(keyword: str) -> bool:
-    return "*" in keyword or "?" in keyword
-
-
 def _cards_of(hdu: Hdu, keyword: str) -> list[Card]:
     """Return the cards of a keyword, or of all that a pattern is of; the first of duplicates."""
     name = looked_up(keyword)
-    # Cards are found without that word, whatever a pattern stands for; brackets are themselves.
-    pattern = name.removeprefix("HIERARCH ").replace("[", "[[]")
+    cards = hdu.header.cards
     found: list[Card] = []
     seen = set()
-    for card in hdu.header.cards:
+    for card in matching(cards, name) if is_pattern(name) else cards:
         own = card.keyword.upper()
-        is_it = fnmatchcase(own, pattern) if _is_pattern(name) else own == name
+        is_it = is_pattern(name) or own == name
         if is_it and (own not in seen or own in COMMENTARY):
             found.append(card)
             seen.add(own)

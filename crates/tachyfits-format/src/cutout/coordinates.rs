@@ -230,7 +230,7 @@ impl<'a> Coordinates<'a> {
         }
         let text = card.value().and_then(Value::as_text).unwrap_or_default().trim_end();
         if let (true, "CTYPE", Some(plain)) = (self.dropped, name.root, text.strip_suffix("-SIP")) {
-            return Card::new(&keyword, plain, card.comment()).map(Some);
+            return card.with_value(&keyword, plain).map(Some);
         }
         let same = self.section.number(name.axis) == Some(name.axis)
             && self.section.number(column) == Some(column);
@@ -275,7 +275,7 @@ impl<'a> Coordinates<'a> {
         if number == declared {
             return Ok(card.clone());
         }
-        Card::new(&with_letter("WCSAXES", letter), number, card.comment())
+        card.with_value(&with_letter("WCSAXES", letter), number)
     }
 
     /// Every axis is kept, and has the number it had.
@@ -330,7 +330,7 @@ impl<'a> Coordinates<'a> {
             "CNPIX1" | "CNPIX2" if was_integer && exact => Value::from(value as i64),
             _ => self.finite(card.keyword(), value)?,
         };
-        Card::new(keyword, value, card.comment())
+        card.with_value(keyword, value)
     }
 
     /// An ancestor whose axes are mixed by LTM has no pixel for a plane of the image.

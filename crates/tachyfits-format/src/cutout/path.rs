@@ -76,7 +76,7 @@ pub fn path_header(hdu: &Hdu, offsets: &OffsetAxis) -> Result<Header, FormatErro
         // Before the other keywords of its description (Sect. 8.2).
         if hdu.header.position(&keyword) == Some(at) {
             let count = hdu.header.get_i64(&keyword)?.unwrap_or(0);
-            cards.push(Card::new(&keyword, count.saturating_sub(1).max(1), card.comment())?);
+            cards.push(card.with_value(&keyword, count.saturating_sub(1).max(1))?);
         }
     }
     let has_primary = descriptions.iter().any(|one| one.letter == PRIMARY);

@@ -1,8 +1,8 @@
 //! The cards of a result: of numbers that were computed from a part of an image, and have some of its axes.
 
 use super::coordinates::{Coordinates, Distortions};
+use super::is_carried;
 use super::section::Section;
-use super::{is_carried, restricted_cards};
 use crate::card::Card;
 use crate::error::FormatError;
 use crate::hdu::Hdu;
@@ -73,7 +73,7 @@ pub fn result_cards(hdu: &Hdu, axes: &[ResultAxis]) -> Result<Vec<Card>, FormatE
     let section = Section::of_result(hdu, axes, &Description::all(&hdu.header)?)?;
     let coordinates = Coordinates::new(&hdu.header, &section, Distortions::Dropped)?;
     let mut cards = coordinates.numbers_of_axes()?;
-    for card in restricted_cards(hdu).iter().filter(|card| is_true_of_results(hdu, card)) {
+    for card in hdu.header.cards().iter().filter(|card| is_true_of_results(hdu, card)) {
         cards.extend(coordinates.card(card)?);
     }
     // Space for more cards is the writer's to leave.

@@ -45,10 +45,7 @@ impl Header {
         let template = Card::new(to, Value::Undefined, "")?;
         self.cards[at] = match is_plain(card.keyword()) && is_plain(template.keyword()) {
             true => card.renamed(to),
-            false => {
-                let value = card.value().cloned().unwrap_or(Value::Undefined);
-                Card::new(to, value, &printable(card.comment()))?
-            }
+            false => card.with_value(to, card.value().cloned().unwrap_or(Value::Undefined))?,
         };
         self.changed();
         Ok(true)
@@ -211,10 +208,6 @@ pub fn is_structural(keyword: &str) -> bool {
 /// The keyword field has room for it: it is none of a HIERARCH card.
 fn is_plain(keyword: &str) -> bool {
     keyword.len() <= writer::KEYWORD_BYTES && !keyword.contains(' ')
-}
-
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, ' '..='~') { c } else { '?' }).collect()
 }
 
 #[cfg(test)]

@@ -140,11 +140,9 @@ fn fixed_card(header: &Header, spellings: &Spellings, card: &Card) -> Option<(&'
     if let Some(upper) = upper_case(spellings, card) {
         return Some((Code::IllegalKeyword.as_str(), card.renamed(&upper)));
     }
-    // A comment that cannot be written as it stands is not to be changed in passing.
-    let printable = card.comment().bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    // The comment is not changed in passing.
     let anew = |value: Value| {
-        let new = Card::new(keyword, value, card.comment()).ok();
-        new.filter(|new| printable && new.comment() == card.comment())
+        card.with_value(keyword, value).ok().filter(|new| new.comment() == card.comment())
     };
     let mandatory = writer::is_mandatory(keyword) || keyword == "CHECKSUM";
     if mandatory && !cards::is_fixed_format(card) {
@@ -156,6 +154,9 @@ fn fixed_card(header: &Header, spellings: &Spellings, card: &Card) -> Option<(&'
         return Some((Rule::XtensionPadding.as_str(), anew(value.clone())?));
     }
     match value {
+        Value::Real(_) if reserved::wants_integer(keyword) => {
+            Some((Code::WholeReal.as_str(), anew(value.as_whole()?.into())?))
+        }
         Value::Real(real) if real.text().contains(['e', 'd']) => {
             let upper = Real::parse(&real.text().to_ascii_uppercase())?;
             Some((Code::LowerCaseExponent.as_str(), anew(Value::Real(upper))?))
@@ -270,11 +271,12 @@ fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, Strin
         let last = if is_table { "TFIELDS" } else { "INHERIT" };
         order.extend(["PCOUNT", "GCOUNT", last].map(str::to_owned));
     }
-    // Of several spellings the one that is read.
-    let found: Vec<(String, usize)> = order
-        .into_iter()
-        .filter_map(|keyword| header.position(&keyword).map(|at| (keyword, at)))
-        .collect();
+    // Of several spellings the one that is read. The first card stays where it is, damaged or not: a file begins with it.
+    let first = order.remove(0);
+    let found =
+        order.into_iter().filter_map(|keyword| Some((keyword.clone(), header.position(&keyword)?)));
+    let found: Vec<(String, usize)> =
+        std::iter::once((first, 0)).chain(found.filter(|(_, at)| *at > 0)).collect();
     let (moved, _) = (0..).zip(&found).find(|(place, (_, at))| place != at)?.1.clone();
     let mut places = vec![found.len(); cards.len()];
     found.iter().enumerate().for_each(|(place, (_, at))| places[*at] = place);

@@ -118,6 +118,12 @@ pub(crate) fn is_reserved(keyword: &str) -> bool {
     recognise(keyword).is_some()
 }
 
+/// Whether the Standard gives a keyword an integer value.
+pub(crate) fn wants_integer(keyword: &str) -> bool {
+    let wanted = recognise(keyword).map(|found| found.reserved.wanted);
+    matches!(wanted, Some(Wanted::Integer | Wanted::Null))
+}
+
 fn matched(reserved: &'static Reserved, keyword: &[u8]) -> Option<Match> {
     let mut found = Match { reserved, numbers: [None; 2], alternative: 0, leading_zero: false };
     let (mut rest, mut numbers) = (keyword, 0);

@@ -108,7 +108,7 @@ fn rule_35_a_heap_among_the_rows_is_refused_and_the_rows_are_not() {
         ("15", Code::HeapPlace),
         ("-1", Code::HeapPlace),
         ("'8'", Code::NumericText),
-        ("8.0", Code::KeywordType),
+        ("8.5", Code::KeywordType),
     ] {
         let file = arrays("1PI(3)", &[&format!("THEAP   = {theap}")], 0, 6, &[3, 0]);
         assert_eq!(table(&file).heap().unwrap_err().code(), code, "{theap}");

@@ -23,6 +23,7 @@ fn warnings() -> Vec<Code> {
         "OPEN    = 'M 31",
         "EXPTIME =                 30.0 seconds",
         "LOWER   =              1.5e+03",
+        "EXTVER  =                   1.",
         "CONTINUE  'text'",
         "TWICE   =                    1",
         "TWICE   =                    2",

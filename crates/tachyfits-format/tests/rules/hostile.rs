@@ -46,7 +46,6 @@ pub fn ask_everything(hdu: &Hdu) {
 /// A cutout has the axes that were asked for, and pixels that mean what they meant.
 fn check_cutout(hdu: &Hdu, axes: &[AxisSelection]) {
     let Ok(bytes) = cutout_header(hdu, axes) else { return };
-    assert!(bytes.is_ascii());
     // Each description may add a few cards per axis, and no more.
     let letters = 27;
     let most = hdu.header.block_bytes() + 80 * (letters * 4 * axes.len() as u64 + 100);
@@ -69,22 +68,17 @@ fn read_everything(file: &[u8]) {
         let held = &file[start..file.len().min(start + header.len())];
         assert!(header.starts_with(held), "the header's bytes are not kept");
         ask_everything(hdu);
-        check_restricted(&hdu.header);
+        check_records(&hdu.header);
     }
     let strict = crate::build::walk_strictly(file);
     assert!(strict.warnings.is_empty() && strict.hdus.len() <= walked.hdus.len());
 }
 
-/// Without its illegal bytes a header says the same: no card turns into another.
-fn check_restricted(header: &Header) {
-    let mut restricted = header.clone();
-    restricted.replace_illegal_bytes();
-    let (back, _) = Header::parse(&restricted.to_bytes(), Context::default()).unwrap();
-    assert_eq!(back.cards().len(), header.cards().len());
-    for (new, old) in back.cards().iter().zip(header.cards()) {
-        assert_eq!(new.value().is_some(), old.value().is_some(), "{old:?}");
-        let number = |card: &tachyfits_format::Card| card.value().and_then(|v| v.as_f64());
-        assert_eq!(number(new).map(f64::to_bits), number(old).map(f64::to_bits), "{old:?}");
+/// A card is read again from its own records.
+fn check_records(header: &Header) {
+    for card in header.cards() {
+        let again = tachyfits_format::Card::from_records(card.raw());
+        assert_eq!(again.as_ref(), Some(card));
     }
 }
 
