@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,7 +183,11 @@ class Edition:
     @property
     def name(self) -> str: ...
     def __len__(self) -> int: ...
-    def cards(self, hdu: int, kind: type[_Tuple] = ...) -> tuple[_Tuple, ...]: ...  # as Header.cards
+    # as Header.cards
+    @overload
+    def cards(self, hdu: int, kind: None = None) -> tuple[tuple[str, Any, str], ...]: ...
+    @overload
+    def cards(self, hdu: int, kind: type[_Tuple]) -> tuple[_Tuple, ...]: ...
     def set_cards(
         self, hdu: int, cards: Sequence[tuple[str, Any, str]]
     ) -> list[tuple[str, str, str]]: ...  # keyword, comment before, comment now

@@ -85,7 +85,7 @@ class Commentary(Sequence[str]):
 
 
 def is_pattern(keyword: str) -> bool:
-    """Say whether a keyword is a pattern: ``*`` any characters, ``?`` one, ``...`` one or more."""
+    """Say whether a keyword is a pattern: ``*`` any characters, ``?`` one, ``...`` no blanks."""
     return "*" in keyword or "?" in keyword or "..." in keyword
 
 
@@ -93,11 +93,11 @@ def matching(cards: Iterable[Card], pattern: str) -> list[Card]:
     """Return the cards whose keyword a pattern matches, in either case.
 
     >>> cards = [Card("NAXIS", 2), Card("NAXIS1", 9), Card("ESO DET DIT", 1.5)]
-    >>> [[card.value for card in matching(cards, each)] for each in ("naxis*", "NAXIS?", "eso...")]
+    >>> [[card.value for card in matching(cards, each)] for each in ("naxis*", "NAXIS?", "eso *")]
     [[2, 9], [9], [1.5]]
     """
     wanted = re.escape(looked_up(pattern).removeprefix("HIERARCH ").strip())
-    for sign, meaning in ((r"\.\.\.", ".+"), (r"\*", ".*"), (r"\?", ".")):
+    for sign, meaning in ((r"\.\.\.", r"\S*"), (r"\*", ".*"), (r"\?", ".")):
         wanted = wanted.replace(sign, meaning)
     is_it = re.compile(wanted, re.DOTALL).fullmatch
     return [card for card in cards if is_it(card.keyword.upper())]
@@ -267,7 +267,7 @@ class Header(Mapping[str, Any]):
         """Return the value of a keyword, of the first card where it is given twice.
 
         COMMENT, HISTORY and the blank keyword have their lines as a value, a sequence of text; a
-        pattern (``NAXIS*``, ``NAXIS?``, ``ESO...``) has a header of all cards whose keyword it
+        pattern (``NAXIS*``, ``NAXIS?``, ``ESO *``) has a header of all cards whose keyword it
         matches, perhaps none.
         """
         found = self._several(keyword)

@@ -105,6 +105,8 @@ class OrderStatistics(Pixels):
     ) -> Any:
         """Return percentiles of the good pixels, exact, interpolated linearly as NumPy does.
 
+        At most 10 000 at a time.
+
         Parameters
         ----------
         q

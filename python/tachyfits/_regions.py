@@ -101,7 +101,7 @@ class Ellipse(Region):
 
 @dataclass(frozen=True)
 class Polygon(Region):
-    """A polygon by its vertices (x, y), at least three (pixels); it closes itself.
+    """A polygon by its vertices (x, y), 3 to 1 048 576 of them (pixels); it closes itself.
 
     >>> int(Polygon([(0, 0), (3, 0), (3, 3), (0, 3)]).mask(5, 5).sum())
     16

@@ -26,8 +26,8 @@ from tachyfits._table_rows import (
     among,
     batch_size,
     count_of,
-    piece_of,
     last_of,
+    piece_of,
     resolve_rows,
     span_of,
 )
@@ -246,8 +246,8 @@ class TableReading(Hdu):
     def _rows(self, rows: Any) -> Rows:
         last = last_of(rows, len(self))
         if last is not None and last >= self.rows_present and self.columns:
-            # Before a list of the rows is made, which a header may claim to be very many: the engine
-            # refuses a row that is not there, in its own words.
+            # Before their numbers are listed, of which a header may claim very many: the engine
+            # refuses a row that is not there.
             self._core_table().read([0], np.array([last]))
         return resolve_rows(rows, len(self))
 

@@ -222,8 +222,8 @@ codes! {
     CardTooLong = "card-too-long", Usage,
         "A keyword and its value do not fit in 80 bytes.",
         example "a HIERARCH keyword of 75 characters",
-        hint "shorten the keyword or the value; only strings of ordinary keywords continue \
-            over cards";
+        hint "shorten the keyword or the value; only strings continue over cards, and not those of \
+            mandatory keywords";
     IllegalByte = "illegal-byte", Warning,
         "A card has a byte that is not printable ASCII.",
         example "OBJECT  = 'caf\\xe9'",

@@ -59,7 +59,6 @@ impl<'a> ColumnReader<'a> {
         let Some(text) = self.header.get_text(&keyword)? else {
             return Err(missing(self.header, &keyword, "the form of the column"));
         };
-        let text = text.trim();
         let (parsed, expected) = match self.kind {
             TableKind::Binary => (form::binary(text), "a form such as 1J, 20A or 1PE(8)"),
             TableKind::Ascii => {
@@ -73,7 +72,7 @@ impl<'a> ColumnReader<'a> {
         if irregular {
             self.warn(Code::ColumnFormIrregular, &keyword, expected, quoted(text));
         }
-        Ok((text.to_owned(), field, substrings))
+        Ok((text.trim().to_owned(), field, substrings))
     }
 
     /// TSCALn or TZEROn, where it has a meaning.

@@ -18,6 +18,12 @@ pub(crate) struct Form {
 /// A form of a binary table: `rT`, `rAw`, `rPT(max)` or `rQT(max)`. What follows the type has no meaning (Sect. 7.3.1);
 /// `None` if it is no form, or its bytes do not fit 64 bits.
 pub(crate) fn binary(text: &str) -> Option<Form> {
+    let form = binary_without_blanks(text.trim())?;
+    // Leading blanks are significant in strings.
+    Some(Form { irregular: form.irregular || text.starts_with(' '), ..form })
+}
+
+fn binary_without_blanks(text: &str) -> Option<Form> {
     let (repeat, rest) = split_number(text.as_bytes());
     let repeat = if repeat.is_empty() { 1 } else { number(repeat)? };
     let (&letter, rest) = rest.split_first()?;
@@ -41,7 +47,9 @@ pub(crate) fn binary(text: &str) -> Option<Form> {
     };
     let (&letter, rest) = rest.split_first().filter(|_| repeat <= 1)?;
     let element = element(letter.to_ascii_uppercase())?;
-    let irregular = irregular || letter.is_ascii_lowercase();
+    let length = rest.trim_ascii_start();
+    let is_odd_length = length.starts_with(b"(") && !is_length(length);
+    let irregular = irregular || letter.is_ascii_lowercase() || is_odd_length;
     let field = Field::Variable { element, wide, repeat, most: most(rest) };
     Some(Form { field, substrings: None, irregular })
 }
@@ -54,13 +62,14 @@ pub(crate) fn binary(text: &str) -> Option<Form> {
 /// ```
 pub(crate) fn regular(text: &str, read: fn(&str) -> Option<Form>) -> Option<String> {
     let found = read(text).filter(|found| found.irregular)?;
-    let upper = text.to_ascii_uppercase();
+    let upper = text.trim().to_ascii_uppercase();
     // `:sstr` in lower case divides nothing, and what divides does so still.
     let is_same = |new: &Form| {
         !new.irregular && new.field == found.field && new.substrings == found.substrings
     };
     let with_point = matches!(found.field, Field::Text { .. }).then(|| format!("{upper}.0"));
-    let mut candidates = [upper].into_iter().chain(with_point);
+    let compact = upper.replace(' ', "");
+    let mut candidates = [upper, compact].into_iter().chain(with_point);
     candidates.find(|new| read(new).as_ref().is_some_and(is_same))
 }
 
@@ -129,8 +138,20 @@ fn most(rest: &[u8]) -> Option<u64> {
     number(inside.split(|&byte| byte == b')').next()?.trim_ascii())
 }
 
+/// `(max)` without blanks, which is what the Standard has, and what may follow it.
+fn is_length(text: &[u8]) -> bool {
+    let (digits, after) = split_number(text.strip_prefix(b"(").unwrap_or_default());
+    !digits.is_empty() && after.starts_with(b")")
+}
+
 /// A form of an ASCII table: `Aw`, `Iw`, `Fw.d`, `Ew.d`, `Dw.d`.
 pub(crate) fn ascii(text: &str) -> Option<Form> {
+    let compact = text.replace(' ', "");
+    let form = ascii_without_blanks(&compact)?;
+    Some(Form { irregular: form.irregular || compact != text.trim_end(), ..form })
+}
+
+fn ascii_without_blanks(text: &str) -> Option<Form> {
     let (&letter, rest) = text.as_bytes().split_first()?;
     let (width, mut rest) = split_number(rest);
     let width = u32::try_from(number(width)?).ok().filter(|width| *width > 0)?;

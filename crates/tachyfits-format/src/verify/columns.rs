@@ -29,7 +29,7 @@ fn place(subject: &Subject<'_>, keyword: &str) -> Place {
 }
 
 fn field(subject: &Subject<'_>, number: u64) -> Option<Form> {
-    let form = text(subject, &format!("TFORM{number}"))?.trim();
+    let form = text(subject, &format!("TFORM{number}"))?;
     reader_of_forms(&subject.kind)(form)
 }
 

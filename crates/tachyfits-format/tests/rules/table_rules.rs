@@ -115,9 +115,12 @@ fn rule_26_every_form() {
         ("C", fixed(Element::Complex32, 3), 24),
         ("M", fixed(Element::Complex64, 3), 48),
     ] {
-        let layout = one(bytes, &format!("TFORM='_3{letter}__'"));
+        let layout = one(bytes, &format!("TFORM='3{letter}__'"));
         assert_eq!(fields(&layout), [(0, field)]);
         assert!(layout.warnings.is_empty());
+        let layout = one(bytes, &format!("TFORM='_3{letter}'"));
+        assert_eq!(fields(&layout), [(0, field)]);
+        assert_eq!(codes(&layout), [Code::ColumnFormIrregular]);
         assert_eq!(layout.columns[0].form, format!("3{letter}"));
     }
     assert_eq!(fields(&one(2, "TFORM='16X'")), [(0, fixed(Element::Bit, 16))]);

@@ -181,7 +181,7 @@ fn a_header_may_end_with_gcount() {
 #[test]
 fn every_rule_of_headers_can_be_provoked() {
     /// Rules of data and of whole files, which the engine provokes.
-    const ENGINE: [Rule; 13] = [
+    const ENGINE: [Rule; 14] = [
         Rule::NameRepeated,
         Rule::ExtensionsDenied,
         Rule::ExtensionCount,

@@ -109,6 +109,18 @@ proptest! {
     }
 
     #[test]
+    fn polygons_of_many_corners_have_the_spans_of_their_pixels(
+        seed in any::<u64>(), width in 1u64..40, height in 1u64..30, corners in 9u64..90,
+    ) {
+        let mut numbers = Numbers(seed);
+        let mut all = any_corners(&mut numbers, width, height);
+        while (all.len() as u64) < corners {
+            all.extend(any_corners(&mut numbers, width, height));
+        }
+        check_spans(&Region::polygon(&all).unwrap(), width, height);
+    }
+
+    #[test]
     fn polygons_contain_what_exact_geometry_says(
         corners in prop::collection::vec((-3i64..12, -3i64..12), 3..9),
     ) {

@@ -1,0 +1,161 @@
+"""Headers that claim what the file does not hold, and requests of very many parts."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import tachyfits as tf
+
+
+def _block(cards: list[str]) -> bytes:
+    return "".join(card.ljust(80) for card in [*cards, "END"]).ljust(2880).encode()
+
+
+def _number(keyword: str, value: object) -> str:
+    return f"{keyword:<8}= {value:>20}"
+
+
+def _claims(rows: int) -> bytes:
+    """Return a file of 8.6 kB whose table claims to have these rows."""
+    primary = [_number("SIMPLE", "T"), _number("BITPIX", 8), _number("NAXIS", 0)]
+    table = [
+        "XTENSION= 'BINTABLE'", _number("BITPIX", 8), _number("NAXIS", 2), _number("NAXIS1", 4),
+        _number("NAXIS2", rows), _number("PCOUNT", 0), _number("GCOUNT", 1), _number("TFIELDS", 1),
+        "TFORM1  = 'J'", "TTYPE1  = 'A'",
+    ]  # fmt: skip
+    return _block(primary) + _block(table) + bytes(2880)
+
+
+@contextmanager
+def _memory(room: int) -> Iterator[None]:
+    """Let the process have so many bytes more."""
+    with open("/proc/self/statm") as statm:
+        used = int(statm.read().split()[0]) * resource.getpagesize()
+    old = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + room, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, old)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
+@pytest.mark.parametrize(
+    "rows",
+    [
+        None,
+        slice(None, None, 2),
+        slice(None, None, -1),
+        slice(2**31 - 1, None, -3),
+        range(0, 2**31, 7),
+        range(2**31 - 1, 0, -5),
+    ],
+)
+def test_rows_that_are_not_there_take_no_memory(rows: object) -> None:
+    table = tf.open(_claims(2**31))[1]
+    with _memory(512 << 20):
+        for read in (table.read, lambda rows: table.where("A > 0", rows=rows)):
+            with pytest.raises(ValueError, match="data-missing"):
+                read(rows=rows)
+
+
+def test_rows_that_are_there_can_be_chosen() -> None:
+    table = tf.open(_claims(2**31))[1]
+    assert table.read(rows=slice(0, 700, 100))["A"].tolist() == [0] * 7
+    assert table.read(rows=range(600, -1, -300))["A"].tolist() == [0] * 3
+
+
+def _zigzag(corners: int) -> tf.Polygon:
+    return tf.Polygon([(float(i % 500), float(i * 7 % 500)) for i in range(corners)])
+
+
+def test_polygons_of_many_corners_have_the_right_pixels() -> None:
+    angle = np.linspace(0, 2 * np.pi, 20_000, endpoint=False)
+    circle = tf.Polygon(
+        np.column_stack([250 + 200 * np.cos(angle), 250 + 200 * np.sin(angle)]).tolist()
+    )
+    y, x = np.mgrid[:500, :500]
+    distance = np.hypot(x - 250, y - 250)
+    mask = circle.mask(500, 500)
+    assert mask[distance < 199.9999].all()
+    assert not mask[distance > 200.0001].any()
+
+
+def test_more_corners_than_any_polygon_has_are_refused() -> None:
+    with pytest.raises(tf.UsageError, match="3 to 1048576 corners"):
+        tf.Polygon([(0.0, 0.0)] * (2**20 + 1)).mask(3, 3)
+
+
+def test_more_percentiles_than_make_sense_are_refused() -> None:
+    image = tf.open(_image())[0]
+    with pytest.raises(tf.UsageError, match="at most 10000 percentiles"):
+        image.percentile(np.linspace(0, 100, 10_001).tolist())
+
+
+def _image() -> bytes:
+    header = [
+        _number("SIMPLE", "T"), _number("BITPIX", -64), _number("NAXIS", 2),
+        _number("NAXIS1", 300), _number("NAXIS2", 200),
+    ]  # fmt: skip
+    pixels = np.random.default_rng(1).normal(size=60_000)
+    pixels[::1000] = np.nan
+    data = pixels.astype(">f8").tobytes()
+    return _block(header) + data.ljust(-(-len(data) // 2880) * 2880, b"\0")
+
+
+@pytest.mark.parametrize("count", [3, 23, 24, 25, 3001, 10_000])
+def test_any_number_of_percentiles_agrees_with_numpy(count: int) -> None:
+    image = tf.open(_image())[0]
+    percents = np.random.default_rng(2).uniform(0, 100, count)
+    percents[:2] = 0, 100
+    found = image.percentile(percents.tolist())
+    assert np.array_equal(found, np.nanpercentile(image[:], percents))
+    along = image.percentile(percents.tolist(), axis="x")
+    assert np.array_equal(along, np.nanpercentile(image[:], percents, axis=1))
+
+
+@pytest.mark.parametrize("what", ["polygon", "mask", "regions"])
+def test_long_regions_are_interrupted(what: str) -> None:
+    """Ctrl-C ends the work within a fraction of a second, wherever it is."""
+    program = """
+import sys, time, numpy as np, tachyfits as tf
+image = tf.open(np.zeros((4000, 4000), 'f4')) if False else None
+from tachyfits import Polygon
+corners = [(float(i * 13 % 3999), float(i * 7919 % 3999)) for i in range(200_000)]
+polygon = Polygon(corners)
+import tempfile, os
+path = os.path.join(tempfile.mkdtemp(), 'a.fits')
+tf.write(path, np.zeros((4000, 4000), 'u1'))
+image = tf.open(path)[0]
+work = {
+    'polygon': lambda: image.stats(region=polygon),
+    'mask': lambda: polygon.mask(4000, 4000),
+    'regions': lambda: image.histogram(region=[polygon] * 50),
+}[sys.argv[1]]
+print('begun', flush=True)
+try:
+    work()
+    print('done', flush=True)
+except KeyboardInterrupt:
+    print('interrupted', flush=True)
+except tf.TachyfitsError as error:
+    print(error.code, flush=True)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, what], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 0
+    assert process.stdout.read().split()[-1] in ("interrupted", "done", "memory")
