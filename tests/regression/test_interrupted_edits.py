@@ -148,6 +148,35 @@ def test_the_journal_of_a_replaced_file_is_ignored(how: str, tmp_path: Path) -> 
     assert not any("ignored" in message for message in messages)
 
 
+@pytest.mark.parametrize("how", ["moved", "linked", "moved away and back", "copied"])
+def test_a_file_that_was_changed_in_part_is_known_by_another_name(how: str, tmp_path: Path) -> None:
+    path = table(tmp_path / "x.fits")
+    try:
+        os.setxattr(path, "user.test", b"")
+    except OSError:
+        pytest.skip("this file system has no extended attributes")
+    other = tmp_path / "folder" / "other.fits"
+    other.parent.mkdir()
+    old = interrupt(path, update(path))
+    if how == "copied":
+        shutil.copy2(path, other)
+        _, messages = said(lambda: tf.open(other))
+        assert any("may be changed in part" in message for message in messages)
+        assert tf.open(path)[1]["A"].sum() == 0
+        return
+    if how == "linked":
+        os.link(path, other)
+    else:
+        path.rename(other)
+    if how == "moved away and back":
+        other.rename(path)
+        other = path
+    _, messages = said(lambda: tf.open(other))
+    assert any("interrupted edit was undone" in message for message in messages)
+    assert other.read_bytes() == old
+    assert not journal_of(path).exists()
+
+
 @pytest.mark.parametrize("place", [3, 18, 30, 90, 5000, -3])
 def test_a_damaged_journal_is_an_error_with_a_way_out(place: int, tmp_path: Path) -> None:
     path = table(tmp_path / "x.fits")
