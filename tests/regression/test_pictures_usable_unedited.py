@@ -234,6 +234,16 @@ def test_integers_have_bins_of_whole_width(tmp_path: Path) -> None:
     assert len(tf.open(tmp_path / "b.fits")[0].histogram(7).counts) == 7
 
 
+def test_counts_of_a_long_tail_are_logarithmic(tmp_path: Path) -> None:
+    generator = np.random.default_rng(4)
+    kinds = {"linear": generator.normal(0, 1, 9000), "log": generator.pareto(1, 9000)}
+    for scale, values in kinds.items():
+        tf.write(tmp_path / "h.fits", values, overwrite=True)
+        found = tf.open(tmp_path / "h.fits")[0].histogram()
+        assert histogram_figure(found).axes[0].get_yscale() == scale
+        assert histogram_figure(found, log=False).axes[0].get_yscale() == "linear"
+
+
 def test_the_command_draws_every_format_and_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

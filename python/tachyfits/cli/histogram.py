@@ -30,14 +30,19 @@ COLUMNS = ("low", "high", "count")
     help="From LOW to HIGH, both inside. Default: from min to max (one more pass).",
 )
 @part_options("regions", "section")
-@click.option("--log", is_flag=True, help="Draw the counts on a logarithmic axis.")
+@click.option(
+    "--log/--linear",
+    default=None,
+    help="Axis of the counts that are drawn. Default: log "
+    "where most bins would be too low to be seen.",
+)
 @document_options
 def command(
     common: Common,
     bins: int | None,
     limits: tuple[float, float] | None,
     part: Part,
-    log: bool,
+    log: bool | None,
     document: Document,
 ) -> int:
     """Count the pixels in bins of equal width; a pixel in several regions counts once.

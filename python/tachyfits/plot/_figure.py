@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 #: Endings of picture files.
 FORMATS = (".png", ".svg", ".pdf")
 
-#: Colours that differ in lightness too, for people who do not tell hues apart.
-LINE_COLOURS = ("#1f4e79", "#d1662a", "#3d8b57", "#8a5aa8", "#b8a02f", "#5b6770")
+#: A dark blue, and the colours of Okabe and Ito that people who do not tell hues apart tell apart.
+LINE_COLOURS = ("#1f4e79", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 _STYLE: dict[Any, Any] = {
     "font.size": 10.0,

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+#: Height, as a part of the highest bin, below which nobody sees a bin; part of bins that are few.
+_SEEN, _FEW = 0.01, 0.25
+
+
 class Counts(Protocol):
     """What is drawn: `tachyfits.Histogram` is one."""
 
@@ -28,7 +32,7 @@ class Counts(Protocol):
 
 
 def histogram_figure(
-    histogram: Counts, *, unit: str | None = None, log: bool = False, title: str = ""
+    histogram: Counts, *, unit: str | None = None, log: bool | None = None, title: str = ""
 ) -> Figure:
     """Draw a histogram.
 
@@ -39,7 +43,7 @@ def histogram_figure(
     unit
         Of the pixels.
     log
-        Counts on a logarithmic axis.
+        Counts on a logarithmic axis. None: where most bins would be too low to be seen.
     title
         Above the plot.
     """
@@ -53,12 +57,16 @@ def histogram_figure(
 
 
 def draw_histogram(
-    axes: Axes, histogram: Counts, *, unit: str | None = None, log: bool = False
+    axes: Axes, histogram: Counts, *, unit: str | None = None, log: bool | None = None
 ) -> None:
     """Draw a histogram into axes."""
     counts = histogram.counts.astype(np.float64)
     axes.stairs(counts, histogram.edges, fill=True, color=LINE_COLOURS[0], alpha=0.85)
-    if log and counts.max(initial=0.0) > 0:
+    highest = counts.max(initial=0.0)
+    if log is None:
+        seen, filled = np.count_nonzero(counts > _SEEN * highest), np.count_nonzero(counts)
+        log = bool(seen < _FEW * filled)
+    if log and highest > 0:
         axes.set_yscale("log")
         axes.set_ylim(bottom=0.7)
     axes.set_xlabel(with_unit("Pixel value", unit))
