@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import memory_error, not_found, usage
+from tachyfits._errors import either, memory_error, not_found, usage
 from tachyfits._whole import whole_number
 
 #: What rows are.
@@ -79,7 +79,7 @@ def _every(start: int, stop: int, step: int) -> NDArray[np.int64]:
         return np.arange(start, stop, step, dtype=np.int64)
     except MemoryError as error:
         count = len(range(start, stop, step))
-        hint = "read fewer rows at a time: batches()"
+        hint = "read fewer rows at a time: " + either("batches()", "--rows or --head")
         raise memory_error(f"memory for the numbers of {count} rows cannot be had", hint) from error
 
 
