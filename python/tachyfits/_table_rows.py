@@ -71,7 +71,8 @@ def last_of(rows: Any, count: int) -> int | None:
             return None
         if rows.step == 1:
             return None
-    return max(rows[0], rows[-1]) if isinstance(rows, range) and len(rows) else None
+    # A range may have more numbers than len() can say.
+    return max(rows[0], rows[-1]) if isinstance(rows, range) and rows else None
 
 
 def _every(start: int, stop: int, step: int) -> NDArray[np.int64]:
