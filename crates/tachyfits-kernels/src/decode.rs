@@ -28,6 +28,11 @@ pub fn decode_f32(bytes: &[u8], encoding: &Encoding, tier: Tier, out: &mut [f32]
 
 /// Turns big-endian pixels of type `pixel` into the machine's byte order, bit for bit; `out` is as long as `bytes`.
 pub fn decode_native(bytes: &[u8], pixel: PixelType, tier: Tier, out: &mut [u8]) {
+    if pixel == PixelType::U8 {
+        // Bytes have no order.
+        out.copy_from_slice(&bytes[..out.len()]);
+        return;
+    }
     with_pixel!(pixel, P => {
         isa::dispatch(tier, NativeKernel { bytes, out, pixel: PhantomData::<P> });
     });
@@ -60,6 +65,12 @@ pub fn gather(bytes: &[u8], pixel_bytes: usize, step: i64, out: &mut [u8]) {
         let at = steps * stride;
         pixel.copy_from_slice(&bytes[at..at + pixel_bytes]);
     }
+}
+
+/// Where the code of [`decode_native`] begins.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn native_address(pixel: PixelType, tier: Tier) -> Option<usize> {
+    with_pixel!(pixel, P => isa::address::<NativeKernel<'static, P>>(tier))
 }
 
 /// A float type that values can be decoded to.
@@ -115,16 +126,27 @@ pub(crate) struct NativeKernel<'a, P> {
     pixel: PhantomData<P>,
 }
 
+/// The lines of the caches.
+const LINE_BYTES: usize = 64;
+
 impl<P: Pixel> Kernel for NativeKernel<'_, P> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let bytes = &self.bytes[..self.out.len()];
-        for at in 0..self.out.len() / P::BYTES {
-            let pixel = at * P::BYTES..(at + 1) * P::BYTES;
-            P::read_big_endian(&bytes[pixel.clone()]).store_native(&mut self.out[pixel]);
-        }
+        // Wide stores that reach over the end of a line cost two.
+        let ahead = self.out.as_ptr().align_offset(LINE_BYTES) / P::BYTES * P::BYTES;
+        let ahead = ahead.min(self.out.len());
+        turn::<P>(&self.bytes[..ahead], &mut self.out[..ahead]);
+        turn::<P>(&self.bytes[ahead..], &mut self.out[ahead..]);
+    }
+}
+
+/// The loop. Indexed, it would be one pixel at a time.
+#[inline(always)]
+fn turn<P: Pixel>(bytes: &[u8], out: &mut [u8]) {
+    for (pixel, out) in bytes.chunks_exact(P::BYTES).zip(out.chunks_exact_mut(P::BYTES)) {
+        P::read_big_endian(pixel).store_native(out);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::PixelType;
 use crate::checksum;
-use crate::decode::FloatKernel;
+use crate::decode::{self, FloatKernel};
 use crate::elementwise::functions::{self, Reversed};
 use crate::elementwise::{self, Map, Zip};
 use crate::encode;
@@ -142,6 +142,7 @@ macro_rules! unsourced {
 pub const UNSOURCED: &[Subject] = unsourced! {
     "encoding" Flat Stored |encoding, tier| encode::address(encoding.pixel, tier);
     "encoding of native pixels" Flat Stored |encoding, tier| encode::native_address(encoding.pixel, tier);
+    "decoding to native" Flat Stored |encoding, tier| decode::native_address(encoding.pixel, tier);
     "fields of many elements" Flat Stored |encoding, tier| crate::columns::runs::turning(encoding.pixel_bytes(), tier);
     "fields of many elements, past the caches" Flat Stored |encoding, tier| crate::columns::runs::streaming(encoding.pixel_bytes(), tier);
     "swapped fields" Flat Stored |encoding, tier| crate::columns::runs::swapping(encoding.pixel_bytes(), tier);

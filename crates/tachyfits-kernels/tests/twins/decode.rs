@@ -44,8 +44,10 @@ proptest! {
             let bytes = content.bytes(&encoding);
             let expected = naive::decode_native(&bytes, encoding.pixel);
             for tier in tiers() {
-                let mut out = vec![1; bytes.len()];
-                decode_native(&bytes, encoding.pixel, tier, &mut out);
+                // Where output begins decides how much of it comes before the first line of the cache.
+                let mut shifted = vec![1; bytes.len() + content.shift];
+                decode_native(&bytes, encoding.pixel, tier, &mut shifted[content.shift..]);
+                let mut out = shifted.split_off(content.shift);
                 prop_assert_eq!(&out, &expected, "{:?} {:?}", encoding.pixel, tier);
                 out.copy_from_slice(&bytes);
                 native_in_place(&mut out, encoding.pixel, tier);
