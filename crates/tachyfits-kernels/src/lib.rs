@@ -14,6 +14,7 @@
 
 mod checksum;
 mod columns;
+mod common;
 mod compensated;
 mod decode;
 mod elementwise;
@@ -47,6 +48,7 @@ pub use columns::values::{
 pub use columns::{
     Fields, gather_field_bytes, gather_fields, scatter_field_bytes, scatter_fields, stream_fields,
 };
+pub use common::Common;
 pub use compensated::Compensated;
 pub use decode::{decode_f32, decode_f64, decode_native, gather, native_in_place};
 pub use elementwise::{

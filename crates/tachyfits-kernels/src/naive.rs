@@ -22,13 +22,13 @@ pub use columns::{
 pub use elementwise::{binary, select, unary};
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use order::{cell_counts, deviations, key_counts, split};
-pub use rows::{Extrema, Moments, extrema_rows, moment_slab, spectral_rows, sum_rows};
+pub use rows::{Extrema, Moments, common_rows, extrema_rows, moment_slab, spectral_rows, sum_rows};
 pub use stencil::smooth_rows;
 pub use transpose::transpose;
 
 use crate::{
-    ByteOrder, Compensated, Encoding, Extremum, HistogramRange, LANES, LEAF_PIXELS, PixelType,
-    SpectralSum, Stats, Sum,
+    ByteOrder, Common, Compensated, Encoding, Extremum, HistogramRange, LANES, LEAF_PIXELS,
+    PixelType, SpectralSum, Stats, Sum,
 };
 
 /// A pixel before scaling. Integers are exact.
@@ -176,6 +176,10 @@ pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
             }
         }
         state.sum.add(leaf_sum(leaf.iter().copied()));
+        // The sum of small integers is exact, and so is its mean.
+        if !encoding.adds_exactly() || encoding.blank.is_some() || offset(encoding.pixel) != 0 {
+            state.common = leaf.iter().fold(state.common, |common, &x| common.and(x));
+        }
     }
     state
 }
@@ -204,6 +208,7 @@ fn leaf_stats(leaf: &[f64], position: u64) -> Stats {
     if count == 0 {
         return state;
     }
+    state.common = leaf.iter().fold(Common::Unknown, |common, &x| common.and(x));
     let n = count as f64;
     let mean = sum / n;
     // A pixel that is defined may differ from an infinite mean by NaN, which then stays: only undefined ones are left

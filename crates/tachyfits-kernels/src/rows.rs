@@ -6,6 +6,7 @@
 //! lanes was turned into gathers (rustc 1.95 with AVX-512, 7 GB/s instead of 50).
 
 pub(crate) mod columns;
+mod common;
 pub(crate) mod extrema;
 pub(crate) mod moments;
 pub(crate) mod spectral;
@@ -14,8 +15,10 @@ pub use extrema::ExtremaRows;
 pub use moments::MomentRows;
 pub use spectral::SpectralRows;
 
+use crate::common::Common;
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
+use common::CommonRows;
 
 /// Outputs whose states stay in the first-level cache while the rows of a slab pass over them.
 pub const TILE_PIXELS: usize = 1024;
@@ -82,16 +85,22 @@ impl<S: Source, T: RowStep> Kernel for RowKernel<'_, S, T> {
 pub struct SumRows {
     count: Vec<u64>,
     sum: Vec<f64>,
+    common: CommonRows,
 }
 
 impl SumRows {
     /// States of `outputs` empty outputs.
     pub fn new(outputs: usize) -> SumRows {
-        SumRows { count: vec![0; outputs], sum: vec![0.0; outputs] }
+        SumRows {
+            count: vec![0; outputs],
+            sum: vec![0.0; outputs],
+            common: CommonRows::new(outputs),
+        }
     }
 
     /// Adds a row: its pixels go to the outputs from `at` on.
     pub fn accumulate(&mut self, at: usize, bytes: &[u8], encoding: &Encoding, tier: Tier) {
+        self.common.accumulate(at, bytes, encoding, tier);
         let step = SumStep { count: &mut self.count, sum: &mut self.sum };
         add_row(bytes, encoding, tier, at, step);
     }
@@ -100,6 +109,7 @@ impl SumRows {
     pub fn merge(&mut self, later: &SumRows) {
         add_all(&mut self.count, &later.count);
         add_all(&mut self.sum, &later.sum);
+        self.common.merge(&later.common);
     }
 
     /// Defined pixels of each output.
@@ -110,6 +120,11 @@ impl SumRows {
     /// Sum of each output.
     pub fn sum(&self) -> &[f64] {
         &self.sum
+    }
+
+    /// What the defined pixels of an output have in common; not looked for where sums are exact.
+    pub fn common(&self, output: usize) -> Common {
+        self.common.get(output)
     }
 }
 

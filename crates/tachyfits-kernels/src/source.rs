@@ -44,6 +44,11 @@ impl Encoding {
         self.pixel.bytes()
     }
 
+    /// Whether sums of pixels are exact in f64, however they are added: small integers that stand for themselves.
+    pub(crate) fn adds_exactly(&self) -> bool {
+        self.scaling.is_none() && !self.pixel.is_float() && self.pixel_bytes() <= 4
+    }
+
     /// Whether there is a source for it: native pixels are of signed integers, bytes or floats, and never scaled.
     pub fn is_supported(&self) -> bool {
         let stands_for_itself = self.pixel.in_f64() == (self.pixel, 0.0);

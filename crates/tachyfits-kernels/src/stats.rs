@@ -10,6 +10,7 @@
     reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
 )]
 
+use crate::common::Common;
 use crate::compensated::Compensated;
 use crate::decode::decode_f64;
 use crate::fold::{Accumulator, add_lanes, fold, fold_decoded, fold_tail};
@@ -47,6 +48,8 @@ pub struct Stats {
     pub nan: u64,
     /// Sum of the defined ones, the same bits as [`crate::Sum`] gives.
     pub sum: Compensated,
+    /// What the defined ones have in common.
+    pub common: Common,
     /// Point that the squares are taken about: the mean, to more than f64's precision.
     pub center: Compensated,
     /// Sum of squared differences from the centre.
@@ -83,6 +86,7 @@ impl Stats {
         };
         if leaf.count > 0 {
             let n = leaf.count as f64;
+            state.common = Common::Value(leaf.min).and(leaf.max);
             state.center = Compensated::new(leaf.mean, leaf.differences / n);
             // The corrected two-pass formula: what the rounded mean is off by is taken out again.
             let squares = leaf.squares - leaf.differences * leaf.differences / n;
@@ -105,6 +109,7 @@ impl Stats {
         self.nan += later.nan;
         self.count += later.count;
         self.sum.merge(later.sum);
+        self.common = self.common.merge(later.common);
         let smaller = |a: f64, b: f64| a < b;
         let larger = |a: f64, b: f64| a > b;
         self.min = better(self.min, later.min, smaller);
@@ -124,13 +129,14 @@ impl Stats {
         self.squares.add(delta * delta * (n * (m / (n + m))));
     }
 
-    /// Sum over count, rounded once; NaN without pixels.
+    /// Sum over count, rounded once; the pixels' value where all have the same; NaN without pixels.
     pub fn mean(&self) -> f64 {
         let n = self.count as f64;
         let mean = self.sum.value() / n;
         // One Newton step on the quotient: the remainder is exact enough in f64 because it is small.
         let remainder = (-mean).mul_add(n, self.sum.high) + self.sum.low;
-        if remainder.is_finite() { mean + remainder / n } else { mean }
+        let mean = if remainder.is_finite() { mean + remainder / n } else { mean };
+        self.common.mean_or(mean)
     }
 
     /// Square root of the mean square, about zero; NaN without pixels, infinite with an infinite one.

@@ -5,6 +5,7 @@
     reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
 )]
 
+use crate::common::Common;
 use crate::compensated::Compensated;
 use crate::fold::{Accumulator, add_lanes, fold};
 use crate::isa::{self, Kernel, Tier};
@@ -28,6 +29,8 @@ pub struct Sum {
     pub nan: u64,
     /// Sum of the defined ones: in sixteen lanes within a leaf, compensated between leaves.
     pub sum: Compensated,
+    /// What the defined ones have in common; not looked for where their sum is exact.
+    pub common: Common,
 }
 
 impl Sum {
@@ -41,6 +44,7 @@ impl Sum {
                 self.sum.add(sum);
                 continue;
             }
+            self.common.accumulate(leaf, encoding, tier);
             let all = || add_lanes(&fold(leaf, encoding, tier, AllLanes::default()).sum);
             let defined = || fold(leaf, encoding, tier, DefinedLanes::default()).count_and_sum();
             let (count, sum) = holes.count_and_sum(pixels, all, defined);
@@ -55,6 +59,7 @@ impl Sum {
         self.count += later.count;
         self.nan += later.nan;
         self.sum.merge(later.sum);
+        self.common = self.common.merge(later.common);
     }
 }
 

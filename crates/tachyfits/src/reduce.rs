@@ -204,8 +204,8 @@ impl Image {
     ) -> Result<Report, Error> {
         if collected.statistics.iter().all(|statistic| statistic.needs() == Needs::Sum) {
             let push = |sum: &Sum| {
-                let (count, nan, sum) = (sum.count, sum.nan, sum.sum);
-                collected.push(&Stats { count, nan, sum, ..Stats::default() });
+                let &Sum { count, nan, sum, common } = sum;
+                collected.push(&Stats { count, nan, sum, common, ..Stats::default() });
             };
             fold_lines(self, lines, &self.sum_fold()?, outputs, options, push)
         } else {
@@ -329,6 +329,7 @@ impl TileState {
                 count,
                 nan: self.rows - count,
                 sum: Compensated { high: sum, low: 0.0 },
+                common: sums.common(output),
                 ..Stats::default()
             };
             if let (Some(moments), Some(squares)) = (&self.moments, &mut squares) {

@@ -1,7 +1,7 @@
 //! Twins of the reductions across rows: one output after another, its pixels row by row.
 
 use super::decode_f64;
-use crate::{Compensated, Encoding, ExtremaRows};
+use crate::{Common, Compensated, Encoding, ExtremaRows};
 
 /// The pixels of output after output: `columns[output][row]`.
 fn columns(rows: &[&[u8]], encoding: &Encoding) -> Vec<Vec<f64>> {
@@ -19,6 +19,13 @@ fn count_and_sum(column: &[f64]) -> (u64, f64) {
 /// Twin of [`crate::SumRows`]: count and sum of each output.
 pub fn sum_rows(rows: &[&[u8]], encoding: &Encoding) -> Vec<(u64, f64)> {
     columns(rows, encoding).iter().map(|column| count_and_sum(column)).collect()
+}
+
+/// Twin of [`crate::SumRows::common`], where it is looked for.
+pub fn common_rows(rows: &[&[u8]], encoding: &Encoding) -> Vec<Common> {
+    let common =
+        |column: &Vec<f64>| column.iter().fold(Common::Unknown, |common, &x| common.and(x));
+    columns(rows, encoding).iter().map(common).collect()
 }
 
 /// Count, sum and second moment of one output.

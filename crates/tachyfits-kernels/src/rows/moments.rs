@@ -7,6 +7,7 @@
 
 use super::SumRows;
 use super::columns::{COLUMNS, ColumnStep, Columns, each_column};
+use super::common::CommonLanes;
 use crate::LANES;
 use crate::compensated::Compensated;
 use crate::fold::Accumulator;
@@ -48,7 +49,8 @@ impl MomentRows {
     /// The state of one slab: rows of `outputs` pixels each. Slabs are joined by [`MomentRows::merge`].
     pub fn slab(outputs: usize, rows: &[&[u8]], encoding: &Encoding, tier: Tier) -> MomentRows {
         let mut state = MomentRows::new(outputs);
-        let mut step = MomentStep { state: &mut state, holes: false };
+        let looks = !encoding.adds_exactly();
+        let mut step = MomentStep { state: &mut state, holes: false, looks };
         each_column(outputs, rows, encoding, tier, &mut step);
         state
     }
@@ -123,6 +125,8 @@ pub(crate) struct MomentStep<'a> {
     state: &'a mut MomentRows,
     /// Whether the outputs before had undefined pixels, so that these probably have some, too.
     holes: bool,
+    /// Whether to look for outputs whose pixels all have the same value, which their rounded mean may miss.
+    looks: bool,
 }
 
 impl ColumnStep for MomentStep<'_> {
@@ -146,12 +150,40 @@ impl ColumnStep for MomentStep<'_> {
             columns.fold(&mut second);
             second.map(|second| second.0)
         };
+        let mut common = [CommonLanes::NOT_LOOKED; COLUMNS];
+        if self.looks && may_be_constant(&sums, &second, columns.count()) {
+            common = [CommonLanes::UNKNOWN; COLUMNS];
+            columns.fold(&mut common);
+        }
         for (column, (sums, second)) in sums.iter().zip(&second).take(columns.count()).enumerate() {
             let before = column * LANES;
             let outputs = LANES.min(columns.outputs - before);
             self.state.set(columns.first + before, outputs, sums, second);
+            for lane in 0..outputs {
+                let found =
+                    if sums.count[lane] == 0 { f64::NAN } else { common[column].value[lane] };
+                self.state.sums.common.set(columns.first + before + lane, found);
+            }
         }
     }
+}
+
+/// Whether the pixels of an output differ from their mean by no more than its own rounding: then they may all be the same.
+#[inline(always)]
+fn may_be_constant(
+    sums: &[DefinedLanes; COLUMNS],
+    second: &[SecondPass; COLUMNS],
+    columns: usize,
+) -> bool {
+    let mut any = false;
+    for (sums, second) in sums.iter().zip(second).take(columns) {
+        for lane in 0..LANES {
+            let n = sums.count[lane] as f64;
+            let rounding = n * f64::EPSILON * second.mean[lane];
+            any |= (second.squares[lane] <= n * rounding * rounding) & (second.mean[lane] != 0.0);
+        }
+    }
+    any
 }
 
 impl MomentStep<'_> {

@@ -2,7 +2,9 @@
 
 use crate::content::tiers;
 use proptest::prelude::*;
-use tachyfits_kernels::{ByteOrder, Encoding, LEAF_PIXELS, PixelType, Stats, Sum};
+use tachyfits_kernels::{
+    ByteOrder, Compensated, Encoding, LEAF_PIXELS, MomentRows, PixelType, Stats, Sum, SumRows,
+};
 
 fn stats(values: &[f64], tier: tachyfits_kernels::Tier) -> Stats {
     let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes()).collect();
@@ -131,11 +133,77 @@ fn leaves_of_the_largest_bytes_add_up() {
     }
 }
 
+/// The mean that rows give for one of their outputs.
+fn mean_of_rows(sums: &SumRows, output: usize) -> f64 {
+    let (count, sum) = (sums.count()[output], sums.sum()[output]);
+    let sum = Compensated { high: sum, low: 0.0 };
+    Stats { count, sum, common: sums.common(output), ..Stats::default() }.mean()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn the_mean_of_a_constant_is_that_constant(
+        value in prop_oneof![
+            prop::num::f64::NORMAL.prop_filter("the sum is finite", |x| x.abs() < 1e300),
+            prop::sample::select(vec![105.83, 0.1, -2.7e-5, 1e-310, f64::MIN_POSITIVE]),
+        ],
+        pixels in prop_oneof![1..40usize, LEAF_PIXELS - 3..LEAF_PIXELS + 3, 1..5 * LEAF_PIXELS],
+        hole in prop_oneof![Just(usize::MAX), 2..50usize],
+        rows in 1..300usize,
+        cut in 0.0..1.0f64,
+    ) {
+        let pixel = |at: usize| if at % hole == 1 { f64::NAN } else { value };
+        let pixels: Vec<u8> = (0..pixels).flat_map(|at| pixel(at).to_be_bytes()).collect();
+        let plain = Encoding::plain(PixelType::F64);
+        // Outputs of which every other one is constant, and the first undefined at times.
+        let row = |row: usize| -> Vec<u8> {
+            let at = |at: usize| if at == 0 { pixel(row) } else if at % 2 == 1 { row as f64 } else { value };
+            (0..20).flat_map(|x| at(x).to_be_bytes()).collect()
+        };
+        let rows: Vec<Vec<u8>> = (0..rows).map(row).collect();
+        let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+        let (first, second) = rows.split_at((cut * rows.len() as f64) as usize);
+        for tier in tiers() {
+            let (early, late) = pixels.split_at((cut * (pixels.len() / 8) as f64) as usize * 8);
+            let mut stats = [Stats::default(); 2];
+            let mut sums = [Sum::default(); 2];
+            for (part, bytes) in [early, late].into_iter().enumerate() {
+                stats[part].accumulate(bytes, &plain, tier, 0);
+                sums[part].accumulate(bytes, &plain, tier);
+            }
+            let [mut whole, later] = stats;
+            whole.merge(&later);
+            prop_assert_eq!(whole.mean(), value);
+            let [mut sum, later] = sums;
+            sum.merge(&later);
+            let Sum { count, sum, common, .. } = sum;
+            prop_assert_eq!(Stats { count, sum, common, ..Stats::default() }.mean(), value);
+
+            let slabs = [first, second].map(|rows| {
+                let mut sums = SumRows::new(20);
+                rows.iter().for_each(|row| sums.accumulate(0, row, &plain, tier));
+                sums
+            });
+            let [mut of_rows, later] = slabs;
+            of_rows.merge(&later);
+            let mut moments = MomentRows::new(20);
+            moments.merge(&MomentRows::slab(20, first, &plain, tier));
+            moments.merge(&MomentRows::slab(20, second, &plain, tier));
+            for output in (0..20).step_by(2) {
+                prop_assert_eq!(mean_of_rows(&of_rows, output), value, "output {}", output);
+                prop_assert_eq!(mean_of_rows(moments.sums(), output), value, "output {}", output);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_constant_has_no_spread() {
     for tier in tiers() {
         let found = stats(&vec![0.1; 3 * LEAF_PIXELS + 5], tier);
-        assert!((found.mean() / 0.1 - 1.0).abs() < 1e-14, "{tier:?} {}", found.mean());
+        assert_eq!(found.mean(), 0.1, "{tier:?}");
         assert_eq!((found.center.value(), found.std(0)), (0.1, 0.0), "{tier:?}");
     }
 }

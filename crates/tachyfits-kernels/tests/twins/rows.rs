@@ -3,7 +3,7 @@
 use crate::content::{Content, Shifted, all_bits, any_scaling, bits, contents, encodings, tiers};
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    Encoding, ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS, Tier, naive,
+    Common, Encoding, ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS, Tier, naive,
 };
 
 /// A few rows of as many pixels each, and the outputs before the first one.
@@ -73,9 +73,17 @@ proptest! {
                 state.accumulate(slab.at, row, encoding, tier);
             }
             let twin = padded((0, 0.0), &slab, naive::sum_rows(rows, encoding));
+            let common = padded(Common::Unknown, &slab, naive::common_rows(rows, encoding));
             for (output, &(count, sum)) in twin.iter().enumerate() {
                 prop_assert_eq!(state.count()[output], count, "{:?} {:?}", encoding, tier);
                 prop_assert_eq!(bits(state.sum()[output]), bits(sum), "{:?} {:?}", encoding, tier);
+                // Infinite pixels count as different, small integers are not looked at: neither needs it.
+                if let Common::Value(value) = state.common(output) {
+                    prop_assert_eq!(Common::Value(value), common[output], "{:?}", encoding);
+                } else if let Common::Value(value) = common[output] {
+                    let exact = !encoding.pixel.is_float() && encoding.scaling.is_none();
+                    prop_assert!(value.is_infinite() || exact, "{:?} {}", encoding, value);
+                }
             }
             Ok(())
         })?;

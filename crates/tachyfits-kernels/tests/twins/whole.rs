@@ -12,14 +12,14 @@ fn parts(sum: Compensated) -> [u64; 2] {
 
 /// A sum in a form where NaN equals NaN.
 fn sum_bits(sum: &Sum) -> impl PartialEq + std::fmt::Debug {
-    (sum.count, sum.nan, parts(sum.sum))
+    (sum.count, sum.nan, parts(sum.sum), sum.common)
 }
 
 /// Full statistics in such a form.
 pub fn stats_bits(stats: &Stats) -> impl PartialEq + std::fmt::Debug {
     let extremum = |found: Option<Extremum>| found.map(|e| (bits(e.value), e.position));
     let moments = [stats.sum, stats.center, stats.squares].map(parts);
-    (stats.count, stats.nan, moments, extremum(stats.min), extremum(stats.max))
+    (stats.count, stats.nan, moments, extremum(stats.min), extremum(stats.max), stats.common)
 }
 
 fn check_sum(content: &Content, encoding: &Encoding) -> Result<(), TestCaseError> {

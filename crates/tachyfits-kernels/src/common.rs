@@ -1,0 +1,123 @@
+//! The one value that the defined pixels of a set have, if they have one: its mean is that value, which a rounded sum over
+//! a count may miss by some units in the last place.
+
+use crate::isa::{self, Kernel, Tier};
+use crate::source::{Encoding, Source, Visitor};
+
+/// The one value that all defined pixels so far have.
+///
+/// ```
+/// use tachyfits_kernels::Common;
+/// let common = |pixels: &[f64]| pixels.iter().fold(Common::Unknown, |common, &x| common.and(x));
+/// assert_eq!(common(&[0.1, f64::NAN, 0.1]), Common::Value(0.1));
+/// assert_eq!(common(&[0.1, 0.2]), Common::Different);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Common {
+    /// There is no defined pixel.
+    #[default]
+    Unknown,
+    /// All have this value.
+    Value(f64),
+    /// They have different values, or it was not looked.
+    Different,
+}
+
+impl Common {
+    /// Takes a pixel; NaN changes nothing.
+    #[must_use]
+    #[inline(always)]
+    pub fn and(self, x: f64) -> Common {
+        match self {
+            _ if x.is_nan() => self,
+            Common::Unknown => Common::Value(x),
+            Common::Value(value) if value == x => self,
+            _ => Common::Different,
+        }
+    }
+
+    /// Takes what other pixels have in common.
+    #[must_use]
+    pub fn merge(self, later: Common) -> Common {
+        match later {
+            Common::Unknown => self,
+            Common::Value(x) => self.and(x),
+            Common::Different => Common::Different,
+        }
+    }
+
+    /// Takes the pixels of `bytes`, up to the first that differs.
+    pub(crate) fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier) {
+        if *self != Common::Different {
+            *self = encoding.visit(OnBytes { bytes, tier, common: *self });
+        }
+    }
+
+    /// Returns the mean of these pixels: their common value, or else `mean`.
+    pub(crate) fn mean_or(self, mean: f64) -> f64 {
+        match self {
+            // Zeros of either sign are equal; the mean has the sign that their sum has.
+            Common::Value(value) if value != mean => value,
+            _ => mean,
+        }
+    }
+}
+
+struct OnBytes<'a> {
+    bytes: &'a [u8],
+    tier: Tier,
+    common: Common,
+}
+
+impl Visitor for OnBytes<'_> {
+    type Output = Common;
+    fn visit<S: Source>(self, source: S) -> Common {
+        // Most lines differ at their ends already, which costs less to see than calling a kernel.
+        let (mut first, mut last) = ([f64::NAN], [f64::NAN]);
+        if self.bytes.len() >= S::BYTES {
+            source.values(&self.bytes[..S::BYTES], &mut first);
+            source.values(&self.bytes[self.bytes.len() - S::BYTES..], &mut last);
+        }
+        let ends = self.common.and(first[0]).and(last[0]);
+        if ends == Common::Different {
+            return ends;
+        }
+        isa::dispatch(self.tier, CommonKernel { on: self, source })
+    }
+}
+
+/// The loop over chunks of pixels.
+pub(crate) struct CommonKernel<'a, S> {
+    on: OnBytes<'a>,
+    source: S,
+}
+
+impl<S: Source> Kernel for CommonKernel<'_, S> {
+    type Output = Common;
+
+    #[inline(always)]
+    fn run(self) -> Common {
+        let mut common = self.on.common;
+        let chunks = self.on.bytes.chunks_exact(S::CHUNK);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            let x = self.source.lanes(chunk);
+            let Common::Value(value) = common else {
+                common = x.iter().fold(common, |common, &x| common.and(x));
+                if common == Common::Different {
+                    return common;
+                }
+                continue;
+            };
+            let mut differs = false;
+            for &x in &x {
+                differs |= (x != value) & !x.is_nan();
+            }
+            if differs {
+                return Common::Different;
+            }
+        }
+        let tail = self.source.tail(rest);
+        tail[..rest.len() / S::BYTES].iter().fold(common, |common, &x| common.and(x))
+    }
+}
