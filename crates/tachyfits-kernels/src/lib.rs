@@ -22,6 +22,7 @@ mod encode;
 mod exact;
 mod fold;
 mod histogram;
+mod integers;
 pub mod isa;
 #[cfg(target_arch = "x86_64")]
 #[doc(hidden)]

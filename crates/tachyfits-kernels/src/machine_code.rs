@@ -11,6 +11,7 @@ use crate::elementwise::{self, Map, Zip};
 use crate::encode;
 use crate::fold::{DecodedKernel, FoldKernel};
 use crate::histogram::HistogramKernel;
+use crate::integers;
 use crate::isa::{self, Tier};
 use crate::order::{CellKernel, DeviateKernel, SplitKernel};
 use crate::rows::{self, RowKernel, columns, moments, spectral};
@@ -142,6 +143,8 @@ macro_rules! unsourced {
 pub const UNSOURCED: &[Subject] = unsourced! {
     "encoding" Flat Stored |encoding, tier| encode::address(encoding.pixel, tier);
     "encoding of native pixels" Flat Stored |encoding, tier| encode::native_address(encoding.pixel, tier);
+    "moments of short integers" Integers Numbers |_, tier| integers::address(tier);
+    "stats of f32, first pass" Lanes Numbers |_, tier| stats::single_address(tier);
     "decoding to native" Flat Stored |encoding, tier| decode::native_address(encoding.pixel, tier);
     "fields of many elements" Flat Stored |encoding, tier| crate::columns::runs::turning(encoding.pixel_bytes(), tier);
     "fields of many elements, past the caches" Flat Stored |encoding, tier| crate::columns::runs::streaming(encoding.pixel_bytes(), tier);

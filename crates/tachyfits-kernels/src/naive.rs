@@ -164,9 +164,58 @@ fn add_pairwise(mut lanes: [f64; LANES]) -> f64 {
     lanes[0]
 }
 
+/// Exact moments of integers of up to 16 bits, the unsigned conventions applied.
+struct IntegerMoments {
+    count: i128,
+    sum: i128,
+    squares: i128,
+}
+
+/// The exact moments of pixels whose scale is none of those that overflow or underflow.
+fn integer_moments(bytes: &[u8], encoding: &Encoding) -> Option<IntegerMoments> {
+    let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
+    let usual = scale.abs() >= 1e-100 && scale.abs() <= 1e100 && zero.abs() <= 1e100;
+    if encoding.pixel_bytes() > 2 || !usual {
+        return None;
+    }
+    let mut moments = IntegerMoments { count: 0, sum: 0, squares: 0 };
+    for bytes in bytes.chunks_exact(encoding.pixel_bytes()) {
+        if let Some(Stored::Integer(x)) = pixel(bytes, encoding) {
+            moments.count += 1;
+            moments.sum += x;
+            moments.squares += x * x;
+        }
+    }
+    Some(moments)
+}
+
+impl IntegerMoments {
+    /// Scale times sum, and zero times count: rounded products first, then what rounding took from them.
+    fn scaled_sum(&self, encoding: &Encoding) -> Compensated {
+        let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
+        let (sum, count) = (self.sum as f64, self.count as f64);
+        let mut total = Compensated::default();
+        total.add(scale * sum);
+        total.add(zero * count);
+        total.add(scale.mul_add(sum, -(scale * sum)));
+        total.add(zero.mul_add(count, -(zero * count)));
+        total
+    }
+}
+
 /// Twin of [`Sum::accumulate`].
 pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
     let mut state = Sum::default();
+    if let Some(moments) = integer_moments(bytes, encoding) {
+        state.count = moments.count as u64;
+        state.nan = (bytes.len() / encoding.pixel_bytes()) as u64 - state.count;
+        state.sum.merge(moments.scaled_sum(encoding));
+        if encoding.is_scaled() {
+            let values = decode_f64(bytes, encoding);
+            state.common = values.iter().fold(Common::Unknown, |common, &x| common.and(x));
+        }
+        return state;
+    }
     for leaf in decode_f64(bytes, encoding).chunks(LEAF_PIXELS) {
         for x in leaf {
             if x.is_nan() {
@@ -177,7 +226,7 @@ pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
         }
         state.sum.add(leaf_sum(leaf.iter().copied()));
         // The sum of small integers is exact, and so is its mean.
-        if !encoding.adds_exactly() || encoding.blank.is_some() || offset(encoding.pixel) != 0 {
+        if !encoding.adds_exactly() || encoding.is_scaled() {
             state.common = leaf.iter().fold(state.common, |common, &x| common.and(x));
         }
     }
@@ -187,11 +236,39 @@ pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
 /// Twin of [`Stats::accumulate`].
 pub fn stats(bytes: &[u8], encoding: &Encoding, position: u64) -> Stats {
     let mut state = Stats::default();
+    let values = decode_f64(bytes, encoding);
+    if let Some(moments) = integer_moments(bytes, encoding) {
+        state.merge(&integer_stats(&moments, &values, encoding, position));
+        return state;
+    }
     let mut position = position;
-    for leaf in decode_f64(bytes, encoding).chunks(LEAF_PIXELS) {
+    for leaf in values.chunks(LEAF_PIXELS) {
         state.merge(&leaf_stats(leaf, position));
         position += leaf.len() as u64;
     }
+    state
+}
+
+/// The state of pixels with exact moments, of any number.
+fn integer_stats(
+    moments: &IntegerMoments,
+    values: &[f64],
+    encoding: &Encoding,
+    position: u64,
+) -> Stats {
+    let count = moments.count as u64;
+    let sum = moments.scaled_sum(encoding);
+    let mut state = Stats { count, nan: values.len() as u64 - count, sum, ..Stats::default() };
+    if count == 0 {
+        return state;
+    }
+    let n = count as f64;
+    let mean = (sum.high + sum.low) / n;
+    state.center = Compensated::new(mean, ((-mean).mul_add(n, sum.high) + sum.low) / n);
+    let (scale, _) = encoding.scaling.unwrap_or((1.0, 0.0));
+    let spread = moments.count * moments.squares - moments.sum * moments.sum;
+    state.squares = Compensated { high: scale * (scale * (spread as f64 / n)), low: 0.0 };
+    add_common_and_extremes(&mut state, values, position);
     state
 }
 
@@ -208,7 +285,6 @@ fn leaf_stats(leaf: &[f64], position: u64) -> Stats {
     if count == 0 {
         return state;
     }
-    state.common = leaf.iter().fold(Common::Unknown, |common, &x| common.and(x));
     let n = count as f64;
     let mean = sum / n;
     // A pixel that is defined may differ from an infinite mean by NaN, which then stays: only undefined ones are left
@@ -218,7 +294,14 @@ fn leaf_stats(leaf: &[f64], position: u64) -> Stats {
     let squares = leaf_sum_with_nan(leaf.iter().map(|x| difference(x) * difference(x)));
     state.center = Compensated::new(mean, differences / n);
     state.squares = Compensated { high: squares - differences * differences / n, low: 0.0 };
-    for (index, &value) in leaf.iter().enumerate() {
+    add_common_and_extremes(&mut state, leaf, position);
+    state
+}
+
+/// What the values have in common, and the first of the smallest and of the largest.
+fn add_common_and_extremes(state: &mut Stats, values: &[f64], position: u64) {
+    state.common = values.iter().fold(Common::Unknown, |common, &x| common.and(x));
+    for (index, &value) in values.iter().enumerate() {
         let here = Some(Extremum { value, position: position + index as u64 });
         if !value.is_nan() && state.min.is_none_or(|min| value < min.value) {
             state.min = here;
@@ -227,7 +310,6 @@ fn leaf_stats(leaf: &[f64], position: u64) -> Stats {
             state.max = here;
         }
     }
-    state
 }
 
 /// As [`leaf_sum`], where a NaN term makes the sum NaN.

@@ -17,6 +17,12 @@ pub trait Pixel: Copy + PartialEq + Send + Sync + 'static {
     const ADDS_EXACTLY: bool;
     /// Whether the stored integer has a sign.
     const IS_SIGNED: bool;
+    /// Whether pixels are f32.
+    const IS_SINGLE: bool;
+    /// Whether every pixel is an integer of 16 bits.
+    const IS_SHORT: bool;
+    /// The pixel as such an integer.
+    fn to_short(self) -> i16;
     /// The pixel as an integer; of use only if pixels add exactly.
     fn widen(self) -> i64;
     /// Loads [`LANES`] big-endian pixels; `chunk` has exactly `LANES * BYTES` bytes.
@@ -67,6 +73,13 @@ macro_rules! integer_pixel {
             const ZERO: Self = 0;
             const ADDS_EXACTLY: bool = $bytes <= 4;
             const IS_SIGNED: bool = <$stored>::MIN != 0;
+            const IS_SHORT: bool =
+                <$value>::BITS < 16 || (<$value>::BITS == 16 && <$value>::MIN != 0);
+            const IS_SINGLE: bool = false;
+            #[inline(always)]
+            fn to_short(self) -> i16 {
+                self as i16
+            }
             #[inline(always)]
             fn widen(self) -> i64 {
                 self as i64
@@ -102,6 +115,12 @@ macro_rules! float_pixel {
             const ZERO: Self = 0.0;
             const ADDS_EXACTLY: bool = false;
             const IS_SIGNED: bool = false;
+            const IS_SHORT: bool = false;
+            const IS_SINGLE: bool = $bytes == 4;
+            #[inline(always)]
+            fn to_short(self) -> i16 {
+                self as i16
+            }
             #[inline(always)]
             fn widen(self) -> i64 {
                 self as i64

@@ -5,6 +5,7 @@
 
 use crate::LANES;
 use crate::exact;
+use crate::integers::SHORTS;
 use crate::pixel::{Pixel, PixelType, with_source_pixel};
 use std::marker::PhantomData;
 
@@ -49,6 +50,13 @@ impl Encoding {
         self.scaling.is_none() && !self.pixel.is_float() && self.pixel_bytes() <= 4
     }
 
+    /// Whether a pixel stands for another value than the stored type's, or for none.
+    pub(crate) fn is_scaled(&self) -> bool {
+        // A float has no BLANK: NaN says undefined, and a pixel that nothing scales keeps its -0.0.
+        let has_blank = self.blank.is_some() && !self.pixel.is_float();
+        self.scaling.is_some() || has_blank || self.pixel.in_f64().1 != 0.0
+    }
+
     /// Whether there is a source for it: native pixels are of signed integers, bytes or floats, and never scaled.
     pub fn is_supported(&self) -> bool {
         let stands_for_itself = self.pixel.in_f64() == (self.pixel, 0.0);
@@ -66,11 +74,8 @@ impl Encoding {
     /// Unless the encoding is supported.
     pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
         let (stored, flip) = self.pixel.in_f64();
-        // A float has no BLANK: NaN says undefined, and a pixel that nothing scales keeps its -0.0.
-        let has_blank = self.blank.is_some() && !self.pixel.is_float();
-        let scaled = self.scaling.is_some() || has_blank || flip != 0.0;
         assert!(self.is_supported(), "native pixels are not scaled: {self:?}");
-        with_source_pixel!(stored, P => match (self.order, scaled) {
+        with_source_pixel!(stored, P => match (self.order, self.is_scaled()) {
             (ByteOrder::BigEndian, false) => visitor.visit(Plain::<P, BigEndian>(PhantomData)),
             (ByteOrder::Native, _) => visitor.visit(Plain::<P, Native>(PhantomData)),
             (ByteOrder::BigEndian, true) => visitor.visit(Scaled::<P>::new(self, flip)),
@@ -101,6 +106,32 @@ pub trait Source: Copy {
     #[inline(always)]
     fn exact_sum(&self, bytes: &[u8]) -> Option<f64> {
         let _ = bytes;
+        None
+    }
+
+    /// Whether stored pixels are integers of up to 16 bits.
+    const IS_SHORT: bool = false;
+
+    /// The stored values of twice [`LANES`] pixels, where they are that small.
+    #[inline(always)]
+    fn shorts(&self, chunk: &[u8]) -> [i16; SHORTS] {
+        let _ = chunk;
+        [0; SHORTS]
+    }
+
+    /// Whether pixels are f32 that stand for themselves.
+    const IS_SINGLE: bool = false;
+
+    /// [`LANES`] such pixels.
+    #[inline(always)]
+    fn singles(&self, chunk: &[u8]) -> [f32; LANES] {
+        let _ = chunk;
+        [0.0; LANES]
+    }
+
+    /// The stored value that is undefined, if there is one that a pixel can have.
+    #[inline(always)]
+    fn short_blank(&self) -> Option<i16> {
         None
     }
 
@@ -156,6 +187,18 @@ impl Order for Native {
     }
 }
 
+/// The pixels of two chunks, as integers of 16 bits.
+#[inline(always)]
+fn shorts<P: Pixel, O: Order>(chunk: &[u8]) -> [i16; SHORTS] {
+    let mut found = [0; SHORTS];
+    if P::IS_SHORT {
+        for at in 0..SHORTS {
+            found[at] = O::read::<P>(&chunk[at * P::BYTES..(at + 1) * P::BYTES]).to_short();
+        }
+    }
+    found
+}
+
 #[derive(Clone, Copy)]
 struct Plain<P, O>(PhantomData<(P, O)>);
 
@@ -167,6 +210,24 @@ impl<P: Pixel, O: Order> Source for Plain<P, O> {
         let mut lanes = [0.0; LANES];
         for lane in 0..LANES {
             lanes[lane] = pixels[lane].to_f64();
+        }
+        lanes
+    }
+
+    const IS_SHORT: bool = P::IS_SHORT;
+    const IS_SINGLE: bool = P::IS_SINGLE;
+
+    #[inline(always)]
+    fn shorts(&self, chunk: &[u8]) -> [i16; SHORTS] {
+        shorts::<P, O>(chunk)
+    }
+
+    #[inline(always)]
+    fn singles(&self, chunk: &[u8]) -> [f32; LANES] {
+        let pixels = O::load::<P>(chunk);
+        let mut lanes = [0.0; LANES];
+        for lane in 0..LANES {
+            lanes[lane] = pixels[lane].to_f32();
         }
         lanes
     }
@@ -234,6 +295,18 @@ impl<P: Pixel> Scaled<P> {
 
 impl<P: Pixel> Source for Scaled<P> {
     const BYTES: usize = P::BYTES;
+    const IS_SHORT: bool = P::IS_SHORT;
+
+    #[inline(always)]
+    fn shorts(&self, chunk: &[u8]) -> [i16; SHORTS] {
+        shorts::<P, BigEndian>(chunk)
+    }
+
+    #[inline(always)]
+    fn short_blank(&self) -> Option<i16> {
+        self.has_blank.then(|| self.blank.to_short())
+    }
+
     #[inline(always)]
     fn lanes(&self, chunk: &[u8]) -> [f64; LANES] {
         let pixels = P::load_big_endian(chunk);

@@ -1,7 +1,8 @@
 //! Full statistics in one read of the bytes: count, NaN, sum, mean, second moment, minimum and maximum with positions.
 //!
 //! A leaf is passed over twice: once for sum and extremes, which leaves it decoded in the first-level cache, and from
-//! there once for the squares about the leaf's own mean. Leaves are merged by Chan, Golub and LeVeque's formula (1983). The centre of a state is
+//! there once for the squares about the leaf's own mean. Moments of integers of up to 16 bits are exact instead, and scaled
+//! once for all pixels of a call. Leaves are merged by Chan, Golub and LeVeque's formula (1983). The centre of a state is
 //! carried as high + low parts, because the difference of two centres must be good to the spread of the data, not to
 //! its offset.
 
@@ -10,13 +11,17 @@
     reason = "indexed loops become vector code on every tier; some iterators of std are not inlined across codegen units"
 )]
 
+use std::marker::PhantomData;
+
 use crate::common::Common;
 use crate::compensated::Compensated;
 use crate::decode::decode_f64;
 use crate::fold::{Accumulator, add_lanes, fold, fold_decoded, fold_tail};
+use crate::integers::IntegerMoments;
 use crate::isa::{self, Kernel, Tier};
+use crate::pixel::PixelType;
 use crate::source::{Encoding, Source, Visitor};
-use crate::sum::{AllLanes, DefinedLanes, Holes};
+use crate::sum::{AllLanes, DefinedLanes, Holes, LaneSums};
 use crate::{LANES, LEAF_PIXELS};
 
 /// A minimum or maximum and the index of the first pixel that has it.
@@ -60,12 +65,28 @@ pub struct Stats {
     pub max: Option<Extremum>,
 }
 
+/// Pixels that are looked at to guess whether the first leaf has undefined ones.
+const PEEKED: usize = 64;
+
 impl Stats {
     /// Adds the pixels of `bytes`, the first of which has the index `position`.
     pub fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier, position: u64) {
-        let mut holes = Holes::default();
+        if let Some(moments) = IntegerMoments::of(bytes, encoding, tier) {
+            self.add_integers(&moments, bytes, encoding, tier, position);
+            return;
+        }
         let pixels = bytes.len() / encoding.pixel_bytes();
-        let mut decoded = vec![0.0; pixels.min(LEAF_PIXELS)];
+        let mut holes = Holes::default();
+        if let Some(first) = bytes.get(..PEEKED * encoding.pixel_bytes()) {
+            let mut peeked = [0.0; PEEKED];
+            decode_f64(first, encoding, tier, &mut peeked);
+            holes = Holes { expected: peeked.iter().any(|x| x.is_nan()) };
+        }
+        let (leaf, line) = (pixels.min(LEAF_PIXELS), 64 / size_of::<f64>());
+        // Vectors that reach over the end of a cache line cost two accesses.
+        let mut decoded = vec![0.0; leaf + line];
+        let aligned = decoded.as_ptr().align_offset(64).min(line);
+        let decoded = &mut decoded[aligned..aligned + leaf];
         let mut position = position;
         for bytes in bytes.chunks(LEAF_PIXELS * encoding.pixel_bytes()) {
             let values = &mut decoded[..bytes.len() / encoding.pixel_bytes()];
@@ -96,6 +117,47 @@ impl Stats {
             }
             if self.max.is_none_or(|max| leaf.max > max.value) {
                 state.max = Some(pixels.first_that_equals(leaf.max, position));
+            }
+        }
+        self.merge(&state);
+    }
+
+    /// Merges exact moments. The extremes are looked for only when they improve.
+    fn add_integers(
+        &mut self,
+        moments: &IntegerMoments,
+        bytes: &[u8],
+        encoding: &Encoding,
+        tier: Tier,
+        position: u64,
+    ) {
+        let sum = moments.scaled_sum(encoding);
+        let mut state =
+            Stats { count: moments.count, nan: moments.undefined, sum, ..Stats::default() };
+        if moments.count > 0 {
+            let n = moments.count as f64;
+            let mean = sum.value() / n;
+            // What the rounded mean is off by.
+            let rest = (-mean).mul_add(n, sum.high) + sum.low;
+            state.center = Compensated::new(mean, rest / n);
+            let squares = moments.scaled_squares(encoding);
+            state.squares = Compensated { high: squares, low: 0.0 };
+            state.common = moments.common(encoding);
+            let [(min, min_leaf), (max, max_leaf)] = moments.scaled_extremes(encoding);
+            let mut decoded = [0.0; LEAF_PIXELS];
+            let mut locate = |value, leaf: usize| {
+                let rest = &bytes[leaf * encoding.pixel_bytes()..];
+                let pixels = LEAF_PIXELS.min(rest.len() / encoding.pixel_bytes());
+                let values = &mut decoded[..pixels];
+                decode_f64(rest, encoding, tier, values);
+                let index = index_of(value, values, tier).unwrap_or(0);
+                Some(Extremum { value: values[index], position: position + (leaf + index) as u64 })
+            };
+            if self.min.is_none_or(|known| min < known.value) {
+                state.min = locate(min, min_leaf);
+            }
+            if self.max.is_none_or(|known| max > known.value) {
+                state.max = locate(max, max_leaf);
             }
         }
         self.merge(&state);
@@ -178,6 +240,13 @@ fn better(
     }
 }
 
+/// The index of the first number that equals a value.
+fn index_of(value: f64, values: &[f64], tier: Tier) -> Option<usize> {
+    let (chunks, _) = values.as_chunks::<LANES>();
+    let before = isa::dispatch(tier, LocateKernel { chunks, value }) * LANES;
+    values[before..].iter().position(|&x| x == value).map(|index| before + index)
+}
+
 /// The pixels of a leaf as bytes and, unless they are as wide as f64, decoded by the first pass. Bytes and values of
 /// wide pixels together would not fit the first-level cache; those are decoded again.
 struct LeafPixels<'a> {
@@ -192,13 +261,12 @@ impl LeafPixels<'_> {
         self.encoding.pixel_bytes() < size_of::<f64>()
     }
 
-    fn first_pass<A: Accumulator>(&mut self, sums: A) -> FirstPass<A> {
-        let first = FirstPass::new(sums);
+    fn first_pass<A: LaneSums>(&mut self) -> FirstPass<A> {
         if self.keeps_values() {
             let LeafPixels { bytes, encoding, tier, values } = self;
-            encoding.visit(Decode { bytes, tier: *tier, values, first })
+            encoding.visit(Decode { bytes, tier: *tier, values, sums: PhantomData })
         } else {
-            fold(self.bytes, self.encoding, self.tier, first)
+            fold(self.bytes, self.encoding, self.tier, FirstPass::new(A::default()))
         }
     }
 
@@ -216,9 +284,7 @@ impl LeafPixels<'_> {
         if !self.keeps_values() {
             decode_f64(self.bytes, self.encoding, self.tier, self.values);
         }
-        let (chunks, _) = self.values.as_chunks::<LANES>();
-        let before = isa::dispatch(self.tier, LocateKernel { chunks, value }) * LANES;
-        let index = before + self.values[before..].iter().position(|&x| x == value).unwrap_or(0);
+        let index = index_of(value, self.values, self.tier).unwrap_or(0);
         Extremum { value: self.values[index], position: position + index as u64 }
     }
 }
@@ -238,12 +304,12 @@ impl Leaf {
     fn new(pixels: &mut LeafPixels<'_>, holes: &mut Holes) -> Leaf {
         let all = pixels.values.len() as u64;
         let (count, sum, min, max);
-        if holes.expected() {
-            let first = pixels.first_pass(DefinedLanes::default());
+        if holes.expected {
+            let first = pixels.first_pass::<DefinedLanes>();
             (min, max) = first.extremes();
             (count, sum) = holes.count_and_sum(all, || f64::NAN, || first.sums.count_and_sum());
         } else {
-            let first = pixels.first_pass(AllLanes::default());
+            let first = pixels.first_pass::<AllLanes>();
             (min, max) = first.extremes();
             let defined = || pixels.pass(DefinedLanes::default()).count_and_sum();
             (count, sum) = holes.count_and_sum(all, || add_lanes(&first.sums.sum), defined);
@@ -274,10 +340,17 @@ impl<A> FirstPass<A> {
     }
 
     fn extremes(&self) -> (f64, f64) {
-        (
-            self.min.iter().fold(f64::INFINITY, |a, &b| if b < a { b } else { a }),
-            self.max.iter().fold(f64::NEG_INFINITY, |a, &b| if b > a { b } else { a }),
-        )
+        let (mut min, mut max) = (self.min, self.max);
+        let mut width = LANES / 2;
+        while width > 0 {
+            for lane in 0..width {
+                let (low, high) = (min[lane + width], max[lane + width]);
+                min[lane] = if low < min[lane] { low } else { min[lane] };
+                max[lane] = if high > max[lane] { high } else { max[lane] };
+            }
+            width /= 2;
+        }
+        (min[0], max[0])
     }
 }
 
@@ -299,16 +372,19 @@ struct Decode<'a, A> {
     bytes: &'a [u8],
     tier: Tier,
     values: &'a mut [f64],
-    first: FirstPass<A>,
+    sums: PhantomData<A>,
 }
 
-impl<A: Accumulator> Visitor for Decode<'_, A> {
+impl<A: LaneSums> Visitor for Decode<'_, A> {
     type Output = FirstPass<A>;
     fn visit<S: Source>(self, source: S) -> FirstPass<A> {
         let (values, last_values) = self.values.as_chunks_mut::<LANES>();
         let (bytes, last_bytes) = self.bytes.split_at(values.len() * S::CHUNK);
-        let kernel = DecodeKernel { bytes, source, values, first: self.first };
-        let first = isa::dispatch(self.tier, kernel);
+        let sums = self.sums;
+        let first = match S::IS_SINGLE {
+            true => isa::dispatch(self.tier, SingleKernel { bytes, source, values, sums }),
+            false => isa::dispatch(self.tier, DecodeKernel { bytes, source, values, sums }),
+        };
         if last_bytes.is_empty() {
             return first;
         }
@@ -322,17 +398,17 @@ pub(crate) struct DecodeKernel<'a, S, A> {
     bytes: &'a [u8],
     source: S,
     values: &'a mut [[f64; LANES]],
-    first: FirstPass<A>,
+    sums: PhantomData<A>,
 }
 
-impl<S: Source, A: Accumulator> Kernel for DecodeKernel<'_, S, A> {
+impl<S: Source, A: LaneSums> Kernel for DecodeKernel<'_, S, A> {
     type Output = FirstPass<A>;
 
     #[inline(always)]
     fn run(self) -> FirstPass<A> {
-        let mut first = self.first;
         let DecodeKernel { bytes, source, values, .. } = self;
         let bytes = &bytes[..values.len() * S::CHUNK];
+        let mut first = FirstPass::new(A::default());
         for chunk in 0..values.len() {
             let pixels = &bytes[chunk * S::CHUNK..(chunk + 1) * S::CHUNK];
             isa::prefetch(pixels, isa::PAGE_AHEAD);
@@ -342,6 +418,109 @@ impl<S: Source, A: Accumulator> Kernel for DecodeKernel<'_, S, A> {
         }
         first
     }
+}
+
+/// The first pass over numbers of f32: the extremes are found in f32, of which a vector holds twice as many.
+pub(crate) struct SingleKernel<'a, S, A> {
+    bytes: &'a [u8],
+    source: S,
+    values: &'a mut [[f64; LANES]],
+    sums: PhantomData<A>,
+}
+
+impl<S: Source, A: LaneSums> Kernel for SingleKernel<'_, S, A> {
+    type Output = FirstPass<A>;
+
+    #[inline(always)]
+    fn run(self) -> FirstPass<A> {
+        let SingleKernel { bytes, source, values, .. } = self;
+        let mut lanes = SingleLanes {
+            undefined: [0; LANES],
+            sum: [0.0; LANES],
+            min: [f32::INFINITY; LANES],
+            max: [f32::NEG_INFINITY; LANES],
+        };
+        for (chunk, values) in bytes.chunks_exact(S::CHUNK).zip(&mut *values) {
+            isa::prefetch(chunk, isa::PAGE_AHEAD);
+            let x = source.singles(chunk);
+            lanes.compare(&x);
+            *values = widen(&x);
+            if A::ASKS {
+                lanes.count(&x);
+                lanes.add_defined(values);
+            } else {
+                lanes.add(values);
+            }
+        }
+        let pixels = values.len() as u64;
+        let count = lanes.undefined.map(|undefined| pixels - u64::from(undefined));
+        let (min, max) = (lanes.min.map(f64::from), lanes.max.map(f64::from));
+        FirstPass { sums: A::of(count, lanes.sum), min, max }
+    }
+}
+
+/// What is known of each lane.
+struct SingleLanes {
+    undefined: [u32; LANES],
+    sum: [f64; LANES],
+    min: [f32; LANES],
+    max: [f32; LANES],
+}
+
+impl SingleLanes {
+    #[inline(always)]
+    fn compare(&mut self, x: &[f32; LANES]) {
+        for lane in 0..LANES {
+            self.min[lane] = if x[lane] < self.min[lane] { x[lane] } else { self.min[lane] };
+        }
+        for lane in 0..LANES {
+            self.max[lane] = if x[lane] > self.max[lane] { x[lane] } else { self.max[lane] };
+        }
+    }
+
+    #[inline(always)]
+    fn count(&mut self, x: &[f32; LANES]) {
+        for lane in 0..LANES {
+            self.undefined[lane] += u32::from(x[lane].is_nan());
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, x: &[f64; LANES]) {
+        for lane in 0..LANES {
+            self.sum[lane] += x[lane];
+        }
+    }
+
+    #[inline(always)]
+    fn add_defined(&mut self, x: &[f64; LANES]) {
+        for lane in 0..LANES {
+            // The sum is never -0.0, to which 0.0 would make a difference.
+            self.sum[lane] += if x[lane].is_nan() { 0.0 } else { x[lane] };
+        }
+    }
+}
+
+/// Where the code of the pass over big-endian f32 begins that asks each if it is defined.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn single_address(tier: Tier) -> Option<usize> {
+    struct Address(Tier);
+    impl Visitor for Address {
+        type Output = Option<usize>;
+        fn visit<S: Source>(self, _: S) -> Option<usize> {
+            isa::address::<SingleKernel<'static, S, DefinedLanes>>(self.0)
+        }
+    }
+    Encoding::plain(PixelType::F32).visit(Address(tier))
+}
+
+#[inline(always)]
+fn widen(x: &[f32; LANES]) -> [f64; LANES] {
+    let mut wide = [0.0; LANES];
+    for lane in 0..LANES {
+        wide[lane] = x[lane].into();
+    }
+    wide
 }
 
 /// Differences from the mean of the first pass, and their squares, where every pixel is defined.

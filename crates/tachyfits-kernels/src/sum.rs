@@ -8,6 +8,7 @@
 use crate::common::Common;
 use crate::compensated::Compensated;
 use crate::fold::{Accumulator, add_lanes, fold};
+use crate::integers::IntegerMoments;
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
 use crate::{LANES, LEAF_PIXELS};
@@ -27,7 +28,8 @@ pub struct Sum {
     pub count: u64,
     /// Pixels that are NaN or BLANK.
     pub nan: u64,
-    /// Sum of the defined ones: in sixteen lanes within a leaf, compensated between leaves.
+    /// Sum of the defined ones: in sixteen lanes within a leaf, compensated between leaves; of integers of up to 16 bits
+    /// exact, and scaled once for each call.
     pub sum: Compensated,
     /// What the defined ones have in common; not looked for where their sum is exact.
     pub common: Common,
@@ -36,6 +38,15 @@ pub struct Sum {
 impl Sum {
     /// Adds the pixels of `bytes`, leaf by leaf. Bytes beyond the last whole pixel are not for it.
     pub fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier) {
+        if encoding.is_scaled()
+            && let Some(moments) = IntegerMoments::of(bytes, encoding, tier)
+        {
+            self.count += moments.count;
+            self.nan += moments.undefined;
+            self.sum.merge(moments.scaled_sum(encoding));
+            self.common = self.common.merge(moments.common(encoding));
+            return;
+        }
         let mut holes = Holes::default();
         for leaf in bytes.chunks(LEAF_PIXELS * encoding.pixel_bytes()) {
             let pixels = (leaf.len() / encoding.pixel_bytes()) as u64;
@@ -94,14 +105,10 @@ impl<S: Source> Kernel for ExactKernel<'_, S> {
 /// since both ways of summing a leaf give the same bits.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Holes {
-    expected: bool,
+    pub(crate) expected: bool,
 }
 
 impl Holes {
-    pub(crate) fn expected(self) -> bool {
-        self.expected
-    }
-
     /// Count and sum of the defined pixels of a leaf: `all` sums as if every pixel were defined, `defined` asks each.
     #[inline]
     pub(crate) fn count_and_sum(
@@ -120,6 +127,30 @@ impl Holes {
         let (count, sum) = defined();
         self.expected = count < pixels;
         (count, sum)
+    }
+}
+
+/// Sums in lanes.
+pub(crate) trait LaneSums: Accumulator + Default {
+    /// Whether it asks each pixel if it is defined.
+    const ASKS: bool;
+    /// Those of counts and sums.
+    fn of(count: [u64; LANES], sum: [f64; LANES]) -> Self;
+}
+
+impl LaneSums for AllLanes {
+    const ASKS: bool = false;
+    #[inline(always)]
+    fn of(_count: [u64; LANES], sum: [f64; LANES]) -> AllLanes {
+        AllLanes { sum }
+    }
+}
+
+impl LaneSums for DefinedLanes {
+    const ASKS: bool = true;
+    #[inline(always)]
+    fn of(count: [u64; LANES], sum: [f64; LANES]) -> DefinedLanes {
+        DefinedLanes { count, sum }
     }
 }
 
