@@ -21,9 +21,8 @@ use crate::storage::{Storage, Wanted};
 /// Elsewhere the system does not tell what is in the page cache, and its pages are entered one at a time.
 const LENDS: bool = cfg!(target_os = "linux");
 
-/// Smaller files are not worth asking, which takes a millisecond: sums of 64 to 256 MB from the page cache took 2.3, 4.0 and
-/// 7.7 ms by copies, 2.8, 4.4 and 7.8 from maps (Zen 5, two threads).
-const LEAST_FILE: u64 = 512 << 20;
+/// Smaller files are not worth asking, which takes a part of a millisecond (docs/performance).
+const LEAST_FILE: u64 = 64 << 20;
 
 /// Shorter ranges are better copied: those that lie near each other are read together.
 const LEAST_RANGE: u64 = 16 << 10;
@@ -31,9 +30,10 @@ const LEAST_RANGE: u64 = 16 << 10;
 /// How many bytes are copied at a time when the clock runs: as many as runs copy, which stay in the cache.
 const COPIED: usize = 256 << 10;
 
-/// At how many places both ways are tried, and how often at each: a file may lie in large pages here and in small ones
-/// there.
+/// At how many places both ways are tried at the most, one for so many bytes of a file, and how often at each: a file may lie
+/// in large pages here and in small ones there.
 const PLACES: u64 = 3;
+const BYTES_OF_PLACE: u64 = 128 << 20;
 const TRIES: usize = 2;
 
 /// How often a file is asked in vain: it may begin with small pages and go on with large ones, and a clock may be wrong.
@@ -125,15 +125,17 @@ impl CachedStorage {
 
     /// Large pages spread over all that is taken, none of them where it begins: where the reading of a file begins, its pages
     /// are smaller.
-    fn asked_about(&self, all: &Range<u64>) -> [Range<u64>; PLACES as usize] {
+    fn asked_about(&self, all: &Range<u64>) -> Vec<Range<u64>> {
         let page = LARGE_PAGE as u64;
         let bytes = 2 * TRIES as u64 * page;
-        let apart = all.end.saturating_sub(all.start) / (PLACES + 1);
-        std::array::from_fn(|place| {
-            let middle = all.start + (place as u64 + 1) * apart;
+        let places = (self.bytes() / BYTES_OF_PLACE).clamp(1, PLACES);
+        let apart = all.end.saturating_sub(all.start) / (places + 1);
+        let place = |place| {
+            let middle = all.start + (place + 1) * apart;
             let start = middle.saturating_sub(bytes / 2) / page * page;
             start..start.saturating_add(bytes).min(self.bytes())
-        })
+        };
+        (0..places).map(place).collect()
     }
 
     /// Leaves all pages now and then.
