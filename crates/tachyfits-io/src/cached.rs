@@ -130,7 +130,7 @@ impl CachedStorage {
         let bytes = 2 * TRIES as u64 * page;
         let places = (self.bytes() / BYTES_OF_PLACE).clamp(1, PLACES);
         let apart = all.end.saturating_sub(all.start) / (places + 1);
-        let place = |place| {
+        let place = |place: u64| {
             let middle = all.start + (place + 1) * apart;
             let start = middle.saturating_sub(bytes / 2) / page * page;
             start..start.saturating_add(bytes).min(self.bytes())
@@ -384,16 +384,20 @@ mod tests {
     fn a_file_is_asked_about_all_that_is_taken_of_it() {
         const PAGE: u64 = LARGE_PAGE as u64;
         let (_directory, path) = temporary_file(b"");
-        OpenOptions::new().write(true).open(&path).unwrap().set_len(100 * PAGE + 5).unwrap();
-        let storage = CachedStorage::new(FileStorage::open(&path).unwrap());
-        let pages = |all: Range<u64>| {
-            storage.asked_about(&all).map(|range| (range.start / PAGE, range.end.div_ceil(PAGE)))
+        let pages_of = |file: u64, all: Range<u64>| {
+            OpenOptions::new().write(true).open(&path).unwrap().set_len(file).unwrap();
+            let storage = CachedStorage::new(FileStorage::open(&path).unwrap());
+            let pages = |range: &Range<u64>| (range.start / PAGE, range.end.div_ceil(PAGE));
+            storage.asked_about(&all).iter().map(pages).collect::<Vec<_>>()
         };
+        let pages = |all| pages_of(200 * PAGE + 5, all);
         assert_eq!(pages(0..80 * PAGE), [(18, 22), (38, 42), (58, 62)]);
         assert_eq!(pages(10 * PAGE + 1..50 * PAGE), [(18, 22), (27, 31), (37, 41)]);
         // Little of it, and the end of a file.
         assert_eq!(pages(0..PAGE), [(0, 4); 3]);
-        assert_eq!(pages(100 * PAGE..100 * PAGE + 5), [(98, 101); 3]);
+        assert_eq!(pages(200 * PAGE..200 * PAGE + 5), [(198, 201); 3]);
+        // Smaller files at fewer places.
+        assert_eq!(pages_of(100 * PAGE, 0..80 * PAGE), [(38, 42)]);
     }
 
     #[test]

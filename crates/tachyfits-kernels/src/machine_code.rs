@@ -26,6 +26,8 @@ use crate::sum::{AllLanes, DefinedLanes, ExactKernel};
 pub enum Shape {
     /// Accumulators in lanes: no loop has floating-point arithmetic on single numbers.
     Lanes,
+    /// The same, of which some are half as wide as others, and so are their vectors.
+    HalfLanes,
     /// Accumulators of integers in lanes, for the types that add up exactly.
     Integers,
     /// A flat loop over elements: beside the vector loop the compiler leaves one for the last few elements.
@@ -144,7 +146,7 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "encoding" Flat Stored |encoding, tier| encode::address(encoding.pixel, tier);
     "encoding of native pixels" Flat Stored |encoding, tier| encode::native_address(encoding.pixel, tier);
     "moments of short integers" Integers Numbers |_, tier| integers::address(tier);
-    "stats of f32, first pass" Lanes Numbers |_, tier| stats::single_address(tier);
+    "stats of f32, first pass" HalfLanes Numbers |_, tier| stats::single_address(tier);
     "decoding to native" Flat Stored |encoding, tier| decode::native_address(encoding.pixel, tier);
     "fields of many elements" Flat Stored |encoding, tier| crate::columns::runs::turning(encoding.pixel_bytes(), tier);
     "fields of many elements, past the caches" Flat Stored |encoding, tier| crate::columns::runs::streaming(encoding.pixel_bytes(), tier);

@@ -1,6 +1,8 @@
 //! The one value that the defined pixels of an output have, over rows. Where rows differ, two of them show it: nothing
 //! more is looked at then.
 
+#![expect(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
+
 use super::{RowStep, add_row};
 use crate::LANES;
 use crate::common::Common;

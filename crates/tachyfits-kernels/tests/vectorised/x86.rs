@@ -157,6 +157,9 @@ fn complaint(subject: &Subject, loops: &[Loop], tier: Tier) -> Option<String> {
     // Decoding and arithmetic make two; a loop over native numbers may have nothing to do but one square root.
     let operations = if subject.takes == Takes::Numbers { 1 } else { 2 };
     let is_vector = |body: &&Loop| match subject.shape {
+        Shape::HalfLanes => {
+            body.packed >= operations && body.single == 0 && 2 * body.width >= least
+        }
         Shape::Integers => body.integers >= 1 && body.integer_width >= least,
         _ => body.packed >= operations && body.single == 0 && body.width >= least,
     };
@@ -164,8 +167,8 @@ fn complaint(subject: &Subject, loops: &[Loop], tier: Tier) -> Option<String> {
         return Some(format!("no loop is vector code: {loops:?}"));
     }
     let single: usize = loops.iter().map(|body| body.single).sum();
-    (subject.shape == Shape::Lanes && single > 0)
-        .then(|| format!("a loop works on single numbers: {loops:?}"))
+    let in_lanes = matches!(subject.shape, Shape::Lanes | Shape::HalfLanes);
+    (in_lanes && single > 0).then(|| format!("a loop works on single numbers: {loops:?}"))
 }
 
 /// Before AVX-512 there is no instruction that converts a vector of 64-bit integers.
