@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
 
 import astropy
 import fortran_records as common
+import numpy as np
 import scipy
+import smoothing
 from astropy.io import fits
 from python_runner import Model, Request, serve
 from scipy.io import FortranFile
-from scipy.ndimage import convolve1d
+from scipy.ndimage import convolve1d, gaussian_filter
 
 #: FITS letter -> index in NumPy's order.
 AXES = {"x": 2, "y": 1, "z": 0}
@@ -26,6 +29,25 @@ def hanning(request: Request) -> dict[str, object]:
         smooth = convolve1d(values, [0.25, 0.5, 0.25], axis=AXES[request["axis"]], mode="nearest")
         fits.writeto(request["output"], smooth, hdus[0].header)
     return {}
+
+
+def smooth_sky(request: Request) -> Any:
+    """Smooth planes with a Gaussian; where pixels are undefined their weights as well."""
+    mode = {"repeat": "nearest", "zero": "constant"}[request["edge"]]
+    sigma, radius = smoothing.sigma(request["width"]), smoothing.half_width(request["width"])
+
+    def gaussian(planes: Any) -> Any:
+        return np.stack([gaussian_filter(one, sigma, mode=mode, radius=radius) for one in planes])
+
+    with fits.open(request["path"]) as hdus:
+        values = hdus[0].data.astype("f4")
+    good = np.isfinite(values)
+    if good.all():
+        return gaussian(values)
+    smooth = gaussian(np.where(good, values, np.float32(0)))
+    smooth /= gaussian(good.astype("f4"))
+    smooth[~good] = np.nan
+    return smooth
 
 
 def records(request: Request) -> float:
@@ -54,6 +76,10 @@ RECORDS = Model(
 
 if __name__ == "__main__":
     serve(
-        {"hanning": Model(hanning), "fortran-records": RECORDS},
+        {
+            "hanning": Model(hanning),
+            "smooth-sky": smoothing.timed(smooth_sky),
+            "fortran-records": RECORDS,
+        },
         lambda: f"SciPy {scipy.__version__}, astropy {astropy.__version__}",
     )

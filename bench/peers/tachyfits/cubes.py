@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from opened import opened
 from python_runner import Model, Request
+from smoothing import timed
 
 import tachyfits as tf
 
@@ -18,6 +19,16 @@ def hanning(request: Request) -> dict[str, Any]:
         smooth = file[0].smooth("hanning", axis=request["axis"])
         smooth.write(request["output"], threads=request["threads"])
     return {}
+
+
+def smooth_sky(request: Request) -> Any:
+    """Smooth planes with a Gaussian, by one thread."""
+    with opened(request) as file:
+        return (
+            file[0]
+            .smooth_sky(request["width"], edge=request["edge"], update_beam=False)
+            .read(threads=1)
+        )
 
 
 def add(request: Request) -> dict[str, Any]:
@@ -79,6 +90,7 @@ def robust_rms(request: Request) -> tuple[Any, Any]:
 
 MODELS = {
     "hanning": Model(hanning),
+    "smooth-sky": timed(smooth_sky),
     "add": Model(add),
     "reorder": Model(reorder),
     "moments": Model(moments, save),

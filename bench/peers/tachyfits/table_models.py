@@ -19,6 +19,14 @@ def columns(request: Request) -> Any:
         return file[1].read(chosen(request), threads=request["threads"])
 
 
+def columns_one_by_one(request: Request) -> Any:
+    """Read columns by a call each."""
+    names = chosen(request)
+    assert names is not None, "the columns have names"
+    with opened(request) as file:
+        return {name: file[1][name] for name in names}
+
+
 #: Rows of a batch: what stays in a core's cache, as what CFITSIO recommends does.
 BATCH = 32_768
 
@@ -111,6 +119,7 @@ def open_cards(request: Request) -> dict[str, Any]:
 
 MODELS = {
     "columns": Model(columns, columns_answer),
+    "columns-one-by-one": Model(columns_one_by_one, columns_answer),
     "columns-in-batches": Model(in_batches, batches_answer),
     "where": Model(selected, rows_answer),
     "stream-table": Model(stream),
