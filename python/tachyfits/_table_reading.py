@@ -248,7 +248,8 @@ class TableReading(Hdu):
         if last is not None and last >= self.rows_present and self.columns:
             # Before their numbers are listed, of which a header may claim very many: the engine
             # refuses a row that is not there.
-            self._core_table().read([0], np.array([last]))
+            largest = np.iinfo(np.int64).max
+            self._core_table().read([0], np.array([min(last, largest)], np.int64))
         return resolve_rows(rows, len(self))
 
     @placing
