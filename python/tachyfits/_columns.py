@@ -68,8 +68,9 @@ class TableColumn:
         TCTYPn, where it names the scale of its times, which comes before the header's TIMESYS; None
         without.
     carried
-        TLMINn, TLMAXn, TUCDn, TUTYPn, TRDIRn, TCTYPn (of no time scale), TCUNIn, TCRPXn, TCRVLn,
-        TCDLTn and TCROTn that the header has: the word before the number, and the value.
+        What else the header has of the column, save TDMINn and TDMAXn: limits (TLMINn, TDBINn),
+        names of archives (TUCDn), coordinates (TCTYPn of no time scale, TCRVLn, 1CRVLn). The word
+        before the number, or the keyword with "#" in its place ("1CRV#P"), and the value.
     """
 
     number: int

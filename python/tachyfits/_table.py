@@ -109,9 +109,9 @@ class Table(TableReading):
         where TCTYPn says their scale, or TRPOSn and OBSGEO-X, -Y and -Z at which place they were
         measured; the table's meta has TIMESYS then, "UTC" where the header has none, so that text
         written beside them keeps it. The meta of other columns keeps these under "TCTYP" and
-        "TRPOS", as that of all has TLMINn, TLMAXn, TUCDn, TUTYPn and TRDIRn, and TCTYPn, TCUNIn,
-        TCRPXn, TCRVLn, TCDLTn and TCROTn of values that are pixels; they are written again with
-        them.
+        "TRPOS", as that of all has what else the header says of a column alone: limits (TLMINn,
+        TDBINn), names of archives (TUCDn), coordinates (TCRVLn, and 1CRVLn as "1CRVL#"). They are
+        written again with their column.
 
         Examples
         --------
@@ -200,6 +200,9 @@ class Table(TableReading):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):
+                # A property failed, which says why.
+                return object.__getattribute__(self, name)
             # copy() asks for private names before there is a file.
             if name.startswith("_") or self._file.closed:
                 problem = f"'Table' object has no attribute {name!r}"

@@ -21,7 +21,12 @@ from tachyfits._ragged import Ragged
 from tachyfits._table_arrow import arrow_values
 from tachyfits._table_cells import with_numpys_mask
 from tachyfits._table_frames import display_of
-from tachyfits._table_meta import CARRIED, carried_of, time_scale_of
+from tachyfits._table_meta import (
+    carried_by_column,
+    carried_keyword,
+    is_carried,
+    time_scale_of,
+)
 from tachyfits._table_places import location_of
 from tachyfits._table_records import columns_of_records, is_records
 from tachyfits._table_time_text import time_text
@@ -371,13 +376,16 @@ def _of_arrow(data: Any) -> Named:
 def carried_in(said: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
     """Return what the metadata of an Arrow field has for cards of the column."""
     cards = {}
-    for word in CARRIED:
+    for key, text in said.items():
+        word = key.removeprefix("fits.")
+        if word == key or not is_carried(word):
+            continue
         try:
-            cards[f"{word}1"] = json.loads(said.get(f"fits.{word}", "null"))
+            cards[carried_keyword(word, 1)] = json.loads(text)
         except ValueError:
             # Another program's.
             continue
-    return carried_of(cards, 1)
+    return carried_by_column(cards).get(1, ())
 
 
 def _shape_said(name: str, dimensions: str) -> tuple[int, ...]:

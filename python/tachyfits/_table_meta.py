@@ -21,12 +21,12 @@ _STRUCTURE = frozenset(
 )
 
 
-#: Words of other cards of a column that stay true when rows or columns are chosen, and mean nothing
-#: to reading: the legal limits, what archives call it, where times are counted from, and of which
-#: coordinate its values are pixels (TCTYPn where that names no time scale).
-CARRIED = (
-    *("TLMIN", "TLMAX", "TUCD", "TUTYP", "TRDIR"),
-    *("TCTYP", "TCUNI", "TCRPX", "TCRVL", "TCDLT", "TCROT"),
+#: Keywords of a column that reading has under other names, and those that other rows make untrue.
+_NOT_CARRIED = frozenset(
+    [
+        *("TTYPE#", "TFORM#", "TUNIT#", "TSCAL#", "TZERO#", "TNULL#", "TDISP#", "TDIM#", "TBCOL#"),
+        *("TRPOS#", "TCOMM#", "ZFORM#", "ZCTYP#", "TDMIN#", "TDMAX#", "TSSTR#"),
+    ]
 )
 
 #: Other names of time scales (Table 30 of the Standard).
@@ -81,20 +81,54 @@ def time_scale_of(header: Any, number: int) -> str | None:
     return kind.strip().upper() if is_time_scale(kind) else None
 
 
-def carried_of(header: Any, number: int) -> tuple[tuple[str, Any], ...]:
-    """Return what else a header, astropy's too, says of a column (from 1), by `CARRIED`.
+def carried_by_column(header: Any) -> dict[int, tuple[tuple[str, Any], ...]]:
+    """Return what else a header, astropy's too, says of columns, by their numbers (from 1).
 
-    >>> carried_of({"TUCD2": "phot.mag", "TLMIN1": 0, "TLMAX2": np.int16(9), "TLMIN2": np.nan}, 2)
-    (('TLMAX', 9), ('TUCD', 'phot.mag'))
-    >>> [carried_of({"TCTYP1": "RA---TAN", "TCTYP2": "TT"}, number) for number in (1, 2)]
-    [(('TCTYP', 'RA---TAN'),), ()]
+    That is what stays true when rows or columns are chosen, and means nothing to reading: the legal
+    limits, what archives call a column, coordinates of which its values are pixels, or in which its
+    cells are images. A keyword is the word before the number, as "TLMIN", or has "#" in its place.
+    Those that speak of two columns (TPn_k) stay in FITS.
+
+    >>> carried_by_column({"TUCD2": "pos", "TLMAX2": np.int16(9), "1CRV3P": 1.5, "TLMIN2": np.nan})
+    {2: (('TUCD', 'pos'), ('TLMAX', 9)), 3: (('1CRV#P', 1.5),)}
+    >>> carried_by_column({"TCTYP1": "RA---TAN", "TCTYP2": "TT", "TTYPE1": "X"})
+    {1: (('TCTYP', 'RA---TAN'),)}
     """
-    found = ((word, _of_a_card(header.get(f"{word}{number}"))) for word in CARRIED)
-    return tuple(
-        (word, value)
-        for word, value in found
-        if value is not None and not (word == "TCTYP" and is_time_scale(value))
-    )
+    found: dict[int, dict[str, Any]] = {}
+    for keyword in header:
+        number, pattern = _core.column_pattern(keyword) or (0, "")
+        if not number or pattern in _NOT_CARRIED:
+            continue
+        value = _of_a_card(header.get(keyword))
+        if value is not None and not (pattern == "TCTYP#" and is_time_scale(value)):
+            found.setdefault(number, {}).setdefault(_word_of(pattern), value)
+    return {number: tuple(said.items()) for number, said in found.items()}
+
+
+def _word_of(pattern: str) -> str:
+    """Return how a keyword is called whose number is "#"."""
+    return pattern[:-1] if pattern.startswith("T") and pattern.endswith("#") else pattern
+
+
+def carried_keyword(word: str, number: int) -> str:
+    """Return the keyword of a column that a word of `carried_by_column` stands for.
+
+    >>> carried_keyword("TLMIN", 3), carried_keyword("1CRV#P", 12)
+    ('TLMIN3', '1CRV12P')
+    """
+    return (word if "#" in word else f"{word}#").replace("#", str(number))
+
+
+def is_carried(word: Any) -> bool:
+    """Say whether something is a word of `carried_by_column`.
+
+    >>> [is_carried(word) for word in ("TLMIN", "1CRV#P", "TUNIT", "SPEC", "note", 3)]
+    [True, True, False, False, False, False]
+    """
+    if not isinstance(word, str):
+        return False
+    number, pattern = _core.column_pattern(carried_keyword(word, 1)) or (0, "")
+    return bool(number) and pattern not in _NOT_CARRIED and _word_of(pattern) == word
 
 
 def _of_a_card(value: Any) -> int | float | str | None:

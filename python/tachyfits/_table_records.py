@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tachyfits._table_meta import (
-    carried_of,
+    carried_by_column,
     describing_cards,
     description_of,
     position_of,
@@ -26,6 +26,7 @@ def columns_of_records(data: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     """Give (name, values, what is known) of each column; TNULLn is undefined in scaled ones too."""
     header = getattr(data, "header", None)
     records = data if header is None else data.data
+    carried = {} if header is None else carried_by_column(header)
     for number, column in enumerate(records.columns):
         values = np.asarray(records.field(number))
         known: dict[str, Any] = {"unit": column.unit, "display": column.disp}
@@ -33,7 +34,7 @@ def columns_of_records(data: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
             known["description"] = description_of(header, number + 1)
             known["position"] = position_of(header, number + 1)
             known["coordinate"] = time_scale_of(header, number + 1)
-            known["carried"] = carried_of(header, number + 1)
+            known["carried"] = carried.get(number + 1, ())
         if values.dtype.kind == "O":
             values = _joined(values)
         if isinstance(column.null, (int, np.integer)):

@@ -18,8 +18,9 @@ import numpy as np
 from tachyfits._columns import TableColumn
 from tachyfits._errors import either, usage, warn
 from tachyfits._table_meta import (
-    CARRIED,
-    carried_of,
+    carried_by_column,
+    carried_keyword,
+    is_carried,
     is_time_scale,
     position_of,
     scale_named,
@@ -34,9 +35,6 @@ from tachyfits._table_places import (
 )
 from tachyfits._table_time_text import times_of
 from tachyfits._table_values import ColumnData
-
-#: Keys of a column's meta in astropy for what the header says of it, TRPOSn and TCTYPn of times.
-SAID_IN_META = ("TRPOS", *CARRIED)
 
 #: Scales of times at the barycentre of the solar system.
 _BARYCENTRIC = ("TDB", "TCB")
@@ -140,7 +138,7 @@ def place_cards(
         It has others.
     """
     stated = {keyword.upper(): value for keyword, value, _ in cards}
-    carried = ((f"{word}{number}", value, "") for word, value in column.carried)
+    carried = ((carried_keyword(word, number), value, "") for word, value in column.carried)
     new = [card for card in carried if card[0] not in stated]
     new += _own_scale_cards(stated, column, number)
     position = column.position if column.location is None else THERE
@@ -273,8 +271,9 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
     """Make times of columns of text of an astropy Table, where the header says that they are such.
 
     It does by TCTYPn, a time scale, or by TRPOSn, TOPOCENTER, and the place. What is no time stays
-    text, and numbers stay such: the meta of the column has what was said, by `SAID_IN_META`. Where
-    there are times, that of the table has TIMESYS, UTC if the header has none.
+    text, and numbers stay such: the meta of the column has what was said, TRPOS and TCTYP, and
+    the words of `carried_by_column`. Where there are times, that of the table has TIMESYS, UTC if
+    the header has none.
     """
     place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
     is_known = all(part is not None for part in place)
@@ -298,13 +297,17 @@ def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what the meta of a column of astropy has for its cards (`make_times`).
 
     >>> said_in_meta({"TRPOS": "GEOCENTER", "TCTYP": "RA---TAN", "TUCD": "time.epoch", "note": 1})
-    {'position': 'GEOCENTER', 'carried': (('TUCD', 'time.epoch'), ('TCTYP', 'RA---TAN'))}
+    {'position': 'GEOCENTER', 'carried': (('TCTYP', 'RA---TAN'), ('TUCD', 'time.epoch'))}
     """
-    cards = {f"{key}1": text for key, text in (meta or {}).items() if key in SAID_IN_META}
+    cards = {
+        carried_keyword(key, 1): text
+        for key, text in (meta or {}).items()
+        if key == "TRPOS" or is_carried(key)
+    }
     said = {
         "position": position_of(cards, 1),
         "coordinate": time_scale_of(cards, 1),
-        "carried": carried_of(cards, 1),
+        "carried": carried_by_column(cards).get(1, ()),
     }
     return {key: found for key, found in said.items() if found}
 

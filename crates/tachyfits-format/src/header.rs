@@ -9,7 +9,7 @@ mod edit;
 
 use std::collections::HashMap;
 
-pub use columns::column_keyword;
+pub use columns::{ColumnKeyword, column_keyword};
 pub use edit::is_structural;
 
 use crate::card::Card;

@@ -50,7 +50,7 @@ pub use fortran::{
 };
 pub use groups::{GroupParameter, RandomGroups};
 pub use hdu::{Hdu, HduKind, StoredType};
-pub use header::{Context, Header, column_keyword, is_structural};
+pub use header::{ColumnKeyword, Context, Header, column_keyword, is_structural};
 pub use image::{ImageLayout, ValueType};
 pub use limits::{BLOCK_BYTES, CARD_BYTES, Limits, ReadOptions, padded};
 pub use new_image::{NO_CHECKSUM, NewImage};

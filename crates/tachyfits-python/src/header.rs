@@ -56,6 +56,20 @@ pub(crate) fn comment_kept(
     Ok(card.comment().to_owned())
 }
 
+/// Return to which column (from 1) a keyword belongs, and the keyword with "#" in the place of the number; None if it
+/// belongs to none, or to two of them.
+///
+/// Examples
+/// --------
+/// >>> from tachyfits import _core
+/// >>> _core.column_pattern("TLMIN12"), _core.column_pattern("1CRV3P"), _core.column_pattern("TPC2_1")
+/// ((12, 'TLMIN#'), (3, '1CRV#P'), None)
+#[pyfunction]
+pub(crate) fn column_pattern(keyword: GivenText) -> Option<(usize, String)> {
+    let found = tachyfits::ColumnKeyword::of(&keyword)?;
+    Some((found.column(), found.pattern()?.to_ascii_uppercase()))
+}
+
 /// The cards of one HDU, in order.
 ///
 /// Examples

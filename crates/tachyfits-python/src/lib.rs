@@ -71,6 +71,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reader::compression, module)?)?;
     module.add_function(wrap_pyfunction!(header::column_keyword, module)?)?;
     module.add_function(wrap_pyfunction!(header::comment_kept, module)?)?;
+    module.add_function(wrap_pyfunction!(header::column_pattern, module)?)?;
     module.add_function(wrap_pyfunction!(expression::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(expression::expression_functions, module)?)?;
     module.add_function(wrap_pyfunction!(expression::expression_names, module)?)?;

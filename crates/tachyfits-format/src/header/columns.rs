@@ -1,5 +1,5 @@
 //! The cards of a table's columns when columns come, go and change places: all keywords that the Standard indexes by column
-//! follow their column, comments and all, and so do those that archives describe columns with (TCOMMn, TUCDn, TUTYPn).
+//! follow their column, comments and all, and so do those that archives describe columns with (TDBINn, TCOMMn, TUCDn).
 //! Those of users stay as they are.
 
 use super::Header;
@@ -10,82 +10,163 @@ use crate::new_table::{NewColumn, NewTable};
 use crate::table::TableKind;
 use crate::writer::KEYWORD_BYTES;
 
-/// Words before a column's number (Sect. 7.2, 7.3, 8.2.1 with Table 22, 9, 10.3; TCOMM, TUCD and TUTYP are of archives).
-/// Those in the second list may be followed by a letter that names a coordinate description.
-const PLAIN: [&str; 35] = [
-    "TTYPE", "TFORM", "TUNIT", "TSCAL", "TZERO", "TNULL", "TDISP", "TDIM", "TBCOL", "TDMIN",
-    "TDMAX", "TLMIN", "TLMAX", "TCTYP", "TCUNI", "TCRVL", "TCDLT", "TCRPX", "TCROT", "TRPOS",
-    "TRDIR", "ZFORM", "ZCTYP", "DOBS", "MJDOB", "DAVG", "MJDA", "OBSGX", "OBSGY", "OBSGZ", "TCZPH",
-    "TCPER", "TCOMM", "TUCD", "TUTYP",
+/// The forms of keywords that belong to a column, each with its words.
+///
+/// Sect. 7.2 and 7.3; Tables 22 and 23 and Sect. 8.2.1 for coordinates (those of vectors in cells begin with the number of
+/// an axis, those of pixel lists with T); Table 35 and Sect. 9 for times; Sect. 10.3 for compressed tables. TDBIN, CDL and
+/// letters behind the long words are of X-ray archives, TCOMM, TUCD, TUTYP, TDESC, TDOC and TCCLS of others,
+/// TSSTR is ours ([`crate::Substrings`]).
+const FORMS: [(Form, &[&str]); 6] = [
+    (
+        Form { axes: 0, behind: Behind::Nothing, letter: false },
+        &[
+            "TTYPE", "TFORM", "TUNIT", "TSCAL", "TZERO", "TNULL", "TDISP", "TDIM", "TBCOL",
+            "TDMIN", "TDMAX", "TLMIN", "TLMAX", "TDBIN", "TRPOS", "TRDIR", "ZFORM", "ZCTYP",
+            "DOBS", "MJDOB", "DAVG", "MJDA", "OBSGX", "OBSGY", "OBSGZ", "TCOMM", "TUCD", "TUTYP",
+            "TDESC", "TDOC", "TCCLS", "TSSTR",
+        ],
+    ),
+    (
+        Form { axes: 0, behind: Behind::Nothing, letter: true },
+        &[
+            "TCTYP", "TCTY", "TCUNI", "TCUN", "TCRVL", "TCRV", "TCDLT", "TCDE", "TCDL", "TCRPX",
+            "TCRP", "TCROT", "TCNA", "TCRD", "TCSY", "TCZPH", "TCZP", "TCPER", "TCPR", "TWCS",
+            "WCS", "WCST", "WCSX", "WCSN", "WCAX", "LONP", "LATP", "EQUI", "RADE", "RFRQ", "RWAV",
+            "SPEC", "SOBS", "SSRC", "VSYS", "ZSOU", "VANG",
+        ],
+    ),
+    (Form { axes: 0, behind: Behind::Column, letter: true }, &["TP", "TPC", "TC", "TCD"]),
+    (Form { axes: 0, behind: Behind::Parameter, letter: true }, &["TV", "TPV", "TS", "TPS"]),
+    (
+        Form { axes: 1, behind: Behind::Nothing, letter: true },
+        &[
+            "CTYP", "CTY", "CUNI", "CUN", "CRVL", "CRV", "CDLT", "CDE", "CDL", "CRPX", "CRP",
+            "CROT", "CNA", "CRD", "CSY", "CZPH", "CZP", "CPER", "CPR",
+        ],
+    ),
+    (Form { axes: 1, behind: Behind::Parameter, letter: true }, &["V", "PV", "S", "PS"]),
 ];
-const DESCRIBED: [&str; 33] = [
-    "TCTY", "TCUN", "TCRV", "TCDE", "TCRP", "TCNA", "TCRD", "TCSY", "TWCS", "WCSN", "WCAX", "LONP",
-    "LATP", "EQUI", "RADE", "RFRQ", "RWAV", "SPEC", "SOBS", "SSRC", "VSYS", "ZSOU", "VANG", "TCZP",
-    "TCPR", "TC", "TP", "TCD", "TPC", "TV", "TPV", "TS", "TPS",
-];
-/// Words between the number of an axis and that of a column, in whose cells there are images.
-const OF_CELLS: [&str; 24] = [
-    "CTYP", "CUNI", "CRVL", "CDLT", "CRPX", "CROT", "CTY", "CUN", "CRV", "CDE", "CRP", "CNA",
-    "CRD", "CSY", "CZP", "CPR", "PC", "CD", "V", "PV", "S", "PS", "CZPH", "CPER",
-];
-/// Of these the number behind the underscore is that of a column too.
-const PAIRS: [&str; 4] = ["TC", "TP", "TCD", "TPC"];
 
-/// A keyword that belongs to a column: what stands before the number, the number, a second one behind an underscore, and
+/// Matrices of vectors in cells: the digits of two axes stand before the word.
+const MATRICES: [&str; 2] = ["PC", "CD"];
+
+/// How the keywords of some words are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Form {
+    /// Digits of axes at least before the word; 0: none.
+    axes: usize,
+    behind: Behind,
+    /// The letter of an alternate description may stand at the end.
+    letter: bool,
+}
+
+/// What stands behind an underscore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Behind {
+    Nothing,
+    /// The number of a parameter, or X for an array of all.
+    Parameter,
+    /// The number of another column.
+    Column,
+}
+
+/// The form of a word, in upper case, behind these digits.
+fn form_of(axes: usize, word: &str) -> Option<Form> {
+    if axes > 1 && MATRICES.contains(&word) {
+        return Some(Form { axes: 2, behind: Behind::Nothing, letter: true });
+    }
+    let mut forms = FORMS.iter().filter(|(form, _)| (form.axes > 0) == (axes > 0));
+    forms.find(|(_, words)| words.contains(&word)).map(|(form, _)| *form)
+}
+
+/// A keyword that belongs to a column: what stands before the number, the number, what stands behind an underscore, and
 /// the letter of a coordinate description. Letters are in either case, as they are read, and stay in it: of cards that
 /// differ in case alone, the case says which is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Indexed<'a> {
+pub struct ColumnKeyword<'a> {
     head: &'a str,
     column: usize,
     second: Option<&'a str>,
     letter: &'a str,
+    behind: Behind,
 }
 
-impl<'a> Indexed<'a> {
-    fn of(keyword: &'a str) -> Option<Indexed<'a>> {
+impl<'a> ColumnKeyword<'a> {
+    /// Takes a keyword apart; `None` if it belongs to no column.
+    ///
+    /// ```
+    /// use tachyfits_format::ColumnKeyword;
+    /// let parts = |keyword| ColumnKeyword::of(keyword).map(|found| (found.column(), found.pattern()));
+    /// assert_eq!(parts("TLMIN12"), Some((12, Some("TLMIN#".to_owned()))));
+    /// assert_eq!(parts("1CDL3P"), Some((3, Some("1CDL#P".to_owned()))));
+    /// assert_eq!(parts("TPC2_1"), Some((2, None)));
+    /// assert_eq!(parts("TEMP2"), None);
+    /// ```
+    #[must_use]
+    pub fn of(keyword: &'a str) -> Option<ColumnKeyword<'a>> {
         // Longer ones are of HIERARCH cards.
         if keyword.len() > KEYWORD_BYTES {
             return None;
         }
-        let axis = keyword.bytes().take_while(u8::is_ascii_digit).count();
-        let rest = &keyword[axis..];
+        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+        let axes = digits(keyword);
+        let rest = &keyword[axes..];
         let word = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
-        let (head, numbers) = (&keyword[..axis + word], &rest[word..]);
-        let digits = numbers.bytes().take_while(u8::is_ascii_digit).count();
-        let column = number_of_column(&numbers[..digits])?;
-        let tail = &numbers[digits..];
+        let (head, numbers) = (&keyword[..axes + word], &rest[word..]);
+        let form = form_of(axes, &rest[..word].to_ascii_uppercase())?;
+        let length = digits(numbers);
+        let column = number_of_column(&numbers[..length])?;
+        let tail = &numbers[length..];
         let (second, letter) = match tail.strip_prefix('_') {
             None => (None, tail),
             Some(tail) => {
-                let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
-                (Some(&tail[..digits]).filter(|digits| !digits.is_empty()), &tail[digits..])
+                let is_array = form.behind == Behind::Parameter && axes > 0;
+                let length = match tail.bytes().next() {
+                    Some(b'X' | b'x') if is_array => 1,
+                    _ => digits(tail),
+                };
+                (Some(&tail[..length]), &tail[length..])
             }
         };
-        let described = matches!(letter.as_bytes(), [] | [b'A'..=b'Z' | b'a'..=b'z']);
-        let word = &*rest[..word].to_ascii_uppercase();
-        let known = match axis {
-            0 if PLAIN.contains(&word) => second.is_none() && letter.is_empty(),
-            0 => {
-                let paired = word.len() <= 3 && word.starts_with('T');
-                DESCRIBED.contains(&word) && described && paired == second.is_some()
-            }
-            _ => OF_CELLS.contains(&word) && described,
+        let fits = match (form.behind, second) {
+            (Behind::Nothing, None) => true,
+            (Behind::Nothing, Some(_)) | (_, None) => false,
+            (_, Some(second)) => !second.is_empty(),
         };
-        let numbered = !numbers.starts_with('0') && (tail.starts_with('_') == second.is_some());
-        (known && numbered).then_some(Indexed { head, column, second, letter })
+        let described = match letter.as_bytes() {
+            [] => true,
+            [b'A'..=b'Z' | b'a'..=b'z'] => form.letter,
+            _ => false,
+        };
+        let known = fits && described;
+        known.then_some(ColumnKeyword { head, column, second, letter, behind: form.behind })
+    }
+
+    /// The number of its column, from 1.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// The keyword with `#` in the place of the number; `None` if it names another column too.
+    #[must_use]
+    pub fn pattern(&self) -> Option<String> {
+        let ColumnKeyword { head, second, letter, .. } = self;
+        let second = second.map_or_else(String::new, |second| format!("_{second}"));
+        (self.behind != Behind::Column).then(|| format!("{head}#{second}{letter}"))
     }
 
     /// The keyword with the numbers that columns have now; `None` if one of them is gone.
     fn renumbered(self, place: &impl Fn(usize) -> Option<usize>) -> Option<String> {
-        let Indexed { head, column, second, letter } = self;
+        let ColumnKeyword { head, column, second, letter, behind } = self;
         let column = place(column)?;
-        let is_pair = PAIRS.contains(&&*head.to_ascii_uppercase());
-        let other = second.filter(|_| is_pair).and_then(number_of_column);
-        let second = match (second, other) {
-            (None, _) => String::new(),
-            (_, Some(other)) => format!("_{}", place(other)?),
-            (Some(second), None) => format!("_{second}"),
+        let second = match second {
+            None => String::new(),
+            // A number that no column can have is left to those who check the header.
+            Some(second) => match number_of_column(second).filter(|_| behind == Behind::Column) {
+                Some(other) => format!("_{}", place(other)?),
+                None => format!("_{second}"),
+            },
         };
         Some(format!("{head}{column}{second}{letter}"))
     }
@@ -93,7 +174,8 @@ impl<'a> Indexed<'a> {
 
 /// A number that a column may have (Sect. 7.2.1).
 fn number_of_column(digits: &str) -> Option<usize> {
-    digits.parse().ok().filter(|column| (1..=999).contains(column))
+    let number = digits.parse().ok().filter(|column| (1..=999).contains(column));
+    number.filter(|_| !digits.starts_with('0'))
 }
 
 /// Whether a keyword, in either case, belongs to a column of a table; if so, what it is called when columns have other
@@ -110,7 +192,7 @@ pub fn column_keyword(
     keyword: &str,
     place: impl Fn(usize) -> Option<usize>,
 ) -> Option<Option<String>> {
-    Indexed::of(keyword).map(|indexed| indexed.renumbered(&place))
+    ColumnKeyword::of(keyword).map(|indexed| indexed.renumbered(&place))
 }
 
 impl Header {
@@ -136,7 +218,7 @@ impl Header {
     ) -> Result<(), FormatError> {
         let mut cards = Vec::with_capacity(self.cards.len());
         for card in &self.cards {
-            let Some(indexed) = Indexed::of(card.keyword()).filter(|_| !card.is_commentary())
+            let Some(indexed) = ColumnKeyword::of(card.keyword()).filter(|_| !card.is_commentary())
             else {
                 cards.push(card.clone());
                 continue;
@@ -188,10 +270,11 @@ impl Header {
         };
         let header = alone.header(&Header::new())?;
         let new = header.cards().iter().filter_map(|card| {
-            let indexed = Indexed::of(card.keyword())?;
+            let indexed = ColumnKeyword::of(card.keyword())?;
             Some(card.renamed(&format!("{}{number}", indexed.head)))
         });
-        let column_of = |card: &Card| Indexed::of(card.keyword()).map(|indexed| indexed.column);
+        let column_of =
+            |card: &Card| ColumnKeyword::of(card.keyword()).map(|indexed| indexed.column);
         let later = |card: &Card| column_of(card).is_some_and(|column| column > number);
         let last_before = self.cards.iter().rposition(|card| {
             card.keyword().eq_ignore_ascii_case("TFIELDS")
@@ -223,7 +306,7 @@ mod tests {
                 3 => None,
                 column => Some(column + 10),
             };
-            Indexed::of(keyword).map(|indexed| indexed.renumbered(&place))
+            ColumnKeyword::of(keyword).map(|indexed| indexed.renumbered(&place))
         };
         for (keyword, new) in [
             ("TTYPE1", "TTYPE11"),
@@ -248,6 +331,21 @@ mod tests {
             ("MJDOB4", "MJDOB14"),
             ("TCOMM4", "TCOMM14"),
             ("TUCD4", "TUCD14"),
+            ("TDBIN4", "TDBIN14"),
+            ("1CDL4P", "1CDL14P"),
+            ("1CRV4P", "1CRV14P"),
+            ("1CDE4A", "1CDE14A"),
+            ("TCDL4P", "TCDL14P"),
+            ("TCRVL4P", "TCRVL14P"),
+            ("WCST4A", "WCST14A"),
+            ("WCSX4", "WCSX14"),
+            ("WCS4A", "WCS14A"),
+            ("1V4_X", "1V14_X"),
+            ("2PV4_12B", "2PV14_12B"),
+            ("1PS4_0", "1PS14_0"),
+            ("RADE4Z", "RADE14Z"),
+            ("3CZPH4", "3CZPH14"),
+            ("OBSGZ4", "OBSGZ14"),
             ("tscal4", "tscal14"),
             ("Tpc1_2b", "Tpc11_12b"),
             ("tps1_3", "tps11_3"),
@@ -285,11 +383,20 @@ mod tests {
             "CRVAL1",
             "TTYPE1000",
             "2MASS1",
+            "1PC1",
+            "1CTYP1_2",
+            "TV1_X",
+            "TDBIN1A",
+            "1V1",
+            "1CTYP01",
+            "TP1_2AB",
+            "OBSGX1A",
+            "É1",
             "TIME1",
             "V1_2",
         ];
         for keyword in others {
-            assert_eq!(Indexed::of(keyword), None, "{keyword}");
+            assert_eq!(ColumnKeyword::of(keyword), None, "{keyword}");
         }
     }
 
