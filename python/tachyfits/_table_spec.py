@@ -20,9 +20,7 @@ from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import Cards
 from tachyfits._table_strings import characters_of, delimiter_of, field_width, joined_strings
 from tachyfits._table_values import ColumnData
-
-#: What the conventions for unsigned integers and signed bytes add to the stored value.
-_ZEROS = {"int8": -(2**7), "uint16": 2**15, "uint32": 2**31, "uint64": 2**63}
+from tachyfits._writer import ZEROS
 
 #: Characters of text in a card of the fixed format.
 _CARD_TEXT = 68
@@ -128,7 +126,7 @@ def plain_spec(data: ColumnData) -> dict[str, Any]:
     for what, text in (("name", data.name), ("unit", data.unit), ("format", data.display)):
         check_length(f"column {data.name!r}: a {what}", text)
     name = data.values.dtype.name
-    null = None if data.null is None else data.null - _ZEROS.get(name, 0)
+    null = None if data.null is None else data.null - ZEROS.get(name, 0)
     return {
         "name": data.name,
         "element": name,

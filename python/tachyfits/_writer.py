@@ -23,6 +23,7 @@ from tachyfits._optional import is_lazy
 from tachyfits._source import path_text
 from tachyfits._threads import check_threads
 from tachyfits._units import text_of_unit
+from tachyfits._whole import whole_number
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -194,6 +195,8 @@ def write(
             from tachyfits._stacked import stacked
 
             array, unit = stacked(array)
+        if blank is not None and scaling is None:
+            array = with_blank(array, dtype, blank)
         _core.write_array(
             fits_name(path), native(array), image_cards(header, unit),
             pixel=None if dtype is None else np.dtype(dtype).name, scaling=scaling, blank=blank,
@@ -339,14 +342,53 @@ def native(array: Any) -> NDArray[Any]:
     return result
 
 
+#: What the conventions for unsigned integers and signed bytes add to the stored value.
+ZEROS = {"int8": -(2**7), "uint16": 2**15, "uint32": 2**31, "uint64": 2**63}
+
+
+def with_blank(array: Any, dtype: Any, blank: int) -> Any:
+    """Return integers of a type with what stands for BLANK where they are masked, all exactly.
+
+    Anything else, and what is to become floats, is returned as it is. ``dtype``: None for theirs.
+
+    Raises
+    ------
+    UsageError
+        A value that is defined is BLANK, or does not fit the type.
+    """
+    array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
+    own = array.dtype.newbyteorder("=")
+    kind = own if dtype is None else np.dtype(dtype)
+    number = whole_number(blank, least=-(2**63))
+    if array.dtype.kind not in "iu" or kind.kind not in "iu" or number is None:
+        return array
+    limits, stands = np.iinfo(kind), number + ZEROS.get(kind.name, 0)
+    if not limits.min <= stands <= limits.max:
+        # The engine says what it may be.
+        return array
+    mask = np.ma.getmaskarray(array) if np.ma.is_masked(array) else None
+    data = np.ma.getdata(array)
+    defined = data if mask is None else data[~mask]
+    least, greatest = (int(defined.min()), int(defined.max())) if defined.size else (0, 0)
+    if not limits.min <= least <= greatest <= limits.max:
+        odd = least if least < limits.min else greatest
+        raise usage(f"{odd} does not fit pixels of {kind}", "choose a wider dtype")
+    if least <= stands <= greatest and bool((defined == stands).any()):
+        raise usage(
+            f"blank={number}: {stands} is among the values that are defined",
+            "choose one that does not occur",
+        )
+    filled = data.astype(kind)
+    if mask is not None:
+        filled[mask] = stands
+    return filled
+
+
 def _refuse_rounding(integers: NDArray[Any]) -> None:
     """Refuse integers that float64, which has NaN for what is masked, does not hold."""
     odd = integers[(integers > 2**53) | (integers < -(2**53))]
     if odd.size:
         raise usage(
             f"masked integers, of which float64, where NaN is undefined, does not hold {odd[0]}",
-            either(
-                "fill what is masked with a value that is none of them, array.filled(value), and "
-                "give it in the header as BLANK"
-            ),
+            "name an integer that is none of them by blank=",
         )

@@ -9,9 +9,9 @@ use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, encode_f64, encod
 
 use crate::error::{Error, Reason};
 use crate::file::{FitsFile, OpenOptions};
-use crate::image::{no_memory, tier};
+use crate::image::{no_memory, stored_type_of, tier};
 use crate::options::{Progress, RunOptions};
-use crate::write::{check_new_pixels, new_image, value_range};
+use crate::write::{check_new_pixels, holds, new_image, value_range};
 use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 
 /// Pixels of a piece that is encoded and written at a time.
@@ -30,7 +30,8 @@ pub struct Array<'a> {
 
 impl Array<'_> {
     /// Writes the array as the primary array of a new file, which appears when it is complete, with the cards of `header`
-    /// that do not speak of structure or scaling. NaN becomes BLANK where integers are asked for.
+    /// that do not speak of structure or scaling. NaN becomes BLANK where integers are asked for; integers of the type that
+    /// is asked for stay as they are, so that those which are BLANK are undefined.
     ///
     /// ```
     /// use tachyfits::{Array, FitsFile, Header, OpenOptions, PixelType, RunOptions, WriteOptions};
@@ -74,9 +75,13 @@ impl Array<'_> {
         self.check()?;
         let from = Encoding::plain(self.pixel);
         let to = match pixels {
+            Some(pixels) if is_with_blank(pixels, self.pixel) => {
+                Encoding { blank: pixels.blank, ..from }
+            }
             Some(pixels) => check_new_pixels(pixels, &from)?,
             None => from,
         };
+        let written = if (Encoding { blank: None, ..to }) == from { from } else { to };
         let tier = file.tier();
         let new = new_image(self.axes, &to, file.states_sums());
         let writer = ImageWriter::begin(file, &new, header)?;
@@ -88,7 +93,7 @@ impl Array<'_> {
             &progress.run_options(),
             Buffers::default,
             |buffers, index, fetched| {
-                let out = encode(fetched.piece(0), &from, &to, tier, buffers)?;
+                let out = encode(fetched.piece(0), &from, &written, tier, buffers)?;
                 writer.write(index * PIECE_PIXELS, out)
             },
             |_index, ()| Ok::<(), Error>(()),
@@ -130,6 +135,13 @@ impl Array<'_> {
         let expected = format!("the bytes of {:?} pixels of axes {:?}", self.pixel, self.axes);
         Err(Error::refused(Reason::Output, expected, format!("{} bytes", self.bytes.len())))
     }
+}
+
+/// Nothing changes but that an integer means undefined.
+fn is_with_blank(pixels: NewPixels, own: PixelType) -> bool {
+    let NewPixels { pixel, scaling, blank } = pixels;
+    let (stored, _) = stored_type_of(pixel);
+    pixel == own && scaling.is_none() && blank.is_some_and(|blank| holds(stored, blank))
 }
 
 /// What a worker keeps from piece to piece.

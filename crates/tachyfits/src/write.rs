@@ -163,7 +163,7 @@ pub(crate) fn check_new_pixels(pixels: NewPixels, from: &Encoding) -> Result<Enc
 }
 
 /// Whether an integer is within the range of the stored ones.
-fn holds(stored: StoredType, integer: i64) -> bool {
+pub(crate) fn holds(stored: StoredType, integer: i64) -> bool {
     match stored {
         StoredType::U8 => u8::try_from(integer).is_ok(),
         StoredType::I16 => i16::try_from(integer).is_ok(),
