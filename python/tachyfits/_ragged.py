@@ -30,6 +30,7 @@ class Ragged(Sequence[Any]):
         All elements, one axis. A masked array where some are undefined.
     cell_shape
         The shape (NumPy order) of the cells that have so many elements (TDIMn); () for one axis.
+        Other cells have one axis, with all their elements.
 
     Examples
     --------
@@ -129,10 +130,9 @@ class Ragged(Sequence[Any]):
         return self._shaped(self.values[self.offsets[row] : self.offsets[row + 1]])
 
     def _shaped(self, cell: NDArray[Any]) -> NDArray[Any]:
-        wanted = int(np.prod(self.cell_shape)) if self.cell_shape else 0
-        if not wanted or cell.size < wanted:
+        if not self.cell_shape or cell.size != int(np.prod(self.cell_shape)):
             return cell
-        return cell[:wanted].reshape(self.cell_shape)
+        return cell.reshape(self.cell_shape)
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         bounds = self.offsets.tolist()

@@ -53,7 +53,14 @@ def ragged(
     offsets, values, nulls, odd = core.read_arrays(column.number, rows, **options)
     if column.dtype.kind == "U":
         return _texts(column, offsets, values, as_bytes=text == "bytes"), odd
-    return Ragged(offsets, masked(values, nulls), cell_shape=column.shape), odd
+    # What TDIMn says of other arrays is not known: all elements of all cells are on one axis then.
+    shape = column.shape if _fit(np.diff(offsets), column.shape) else ()
+    return Ragged(offsets, masked(values, nulls), cell_shape=shape), odd
+
+
+def _fit(lengths: NDArray[np.int64], shape: tuple[int, ...]) -> bool:
+    """Say whether cells of these lengths have a shape, or no elements."""
+    return bool(((lengths == int(np.prod(shape))) | (lengths == 0)).all())
 
 
 def _texts(
@@ -69,4 +76,6 @@ def _texts(
     width = column.dtype.itemsize // 4
     # What is wider than any text of NumPy divides nothing.
     width = width if width < _WIDEST else len(characters) + 1
-    return strings_of_width(offsets, characters, width, column.shape, as_bytes=as_bytes)
+    texts = strings_of_width(offsets, characters, width, column.shape, as_bytes=as_bytes)
+    fits = len(column.shape) == 1 or _fit(texts.lengths, column.shape)
+    return texts if fits else Ragged(texts.offsets, texts.values)

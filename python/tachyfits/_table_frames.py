@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._columns import Columns, TableColumn
+from tachyfits._errors import warn
 from tachyfits._optional import needed
 from tachyfits._ragged import Ragged
 from tachyfits._table_serialized import known_of, parted, with_objects, without_lost
@@ -26,8 +27,16 @@ def astropy_table(columns: Columns) -> astropy.table.Table:
     from astropy.table import Column, Table
 
     table = Table(meta=dict(columns.meta))
+    unfit = []
     for key, values in columns.items():
-        table.add_column(_astropy_column(values, columns.info.get(key)), name=key)
+        info = columns.info.get(key)
+        column = _astropy_column(values, info)
+        if info is not None and not _set_format(column, info.display):
+            unfit.append(f"{key} (TFORM {info.form!r}): {info.display!r}")
+        table.add_column(column, name=key)
+    if unfit:
+        listed = "\n".join(f"  - {each}" for each in unfit)
+        warn(f"TDISP does not fit the column; astropy gets no format for it:\n{listed}")
     table = _with_block(table)
     known = {
         key: columns.info[key]
@@ -70,11 +79,25 @@ def _astropy_column(values: Any, known: TableColumn | None) -> Any:
     if known is not None:
         column.unit = _astropy_unit(known.unit)
         column.description = known.description or None
-        if values.dtype.kind in "iuf":
-            column.format = _format_of(known.display)
         if isinstance(known.null, int) and np.ma.isMaskedArray(values):
             column.fill_value = _fill_value(known, values.dtype)
     return column
+
+
+def _set_format(column: Any, display: str | None) -> bool:
+    """Give a column of astropy the format of TDISPn; return whether that fits its values."""
+    letter = (display or "").strip()[:1].upper()
+    kind = column.dtype.kind
+    fits = {"A": "SUO", "L": "b"}.get(letter, "iu" if letter in "IZOB" else "iufcO")
+    if not letter or (kind not in "O" and kind not in fits):
+        return not letter
+    if kind in "iuf":
+        try:
+            column.format = _format_of(display)
+        except ValueError:
+            # Of a letter that fits, with digits that Python does not take.
+            return False
+    return True
 
 
 def _astropy_unit(text: str | None) -> Any:
