@@ -6,9 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tachyfits import _core
 from tachyfits._columns import TableColumn
-from tachyfits._errors import usage
+from tachyfits._errors import usage, warn
 from tachyfits._header import COMMENTARY
 from tachyfits._table_part import Part
 from tachyfits._table_rows import Rows, count_of
@@ -19,6 +22,9 @@ from tachyfits._writer import fits_name
 if TYPE_CHECKING:
     from tachyfits._table import Table
     from tachyfits._table_reading import TableReading
+
+#: Characters of a keyword.
+_KEYWORD = 8
 
 
 def copy_table(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
@@ -54,10 +60,26 @@ def copy_into(
     own, without = _changed_cards(part.table, part.columns, descriptions or {})
     without += [card[0] for card in cards if card[0] not in COMMENTARY]
     writer.begin_table_like(core, numbers, [*own, *cards], without=without, rows=count)
+    odd: set[str] = set()
     for piece in part.pieces():
         cells = _stored(core, part, piece, workers)
+        for column, (values, _, _) in zip(part.columns, cells, strict=True):
+            if column.dtype.kind == "U" and column.name not in odd and _is_odd_text(values):
+                odd.add(column.name)
         writer.write_rows(cells, count_of(piece), raw=True, threads=workers)
     writer.end_table()
+    if odd:
+        names = ", ".join(column.name for column in part.columns if column.name in odd)
+        warn(
+            f"{part.table._where()}: text with other characters than printable ASCII, which the "
+            f"Standard has not, is copied as it is stored: {names}"
+        )
+
+
+def _is_odd_text(characters: NDArray[np.uint8]) -> bool:
+    """Say whether bytes of text are others than those from blank to "~" and NUL."""
+    # Below the blank the difference wraps around.
+    return bool(((characters - np.uint8(32) > 94) & (characters != 0)).any())
 
 
 def refuse_part(table: TableReading) -> None:
@@ -129,6 +151,11 @@ def _changed_cards(
         is_of_a_column, moved = _core.column_keyword(card.keyword, new)
         if is_of_a_column:
             old.append(card.keyword)
+        if moved is not None and len(moved) > _KEYWORD:
+            raise usage(
+                f"{table._where()}: {card.keyword} would be {moved}, of more than {_KEYWORD} characters",
+                "keep its column before others, or delete the card in a copy",
+            )
         if moved is not None:
             cards.append(card._replace(keyword=moved.upper()))
     for number, column in enumerate(wanted, 1):

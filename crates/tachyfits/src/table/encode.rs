@@ -117,6 +117,7 @@ impl Encoder {
             }
             Field::Fixed { element, .. } => element_way(column, element, &cells, raw, text),
             Field::Text { text: form, width, decimals } => match cells.kind {
+                CellKind::Text { .. } if raw && text == TextAs::Bytes => Way::Copy,
                 CellKind::Text { .. } => text_way(&cells, text, b' '),
                 _ => Way::Number(TextField::new(column, form, width as usize, decimals)),
             },
@@ -402,6 +403,8 @@ fn element_way(column: &Column, element: Element, cells: &Cells, raw: bool, text
     };
     match (element, cells.kind) {
         (Element::Logical | Element::Bit, _) if raw => Way::Copy,
+        // Of a copy text is what it was, whether the Standard allows it or not.
+        (Element::Character, _) if raw && text == TextAs::Bytes => Way::Copy,
         (Element::Logical, _) => Way::Logical,
         (Element::Bit, _) => Way::Bits,
         (Element::Character, _) => text_way(cells, text, 0),
