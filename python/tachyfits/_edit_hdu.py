@@ -87,13 +87,20 @@ class EditedHdu:
 
     # Rows.
 
-    def append(self, data: Any) -> None:
-        """Add rows at the end: a table as `write_table` takes it, with every column by name."""
-        self.insert(len(self.table), data)
+    def append(self, data: Any, *, fill_missing: bool = False) -> None:
+        """Add rows at the end: a table as `write_table` takes it, with every column by name.
+
+        ``fill_missing``: see `insert`.
+        """
+        self.insert(len(self.table), data, fill_missing=fill_missing)
 
     @placing
-    def insert(self, at: int, data: Any) -> None:
+    def insert(self, at: int, data: Any, *, fill_missing: bool = False) -> None:
         """Insert rows before the row of a (0-based) number.
+
+        With ``fill_missing`` columns of the table that ``data`` has not are undefined in these
+        rows: TNULLn, NaN, no text, no elements. Without it they are refused, and so are integers
+        without TNULLn in any case.
 
         Values become those of the columns if they mean the same there; nothing is cut or wrapped,
         floats alone are rounded to the digits of the column, and where whole steps are stored
@@ -120,7 +127,9 @@ class EditedHdu:
         brought = Brought(
             said.get("TIMESYS"), time_reference(said), of_each=not hasattr(whole, "itercols")
         )
-        cells, rows = row_cells(table.columns, made, _stated(table), self._where(), brought)
+        cells, rows = row_cells(
+            table.columns, made, _stated(table), self._where(), brought, fill_missing
+        )
         self._core.insert_rows(
             self._index, number, cells, rows,
             threads=self._edition._threads, progress=self._edition._progress,

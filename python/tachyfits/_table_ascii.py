@@ -20,8 +20,8 @@ from tachyfits._table_fit import fitted
 from tachyfits._table_spec import Cells, NewColumn, plain_spec
 from tachyfits._table_values import ColumnData
 
-#: What stands for an undefined number in an ASCII table, which has no value for it.
-_NULL_TEXT = "*"
+#: What stands for an undefined float: programs that know no TNULL read it as what it means.
+_NULL_FLOAT = "NaN"
 
 #: The forms that the Standard has: letter, characters, decimals.
 _FORM = re.compile(r"([AI])(\d+)|([FED])(\d+)(\.\d+)?")
@@ -54,7 +54,7 @@ def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
 
     Without a form it is one that holds every value with all its digits.
     """
-    values = data.values
+    values, form_is_given = data.values, form is not None
     if isinstance(values, Ragged) or values.ndim != 1 or values.dtype.kind not in "iufS":
         raise usage(
             f"column {data.name!r} is of {_type_words(values)}: an ASCII table has none of these",
@@ -63,7 +63,8 @@ def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
                 "write a binary table, or columns of single numbers and text",
             ),
         )
-    form = (form or _text_form(values)).strip().upper()
+    defined = values if data.undefined is None else values[~data.undefined]
+    form = (form or _text_form(defined)).strip().upper()
     if not _FORM.fullmatch(form):
         raise usage(
             f"column {data.name!r}: {form!r} is no form of an ASCII table",
@@ -72,8 +73,40 @@ def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
     undefined = data.undefined is not None or (
         values.dtype.kind == "f" and bool(np.isnan(values).any())
     )
-    null = _NULL_TEXT if undefined else None
+    null = None
+    if undefined:
+        null, form = _null_of(data, defined, form, given=form_is_given)
     return NewTextColumn(data, plain_spec(data) | {"element": form, "null": null})
+
+
+def _null_of(data: ColumnData, defined: NDArray[Any], form: str, *, given: bool) -> tuple[str, str]:
+    """Return a number that stands for undefined ones, as text, and the form that holds it.
+
+    Programs that read TNULLn as a number fail at other text. It fills the field, so that it is the
+    same to those who take it for text; unless it is given, it does not occur.
+    """
+    letter, width = form[0], int(re.split(r"\D", form[1:])[0])
+    if letter != "I":
+        return _NULL_FLOAT[:width], form
+    own = str(data.null)
+    if data.null is not None and len(own) <= width:
+        return own, form
+    occurring = defined if width > 5 else frozenset(defined.tolist())
+    while True:
+        greatest = min(10**width - 1, 2**63 - 1)
+        least = [max(-(10 ** (width - 1)) + 1, -(2**63))] if width > 1 else []
+        # Those with all digits: -99, 999, 998, 997.
+        tried = [*least, *range(greatest, max(greatest - 10_000, -1), -1)]
+        free = (number for number in tried if len(str(number)) == width)
+        found = next((number for number in free if number not in occurring), None)
+        if found is not None:
+            return str(found), f"I{width}"
+        if given:
+            raise usage(
+                f"column {data.name!r}: no number of {width} characters is free to mean undefined",
+                f'use a wider form, as forms={{{data.name!r}: "I{width + 1}"}}',
+            )
+        width += 1
 
 
 def _type_words(values: Any) -> str:

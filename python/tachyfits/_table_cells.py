@@ -51,8 +51,11 @@ def as_array(name: str, values: Any) -> NDArray[Any] | Ragged:
     return array
 
 
-def _of_sequence(values: Sequence[Any]) -> NDArray[Any]:
-    """Return a list as an array: of objects where NumPy would make other values of them."""
+def _of_sequence(values: Sequence[Any]) -> NDArray[Any] | Ragged:
+    """Return a list as an array: of objects where NumPy would make other values of them.
+
+    Lists without elements are cells of any length.
+    """
     kinds = set(map(type, values))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         # NumPy forgets what is masked in a list.
@@ -63,6 +66,9 @@ def _of_sequence(values: Sequence[Any]) -> NDArray[Any]:
     except (ValueError, OverflowError):
         # Lists of different lengths, or integers beyond 64 bits, which are refused later.
         return _objects(values)
+    if array.ndim == 2 and len(array) and not array.shape[1]:
+        # Lists without elements say that cells are lists, not that none has elements.
+        return Ragged(np.zeros(len(array) + 1, np.int64), array.reshape(-1))
     if _may_be_changed(array, values, kinds):
         return np.array(values, dtype=object)
     return array

@@ -263,6 +263,12 @@ def _fitted_text(
         hint = f"the column has {width} characters"
         if is_time:
             hint += f": {rounding_to(width)}"
+        else:
+            form = f"A{len(longest)}" if _IN_TEXT.match(column.form) else f"{len(longest)}A"
+            hint += either(
+                ": shorten the text, or write the table anew with a wider column, "
+                f"write_table(path, table.read(), forms={{{column.name!r}: {form!r}}})"
+            )
         raise _misfit(column, where, f"{longest.decode()!r}", hint)
     return bytes_of(values.astype(f"S{width}")) if width else bytes_of(values[:0])
 
@@ -282,23 +288,33 @@ def row_cells(
     stated: Stated,
     where: str,
     brought: Brought,
+    fill_missing: bool,
 ) -> tuple[list[Cells], int]:
     """Return the cells of new rows for every column of a table, and how many rows there are.
 
     ``stated`` is what the table says of its times, ``brought`` what is said of those of the rows.
+    With ``fill_missing`` columns that are not given are undefined.
     """
     check_location(stated, made, where)
     given, unknown = _data_of_each(columns, made)
     missing = [column.key for column in columns if column.key not in given]
-    if missing or unknown:
+    if unknown or (missing and not fill_missing):
         lack = f"lack the columns {listed(missing)}" if missing else ""
         have = f"have columns that the table has not: {listed(unknown)}" if unknown else ""
         problem = f"{where}: new rows {' and '.join(filter(None, (lack, have)))}"
-        raise not_found(problem, "give each column of the table by its name, and no other")
+        hint = "give each column of the table by its name, and no other"
+        if missing and not unknown:
+            hint += either("; fill_missing=True makes the cells of the others undefined")
+        raise not_found(problem, hint)
+    rows = made[0].rows if made else 0
+    cells = []
     for column in columns:
-        check_times(stated, column, given[column.key], where, brought)
-    cells = [fitted(column, given[column.key], where) for column in columns]
-    return cells, made[0].rows if made else 0
+        if column.key in given:
+            check_times(stated, column, given[column.key], where, brought)
+            cells.append(fitted(column, given[column.key], where))
+        else:
+            cells.append(values_for(column, None, rows, stated, where))
+    return cells, rows
 
 
 def _data_of_each(

@@ -20,6 +20,7 @@ from tachyfits._errors import either, in_lines, listed, not_found, placing, usag
 from tachyfits._hdu import Compression, Hdu, compression_of
 from tachyfits._header import Header
 from tachyfits._pixels import Progress
+from tachyfits._ragged import Ragged
 from tachyfits._table_decoded import Given, beginning, divided, is_apart, masked, ragged
 from tachyfits._table_rows import (
     Rows,
@@ -93,8 +94,11 @@ class TableReading(Hdu):
     def columns(self) -> tuple[TableColumn, ...]:
         """What is known of each column: name, unit, form, dtype, shape of a cell, null, ..."""
         if self._known is None:
+            from tachyfits._table_meta import carried_by_column
+
+            carried = carried_by_column(self.header)
             self._known = tuple(
-                _described(number, column, self.header)
+                _described(number, column, self.header, carried.get(number + 1, ()))
                 for number, column in enumerate(self._core_table().columns())
             )
         return self._known
@@ -305,6 +309,7 @@ class TableReading(Hdu):
         for column in plan.wanted:
             if column.is_variable:
                 arrays[column.key], odd = ragged(core, column, rows, text, options)
+                self._warn_of_shape(column, arrays[column.key])
             elif is_apart(column, options["raw"]):
                 arrays[column.key], odd = divided(core, column, rows, text, options), 0
             else:
@@ -314,6 +319,15 @@ class TableReading(Hdu):
                 self._warn_of_odd(column, odd)
         meta, comments = self._meta()
         return Columns(arrays, plan.info, meta=meta, comments=comments)
+
+    def _warn_of_shape(self, column: TableColumn, values: Values) -> None:
+        if column.shape and isinstance(values, Ragged) and not values.cell_shape:
+            elements = int(np.prod(column.shape))
+            warn(
+                f"{self._where()}, column {column.name!r}: TDIM{column.number + 1} is for arrays "
+                f"of {elements} element{'s' * (elements != 1)}, and some have other numbers: "
+                "all are read with one axis"
+            )
 
     def _warn_of_odd(self, column: TableColumn, odd: int) -> None:
         warn(
@@ -433,8 +447,10 @@ class TableReading(Hdu):
             yield waiting
 
 
-def _described(number: int, core: _core.Column, header: Header) -> TableColumn:
-    from tachyfits._table_meta import carried_of, description_of, position_of, time_scale_of
+def _described(
+    number: int, core: _core.Column, header: Header, carried: tuple[tuple[str, Any], ...]
+) -> TableColumn:
+    from tachyfits._table_meta import description_of, position_of, time_scale_of
 
     return TableColumn(
         number=number,
@@ -452,7 +468,7 @@ def _described(number: int, core: _core.Column, header: Header) -> TableColumn:
         description=description_of(header, number + 1),
         position=position_of(header, number + 1),
         time_scale=time_scale_of(header, number + 1),
-        carried=carried_of(header, number + 1),
+        carried=carried,
         delimiter=None if core.delimiter is None else chr(core.delimiter),
     )
 

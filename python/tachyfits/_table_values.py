@@ -221,7 +221,7 @@ def _filled(
     """Put what means undefined where it is undefined: (values, mask, TNULL)."""
     kind = data.dtype.kind
     if kind in "iu" and (mask is not None or null is not None):
-        return _filled_integers(name, data, mask, null)
+        return filled_integers(name, data, mask, null)
     if mask is None:
         return data, None, None
     if kind == "b":
@@ -231,9 +231,10 @@ def _filled(
     return filled, None, None
 
 
-def _filled_integers(
+def filled_integers(
     name: str, data: NDArray[Any], mask: NDArray[np.bool_] | None, null: int | None
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int]:
+    """Put what means undefined into integers: (values, mask, TNULL), one that is free for None."""
     defined = data if mask is None else data[~mask]
     limits = np.iinfo(data.dtype)
     if null is None:
@@ -289,7 +290,7 @@ def with_null(column: ColumnData, null: int) -> ColumnData:
             either("nulls= is for integers: undefined floats are NaN"),
         )
     flat = values.values if isinstance(values, Ragged) else values
-    filled, undefined, null = _filled_integers(column.name, flat, column.undefined, null)
+    filled, undefined, null = filled_integers(column.name, flat, column.undefined, null)
     made = (
         Ragged(values.offsets, filled, cell_shape=values.cell_shape)
         if isinstance(values, Ragged)

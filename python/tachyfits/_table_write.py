@@ -14,6 +14,7 @@ from tachyfits._pixels import Progress
 from tachyfits._table_ascii import new_text_column
 from tachyfits._table_cards import cards_of
 from tachyfits._table_copy import copy_into, refuse_part
+from tachyfits._table_forms import formed_column
 from tachyfits._table_import import TableFile, is_table_file, open_table_file
 from tachyfits._table_input import columns_of
 from tachyfits._table_part import Part
@@ -23,7 +24,6 @@ from tachyfits._table_serialized import Cards, cards_for, with_parts
 from tachyfits._table_spec import (
     NewColumn,
     check_length,
-    new_column,
     warn_of_names,
     with_descriptions,
 )
@@ -70,8 +70,8 @@ def write_table(
         Masked elements, None and null are undefined: TNULLn for integers (a value that does not
         occur, unless ``nulls`` or a ``fill_value`` says one), NaN for floats, the byte 0 for truth
         values, nothing for text. Cells of different lengths (lists, `Ragged`) go into the heap;
-        of strings they are fields in which a character that none has stands between
-        (``rA:SSTRw/nnn``).
+        of strings they are fields (``rA``) in which a character that none has stands between,
+        as TSSTRn says (``SSTRw/nnn``).
         Dates become ISO 8601 text, durations seconds. Columns of astropy bring unit, description
         and format, its times to the nanosecond and with their scale (TIMESYS, TCTYPn), by which
         `Table.to_astropy` makes times of them again, and location (TRPOSn and OBSGEO-X, -Y, -Z:
@@ -94,9 +94,11 @@ def write_table(
         "binary" (BINTABLE), or "ascii" (TABLE): text that people can read, of single numbers and
         text alone.
     forms
-        TFORMn by name of column, of ASCII tables: "I6", "F8.3", "E16.8", "D25.16", "A10". Floats
-        are rounded to the decimals of their form; other values are refused if they do not fit it.
-        Without one every digit is written.
+        TFORMn by name of column. Of a binary table "J", "3E", "20A", or "PJ" and "QD" for cells in
+        the heap (descriptors of 32 and 64 bits); an unsigned type is that of its signed letter. Of
+        an ASCII table "I6", "F8.3", "E16.8", "D25.16", "A10". Floats are rounded to the digits of
+        their form; other values are refused if they do not fit it. Without one the form follows
+        from the type, and in an ASCII table every digit is written.
     overwrite
         Replace an older file.
     checksum
@@ -241,15 +243,12 @@ def new_columns(
 ) -> list[NewColumn]:
     """Return the columns of a new table of a kind."""
     made = with_places(made)
-    if kind == "binary":
-        if forms:
-            raise usage("forms= is for ASCII tables", either('add kind="ascii", or leave it out'))
-        return [new_column(column) for column in made]
-    if kind != "ascii":
-        raise usage(f"kind={kind!r} is none", 'use "binary" or "ascii"')
+    if kind not in ("binary", "ascii"):
+        raise usage(f"invalid kind={kind!r}: expected binary or ascii", either('leave it out for "binary"'))
     known = forms or {}
     _refuse_unknown(known, [column.name for column in made], "forms")
-    return [new_text_column(column, known.get(column.name)) for column in made]
+    column_of = formed_column if kind == "binary" else new_text_column
+    return [column_of(column, known.get(column.name)) for column in made]
 
 
 def chosen(made: list[ColumnData], names: Sequence[str] | None) -> list[ColumnData]:

@@ -390,5 +390,5 @@ def _refuse_rounding(integers: NDArray[Any]) -> None:
     if odd.size:
         raise usage(
             f"masked integers, of which float64, where NaN is undefined, does not hold {odd[0]}",
-            "name an integer that is none of them by blank=",
+            either("name an integer that is none of them by blank="),
         )

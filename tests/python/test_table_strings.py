@@ -43,10 +43,15 @@ def test_dimensions_divide_text_of_the_heap() -> None:
     assert table.read("S", raw=True)["S"].to_list()[2] == [b"abc"]
 
 
-def test_dimensions_beyond_the_width_are_the_shape_of_the_cells_that_are_so_long() -> None:
-    found = opened(in_the_heap("(2,3,2)", [b"aabbccddeeff..", b"aabb", b""]))["S"]
+def test_dimensions_beyond_the_width_are_the_shape_of_cells_that_are_all_so_long() -> None:
+    found = opened(in_the_heap("(2,3,2)", [b"aabbccddeeff", b""]))["S"]
     assert found[0].tolist() == [["aa", "bb", "cc"], ["dd", "ee", "ff"]]
-    assert [cell.tolist() for cell in found[1:]] == [["aa", "bb"], []]
+    assert found[1].tolist() == []
+    table = opened(in_the_heap("(2,3,2)", [b"aabbccddeeff..", b"aabb", b""]))
+    with pytest.warns(tf.TachyfitsWarning, match="TDIM1"):
+        found = table["S"]
+    assert [cell.tolist() for cell in found] == found.to_list()
+    assert found.to_list() == [["aa", "bb", "cc", "dd", "ee", "ff", ".."], ["aa", "bb"], []]
 
 
 @pytest.mark.parametrize("dimensions", ["", "(3)", "(0,2)"])
@@ -162,13 +167,15 @@ def test_divided_strings_are_written_as_such(tmp_path: Path) -> None:
     table = in_fields()
     copy = tmp_path / "copy.fits"
     table.write(copy)
-    assert tf.open(copy)[1].header["TFORM1"] == "12A:SSTR8/032"
+    cards = tf.open(copy)[1].header
+    assert (cards["TFORM1"], cards["TSSTR1"]) == ("12A", "SSTR8/032")
     assert tf.open(copy)[1].read(raw=True)["S"].tolist() == FIELDS
     for number, data in enumerate((table.read(), table.to_arrow(), {"S": DIVIDED})):
         path = tmp_path / f"{number}.fits"
         tf.write_table(path, data)
         with tf.open(path) as file:
-            assert file[1].header["TFORM1"] == "13A:SSTR8/124"
+            assert file[1].header["TFORM1"] == "13A"
+            assert file[1].header["TSSTR1"] == "SSTR8/124"
             assert file[1]["S"].to_list() == DIVIDED
             assert not [f for f in file.verify() if f.severity == "error"]
 

@@ -281,7 +281,7 @@ def test_digits_beyond_the_width_of_a_column_of_times_are_refused(
         edition[1].append({"T": times})
     # Text is as it is given.
     text = np.array(["2020-01-01T00:00:00.000000"])
-    refused = rf"hint: the column has {len(there)} characters$"
+    refused = rf"hint: the column has {len(there)} characters: shorten"
     with pytest.raises(tf.UsageError, match=refused), tf.edit(path) as edition:
         edition[1].append({"T": text})
 

@@ -98,8 +98,7 @@ impl NewColumn {
 
     /// TFORMn.
     fn form(&self) -> String {
-        let form = self.field.form(&self.dimensions);
-        self.substrings.map_or(form.clone(), |substrings| format!("{form}{substrings}"))
+        self.field.form(&self.dimensions)
     }
 
     /// What does not fit, as words for "expected" and "found".
@@ -187,6 +186,7 @@ impl NewColumn {
             ("TBCOL", (kind == TableKind::Ascii).then(|| Value::from(offset + 1))),
             ("TFORM", Some(Value::from(self.form()))),
             ("TUNIT", text(&self.unit)),
+            ("TSSTR", self.substrings.map(|substrings| Value::from(substrings.to_string()))),
             ("TDIM", (!sizes.is_empty()).then(|| Value::from(format!("({})", sizes.join(","))))),
             ("TNULL", null),
             ("TSCAL", scale),
@@ -346,8 +346,10 @@ fn is_of_any_table(card: &Card) -> bool {
         "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "GROUPS", "EXTEND", "TFIELDS",
         "THEAP", "NEXTEND", "BLOCKED", "CHECKSUM", "DATASUM",
     ];
-    const INDEXED: [&str; 10] =
-        ["NAXIS", "TTYPE", "TFORM", "TUNIT", "TDIM", "TNULL", "TSCAL", "TZERO", "TDISP", "TBCOL"];
+    const INDEXED: [&str; 11] = [
+        "NAXIS", "TTYPE", "TFORM", "TUNIT", "TDIM", "TNULL", "TSCAL", "TZERO", "TDISP", "TBCOL",
+        "TSSTR",
+    ];
     let keyword = card.keyword().to_ascii_uppercase();
     let root = keyword.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let indexed = root.len() < keyword.len() && INDEXED.contains(&root);

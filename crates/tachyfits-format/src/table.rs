@@ -99,8 +99,9 @@ pub struct Column {
     pub display: Option<String>,
 }
 
-/// How a field of characters has strings of any length (`rA:SSTRw/nnn`, a registered convention): one behind another, a
-/// delimiter between them, a NUL or the end of the field behind the last one. A field that begins with a NUL has none.
+/// How a field of characters has strings of any length: one behind another, a delimiter between them, a NUL or the end of
+/// the field behind the last one. A field that begins with a NUL has none. `rA:SSTRw/nnn` says so, a registered convention
+/// that fitsverify refuses; `TSSTRn = 'SSTRw/nnn'` beside `rA`, which is written, says the same and disturbs nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Substrings {
     /// The most characters of one string, as TFORMn claims it: to be taken as advice only.

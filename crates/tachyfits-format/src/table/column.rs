@@ -33,6 +33,7 @@ impl<'a> ColumnReader<'a> {
         let zero = self.scaling("TZERO", number, field)?.unwrap_or(0.0);
         let scaled = self.convert(number, &mut field, scale, zero);
         let null = self.null(number, field)?;
+        let substrings = substrings.or_else(|| self.substrings(number, field));
         let dimensions = self.dimensions(number, &mut field);
         let name = self.text("TTYPE", number).map(|name| name.trim_end().to_owned());
         let is_named = name.is_some();
@@ -73,6 +74,16 @@ impl<'a> ColumnReader<'a> {
             self.warn(Code::ColumnFormIrregular, &keyword, expected, quoted(text));
         }
         Ok((text.trim().to_owned(), field, substrings))
+    }
+
+    /// TSSTRn: what divides a field of characters, of which TFORMn says nothing else.
+    fn substrings(&mut self, number: usize, field: Field) -> Option<Substrings> {
+        let is_text = matches!(
+            field,
+            Field::Fixed { element: Element::Character, repeat, width } if repeat == width
+        );
+        let text = self.text("TSSTR", number).filter(|_| is_text)?;
+        Substrings::of(text.trim().as_bytes())
     }
 
     /// TSCALn or TZEROn, where it has a meaning.

@@ -34,7 +34,8 @@ fn binary_without_blanks(text: &str) -> Option<Form> {
         letter => {
             let element = element(letter)?;
             element.total_bytes(repeat)?;
-            let substrings = Substrings::of(rest).filter(|_| element == Element::Character);
+            let substrings = rest.strip_prefix(b":").and_then(Substrings::of);
+            let substrings = substrings.filter(|_| element == Element::Character);
             let irregular = irregular || substrings.is_some_and(Substrings::is_odd);
             let width = match element {
                 Element::Character if substrings.is_none() => string_width(repeat, rest),
@@ -108,9 +109,9 @@ fn string_width(repeat: u64, rest: &[u8]) -> u64 {
 }
 
 impl Substrings {
-    /// What `:SSTRw/nnn` says behind `rA`; `None` if something else is there.
-    fn of(rest: &[u8]) -> Option<Substrings> {
-        let (width, rest) = split_number(rest.strip_prefix(b":SSTR")?);
+    /// What `SSTRw/nnn` says; `None` if it is something else.
+    pub(crate) fn of(text: &[u8]) -> Option<Substrings> {
+        let (width, rest) = split_number(text.strip_prefix(b"SSTR")?);
         let (code, rest) = split_number(rest.strip_prefix(b"/")?);
         let delimiter = number(code).and_then(|code| u8::try_from(code).ok());
         // A NUL ends the last string.
@@ -126,9 +127,9 @@ impl Substrings {
 }
 
 impl std::fmt::Display for Substrings {
-    /// As it stands behind `rA`.
+    /// `SSTRw/nnn`.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, ":SSTR{}/{:03}", self.most, self.delimiter)
+        write!(out, "SSTR{}/{:03}", self.most, self.delimiter)
     }
 }
 

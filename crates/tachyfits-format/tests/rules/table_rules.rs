@@ -264,17 +264,28 @@ fn rule_29_strings_of_any_length_in_a_cell() {
         let layout = one(60, &format!("TTYPE='S' TFORM='{form}'"));
         let odd = !layout.warnings.is_empty();
         let written = NewTable::of(&layout).header(&Header::new()).unwrap();
-        let form = written.get_text("TFORM1").unwrap().unwrap().to_owned();
+        let said = |keyword| written.get_text(keyword).unwrap().map(str::to_owned);
+        assert_eq!(said("TFORM1").as_deref(), Some("60A"));
         let substrings = layout.columns[0].substrings;
-        (substrings.map(|each| (each.most, each.delimiter)), odd, form)
+        (substrings.map(|each| (each.most, each.delimiter)), odd, said("TSSTR1"))
     };
-    let expected = |found, odd, form: &str| (found, odd, form.to_owned());
-    assert_eq!(divided("60A:SSTR8/032"), expected(Some((8, 32)), false, "60A:SSTR8/032"));
-    assert_eq!(divided("60A:SSTR99/9"), expected(Some((99, 9)), true, "60A:SSTR99/009"));
+    let expected = |found, odd, said: Option<&str>| (found, odd, said.map(str::to_owned));
+    assert_eq!(divided("60A:SSTR8/032"), expected(Some((8, 32)), false, Some("SSTR8/032")));
+    assert_eq!(divided("60A:SSTR99/9"), expected(Some((99, 9)), true, Some("SSTR99/009")));
     for form in ["60A:SSTR8/000", "60A:SSTR8/256", "60A:SSTR8/", "60A:SSTR/032", "60A:SSTR8/032x"] {
-        assert_eq!(divided(form), expected(None, false, "60A"), "{form}");
+        assert_eq!(divided(form), expected(None, false, None), "{form}");
     }
     assert_eq!(one(60, "TFORM='60A:SSTR8/032' TDIM='(10,_6)'").columns[0].substrings, None);
+    let beside = |cards: &str| one(60, cards).columns[0].substrings.map(|each| each.delimiter);
+    assert_eq!(beside("TFORM='60A' TSSTR='SSTR8/124'"), Some(124));
+    for cards in [
+        "TFORM='60A' TSSTR='8/124'",
+        "TFORM='60A5' TSSTR='SSTR8/124'",
+        "TFORM='60B' TSSTR='SSTR8/124'",
+        "TFORM='60A' TSSTR='SSTR8/124' TDIM='(10,_6)'",
+    ] {
+        assert_eq!(beside(cards), None, "{cards}");
+    }
 }
 
 #[test]
