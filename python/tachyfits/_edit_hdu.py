@@ -15,12 +15,13 @@ from tachyfits._table import Table
 from tachyfits._table_ascii import new_text_column
 from tachyfits._table_cards import comments_brought, values_brought
 from tachyfits._table_fit import row_cells, values_for
+from tachyfits._table_forms import formed_column
 from tachyfits._table_input import column_of, columns_of
 from tachyfits._table_meta import describing_cards, time_reference
 from tachyfits._table_places import PLACE, differs_by_row, in_metres, with_places
 from tachyfits._table_rows import Rows, count_of
 from tachyfits._table_serialized import cards_for, check_objects, with_parts
-from tachyfits._table_spec import check_length, description_cards, new_column
+from tachyfits._table_spec import check_length, description_cards
 from tachyfits._table_time_pairs import with_pairs
 from tachyfits._table_times import Brought, Stated, place_cards
 from tachyfits._whole import whole_number
@@ -183,7 +184,7 @@ class EditedHdu:
         name, values, unit, null, description
             As of `write_table`; before what the values say themselves (astropy's).
         form
-            TFORMn, in an ASCII table.
+            TFORMn, as ``forms`` of `write_table` has it.
         """
         table = self._uncompressed()
         self._refuse_name(name, table.columns)
@@ -207,9 +208,7 @@ class EditedHdu:
         cards = description_cards(name, at + 1, data.description)
         cards += place_cards(others, data, at + 1, there)
         is_text = table.kind == "ascii table"
-        if form is not None and not is_text:
-            raise usage(f"column {name!r}: form= is for ASCII tables", "leave it out")
-        new = new_text_column(data, form) if is_text else new_column(data)
+        new = new_text_column(data, form) if is_text else formed_column(data, form)
         self._core.insert_column(
             self._index, at, new.spec, new.cells(), threads=self._edition._threads
         )

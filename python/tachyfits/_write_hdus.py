@@ -10,6 +10,7 @@ import numpy as np
 
 from tachyfits import _core
 from tachyfits._errors import usage
+from tachyfits._hdu import Hdu
 from tachyfits._image import Image
 from tachyfits._measured import Measured
 from tachyfits._nddata import parts_of
@@ -65,6 +66,8 @@ def _write_hdu(
     elif isinstance(data, Table):
         part = Part(data, data.columns, (0, len(data)), threads=threads, progress=progress)
         copy_into(writer, part, cards=cards_of(None, header))
+    elif isinstance(data, Hdu) and not isinstance(data, Image):
+        _copy_other(writer, data, header, threads, progress)
     elif isinstance(data, (list, tuple)):
         array, unit = stacked(data)
         cards = image_cards(header, unit)
@@ -77,3 +80,17 @@ def _write_hdu(
         new = new_columns(columns_of(data), "binary", None)
         cards = cards_of(data, header)
         write_columns(writer, new, cards, "binary", None, threads, progress)
+
+
+def _copy_other(
+    writer: _core.FileWriter, hdu: Hdu, header: Any, threads: int, progress: Progress | None
+) -> None:
+    """Copy an HDU that is neither image nor table: one without data, or a foreign extension."""
+    if hdu.kind in ("primary", "random groups"):
+        if hdu.data_bytes:
+            raise usage(f"{hdu._where()} ({hdu.kind}) cannot be copied", "copy the file as it is")
+        cards = image_cards(hdu.header if header is None else header)
+        writer.write_array(np.zeros((0,), np.uint8), cards, threads=threads, progress=progress)
+        return
+    core, cards = hdu.file._open_core(), cards_of(None, header)
+    writer.copy(core, hdu.index, cards, threads=threads, progress=progress)

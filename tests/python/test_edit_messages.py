@@ -42,7 +42,10 @@ def path(tmp_path: Path) -> Path:
         (lambda stars: stars.add_column("A", [1] * 3, unit=3), "column 'A': a unit is text"),
         (lambda stars: stars.add_column("A", [1] * 3, description=3), "column 'A': a description"),
         (lambda stars: stars.add_column("A", [1] * 3, before=1.0), "there is no column 1.0"),
-        (lambda stars: stars.add_column("A", [1] * 3, form="I6"), "column 'A': form= is for ASCII"),
+        (
+            lambda stars: stars.add_column("A", [1] * 3, form="I6"),
+            "column 'A': 'I6' is no form of a binary",
+        ),
         (lambda stars: stars.rename_column("MAG", 3), "a column's name is text, found 3"),
         (lambda stars: stars.table.read(1.0), "there is no column 1.0"),
     ],

@@ -90,6 +90,20 @@ def test_every_copy_of_a_compressed_image_has_its_pixels(image: Path, tmp_path: 
         assert file[1].checksum().data == "right"
 
 
+def test_a_list_of_all_hdus_is_a_copy_of_the_file(image: Path, tmp_path: Path) -> None:
+    with fits.open(image, mode="append") as opened:
+        opened[0].header["OBSERVER"] = "Hubble"
+        opened.append(fits.ImageHDU(name="EMPTY"))
+    fits.setval(image, "OBSERVER", value="Hubble")
+    with tf.open(image) as file:
+        tf.write(tmp_path / "copy.fits", list(file))
+        names = [hdu.name for hdu in file]
+    with tf.open(tmp_path / "copy.fits") as file:
+        assert [hdu.name for hdu in file] == names
+        assert file[0].header["OBSERVER"] == "Hubble"
+    np.testing.assert_array_equal(fits.getdata(tmp_path / "copy.fits", "SCI"), PIXELS)
+
+
 def test_command_copies_a_compressed_image(image: Path, tmp_path: Path) -> None:
     assert run(["table", str(image), "--hdu", "SCI", "--to", str(tmp_path / "copy.fits")]) == 0
     np.testing.assert_array_equal(fits.getdata(tmp_path / "copy.fits"), PIXELS)
