@@ -104,7 +104,7 @@ def _null_of(data: ColumnData, defined: NDArray[Any], form: str, *, given: bool)
         if given:
             raise usage(
                 f"column {data.name!r}: no number of {width} characters is free to mean undefined",
-                f'use a wider form, as forms={{{data.name!r}: "I{width + 1}"}}',
+                either(f'use a wider form, as forms={{{data.name!r}: "I{width + 1}"}}'),
             )
         width += 1
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits._columns import TableColumn
-from tachyfits._errors import listed, memory_error, not_found, usage, warn
+from tachyfits._errors import either, listed, memory_error, not_found, usage, warn
 from tachyfits._ragged import Ragged
 from tachyfits._table_cells import as_array
 from tachyfits._table_input import with_what_they_say

@@ -244,7 +244,9 @@ def new_columns(
     """Return the columns of a new table of a kind."""
     made = with_places(made)
     if kind not in ("binary", "ascii"):
-        raise usage(f"invalid kind={kind!r}: expected binary or ascii", either('leave it out for "binary"'))
+        raise usage(
+            f"invalid kind={kind!r}: expected binary or ascii", either('leave it out for "binary"')
+        )
     known = forms or {}
     _refuse_unknown(known, [column.name for column in made], "forms")
     column_of = formed_column if kind == "binary" else new_text_column
