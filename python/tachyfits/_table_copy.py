@@ -153,7 +153,8 @@ def _changed_cards(
             old.append(card.keyword)
         if moved is not None and len(moved) > _KEYWORD:
             raise usage(
-                f"{table._where()}: {card.keyword} would be {moved}, of more than {_KEYWORD} characters",
+                f"{table._where()}: {card.keyword} would be {moved}, of more than {_KEYWORD} "
+                "characters",
                 "keep its column before others, or delete the card in a copy",
             )
         if moved is not None:

@@ -200,7 +200,9 @@ def test_rows_of_tiles_are_read_with_one_warning(image: Path, table: Path) -> No
 
 def test_info_names_compressed_tables(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["info", str(table)]) == 0
-    assert "binary table  compressed table (GZIP_1)" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "binary table compressed table" in said
+    assert "(GZIP_1)" in said
     assert run(["info", str(table), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)["hdus"][1]
     assert (answer["compressed"], answer["compression"]) == ("table", "GZIP_1")
