@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use tachyfits::{Compensated, Extremum};
+use tachyfits::{Common, Compensated, Extremum};
 
 use crate::errors::not_negative;
 use crate::section::unravel;
@@ -44,6 +44,8 @@ struct State {
     squares: (u64, u64),
     min: Option<(u64, u64)>,
     max: Option<(u64, u64)>,
+    /// The value that all defined pixels have.
+    common: Option<u64>,
     shape: Option<Vec<u64>>,
 }
 
@@ -64,6 +66,10 @@ impl Stats {
             squares: bits(stats.squares),
             min: stats.min.map(extreme),
             max: stats.max.map(extreme),
+            common: match stats.common {
+                Common::Value(value) => Some(value.to_bits()),
+                Common::Unknown | Common::Different => None,
+            },
             shape: self.shape.clone(),
         }
     }
@@ -87,6 +93,11 @@ fn _stats_from_state(state: State) -> Stats {
         squares: float(state.squares),
         min: state.min.map(extreme),
         max: state.max.map(extreme),
+        common: match state.common {
+            Some(bits) => Common::Value(f64::from_bits(bits)),
+            None if state.count == 0 => Common::Unknown,
+            None => Common::Different,
+        },
     };
     Stats { stats, shape: state.shape }
 }

@@ -113,5 +113,5 @@ pub use tachyfits_io::{
     StorageKind, spool,
 };
 pub use tachyfits_kernels::{
-    Blanks, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,
+    Blanks, Common, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,
 };
