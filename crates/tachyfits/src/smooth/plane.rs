@@ -194,9 +194,14 @@ impl SmoothPlanes {
         let width = part.width();
         let beyond = Beyond { edge: self.edge, zero: 1.0, blank: 0.0 };
         let weight = |&x: &f64| if x.is_nan() { 0.0 } else { 1.0 };
+        let undefined = part.rows_with_undefined(self.smoothing.y.len(), self.edge);
+        if undefined.is_empty() {
+            // No buffer is taken, which would be cleared.
+            return self.renormalise_defined(part, 0..part.height(), feed, sums);
+        }
         let mut good = feed.scratch.f64s(sums.len());
         let mut done = 0;
-        for rows in part.rows_with_undefined(self.smoothing.y.len(), self.edge) {
+        for rows in undefined {
             self.renormalise_defined(part, done..rows.start, feed, sums);
             let place = rows.start * width..rows.end * width;
             let good = &mut good[place.clone()];
