@@ -140,11 +140,13 @@ class Collapse:
         self, name: str, unit: str | None, channels: Channels | None, *, of_pixels: bool
     ) -> Header:
         collapsed = (self.axis,) if self.keep_axis else ()
-        header = result_header(self.image, self.where, self.sky, collapsed)
+        header = result_header(
+            self.image, self.where, self.sky, collapsed, same_quantity=of_pixels
+        )
         changes: dict[str, Any] = {"BUNIT": (unit, "")} if unit else {}
         if channels is not None and channels.rest_hz is not None:
             changes["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
-        untrue = [*(() if unit else ("BUNIT",)), *(() if of_pixels else ("BTYPE",))]
+        untrue = () if unit else ("BUNIT",)
         header = header.replaced(changes, without=untrue)
         start, count, step = self.where.ranges[self.axis]
         last = start + (count - 1) * step

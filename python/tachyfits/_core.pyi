@@ -84,7 +84,7 @@ def write_array(
     sync: bool = False,
     threads: int = 0,
     progress: _Progress | None = None,
-) -> None: ...
+) -> float: ...  # the largest error of rounding to integers
 def array_file(array: NDArray[Any], cards: Sequence[tuple[str, Any, str]], *, name: str = "<array>") -> FitsFile: ...
 
 def evaluate(
@@ -92,6 +92,7 @@ def evaluate(
     inputs: Sequence[tuple[str, float | Image | tuple[Image, int]]],  # axes from the end: -1 is x
     *,
     dtype: str | None = None,  # "float32" "float64"
+    unit: str | None = None,  # BUNIT of the result, "" for none; None: what is sure
 ) -> FitsFile: ...  # computed when read
 def expression_functions() -> list[tuple[tuple[str, ...], str, str]]: ...  # (names, arguments, meaning)
 def expression_names(expression: str) -> list[str]: ...
@@ -340,6 +341,7 @@ class Image:
         *,
         kept: Sequence[int],  # axes that the result has
         collapsed: Sequence[int] = (),  # axes that are one pixel of it, as wide as the section
+        same_quantity: bool = True,  # that BTYPE names
         kind: type[_Tuple] = ...,  # as for Header.cards
     ) -> tuple[_Tuple, ...]: ...  # the header of a result, without the mandatory cards
     def histogram(
@@ -415,7 +417,7 @@ class Image:
         buffering: str = "auto",  # "single" "double"
         threads: int = 0,
         progress: _Progress | None = None,
-    ) -> None: ...
+    ) -> float: ...  # the largest error of rounding to integers
     def order(
         self,
         statistics: Sequence[str | float],  # "median", "mad", percentiles

@@ -21,6 +21,7 @@ from tachyfits._axes import axis_number
 from tachyfits._errors import usage
 from tachyfits._hdu import Hdu
 from tachyfits._measured import Measured, amount, has_unit, unit_parts
+from tachyfits._units import text_of_unit
 
 if TYPE_CHECKING:
     from tachyfits._file import File
@@ -62,7 +63,7 @@ def along(spectrum: Any, axis: int | str) -> Along:
     return Along(spectrum, axis)
 
 
-def evaluate(expression: str, /, *, dtype: Any = None, **inputs: Any) -> Image:
+def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **inputs: Any) -> Image:
     """Return the image of an expression over images, computed when it is read or written.
 
     Parameters
@@ -76,7 +77,11 @@ def evaluate(expression: str, /, *, dtype: Any = None, **inputs: Any) -> Image:
     dtype
         "float32" or "float64"; None: bool for a comparison or another condition, else float32 if
         every image has pixels of at most 16 bits or float32, and float64 for others. Arithmetic is
-        in float64 and rounded once, at the end; what float32 cannot hold is infinite.
+        in float64 and rounded once, at the end; a finite value that float32 cannot hold is an error
+        when it is computed.
+    unit
+        BUNIT of the result, as text or a unit of astropy; "" for none. None: what is sure. Values
+        stay as they are.
     **inputs
         For each name an `Image`, a `File` or a path (the first HDU with pixels), a NumPy array or
         what converts to one, a number, a quantity of astropy (taken in the unit of the images where
@@ -116,7 +121,8 @@ def evaluate(expression: str, /, *, dtype: Any = None, **inputs: Any) -> Image:
         name: plain[name] if name in plain else _of_amount(value, units)
         for name, value in inputs.items()
     }
-    return _image(expression, found, None if dtype is None else np.dtype(dtype).name)
+    given = None if unit is None else text_of_unit(unit) or ""
+    return _image(expression, found, None if dtype is None else np.dtype(dtype).name, given)
 
 
 def expression_functions() -> list[tuple[tuple[str, ...], str, str]]:
@@ -131,9 +137,11 @@ def expression_functions() -> list[tuple[tuple[str, ...], str, str]]:
     return _core.expression_functions()
 
 
-def _image(expression: str, inputs: dict[str, Any], dtype: str | None) -> Image:
+def _image(
+    expression: str, inputs: dict[str, Any], dtype: str | None, unit: str | None = None
+) -> Image:
     """Return the image of an expression whose inputs are resolved."""
-    image: Image = _file(expression, inputs, dtype)[0]
+    image: Image = _file(expression, inputs, dtype, unit)[0]
     return image
 
 
@@ -153,10 +161,7 @@ def _file(
         default=0,
     )
     given = [(name, _given(value, ndim)) for name, value in inputs.items()]
-    core = _core.evaluate(expression, given, dtype=dtype)
-    if unit is not None:
-        cards = [("BUNIT", unit, "")] if unit else []
-        core = core.hdu(0).image().with_cards(cards, () if cards else ("BUNIT",))
+    core = _core.evaluate(expression, given, dtype=dtype, unit=unit)
     return File.computed(core, (_file, (expression, inputs, dtype, unit)), threads=threads)
 
 

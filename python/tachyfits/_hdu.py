@@ -88,6 +88,11 @@ class Hdu:
     @property
     def header(self) -> Header:
         """The header: a mapping by keyword, with ``.cards`` and ``.comments``."""
+        return self.stored_header
+
+    @property
+    def stored_header(self) -> Header:
+        """The header as the file has it."""
         if self._header is None:
             self._header = Header.of_file(self._hdu().header(), self._where())
         return self._header
@@ -136,7 +141,8 @@ class Hdu:
     def group_parameters(self) -> dict[str, NDArray[np.float64]]:
         """Return the parameters of random groups by PTYPE, scaled, one value per group.
 
-        Parameters of the same PTYPE are added up, as the Standard says (section 6.1.2).
+        Parameters of the same PTYPE are added up, as the Standard says (section 6.1.2). The arrays
+        of the groups are the pixels of an `Image`, whose first NumPy axis counts the groups.
         """
         return self._hdu().group_parameters()
 

@@ -79,6 +79,9 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     Every operation takes ``threads`` (None: the file's default; 0: one per core) and ``progress``,
     a function that is called with (bytes done, bytes in all) and stops the work by returning False.
 
+    The arrays of random groups are one image, whose first axis counts the groups;
+    `group_parameters` gives what stands beside each.
+
     Examples
     --------
     >>> import numpy as np, tachyfits as tf

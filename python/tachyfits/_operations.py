@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tachyfits import _beam, _core
 from tachyfits._errors import either, warn
 from tachyfits._pixels import Pixels, Progress
-from tachyfits._writer import fits_name
+from tachyfits._writer import fits_name, tell_rounding
 
 if TYPE_CHECKING:
     from tachyfits._image import Image
@@ -205,6 +205,11 @@ class Operations(Pixels):
         UsageError
             A value does not fit the pixels.
 
+        Warns
+        -----
+        TachyfitsWarning
+            Values were rounded to integers; it names the largest error.
+
         Examples
         --------
         >>> import tachyfits as tf
@@ -213,7 +218,7 @@ class Operations(Pixels):
         >>> float(tf.open("short.fits")[0].max())
         59.0
         """
-        self._core_image().write(
+        error = self._core_image().write(
             fits_name(path),
             pixel=None if dtype is None else np.dtype(dtype).name,
             scaling=scaling,
@@ -225,6 +230,7 @@ class Operations(Pixels):
             threads=self._threads(threads),
             progress=progress,
         )
+        tell_rounding(path, error, self.unit)
 
     def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
         """Return the image that the engine computes; it pickles as the call that made it."""

@@ -16,6 +16,7 @@ from tachyfits._axes import Axis, WorldAxis, axis_number, axis_numbers
 from tachyfits._coordinates import Coordinates
 from tachyfits._errors import either, placing, usage
 from tachyfits._hdu import Hdu
+from tachyfits._header import Header
 from tachyfits._indexing import is_section, read_indexed, with_new_axes
 from tachyfits._measured import as_array
 from tachyfits._section import Section, resolve, slice_range
@@ -56,6 +57,18 @@ class Pixels(Hdu):
         return self._file.threads if threads is None else check_threads(threads)
 
     # What the header says.
+
+    @property
+    def header(self) -> Header:
+        """The header: a mapping by keyword, with ``.cards`` and ``.comments``.
+
+        Of random groups it is that of their arrays as one image, whose axes have other numbers;
+        `Hdu.stored_header` is the one of the file.
+        """
+        if self.kind != "random groups":
+            return self.stored_header
+        every = list(range(self.ndim))
+        return Header(self._core_image().result_cards(kept=every))
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -106,8 +106,10 @@ class Reshaping(Operations):
         Returns
         -------
         Image
-            float32 for pixels of up to 16 bits and float32, float64 for others; values are added
-            in float64 in the order of the pixels and rounded once.
+            float32 for pixels of up to 16 bits and float32, float64 for others and where scaling
+            leads beyond float32; values are added in float64 in the order of the pixels and rounded
+            once. Sums of integers are exact: int64 where all fit, else float64; pixels of 64 bits
+            are read once for that.
 
         Raises
         ------

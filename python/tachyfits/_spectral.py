@@ -101,9 +101,10 @@ def spectra(
     unit = None if statistic in ("count", "nan") else image.unit
     chosen: Sequence[Region | None] = [None] if regions is None else regions
     rows = np.asarray(values, dtype=np.float64).reshape(len(chosen), len(world))
-    header = result_header(image, where, (axis,))
-    untrue = [*(() if unit else ("BUNIT",)), *(("BTYPE",) if statistic in ("count", "nan") else ())]
+    same = statistic not in ("count", "nan")
+    header = result_header(image, where, (axis,), same_quantity=same)
     changes = {"BUNIT": (unit, "")} if unit else {}
+    untrue = () if unit else ("BUNIT",)
     header = header.replaced(changes | _axis_cards(header, known), without=untrue)
     return [
         Spectrum(world, row, unit, statistic, region, header, image.file.name)
@@ -161,10 +162,22 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
 
 
 def result_header(
-    image: Pixels, where: Section, kept: Sequence[int], collapsed: Sequence[int] = ()
+    image: Pixels,
+    where: Section,
+    kept: Sequence[int],
+    collapsed: Sequence[int] = (),
+    *,
+    same_quantity: bool = True,
 ) -> Header:
-    """Return the header of a result that has some axes of a section of an image (NumPy numbers)."""
+    """Return the header of a result that has some axes of a section of an image (NumPy numbers).
+
+    Without ``same_quantity`` its values are not of the quantity that BTYPE names.
+    """
     cards = image._core_image().result_cards(
-        list(where.ranges), kept=list(kept), collapsed=list(collapsed), kind=Card
+        list(where.ranges),
+        kept=list(kept),
+        collapsed=list(collapsed),
+        same_quantity=same_quantity,
+        kind=Card,
     )
     return Header(cards)

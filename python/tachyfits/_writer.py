@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._errors import either, usage
+from tachyfits._errors import either, usage, warn
 from tachyfits._header import Header
 from tachyfits._measured import Measured
 from tachyfits._optional import is_lazy
@@ -197,12 +197,13 @@ def write(
             array, unit = stacked(array)
         if blank is not None and scaling is None:
             array = with_blank(array, dtype, blank)
-        _core.write_array(
+        error = _core.write_array(
             fits_name(path), native(array), image_cards(header, unit),
             pixel=None if dtype is None else np.dtype(dtype).name, scaling=scaling, blank=blank,
             overwrite=overwrite, checksum=checksum, sync=sync, threads=check_threads(threads),
             progress=progress,
         )  # fmt: skip
+        tell_rounding(path, error, unit)
         return
     from tachyfits._write_hdus import write_hdus
 
@@ -212,6 +213,16 @@ def write(
             "give arrays of the type that is to be written",
         )
     write_hdus(path, hdus, overwrite, checksum, sync, check_threads(threads), progress)
+
+
+def tell_rounding(path: str | os.PathLike[str], error: float, unit: Any) -> None:
+    """Warn where values were rounded to integers, with the largest error."""
+    if error > 0:
+        of_unit = f" {unit}" if unit is not None and str(unit) else ""
+        warn(
+            f"{os.fspath(path)}: values were rounded to integers; the largest error is "
+            f"{error:.6g}{of_unit}"
+        )
 
 
 def is_nddata(data: Any) -> bool:

@@ -5,7 +5,7 @@ use crate::code::Code;
 use crate::error::{FormatError, Place};
 use crate::hdu::Hdu;
 use crate::header::Header;
-use crate::wcs::{AxisName, Description, PRIMARY, is_celestial};
+use crate::wcs::{AxisName, Description, PRIMARY, is_celestial, is_spectral};
 
 /// The speed of light in vacuum, m/s.
 const LIGHT: f64 = 299_792_458.0;
@@ -64,6 +64,27 @@ impl LinearAxis {
 }
 
 impl Hdu {
+    /// The number of the spectral axis, 0 for NAXIS1: the first whose CTYPE is of a spectral coordinate.
+    #[must_use]
+    pub fn spectral_axis(&self) -> Option<usize> {
+        self.axis_of_type(is_spectral)
+    }
+
+    /// The number of the axis of polarisations, 0 for NAXIS1.
+    #[must_use]
+    pub fn stokes_axis(&self) -> Option<usize> {
+        self.axis_of_type(|ctype| ctype == "STOKES")
+    }
+
+    fn axis_of_type(&self, is_of: impl Fn(&str) -> bool) -> Option<usize> {
+        let ctype =
+            |axis: usize| self.header.get_text(&format!("CTYPE{}", axis + 1)).ok().flatten();
+        let matches = |axis: &usize| {
+            ctype(*axis).is_some_and(|ctype| is_of(&ctype.trim().to_ascii_uppercase()))
+        };
+        (0..self.axes.len()).find(matches)
+    }
+
     /// The world axis of a FITS axis, 1 for NAXIS1, in the primary description. WCSAXES may declare
     /// more axes than the array has.
     ///

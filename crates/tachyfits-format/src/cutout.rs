@@ -7,6 +7,7 @@
 //! than the array (WCSAXES, Sect. 8.2), which stand at pixel 1. So the axes that are left out get
 //! the numbers after the kept ones, and no description is lost.
 
+mod arrays;
 mod coordinates;
 mod distortion;
 mod path;
@@ -18,10 +19,12 @@ use crate::card::Card;
 use crate::error::FormatError;
 use crate::hdu::Hdu;
 use crate::header::Header;
+use crate::survival::{Pixels, survives};
 use crate::value::Value;
 use coordinates::{Coordinates, Distortions};
 use section::Section;
 
+pub use arrays::arrays_header;
 pub use path::{OffsetAxis, path_header};
 pub use reshaped::{AxisBlocks, rebinned_header, reordered_header};
 pub use result::{Fate, ResultAxis, result_cards};
@@ -93,9 +96,10 @@ pub fn cutout_header(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Vec<u8>, Forma
 fn section_header(hdu: &Hdu, section: &Section, history: &str) -> Result<Header, FormatError> {
     let coordinates = Coordinates::new(&hdu.header, section, Distortions::Refused)?;
     let source = hdu.header.cards();
+    let pixels = Pixels::Stored { is_float: hdu.stored.is_float() };
     let mut cards = mandatory(hdu, section, source)?;
     cards.extend(coordinates.numbers_of_axes()?);
-    for card in source.iter().filter(|card| is_carried(hdu, card)) {
+    for card in source.iter().filter(|card| survives(card, pixels)) {
         cards.extend(coordinates.card(card)?);
     }
     // Before the blank cards that keep space for more.
@@ -131,19 +135,6 @@ fn mandatory(hdu: &Hdu, section: &Section, source: &[Card]) -> Result<Vec<Card>,
         cards.push(make(&old, &new, count.into(), "")?);
     }
     Ok(cards)
-}
-
-/// The card is not made anew, and stays true of a part of the image in a file of its own.
-fn is_carried(hdu: &Hdu, card: &Card) -> bool {
-    let keyword = card.keyword().to_ascii_uppercase();
-    let structure = ["SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "GROUPS"];
-    let file = ["INHERIT", "NEXTEND", "BLOCKED", "CHECKSUM", "DATASUM", "DATAMIN", "DATAMAX"];
-    let size = keyword
-        .strip_prefix("NAXIS")
-        .is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()));
-    // Floating-point pixels must not have it (Sect. 4.4.2.5).
-    let blank = keyword == "BLANK" && hdu.stored.is_float();
-    !(size || blank || structure.contains(&&*keyword) || file.contains(&&*keyword))
 }
 
 /// The section as CFITSIO would write it: first:last:step of each axis, from 1; 1:0 of an axis without pixels.

@@ -29,6 +29,7 @@ mod limits;
 mod new_image;
 mod new_table;
 mod scan;
+mod survival;
 mod table;
 mod value;
 mod verify;
@@ -40,8 +41,8 @@ pub use axis::LinearAxis;
 pub use card::Card;
 pub use code::{Code, Kind, codes};
 pub use cutout::{
-    AxisBlocks, AxisSelection, Fate, OffsetAxis, ResultAxis, cutout_header, path_header,
-    rebinned_header, reordered_header, result_cards,
+    AxisBlocks, AxisSelection, Fate, OffsetAxis, ResultAxis, arrays_header, cutout_header,
+    path_header, rebinned_header, reordered_header, result_cards,
 };
 pub use error::{FormatError, Place, Problem, Warning};
 pub use fortran::{

@@ -4,6 +4,7 @@ use crate::card::Card;
 use crate::error::FormatError;
 use crate::hdu::{Hdu, StoredType};
 use crate::header::Header;
+use crate::survival::{Pixels, survives};
 use crate::value::{Integer, Real, Value};
 
 /// What the pixels of a new primary image will be.
@@ -61,7 +62,7 @@ impl NewImage {
         if let Some(blank) = self.blank.filter(|_| !self.stored.is_float()) {
             cards.push(Card::new("BLANK", blank, "pixel that is undefined")?);
         }
-        cards.extend(carried.cards().iter().filter(|card| is_of_any_pixels(card)).cloned());
+        cards.extend(carried.cards().iter().filter(|card| survives(card, Pixels::New)).cloned());
         let mut header = Header::from_cards(cards);
         if self.checksum {
             header.set("DATASUM", "0", "sum of the data")?;
@@ -88,24 +89,7 @@ impl Hdu {
     /// What speaks of structure, scaling, the old file or all of the old pixels is left out.
     #[must_use]
     pub fn carried_header(&self) -> Header {
-        let cards = self.header.cards().iter().filter(|card| is_of_any_pixels(card));
+        let cards = self.header.cards().iter().filter(|card| survives(card, Pixels::New));
         Header::from_cards(cards.cloned().collect())
     }
-}
-
-/// The card speaks neither of structure and scaling nor of the old file and its pixels.
-fn is_of_any_pixels(card: &Card) -> bool {
-    const STRUCTURE: [&str; 10] = [
-        "SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "GROUPS", "BSCALE", "BZERO",
-        "BLANK",
-    ];
-    const FILE: [&str; 8] =
-        ["INHERIT", "NEXTEND", "BLOCKED", "CHECKSUM", "DATASUM", "DATAMIN", "DATAMAX", "ZBLANK"];
-    let keyword = card.keyword().to_ascii_uppercase();
-    let size = keyword
-        .strip_prefix("NAXIS")
-        .is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()));
-    // Others may follow in the new file.
-    let denies_others = keyword == "EXTEND" && card.value() == Some(&Value::Logical(false));
-    !(size || denies_others || STRUCTURE.contains(&&*keyword) || FILE.contains(&&*keyword))
 }

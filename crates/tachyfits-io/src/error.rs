@@ -186,6 +186,13 @@ pub enum IoError {
         /// Why not.
         detail: String,
     },
+    /// Values that were computed for the pixels of the storage are too large for their type.
+    Values {
+        /// The name of the storage.
+        name: String,
+        /// How many.
+        count: u64,
+    },
     /// The threads of a run could not be started.
     Threads {
         /// What the operating system said.
@@ -231,6 +238,7 @@ impl IoError {
             IoError::Unfinished { .. } => "io-unfinished",
             IoError::Unrestored { .. } => "io-unrestored",
             IoError::Journal { .. } => "io-journal",
+            IoError::Values { .. } => "io-values",
             IoError::Threads { .. } => "io-threads",
             IoError::Cancelled => "io-cancelled",
         }
@@ -266,7 +274,8 @@ impl IoError {
             | IoError::Gzip { name, .. }
             | IoError::Compressed { name, .. }
             | IoError::Limit { name, .. }
-            | IoError::Memory { name, .. } => name.clone(),
+            | IoError::Memory { name, .. }
+            | IoError::Values { name, .. } => name.clone(),
             IoError::Temporary { directory, .. } => directory.display().to_string(),
             IoError::Threads { .. } | IoError::Cancelled => return None,
         })
@@ -333,6 +342,9 @@ impl IoError {
             IoError::Journal { path, detail, .. } => {
                 format!("invalid journal of an interrupted edit, {}: {detail}", path.display())
             }
+            IoError::Values { count, .. } => {
+                format!("expected values within the range of float32, found {count} beyond it")
+            }
             IoError::Threads { source } => format!("threads cannot be started: {source}"),
             IoError::Cancelled => "cancelled".to_owned(),
         }
@@ -396,6 +408,7 @@ impl IoError {
             IoError::Threads { .. } => {
                 "use fewer threads ({threads=1|--threads 1}), or raise the limit on processes"
             }
+            IoError::Values { .. } => "compute in float64, or scale the values first",
             IoError::Cancelled => "nothing is wrong; run it again for the result",
         }
     }
@@ -452,6 +465,7 @@ impl IoError {
                 target: path(),
                 detail: "the sum of its content is wrong".to_owned(),
             },
+            IoError::Values { name: name(), count: 3 },
             IoError::Threads { source: io::ErrorKind::WouldBlock.into() },
             IoError::Cancelled,
         ]
@@ -481,6 +495,7 @@ impl IoError {
             | IoError::Busy { .. }
             | IoError::Unfinished { .. }
             | IoError::Journal { .. }
+            | IoError::Values { .. }
             | IoError::Cancelled => None,
         }
     }

@@ -103,6 +103,7 @@ pub fn fill_either_way(
         threads,
         buffering: "inline",
         storage: storage.kind(),
+        rounding: 0.0,
     })
 }
 

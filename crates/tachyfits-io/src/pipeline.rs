@@ -193,6 +193,7 @@ where
         threads: arrangement.threads,
         buffering: arrangement.name(),
         storage: storage.kind(),
+        rounding: 0.0,
     })
 }
 

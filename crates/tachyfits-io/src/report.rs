@@ -24,6 +24,9 @@ pub struct Report {
     pub buffering: &'static str,
     /// What the storage was: [`crate::Storage::kind`].
     pub storage: &'static str,
+    /// The largest difference between a value and the integer that was written for it, where an operation rounds to
+    /// integers; 0 where nothing is lost.
+    pub rounding: f64,
 }
 
 impl Report {
@@ -41,6 +44,7 @@ impl Report {
     ///     threads: 2,
     ///     buffering: "ahead",
     ///     storage: "positioned",
+    ///     rounding: 0.0,
     /// };
     /// assert_eq!(report.hidden_fraction(), 0.75);
     /// ```
@@ -70,6 +74,7 @@ mod tests {
             threads: 1,
             buffering: "inline",
             storage: "memory",
+            rounding: 0.0,
         };
         assert_eq!(report(0.0, 1.0, 1.0).hidden_fraction(), 0.0);
         assert_eq!(report(1.0, 1.0, 2.5).hidden_fraction(), 0.0);

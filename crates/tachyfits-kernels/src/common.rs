@@ -54,7 +54,8 @@ impl Common {
     }
 
     /// Returns the mean of these pixels: their common value, or else `mean`.
-    pub(crate) fn mean_or(self, mean: f64) -> f64 {
+    #[must_use]
+    pub fn mean_or(self, mean: f64) -> f64 {
         match self {
             // Zeros of either sign are equal; the mean has the sign that their sum has.
             Common::Value(value) if value != mean => value,

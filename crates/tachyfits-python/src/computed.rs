@@ -98,7 +98,8 @@ impl Image {
         Ok(FitsFile::new(file.or_raise(py)?))
     }
 
-    /// Write the image as the primary array of a new file, which appears when it is complete.
+    /// Write the image as the primary array of a new file, which appears when it is complete. Return the largest difference
+    /// between a value and the integer that it was rounded to; 0 where nothing is lost.
     ///
     /// Parameters
     /// ----------
@@ -136,14 +137,15 @@ impl Image {
         buffering: &str,
         threads: i64,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<()> {
+    ) -> PyResult<f64> {
         let image = self.engine();
         let pixels = new_pixels(py, pixel, scaling, blank, image.stored_type(), place(image))?;
         let options = WriteOptions { overwrite, checksum, sync, pixels };
         let buffering = options::buffering(py, buffering)?;
         self.run(py, threads, progress, |run| {
             let run = RunOptions { buffering, ..*run };
-            Ok(((), image.write(&path, &options, &run)?))
+            let report = image.write(&path, &options, &run)?;
+            Ok((report.rounding, report))
         })
     }
 }
@@ -197,7 +199,8 @@ fn new_pixels(
     Ok(Some(NewPixels { pixel, scaling, blank }))
 }
 
-/// Write an array as the primary array of a new FITS file, which appears when it is complete.
+/// Write an array as the primary array of a new FITS file, which appears when it is complete. Return the largest difference
+/// between a value and the integer that it was rounded to; 0 where nothing is lost.
 ///
 /// Parameters
 /// ----------
@@ -228,20 +231,22 @@ pub(crate) fn write_array(
     sync: bool,
     threads: i64,
     progress: Option<Py<PyAny>>,
-) -> PyResult<()> {
+) -> PyResult<f64> {
     let header = engine_header(py, cards)?;
     let axes = fits_lengths(array);
     let threads = not_negative(py, "threads", threads)?;
     let name = path.display().to_string();
     let place = (name.as_str(), None);
+    let mut rounding = 0.0;
     buffer::with_bytes(py, array, place, |bytes, own| {
         let pixels = new_pixels(py, pixel, scaling, blank, own, place)?;
         let options = WriteOptions { overwrite, checksum, sync, pixels };
         let array = Array { bytes, pixel: own, axes: &axes };
         progress::run(py, threads, progress, |run| {
-            array.write(&path, &header, &options, run).map(drop)
+            array.write(&path, &header, &options, run).map(|report| rounding = report.rounding)
         })
-    })
+    })?;
+    Ok(rounding)
 }
 
 /// Return an array as a FITS file in memory: a copy, big-endian.

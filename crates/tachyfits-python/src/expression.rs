@@ -29,13 +29,16 @@ pub(crate) enum Given {
 /// dtype
 ///     "float32" or "float64"; None: bool for truth values, else float32 if every image has pixels of at most 16 bits or
 ///     float32.
+/// unit
+///     BUNIT of the result, "" for none; None: what is sure.
 #[pyfunction]
-#[pyo3(signature = (expression, inputs, *, dtype=None))]
+#[pyo3(signature = (expression, inputs, *, dtype=None, unit=None))]
 pub(crate) fn evaluate(
     py: Python<'_>,
     expression: GivenText,
     inputs: Vec<(GivenText, Given)>,
     dtype: Option<&str>,
+    unit: Option<GivenText>,
 ) -> PyResult<FitsFile> {
     let pixels = match dtype {
         None => ExpressionPixels::Automatic,
@@ -58,7 +61,8 @@ pub(crate) fn evaluate(
         };
         given.push(ExpressionInput { name: name.into(), value });
     }
-    let file = py.detach(|| tachyfits::evaluate(&expression, &given, pixels)).or_raise(py)?;
+    let unit = unit.as_deref();
+    let file = py.detach(|| tachyfits::evaluate(&expression, &given, pixels, unit)).or_raise(py)?;
     Ok(FitsFile::new(file))
 }
 

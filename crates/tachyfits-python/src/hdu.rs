@@ -82,10 +82,11 @@ impl Hdu {
         self.hdu.axes.clone()
     }
 
-    /// Whether the data are an array of at least one axis. Its pixels may still be of no meaning: `image` says so.
+    /// Whether the data are an array of at least one axis, or random groups, whose arrays are one with an axis more. Its pixels may still be of no meaning: `image` says so.
     #[getter]
     fn has_image(&self) -> bool {
-        matches!(self.hdu.kind, HduKind::Primary | HduKind::Image) && !self.hdu.axes.is_empty()
+        let kinds = [HduKind::Primary, HduKind::Image, HduKind::RandomGroups];
+        kinds.contains(&self.hdu.kind) && !self.hdu.axes.is_empty()
     }
 
     /// Whether the HDU is a table, binary or of text. Its columns may still be of no meaning: `table` says so.

@@ -88,6 +88,8 @@ impl Image {
     ///     NumPy numbers of the axes that the result has.
     /// collapsed
     ///     Those of the axes that are one pixel of it, as wide as the section.
+    /// same_quantity
+    ///     Values are of the quantity that BTYPE names; otherwise it is left out.
     /// kind
     ///     As for ``Header.cards``.
     ///
@@ -98,8 +100,8 @@ impl Image {
     /// >>> [value for keyword, value, comment in image.result_cards(kept=[0]) if keyword == "BUNIT"]
     /// ['Jy/beam']
     #[pyo3(
-        signature = (section=None, *, kept, collapsed=Vec::new(), kind=None),
-        text_signature = "($self, section=None, *, kept, collapsed=(), kind=None)"
+        signature = (section=None, *, kept, collapsed=Vec::new(), same_quantity=true, kind=None),
+        text_signature = "($self, section=None, *, kept, collapsed=(), same_quantity=True, kind=None)"
     )]
     fn result_cards<'py>(
         &self,
@@ -107,6 +109,7 @@ impl Image {
         section: Option<Ranges>,
         kept: Vec<i64>,
         collapsed: Vec<i64>,
+        same_quantity: bool,
         kind: Option<Bound<'py, PyType>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let section = self.section(py, section)?;
@@ -116,7 +119,7 @@ impl Image {
                 fates[axis] = fate;
             }
         }
-        rows(py, &self.engine().result_cards(&section, &fates).or_raise(py)?, kind)
+        rows(py, &self.engine().result_cards(&section, &fates, same_quantity).or_raise(py)?, kind)
     }
 }
 

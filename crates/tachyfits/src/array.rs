@@ -5,11 +5,12 @@ use std::path::Path;
 
 use tachyfits_format::{Header, padded};
 use tachyfits_io::{MemoryStorage, Report, Tasks};
-use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, encode_f64, encode_native};
+use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, encode_native};
 
 use crate::error::{Error, Reason};
 use crate::file::{FitsFile, OpenOptions};
 use crate::image::{no_memory, stored_type_of, tier};
+use crate::number::{encode_within_range, rounding};
 use crate::options::{Progress, RunOptions};
 use crate::write::{check_new_pixels, holds, new_image, value_range};
 use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
@@ -87,19 +88,24 @@ impl Array<'_> {
         let writer = ImageWriter::begin(file, &new, header)?;
         let pieces = Pieces { pixels: self.pixels(), size: from.pixel_bytes() as u64 };
         let progress = Progress { options: *run, total: self.bytes.len() as u64 };
+        let mut largest = 0.0f64;
         let report = tachyfits_io::run(
             &MemoryStorage::new("an array", self.bytes),
             &pieces,
             &progress.run_options(),
             Buffers::default,
             |buffers, index, fetched| {
-                let out = encode(fetched.piece(0), &from, &written, tier, buffers)?;
-                writer.write(index * PIECE_PIXELS, out)
+                let (out, error) = encode(fetched.piece(0), &from, &written, tier, buffers)?;
+                writer.write(index * PIECE_PIXELS, out)?;
+                Ok(error)
             },
-            |_index, ()| Ok::<(), Error>(()),
+            |_index, error| {
+                largest = largest.max(error);
+                Ok::<(), Error>(())
+            },
         )?;
         writer.finish()?;
-        Ok(report)
+        Ok(Report { rounding: largest, ..report })
     }
 
     /// The array as a FITS file in memory, under a name for messages.
@@ -152,26 +158,26 @@ struct Buffers {
     out: Vec<u8>,
 }
 
-/// Encodes native pixels: bit for bit where the types are the same.
+/// Encodes native pixels, bit for bit where the types are the same; with the largest error of rounding to integers.
 fn encode<'b>(
     bytes: &[u8],
     from: &Encoding,
     to: &Encoding,
     tier: Tier,
     buffers: &'b mut Buffers,
-) -> Result<&'b [u8], Error> {
+) -> Result<(&'b [u8], f64), Error> {
     let Buffers { big_endian, values, out } = buffers;
     big_endian.resize(bytes.len(), 0);
     encode_native(bytes, from.pixel, tier, big_endian);
     if to == from {
-        return Ok(big_endian);
+        return Ok((big_endian, 0.0));
     }
     let pixels = bytes.len() / from.pixel_bytes();
     values.resize(pixels, 0.0);
     decode_f64(big_endian, from, tier, values);
     out.resize(pixels * to.pixel_bytes(), 0);
-    match encode_f64(values, to, tier, out) {
-        0 => Ok(out),
+    match encode_within_range(values, to, tier, out) {
+        0 => Ok((out, rounding(values, from, out, to, tier))),
         refused => Err(value_range(to, refused, &format!("{pixels} pixels of the array"))),
     }
 }

@@ -13,7 +13,7 @@ mod window;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tachyfits_format::{Header, NewImage};
+use tachyfits_format::NewImage;
 use tachyfits_io::{IoError, JoinedStorage, PlacedBuffer, Report};
 use tachyfits_kernels::Tier;
 
@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::file::{FitsFile, OpenOptions};
 use crate::image::tier;
 use crate::options::{Progress, RunOptions};
+use crate::survival::Survivors;
 use crate::write::new_image;
 
 pub(crate) use leaf::Leaf;
@@ -40,34 +41,34 @@ pub(crate) struct Computed {
     node: Arc<dyn Node>,
     sources: Sources,
     joined: JoinedStorage,
-    carried: Header,
+    survivors: Survivors,
     tier: Tier,
 }
 
 impl Computed {
-    /// The image that `node` gives, with the cards of `carried`; `name` stands for it in messages.
+    /// The image that `node` gives, with what survives of the images that it is made of; `name` stands for it in messages.
     pub(crate) fn new(
         name: String,
         node: Arc<dyn Node>,
-        carried: Header,
+        survivors: Survivors,
     ) -> Result<Arc<Computed>, Error> {
         let mut sources = Sources::default();
         node.sources(&mut sources);
         let joined = sources.joined();
-        Ok(Arc::new(Computed { name, node, sources, joined, carried, tier: tier()? }))
+        Ok(Arc::new(Computed { name, node, sources, joined, survivors, tier: tier()? }))
     }
 
     pub(crate) fn node(&self) -> &Arc<dyn Node> {
         &self.node
     }
 
-    pub(crate) fn carried(&self) -> &Header {
-        &self.carried
+    pub(crate) fn survivors(&self) -> &Survivors {
+        &self.survivors
     }
 
     /// The image as a file that is computed when it is read.
     pub(crate) fn file(self: &Arc<Self>) -> Result<FitsFile, Error> {
-        let header = self.format_error(self.as_new().header(&self.carried))?;
+        let header = self.format_error(self.as_new().header(&self.survivors.header))?;
         let storage = Arc::new(ComputedStorage::new(Arc::clone(self), header.to_bytes()));
         FitsFile::computed(storage, Arc::clone(self), &OpenOptions::default())
     }
@@ -120,6 +121,10 @@ impl Computed {
                 let room = out.prepare(offset, bytes as usize);
                 let no_memory = || IoError::Memory { name: self.name.clone(), bytes };
                 make(&window, &mut feed, room.ok_or_else(no_memory)?)?;
+                match feed.scratch.take_lost() {
+                    0 => {}
+                    count => return Err(IoError::Values { name: self.name.clone(), count }.into()),
+                }
                 Ok(out)
             },
             |index, out| {

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use tachyfits_format::{
-    AxisSelection, Card, Fate, ResultAxis, cutout_header, padded, result_cards,
-};
+use tachyfits_format::{AxisSelection, Card, Fate, ResultAxis, padded};
 use tachyfits_io::{OutputFile, Report};
 
 use crate::error::{Error, Reason};
@@ -13,10 +11,12 @@ use crate::image::Image;
 use crate::lines::{GridLines, LineReads, Lines};
 use crate::options::RunOptions;
 use crate::section::{AxisRange, Section};
+use crate::survival::Change;
 
 impl Image {
     /// The cards of a result of this image, but the mandatory ones: over a section, with the fate of each axis (0 is
-    /// NAXIS1), as [`tachyfits_format::result_cards`] gives them.
+    /// NAXIS1), as [`tachyfits_format::result_cards`] gives them. With `same_quantity` values are of the quantity that
+    /// BTYPE names; otherwise it is left out.
     ///
     /// ```
     /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
@@ -28,7 +28,7 @@ impl Image {
     /// use tachyfits::{Fate, FitsFile, OpenOptions};
     /// let image = FitsFile::from_bytes("example", bytes, &OpenOptions::default())?.image(0)?;
     /// // One pixel of four: its centre is between the second and the third.
-    /// let cards = image.result_cards(&image.whole(), &[Fate::Collapsed])?;
+    /// let cards = image.result_cards(&image.whole(), &[Fate::Collapsed], true)?;
     /// let values: Vec<f64> = cards.iter().filter_map(|card| card.value()?.as_f64()).collect();
     /// assert_eq!(values, [1.0, 0.625, 12.0]);
     /// # Ok::<(), tachyfits::Error>(())
@@ -36,7 +36,12 @@ impl Image {
     ///
     /// # Errors
     /// If the section is not of this image, a fate is missing, or the coordinates make no sense.
-    pub fn result_cards(&self, section: &Section, fates: &[Fate]) -> Result<Vec<Card>, Error> {
+    pub fn result_cards(
+        &self,
+        section: &Section,
+        fates: &[Fate],
+        same_quantity: bool,
+    ) -> Result<Vec<Card>, Error> {
         self.check_section(section)?;
         let ranges = section.ranges().iter().zip(fates);
         let axis = |(range, &fate): (&AxisRange, &Fate)| ResultAxis {
@@ -46,7 +51,7 @@ impl Image {
             fate,
         };
         let axes: Vec<ResultAxis> = ranges.map(axis).collect();
-        self.format_error(result_cards(self.hdu(), &axes))
+        self.surviving_cards(&axes, same_quantity)
     }
 
     /// Writes a section as a new file, which appears when it is complete. The axes marked in `dropped` (0 is NAXIS1)
@@ -79,18 +84,21 @@ impl Image {
         if section.pixels() == 0 {
             return Err(self.refused(Reason::Section, "at least one pixel", "an empty section"));
         }
-        let header = self.format_error(cutout_header(self.hdu(), &axes))?;
+        let survivors = self.survivors(Change::Section(&axes))?;
+        let (header, companion) = (survivors.header.to_bytes(), survivors.companion_bytes());
         let grid = Grid::new(self.axes(), section, &vec![false; self.axes().len()]);
         self.check_present(grid.last_pixel())?;
         let mut output = OutputFile::create(path, overwrite)?;
         let pixels = self.pixel_bytes();
         let data_bytes = section.pixels() * pixels.size;
         let begin = header.len() as u64;
-        output.reserve(begin + padded(data_bytes))?;
+        let end = begin + padded(data_bytes);
+        output.reserve(end + companion.len() as u64)?;
         output.write_all(&header)?;
         let report = self.copy_pixels(&grid, begin, &output, options)?;
         let fill = vec![0; (padded(data_bytes) - data_bytes) as usize];
         output.write_all_at(begin + data_bytes, &fill)?;
+        output.write_all_at(end, &companion)?;
         output.commit()?;
         Ok(report)
     }

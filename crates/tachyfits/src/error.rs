@@ -269,6 +269,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Io(IoError::Limit { .. } | IoError::Memory { .. }) => ErrorKind::Limit,
+            Error::Io(IoError::Values { .. }) => ErrorKind::Usage,
             Error::Io(_) => ErrorKind::Io,
             Error::Format { error, .. } => match error.kind() {
                 Kind::Format | Kind::Warning => ErrorKind::Format,

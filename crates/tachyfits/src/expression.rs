@@ -26,6 +26,8 @@ use crate::computed::Computed;
 use crate::error::Error;
 use crate::file::FitsFile;
 use crate::image::{Image, tier};
+use crate::number::float_encoding;
+use crate::survival::{Change, Survivors};
 
 use check::{Bound, BoundImage, Checked, check};
 pub use language::{ExpressionFunction, expression_functions};
@@ -72,7 +74,7 @@ pub enum ExpressionPixels {
 ///
 /// Shapes go together as NumPy's do, in FITS order: axes may be missing at the end, and an axis of one pixel serves any
 /// length. A spectrum (one axis) goes along the axis that is said, or the only one of its length. The header is that of the
-/// first image of the result's shape; BUNIT stays where it is sure.
+/// first image of the result's shape; BUNIT is `unit` where one is given (none for an empty one), else stays where it is sure.
 ///
 /// ```
 /// use tachyfits::{ExpressionInput, ExpressionPixels, FitsFile, InputValue, OpenOptions, RunOptions, evaluate};
@@ -88,7 +90,7 @@ pub enum ExpressionPixels {
 ///     ExpressionInput { name: "a".to_owned(), value: InputValue::Image(image) },
 ///     ExpressionInput { name: "c".to_owned(), value: InputValue::Number(10.0) },
 /// ];
-/// let result = evaluate("sqrt(a) + c", &inputs, ExpressionPixels::Automatic)?.image(0)?;
+/// let result = evaluate("sqrt(a) + c", &inputs, ExpressionPixels::Automatic, None)?.image(0)?;
 /// let (stats, _) = result.stats(&result.whole(), None, &RunOptions::default())?;
 /// assert_eq!((stats[0].sum.value(), stats[0].max.unwrap().value), (36.0, 13.0));
 /// # Ok::<(), tachyfits::Error>(())
@@ -101,12 +103,13 @@ pub fn evaluate(
     expression: &str,
     inputs: &[ExpressionInput],
     pixels: ExpressionPixels,
+    unit: Option<&str>,
 ) -> Result<FitsFile, Error> {
     let parsed = parse(expression, Dialect::Pixels).map_err(|problem| problem.of(expression))?;
     let checked = check(expression, &parsed, inputs)?;
     let node = node_of(&parsed, &checked, pixels)?;
-    let header = header_of(expression, &parsed, &checked)?;
-    Computed::new(expression.to_owned(), Arc::new(node), header)?.file()
+    let survivors = survivors_of(expression, &parsed, &checked, unit)?;
+    Computed::new(expression.to_owned(), Arc::new(node), survivors)?.file()
 }
 
 /// Says what is wrong with an expression, names and shapes aside, and which names it has.
@@ -150,24 +153,25 @@ fn node_of(
     Ok(Evaluate { axes: checked.axes.clone(), inputs, program, encoding, is_logical })
 }
 
-/// Pixels of at most 16 bits, or float32: what is computed from them is kept well enough in float32.
+/// Pixels of at most 16 bits, or float32, within its range: what is computed from them is kept well enough in float32.
 fn is_short(image: &Image) -> bool {
-    let pixel = image.stored_type();
-    pixel == PixelType::F32 || pixel.bytes() <= 2
+    float_encoding(&image.encoding(), 1.0).pixel == PixelType::F32
 }
 
-/// The header of the result: the cards of an input that stay true, and what was done.
-fn header_of(
+/// What survives of an input, with what was done.
+fn survivors_of(
     expression: &str,
     parsed: &Expression,
     checked: &Checked<'_>,
-) -> Result<Header, Error> {
+    unit: Option<&str>,
+) -> Result<Survivors, Error> {
+    let describe = |header: &mut Header| described(header, expression, parsed, checked, unit);
     let Some(bound) = carrier(checked) else {
-        return described(Header::new(), expression, parsed, checked)
-            .map_err(|error| Error::Format { file: expression.to_owned(), error });
+        let survivors = Survivors::of_header(Header::new()).change(describe);
+        return survivors.map_err(|error| Error::Format { file: expression.to_owned(), error });
     };
-    let header = bound.image.carried_header();
-    bound.image.format_error(described(header, expression, parsed, checked))
+    let survivors = bound.image.survivors(Change::Values)?;
+    bound.image.format_error(survivors.change(describe))
 }
 
 /// The image whose coordinates the result has: the first of its shape; else the first of those that have the most of its
@@ -189,15 +193,27 @@ fn carrier<'a>(checked: &'a Checked<'_>) -> Option<&'a BoundImage<'a>> {
 
 /// The header with the unit of the result and its history.
 fn described(
-    mut header: Header,
+    header: &mut Header,
     expression: &str,
     parsed: &Expression,
     checked: &Checked<'_>,
-) -> Result<Header, FormatError> {
-    let unit = unit_of(parsed, &checked.inputs);
+    given: Option<&str>,
+) -> Result<(), FormatError> {
+    let unit = match given.map(str::trim) {
+        Some("") => Unit::None,
+        Some(given) => Unit::Known(given.to_owned()),
+        None => unit_of(parsed, &checked.inputs),
+    };
     let carried = header.get_text("BUNIT")?.map(str::trim).unwrap_or_default().to_owned();
+    if unit != Unit::Known(carried.clone()) {
+        // It names the quantity of the pixels, which is another one.
+        header.remove("BTYPE");
+    }
     match &unit {
-        // What a card cannot hold is left out.
+        // What a card cannot hold is an error where it was asked for, and else left out.
+        Unit::Known(unit) if given.is_some() && *unit != carried => {
+            header.set("BUNIT", &**unit, "")?
+        }
         Unit::Known(unit) if *unit != carried && header.set("BUNIT", &**unit, "").is_ok() => {}
         Unit::Known(unit) if *unit == carried => {}
         _ => drop(header.remove("BUNIT")),
@@ -215,7 +231,7 @@ fn described(
     if unit == Unit::Unknown && checked.images().any(|bound| bound.image.layout().unit.is_some()) {
         header.push_commentary("HISTORY", "  without BUNIT, as the unit is not sure")?;
     }
-    Ok(header)
+    Ok(())
 }
 
 /// The text as a card can have it.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tachyfits_format::{
-    Code, FormatError, Hdu, Limits, ReadOptions, Step, TableLayout, Walker, Warning,
+    Code, FormatError, Hdu, HduKind, Limits, ReadOptions, Step, TableLayout, Walker, Warning,
 };
 use tachyfits_io::{
     IoError, Notice, Purpose, SpoolOptions, Storage, StorageKind, compression_of, open_bytes,
@@ -13,6 +13,7 @@ use tachyfits_io::{
 use crate::computed::{Computed, ComputedStorage};
 use crate::error::{Error, Reason};
 use crate::image::Image;
+use crate::survival::companion_of;
 
 /// How a file is opened.
 #[derive(Clone, Debug, Default)]
@@ -208,15 +209,21 @@ impl FitsFile {
         Ok(hdu)
     }
 
-    /// The pixels of one HDU.
+    /// The pixels of one HDU. Those of random groups are one image, whose last axis counts the groups.
     ///
     /// # Errors
     /// If there is no such HDU, it holds no pixels, or its scaling keywords are no numbers.
     pub fn image(&self, index: usize) -> Result<Image, Error> {
         let hdu = self.hdu(index)?;
+        if hdu.kind == HduKind::RandomGroups {
+            return self.group_arrays(index);
+        }
         let layout =
             hdu.image().map_err(|error| Error::Format { file: self.name().to_owned(), error })?;
-        Ok(Image::new(Arc::clone(&self.storage), Arc::clone(hdu), layout, self.computed.clone()))
+        let companion = companion_of(hdu, &self.hdus).cloned();
+        let storage = Arc::clone(&self.storage);
+        let image = Image::new(storage, Arc::clone(hdu), layout, self.computed.clone());
+        Ok(image.with_companion(companion))
     }
 
     /// The header blocks of an HDU as they stand in the file.

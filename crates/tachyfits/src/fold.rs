@@ -5,6 +5,7 @@ use tachyfits_kernels::{Encoding, Stats, Sum, Tier};
 
 use crate::error::Error;
 use crate::image::{Image, filled};
+use crate::integers;
 use crate::lines::{LineReads, Lines};
 use crate::options::RunOptions;
 
@@ -27,7 +28,10 @@ impl LineFold for SumFold {
     type State = Sum;
 
     fn accumulate(&self, state: &mut Sum, bytes: &[u8], _position: u64) {
-        state.accumulate(bytes, &self.encoding, self.tier);
+        match integers::are_long(&self.encoding) {
+            true => state.merge(&integers::sum(bytes, &self.encoding)),
+            false => state.accumulate(bytes, &self.encoding, self.tier),
+        }
     }
 
     fn merge(&self, state: &mut Sum, later: &Sum) {
@@ -45,7 +49,13 @@ impl LineFold for StatsFold {
     type State = Stats;
 
     fn accumulate(&self, state: &mut Stats, bytes: &[u8], position: u64) {
-        state.accumulate(bytes, &self.encoding, self.tier, position);
+        if !integers::are_long(&self.encoding) {
+            return state.accumulate(bytes, &self.encoding, self.tier, position);
+        }
+        let mut line = Stats::default();
+        line.accumulate(bytes, &self.encoding, self.tier, position);
+        line.sum = integers::sum(bytes, &self.encoding).sum;
+        state.merge(&line);
     }
 
     fn merge(&self, state: &mut Stats, later: &Stats) {

@@ -1,13 +1,17 @@
-//! The parameters of random groups, of every group: scaled, and those of one name added up.
+//! Random groups: the parameters of every group, scaled, those of one name added up; and their arrays as one image.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use tachyfits_format::RandomGroups;
+use tachyfits_format::{RandomGroups, arrays_header};
 use tachyfits_io::Tasks;
 
+use crate::computed::{Computed, Leaf};
 use crate::error::Error;
 use crate::file::FitsFile;
-use crate::image::filled;
+use crate::image::{Image, filled};
+use crate::lines::PixelBytes;
+use crate::survival::Survivors;
 
 /// Groups of a task.
 const GROUPS_PER_TASK: u64 = 256;
@@ -62,6 +66,33 @@ impl FitsFile {
             },
         )?;
         Ok(GroupParameters { names, values })
+    }
+}
+
+impl FitsFile {
+    /// The arrays of random groups as one image, whose last axis counts the groups.
+    pub(crate) fn group_arrays(&self, index: usize) -> Result<Image, Error> {
+        let hdu = self.hdu(index)?;
+        let format = |error| Error::Format { file: self.name().to_owned(), error };
+        let groups = hdu.random_groups().map_err(format)?;
+        let header = arrays_header(hdu).map_err(format)?;
+        let size = groups.array.stored.bytes() as u64;
+        let (pixels, pitch) = (groups.array.pixels, groups.group_bytes / size);
+        let mut axes = groups.array.axes.clone();
+        axes.push(groups.group_count);
+        let offset = groups.array.data_offset;
+        let storage = Arc::clone(self.shared_bytes());
+        let array = Image::new(Arc::clone(&storage), Arc::clone(hdu), groups.array, None);
+        let leaf = Leaf {
+            storage,
+            axes,
+            pixels: PixelBytes { offset, size },
+            encoding: array.encoding(),
+            groups: Some((pixels.max(1), pitch)),
+        };
+        let survivors = Survivors::of_header(header);
+        let computed = Computed::new(self.name().to_owned(), Arc::new(leaf), survivors)?;
+        computed.file()?.image(0)
     }
 }
 

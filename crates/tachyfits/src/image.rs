@@ -20,6 +20,8 @@ pub struct Image {
     layout: ImageLayout,
     /// How it is computed, where it is.
     computed: Option<Arc<Computed>>,
+    /// The HDU that goes with it: see [`crate::survival`].
+    companion: Option<Arc<Hdu>>,
 }
 
 impl Image {
@@ -29,7 +31,17 @@ impl Image {
         layout: ImageLayout,
         computed: Option<Arc<Computed>>,
     ) -> Image {
-        Image { storage, hdu, layout, computed }
+        Image { storage, hdu, layout, computed, companion: None }
+    }
+
+    /// The same image with the HDU that goes with it.
+    pub(crate) fn with_companion(self, companion: Option<Arc<Hdu>>) -> Image {
+        Image { companion, ..self }
+    }
+
+    /// The HDU of the file that goes with the image.
+    pub(crate) fn companion(&self) -> Option<&Arc<Hdu>> {
+        self.companion.as_ref()
     }
 
     /// Where the bytes come from.
@@ -63,13 +75,14 @@ impl Image {
             axes: self.axes().to_vec(),
             pixels: self.pixel_bytes(),
             encoding: self.encoding(),
+            groups: None,
         }))
     }
 
     /// The cards that stay true of other pixels on the same grid.
     pub(crate) fn carried_header(&self) -> Header {
         match &self.computed {
-            Some(computed) => computed.carried().clone(),
+            Some(computed) => computed.survivors().header.clone(),
             None => self.hdu.carried_header(),
         }
     }

@@ -2,16 +2,89 @@
 //! lies in a file.
 
 use tachyfits_kernels::{
-    Encoding, PixelType, Stencil, Tier, encode_f32, encode_f64, smooth_rows_big_endian_f32,
-    smooth_rows_f32, smooth_rows_f64,
+    Encoding, PixelType, Stencil, Tier, decode_f64, encode_f32, encode_f64,
+    smooth_rows_big_endian_f32, smooth_rows_f32, smooth_rows_f64,
 };
 
 use crate::computed::{Feed, Node, Scratch, Window};
 
-/// What computed numbers are stored as when they come from pixels of this encoding: f32 for those of up to 16 bits and f32,
-/// f64 for the others.
-pub(crate) fn float_encoding(from: &Encoding) -> Encoding {
-    Encoding::plain(if is_short(from) { PixelType::F32 } else { PixelType::F64 })
+/// What computed numbers are stored as when they come from pixels of this encoding, and are at most `gain` times as large:
+/// f32 for those of up to 16 bits and f32, unless scaling leads beyond its range, f64 for the others.
+pub(crate) fn float_encoding(from: &Encoding, gain: f64) -> Encoding {
+    let fits = largest(from) * gain <= f64::from(f32::MAX);
+    // What f32 pixels hold is only known when they are read.
+    let in_range = match (from.pixel, from.scaling) {
+        (PixelType::F32, None) => true,
+        (PixelType::F32, Some((scale, zero))) => scale.abs().max(zero.abs()) <= f64::from(f32::MAX),
+        _ => fits,
+    };
+    Encoding::plain(if is_short(from) && in_range { PixelType::F32 } else { PixelType::F64 })
+}
+
+/// Whether f32 holds every weighted sum of defined pixels. It does where no weight is negative, so that leaving out
+/// undefined pixels makes a mean of the others.
+pub(crate) fn sums_stay_in_f32(from: &Encoding, weights: &[f64]) -> bool {
+    let gain: f64 = weights.iter().map(|weight| weight.abs()).sum();
+    let positive = weights.iter().all(|&weight| weight >= 0.0);
+    // Rounding to the nearest forgives half a unit in the last place.
+    let most = f64::from(f32::MAX) * (1.0 + f64::from(f32::EPSILON) / 8.0);
+    is_exact_in_f32(from) && positive && largest(from) * gain <= most
+}
+
+/// No finite value of the encoding is larger.
+fn largest(from: &Encoding) -> f64 {
+    let stored = match from.pixel {
+        PixelType::F32 => f64::from(f32::MAX),
+        PixelType::F64 => f64::MAX,
+        _ => 2f64.powi(8 * from.pixel_bytes() as i32),
+    };
+    let (scale, zero) = from.scaling.unwrap_or((1.0, 0.0));
+    zero.abs() + scale.abs() * stored
+}
+
+/// Encodes values, and counts those that cannot be: integers out of range, and finite ones that would be infinite in f32.
+pub(crate) fn encode_within_range(
+    values: &[f64],
+    to: &Encoding,
+    tier: Tier,
+    out: &mut [u8],
+) -> u64 {
+    let refused = encode_f64(values, to, tier, out);
+    if to.pixel != PixelType::F32 {
+        return refused;
+    }
+    // Half a unit in the last place beyond the largest f32, which rounds to infinity.
+    let beyond = f64::from(f32::MAX) * (1.0 + f64::from(f32::EPSILON) / 4.0);
+    let is_lost = |x: f64| (x.abs() >= beyond) & (x.abs() < f64::INFINITY);
+    if !values.iter().fold(false, |any, &x| any | is_lost(x)) {
+        return refused;
+    }
+    refused + values.iter().filter(|&&x| is_lost(x)).count() as u64
+}
+
+/// The largest difference between values and the integers that were written for them; 0 where it is no more than the
+/// rounding of floating-point numbers.
+pub(crate) fn rounding(
+    values: &[f64],
+    from: &Encoding,
+    written: &[u8],
+    to: &Encoding,
+    tier: Tier,
+) -> f64 {
+    if to.pixel.is_float()
+        || (!from.pixel.is_float() && from.scaling.is_none() && to.scaling.is_none())
+    {
+        return 0.0;
+    }
+    let unit = if is_short(from) { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let zero = to.scaling.map_or(0.0, |(_, zero)| zero.abs());
+    let mut back = vec![0.0; values.len()];
+    decode_f64(written, to, tier, &mut back);
+    let error = |(&value, &back): (&f64, &f64)| {
+        let error = (value - back).abs();
+        if error > 4.0 * unit * (value.abs() + zero) { error } else { 0.0 }
+    };
+    values.iter().zip(&back).map(error).fold(0.0, f64::max)
 }
 
 /// Whether every physical value of the encoding is a number of f32.
@@ -43,11 +116,11 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     ) {
         let mut sums = Self::take(feed.scratch, out.len() / encoding.pixel_bytes());
         Self::smooth(rows, stencil, feed.tier, &mut sums);
-        Self::encode(&sums, encoding, feed.tier, out);
+        Self::encode(&sums, encoding, feed, out);
         Self::give_back(feed.scratch, sums);
     }
     /// Big-endian bytes of the values, in an encoding of floats.
-    fn encode(values: &[Self], encoding: &Encoding, tier: Tier, out: &mut [u8]);
+    fn encode(values: &[Self], encoding: &Encoding, feed: &mut Feed<'_>, out: &mut [u8]);
 }
 
 /// f32 or f64.
@@ -78,17 +151,25 @@ macro_rules! number {
             fn smooth(rows: &[&[$type]], stencil: &Stencil<'_>, tier: Tier, out: &mut [$type]) {
                 $smooth(rows, stencil, tier, out);
             }
-            fn encode(values: &[$type], encoding: &Encoding, tier: Tier, out: &mut [u8]) {
-                // Every number has a floating-point encoding.
-                let refused = $encode(values, encoding, tier, out);
-                debug_assert_eq!(refused, 0);
+            fn encode(values: &[$type], encoding: &Encoding, feed: &mut Feed<'_>, out: &mut [u8]) {
+                $encode(values, encoding, feed, out);
             }
         }
     };
 }
 
-number!(f32, f32s give_back_f32s values_f32 smooth_rows_f32 encode_f32);
-number!(f64, f64s give_back_f64s values_f64 smooth_rows_f64 encode_f64);
+/// Encodes numbers of f32 as floats, which have room for each.
+fn encode_singles(values: &[f32], encoding: &Encoding, feed: &mut Feed<'_>, out: &mut [u8]) {
+    let refused = encode_f32(values, encoding, feed.tier, out);
+    debug_assert_eq!(refused, 0, "every f32 has an encoding of floats");
+}
+
+fn encode_doubles(values: &[f64], encoding: &Encoding, feed: &mut Feed<'_>, out: &mut [u8]) {
+    feed.encode(values, encoding, out);
+}
+
+number!(f32, f32s give_back_f32s values_f32 smooth_rows_f32 encode_singles);
+number!(f64, f64s give_back_f64s values_f64 smooth_rows_f64 encode_doubles);
 
 impl Number for [u8; 4] {
     const NAN: [u8; 4] = f32::NAN.to_be_bytes();
@@ -114,7 +195,7 @@ impl Number for [u8; 4] {
         debug_assert_eq!(*encoding, Encoding::plain(PixelType::F32));
         Self::smooth(rows, stencil, feed.tier, out.as_chunks_mut().0);
     }
-    fn encode(values: &[[u8; 4]], encoding: &Encoding, _tier: Tier, out: &mut [u8]) {
+    fn encode(values: &[[u8; 4]], encoding: &Encoding, _feed: &mut Feed<'_>, out: &mut [u8]) {
         debug_assert_eq!(*encoding, Encoding::plain(PixelType::F32));
         out.copy_from_slice(values.as_flattened());
     }

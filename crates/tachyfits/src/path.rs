@@ -4,14 +4,15 @@ mod samples;
 
 use std::sync::Arc;
 
-use tachyfits_format::{OffsetAxis, path_header};
-use tachyfits_kernels::{Encoding, encode_f64};
+use tachyfits_format::OffsetAxis;
+use tachyfits_kernels::Encoding;
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, usual_shape};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
 use crate::number::float_encoding;
+use crate::survival::Change;
 use samples::{Chunk, Samples};
 
 /// A path through the planes of an image, and how it is sampled.
@@ -63,7 +64,7 @@ impl Image {
             step: cut.spacing * pixel,
             unit,
         };
-        let mut header = self.format_error(path_header(self.hdu(), &offsets))?;
+        let mut survivors = self.survivors(Change::Path(&offsets))?;
         let points: Vec<String> = cut.points.iter().map(|[x, y]| format!("({x}, {y})")).collect();
         let history = format!(
             "tachyfits: cut along {} (0-based pixels), width {}, of HDU {} (0-based)",
@@ -71,9 +72,9 @@ impl Image {
             cut.width,
             self.hdu().index
         );
-        self.format_error(header.push_commentary("HISTORY", &history))?;
+        self.format_error(survivors.header.push_commentary("HISTORY", &history))?;
         let name = format!("{} (cut along a path)", self.file_name());
-        Computed::new(name, Arc::new(Path::new(self.node()?, samples, chunks)), header)?.file()
+        Computed::new(name, Arc::new(Path::new(self.node()?, samples, chunks)), survivors)?.file()
     }
 
     /// Where the cut is sampled, if it makes sense.
@@ -125,7 +126,7 @@ struct Path {
 
 impl Path {
     fn new(input: Arc<dyn Node>, samples: Samples, chunks: Vec<Chunk>) -> Path {
-        let encoding = float_encoding(&input.encoding());
+        let encoding = float_encoding(&input.encoding(), 1.0);
         let mut axes = vec![samples.len() as u64];
         axes.extend_from_slice(&input.axes()[2..]);
         Path { input, axes, samples, chunks, encoding }
@@ -215,8 +216,7 @@ impl Node for Path {
             self.results(chunk, window, &values, &mut results);
             feed.scratch.give_back_f64s(values);
         }
-        let refused = encode_f64(&results, &self.encoding, feed.tier, out);
-        debug_assert_eq!(refused, 0, "floats hold every number");
+        feed.encode(&results, &self.encoding, out);
         feed.scratch.give_back_f64s(results);
     }
 

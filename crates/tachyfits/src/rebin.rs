@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use tachyfits_format::{AxisBlocks, rebinned_header};
-use tachyfits_kernels::{Encoding, encode_f64};
+use tachyfits_format::AxisBlocks;
+use tachyfits_kernels::{Common, Encoding, Extremum, PixelType};
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, usual_shape};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
+use crate::integers;
 use crate::number::{Native, float_encoding, is_exact_in_f32};
+use crate::options::RunOptions;
+use crate::survival::Change;
 
 /// What a block becomes. Undefined pixels are left out; a block without any other is undefined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,7 +49,8 @@ const INPUT_BOXES: u64 = 8;
 
 impl Image {
     /// The image with blocks of its pixels made one pixel each, computed when it is read or written: float32 for pixels of
-    /// up to 16 bits and float32, float64 for the others. Values are taken in f64 in the order of the pixels and rounded
+    /// up to 16 bits and float32, float64 for the others and where float32 has no room. Sums of integers are exact: 64-bit
+    /// integers where all fit (pixels of 64 bits are looked at for that), else float64. Other values are taken in f64 in the order of the pixels and rounded
     /// once. Coordinates follow: the edge of the first pixel stays where it was.
     ///
     /// ```
@@ -90,10 +94,40 @@ impl Image {
             return refused(format!("at most {MOST_BLOCK_PIXELS} pixels in a block"));
         }
         let statistic = format!("{:?}", rebinning.statistic).to_lowercase();
-        let header = self.format_error(rebinned_header(self.hdu(), &blocks, &statistic))?;
+        let survivors = self.survivors(Change::Blocks(&blocks, &statistic))?;
         let name = format!("{} (rebinned)", self.file_name());
-        let node = Rebin::new(self.node()?, &blocks, rebinning.statistic);
-        Computed::new(name, Arc::new(node), header)?.file()
+        let sums = match rebinning.statistic {
+            BlockStatistic::Sum => self.integer_sums(pixels)?,
+            _ => None,
+        };
+        let node = Rebin::new(self.node()?, &blocks, rebinning.statistic, sums);
+        Computed::new(name, Arc::new(node), survivors)?.file()
+    }
+}
+
+impl Image {
+    /// The encoding of sums of so many pixels each, where these are integers: 64-bit integers where all sums fit, which
+    /// for pixels of 64 bits is seen from the largest of them, else f64.
+    fn integer_sums(&self, pixels: u64) -> Result<Option<Encoding>, Error> {
+        let from = self.encoding();
+        if !integers::are_integers(&from) {
+            return Ok(None);
+        }
+        let fits = match integers::are_long(&from) {
+            false => true,
+            true => {
+                let (stats, _) = self.stats(&self.whole(), None, &RunOptions::default())?;
+                let size = |extreme: Option<Extremum>| extreme.map_or(0.0, |e| e.value.abs());
+                let largest = size(stats[0].min).max(size(stats[0].max));
+                // Rounding of the extremes and of the product are far less than this.
+                largest * pixels as f64 * (1.0 + 1e-12) < 2f64.powi(63)
+            }
+        };
+        let blank = from.blank.is_some().then_some(i64::MIN);
+        Ok(Some(match fits {
+            true => Encoding { blank, ..Encoding::plain(PixelType::I64) },
+            false => Encoding::plain(PixelType::F64),
+        }))
     }
 }
 
@@ -119,14 +153,24 @@ struct Rebin {
     block: Vec<u64>,
     statistic: BlockStatistic,
     encoding: Encoding,
+    /// The results are sums of integers, and exact.
+    exact: bool,
 }
 
 impl Rebin {
-    fn new(input: Arc<dyn Node>, blocks: &[AxisBlocks], statistic: BlockStatistic) -> Rebin {
-        let encoding = float_encoding(&input.encoding());
+    /// `sums` is the encoding of sums of integers, where the results are such.
+    fn new(
+        input: Arc<dyn Node>,
+        blocks: &[AxisBlocks],
+        statistic: BlockStatistic,
+        sums: Option<Encoding>,
+    ) -> Rebin {
+        let pixels: u64 = blocks.iter().map(|block| block.pixels).product();
+        let gain = if statistic == BlockStatistic::Sum { pixels as f64 } else { 1.0 };
+        let encoding = sums.unwrap_or_else(|| float_encoding(&input.encoding(), gain));
         let axes = blocks.iter().map(|block| block.count).collect();
         let block = blocks.iter().map(|block| block.pixels).collect();
-        Rebin { input, axes, block, statistic, encoding }
+        Rebin { input, axes, block, statistic, encoding, exact: sums.is_some() }
     }
 
     /// The pixels of the input that the blocks of a box are made of.
@@ -154,10 +198,40 @@ impl Rebin {
             BlockStatistic::Min => rows.extremes(&values, |new, old| new < old, &mut results),
             BlockStatistic::Max => rows.extremes(&values, |new, old| new > old, &mut results),
         }
-        let refused = encode_f64(&results, &self.encoding, feed.tier, out);
-        debug_assert_eq!(refused, 0, "floats hold every number");
+        feed.encode(&results, &self.encoding, out);
         feed.scratch.give_back_f64s(results);
         T::give_back(feed.scratch, values);
+    }
+}
+
+impl Rebin {
+    /// Sums of integers.
+    fn sum_integers(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+        let needed = self.needed(window);
+        let from = self.input.encoding();
+        let mut bytes = feed.scratch.bytes(needed.pixels() as usize * from.pixel_bytes());
+        self.input.bytes(&needed, feed, &mut bytes);
+        let mut pixels = Vec::with_capacity(needed.pixels() as usize);
+        integers::each(&bytes, &from, |pixel| pixels.push(pixel));
+        feed.scratch.give_back_bytes(bytes);
+        let mut sums: Vec<Option<i128>> = vec![None; window.pixels() as usize];
+        let (width, length) = (window.count[0] as usize, self.block[0] as usize);
+        Rows { needed: &needed, window, block: &self.block }.each(&pixels, |row, number| {
+            let sums = &mut sums[number * width..(number + 1) * width];
+            for (block, sum) in row.chunks(length).zip(sums) {
+                for pixel in block.iter().copied().flatten() {
+                    *sum = Some(sum.unwrap_or(0) + pixel);
+                }
+            }
+        });
+        for (sum, out) in sums.iter().zip(out.as_chunks_mut::<8>().0) {
+            *out = match (sum, self.encoding.pixel) {
+                (Some(sum), PixelType::F64) => (*sum as f64).to_be_bytes(),
+                (None, PixelType::F64) => f64::NAN.to_be_bytes(),
+                (Some(sum), _) => (*sum as i64).to_be_bytes(),
+                (None, _) => self.encoding.blank.unwrap_or(0).to_be_bytes(),
+            };
+        }
     }
 }
 
@@ -186,10 +260,22 @@ impl Rows<'_> {
     fn sums<T: Copy + Into<f64>>(&self, values: &[T], mean: bool, results: &mut [f64]) {
         let (width, pixels) = (self.window.count[0] as usize, self.block[0] as usize);
         let mut counts = vec![0u32; results.len()];
+        // A block of equal pixels has their value as its mean, which a rounded sum over the count may miss.
+        let mut common = vec![Common::Unknown; if mean { results.len() } else { 0 }];
         // Not 0.0, which would turn a block of -0.0 into 0.0.
         results.fill(-0.0);
         self.each(values, |row, number| {
             let range = number * width..(number + 1) * width;
+            if mean {
+                for (block, common) in row.chunks(pixels).zip(&mut common[range.clone()]) {
+                    for &value in block {
+                        if *common == Common::Different {
+                            break;
+                        }
+                        *common = common.and(value.into());
+                    }
+                }
+            }
             let (sums, counts) = (&mut results[range.clone()], &mut counts[range]);
             if pixels == 1 {
                 for ((&value, sum), count) in row.iter().zip(sums).zip(counts) {
@@ -203,10 +289,10 @@ impl Rows<'_> {
                 }
             }
         });
-        for (result, &count) in results.iter_mut().zip(&counts) {
+        for (index, (result, &count)) in results.iter_mut().zip(&counts).enumerate() {
             *result = match (count, mean) {
                 (0, _) => f64::NAN,
-                (count, true) => *result / f64::from(count),
+                (count, true) => common[index].mean_or(*result / f64::from(count)),
                 (_, false) => *result,
             };
         }
@@ -299,6 +385,9 @@ impl Node for Rebin {
     }
 
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+        if self.exact {
+            return self.sum_integers(window, feed, out);
+        }
         match is_exact_in_f32(&self.input.encoding()) {
             true => self.rebin::<f32>(window, feed, out),
             false => self.rebin::<f64>(window, feed, out),

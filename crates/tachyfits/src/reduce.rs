@@ -10,6 +10,7 @@ use crate::error::{Error, Reason};
 use crate::fold::{StatsFold, SumFold, fold_lines};
 use crate::grid::Grid;
 use crate::image::{Image, no_memory, tier};
+use crate::integers::{self, IntegerRows};
 use crate::lines::{GridLines, Lines};
 use crate::options::RunOptions;
 use crate::region::Region;
@@ -134,7 +135,8 @@ impl Image {
     /// [`Statistic::Std`]. Positions are linear indices among the pixels of the section that are reduced, the first
     /// reduced axis the fastest.
     ///
-    /// Where nothing is good, counts and sums are 0, positions -1 and the others NaN.
+    /// Where nothing is good, counts and sums are 0, positions -1 and the others NaN. Sums of integers that stand for
+    /// themselves are exact: integers where all of them fit in 64 bits, else rounded once.
     ///
     /// ```
     /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",
@@ -177,13 +179,14 @@ impl Image {
             false => Some(self.lines(section, &reduced, regions, false, options)?),
         };
         self.check_present(if by_rows { grid.last_pixel() } else { None })?;
-        let collected = Collected::new(statistics, ddof, outputs);
+        let exact = integers::are_integers(&self.encoding());
+        let collected = Collected::new(statistics, ddof, outputs, exact);
         let mut collected = collected.map_err(|error| self.place(error))?;
         let report = if let Some(lines) = lines {
             self.reduce_lines(&*lines, outputs, &mut collected, options)?
         } else if by_rows && outputs > 0 {
             let plan = RowPlan::new(&grid, self.pixel_bytes());
-            let fold = StatisticRows::new(statistics);
+            let fold = StatisticRows::new(statistics, &self.encoding(), grid.reduced);
             fold_rows(self, &plan, &fold, options, |tile| tile.push_to(&mut collected))?
         } else {
             Report::default()
@@ -191,7 +194,7 @@ impl Image {
         let kept = section.ranges().iter().zip(&reduced).filter(|(_, reduced)| !**reduced);
         let mut axes: Vec<u64> = kept.map(|(range, _)| range.count).collect();
         axes.extend(regions.map(|regions| regions.len() as u64));
-        Ok((Reduced { axes, values: collected.values }, report))
+        Ok((Reduced { axes, values: collected.finish() }, report))
     }
 
     /// The statistics of each output, from lines.
@@ -233,10 +236,17 @@ struct Collected<'a> {
     statistics: &'a [Statistic],
     ddof: u64,
     values: Vec<Values>,
+    /// Sums of integers, which are exact, where there is a sum.
+    sums: Option<Vec<i128>>,
 }
 
 impl<'a> Collected<'a> {
-    fn new(statistics: &'a [Statistic], ddof: u64, outputs: u64) -> Result<Collected<'a>, Error> {
+    fn new(
+        statistics: &'a [Statistic],
+        ddof: u64,
+        outputs: u64,
+        exact: bool,
+    ) -> Result<Collected<'a>, Error> {
         let mut values: Vec<_> = statistics.iter().map(|statistic| statistic.values()).collect();
         let refused = || no_memory("the result", u128::from(outputs) * 8);
         let length = usize::try_from(outputs).map_err(|_| refused())?;
@@ -247,13 +257,36 @@ impl<'a> Collected<'a> {
             };
             reserved.map_err(|_| refused())?;
         }
-        Ok(Collected { statistics, ddof, values })
+        let mut sums = (exact && statistics.contains(&Statistic::Sum)).then(Vec::new);
+        if let Some(sums) = &mut sums {
+            sums.try_reserve_exact(length).map_err(|_| refused())?;
+        }
+        Ok(Collected { statistics, ddof, values, sums })
     }
 
     fn push(&mut self, stats: &Stats) {
         for (statistic, values) in self.statistics.iter().zip(&mut self.values) {
             statistic.push(stats, self.ddof, values);
         }
+        if let Some(sums) = &mut self.sums {
+            sums.push(integers::exact(stats.sum));
+        }
+    }
+
+    /// The values; sums of integers as integers where each fits in 64 bits, else rounded once.
+    fn finish(mut self) -> Vec<Values> {
+        let Some(sums) = self.sums else { return self.values };
+        let integers: Result<Vec<i64>, _> = sums.iter().map(|&sum| i64::try_from(sum)).collect();
+        let exact = match integers {
+            Ok(integers) => Values::Integers(integers),
+            Err(_) => Values::Floats(sums.iter().map(|&sum| sum as f64).collect()),
+        };
+        for (statistic, values) in self.statistics.iter().zip(&mut self.values) {
+            if *statistic == Statistic::Sum {
+                *values = exact.clone();
+            }
+        }
+        self.values
     }
 }
 
@@ -261,6 +294,8 @@ impl<'a> Collected<'a> {
 struct StatisticRows {
     squares: bool,
     extremes: bool,
+    /// Sums in f64 would not be exact, and should be.
+    integers: bool,
 }
 
 /// The state of a tile: what was asked for and, always, the sums.
@@ -269,12 +304,23 @@ struct TileState {
     sums: Option<SumRows>,
     moments: Option<MomentRows>,
     extremes: Option<ExtremaRows>,
+    integers: Option<IntegerRows>,
 }
 
+/// So many integers of 32 bits add up exactly in f64.
+const EXACT_ROWS: u64 = 1 << 20;
+
 impl StatisticRows {
-    fn new(statistics: &[Statistic]) -> StatisticRows {
+    fn new(statistics: &[Statistic], encoding: &Encoding, rows: u64) -> StatisticRows {
         let any = |needs| statistics.iter().any(|statistic| statistic.needs() == needs);
-        StatisticRows { squares: any(Needs::Squares), extremes: any(Needs::Extremes) }
+        let exact = statistics.iter().any(|s| matches!(s, Statistic::Sum | Statistic::Mean));
+        let long =
+            integers::are_long(encoding) || (integers::are_integers(encoding) && rows > EXACT_ROWS);
+        StatisticRows {
+            squares: any(Needs::Squares),
+            extremes: any(Needs::Extremes),
+            integers: exact && long,
+        }
     }
 }
 
@@ -282,8 +328,18 @@ impl RowFold for StatisticRows {
     type State = TileState;
 
     fn slab(&self, outputs: usize, rows: &[Row<'_>], encoding: &Encoding, tier: Tier) -> TileState {
-        let mut state =
-            TileState { rows: rows.len() as u64, sums: None, moments: None, extremes: None };
+        let mut state = TileState {
+            rows: rows.len() as u64,
+            sums: None,
+            moments: None,
+            extremes: None,
+            integers: None,
+        };
+        if self.integers {
+            let mut sums = IntegerRows::new(outputs);
+            rows.iter().for_each(|row| sums.accumulate(row.bytes, encoding));
+            state.integers = Some(sums);
+        }
         if self.squares {
             let bytes: Vec<&[u8]> = rows.iter().map(|row| row.bytes).collect();
             state.moments = Some(MomentRows::slab(outputs, &bytes, encoding, tier));
@@ -315,6 +371,9 @@ impl RowFold for StatisticRows {
         if let (Some(extremes), Some(later)) = (&mut state.extremes, &later.extremes) {
             extremes.merge(later);
         }
+        if let (Some(integers), Some(later)) = (&mut state.integers, &later.integers) {
+            integers.merge(later);
+        }
     }
 }
 
@@ -325,10 +384,14 @@ impl TileState {
         let Some(sums) = sums else { return };
         let mut squares = self.moments.as_ref().map(MomentRows::squares);
         for (output, (&count, &sum)) in sums.count().iter().zip(sums.sum()).enumerate() {
+            let sum = match &self.integers {
+                Some(integers) => integers::compensated(integers.sum(output)),
+                None => Compensated { high: sum, low: 0.0 },
+            };
             let mut stats = Stats {
                 count,
                 nan: self.rows - count,
-                sum: Compensated { high: sum, low: 0.0 },
+                sum,
                 common: sums.common(output),
                 ..Stats::default()
             };

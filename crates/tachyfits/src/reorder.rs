@@ -4,7 +4,6 @@ mod permute;
 
 use std::sync::Arc;
 
-use tachyfits_format::reordered_header;
 use tachyfits_io::Storage;
 use tachyfits_kernels::Encoding;
 
@@ -12,6 +11,7 @@ use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, reordered_sh
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
+use crate::survival::Change;
 use permute::{Pieces, permute};
 
 impl Image {
@@ -48,10 +48,9 @@ impl Image {
             let expected = format!("each of the {axes} axes once (0 is NAXIS1)");
             return Err(self.refused(Reason::AxisOrder, expected, format!("{order:?}")));
         }
-        let numbers: Vec<usize> = order.iter().map(|axis| axis + 1).collect();
-        let header = self.format_error(reordered_header(self.hdu(), &numbers))?;
+        let survivors = self.survivors(Change::Order(order))?;
         let name = format!("{} (reordered)", self.file_name());
-        Computed::new(name, Arc::new(Reorder::new(self.node()?, order)), header)?.file()
+        Computed::new(name, Arc::new(Reorder::new(self.node()?, order)), survivors)?.file()
     }
 }
 

@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_format::{AxisSelection, Context, Header, cutout_header};
 use tachyfits_kernels::{Blanks, Encoding, PixelType, Stencil};
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
-use crate::number::{Native, Number, float_encoding, is_exact_in_f32};
+use crate::number::{Native, Number, float_encoding, sums_stay_in_f32};
+use crate::survival::Change;
 
 use lines::{Lines, Pieces};
 pub use plane::PlaneSmoothing;
@@ -171,7 +171,8 @@ impl Image {
         let input = self.node()?;
         let mut axes = input.axes().to_vec();
         axes[*axis] = axes[*axis].div_ceil(*every);
-        let mut header = self.every_nth_header(*axis, *every)?;
+        let change = Change::Along { axis: *axis, every: *every };
+        let mut survivors = self.survivors(change)?;
         let mut history = format!(
             "tachyfits: smoothed along NAXIS{} with {}, {}",
             axis + 1,
@@ -181,29 +182,10 @@ impl Image {
         if *every > 1 {
             let _ = write!(history, ", one pixel of {every} kept");
         }
-        self.format_error(header.push_commentary("HISTORY", &history))?;
+        self.format_error(survivors.header.push_commentary("HISTORY", &history))?;
         let name = format!("{} (smoothed)", self.file_name());
         let node = Arc::new(Smooth::new(input, axes, smoothing.clone()));
-        Computed::new(name, node, header)?.file()
-    }
-
-    /// The header of every n-th pixel along an axis.
-    fn every_nth_header(&self, axis: usize, every: u64) -> Result<Header, Error> {
-        if every == 1 {
-            return Ok(self.carried_header());
-        }
-        let selection = |(number, &length): (usize, &u64)| match number == axis {
-            true => AxisSelection {
-                first: 0,
-                count: length.div_ceil(every),
-                step: every as i64,
-                keep: true,
-            },
-            false => AxisSelection { first: 0, count: length, step: 1, keep: true },
-        };
-        let selections: Vec<_> = self.axes().iter().enumerate().map(selection).collect();
-        let blocks = self.format_error(cutout_header(self.hdu(), &selections))?;
-        Ok(self.format_error(Header::parse(&blocks, Context::default()))?.0)
+        Computed::new(name, node, survivors)?.file()
     }
 }
 
@@ -232,7 +214,7 @@ struct Smooth {
     axes: Vec<u64>,
     smoothing: Smoothing,
     encoding: Encoding,
-    /// The values of the input are exact in f32.
+    /// The values of the input are exact in f32, and no sum leaves its range.
     narrow: bool,
 }
 
@@ -265,7 +247,9 @@ fn neighbour(index: i64, length: u64, edge: Edge) -> Neighbour {
 impl Smooth {
     fn new(input: Arc<dyn Node>, axes: Vec<u64>, smoothing: Smoothing) -> Smooth {
         let from = input.encoding();
-        let (encoding, narrow) = (float_encoding(&from), is_exact_in_f32(&from));
+        let gain = smoothing.weights.iter().map(|weight| weight.abs()).sum();
+        let encoding = float_encoding(&from, gain);
+        let narrow = sums_stay_in_f32(&from, &smoothing.weights);
         Smooth { input, axes, smoothing, encoding, narrow }
     }
 
@@ -297,7 +281,7 @@ impl Smooth {
     /// Smooths big-endian f32 where they lie, if the input is stored so and no line or row of the box is in two pieces.
     fn smooth_stored(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) -> bool {
         let singles = Encoding::plain(PixelType::F32);
-        if self.input.encoding() != singles || self.encoding != singles {
+        if !self.narrow || self.input.encoding() != singles || self.encoding != singles {
             return false;
         }
         let needed = self.needed(window);
@@ -385,7 +369,7 @@ impl Smooth {
                 let at = result * inner * size;
                 let out = &mut out[at + strip.start * size..at + strip.end * size];
                 if self.keeps(index) {
-                    T::encode(&lines.row(index)[strip], &self.encoding, feed.tier, out);
+                    T::encode(&lines.row(index)[strip], &self.encoding, feed, out);
                 } else {
                     let rows_at = |offset| match self.neighbour(index as i64 + offset) {
                         Neighbour::Pixel(index) => &lines.rows(index, count)[strip.clone()],
@@ -484,7 +468,7 @@ impl Smooth {
                 result[at] = result[at * every as usize];
             }
         }
-        T::encode(&result[..kept], &self.encoding, feed.tier, out);
+        T::encode(&result[..kept], &self.encoding, feed, out);
         T::give_back(feed.scratch, result);
         T::give_back(feed.scratch, padded);
     }

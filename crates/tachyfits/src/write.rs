@@ -1,16 +1,19 @@
 //! Writing an image, stored or computed, as a file of its own: box by box, encoded on the way.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tachyfits_format::{FormatError, Header, NewImage, StoredType};
 use tachyfits_io::Report;
-use tachyfits_kernels::{ByteOrder, Encoding, PixelType, encode_f64};
+use tachyfits_kernels::{ByteOrder, Encoding, PixelType};
 
 use crate::computed::{Computed, Feed, Window};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::{Image, stored_type_of};
+use crate::number::{encode_within_range, rounding};
 use crate::options::RunOptions;
+use crate::survival::Change;
 use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 
 impl Image {
@@ -28,7 +31,9 @@ impl Image {
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
         let mut file = FileWriter::create(path, options)?;
-        let report = self.write_into(&mut file, options.pixels, run)?;
+        let image = self.to_computed()?;
+        let report = self.write_computed(&image, &mut file, options.pixels, run)?;
+        image.survivors().write_companion(&mut file)?;
         file.commit()?;
         Ok(report)
     }
@@ -43,20 +48,36 @@ impl Image {
         pixels: Option<NewPixels>,
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        let image = match self.computed() {
-            Some(computed) => computed,
+        self.write_computed(&*self.to_computed()?, file, pixels, run)
+    }
+
+    /// The image as a computed one, whose pixels are those of the file where nothing computes them.
+    fn to_computed(&self) -> Result<Arc<Computed>, Error> {
+        match self.computed() {
+            Some(computed) => Ok(computed),
             None => {
-                Computed::new(self.file_name().to_owned(), self.node()?, self.carried_header())?
+                let survivors = self.survivors(Change::Values)?;
+                Computed::new(self.file_name().to_owned(), self.node()?, survivors)
             }
-        };
+        }
+    }
+
+    fn write_computed(
+        &self,
+        image: &Computed,
+        file: &mut FileWriter,
+        pixels: Option<NewPixels>,
+        run: &RunOptions<'_>,
+    ) -> Result<Report, Error> {
         let from = image.node().encoding();
         let to = match pixels {
             Some(pixels) => check_new_pixels(pixels, &from).map_err(|error| self.place(error))?,
             None => from,
         };
         let new = new_image(image.node().axes(), &to, file.states_sums());
-        let writer = ImageWriter::begin(file, &new, image.carried())?;
+        let writer = ImageWriter::begin(file, &new, &image.survivors().header)?;
         let axes = image.node().axes();
+        let largest = Mutex::new(0.0f64);
         let report = image.make(
             writer.place(),
             run,
@@ -65,7 +86,10 @@ impl Image {
                     image.node().bytes(window, feed, out);
                     return Ok(());
                 }
-                self.encode(&image, window, feed, &to, out)
+                let error = self.encode(image, window, feed, &to, out)?;
+                let mut largest = largest.lock().unwrap_or_else(PoisonError::into_inner);
+                *largest = largest.max(error);
+                Ok(())
             },
             |window, out| {
                 let mut rest = out;
@@ -78,7 +102,8 @@ impl Image {
             },
         )?;
         writer.finish()?;
-        Ok(report)
+        let rounding = largest.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Report { rounding, ..report })
     }
 
     /// The same pixels with other cards: `change` gets those that stay true of any pixels on the grid.
@@ -89,12 +114,12 @@ impl Image {
         &self,
         change: impl FnOnce(&mut Header) -> Result<(), FormatError>,
     ) -> Result<FitsFile, Error> {
-        let mut header = self.carried_header();
-        self.format_error(change(&mut header))?;
-        Computed::new(self.file_name().to_owned(), self.node()?, header)?.file()
+        let survivors = self.survivors(Change::Values)?.change(change);
+        let survivors = self.format_error(survivors)?;
+        Computed::new(self.file_name().to_owned(), self.node()?, survivors)?.file()
     }
 
-    /// Makes the values of a box and encodes them.
+    /// Makes the values of a box and encodes them; returns the largest error of rounding to integers.
     fn encode(
         &self,
         image: &Computed,
@@ -102,13 +127,15 @@ impl Image {
         feed: &mut Feed<'_>,
         to: &Encoding,
         out: &mut [u8],
-    ) -> Result<(), Error> {
+    ) -> Result<f64, Error> {
         let mut values = feed.scratch.f64s(window.pixels() as usize);
         image.node().values_f64(window, feed, &mut values);
-        let refused = encode_f64(&values, to, feed.tier, out);
+        let refused = encode_within_range(&values, to, feed.tier, out);
+        let from = image.node().encoding();
+        let error = if refused == 0 { rounding(&values, &from, out, to, feed.tier) } else { 0.0 };
         feed.scratch.give_back_f64s(values);
         if refused == 0 {
-            return Ok(());
+            return Ok(error);
         }
         let first: Vec<String> = window.first.iter().map(|first| (first + 1).to_string()).collect();
         let among = format!("{} pixels from pixel ({}) on", window.pixels(), first.join(", "));
@@ -126,7 +153,8 @@ pub(crate) fn new_image(axes: &[u64], encoding: &Encoding, checksum: bool) -> Ne
 /// The error for values that an encoding cannot represent.
 pub(crate) fn value_range(to: &Encoding, refused: u64, among: &str) -> Error {
     let (stored, _) = stored_type_of(to.pixel);
-    let blank = if to.blank.is_some() { "" } else { ", there being no BLANK for NaN" };
+    let is_integer = to.blank.is_none() && !to.pixel.is_float();
+    let blank = if is_integer { " (NaN needs BLANK)" } else { "" };
     let expected = format!("values that BITPIX = {} can hold{blank}", stored.bitpix());
     Error::refused(Reason::ValueRange, expected, format!("{refused} others among {among}"))
 }

@@ -131,7 +131,7 @@ fn expression(image: &Image, options: &RunOptions<'_>) -> Vec<u64> {
     let input = |name: &str, value| ExpressionInput { name: name.to_owned(), value };
     let inputs =
         [input("a", InputValue::Image(image.clone())), input("m", InputValue::Number(100.0))];
-    let file = evaluate(text, &inputs, ExpressionPixels::Automatic).unwrap();
+    let file = evaluate(text, &inputs, ExpressionPixels::Automatic, None).unwrap();
     let image = file.image(0).unwrap();
     let whole = image.whole();
     let mut pixels = vec![0.0; whole.pixels() as usize];

@@ -85,7 +85,7 @@ def command(
                 click.echo(_raw_text(hdu))
                 continue
             by_keyword = {keyword: _cards_of(hdu, keyword) for keyword in keywords}
-            cards = list(hdu.header.cards)
+            cards = list(hdu.stored_header.cards)
             if keywords:
                 cards = list(chain.from_iterable(by_keyword.values()))
                 missing = {keyword: None for keyword in missing if not by_keyword[keyword]}
@@ -104,7 +104,7 @@ def command(
 def _cards_of(hdu: Hdu, keyword: str) -> list[Card]:
     """Return the cards of a keyword, or of all that a pattern is of; the first of duplicates."""
     name = looked_up(keyword)
-    cards = hdu.header.cards
+    cards = hdu.stored_header.cards
     found: list[Card] = []
     seen = set()
     for card in matching(cards, name) if is_pattern(name) else cards:
@@ -144,7 +144,7 @@ def _as_text(title: str, cards: list[Card], is_value: bool) -> str:
 
 
 def _raw_text(hdu: Hdu) -> str:
-    raw = hdu.header.raw or b""
+    raw = hdu.stored_header.raw or b""
     # Latin-1 shows every byte as one character; control characters would upset a terminal.
     text = "".join(c if c.isprintable() else "?" for c in raw.decode("latin-1"))
     lines = [text[start : start + 80] for start in range(0, len(text), 80)]

@@ -61,10 +61,17 @@ def _row(hdu: Hdu) -> tuple[str, ...]:
         str(hdu.version),
         hdu.kind,
         _type_text(image) if image else unknown,
-        " x ".join(map(str, hdu._hdu().axes)),
+        " x ".join(map(str, _axes(hdu))),
         (image.unit or "") if image else "",
         size,
     )
+
+
+def _axes(hdu: Hdu) -> list[int]:
+    """Return the lengths of the axes in FITS order: of random groups those of their arrays."""
+    if hdu.kind == "random groups" and isinstance(hdu, Image) and hdu._problem() is None:
+        return list(reversed(hdu.shape))
+    return list(hdu._hdu().axes)
 
 
 def _type_text(image: Image) -> str:
@@ -94,7 +101,7 @@ def _hdu_as_json(hdu: Hdu) -> dict[str, Any]:
         "name": hdu.name,
         "version": hdu.version,
         "kind": hdu.kind,
-        "naxis": list(hdu._hdu().axes),
+        "naxis": _axes(hdu),
         "data_offset": hdu.data_offset,
         "data_bytes": hdu.data_bytes,
         "data_bytes_present": hdu.data_bytes_present,

@@ -45,8 +45,13 @@ class _Help(click.Command):
 @click.command(cls=_Help)
 @click.argument("expression")
 @common_options(metavar="NAME=INPUT...")
+@click.option(
+    "--unit",
+    metavar="UNIT",
+    help="BUNIT of the result, '' for none. Default: where it is sure. Values stay as they are.",
+)
 @optional_output_options
-def command(common: Common, expression: str, output: Output) -> int:
+def command(common: Common, expression: str, unit: str | None, output: Output) -> int:
     """Compute an EXPRESSION over images, pixel by pixel, in one pass.
 
     Each NAME of the expression is given an INPUT: a file, one HDU of it in brackets (number from
@@ -86,7 +91,7 @@ def command(common: Common, expression: str, output: Output) -> int:
     with ExitStack() as files:
         try:
             inputs = {name: _value(common, text, files) for name, text in _inputs(common.files)}
-            result = evaluate(expression, dtype=_dtype(output.bitpix), **inputs)
+            result = evaluate(expression, dtype=_dtype(output.bitpix), unit=unit, **inputs)
             if not output.output:
                 _show(common, expression, result, report=output.report)
             else:
@@ -105,7 +110,7 @@ def _inputs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
             raise click.BadParameter(
                 f"{text!r} is no NAME=INPUT: write a=cube.fits", param_hint="'NAME=INPUT'"
             )
-        if match[1] in dict(found) or match[1] == "dtype":
+        if match[1] in dict(found) or match[1] in ("dtype", "unit"):
             raise click.BadParameter(
                 f"{text!r}: {match[1]} cannot be the name of one more input",
                 param_hint="'NAME=INPUT'",

@@ -1,11 +1,11 @@
 //! The cards of a result: of numbers that were computed from a part of an image, and have some of its axes.
 
 use super::coordinates::{Coordinates, Distortions};
-use super::is_carried;
 use super::section::Section;
 use crate::card::Card;
 use crate::error::FormatError;
 use crate::hdu::Hdu;
+use crate::survival::{Pixels, survives};
 use crate::wcs::Description;
 
 /// What becomes of an axis of the image.
@@ -73,7 +73,7 @@ pub fn result_cards(hdu: &Hdu, axes: &[ResultAxis]) -> Result<Vec<Card>, FormatE
     let section = Section::of_result(hdu, axes, &Description::all(&hdu.header)?)?;
     let coordinates = Coordinates::new(&hdu.header, &section, Distortions::Dropped)?;
     let mut cards = coordinates.numbers_of_axes()?;
-    for card in hdu.header.cards().iter().filter(|card| is_true_of_results(hdu, card)) {
+    for card in hdu.header.cards().iter().filter(|card| survives(card, Pixels::Result)) {
         cards.extend(coordinates.card(card)?);
     }
     // Space for more cards is the writer's to leave.
@@ -84,12 +84,4 @@ pub fn result_cards(hdu: &Hdu, axes: &[ResultAxis]) -> Result<Vec<Card>, FormatE
         cards.extend(Card::commentary("COMMENT", text)?);
     }
     Ok(cards)
-}
-
-/// The card does not speak of the stored pixels, or of the HDU that they are in.
-fn is_true_of_results(hdu: &Hdu, card: &Card) -> bool {
-    let keyword = card.keyword().to_ascii_uppercase();
-    let stored = ["BSCALE", "BZERO", "BLANK", "ZBLANK"];
-    let here = ["EXTEND", "EXTNAME", "EXTVER", "EXTLEVEL", "END"];
-    is_carried(hdu, card) && !stored.contains(&&*keyword) && !here.contains(&&*keyword)
 }

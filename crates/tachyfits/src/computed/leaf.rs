@@ -17,6 +17,28 @@ pub(crate) struct Leaf {
     pub(crate) axes: Vec<u64>,
     pub(crate) pixels: PixelBytes,
     pub(crate) encoding: Encoding,
+    /// Where pixels do not lie one behind the other: how many do, and from the first of these to the next ones.
+    pub(crate) groups: Option<(u64, u64)>,
+}
+
+impl Leaf {
+    /// The runs of pixels of a box that lie side by side in the file: where each begins, counted in pixels, and how many.
+    fn runs(&self, window: &Window) -> Vec<(u64, u64)> {
+        let Some((size, pitch)) = self.groups else {
+            return window.runs(&self.axes).collect();
+        };
+        let mut runs = Vec::new();
+        for (first, count) in window.runs(&self.axes) {
+            let (mut at, end) = (first, first + count);
+            while at < end {
+                let within = at % size;
+                let part = (size - within).min(end - at);
+                runs.push((at / size * pitch + within, part));
+                at += part;
+            }
+        }
+        runs
+    }
 }
 
 impl Node for Leaf {
@@ -34,14 +56,14 @@ impl Node for Leaf {
 
     fn reads(&self, window: &Window, reads: &mut Reads<'_>) {
         let PixelBytes { offset, size } = self.pixels;
-        for (first, count) in window.runs(&self.axes) {
+        for (first, count) in self.runs(window) {
             reads.push(&self.storage, offset + first * size..offset + (first + count) * size);
         }
     }
 
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
         let mut filled = 0;
-        for _ in window.runs(&self.axes) {
+        for _ in self.runs(window) {
             let piece = feed.take();
             out[filled..filled + piece.len()].copy_from_slice(piece);
             filled += piece.len();
@@ -50,13 +72,13 @@ impl Node for Leaf {
 
     fn stored(&self, window: &Window, feed: &mut Feed<'_>) -> Option<Range<usize>> {
         let first = feed.next;
-        feed.next += window.runs(&self.axes).count();
+        feed.next += self.runs(window).len();
         Some(first..feed.next)
     }
 
     fn values_f64(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f64]) {
         let mut rest = out;
-        for (_, count) in window.runs(&self.axes) {
+        for (_, count) in self.runs(window) {
             let (values, later) = rest.split_at_mut(count as usize);
             decode_f64(feed.take(), &self.encoding, feed.tier, values);
             rest = later;
@@ -65,7 +87,7 @@ impl Node for Leaf {
 
     fn values_f32(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f32]) {
         let mut rest = out;
-        for (_, count) in window.runs(&self.axes) {
+        for (_, count) in self.runs(window) {
             let (values, later) = rest.split_at_mut(count as usize);
             decode_f32(feed.take(), &self.encoding, feed.tier, values);
             rest = later;

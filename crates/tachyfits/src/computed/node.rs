@@ -12,6 +12,7 @@ use tachyfits_kernels::{Encoding, Tier, decode_f32, decode_f64};
 
 use super::tiles::usual_shape;
 use super::window::Window;
+use crate::number::encode_within_range;
 
 /// An image that can give any box of itself.
 pub(crate) trait Node: Send + Sync + std::fmt::Debug {
@@ -125,6 +126,12 @@ impl<'a> Feed<'a> {
         self.next += 1;
         fetched.piece(self.next - 1)
     }
+
+    /// Encodes the values of a node, which has an encoding of floats. Finite values that float32 cannot hold are counted:
+    /// see [`Scratch::take_lost`].
+    pub(crate) fn encode(&mut self, values: &[f64], encoding: &Encoding, out: &mut [u8]) {
+        self.scratch.lost += encode_within_range(values, encoding, self.tier, out);
+    }
 }
 
 /// Buffers that are used again and again.
@@ -134,6 +141,15 @@ pub(crate) struct Scratch {
     f32s: Vec<Vec<f32>>,
     f64s: Vec<Vec<f64>>,
     big_endian_f32s: Vec<Vec<[u8; 4]>>,
+    /// Finite values that have become infinite.
+    lost: u64,
+}
+
+impl Scratch {
+    /// How many finite values nodes could not represent since the last call.
+    pub(crate) fn take_lost(&mut self) -> u64 {
+        std::mem::take(&mut self.lost)
+    }
 }
 
 macro_rules! buffers {

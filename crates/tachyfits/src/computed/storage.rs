@@ -77,7 +77,11 @@ impl ComputedStorage {
         };
         fetch(joined, ask, |fetched| {
             node.bytes(window, &mut Feed { fetched, next: 0, scratch, tier: *tier }, out);
-        })
+        })?;
+        match scratch.take_lost() {
+            0 => Ok(()),
+            count => Err(IoError::Values { name: self.image.name.clone(), count }),
+        }
     }
 
     fn take_scratch(&self) -> Scratch {

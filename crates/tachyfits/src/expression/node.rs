@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tachyfits_kernels::{Encoding, PixelType, decode_f64, encode_f64, unify_nan};
+use tachyfits_kernels::{Encoding, PixelType, decode_f64, unify_nan};
 
 use super::program::Program;
 use crate::computed::{Feed, Node, Reads, Sources, Window, usual_shape};
@@ -168,7 +168,12 @@ impl Evaluate {
     }
 
     /// Computes a box and hands each stretch of its pixels to `place`, with the number of the first.
-    fn compute(&self, window: &Window, feed: &mut Feed<'_>, mut place: impl FnMut(usize, &[f64])) {
+    fn compute(
+        &self,
+        window: &Window,
+        feed: &mut Feed<'_>,
+        mut place: impl FnMut(usize, &[f64], &mut Feed<'_>),
+    ) {
         let mut pixels: Vec<Pixels<'_>> =
             self.inputs.iter().map(|input| self.pixels(input, window, feed)).collect();
         let mut slots: Vec<Vec<f64>> =
@@ -180,7 +185,7 @@ impl Evaluate {
             let load = |input: usize, out: &mut [f64]| pixels[input].load(first, tier, out);
             let values = self.program.run(&mut slots, count, tier, load);
             unify_nan(values, tier);
-            place(first, values);
+            place(first, values, feed);
         }
         slots.into_iter().for_each(|slot| feed.scratch.give_back_f64s(slot));
         for pixels in pixels.drain(..) {
@@ -213,23 +218,27 @@ impl Node for Evaluate {
     }
 
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
-        let (size, tier) = (self.encoding.pixel_bytes(), feed.tier);
-        self.compute(window, feed, |first, values| {
-            let out = &mut out[first * size..(first + values.len()) * size];
-            // What float32 cannot hold becomes infinite, as everywhere in its arithmetic.
-            encode_f64(values, &self.encoding, tier, out);
+        let size = self.encoding.pixel_bytes();
+        self.compute(window, feed, |first, values, feed| {
+            feed.encode(
+                values,
+                &self.encoding,
+                &mut out[first * size..(first + values.len()) * size],
+            );
         });
     }
 
     fn values_f64(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [f64]) {
-        let rounds = self.encoding.pixel == PixelType::F32;
-        self.compute(window, feed, |first, values| {
-            let out = &mut out[first..first + values.len()];
-            match rounds {
-                true => out.iter_mut().zip(values).for_each(|(out, &x)| *out = f64::from(x as f32)),
-                false => out.copy_from_slice(values),
-            }
-        });
+        if self.encoding.pixel == PixelType::F64 {
+            let place = |first: usize, values: &[f64], _: &mut Feed<'_>| {
+                out[first..first + values.len()].copy_from_slice(values);
+            };
+            return self.compute(window, feed, place);
+        }
+        let mut bytes = feed.scratch.bytes(out.len() * self.encoding.pixel_bytes());
+        self.bytes(window, feed, &mut bytes);
+        decode_f64(&bytes, &self.encoding, feed.tier, out);
+        feed.scratch.give_back_bytes(bytes);
     }
 
     fn halo(&self) -> Vec<u64> {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_kernels::{Blanks, Encoding, Stencil, Tier, encode_f64, smooth_rows_f64};
+use tachyfits_kernels::{Blanks, Encoding, Stencil, Tier, smooth_rows_f64};
 
 use super::{Edge, Neighbour, check_weights, neighbour, policies_text, weights_text};
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::file::FitsFile;
 use crate::image::Image;
 use crate::number::float_encoding;
+use crate::survival::Change;
 
 /// A smoothing of the planes of NAXIS1 and NAXIS2 with weights that are products.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +51,7 @@ impl Image {
         }
         check_weights(&[smoothing.scale], 1).map_err(|error| self.place(error))?;
         let node = SmoothPlanes::new(self.node()?, smoothing);
-        let mut header = self.carried_header();
+        let mut survivors = self.survivors(Change::Values)?;
         let mut history = format!(
             "tachyfits: planes smoothed along x with {}, along y with {}, {}",
             weights_text(&smoothing.x),
@@ -60,9 +61,9 @@ impl Image {
         if smoothing.scale != 1.0 {
             let _ = write!(history, ", values multiplied by {}", smoothing.scale);
         }
-        self.format_error(header.push_commentary("HISTORY", &history))?;
+        self.format_error(survivors.header.push_commentary("HISTORY", &history))?;
         let name = format!("{} (smoothed)", self.file_name());
-        Computed::new(name, Arc::new(node), header)?.file()
+        Computed::new(name, Arc::new(node), survivors)?.file()
     }
 }
 
@@ -85,8 +86,9 @@ struct SmoothPlanes {
 
 impl SmoothPlanes {
     fn new(input: Arc<dyn Node>, smoothing: &PlaneSmoothing) -> SmoothPlanes {
-        let encoding = float_encoding(&input.encoding());
-        let PlaneSmoothing { x, y, edge, blanks, .. } = smoothing;
+        let PlaneSmoothing { x, y, edge, blanks, scale, .. } = smoothing;
+        let size = |weights: &[f64]| weights.iter().map(|weight| weight.abs()).sum::<f64>();
+        let encoding = float_encoding(&input.encoding(), size(x) * size(y) * scale.abs());
         SmoothPlanes {
             input,
             edge: if *edge == Edge::Keep { Edge::Repeat } else { *edge },
@@ -428,8 +430,7 @@ impl Node for SmoothPlanes {
             let planes = pixels.chunks_exact(plane).zip(sums.chunks_exact_mut(results));
             planes.for_each(|(plane, sums)| self.smooth(&Part::new(plane, places), feed, sums));
         }
-        let refused = encode_f64(&sums, &self.encoding, feed.tier, out);
-        debug_assert_eq!(refused, 0, "every number has a floating-point encoding");
+        feed.encode(&sums, &self.encoding, out);
         feed.scratch.give_back_f64s(sums);
         feed.scratch.give_back_f64s(pixels);
     }

@@ -37,7 +37,7 @@ fn images(named: &[(&str, &Image)]) -> Vec<ExpressionInput> {
 }
 
 fn result(expression: &str, inputs: &[ExpressionInput]) -> Result<FitsFile, Error> {
-    evaluate(expression, inputs, ExpressionPixels::Float64)
+    evaluate(expression, inputs, ExpressionPixels::Float64, None)
 }
 
 /// Every pixel of the one image of a file, read with so many threads.

@@ -71,7 +71,7 @@ fn the_type_follows_the_inputs() {
     };
     let kind = |named: &[(&str, &Image)], pixels| {
         let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
-        let file = evaluate(&names.join("+"), &images(named), pixels).unwrap();
+        let file = evaluate(&names.join("+"), &images(named), pixels, None).unwrap();
         file.image(0).unwrap().stored_type()
     };
     let (byte, short, long) = (of(8), of(16), of(32));

@@ -301,7 +301,7 @@ fn check(tree: &Tree, axes: &[u64], seed: u64, float32: bool) -> Result<(), Test
     }
     let text = tree.text();
     let kind = if float32 { ExpressionPixels::Float32 } else { ExpressionPixels::Float64 };
-    let file = evaluate(&text, &inputs, kind).unwrap_or_else(|error| panic!("{error}"));
+    let file = evaluate(&text, &inputs, kind, None).unwrap_or_else(|error| panic!("{error}"));
     let found = pixels(&file, 2);
     prop_assert_eq!(found.len() as u64, axes.iter().product::<u64>());
     for (index, &found) in (0..).zip(&found) {

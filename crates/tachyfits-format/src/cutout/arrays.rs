@@ -1,0 +1,48 @@
+//! The header of the arrays of random groups (Sect. 6) as one image: NAXIS1 = 0 is gone, and the last axis counts groups.
+
+use crate::card::Card;
+use crate::error::FormatError;
+use crate::hdu::Hdu;
+use crate::header::Header;
+use crate::wcs::{AxisName, wcsaxes_letter};
+
+/// The cards of the arrays of random groups: coordinates of NAXIS2 are those of the first axis, and so on. Those of the
+/// groups' parameters are left out.
+///
+/// # Errors
+/// [`crate::Code::NotRandomGroups`] for another HDU; [`crate::Code::CardText`] when a keyword has no room for its number.
+pub fn arrays_header(hdu: &Hdu) -> Result<Header, FormatError> {
+    let groups = hdu.random_groups()?;
+    let mut cards = vec![
+        Card::new("SIMPLE", true, "conforms to the FITS Standard")?,
+        Card::new("BITPIX", hdu.stored.bitpix(), "")?,
+        Card::new("NAXIS", hdu.axes.len(), "")?,
+    ];
+    let axes = hdu.axes[1..].iter().chain([&groups.group_count]);
+    for (number, &length) in (1..).zip(axes) {
+        cards.push(Card::new(&format!("NAXIS{number}"), length, "")?);
+    }
+    for card in hdu.carried_header().cards() {
+        let is_count = card.value().is_some() && wcsaxes_letter(card.keyword()).is_some();
+        if is_count || is_of_parameter(card.keyword()) {
+            continue;
+        }
+        match AxisName::parse(card.keyword()).filter(|_| card.value().is_some()) {
+            None => cards.push(card.clone()),
+            Some(name) if name.axis > 1 && name.column().is_none_or(|column| column > 1) => {
+                cards.push(card.renamed(&name.renumbered(|axis| axis - 1).to_string()));
+            }
+            // It speaks of the axis of length 0.
+            Some(_) => {}
+        }
+    }
+    Ok(Header::from_cards(cards))
+}
+
+fn is_of_parameter(keyword: &str) -> bool {
+    let keyword = keyword.to_ascii_uppercase();
+    ["PTYPE", "PSCAL", "PZERO"].iter().any(|root| {
+        let number = keyword.strip_prefix(root);
+        number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}

@@ -1,0 +1,69 @@
+//! Which cards of an image survive an operation on it: the one list of keywords that speak of structure, scaling, the file
+//! or the HDU. The engine's module of the same name decides about companion HDUs.
+
+use crate::card::Card;
+use crate::value::Value;
+
+/// What an operation makes of the pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pixels {
+    /// They are copied as they are stored, so that their scaling stays true.
+    Stored {
+        /// Floating-point pixels must not have BLANK (Sect. 4.4.2.5).
+        is_float: bool,
+    },
+    /// They get other values on the same grid, and a scaling of their own.
+    New,
+    /// They become numbers of a result, which is another HDU.
+    Result,
+}
+
+/// What a keyword speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    /// The structure of the HDU, which the writer states.
+    Structure,
+    /// How stored pixels become values.
+    Scaling,
+    /// The old file, or all of the old pixels.
+    File,
+    /// The HDU among others.
+    Hdu,
+    /// What stays true: coordinates, the observation, ...
+    Other,
+}
+
+/// Whether a card stays true. Coordinates are another matter: they follow the pixels.
+pub(crate) fn survives(card: &Card, pixels: Pixels) -> bool {
+    let keyword = card.keyword().to_ascii_uppercase();
+    match subject(&keyword) {
+        Subject::Structure | Subject::File => false,
+        Subject::Scaling => {
+            matches!(pixels, Pixels::Stored { is_float } if !(is_float && keyword == "BLANK"))
+        }
+        Subject::Hdu if pixels == Pixels::Result => false,
+        // Others may follow in a new file.
+        Subject::Hdu if pixels == Pixels::New && keyword == "EXTEND" => {
+            card.value() != Some(&Value::Logical(false))
+        }
+        Subject::Hdu | Subject::Other => true,
+    }
+}
+
+fn subject(keyword: &str) -> Subject {
+    let size = keyword
+        .strip_prefix("NAXIS")
+        .is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()));
+    match keyword {
+        "SIMPLE" | "XTENSION" | "BITPIX" | "NAXIS" | "PCOUNT" | "GCOUNT" | "GROUPS" => {
+            Subject::Structure
+        }
+        _ if size => Subject::Structure,
+        "BSCALE" | "BZERO" | "BLANK" | "ZBLANK" => Subject::Scaling,
+        "INHERIT" | "NEXTEND" | "BLOCKED" | "CHECKSUM" | "DATASUM" | "DATAMIN" | "DATAMAX" => {
+            Subject::File
+        }
+        "EXTEND" | "EXTNAME" | "EXTVER" | "EXTLEVEL" | "END" => Subject::Hdu,
+        _ => Subject::Other,
+    }
+}

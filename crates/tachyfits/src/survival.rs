@@ -1,0 +1,421 @@
+//! What of an image survives an operation on it: its cards, and its companion, the table of beams that CASA keeps for
+//! cubes whose channels have beams of their own (CASAMBM = T, a table BEAMS with a row for each channel and polarisation).
+//!
+//! Each operation says what it does to the axes ([`Change`]) and gets the header and the companion of its result
+//! ([`Survivors`]). Channels that stay keep their rows, numbered anew. Where channels are combined, or all get one beam,
+//! table and CASAMBM are left out, and HISTORY says so.
+
+use std::sync::Arc;
+
+use tachyfits_format::{
+    AxisBlocks, AxisSelection, Card, Context, Element, Field, FormatError, Hdu, Header, OffsetAxis,
+    ResultAxis, TableKind, ValueType, cutout_header, padded, path_header, rebinned_header,
+    reordered_header, result_cards,
+};
+use tachyfits_io::Storage;
+use tachyfits_kernels::OnesComplement;
+
+use crate::checksum::state_sums;
+use crate::error::Error;
+use crate::image::Image;
+use crate::writer::FileWriter;
+
+/// The name of a table of beams, and the card that announces it.
+const TABLE: &str = "BEAMS";
+const ANNOUNCED: &str = "CASAMBM";
+/// The cards of the one beam of an image.
+const BEAM: [&str; 3] = ["BMAJ", "BMIN", "BPA"];
+/// The most bytes of a table that goes along: far more than channels need.
+const MOST_BYTES: u64 = 1 << 26;
+
+/// What an operation does to an image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change<'a> {
+    /// Other values on the same grid.
+    Values,
+    /// Values are made of their neighbours along an axis, 0 for NAXIS1; the results of the first and of every so many
+    /// further pixels are kept.
+    Along { axis: usize, every: u64 },
+    /// A part of the pixels.
+    Section(&'a [AxisSelection]),
+    /// Blocks of pixels are made one pixel each: of what statistic.
+    Blocks(&'a [AxisBlocks], &'a str),
+    /// The new axis n is the axis `order[n]`, 0 for NAXIS1.
+    Order(&'a [usize]),
+    /// The first two axes give way to offsets along a path.
+    Path(&'a OffsetAxis),
+}
+
+/// What is left of an image: its cards and its table of beams.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Survivors {
+    pub(crate) header: Header,
+    beams: Option<Arc<Beams>>,
+}
+
+impl Survivors {
+    /// Cards alone.
+    pub(crate) fn of_header(header: Header) -> Survivors {
+        Survivors { header, beams: None }
+    }
+
+    /// Changes cards. A change that gives all channels one beam (BMAJ, BMIN or BPA differ, CASAMBM is gone) leaves out the
+    /// table of beams.
+    pub(crate) fn change(
+        mut self,
+        change: impl FnOnce(&mut Header) -> Result<(), FormatError>,
+    ) -> Result<Survivors, FormatError> {
+        let stated = |header: &Header| BEAM.map(|keyword| header.get(keyword).cloned());
+        let (before, announced) = (stated(&self.header), is_announced(&self.header));
+        change(&mut self.header)?;
+        let common = stated(&self.header) != before || announced != is_announced(&self.header);
+        if common && (announced || self.beams.is_some()) {
+            self.beams = None;
+            self.header.remove(ANNOUNCED);
+            let text = "tachyfits: all channels have one beam: the table BEAMS is left out";
+            self.header.push_commentary("HISTORY", text)?;
+        }
+        Ok(self)
+    }
+
+    /// Writes the companion behind the image.
+    pub(crate) fn write_companion(&self, file: &mut FileWriter) -> Result<(), Error> {
+        let Some(beams) = &self.beams else { return Ok(()) };
+        let mut header = beams.header.clone();
+        if file.states_sums() {
+            let mut sum = OnesComplement::default();
+            sum.accumulate(0, &beams.rows, file.tier());
+            let stated = state_sums(&mut header, sum, file.tier());
+            file.format_error(stated)?;
+        }
+        let begin = file.end();
+        let bytes = beams.bytes(&header);
+        file.reserve(begin + bytes.len() as u64)?;
+        file.write_all_at(begin, &bytes)?;
+        file.ended(begin + bytes.len() as u64);
+        Ok(())
+    }
+
+    /// The bytes of the companion as the next HDU of a file, empty without one.
+    pub(crate) fn companion_bytes(&self) -> Vec<u8> {
+        self.beams.as_ref().map_or_else(Vec::new, |beams| beams.bytes(&beams.header))
+    }
+}
+
+fn is_announced(header: &Header) -> bool {
+    header.get_logical(ANNOUNCED).is_ok_and(|value| value == Some(true))
+}
+
+/// The pixels of channels and polarisations that stay, by their new numbers.
+struct Kept {
+    channels: Vec<u64>,
+    polarisations: Option<Vec<u64>>,
+}
+
+impl Image {
+    /// What of the image survives an operation.
+    pub(crate) fn survivors(&self, change: Change<'_>) -> Result<Survivors, Error> {
+        let header = self.format_error(self.changed_header(change))?;
+        let survivors = Survivors { header, beams: self.beams()? };
+        let kept = kept(self.hdu(), self.axes(), change);
+        let beams = match (&survivors.beams, kept) {
+            (None, Some(_)) => return Ok(survivors),
+            (Some(_), Some(_)) if matches!(change, Change::Values) => return Ok(survivors),
+            (Some(beams), Some(kept)) => Some(Arc::new(self.format_error(beams.keep(&kept))?)),
+            (_, None) => None,
+        };
+        let Survivors { mut header, beams: before } = survivors;
+        if beams.is_none() && (before.is_some() || is_announced(&header)) {
+            header.remove(ANNOUNCED);
+            let text =
+                "tachyfits: channels of different beams are combined: the table BEAMS is left out";
+            self.format_error(header.push_commentary("HISTORY", text))?;
+        }
+        Ok(Survivors { header, beams })
+    }
+
+    fn changed_header(&self, change: Change<'_>) -> Result<Header, FormatError> {
+        match change {
+            Change::Values | Change::Along { every: 1, .. } => Ok(self.carried_header()),
+            Change::Along { axis, every } => {
+                let selection = |(number, &length): (usize, &u64)| match number == axis {
+                    true => AxisSelection {
+                        first: 0,
+                        count: length.div_ceil(every),
+                        step: every as i64,
+                        keep: true,
+                    },
+                    false => AxisSelection { first: 0, count: length, step: 1, keep: true },
+                };
+                let selections: Vec<_> = self.axes().iter().enumerate().map(selection).collect();
+                self.changed_header(Change::Section(&selections))
+            }
+            Change::Section(selections) => {
+                let blocks = cutout_header(self.hdu(), selections)?;
+                Ok(Header::parse(&blocks, Context::default())?.0)
+            }
+            Change::Blocks(blocks, what) => rebinned_header(self.hdu(), blocks, what),
+            Change::Order(order) => {
+                let numbers: Vec<usize> = order.iter().map(|axis| axis + 1).collect();
+                reordered_header(self.hdu(), &numbers)
+            }
+            Change::Path(offsets) => path_header(self.hdu(), offsets),
+        }
+    }
+
+    /// The cards of a result over a section, as [`tachyfits_format::result_cards`] gives them. A result that has the
+    /// pixels of one channel has that channel's beam; one without the quantity of the pixels has no BTYPE.
+    pub(crate) fn surviving_cards(
+        &self,
+        axes: &[ResultAxis],
+        same_quantity: bool,
+    ) -> Result<Vec<Card>, Error> {
+        let mut header = Header::from_cards(self.format_error(result_cards(self.hdu(), axes))?);
+        if !same_quantity {
+            header.remove("BTYPE");
+        }
+        let beams = self.beams()?;
+        if beams.is_some() || is_announced(&header) {
+            self.format_error(self.beam_of_result(&mut header, beams.as_deref(), axes))?;
+        }
+        Ok(header.cards().to_vec())
+    }
+
+    /// Replaces what speaks of a table of beams, which a result does not have, by the one beam that it has.
+    fn beam_of_result(
+        &self,
+        header: &mut Header,
+        beams: Option<&Beams>,
+        axes: &[ResultAxis],
+    ) -> Result<(), FormatError> {
+        let one = |axis: Option<usize>| match axis.and_then(|axis| axes.get(axis)) {
+            Some(axis) if axis.count == 1 => Some(axis.first),
+            _ => None,
+        };
+        let spectral = spectral_axis(self.hdu(), self.axes());
+        let stokes = self.hdu().stokes_axis();
+        let (channel, polarisation) = (one(spectral), one(stokes).unwrap_or(0));
+        let beam = channel.and_then(|channel| beams?.beam(channel, polarisation));
+        header.remove(ANNOUNCED);
+        let Some(beam) = beam else {
+            let text = "tachyfits: channels have beams of their own: the table BEAMS is left out";
+            return header.push_commentary("HISTORY", text);
+        };
+        for (keyword, value) in BEAM.into_iter().zip(beam) {
+            let comment = "[deg] beam of the channel";
+            let real = tachyfits_format::Real::from_f64(value);
+            if let Some(real) = real {
+                header.set(keyword, tachyfits_format::Value::Real(real), comment)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The table of beams that goes with the image.
+    fn beams(&self) -> Result<Option<Arc<Beams>>, Error> {
+        if let Some(computed) = self.computed() {
+            return Ok(computed.survivors().beams.clone());
+        }
+        match self.companion() {
+            None => Ok(None),
+            Some(hdu) => Ok(Beams::read(&**self.storage(), hdu)?.map(Arc::new)),
+        }
+    }
+}
+
+/// The HDU of the table of beams that goes with the image `of`: CASA writes one for the primary array.
+pub(crate) fn companion_of<'a>(of: &Hdu, hdus: &'a [Arc<Hdu>]) -> Option<&'a Arc<Hdu>> {
+    let may_have = of.index == 0 || is_announced(&of.header);
+    may_have.then(|| hdus.iter().find(|hdu| hdu.index != of.index && hdu.is_named(TABLE)))?
+}
+
+/// The axis of channels: without a spectral one the third, as in any cube.
+fn spectral_axis(hdu: &Hdu, axes: &[u64]) -> Option<usize> {
+    hdu.spectral_axis().or((axes.len() > 2).then_some(2))
+}
+
+/// The channels and polarisations that an operation keeps; `None` where it combines some.
+fn kept(hdu: &Hdu, axes: &[u64], change: Change<'_>) -> Option<Kept> {
+    let kept_of = |axis: Option<usize>| -> Option<Vec<u64>> {
+        // Without such an axis there is one channel.
+        let Some(axis) = axis else { return Some(vec![0]) };
+        let length = *axes.get(axis)?;
+        let every = |step: u64| (0..length).step_by(step as usize).collect();
+        match change {
+            Change::Values | Change::Order(_) => Some(every(1)),
+            Change::Along { axis: along, every: step } => {
+                Some(every(if along == axis { step.max(1) } else { 1 }))
+            }
+            Change::Section(selections) => {
+                let AxisSelection { first, count, step, .. } = *selections.get(axis)?;
+                (0..count).map(|n| first.checked_add_signed(step * n as i64)).collect()
+            }
+            Change::Blocks(blocks, _) => (blocks.get(axis)?.pixels == 1).then(|| every(1)),
+            Change::Path(_) => (axis > 1).then(|| every(1)),
+        }
+    };
+    let polarisations = match hdu.stokes_axis() {
+        None => None,
+        axis => Some(kept_of(axis)?),
+    };
+    Some(Kept { channels: kept_of(spectral_axis(hdu, axes))?, polarisations })
+}
+
+/// A table of beams: its header, and its rows in memory.
+#[derive(Debug)]
+struct Beams {
+    header: Header,
+    rows: Vec<u8>,
+    row_bytes: usize,
+    channel: Option<Cell>,
+    polarisation: Option<Cell>,
+    /// BMAJ, BMIN, BPA, and how many degrees their units are.
+    beam: Option<[(Cell, f64); 3]>,
+}
+
+/// A number in a row.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    offset: usize,
+    value: ValueType,
+}
+
+impl Beams {
+    /// Reads the table; `None` for one that is no table of fixed rows.
+    fn read(storage: &dyn Storage, hdu: &Hdu) -> Result<Option<Beams>, Error> {
+        let Ok(layout) = hdu.table() else { return Ok(None) };
+        let is_whole = hdu.data_bytes <= hdu.data_bytes_present && layout.heap.bytes == 0;
+        if layout.kind != TableKind::Binary || !is_whole || hdu.data_bytes > MOST_BYTES {
+            return Ok(None);
+        }
+        let cell = |name: &str| {
+            let column = &layout.columns[layout.column(name)?];
+            match column.field {
+                Field::Fixed { element: Element::Number(value), repeat: 1, .. } => {
+                    let cell = Cell { offset: column.offset as usize, value };
+                    Some((cell, column.unit.clone().unwrap_or_default()))
+                }
+                _ => None,
+            }
+        };
+        let in_degrees = |name: &str| {
+            let (cell, unit) = cell(name)?;
+            let size = match unit.trim().to_ascii_lowercase().as_str() {
+                "arcsec" => 1.0 / 3600.0,
+                "arcmin" => 1.0 / 60.0,
+                "" | "deg" => 1.0,
+                "rad" => 180.0 / std::f64::consts::PI,
+                "mas" => 1.0 / 3.6e6,
+                _ => return None,
+            };
+            Some((cell, size))
+        };
+        let beam = (|| Some([in_degrees("BMAJ")?, in_degrees("BMIN")?, in_degrees("BPA")?]))();
+        let mut rows = vec![0; hdu.data_bytes as usize];
+        storage.read_exact_at(layout.data_offset, &mut rows)?;
+        let mut header = hdu.header.clone();
+        for keyword in ["CHECKSUM", "DATASUM"] {
+            header.remove(keyword);
+        }
+        Ok(Some(Beams {
+            header,
+            rows,
+            row_bytes: layout.row_bytes as usize,
+            channel: cell("CHAN").map(|(cell, _)| cell),
+            polarisation: cell("POL").map(|(cell, _)| cell),
+            beam,
+        }))
+    }
+
+    /// The rows of channels and polarisations that stay, with their new numbers, in the order of these where channels
+    /// have turned round.
+    fn keep(&self, kept: &Kept) -> Result<Beams, FormatError> {
+        let mut rows: Vec<(Option<u64>, u64, Vec<u8>)> = Vec::new();
+        for (index, row) in (0..).zip(self.rows.chunks_exact(self.row_bytes.max(1))) {
+            let channel = self.channel.map_or(Some(index), |cell| cell.get(row));
+            let of_channel = kept.channels.iter().position(|&old| Some(old) == channel);
+            let Some(new_channel) = of_channel else { continue };
+            let mut row = row.to_vec();
+            if let Some(cell) = self.channel {
+                cell.set(&mut row, new_channel as u64);
+            }
+            let mut new_polarisation = None;
+            if let (Some(cell), Some(kept)) = (self.polarisation, &kept.polarisations) {
+                let old = cell.get(&row);
+                let Some(new) = kept.iter().position(|&kept| Some(kept) == old) else { continue };
+                cell.set(&mut row, new as u64);
+                new_polarisation = Some(new as u64);
+            }
+            rows.push((new_polarisation, new_channel as u64, row));
+        }
+        if kept.channels.windows(2).any(|pair| pair[0] > pair[1]) {
+            rows.sort_by_key(|(polarisation, channel, _)| (*polarisation, *channel));
+        }
+        let mut header = self.header.clone();
+        header.set("NAXIS2", rows.len(), "")?;
+        if header.get("NCHAN").is_some() {
+            header.set("NCHAN", kept.channels.len(), "")?;
+        }
+        if let (Some(_), Some(kept)) = (header.get("NPOL"), &kept.polarisations) {
+            header.set("NPOL", kept.len(), "")?;
+        }
+        let rows = rows.into_iter().flat_map(|(_, _, row)| row).collect();
+        Ok(Beams { header, rows, ..*self })
+    }
+
+    /// BMAJ, BMIN and BPA of a channel, in degrees.
+    fn beam(&self, channel: u64, polarisation: u64) -> Option<[f64; 3]> {
+        let beam = self.beam?;
+        let is_of = |(index, row): &(u64, &[u8])| {
+            let of = self.channel.map_or(Some(*index), |cell| cell.get(row));
+            let other = self.polarisation.and_then(|cell| cell.get(row));
+            of == Some(channel) && other.is_none_or(|of| of == polarisation)
+        };
+        let mut rows = (0..).zip(self.rows.chunks_exact(self.row_bytes.max(1)));
+        let (_, row) = rows.find(is_of)?;
+        let [major, minor, angle] = beam.map(|(cell, size)| Some(cell.number(row)? * size));
+        Some([major?, minor?, angle?])
+    }
+
+    /// The bytes of the HDU with this header.
+    fn bytes(&self, header: &Header) -> Vec<u8> {
+        let mut bytes = header.to_bytes();
+        bytes.extend_from_slice(&self.rows);
+        let whole = padded(bytes.len() as u64) as usize;
+        bytes.resize(whole, 0);
+        bytes
+    }
+}
+
+impl Cell {
+    fn number(self, row: &[u8]) -> Option<f64> {
+        let bytes = row.get(self.offset..)?;
+        match self.value {
+            ValueType::F32 => Some(f32::from_be_bytes(*bytes.first_chunk()?).into()),
+            ValueType::F64 => Some(f64::from_be_bytes(*bytes.first_chunk()?)),
+            ValueType::I16 => Some(i16::from_be_bytes(*bytes.first_chunk()?).into()),
+            ValueType::I32 => Some(i32::from_be_bytes(*bytes.first_chunk()?).into()),
+            ValueType::I64 => Some(i64::from_be_bytes(*bytes.first_chunk()?) as f64),
+            _ => None,
+        }
+    }
+
+    /// The number of a channel or a polarisation.
+    fn get(self, row: &[u8]) -> Option<u64> {
+        let number = self.number(row)?;
+        (number >= 0.0 && number.fract() == 0.0).then_some(number as u64)
+    }
+
+    fn set(self, row: &mut [u8], number: u64) {
+        let Some(bytes) = row.get_mut(self.offset..) else { return };
+        let mut put = |new: &[u8]| bytes[..new.len()].copy_from_slice(new);
+        match self.value {
+            ValueType::F32 => put(&(number as f32).to_be_bytes()),
+            ValueType::F64 => put(&(number as f64).to_be_bytes()),
+            ValueType::I16 => put(&(number as i16).to_be_bytes()),
+            ValueType::I32 => put(&(number as i32).to_be_bytes()),
+            ValueType::I64 => put(&(number as i64).to_be_bytes()),
+            _ => {}
+        }
+    }
+}
