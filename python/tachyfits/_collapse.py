@@ -140,9 +140,7 @@ class Collapse:
         self, name: str, unit: str | None, channels: Channels | None, *, of_pixels: bool
     ) -> Header:
         collapsed = (self.axis,) if self.keep_axis else ()
-        header = result_header(
-            self.image, self.where, self.sky, collapsed, same_quantity=of_pixels
-        )
+        header = result_header(self.image, self.where, self.sky, collapsed, same_quantity=of_pixels)
         changes: dict[str, Any] = {"BUNIT": (unit, "")} if unit else {}
         if channels is not None and channels.rest_hz is not None:
             changes["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
