@@ -16,7 +16,7 @@ from tachyfits._axes import Axis, WorldAxis, axis_number, axis_numbers
 from tachyfits._coordinates import Coordinates
 from tachyfits._errors import either, placing, usage
 from tachyfits._hdu import Hdu
-from tachyfits._header import Header
+from tachyfits._header import Card, Header
 from tachyfits._indexing import is_section, read_indexed, with_new_axes
 from tachyfits._measured import as_array
 from tachyfits._section import Section, resolve, slice_range
@@ -68,7 +68,7 @@ class Pixels(Hdu):
         if self.kind != "random groups":
             return self.stored_header
         every = list(range(self.ndim))
-        return Header(self._core_image().result_cards(kept=every))
+        return Header(self._core_image().result_cards(kept=every, kind=Card))
 
     @property
     def shape(self) -> tuple[int, ...]:

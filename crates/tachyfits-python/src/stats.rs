@@ -85,9 +85,7 @@ impl Stats {
 fn _stats_from_state(state: State) -> Stats {
     let float = |(high, low)| Compensated { high: f64::from_bits(high), low: f64::from_bits(low) };
     let extreme = |(value, position)| Extremum { value: f64::from_bits(value), position };
-    let ends = state.min.into_iter().chain(state.max).map(|(value, _)| f64::from_bits(value));
     let stats = tachyfits::Stats {
-        common: ends.fold(Common::Unknown, Common::and),
         count: state.count,
         nan: state.nan,
         sum: float(state.sum),
