@@ -9,6 +9,7 @@ use tachyfits_io::{Storage, fetch};
 use super::content::Rope;
 use super::{Edition, Unit};
 use crate::error::{Error, Reason};
+use crate::file::FitsFile;
 
 /// Bytes behind the last HDU that are looked at together.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -36,7 +37,8 @@ impl Edition {
     /// ```
     pub fn mend(&mut self) -> Result<Vec<Fix>, Error> {
         let (units, rest) = (self.units.clone(), self.rest);
-        let fixes = self.fix_all().and_then(|fixes| self.check_readable().map(|()| fixes));
+        let before = self.preview()?;
+        let fixes = self.fix_all().and_then(|fixes| self.check_readable(&before).map(|()| fixes));
         if fixes.is_err() {
             (self.units, self.rest) = (units, rest);
         }
@@ -44,15 +46,14 @@ impl Edition {
     }
 
     /// Reads the file as it will be: each HDU is what it was, and what could be read of it can be.
-    fn check_readable(&self) -> Result<(), Error> {
+    fn check_readable(&self, before: &FitsFile) -> Result<(), Error> {
         let after = self.preview()?;
         let changed = |index: usize| {
             let expected = "a repaired file in which every HDU can be read as before";
             let found = "damage that the repair would make worse";
             Error::refused(Reason::Edit, expected, found).at(&self.name, index)
         };
-        for (index, unit) in self.units.iter().enumerate() {
-            let Some(old) = &unit.origin else { continue };
+        for (index, old) in before.hdus().iter().enumerate() {
             let new = after.hdus().get(index).ok_or_else(|| changed(index))?;
             let shape = |hdu: &Hdu| {
                 let counts = (hdu.parameter_count, hdu.group_count, hdu.data_bytes);
