@@ -67,7 +67,8 @@ def test_info_lists_what_cannot_be_read(cli: Any, folder: Path) -> None:
 def test_compressed_images_are_named(cli: Any, folder: Path) -> None:
     image = fits.CompImageHDU(np.ones((20, 30), "i2"), compression_type="RICE_1")
     image.writeto(folder / "packed.fits")
-    assert "binary table  compressed image (RICE_1)  8 x 20" in cli("info", "packed.fits").out
+    rows = cli("info", "packed.fits").out
+    assert "binary table  compressed image (RICE_1)  8 x 20" in rows
     assert cli("info", "packed.fits", "--json").json["hdus"][1]["compression"] == "RICE_1"
     for words in (("stats", "packed.fits"), ("stats", "packed.fits", "--hdu", "1")):
         said = cli(*words, status=2).err

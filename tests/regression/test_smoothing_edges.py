@@ -1,5 +1,6 @@
-"""Smoothing on the sky at the edges of a plane: every policy treats both axes alike, and values per
-beam follow the new beam everywhere.
+"""Smoothing on the sky at the edges of a plane.
+
+Every policy treats both axes alike, and values per beam follow the new beam everywhere.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ fn ascii(form: &str, rows: &[&str]) -> Vec<u8> {
 fn a_file_that_is_right_has_no_findings() {
     assert_eq!(codes(&fits(16, &[3], &[], &[0; 6])), [""; 0]);
     assert_eq!(
-        codes(&binary(&["1L", "4A", "3X"], [6, 2], 0, b"Tabc\0\xff\0\0\xff\xffz\x01")),
+        codes(&binary(&["1L", "4A", "3X"], [6, 2], 0, b"Tabc\0\xe0\0\0\xff\xffz\x20")),
         [""; 0]
     );
     assert_eq!(codes(&ascii("I4", &["  12", "    ", "-3  "])), [""; 0]);

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import os
 import shutil
 import sys
 import textwrap
@@ -86,12 +87,17 @@ def row_width() -> int:
     return line_width() if sys.stdout.isatty() else 2**31
 
 
+def text_width() -> int:
+    """Return the characters of a line of text: of a terminal or of COLUMNS, else any number."""
+    return line_width() if "COLUMNS" in os.environ else row_width()
+
+
 def aligned(
     rows: Iterable[Sequence[str]], *, right: Sequence[int] = (), width: int | None = None
 ) -> str:
     """Return rows as columns two blanks apart; those numbered in ``right`` end flush.
 
-    Where lines would be longer than ``width`` (None: the terminal's line) the widest cells go on
+    Where lines would be longer than ``width`` (None: the line of a terminal) the widest cells go on
     in a line below; nothing is cut.
 
     >>> print(aligned([("a", "10"), ("bb", "9")], right=[1]))
@@ -104,7 +110,7 @@ def aligned(
     """
     table = [list(row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
-    widths = _narrowed(table, widths, right, width or line_width())
+    widths = _narrowed(table, widths, right, width or text_width())
     lines = []
     for row in table:
         cells = [
@@ -157,7 +163,7 @@ def in_blocks(
     17
     """
     columns = [list(column) for column in zip(*rows, strict=True)]
-    most = width or line_width()
+    most = width or text_width()
     blocks: list[list[int]] = []
     used = most + 1
     for number, column in enumerate(columns):

@@ -326,7 +326,7 @@ def round_values(norm: Normalize, count: int = 7) -> list[float]:
     """Return about ``count`` round values whose colours are spread evenly.
 
     >>> round_values(normalisation("linear", 0.0, 97.0), 5)
-    [0.0, 20.0, 50.0, 80.0]
+    [0.0, 20.0, 50.0, 80.0, 95.0]
     """
     low, high = float(norm.vmin or 0.0), float(norm.vmax or 0.0)
     gap = 1.0 / (count - 1)

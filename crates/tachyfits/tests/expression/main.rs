@@ -42,13 +42,17 @@ fn result(expression: &str, inputs: &[ExpressionInput]) -> Result<FitsFile, Erro
 
 /// Every pixel of the one image of a file, read with so many threads.
 fn pixels(file: &FitsFile, threads: usize) -> Vec<f64> {
+    read(file, threads).expect("all pixels can be read")
+}
+
+fn read(file: &FitsFile, threads: usize) -> Result<Vec<f64>, Error> {
     let image = file.image(0).expect("a computed file has an image");
     let whole = image.whole();
     let mut values = vec![0.0; whole.pixels() as usize];
     let out = OutputPixels::Float64(&mut values);
     let options = RunOptions { threads, ..RunOptions::default() };
-    image.read(&whole, ReadAs::Float64, out, &options).expect("all pixels can be read");
-    values
+    image.read(&whole, ReadAs::Float64, out, &options)?;
+    Ok(values)
 }
 
 /// The value of an expression of numbers.
