@@ -335,6 +335,8 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[NDArray[np.float64]]: ...
+    # The header of a result, without the mandatory cards; of the kind that is asked for, as in Header.cards.
+    @overload
     def result_cards(
         self,
         section: _Section | None = None,
@@ -342,8 +344,18 @@ class Image:
         kept: Sequence[int],  # axes that the result has
         collapsed: Sequence[int] = (),  # axes that are one pixel of it, as wide as the section
         same_quantity: bool = True,  # that BTYPE names
-        kind: type[_Tuple] = ...,  # as for Header.cards
-    ) -> tuple[_Tuple, ...]: ...  # the header of a result, without the mandatory cards
+        kind: None = None,
+    ) -> tuple[tuple[str, Any, str], ...]: ...
+    @overload
+    def result_cards(
+        self,
+        section: _Section | None = None,
+        *,
+        kept: Sequence[int],
+        collapsed: Sequence[int] = (),
+        same_quantity: bool = True,
+        kind: type[_Tuple],
+    ) -> tuple[_Tuple, ...]: ...
     def histogram(
         self,
         low: float,
