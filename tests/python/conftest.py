@@ -14,10 +14,6 @@ settings.register_profile("tachyfits", deadline=None, max_examples=60)
 settings.load_profile("tachyfits")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "once: does not depend on the vector tier: run under one")
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out tests that a forced tier cannot change; the run without one has them all."""
     if os.environ.get("TACHYFITS_TIER") and not os.environ.get("TACHYFITS_TEST_ALL"):
