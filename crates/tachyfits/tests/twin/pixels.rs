@@ -206,7 +206,7 @@ fn group_parameters_are_scaled_and_those_of_one_name_added_up() {
     let fewer = cut.group_parameters(0).unwrap();
     assert_eq!(fewer.values[1], parameters.values[1][..300]);
     // Its arrays are an image whose last axis counts the groups.
-    assert_eq!(open(whole).image(0).unwrap().axes().last(), Some(&(groups as u64)));
+    assert_eq!(open(whole).image(0).unwrap().axes().last(), Some(&groups));
     let image = open(fits(16, &[1], &[], &[0, 0]));
     assert_eq!(image.group_parameters(0).unwrap_err().code(), "not-random-groups");
 }
