@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tachyfits as tf
 
-fitsverify = pytest.mark.skipif(shutil.which("fitsverify") is None, reason="no fitsverify")
+fitsverify = pytest.mark.skipif(shutil.which("fitsverify") is None, reason="fitsverify is missing")
 
 
 def _checked(path: Path) -> str:

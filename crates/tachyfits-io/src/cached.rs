@@ -30,8 +30,8 @@ const LEAST_RANGE: u64 = 16 << 10;
 /// How many bytes are copied at a time when the clock runs: as many as runs copy, which stay in the cache.
 const COPIED: usize = 256 << 10;
 
-/// At how many places both ways are tried at the most, one for so many bytes of a file, and how often at each: a file may lie
-/// in large pages here and in small ones there.
+/// The trial of both ways: the most places, the bytes of a file for each place, and the rounds at each. One file may lie
+/// partly in large pages and partly in small ones.
 const PLACES: u64 = 3;
 const BYTES_OF_PLACE: u64 = 128 << 20;
 const TRIES: usize = 2;

@@ -23,7 +23,7 @@ const PAGE_BYTES: u64 = PAGE as u64;
 /// A regular file, read without the page cache.
 #[derive(Debug)]
 pub struct DirectStorage {
-    /// The same file, by which its state is told.
+    /// The same file opened through the page cache; it notices changes.
     cached: FileStorage,
     file: File,
     /// Buffers for unaligned parts, as many as were ever needed at once.

@@ -142,7 +142,7 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Writes bytes at an offset, from any thread; what is skipped reads as zeros. Does not move the place of
+    /// Writes bytes at an offset, from any thread; bytes that are never written read as zeros. Does not move the place of
     /// [`OutputFile::write_all`].
     ///
     /// # Errors

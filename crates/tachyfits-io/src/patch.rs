@@ -42,7 +42,7 @@ pub struct Stamp {
 }
 
 impl PartialEq for Stamp {
-    /// Another name of the same file is no change of it.
+    /// Compares size, time and inode: a file that was renamed is unchanged.
     fn eq(&self, other: &Stamp) -> bool {
         (self.bytes, self.modified, self.inode) == (other.bytes, other.modified, other.inode)
     }
@@ -458,7 +458,7 @@ fn open_for_change(path: &Path) -> Result<Held, IoError> {
             // where there is none.
             Err(TryLockError::Error(_)) => Held { file, locked: false },
         };
-        // Who had the lock before may have given the name to a new file: what is locked then is one that nobody sees.
+        // The last owner of the lock may have replaced the file: the lock is then on a file without a name.
         let inode = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
         let named = std::fs::metadata(path).map(inode).map_err(failed)?;
         if held.file.metadata().map(inode).map_err(failed)? == named {

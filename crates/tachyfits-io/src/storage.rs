@@ -234,7 +234,7 @@ fn attempt(
     if !metadata.is_file() {
         return spool::spool(&path.display().to_string(), file, options).map(Some);
     }
-    // Its state is taken before the look beside it: what is changed later is noticed.
+    // Record the state of the file before looking for a journal, so that later changes are noticed.
     let mut storage = FileStorage::from_file(path, file)?;
     if purpose == Purpose::Following {
         storage.allow_growth();

@@ -14,7 +14,7 @@ use crate::source::{Encoding, Source, Visitor};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Common {
-    /// There is no defined pixel.
+    /// No pixel is defined.
     #[default]
     Unknown,
     /// All have this value.

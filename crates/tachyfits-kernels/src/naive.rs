@@ -171,7 +171,7 @@ struct IntegerMoments {
     squares: i128,
 }
 
-/// The exact moments of pixels whose scale is none of those that overflow or underflow.
+/// Return the exact moments of integers; `None` where scaling them may overflow or underflow.
 fn integer_moments(bytes: &[u8], encoding: &Encoding) -> Option<IntegerMoments> {
     let (scale, zero) = encoding.scaling.unwrap_or((1.0, 0.0));
     let usual = scale.abs() >= 1e-100 && scale.abs() <= 1e100 && zero.abs() <= 1e100;

@@ -153,7 +153,7 @@ fn node_of(
     Ok(Evaluate { axes: checked.axes.clone(), inputs, program, encoding, is_logical })
 }
 
-/// Pixels of at most 16 bits, or float32, within its range: what is computed from them is kept well enough in float32.
+/// Whether float32 keeps results of these pixels well enough: at most 16 bits or float32, scaled within its range.
 fn is_short(image: &Image) -> bool {
     float_encoding(&image.encoding(), 1.0).pixel == PixelType::F32
 }

@@ -260,7 +260,7 @@ pub(crate) fn check_plain(storage: &dyn Storage) -> Result<(), IoError> {
 /// How often a file is opened anew that another process changes while its headers are read.
 pub(crate) const ATTEMPTS: usize = 20;
 
-/// Repeats what failed because a file was changed meanwhile, up to so many times.
+/// Repeats an operation that fails because the file changed meanwhile, at most `attempts` times.
 pub(crate) fn unchanged<T>(
     attempts: usize,
     mut attempt: impl FnMut() -> Result<T, Error>,

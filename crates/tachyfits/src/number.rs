@@ -62,8 +62,8 @@ pub(crate) fn encode_within_range(
     refused + values.iter().filter(|&&x| is_lost(x)).count() as u64
 }
 
-/// The largest difference between values and the integers that were written for them; 0 where it is no more than the
-/// rounding of floating-point numbers.
+/// Returns the largest difference between values and the integers written for them; 0 if it is only floating-point
+/// rounding.
 pub(crate) fn rounding(
     values: &[f64],
     from: &Encoding,

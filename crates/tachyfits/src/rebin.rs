@@ -106,8 +106,8 @@ impl Image {
 }
 
 impl Image {
-    /// The encoding of sums of so many pixels each, where these are integers: 64-bit integers where all sums fit, which
-    /// for pixels of 64 bits is seen from the largest of them, else f64.
+    /// Returns the encoding of sums of `pixels` integers each; `None` for other pixels. Sums are 64-bit integers where all
+    /// fit, else f64. For 64-bit pixels the largest of them decides.
     fn integer_sums(&self, pixels: u64) -> Result<Option<Encoding>, Error> {
         let from = self.encoding();
         if !integers::are_integers(&from) {

@@ -71,7 +71,7 @@ pub(super) enum Found {
     Whole(Journal, Content),
     /// A journal that the owner of the file alone may read.
     Closed,
-    /// The file says that a change of it is not finished, and there is no journal of it where it says.
+    /// An attribute of the file names a journal of an unfinished change, and that journal is missing.
     Lost(PathBuf),
 }
 
@@ -192,7 +192,7 @@ fn foreign_by_looks(journal: &Metadata, file: &Metadata) -> Option<Found> {
     }
 }
 
-/// Why a file is no usable journal.
+/// The reason why a journal cannot be used.
 enum Unreadable {
     NoJournal,
     Damaged(&'static str),

@@ -342,7 +342,7 @@ fn the_journal_of_another_file_is_not_put_into_this_one() {
         let (content, notices) = opened(&path).unwrap();
         assert_eq!(content, expected, "change {number}");
         assert!(matches!(&notices[..], [Notice::Ignored { .. }]), "change {number}: {notices:?}");
-        // It is no obstacle, and gone after the next edit.
+        // The journal does not block the next edit, which removes it.
         let patch = Patch::begin(&path, &Stamp::of(&path).unwrap(), &[0..1], expected.len() as u64);
         patch.unwrap().commit().unwrap();
         assert_eq!(opened(&path).unwrap(), (expected, vec![]));

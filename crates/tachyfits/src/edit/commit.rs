@@ -84,7 +84,7 @@ fn in_place(
         }
     }
     let kept = kept.finish()?;
-    // Afterwards what is computed from the edited file itself would seem to be changed.
+    // Check before writing: new pixels that are computed from this file would fail the check afterwards.
     plan.rope.check_unchanged()?;
     let patch = Patch::begin(path, stamp, dirty, plan.bytes())?;
     let mut taken = 0;
