@@ -1,6 +1,6 @@
-"""Writes the pages of docs/reference from the tables in the compiled module.
+"""Write the pages of docs/reference from the tables in the compiled module.
 
-`python tools/reference_pages.py` rewrites them; with `--check` it says which are not current.
+`python tools/reference_pages.py` rewrites them; `--check` lists those that are not current.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ ERRORS = f"""\
 
 {WRITTEN}
 
-Each error says the file, the HDU (counted from 0), the keyword or card, the byte offset, what was
-expected, what was found, and on a line of its own what to do. The code is stable: programs may look
-at it, and `tachyfits errors` lists the same table.
+An error names the file, the HDU (counted from 0), the keyword or card and the byte offset, then
+what was expected and what was found. A line of its own says what to do. Codes are stable, so
+programs can test them; `tachyfits errors` prints the same table.
 
-Python raises one class per kind, each also of the built-in kind that people catch. All of them are
-`tachyfits.TachyfitsError`.
+Python raises one class per kind. Each class also derives from a built-in exception, and all derive
+from `tachyfits.TachyfitsError`.
 
-| kind | Python class | also a | what it is about |
+| kind | Python class | also a | about |
 |---|---|---|---|
 | Io | `FitsIoError` | `OSError` | the file, the disk, the operating system |
-| Format | `FitsFormatError` | `ValueError` | what is in the file |
-| Usage | `UsageError` | `ValueError` | what was asked for |
-| Limit | `LimitError` | `ValueError` | more than the limits allow |
+| Format | `FitsFormatError` | `ValueError` | the contents of the file |
+| Usage | `UsageError` | `ValueError` | the request |
+| Limit | `LimitError` | `ValueError` | a request or file beyond a limit |
 
 A warning is a `tachyfits.TachyfitsWarning`; with `strict` it is an error of its kind.
 """
@@ -43,10 +43,10 @@ RULES = f"""\
 
 {WRITTEN}
 
-What `tachyfits verify` looks for, besides the format errors and warnings that any reading of a file
-meets ([errors](errors.md)); `tachyfits verify --rules` lists the same table. Sections are those of
-the FITS Standard 4.0. An error is what it forbids; a warning is what it advises against, or what is
-legal and probably not meant. The code is stable.
+`tachyfits verify` checks these rules, besides the [format errors and warnings](errors.md) that
+reading a file gives. `tachyfits verify --rules` prints the same table. Section numbers refer to the
+FITS Standard 4.0. An error breaks a requirement of the Standard. A warning is against its advice,
+or legal and probably not intended. Codes are stable.
 """
 
 

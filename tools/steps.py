@@ -1,4 +1,4 @@
-"""Runs the steps of `make test` or `make check` one after another, and sums up at the end.
+"""Run the steps of `make test` or `make check` one after another and print a summary.
 
 A failed step does not stop the next ones: one run shows everything that is wrong. The exit status
 is 0 only when every step passed. Run with the environment's Python from the repository root.
@@ -18,13 +18,12 @@ from dataclasses import dataclass, field
 PYTHON = sys.executable
 PYTEST = [PYTHON, "-m", "pytest"]
 
-#: The compiled module cannot be linked as a test program without Python's own development files,
-#: and holds translation only; the Python tests are its tests.
+#: Linking the compiled module as a test program needs Python's development files. It only
+#: translates, and the Python tests cover it.
 RUST_TESTS = ["--workspace", "--exclude", "tachyfits-python", "--no-fail-fast"]
 
-#: Python tests in which numbers are computed: these run again under each vector tier. The tests in
-#: Rust need not: those of the kernels run every tier themselves, and same_bits starts itself anew
-#: under each.
+#: Python tests of numerical results; they run again under each vector tier. Rust tests do not: the
+#: kernel tests run every tier themselves, and same_bits restarts itself under each.
 NUMERIC_TESTS = [
     f"tests/python/test_{name}.py"
     for name in ("pixels", "reductions", "regions", "spectral", "real_files")
@@ -41,19 +40,19 @@ PYTEST_RESULT = re.compile(r"^=* ?((?:\d+ [a-z]+,? ?)+in [0-9.]+s.*?)[ =]*$")
 
 @dataclass
 class Step:
-    """One command and what became of it."""
+    """One command and its result."""
 
     name: str
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
-    needs: str = ""  # a program without which the step is left out, and said to be
+    needs: str = ""  # the step is skipped without this program, and the summary says so
     code: int | None = None
     seconds: float = 0.0
     counts: list[int] = field(default_factory=lambda: [0, 0, 0])
     pytest_line: str = ""
 
     def run(self) -> None:
-        """Run the command, passing its output on line by line and noting the counts in it."""
+        """Run the command, print its output line by line and keep the test counts."""
         if self.needs and not shutil.which(self.needs):
             return
         words = [f"{key}={value}" for key, value in self.environment.items()]
@@ -93,7 +92,7 @@ class Step:
 
 
 def test_steps() -> Iterator[Step]:
-    """Rust, numbers under each tier, then Python: last, so that its summary stays in sight."""
+    """List the Rust tests, numerical tests per tier, then Python, whose summary stays visible."""
     from tachyfits import _core
 
     yield Step("Rust", ["cargo", "test", *RUST_TESTS])
@@ -104,7 +103,7 @@ def test_steps() -> Iterator[Step]:
 
 
 def check_steps() -> Iterator[Step]:
-    """List what a change must pass besides the tests."""
+    """List the checks that a change must pass besides the tests."""
     code = [path for path in PYTHON_CODE if os.path.isdir(path)]
     yield Step("Cargo.lock is current", ["cargo", "fetch", "--locked"])
     yield Step("Rust format", ["cargo", "fmt", "--all", "--check"])
@@ -122,12 +121,13 @@ def check_steps() -> Iterator[Step]:
     stubtest = [PYTHON, "-m", "mypy.stubtest", "tachyfits._core"]
     yield Step("stubs match the module", stubtest, {"MYPYPATH": "python"})
     yield Step("architecture", [*PYTEST, "--quiet", "tests/python/test_architecture.py"])
+    yield Step("plain English", [PYTHON, "tools/prose.py"])
     yield Step("reference pages are current", [PYTHON, "tools/reference_pages.py", "--check"])
     yield Step("licences and advisories", ["cargo", "deny", "check"], needs="cargo-deny")
 
 
 def print_long_files() -> None:
-    """Name the source files over 600 lines: advice, since a long file is often two rooms."""
+    """List source files over 600 lines, as advice: a long file often has two subjects."""
     folders = ("bench", "crates", "examples", "fuzz", "python", "tests", "tools")
     listed = subprocess.run(["git", "ls-files", *folders], capture_output=True, text=True)
     for name in listed.stdout.splitlines():
@@ -135,7 +135,7 @@ def print_long_files() -> None:
             with open(name, encoding="utf-8") as file:
                 lines = sum(1 for _ in file)
             if lines > LONG_FILE:
-                print(f"advice: {name} has {lines} lines; is it still one subject?")
+                print(f"advice: {name} has {lines} lines; does it have one subject?")
 
 
 def main(arguments: list[str]) -> int:
