@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from tachyfits import _core
 from tachyfits._errors import either, usage
 from tachyfits._expressions import evaluate
 from tachyfits._header import Header
+from tachyfits._quantities import number_in
 from tachyfits._regions import Regions, as_list
 from tachyfits._results import Plane
 from tachyfits._section import Section
@@ -46,7 +47,7 @@ class Selection:
     channels: slice | None = None
     section: Any = None
     region: Regions = None
-    threshold: float | None = None
+    threshold: SupportsFloat | None = None
     mask: Any = None
 
 
@@ -82,6 +83,9 @@ class Collapse:
         check_single(image, where, (axis, *sky))
         pair = (sky[0], sky[1])
         within, inside = _inside(image, where, pair, as_list(selection.region, image.shape))
+        if selection.threshold is not None:
+            threshold = number_in(selection.threshold, image.unit, "threshold")
+            selection = replace(selection, threshold=threshold)
         pixels = selected(image, selection.threshold, selection.mask)
         return Collapse(image, pixels, axis, pair, where, within, inside, keep_axis, selection)
 
@@ -176,7 +180,7 @@ def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
 _MASK_HINT = "give one that goes with the image as NumPy's arrays do: of its shape, or of a plane"
 
 
-def selected(image: Image, threshold: float | None, mask: Any) -> Image:
+def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
     """Return an image whose pixels below the threshold, and where the mask has none, are NaN.
 
     It is computed as it is read. Undefined pixels of a mask leave theirs out.

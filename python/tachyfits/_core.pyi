@@ -451,27 +451,6 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> NDArray[np.float64]: ...
-    def linear_axis(self, axis: int) -> LinearAxis: ...
-
-@final
-class LinearAxis:
-    """One world axis as the header describes it, when it is linear."""
-
-    @property
-    def ctype(self) -> str: ...
-    @property
-    def cunit(self) -> str: ...
-    @property
-    def crval(self) -> float: ...
-    @property
-    def crpix(self) -> float: ...
-    @property
-    def cdelt(self) -> float: ...  # per pixel, in the axis' unit; PC or CD taken into account
-    @property
-    def restfrq(self) -> float | None: ...
-    @property
-    def coupled(self) -> bool: ...  # a CD or PC term mixes it with another axis
-    def values(self, start: int, count: int, step: int) -> NDArray[np.float64]: ...
 
 @final
 class Region:

@@ -6,7 +6,7 @@ It translates nothing itself: `_spectral` knows which axis is spectral, `_collap
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, SupportsFloat, cast, overload
 
 from tachyfits import _collapse, _spectral
 from tachyfits._collapse import Collapse, Selection
@@ -109,7 +109,7 @@ class Cube(Operations):
         channels: slice | None = None,
         section: Any = None,
         region: Regions = None,
-        threshold: float | None = None,
+        threshold: SupportsFloat | None = None,
         mask: Any = None,
         keep_axis: bool = False,
         threads: int | None = None,
@@ -134,7 +134,7 @@ class Cube(Operations):
             A region of the sky, or several: the plane is NaN outside of all, and no more than the
             box around them is read. Coordinates are the image's own, whatever the section.
         threshold
-            Pixels below it are left out; in the unit of the pixels.
+            Pixels below it are left out: a number in the unit of the pixels, or a quantity.
         mask
             An image, a path or an array, of the cube's shape or one that goes with it as NumPy's
             arrays do (a plane): pixels where it is 0 or undefined are left out.
@@ -189,7 +189,7 @@ class Cube(Operations):
         channels: slice | None = None,
         section: Any = None,
         region: Regions = None,
-        threshold: float | None = None,
+        threshold: SupportsFloat | None = None,
         mask: Any = None,
         keep_axis: bool = False,
         threads: int | None = None,
@@ -220,7 +220,7 @@ class Cube(Operations):
         channels: slice | None = None,
         section: Any = None,
         region: Regions = None,
-        threshold: float | None = None,
+        threshold: SupportsFloat | None = None,
         mask: Any = None,
         keep_axis: bool = False,
         threads: int | None = None,

@@ -90,6 +90,27 @@ def parts_of(quantity: Any) -> tuple[Any, str]:
     return quantity.value, text_of_unit(quantity.unit) or ""
 
 
+def number_in(value: Any, unit: str | None, name: str) -> float:
+    """Return a number or a scalar quantity as a number in a unit.
+
+    Raises
+    ------
+    UsageError
+        The units cannot be converted, or the value is not one number.
+
+    >>> number_in(2, "K", "threshold")
+    2.0
+    """
+    factor = 1.0
+    if is_quantity(value):
+        value, given = parts_of(value)
+        factor = outcome("<", unit, given).factor
+    if np.ndim(value) != 0:
+        found = f"an array of shape {np.shape(value)}"
+        raise usage(f"invalid {name}: expected one number, found {found}", "give a single number")
+    return float(value) * factor
+
+
 def outcome(operator: str, left: str | None, right: str | None = "", power: Any = None) -> Outcome:
     """Return the unit of ``left operator right``, or of a function of them.
 

@@ -6,7 +6,7 @@ use numpy::{
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PyTuple};
-use tachyfits::{Error, OutputPixels, PixelType, Reason};
+use tachyfits::{OutputPixels, PixelType, Reason};
 
 use crate::errors::{exception, refused};
 
@@ -250,17 +250,4 @@ pub(crate) fn shaped<'py, T: Element>(
     let flat = numpy::PyArray1::from_vec(py, values);
     let axes = PyTuple::new(py, shape)?;
     flat.call_method1("reshape", (axes,)).map_err(|error| no_array(py, place, shape, &error))
-}
-
-/// Memory for `count` elements, or the error that there is none.
-pub(crate) fn reserved<T>(count: u64, place: Place<'_>) -> Result<Vec<T>, Error> {
-    let mut values = Vec::new();
-    let length = usize::try_from(count).unwrap_or(usize::MAX);
-    match values.try_reserve_exact(length) {
-        Ok(()) => Ok(values),
-        Err(_) => {
-            let expected = format!("memory for {count} elements");
-            Err(refused(Reason::Memory, place, expected, "not so much"))
-        }
-    }
 }

@@ -8,14 +8,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tachyfits::{Error, OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values};
 
-use crate::axis::LinearAxis;
 use crate::buffer::{self, shaped};
 use crate::errors::{OrRaise, exception, not_negative, refused};
 use crate::histogram::Histogram;
 use crate::progress;
 use crate::region::{Region, engine_regions};
 use crate::report::Report;
-use crate::section::{Ranges, fits_axes, fits_axis, place, section, shape};
+use crate::section::{Ranges, fits_axes, place, section, shape};
 use crate::stats::Stats;
 
 /// Pixels of one HDU, read when asked for.
@@ -353,17 +352,6 @@ impl Image {
         self.run(py, threads, progress, |options| {
             Ok(((), self.image.cutout(&path, &section, &dropped, overwrite, options)?))
         })
-    }
-
-    /// Return the world axis of a NumPy axis.
-    ///
-    /// Raises
-    /// ------
-    /// FitsFormatError
-    ///     Its keywords are no numbers.
-    fn linear_axis(&self, py: Python<'_>, axis: i64) -> PyResult<LinearAxis> {
-        let axis = fits_axis(&self.image, axis).or_raise(py)?;
-        Ok(LinearAxis(self.image.linear_axis(axis).or_raise(py)?))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

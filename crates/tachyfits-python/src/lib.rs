@@ -5,7 +5,6 @@
 
 use pyo3::prelude::*;
 
-mod axis;
 mod buffer;
 mod build_info;
 mod checks;
@@ -61,7 +60,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<file_writer::FileWriter>()?;
     module.add_class::<edition::Edition>()?;
     module.add_class::<output::OutputFile>()?;
-    module.add_class::<axis::LinearAxis>()?;
     module.add_class::<region::Region>()?;
     module.add_class::<report::Report>()?;
     module.add_function(wrap_pyfunction!(computed::smoothing_weights, module)?)?;

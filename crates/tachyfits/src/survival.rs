@@ -5,6 +5,7 @@
 //! ([`Survivors`]). Channels that stay keep their rows, numbered anew. Where channels are combined, or all get one beam,
 //! table and CASAMBM are left out, and HISTORY says so.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tachyfits_format::{
@@ -67,7 +68,9 @@ impl Survivors {
     ) -> Result<Survivors, FormatError> {
         let stated = |header: &Header| BEAM.map(|keyword| header.get(keyword).cloned());
         let (before, announced) = (stated(&self.header), is_announced(&self.header));
+        let source = self.header.clone();
         change(&mut self.header)?;
+        keep_comments(&source, &mut self.header)?;
         let common = stated(&self.header) != before || announced != is_announced(&self.header);
         if common && (announced || self.beams.is_some()) {
             self.beams = None;
@@ -102,6 +105,27 @@ impl Survivors {
     }
 }
 
+/// Adds a HISTORY card with the whole comment of each card whose new value leaves room for a part of it only. Cards of
+/// other axes may have been renumbered, so keywords are compared without their digits.
+fn keep_comments(source: &Header, header: &mut Header) -> Result<(), FormatError> {
+    let root =
+        |card: &Card| card.keyword().trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    let known: HashSet<&str> = source.cards().iter().map(Card::comment).collect();
+    let mut notes = Vec::new();
+    for card in header.cards().iter().filter(|card| card.value().is_some()) {
+        let comment = card.comment();
+        let is_part = |old: &&Card| old.comment().starts_with(comment) && root(old) == root(card);
+        if !comment.is_empty()
+            && !known.contains(comment)
+            && let Some(old) = source.cards().iter().find(is_part)
+        {
+            let whole = old.comment().replace(|c: char| !matches!(c, ' '..='~'), "?");
+            notes.push(format!("tachyfits: comment of {}: {whole}", card.keyword()));
+        }
+    }
+    notes.iter().try_for_each(|note| header.push_commentary("HISTORY", note))
+}
+
 fn is_announced(header: &Header) -> bool {
     header.get_logical(ANNOUNCED).is_ok_and(|value| value == Some(true))
 }
@@ -115,7 +139,8 @@ struct Kept {
 impl Image {
     /// What of the image survives an operation.
     pub(crate) fn survivors(&self, change: Change<'_>) -> Result<Survivors, Error> {
-        let header = self.format_error(self.changed_header(change))?;
+        let mut header = self.format_error(self.changed_header(change))?;
+        self.format_error(keep_comments(&self.hdu().header, &mut header))?;
         let survivors = Survivors { header, beams: self.beams()? };
         let kept = kept(self.hdu(), self.axes(), change);
         let beams = match (&survivors.beams, kept) {
@@ -171,6 +196,7 @@ impl Image {
         same_quantity: bool,
     ) -> Result<Vec<Card>, Error> {
         let mut header = Header::from_cards(self.format_error(result_cards(self.hdu(), axes))?);
+        self.format_error(keep_comments(&self.hdu().header, &mut header))?;
         if !same_quantity {
             header.remove("BTYPE");
         }

@@ -111,7 +111,6 @@ def test_bad_arguments_have_codes_and_hints(cube: Path) -> None:
     negative = [
         lambda: image.reduce(["std"], [0], ddof=-1),
         lambda: image.stats()[0].standard_deviation(-1),
-        lambda: image.linear_axis(0).values(0, -1, 1),
         lambda: _core.Region.circle(1, 1, 1).mask(-1, 3),
     ]
     codes = {code for code, _, _ in _core.error_codes()}
@@ -254,7 +253,6 @@ def test_reprs_are_worth_reading(cube: Path) -> None:
     )
     assert repr(image.last_report).startswith("Report(bytes=240, ")
     assert repr(_core.Region.circle(1, 2, 0.5)) == "Region.circle(1.0, 2.0, 0.5)"
-    assert "VRAD" in repr(image.linear_axis(0))
 
 
 def test_the_examples_of_the_documentation(

@@ -193,16 +193,3 @@ def test_cutouts_are_sections(image: _core.Image, pixels: np.ndarray, tmp_path: 
     np.testing.assert_array_equal(fits.getdata(path), pixels[2, 1:3, ::2])
     with pytest.raises(_core.UsageError):
         image.cutout(path, section, drop_axes=[1], overwrite=True)
-
-
-def test_linear_axes(image: _core.Image) -> None:
-    axis = image.linear_axis(0)
-    assert (axis.ctype, axis.cunit, axis.restfrq, axis.coupled) == ("VRAD", "", None, False)
-    assert axis.cdelt == 500.0
-    np.testing.assert_array_equal(axis.values(2, 3, -1), [1500.0, 1000.0, 500.0])
-    assert axis.values(0, 0, 1).shape == (0,)
-    with pytest.raises(_core.LimitError):
-        axis.values(0, 2**62, 1)
-    for number in (-1, 3):
-        with pytest.raises(_core.UsageError, match="0 to 2"):
-            image.linear_axis(number)
