@@ -9,11 +9,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from tachyfits._errors import not_found, usage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: An axis as people name it: a NumPy number, or FITS letters: "x" NAXIS1, "y" NAXIS2, "z" NAXIS3.
 Axis = int | str | Sequence[int | str]

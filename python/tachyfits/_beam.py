@@ -6,18 +6,19 @@ convolution. The pixel grid's scale and rotation are those of the header's matri
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tachyfits._coordinates import Coordinates, is_celestial
 from tachyfits._errors import either, foreign_errors, usage
+from tachyfits._numpy import np
 from tachyfits._units import ANGLE, asked_quantity
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tachyfits._pixels import Pixels
 
 
@@ -112,7 +113,7 @@ def beam_of(coordinates: Coordinates) -> Beam | None:
 
 def _usable(major: float | None, minor: float | None, angle: float | None) -> Beam | None:
     """Return the beam of three numbers; None where they are none of a beam."""
-    if major is None or minor is None or angle is None or not np.isfinite(angle):
+    if major is None or minor is None or angle is None or not math.isfinite(angle):
         return None
     fine = 0 < major <= 360 and 0 < minor <= 360
     return Beam(float(major), float(minor), float(angle)) if fine else None

@@ -8,26 +8,26 @@ which gets checked cards only (`_wcs_cards`).
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tachyfits._axes import SPECTRAL_TYPES, WorldAxis, spectral_axis
 from tachyfits._core import UsageError
 from tachyfits._errors import foreign_errors, usage, warn
 from tachyfits._header import Header
+from tachyfits._numpy import np
 from tachyfits._units import ANGLE, SPECTRAL, axis_unit_text, fits_unit, text_of_unit
 from tachyfits._wcs_cards import CELESTIAL_EXTRAS, SPECTRAL_EXTRAS, Kind, WcsCards, header_text
 
 if TYPE_CHECKING:
     import astropy.wcs
+    from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+    Values = NDArray[np.float64]
 
 #: The speed of light in vacuum, m/s.
 LIGHT = 299_792_458.0
@@ -150,6 +150,16 @@ class Axis:
             return self._evaluate(pixels)
         return self.crval + self.cdelt * (pixels + 1.0 - self.crpix)
 
+    def ends(self, count: int) -> tuple[float, float]:
+        """Return the coordinates of the first and the last of ``count`` pixels; see `values`."""
+        if self._evaluate is not None:
+            first, last = self._evaluate(np.array([0.0, count - 1.0]))
+            return float(first), float(last)
+        if not self.has_coordinate:
+            return 1.0, float(count)
+        first, last = (self.crval + self.cdelt * (pixel - self.crpix) for pixel in (1.0, count))
+        return first, last
+
     def widths(self, pixels: Values, step: int) -> Values:
         """Return the widths of channels of ``step`` pixels: a single number where all are equal.
 
@@ -174,8 +184,8 @@ class Sky:
         Longitude and latitude of the reference pixel, degrees.
     pixel
         The reference pixel: of the lower axis and of the higher one, counted from 1.
-    matrix
-        Degrees (east, north) per pixel (of the lower axis, of the higher one) there.
+    rows
+        Degrees east and degrees north per pixel of the lower axis and of the higher one, there.
     frame
         RADESYS or the system that CTYPE names: "ICRS", "FK5", "galactic", ...
     """
@@ -184,7 +194,7 @@ class Sky:
     latitude: int
     position: tuple[float, float]
     pixel: tuple[float, float]
-    matrix: Values
+    rows: tuple[tuple[float, float], tuple[float, float]]
     frame: str
     coordinates: Coordinates = field(repr=False, compare=False)
 
@@ -196,8 +206,13 @@ class Sky:
     @property
     def scales(self) -> tuple[float, float]:
         """Degrees from one pixel to the next along the lower and the higher axis."""
-        lower, higher = np.hypot(self.matrix[0], self.matrix[1])
-        return float(lower), float(higher)
+        east, north = self.rows
+        return math.hypot(east[0], north[0]), math.hypot(east[1], north[1])
+
+    @cached_property
+    def matrix(self) -> Values:
+        """``rows`` as an array."""
+        return np.array(self.rows)
 
     @cached_property
     def wcs(self) -> astropy.wcs.WCS:
@@ -517,31 +532,32 @@ class Coordinates:
                     "use pixels",
                 )
         self._turn(rows, longitude, latitude)
-        matrix = np.array(
-            [[rows[n].get(column, 0.0) * factors[n] for column in numbers]
-             for n in (longitude, latitude)]
-        )  # fmt: skip
-        largest = np.abs(matrix).max()
-        if not (0 < largest < np.inf and abs(np.linalg.det(matrix / largest)) > 1e-12):
+        lower, higher = numbers
+        east, north = (
+            (rows[n].get(lower, 0.0) * factors[n], rows[n].get(higher, 0.0) * factors[n])
+            for n in (longitude, latitude)
+        )
+        if not _spans_a_plane(east, north):
             empty = [n for n in numbers if not any(rows[n].values())]
             keyword = f"CDELT{(empty or numbers)[0]}"
             raise cards.invalid(keyword, self.header.get(keyword), "axes that span the sky")
         frame = self._frame(self.ctypes[longitude - 1])
-        return Sky(longitude, latitude, position, pixel, matrix, frame, self)
+        return Sky(longitude, latitude, position, pixel, (east, north), frame, self)
 
     def _turn(self, rows: dict[int, dict[int, float]], longitude: int, latitude: int) -> None:
         """Apply CROTA of the latitude, which counts where neither PC nor CD has a card."""
         if self.cards.has_matrix or f"CROTA{latitude}" not in self.header:
             return
-        angle = np.radians(self.cards.number(f"CROTA{latitude}", 0.0))
+        angle = math.radians(self.cards.number(f"CROTA{latitude}", 0.0))
+        cosine, sine = math.cos(angle), math.sin(angle)
         x, y = rows[longitude][longitude], rows[latitude][latitude]
-        rows[longitude] = {longitude: x * np.cos(angle), latitude: -y * np.sin(angle)}
-        rows[latitude] = {longitude: x * np.sin(angle), latitude: y * np.cos(angle)}
+        rows[longitude] = {longitude: x * cosine, latitude: -y * sine}
+        rows[latitude] = {longitude: x * sine, latitude: y * cosine}
 
     def _degrees(self, axis: int) -> float:
         """Return the factor from the unit of a celestial axis to degrees."""
         text = self.cards.text(f"CUNIT{axis}")
-        known = {"": 1.0, "deg": 1.0, "arcmin": 1 / 60, "arcsec": 1 / 3600, "rad": 180 / np.pi}
+        known = {"": 1.0, "deg": 1.0, "arcmin": 1 / 60, "arcsec": 1 / 3600, "rad": 180 / math.pi}
         name = axis_unit_text(text)
         if name in known:
             return known[name]
@@ -583,6 +599,20 @@ class Coordinates:
         """VELREF: AIPS' code of the frame and of the definition of velocity."""
         value: int | None = self.cards.optional("VELREF")
         return value
+
+
+def _spans_a_plane(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Say whether the rows of a matrix are finite and not along one line.
+
+    >>> _spans_a_plane((1e-4, 0.0), (0.0, 1e-4)), _spans_a_plane((1.0, 2.0), (2.0, 4.0))
+    (True, False)
+    """
+    sizes = [abs(number) for number in (*one, *other)]
+    largest = max(sizes)
+    if not (all(map(math.isfinite, sizes)) and largest > 0):
+        return False
+    (a, b), (c, d) = ([number / largest for number in row] for row in (one, other))
+    return abs(a * d - b * c) > 1e-12
 
 
 def _wcs_of(cards: Sequence[tuple[str, Any]], tables: Any = None) -> astropy.wcs.WCS:

@@ -1,6 +1,7 @@
 """File: an open FITS file as a sequence of HDUs, and the function that opens it.
 
-Opening costs the headers. Nothing here reads pixels.
+Opening costs the headers. Nothing here reads pixels, and what reads pixels or rows is imported when
+an HDU that has them is asked for: lists of HDUs are made without it, and without NumPy.
 """
 
 from __future__ import annotations
@@ -9,20 +10,21 @@ import html
 import os
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from tachyfits import _core
 from tachyfits._errors import either, in_lines, listed, not_found, usage, warn, warn_of
 from tachyfits._hdu import Hdu, compression_of, no_pixels_hint
-from tachyfits._image import Image
+from tachyfits._image_hdu import ImageHdu
 from tachyfits._source import Source, given, read_source
-from tachyfits._table import Table
 from tachyfits._threads import check_threads
 from tachyfits._whole import whole_number
 
 if TYPE_CHECKING:
     from tachyfits._checks import Verification
+    from tachyfits._image import Image
     from tachyfits._pixels import Progress
+    from tachyfits._table import Table
 
 #: How an object is made again when it is unpickled: a function and its arguments.
 Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -187,8 +189,7 @@ class File:
         """Close the file. Its HDUs cannot be used any more; closing twice is fine."""
         self._core = None
         for hdu in self._hdus.values():
-            if isinstance(hdu, (Image, Table)):
-                hdu._release()
+            hdu._release()
         self._hdus.clear()
 
     def __enter__(self) -> File:
@@ -231,6 +232,10 @@ class File:
                 hint = "a slice of HDUs has whole numbers"
                 raise usage(f"{self._name}: {key!r}: {error}", hint) from error
             return [self._at(index) for index in indices]
+        return self._at(self._index_of(key))
+
+    def _index_of(self, key: int | str | tuple[str, int]) -> int:
+        """Return the number of the HDU that a key names."""
         if isinstance(key, str):
             return self._named(key, None)
         if isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str):
@@ -242,29 +247,35 @@ class File:
         hint = either('use file[0], file["EXTNAME"], file["EXTNAME", 2]')
         raise usage(f"{self._name}: {key!r} names no HDU", hint)
 
-    def _numbered(self, index: int) -> Hdu:
+    def _numbered(self, index: int) -> int:
         count = len(self)
         if not -count <= index < count:
             raise not_found(
                 f"{self._name}: there is no HDU {index}; the file has {count}, counted from 0",
                 f"use 0 to {count - 1}",
             )
-        return self._at(index % count)
+        return index % count
 
     def _at(self, index: int) -> Hdu:
         if index not in self._hdus:
-            core = self._open_core().hdu(index)
-            kind = Image if core.has_image else Table if core.has_table else Hdu
+            kind = _class_of(self._open_core().hdu(index))
             self._hdus[index] = kind(self, index)
         return self._hdus[index]
 
-    def _named(self, name: str, version: int | None) -> Hdu:
+    def _described(self, index: int) -> Hdu:
+        """Return an HDU without the methods that read its pixels or rows: for lists of HDUs."""
+        return (ImageHdu if self._open_core().hdu(index).has_image else Hdu)(self, index)
+
+    def _descriptions(self) -> Iterator[Hdu]:
+        return (self._described(index) for index in range(len(self)))
+
+    def _named(self, name: str, version: int | None) -> int:
         wanted = name.strip().upper()
-        for hdu in self:
+        for hdu in self._descriptions():
             if hdu.name.strip().upper() == wanted and version in (None, hdu.version):
-                return hdu
+                return hdu.index
         which = f"{name!r}" if version is None else f"{name!r} and EXTVER {version}"
-        names = listed(f"{hdu.index}: {hdu.name!r}" for hdu in self)
+        names = listed(f"{hdu.index}: {hdu.name!r}" for hdu in self._descriptions())
         raise not_found(
             f"{self._name}: no HDU has EXTNAME {which}", f"the HDUs (0-based) are {names}"
         )
@@ -286,16 +297,19 @@ class File:
         (3, 4, 5)
         """
         if key is None:
-            found = next((hdu for hdu in self if isinstance(hdu, Image) and hdu.size), None)
+            found = next(
+                (hdu for hdu in self._descriptions() if isinstance(hdu, ImageHdu) and hdu.size),
+                None,
+            )
             if found is None:
-                hint = no_pixels_hint(self, "choose a file with an image")
+                hint = no_pixels_hint(self._descriptions(), "choose a file with an image")
                 raise usage(f"{self._name}: no HDU has pixels", hint)
-            return found
-        hdu = self[key]
-        if not isinstance(hdu, Image):
+            return cast("Image", self._at(found.index))
+        hdu = self._at(self._index_of(key))
+        if not isinstance(hdu, ImageHdu):
             hint = no_pixels_hint([hdu], "print(file) lists the HDUs")
             raise usage(f"{hdu._where()}: expected an image, found a {hdu.kind}", hint)
-        return hdu
+        return cast("Image", hdu)
 
     def table(self, key: int | str | tuple[str, int] | None = None) -> Table:
         """Return an HDU that is a table; None: the first one.
@@ -314,15 +328,19 @@ class File:
         np.float64(18.5)
         """
         if key is None:
-            found = next((hdu for hdu in self if isinstance(hdu, Table)), None)
+            found = next((n for n in range(len(self)) if self._has_rows(n)), None)
             if found is None:
                 raise usage(f"{self._name}: no HDU is a table", "print(file) lists the HDUs")
-            return found
-        hdu = self[key]
-        if not isinstance(hdu, Table):
+            return cast("Table", self._at(found))
+        hdu = self._at(self._index_of(key))
+        if not self._has_rows(hdu.index):
             problem = f"{hdu._where()}: expected a table, found a {hdu.kind}"
             raise usage(problem, "print(file) lists the HDUs")
-        return hdu
+        return cast("Table", hdu)
+
+    def _has_rows(self, index: int) -> bool:
+        core = self._open_core().hdu(index)
+        return core.has_table and not core.has_image
 
     def info(self) -> None:
         """Print the table of HDUs, as astropy's ``info`` does."""
@@ -331,13 +349,15 @@ class File:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
+            from tachyfits._image import Image
+
             problem = f"'File' object has no attribute {name!r}"
             if not name.startswith("_") and hasattr(Image, name):
                 problem += f"\nhint: an image has it: file[0].{name}"
             raise AttributeError(problem, name=name, obj=self)
 
     def _ipython_key_completions_(self) -> list[str]:
-        return list(dict.fromkeys(hdu.name for hdu in self if hdu.name))
+        return list(dict.fromkeys(hdu.name for hdu in self._descriptions() if hdu.name))
 
     def verify(
         self,
@@ -360,22 +380,34 @@ class File:
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table of HDUs as text: number, name, version, kind, type, shape, unit."""
         table: list[tuple[str, ...]] = []
-        for hdu in self:
-            image = hdu if isinstance(hdu, Image) and hdu._problem() is None else None
+        for hdu in self._descriptions():
+            image = hdu if isinstance(hdu, ImageHdu) and hdu._problem() is None else None
             compression = compression_of(hdu)
-            unknown = "unknown" if isinstance(hdu, Image) else ""
+            unknown = "unknown" if isinstance(hdu, ImageHdu) else ""
             table.append(
                 (
                     str(hdu.index),
                     hdu.name,
                     str(hdu.version),
                     hdu.kind,
-                    str(image.dtype) if image else compression.text if compression else unknown,
-                    (compression and compression.size_text) or _shape_text(hdu),
+                    image._type_name if image else compression.text if compression else unknown,
+                    (compression and compression.size_text) or self._shape_text(hdu),
                     (image.unit or "") if image else "",
                 )
             )
         return table
+
+    def _shape_text(self, hdu: Hdu) -> str:
+        if self._has_rows(hdu.index):
+            columns = hdu.header.get("TFIELDS")
+            rows = hdu.header.get("NAXIS2")
+            return (
+                f"{rows} row{'' if rows == 1 else 's'}, "
+                f"{columns} column{'' if columns == 1 else 's'}"
+            )
+        axes = tuple(reversed(hdu._hdu().axes))
+        shape = axes if isinstance(hdu, ImageHdu) and hdu._problem() else hdu.shape
+        return str(shape) if shape else ""
 
     def __repr__(self) -> str:
         if self._core is None:
@@ -413,16 +445,17 @@ class File:
         return self._recipe
 
 
-def _shape_text(hdu: Hdu) -> str:
-    if isinstance(hdu, Table):
-        columns = hdu.header.get("TFIELDS")
-        rows = hdu.header.get("NAXIS2")
-        return (
-            f"{rows} row{'' if rows == 1 else 's'}, {columns} column{'' if columns == 1 else 's'}"
-        )
-    axes = tuple(reversed(hdu._hdu().axes))
-    shape = axes if isinstance(hdu, Image) and hdu._problem() else hdu.shape
-    return str(shape) if shape else ""
+def _class_of(core: _core.Hdu) -> type[Hdu]:
+    """Return the class of an HDU; what reads its data is imported when it is first needed."""
+    if core.has_image:
+        from tachyfits._image import Image
+
+        return Image
+    if core.has_table:
+        from tachyfits._table import Table
+
+        return Table
+    return Hdu
 
 
 def _reopen(source: str | bytes, strict: bool, storage: str, threads: int) -> File:

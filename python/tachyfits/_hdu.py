@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tachyfits import _core
 from tachyfits._header import Header
 from tachyfits._threads import check_threads
 from tachyfits._whole import whole_number
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tachyfits._file import File
     from tachyfits._pixels import Progress
 
@@ -96,6 +96,9 @@ class Hdu:
         if self._header is None:
             self._header = Header.of_file(self._hdu().header(), self._where())
         return self._header
+
+    def _release(self) -> None:
+        """Let go of what the engine keeps for this HDU: its file is closed."""
 
     def _where(self) -> str:
         return place_of(self._file.name, self._index)

@@ -19,7 +19,6 @@ from tachyfits import _core
 from tachyfits._array_functions import array_function
 from tachyfits._axes import Axis
 from tachyfits._collapse import selected
-from tachyfits._core import FitsFormatError
 from tachyfits._cube import Cube
 from tachyfits._errors import either, usage
 from tachyfits._operators import Operators
@@ -102,14 +101,6 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             problem = f"'Image' object has no attribute {name!r}"
             text = f"{problem}\nhint: {hint}" if hint and not name.startswith("_") else problem
             raise AttributeError(text, name=name, obj=self)
-
-    def _problem(self) -> FitsFormatError | None:
-        """Return why the header does not say what the pixels are; None if it does."""
-        try:
-            self._core_image()
-        except FitsFormatError as error:
-            return error
-        return None
 
     def __repr__(self) -> str:
         if self._problem() is not None:

@@ -1,26 +1,24 @@
-"""Pixels: what an image HDU says about its pixels, and reading them.
+"""Pixels: reading those of an image HDU.
 
-It translates NumPy indices and types into the engine's terms. Reductions are in `_image`.
+It translates NumPy indices and types into the engine's terms. What the header says of
+them is in `_image_hdu`, reductions are in `_image`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
 from tachyfits._axes import Axis, WorldAxis, axis_number, axis_numbers
-from tachyfits._coordinates import Coordinates
 from tachyfits._errors import either, placing, usage
-from tachyfits._hdu import Hdu
-from tachyfits._header import Card, Header
+from tachyfits._image_hdu import ImageHdu
 from tachyfits._indexing import is_section, read_indexed, with_new_axes
 from tachyfits._measured import as_array
 from tachyfits._section import Section, resolve, slice_range
-from tachyfits._summary import CoordinateSummary, summary_of
 from tachyfits._threads import check_threads
 
 if TYPE_CHECKING:
@@ -30,60 +28,13 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], bool | None]
 
 
-class Scaling(NamedTuple):
-    """How stored values become physical ones: bzero + bscale * stored; blank is undefined."""
-
-    bscale: float
-    bzero: float
-    blank: int | None
-
-
-class Pixels(Hdu):
+class Pixels(ImageHdu):
     """The pixels of one HDU: lazy until indexed or read. `Image` adds the reductions."""
-
-    _image: _core.Image | None = None
-    _world: Coordinates | None = None
-
-    def _core_image(self) -> _core.Image:
-        self._file._open_core()
-        if self._image is None:
-            self._image = self._hdu().image()
-        return self._image
-
-    def _release(self) -> None:
-        self._image = None
 
     def _threads(self, threads: int | None) -> int:
         return self._file.threads if threads is None else check_threads(threads)
 
     # What the header says.
-
-    @property
-    def header(self) -> Header:
-        """The header: a mapping by keyword, with ``.cards`` and ``.comments``.
-
-        Of random groups it is that of their arrays as one image, whose axes have other numbers;
-        `Hdu.stored_header` is the one of the file.
-        """
-        if self.kind != "random groups":
-            return self.stored_header
-        every = list(range(self.ndim))
-        return Header(self._core_image().result_cards(kept=every, kind=Card))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape in NumPy order (reversed FITS)."""
-        return tuple(self._core_image().shape)
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes, NAXIS."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of pixels."""
-        return resolve(None, self.shape).size
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -92,22 +43,6 @@ class Pixels(Hdu):
         bool where the image is a comparison or another condition, such as ``cube > 3``.
         """
         return np.dtype(self._core_image().dtype)
-
-    @property
-    def bitpix(self) -> int:
-        """The type in the file: 8, 16, 32, 64 for integers, -32 and -64 for floats."""
-        return self._core_image().bitpix
-
-    @property
-    def scaling(self) -> Scaling:
-        """BSCALE, BZERO and BLANK."""
-        image = self._core_image()
-        return Scaling(image.bscale, image.bzero, image.blank)
-
-    @property
-    def unit(self) -> str | None:
-        """BUNIT as the file writes it; None when it names none."""
-        return self._core_image().unit
 
     @property
     def wcs(self) -> astropy.wcs.WCS:
@@ -119,35 +54,6 @@ class Pixels(Hdu):
             A card is not of the type that it must have, or there are more than 32 axes.
         """
         return self._coordinates.wcs()
-
-    @property
-    def coordinates(self) -> CoordinateSummary:
-        """Where the image is: its sky, pixel scale, spectral range, beam and rest frequency.
-
-        Cards that cannot be used are in its ``problems``: this never fails, and never warns.
-
-        Examples
-        --------
-        >>> import tachyfits as tf
-        >>> summary = tf.open("cube.fits")[0].coordinates
-        >>> summary.spectral.name, summary.spectral.first, summary.spectral.unit
-        ('VRAD', 1000.0, 'm/s')
-        """
-        return summary_of(self)
-
-    @property
-    def _coordinates(self) -> Coordinates:
-        """What the header says about the axes; each card is warned of once."""
-        if self._world is None:
-            self._world = Coordinates(self.header, self.ndim, self._where(), self._table_of_axis)
-        return self._world
-
-    def _table_of_axis(self, name: str, version: int, columns: Sequence[str]) -> list[Any]:
-        """Return columns of the table that a -TAB axis names."""
-        table: Any = self._file[name, version]
-        if table.kind != "binary table":
-            raise usage(f"HDU {name},{version} is no binary table", "use the file that has it")
-        return [np.asarray(table[column], dtype=np.float64) for column in columns]
 
     @property
     def spectral_axis(self) -> int:

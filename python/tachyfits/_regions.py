@@ -9,13 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from tachyfits import _core
 from tachyfits._errors import either, usage, warn
+from tachyfits._numpy import np
 from tachyfits._section import Section
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Region(ABC):

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tachyfits._errors import not_found, usage
+from tachyfits._numpy import np
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from tachyfits import _core
 from tachyfits._errors import usage
 from tachyfits._regions import Region, to_core
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tachyfits._pixels import Pixels, Progress
     from tachyfits._section import Section
 

@@ -10,15 +10,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from tachyfits._beam import Beam, beam_of
 from tachyfits._coordinates import Coordinates
 from tachyfits._core import TachyfitsError
 from tachyfits._errors import foreign_errors
 
 if TYPE_CHECKING:
-    from tachyfits._pixels import Pixels
+    from tachyfits._image_hdu import ImageHdu
 
 _T = TypeVar("_T")
 
@@ -146,7 +144,7 @@ def _angles_text(one: float, other: float) -> str:
     return f"{one * factor:.5g} x {other * factor:.5g} {unit}"
 
 
-def summary_of(image: Pixels) -> CoordinateSummary:
+def summary_of(image: ImageHdu) -> CoordinateSummary:
     """Return where an image is, as far as its cards say."""
     problems: list[str] = []
     coordinates = Coordinates(
@@ -191,6 +189,6 @@ def _spectral_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SpectralRa
     axis = coordinates.usable_axis(number, shape[number])
     if not axis.has_coordinate or axis.kind == "STOK" or shape[number] == 0:
         return None
-    first, last = axis.values(np.array([0.0, shape[number] - 1.0]))
+    first, last = axis.ends(shape[number])
     step = axis.cdelt if axis.is_linear else None
-    return SpectralRange(axis.name, axis.unit, float(first), float(last), step)
+    return SpectralRange(axis.name, axis.unit, first, last, step)

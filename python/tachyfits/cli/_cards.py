@@ -142,7 +142,7 @@ _ORDER = ("set", "rename", "comment", "delete")
 
 def change_header(common: Common, file: File, changes: tuple[Change, ...]) -> None:
     """Change the headers of the HDUs that ``--hdu`` names, all or none; the first without it."""
-    hdus = [file[0]] if common.hdu is None else list(common.hdus(file))
+    hdus = list(common.descriptions(file, default="0"))
     numbers = [hdu.index for hdu in hdus]
     ordered = sorted(changes, key=lambda change: _ORDER.index(change.what))
     for number, count in zip(numbers, _edit(file, numbers, ordered), strict=True):

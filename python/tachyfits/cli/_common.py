@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import functools
+import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
 import tachyfits
-from tachyfits import File, Image, TachyfitsError, TachyfitsWarning
+from tachyfits import TachyfitsError, TachyfitsWarning
 from tachyfits._errors import usage
-from tachyfits._file import STORAGES
+from tachyfits._file import STORAGES, File
 from tachyfits._hdu import Hdu, no_pixels_hint
-from tachyfits._pixels import Progress
+from tachyfits._image_hdu import ImageHdu
+from tachyfits._regions import Region
 from tachyfits.cli import _progress
 from tachyfits.cli._output import say
 from tachyfits.cli._syntax import CHANNELS, REGION, SECTION, Range, numpy_index
+
+if TYPE_CHECKING:
+    from tachyfits import Image
+    from tachyfits._pixels import Progress
 
 
 @contextmanager
@@ -93,18 +98,23 @@ class Common:
 
     def hdus(self, file: File) -> Iterator[Hdu]:
         """Give the HDUs that ``--hdu`` names; every one without it."""
-        if self.hdu is None or self.hdu == "all":
-            yield from file
-        else:
-            yield _named(file, self.hdu)
+        return (file[index] for index in self._indices(file))
+
+    def descriptions(self, file: File, default: str = "all") -> Iterator[Hdu]:
+        """Give the same HDUs without the methods that read pixels or rows, which costs less."""
+        return (file._described(index) for index in self._indices(file, default))
+
+    def _indices(self, file: File, default: str = "all") -> Iterable[int]:
+        name = default if self.hdu is None else self.hdu
+        return range(len(file)) if name == "all" else [_index_of(file, name)]
 
     def image(self, file: File, name: str | None = None) -> Image:
         """Return the image that ``name`` or ``--hdu`` names; the first with pixels without."""
         name = name or self.hdu
         if name is not None and name != "all":
-            hdu = _named(file, name)
-            if isinstance(hdu, Image):
-                return hdu
+            hdu = file[_index_of(file, name)]
+            if isinstance(hdu, ImageHdu):
+                return cast("Image", hdu)
             raise usage(
                 f"{file.name}: HDU {hdu.index} ({hdu.kind}) has no pixels",
                 no_pixels_hint([hdu], f"see the list of HDUs: tachyfits info {file.name}"),
@@ -116,7 +126,7 @@ class Common:
         if self.hdu not in (None, "all"):
             yield self.image(file)
             return
-        found = (hdu for hdu in file if isinstance(hdu, Image) and hdu.size)
+        found = (cast("Image", file[hdu.index]) for hdu in _with_pixels(file))
         first = next(found, None)
         if first is None:
             raise usage(
@@ -128,17 +138,19 @@ class Common:
             yield from found
 
 
-def _named(file: File, text: str) -> Hdu:
+def _with_pixels(file: File) -> Iterator[ImageHdu]:
+    described = map(file._described, range(len(file)))
+    return (hdu for hdu in described if isinstance(hdu, ImageHdu) and hdu.size)
+
+
+def _index_of(file: File, text: str) -> int:
     """Find an HDU by its number (from 0), EXTNAME or EXTNAME,EXTVER."""
     name, comma, version = text.rpartition(",")
-    hdu: Hdu
     if text.lstrip("-").isdigit():
-        hdu = file[int(text)]
-    elif comma and version.strip().isdigit():
-        hdu = file[name, int(version)]
-    else:
-        hdu = file[text]
-    return hdu
+        return file._index_of(int(text))
+    if comma and version.strip().isdigit():
+        return file._index_of((name, int(version)))
+    return file._index_of(text)
 
 
 def common_options(
@@ -199,7 +211,7 @@ overwrite_option = click.option("--overwrite", is_flag=True, help="Replace an ol
 #: What click hands over for a section, for channels and for regions: (text, parsed).
 SectionOption = tuple[str, tuple[Range, ...]] | None
 ChannelsOption = tuple[str, Range] | None
-RegionOptions = tuple[tuple[str, tachyfits.Region], ...]
+RegionOptions = tuple[tuple[str, Region], ...]
 
 
 def index_of(section: SectionOption, image: Image) -> tuple[slice, ...] | None:
@@ -215,14 +227,14 @@ def slice_of(channels: ChannelsOption, image: Image) -> slice | None:
     return channels[1].to_slice(image.shape[axis], f"the spectral axis (NAXIS{image.ndim - axis})")
 
 
-def regions_of(regions: RegionOptions) -> list[tachyfits.Region] | None:
+def regions_of(regions: RegionOptions) -> list[Region] | None:
     """Return the regions as the API takes them."""
     return [region for _, region in regions] or None
 
 
 def suffix_of(path: str, known: tuple[str, ...]) -> str:
     """Return the ending of an output file, refusing one that names no known format."""
-    suffix = Path(path).suffix.lower()
+    suffix = os.path.splitext(path)[1].lower()
     if suffix not in known:
         raise click.BadParameter(
             f"{path!r} ends in none of {' '.join(known)}", param_hint="'-o' / '--output'"
@@ -234,7 +246,7 @@ def title(image: Image, name: str = "") -> str:
     """Return the title of a picture: the object, or else the file, and what is shown of it."""
     from tachyfits.plot import title_of
 
-    several = sum(1 for hdu in image.file if isinstance(hdu, Image) and hdu.size) > 1
+    several = sum(1 for _ in _with_pixels(image.file)) > 1
     of = title_of(image.header, "", image.file.name)
     label = image.name or f"HDU {image.index}"
     which = f", {label}" if several and of and label.lower() not in of.lower() else ""
@@ -248,7 +260,7 @@ def heading(image: Image) -> str:
     return f"{image.file.name}, HDU {image.index}, {axes} pixels (NAXIS1 first){unit}"
 
 
-def coordinate_lines(image: Image) -> list[str]:
+def coordinate_lines(image: ImageHdu) -> list[str]:
     """Return lines that say where an image is, and which cards cannot be used."""
     summary = image.coordinates
     lines = [f"HDU {image.index}: {summary}"] if str(summary) else []

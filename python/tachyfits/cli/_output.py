@@ -15,7 +15,6 @@ from itertools import zip_longest
 from typing import Any
 
 import click
-import numpy as np
 
 from tachyfits import _core
 
@@ -28,13 +27,13 @@ def plain(value: Any) -> Any:
 
     JSON has no NaN, and no infinities: an undefined number is null, an infinite one is text.
 
+    >>> import numpy as np
     >>> plain({"a": float("nan"), "b": (1, np.float64(0.5)), "c": float("-inf"), "d": 1 + 2j})
     {'a': None, 'b': [1, 0.5], 'c': '-Infinity', 'd': [1.0, 2.0]}
     """
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):
+        # NumPy's arrays and scalars.
         return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -56,11 +55,11 @@ def json_text(value: Any) -> str:
 def number_text(value: Any) -> str:
     """Return a number with as many digits as it takes to read it back exactly.
 
+    >>> import numpy as np
     >>> number_text(np.float64(0.1)), number_text(np.uint64(7)), number_text(float("nan"))
     ('0.1', '7', 'nan')
     """
-    value = value.item() if isinstance(value, np.generic) else value
-    return repr(value)
+    return repr(value.item() if hasattr(value, "item") else value)
 
 
 def cell_text(value: Any) -> str:

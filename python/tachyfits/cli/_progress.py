@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tachyfits._pixels import Progress
-
 if TYPE_CHECKING:
     import rich.progress
+
+    from tachyfits._pixels import Progress
 
 #: Shorter work shows nothing: a bar that flashes up tells nobody anything.
 PATIENCE_SECONDS = 1.0

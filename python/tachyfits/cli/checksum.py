@@ -41,7 +41,7 @@ def command(common: Common, check: bool, update: bool) -> int:
     def one(file: File) -> None:
         nonlocal bad
         sums = []
-        for hdu in common.hdus(file):
+        for hdu in common.descriptions(file):
             with common.meter(f"checksum of HDU {hdu.index}") as progress:
                 sums.append((hdu, hdu.checksum(threads=common.threads, progress=progress)))
         wanted = {"right"} if check else {"right", "not stated"}
@@ -73,6 +73,6 @@ def command(common: Common, check: bool, update: bool) -> int:
 
 
 def _update(common: Common, file: File) -> None:
-    hdus = None if common.hdu is None else [hdu.index for hdu in common.hdus(file)]
+    hdus = None if common.hdu is None else [hdu.index for hdu in common.descriptions(file)]
     with common.meter("sums") as progress:
         state_sums(file.name, hdus, threads=common.threads, progress=progress)

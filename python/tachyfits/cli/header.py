@@ -78,7 +78,7 @@ def command(
     is_value = len(keywords) == 1 and not is_pattern(keywords[0])
 
     def show(file: File) -> None:
-        hdus = [file[0]] if common.hdu is None else list(common.hdus(file))
+        hdus = list(common.descriptions(file, default="0"))
         missing = dict.fromkeys(keywords)
         for hdu in hdus:
             if raw:

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from tachyfits import File, Image
+from tachyfits._file import File
 from tachyfits._hdu import Hdu, compression_of
+from tachyfits._image_hdu import ImageHdu
 from tachyfits.cli._common import Common, common_options, coordinate_lines
 from tachyfits.cli._output import aligned, json_text, size_text
 
@@ -30,7 +31,7 @@ def command(common: Common) -> int:
     """
 
     def show(file: File) -> None:
-        hdus = list(common.hdus(file))
+        hdus = list(common.descriptions(file))
         click.echo(json_text(_as_json(file, hdus)) if common.json else _as_text(file, hdus))
 
     # The warnings are part of the answer here.
@@ -42,16 +43,16 @@ def _as_text(file: File, hdus: list[Hdu]) -> str:
     lines = [f"{file.name}: {count}, {size_text(file.size_bytes)}"]
     lines.append(aligned([HEADING, *(_row(hdu) for hdu in hdus)], right=[0, 2]))
     for hdu in hdus:
-        if isinstance(hdu, Image) and hdu._problem() is None and hdu.ndim:
+        if isinstance(hdu, ImageHdu) and hdu._problem() is None and hdu.ndim:
             lines += coordinate_lines(hdu)
     lines += [f"warning: {warning}" for warning in _warnings(file, hdus)]
     return "\n".join(lines)
 
 
 def _row(hdu: Hdu) -> tuple[str, ...]:
-    image = hdu if isinstance(hdu, Image) and hdu._problem() is None else None
+    image = hdu if isinstance(hdu, ImageHdu) and hdu._problem() is None else None
     compression = compression_of(hdu)
-    unknown = "unknown" if isinstance(hdu, Image) else compression.text if compression else ""
+    unknown = "unknown" if isinstance(hdu, ImageHdu) else compression.text if compression else ""
     size = size_text(hdu.data_bytes)
     if hdu.data_bytes_present < hdu.data_bytes:
         size += f" ({size_text(hdu.data_bytes_present)} in the file)"
@@ -69,19 +70,19 @@ def _row(hdu: Hdu) -> tuple[str, ...]:
 
 def _axes(hdu: Hdu) -> list[int]:
     """Return the lengths of the axes in FITS order: of random groups those of their arrays."""
-    if hdu.kind == "random groups" and isinstance(hdu, Image) and hdu._problem() is None:
+    if hdu.kind == "random groups" and isinstance(hdu, ImageHdu) and hdu._problem() is None:
         return list(reversed(hdu.shape))
     return list(hdu._hdu().axes)
 
 
-def _type_text(image: Image) -> str:
+def _type_text(image: ImageHdu) -> str:
     stored = f"BITPIX {image.bitpix}"
-    return f"{image.dtype} ({stored})"
+    return f"{image._type_name} ({stored})"
 
 
 def _warnings(file: File, hdus: list[Hdu]) -> list[str]:
     """Return what is odd in the file, and of which images it cannot be known what they are."""
-    problems = (hdu._problem() for hdu in hdus if isinstance(hdu, Image))
+    problems = (hdu._problem() for hdu in hdus if isinstance(hdu, ImageHdu))
     return [*map(str, file.warnings), *(str(problem) for problem in problems if problem)]
 
 
@@ -112,11 +113,11 @@ def _hdu_as_json(hdu: Hdu) -> dict[str, Any]:
         answer["compressed"] = compression.content
         if compression.content == "image":
             answer["znaxis"] = list(reversed(compression.shape))
-    if isinstance(hdu, Image) and hdu._problem() is None:
+    if isinstance(hdu, ImageHdu) and hdu._problem() is None:
         scaling = hdu.scaling
         answer |= {
             "bitpix": hdu.bitpix,
-            "type": str(hdu.dtype),
+            "type": hdu._type_name,
             "unit": hdu.unit,
             "bscale": scaling.bscale,
             "bzero": scaling.bzero,
