@@ -9,6 +9,7 @@ import pytest
 from astropy.io import fits
 
 import tachyfits as tf
+from tachyfits import fortran
 
 
 def image_of(path: Path, data: np.ndarray, **cards: object) -> tf.Image:
@@ -88,3 +89,30 @@ def test_many_rows_of_32_bits_are_exact(tmp_path: Path) -> None:
     data = np.full((rows, 2), 2**31 - 1, "i4")
     image = image_of(tmp_path / "rows.fits", data)
     assert image.sum(axis="y").tolist() == [rows * (2**31 - 1)] * 2
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+@pytest.mark.parametrize("statistic", ["min", "max"])
+def test_extremes_of_blocks_of_64_bit_integers_are_exact(
+    tmp_path: Path, dtype: str, statistic: str
+) -> None:
+    top = int(np.iinfo(dtype).max)
+    data = np.array([[top, top - 1, 2**53 + 1, 2**53], [0, 5, 2**53 + 3, 7]], dtype)
+    found = image_of(tmp_path / "large.fits", data).rebin(x=2, statistic=statistic)
+    assert found.dtype == np.dtype(dtype)
+    expected = getattr(np, statistic)(data.reshape(2, 2, 2), axis=2)
+    np.testing.assert_array_equal(found.read(), expected)
+    found.write(tmp_path / "out.fits")
+    np.testing.assert_array_equal(tf.open(tmp_path / "out.fits")[0].read(), expected)
+
+
+@pytest.mark.parametrize("order", ["big", "little"])
+@pytest.mark.parametrize("form", ["i8", "u8"])
+def test_sums_of_64_bit_integers_in_records_are_exact(
+    tmp_path: Path, order: str, form: str
+) -> None:
+    numbers = np.array([2**53 + 1, 2**53 + 1, -(2**54) if form == "i8" else 3], form)
+    path = tmp_path / "run.dat"
+    fortran.write(path, numbers, order=order)
+    with fortran.open(path, order=order) as records:
+        assert records.stats(form).sum == float(int(numbers[0]) * 2 + int(numbers[2]))

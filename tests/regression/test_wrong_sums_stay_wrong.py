@@ -88,3 +88,14 @@ def test_a_sum_that_cannot_be_read_is_not_replaced(tmp_path: Path) -> None:
     with tf.edit(path) as edition:
         edition[1].update("a", 5, rows=[50])
     assert tf.open(path)[1].checksum().data == "unreadable"
+
+
+@pytest.mark.parametrize("how", EDITS)
+@pytest.mark.parametrize("damaged", [True, False])
+def test_edits_of_a_table_with_a_checksum_alone(how: str, damaged: bool, tmp_path: Path) -> None:
+    path = _table(tmp_path / "t.fits", damaged=damaged, without=("DATASUM",))
+    expected = "wrong" if damaged else "right"
+    assert tf.open(path)[1].checksum().whole == expected
+    with tf.edit(path) as edition:
+        EDITS[how](edition[1])
+    assert tf.open(path)[1].checksum().whole == expected

@@ -1,6 +1,6 @@
 //! Exact sums of integer pixels, of any size: those of 64 bits do not fit f64, and neither do sums of many others.
 
-use tachyfits_kernels::{Compensated, Encoding, PixelType, Sum};
+use tachyfits_kernels::{ByteOrder, Compensated, Encoding, PixelType, Sum};
 
 /// Whether pixels are integers that stand for themselves, the unsigned conventions applied.
 pub(crate) fn are_integers(encoding: &Encoding) -> bool {
@@ -16,10 +16,12 @@ pub(crate) fn are_long(encoding: &Encoding) -> bool {
 #[inline]
 pub(crate) fn each(bytes: &[u8], encoding: &Encoding, mut visit: impl FnMut(Option<i128>)) {
     let blank = encoding.blank;
+    let is_big = encoding.order == ByteOrder::BigEndian || cfg!(target_endian = "big");
     macro_rules! stored {
         ($type:ty, $offset:expr) => {
             for chunk in bytes.as_chunks::<{ size_of::<$type>() }>().0 {
                 let stored = <$type>::from_be_bytes(*chunk);
+                let stored = if is_big { stored } else { stored.swap_bytes() };
                 let undefined = blank.is_some_and(|blank| i128::from(blank) == i128::from(stored));
                 visit((!undefined).then(|| i128::from(stored) + $offset));
             }

@@ -96,11 +96,14 @@ impl Image {
         let statistic = format!("{:?}", rebinning.statistic).to_lowercase();
         let survivors = self.survivors(Change::Blocks(&blocks, &statistic))?;
         let name = format!("{} (rebinned)", self.file_name());
-        let sums = match rebinning.statistic {
+        let from = self.encoding();
+        let integers = match rebinning.statistic {
             BlockStatistic::Sum => self.integer_sums(pixels)?,
+            // f64 does not hold all integers of 64 bits.
+            BlockStatistic::Min | BlockStatistic::Max if integers::are_long(&from) => Some(from),
             _ => None,
         };
-        let node = Rebin::new(self.node()?, &blocks, rebinning.statistic, sums);
+        let node = Rebin::new(self.node()?, &blocks, rebinning.statistic, integers);
         Computed::new(name, Arc::new(node), survivors)?.file()
     }
 }
@@ -153,24 +156,24 @@ struct Rebin {
     block: Vec<u64>,
     statistic: BlockStatistic,
     encoding: Encoding,
-    /// The results are sums of integers, and exact.
+    /// The results are sums or extremes of integers, and exact.
     exact: bool,
 }
 
 impl Rebin {
-    /// `sums` is the encoding of sums of integers, where the results are such.
+    /// `integers` is the encoding of exact results of integers; `None` for results that are floats.
     fn new(
         input: Arc<dyn Node>,
         blocks: &[AxisBlocks],
         statistic: BlockStatistic,
-        sums: Option<Encoding>,
+        integers: Option<Encoding>,
     ) -> Rebin {
         let pixels: u64 = blocks.iter().map(|block| block.pixels).product();
         let gain = if statistic == BlockStatistic::Sum { pixels as f64 } else { 1.0 };
-        let encoding = sums.unwrap_or_else(|| float_encoding(&input.encoding(), gain));
+        let encoding = integers.unwrap_or_else(|| float_encoding(&input.encoding(), gain));
         let axes = blocks.iter().map(|block| block.count).collect();
         let block = blocks.iter().map(|block| block.pixels).collect();
-        Rebin { input, axes, block, statistic, encoding, exact: sums.is_some() }
+        Rebin { input, axes, block, statistic, encoding, exact: integers.is_some() }
     }
 
     /// The pixels of the input that the blocks of a box are made of.
@@ -205,8 +208,13 @@ impl Rebin {
 }
 
 impl Rebin {
-    /// Sums of integers.
-    fn sum_integers(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+    /// Sums and extremes of integers.
+    fn rebin_integers(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
+        let merge: fn(i128, i128) -> i128 = match self.statistic {
+            BlockStatistic::Min => Ord::min,
+            BlockStatistic::Max => Ord::max,
+            _ => |sum, pixel| sum + pixel,
+        };
         let needed = self.needed(window);
         let from = self.input.encoding();
         let mut bytes = feed.scratch.bytes(needed.pixels() as usize * from.pixel_bytes());
@@ -214,21 +222,22 @@ impl Rebin {
         let mut pixels = Vec::with_capacity(needed.pixels() as usize);
         integers::each(&bytes, &from, |pixel| pixels.push(pixel));
         feed.scratch.give_back_bytes(bytes);
-        let mut sums: Vec<Option<i128>> = vec![None; window.pixels() as usize];
+        let mut results: Vec<Option<i128>> = vec![None; window.pixels() as usize];
         let (width, length) = (window.count[0] as usize, self.block[0] as usize);
         Rows { needed: &needed, window, block: &self.block }.each(&pixels, |row, number| {
-            let sums = &mut sums[number * width..(number + 1) * width];
-            for (block, sum) in row.chunks(length).zip(sums) {
+            let results = &mut results[number * width..(number + 1) * width];
+            for (block, result) in row.chunks(length).zip(results) {
                 for pixel in block.iter().copied().flatten() {
-                    *sum = Some(sum.unwrap_or(0) + pixel);
+                    *result = Some(result.map_or(pixel, |result| merge(result, pixel)));
                 }
             }
         });
-        for (sum, out) in sums.iter().zip(out.as_chunks_mut::<8>().0) {
-            *out = match (sum, self.encoding.pixel) {
-                (Some(sum), PixelType::F64) => (*sum as f64).to_be_bytes(),
+        let zero = if self.encoding.pixel == PixelType::U64 { 1 << 63 } else { 0 };
+        for (result, out) in results.iter().zip(out.as_chunks_mut::<8>().0) {
+            *out = match (result, self.encoding.pixel) {
+                (Some(result), PixelType::F64) => (*result as f64).to_be_bytes(),
                 (None, PixelType::F64) => f64::NAN.to_be_bytes(),
-                (Some(sum), _) => (*sum as i64).to_be_bytes(),
+                (Some(result), _) => ((*result - zero) as i64).to_be_bytes(),
                 (None, _) => self.encoding.blank.unwrap_or(0).to_be_bytes(),
             };
         }
@@ -386,7 +395,7 @@ impl Node for Rebin {
 
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
         if self.exact {
-            return self.sum_integers(window, feed, out);
+            return self.rebin_integers(window, feed, out);
         }
         match is_exact_in_f32(&self.input.encoding()) {
             true => self.rebin::<f32>(window, feed, out),

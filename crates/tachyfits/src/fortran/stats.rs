@@ -17,6 +17,7 @@ use super::payload::Payload;
 use super::views::{GroupView, ItemsView, PayloadView};
 use super::{RecordField, RecordFile, RecordLayout};
 use crate::error::{Error, Reason};
+use crate::fold::{LineFold, StatsFold};
 use crate::image::tier;
 use crate::options::{Progress, RunOptions};
 use crate::table::added;
@@ -308,7 +309,7 @@ impl Reduction<'_> {
             RecordNumber::Pixel(pixel) if !self.numbers.complex => {
                 let (order, bytes) = self.as_in_fits(pixel, bytes, flipped);
                 let encoding = Encoding { order, ..Encoding::plain(pixel) };
-                parts[0].accumulate(bytes, &encoding, self.tier, first);
+                StatsFold { encoding, tier: self.tier }.accumulate(&mut parts[0], bytes, first);
                 return parts;
             }
             number => {
