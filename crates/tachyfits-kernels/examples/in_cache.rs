@@ -5,9 +5,10 @@
 //! cargo run --release -p tachyfits-kernels --example in_cache stats f32   # lines that contain all of these words
 //! ```
 //!
-//! A tool for whoever tunes a kernel. The numbers are the best of many short runs on 256 KiB of pixels (second-level
-//! cache), so they say what the code can do and not what a file gives; `bench/` measures that. "nan" has one NaN or
-//! BLANK in sixteen pixels, placed irregularly; the other encodings have none.
+//! A tool for tuning kernels. It prints the best of many short runs on 256 KiB of pixels in the
+//! second-level cache, so it shows the limit of the code and not of a file, which `bench/`
+//! measures. "nan" has one NaN or BLANK in sixteen pixels, placed irregularly; the other encodings
+//! have none.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

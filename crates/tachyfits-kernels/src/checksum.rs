@@ -56,8 +56,8 @@ impl OnesComplement {
         self.0 = fold(fold(words) + u64::from(self.0)) as u32;
     }
 
-    /// Adds bytes that begin `offset` bytes into what is summed; neither that nor their number need be whole words. What
-    /// is missing of a word counts as 0.
+    /// Adds bytes whose first one is byte `offset` of the summed data. Neither the offset nor their
+    /// number need be whole words; missing bytes of a word count as 0.
     pub fn accumulate(&mut self, offset: u64, bytes: &[u8], tier: Tier) {
         // Few enough for a call of `add_words`, of whole words.
         const CALL: usize = 1 << 30;
@@ -116,7 +116,7 @@ pub fn encode_checksum(sum: u32, complement: bool) -> [u8; 16] {
 fn spread(byte: u8) -> [u8; 4] {
     let quarter = byte / 4 + b'0';
     let mut letters = [quarter + byte % 4, quarter, quarter, quarter];
-    // What one of a pair gives, the other takes, until neither is punctuation.
+    // One letter of a pair gains what the other loses, until neither is punctuation.
     while !letters.iter().all(u8::is_ascii_alphanumeric) {
         for pair in letters.as_chunks_mut::<2>().0 {
             if !pair.iter().all(u8::is_ascii_alphanumeric) {

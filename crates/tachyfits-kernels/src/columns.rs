@@ -1,14 +1,14 @@
 //! Columns of tables: from fields that lie in rows to contiguous columns, and back.
 //!
-//! A field is one or more elements side by side, at the same place of every row. Moving it is one loop for both
-//! directions and all types of a size: elements are unsigned integers of 1, 2, 4 or 8 bytes, whose bytes are turned and
-//! whose highest bit may be flipped (the unsigned conventions). A field of few elements is moved element by element, each
-//! element of the row in a loop of its own over all rows: the loop is bound by the cache lines that it touches, so rows
-//! had best be in the first-level cache, where several columns find them. A field of many elements is turned row by row,
-//! in vector code.
+//! A field is one or more contiguous elements, at the same offset in every row. One loop moves it
+//! for both directions and all types of a size: elements are unsigned integers of 1, 2, 4 or 8
+//! bytes, whose bytes are swapped and whose highest bit may be flipped (the unsigned conventions).
+//! A short field is moved element by element, each element of the row in a loop over all rows.
+//! Cache lines limit this loop, so rows should be in the first-level cache, where several columns
+//! share them. A long field is swapped row by row, in vector code.
 //!
-//! What an element means beyond its bytes (logical values, bits, text, nulls) is done to the contiguous column: see
-//! [`values`].
+//! Meanings of elements beyond their bytes (logical values, bits, text, nulls) are applied to the
+//! contiguous column: see [`values`].
 
 use crate::encode::Bits;
 use crate::isa::{Cached, Stores, Streaming, Tier};
@@ -48,12 +48,13 @@ pub struct Fields {
 /// ```
 ///
 /// # Panics
-/// If the rows do not hold the fields, fields overlap the next row's, or `out` is no whole number of rows.
+/// If the rows do not hold the fields, fields overlap the next row, or `out` does not hold a whole
+/// number of rows.
 pub fn gather_fields(rows: &[u8], fields: Fields, pixel: PixelType, tier: Tier, out: &mut [u8]) {
     let flip = sign_flip(pixel);
     let size = pixel.bytes();
     let Some((ways, rows)) = fields.gathered(rows, out.len(), size) else { return };
-    // Turning native bytes flips before it turns: the flip is turned beforehand.
+    // Swapping native bytes would flip first, so the flip mask is swapped beforehand.
     match size {
         1 => ways.go(rows, flip as u8, tier, out),
         2 => ways.go(rows, (flip as u16).to_be(), tier, out),
@@ -85,8 +86,8 @@ pub fn stream_fields(
     }
 }
 
-/// Moves a contiguous column in the machine's byte order to the fields of rows: the inverse of [`gather_fields`]. What
-/// lies between the fields is not touched.
+/// Moves a contiguous column in native byte order to the fields of rows: the inverse of
+/// [`gather_fields`]. Bytes between the fields are not touched.
 ///
 /// # Panics
 /// As [`gather_fields`].
@@ -177,8 +178,8 @@ impl Ways {
         }
     }
 
-    /// Short fields element by element in their order: what is stored past the caches had best fill one line of memory after
-    /// another.
+    /// Short fields go element by element in order, because streaming stores should fill one cache
+    /// line after another.
     fn stream<T: Bits>(
         self,
         from: &[u8],
@@ -234,7 +235,7 @@ impl Ways {
         (&from[..last * self.from_stride + self.run], &mut to[..to_end])
     }
 
-    /// Moves the first element of each run, made anew.
+    /// Moves and converts the first element of each run.
     #[inline(always)]
     pub(crate) fn each<const BYTES: usize>(
         self,

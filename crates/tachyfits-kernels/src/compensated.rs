@@ -13,12 +13,12 @@
 pub struct Compensated {
     /// The rounded sum.
     pub high: f64,
-    /// What is missing from it.
+    /// Rounding error of `high`: the exact sum is `high + low`.
     pub low: f64,
 }
 
 impl Compensated {
-    /// A sum of two terms of which the second is the smaller.
+    /// A sum of two terms; the second must be the smaller one.
     pub fn new(high: f64, low: f64) -> Self {
         let mut sum = Compensated { high, low: 0.0 };
         sum.add(low);

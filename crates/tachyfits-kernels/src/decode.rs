@@ -1,7 +1,8 @@
 //! From file bytes to native arrays, for those who want the pixels themselves.
 //!
-//! `decode_native` moves bits: pixels of the file's type, byte order turned and the sign-bit conventions applied, so NaN
-//! payloads and -0.0 arrive untouched. `decode_f64` and `decode_f32` give physical values, NaN where undefined.
+//! `decode_native` moves bits: pixels of the file's type, with swapped bytes and the sign-bit
+//! conventions applied, so NaN payloads and -0.0 are preserved. `decode_f64` and `decode_f32` give
+//! physical values, and NaN for undefined pixels.
 
 use crate::isa::{self, Kernel, Tier};
 use crate::pixel::{Pixel, PixelType, with_pixel};

@@ -1,8 +1,9 @@
 //! Arithmetic on native f64, element by element: what an expression over cubes is evaluated with, block by block in cache.
 //!
-//! Results overwrite an operand, so that an expression needs as many blocks as it is deep. Truth values are 1.0 and 0.0;
-//! as in NumPy, NaN is true, and a comparison with NaN is false except `!=`. What IEEE 754 defines is done by vector
-//! code; exp, sin and their like are those of the platform's mathematical library, the same on every tier.
+//! Results overwrite an operand, so that an expression needs as many blocks as it is deep. Truth
+//! values are 1.0 and 0.0; as in NumPy, NaN is true, and a comparison with NaN is false except
+//! `!=`. Vector code computes the operations of IEEE 754; exp, sin and similar functions are those
+//! of the platform's mathematical library, the same on every tier.
 
 #![expect(
     clippy::needless_range_loop,
@@ -112,7 +113,7 @@ impl Binary {
     };
 }
 
-/// What stands on the other side.
+/// The other operand.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'a> {
     /// One number for all.

@@ -77,7 +77,7 @@ pub fn encode_f32(values: &[f32], encoding: &Encoding, tier: Tier, out: &mut [u8
 /// ```
 pub fn encode_native(bytes: &[u8], pixel: PixelType, tier: Tier, out: &mut [u8]) {
     let flips = matches!(pixel, PixelType::I8 | PixelType::U16 | PixelType::U32 | PixelType::U64);
-    // What the conventions do to a pixel is to flip its highest bit.
+    // The conventions flip the highest bit of a pixel.
     let flip = u64::from(flips) << (8 * pixel.bytes() - 1);
     match pixel.bytes() {
         1 => isa::dispatch(tier, Turn { bytes, flip: flip as u8, out }),
@@ -160,10 +160,10 @@ impl Block<'_> {
     }
 }
 
-/// What the bytes of a pixel type need to know of the encoding.
+/// Properties of the encoding that the bytes of a pixel type depend on.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule<T> {
-    /// What the unsigned and signed-byte conventions add to a stored value.
+    /// Offset of the unsigned and signed-byte conventions.
     flip: f64,
     blank: T,
     has_blank: bool,

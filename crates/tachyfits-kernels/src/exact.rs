@@ -1,6 +1,6 @@
-//! The sum of integers without turning a byte of them: each byte counts by its place in its number, 256 times what the
-//! next one does, so those of one place are added as they lie, and the few sums that come out are weighed. The byte order
-//! says which place weighs how much, and costs nothing.
+//! The sum of integers without swapping bytes: each byte counts by its position in the number, 256
+//! times more than the next one. Bytes of one position are added as stored, and the few sums are
+//! weighted at the end. The byte order only selects the weights, so it costs nothing.
 
 #![expect(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
 

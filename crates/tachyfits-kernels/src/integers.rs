@@ -35,7 +35,7 @@ impl Encoding {
     }
 }
 
-/// What a pass over stored values gives; undefined pixels take no part.
+/// Result of a pass over stored values; undefined pixels take no part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct IntegerMoments {
     pub(crate) count: u64,
@@ -62,7 +62,7 @@ impl IntegerMoments {
         max_leaf: 0,
     };
 
-    /// Those of all pixels of `bytes`, if they are taken exactly.
+    /// Statistics of all pixels of `bytes`, if they can be computed exactly.
     pub(crate) fn of(bytes: &[u8], encoding: &Encoding, tier: Tier) -> Option<IntegerMoments> {
         encoding.has_exact_moments().then(|| encoding.visit(OnBytes { bytes, encoding, tier }))
     }
@@ -131,7 +131,7 @@ impl IntegerMoments {
         if turned { [high, low] } else { [low, high] }
     }
 
-    /// What the physical values have in common.
+    /// The common value of the physical values, if any.
     pub(crate) fn common(&self, encoding: &Encoding) -> Common {
         let [(min, _), (max, _)] = self.scaled_extremes(encoding);
         if self.count == 0 { Common::Unknown } else { Common::Value(min).and(max) }

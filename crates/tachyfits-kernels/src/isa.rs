@@ -20,7 +20,7 @@ pub const TIER_VARIABLE: &str = "TACHYFITS_TIER";
 
 /// A computation that can be compiled for any tier.
 pub trait Kernel {
-    /// What it gives.
+    /// The result.
     type Output;
     /// The body. Implementations must be `#[inline(always)]`, or the tier would not reach it.
     fn run(self) -> Self::Output;
@@ -138,16 +138,16 @@ impl fmt::Debug for Tier {
 /// prefetching stops.
 pub(crate) const PAGE_AHEAD: usize = 4096;
 
-/// Has the bytes that lie `ahead` bytes beyond those of `chunk` brought into the first-level cache, for loops that have
-/// little to do for each byte. It changes no result, whatever lies there.
+/// Prefetches the bytes `ahead` bytes after `chunk` into the first-level cache, for loops with
+/// little work per byte. It never changes a result.
 #[inline(always)]
 pub(crate) fn prefetch(chunk: &[u8], ahead: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..chunk.len()).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let there = chunk.as_ptr().wrapping_add(ahead + line);
-        // SAFETY: a prefetch is a hint: it gives the program nothing of what lies at the address and, by the definition
-        // of the instruction, does not fault, so that the address may be any. Every x86-64 processor has it.
+        // SAFETY: a prefetch is a hint. It returns nothing and by definition does not fault, so the
+        // address may be any. Every x86-64 processor has it.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(there.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -158,8 +158,8 @@ pub(crate) fn prefetch(chunk: &[u8], ahead: usize) {
 /// little more.
 pub const CACHES_BYTES: usize = 64 << 20;
 
-/// Whether an array of so many bytes, which is made of about as many that are read, had best be stored past the caches: both
-/// pass through them, and half as much of each is enough.
+/// Whether to store an array of `bytes` bytes, computed from about as many, past the caches: both
+/// pass through them, so half the cache size is enough.
 pub fn is_past_caches(bytes: usize) -> bool {
     bytes >= CACHES_BYTES / 2
 }
@@ -170,7 +170,7 @@ pub(crate) trait Stores: Copy {
     fn put<const BYTES: usize>(self, to: &mut [u8; BYTES], bytes: [u8; BYTES]);
 }
 
-/// As any program does: a line of memory is brought into the caches before it is written to.
+/// Ordinary stores: a cache line is loaded before it is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cached;
 
@@ -181,9 +181,9 @@ impl Stores for Cached {
     }
 }
 
-/// Past the caches, straight to memory: for results that are larger than any cache, which nobody would find there. Lines that
-/// are written whole need not be brought first, only to be written over. 4, 8 and 16 bytes are stored so, the latter where
-/// they lie at a multiple of 16; all else as any program does it, as no instruction does it otherwise.
+/// Stores past the caches, for results larger than any cache. Lines that are written whole need not
+/// be loaded first. Values of 4, 8 and 16 bytes are stored this way (16 only at a multiple of 16);
+/// all others use ordinary stores, because no such instruction exists.
 ///
 /// It is given to the work of [`streaming`], and stays there.
 #[derive(Clone, Copy, Debug)]

@@ -21,7 +21,7 @@ use crate::stats;
 use crate::stencil;
 use crate::sum::{AllLanes, DefinedLanes, ExactKernel};
 
-/// What the arithmetic of a kernel's loops must look like.
+/// Required form of the arithmetic of a kernel's loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
     /// Accumulators in lanes: no loop has floating-point arithmetic on single numbers.
@@ -34,7 +34,7 @@ pub enum Shape {
     Flat,
 }
 
-/// What a kernel works on, and so how many copies of its code there are.
+/// Input of a kernel, which determines the number of copies of its code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Takes {
     /// Pixels of any encoding, decoded.
@@ -45,15 +45,16 @@ pub enum Takes {
     Numbers,
 }
 
-/// A kernel to be looked at: its name, its shape, and where its code for an encoding and a tier begins.
+/// A kernel to inspect: its name, its required form, and the address of its code for an encoding
+/// and a tier.
 pub struct Subject {
-    /// What it computes.
+    /// The computed quantity.
     pub name: &'static str,
-    /// What its loops must look like.
+    /// Required form of its loops.
     pub shape: Shape,
     /// For which encodings there is code of its own.
     pub takes: Takes,
-    /// The first byte of its code; `None` where there is none, as on the scalar tier.
+    /// The first byte of its code; `None` without separate code, as on the scalar tier.
     pub address: fn(&Encoding, Tier) -> Option<usize>,
 }
 

@@ -65,7 +65,7 @@ fn stored(bytes: &[u8], pixel: PixelType) -> Stored {
     }
 }
 
-/// What the unsigned and signed-byte conventions add (Standard 4.0, table 11).
+/// Offset of the unsigned and signed-byte conventions (Standard 4.0, table 11).
 fn offset(pixel: PixelType) -> i128 {
     match pixel {
         PixelType::I8 => -128,
@@ -298,7 +298,7 @@ fn leaf_stats(leaf: &[f64], position: u64) -> Stats {
     state
 }
 
-/// What the values have in common, and the first of the smallest and of the largest.
+/// The common value, and the first of the smallest and of the largest values.
 fn add_common_and_extremes(state: &mut Stats, values: &[f64], position: u64) {
     state.common = values.iter().fold(Common::Unknown, |common, &x| common.and(x));
     for (index, &value) in values.iter().enumerate() {
@@ -333,7 +333,7 @@ pub fn spectral_sum(bytes: &[u8], encoding: &Encoding, coordinates: &[f64]) -> S
     SpectralSum { count, sums: lanes.map(add_pairwise) }
 }
 
-/// What [`histogram`] counts.
+/// Counts of [`histogram`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Pixels in each bin.

@@ -170,7 +170,7 @@ impl Kernel for DeviateKernel<'_> {
 
 const SIGN: u64 = 1 << 63;
 
-/// The place of a value in the order of all: keys compare as the values do. Those of NaN lie outside those of the
+/// Sort key of a value: keys compare as the values do. The keys of NaN are outside those of the
 /// infinities.
 ///
 /// ```
@@ -258,8 +258,8 @@ impl Kernel for KeyKernel<'_> {
     }
 }
 
-/// Cells of equal width whose middles are `low`, `low + 1 / density`, ...: what lies beyond the ends is counted in the
-/// first and the last cell.
+/// Cells of equal width centred on `low`, `low + 1 / density`, ...; the first and the last cell
+/// also count the values beyond the ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cells {
     /// The middle of the first cell.
@@ -283,7 +283,7 @@ pub struct CellCounts {
     slots: Vec<[u32; COLUMNS]>,
     /// No two counters of a cell are more than this together.
     most: u64,
-    /// The counts of each cell before that; empty while there are none.
+    /// Earlier counts of each cell; empty if there are none.
     earlier: Vec<u64>,
 }
 
@@ -336,7 +336,7 @@ impl CellCounts {
         })
     }
 
-    /// Sees to it that so many values more can be counted in any cell.
+    /// Ensures that `values` more values can be counted in any cell.
     fn make_room(&mut self, values: u64) {
         if self.most + values > u64::from(u32::MAX) {
             self.earlier.resize(self.slots.len(), 0);

@@ -6,7 +6,7 @@
 
 use crate::LANES;
 
-/// A pixel as it lies in the file, loaded sixteen at a time.
+/// A pixel as stored in the file, loaded sixteen at a time.
 pub trait Pixel: Copy + PartialEq + Send + Sync + 'static {
     /// Bytes of one pixel.
     const BYTES: usize;

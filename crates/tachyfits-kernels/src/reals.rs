@@ -1,7 +1,7 @@
 //! IEEE numbers of 2 and of 16 bytes, which no processor here computes with and FITS does not have, as float64.
 //!
-//! Those of 2 bytes have a float64 each. Those of 16 are rounded once, to the nearest and to even between two, as the
-//! processor rounds float64 to float32.
+//! Reals of 2 bytes are exact in float64. Reals of 16 bytes are rounded once, to nearest with ties
+//! to even, as the processor rounds float64 to float32.
 
 use crate::source::ByteOrder;
 
@@ -10,7 +10,7 @@ const FRACTION: u32 = 52;
 const HALF_FRACTION: u32 = 10;
 const QUAD_FRACTION: u32 = 112;
 
-/// What is added to the exponent of each.
+/// Bias of the exponent.
 const BIAS: i32 = 1023;
 const HALF_BIAS: i32 = 15;
 const QUAD_BIAS: i32 = 16383;
@@ -37,7 +37,8 @@ pub fn decode_halves(bytes: &[u8], order: ByteOrder, values: &mut [f64]) {
     }
 }
 
-/// Decodes numbers of 16 bytes, rounded once. What is too large is infinite, what is too small is 0.
+/// Decodes numbers of 16 bytes, rounded once. Numbers above the range become infinite, numbers
+/// below it 0.
 ///
 /// ```
 /// use tachyfits_kernels::{ByteOrder, decode_quads};
@@ -90,7 +91,7 @@ fn quad(bits: u128) -> f64 {
         large if large > BIAS => f64::INFINITY.to_bits(),
         power => {
             let significand = fraction | 1 << QUAD_FRACTION;
-            // A number below the least normal one has fewer digits, and its exponent is said to be 0.
+            // A subnormal number has fewer digits, and its stored exponent is 0.
             let missing = (1 - BIAS - power).max(0) as u32;
             let dropped = QUAD_FRACTION - FRACTION + missing;
             // The first digit carries 1 into the exponent, and so does rounding up to the next power of 2.

@@ -122,7 +122,7 @@ impl SumRows {
         &self.sum
     }
 
-    /// What the defined pixels of an output have in common; not looked for where sums are exact.
+    /// The common value of the defined pixels of an output; not computed where sums are exact.
     pub fn common(&self, output: usize) -> Common {
         self.common.get(output)
     }

@@ -1,4 +1,4 @@
-//! What the bytes of an array mean, and the sources that yield them as sixteen f64 at a time.
+//! The encoding of the bytes of an array, and the sources that yield them as sixteen f64 at a time.
 //!
 //! There are two sources per pixel type: plain, and scaled with BSCALE, BZERO and BLANK. Both give NaN for an undefined
 //! pixel, so that a reduction needs one rule for both NaN and BLANK.
@@ -18,7 +18,7 @@ pub enum ByteOrder {
     Native,
 }
 
-/// What the bytes of a pixel mean.
+/// The encoding of a pixel.
 ///
 /// The physical value is `zero + scale * pixel`, computed in f64 (Standard 4.0, section 4.4.2.5), and NaN where the
 /// stored integer equals `blank`.
@@ -256,7 +256,7 @@ impl<P: Pixel, O: Order> Source for Plain<P, O> {
 
 #[derive(Clone, Copy)]
 struct Scaled<P> {
-    /// What the unsigned and signed-byte conventions add to a stored value; exact in f64.
+    /// Offset of the unsigned and signed-byte conventions; exact in f64.
     flip: f64,
     scale: f64,
     zero: f64,

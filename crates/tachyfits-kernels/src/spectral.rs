@@ -63,7 +63,7 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Adds the terms of up to sixteen pixels: NaN where there is none.
+    /// Adds the terms of up to sixteen pixels; a lane without a pixel is NaN.
     #[inline(always)]
     fn step(&mut self, x: &[f64; LANES], u: &[f64; LANES]) {
         for lane in 0..LANES {

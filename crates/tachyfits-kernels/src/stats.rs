@@ -53,19 +53,19 @@ pub struct Stats {
     pub nan: u64,
     /// Sum of the defined ones, the same bits as [`crate::Sum`] gives.
     pub sum: Compensated,
-    /// What the defined ones have in common.
+    /// The common value of the defined pixels.
     pub common: Common,
     /// Point that the squares are taken about: the mean, to more than f64's precision.
     pub center: Compensated,
     /// Sum of squared differences from the centre.
     pub squares: Compensated,
-    /// The smallest defined value; `None` when there is none.
+    /// The smallest defined value; `None` if no pixel is defined.
     pub min: Option<Extremum>,
     /// The largest.
     pub max: Option<Extremum>,
 }
 
-/// Pixels that are looked at to guess whether the first leaf has undefined ones.
+/// Pixels checked to guess whether the first leaf has undefined ones.
 const PEEKED: usize = 64;
 
 impl Stats {
@@ -137,7 +137,7 @@ impl Stats {
         if moments.count > 0 {
             let n = moments.count as f64;
             let mean = sum.value() / n;
-            // What the rounded mean is off by.
+            // Rounding error of the mean.
             let rest = (-mean).mul_add(n, sum.high) + sum.low;
             state.center = Compensated::new(mean, rest / n);
             let squares = moments.scaled_squares(encoding);
@@ -289,7 +289,7 @@ impl LeafPixels<'_> {
     }
 }
 
-/// What the two passes over a leaf give.
+/// Result of the two passes over a leaf.
 struct Leaf {
     count: u64,
     sum: f64,
@@ -459,7 +459,7 @@ impl<S: Source, A: LaneSums> Kernel for SingleKernel<'_, S, A> {
     }
 }
 
-/// What is known of each lane.
+/// State of each lane.
 struct SingleLanes {
     undefined: [u32; LANES],
     sum: [f64; LANES],

@@ -4,9 +4,9 @@
 //! neighbouring planes or lines; along x they are one line, shifted by a pixel each. The rows are native numbers, NaN
 //! where undefined; what a sum does about those is its policy for blanks.
 //!
-//! Outputs are summed as if every pixel were defined. A NaN among the pixels makes the sum NaN, so sixteen sums at a time
-//! are looked at, and only where one is NaN the policy is asked, by a careful sum of all sixteen; those that are no NaN
-//! stay as they are.
+//! Outputs are first summed as if every pixel were defined. An undefined pixel makes its sum NaN,
+//! so the kernel checks sixteen sums at a time. If one is NaN, it sums all sixteen again by the
+//! policy, and keeps the sums that were not NaN.
 
 #![expect(
     clippy::needless_range_loop,
@@ -16,7 +16,7 @@
 use crate::LANES;
 use crate::isa::{self, Kernel, Tier};
 
-/// What a weighted sum does about undefined pixels.
+/// Policy of a weighted sum for undefined pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blanks {
     /// They are left out, and the sum grows by (sum of all weights) / (sum of the weights of the defined pixels);
@@ -28,7 +28,7 @@ pub enum Blanks {
     Zero,
 }
 
-/// What to do with the rows.
+/// Operation on the rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Stencil<'a> {
     /// The weight of each row; an odd number of them.
@@ -64,8 +64,8 @@ pub fn smooth_rows_f64(rows: &[&[f64]], stencil: &Stencil<'_>, tier: Tier, out: 
     smooth_rows(rows, stencil, tier, out);
 }
 
-/// Sums rows of big-endian f32, as they lie in a FITS file, to big-endian f32: [`smooth_rows_f32`] without a native copy of
-/// either.
+/// Sums rows of big-endian f32, as stored in a FITS file, to big-endian f32: [`smooth_rows_f32`]
+/// without a native copy of either.
 ///
 /// ```
 /// use tachyfits_kernels::{Blanks, Stencil, Tier, smooth_rows_big_endian_f32};
@@ -142,7 +142,7 @@ impl Number for [u8; 4] {
     }
 }
 
-/// What is to be done.
+/// The work to do.
 pub(crate) struct Task<'a, T> {
     rows: &'a [&'a [T]],
     stencil: &'a Stencil<'a>,
@@ -273,7 +273,7 @@ impl<T: Number> Kernel for FewOutputs<'_, T> {
 /// Where a sum starts: -0.0, which changes nothing that is added to it.
 const START: f64 = -0.0;
 
-/// Where each sixteen of so many outputs begin; the last ones may be done for the second time.
+/// Start of each group of sixteen outputs; the last group may overlap the one before.
 #[inline(always)]
 fn starts(outputs: usize) -> impl Iterator<Item = usize> {
     let last = outputs - LANES;

@@ -31,7 +31,7 @@ pub struct Sum {
     /// Sum of the defined ones: in sixteen lanes within a leaf, compensated between leaves; of integers of up to 16 bits
     /// exact, and scaled once for each call.
     pub sum: Compensated,
-    /// What the defined ones have in common; not looked for where their sum is exact.
+    /// The common value of the defined pixels; not computed where their sum is exact.
     pub common: Common,
 }
 
@@ -134,7 +134,7 @@ impl Holes {
 pub(crate) trait LaneSums: Accumulator + Default {
     /// Whether it asks each pixel if it is defined.
     const ASKS: bool;
-    /// Those of counts and sums.
+    /// Lanes from counts and sums.
     fn of(count: [u64; LANES], sum: [f64; LANES]) -> Self;
 }
 

@@ -13,8 +13,9 @@ const BLOCK_COLUMNS: usize = 128;
 
 /// `out[column][row] = bytes[row][column]` for `rows` by `columns` pixels of 1, 2, 4 or 8 bytes, in any byte order.
 ///
-/// `row` gives the bytes of a row, which may go on after its pixels; it is called once for each, in order, so that rows need
-/// not lie in one array. A row of `out` begins `out_pitch` pixels after the one before; what lies between is not touched.
+/// `row` returns the bytes of a row, which may continue after its pixels. It is called once per
+/// row, in order, so rows need not be in one array. A row of `out` begins `out_pitch` pixels after
+/// the one before; the gap is not touched.
 ///
 /// ```
 /// use tachyfits_kernels::transpose;
@@ -44,7 +45,7 @@ pub fn transpose<'a>(
     }
 }
 
-/// What is transposed: how many pixels, and how far apart rows of the result are, in pixels.
+/// Size of the transposition, in pixels, and the pitch of the rows of the result, in pixels.
 #[derive(Clone, Copy)]
 struct Part {
     rows: usize,

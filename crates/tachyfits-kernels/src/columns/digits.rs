@@ -1,8 +1,9 @@
 //! Integers that tables hold as text: many fields at a time, in vector code.
 //!
-//! The characters of a field become the last of one or two 64-bit words that blanks fill up, eight characters each, the
-//! first in the lowest byte. What is a digit, where the digits begin, and what stands before them are then questions of
-//! whole words without a branch, so that the words of many fields go through the same few operations side by side.
+//! The characters of a field become the end of one or two 64-bit words padded with blanks, eight
+//! characters each, the first in the lowest byte. Digits, their start and the sign are then found
+//! by operations on whole words without branches, so the words of many fields go through the same
+//! few operations in parallel.
 
 #![allow(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
 
@@ -12,7 +13,7 @@ use crate::isa::{self, Kernel, Tier};
 /// The most characters of a field that [`integers_of_text`] reads.
 pub const TEXT_INTEGER_WIDTH: usize = 16;
 
-/// Fields whose words are looked at side by side: what a few vectors hold.
+/// Fields whose words are processed together: as many as a few vectors hold.
 const GROUP: usize = 64;
 
 /// The same character in every byte.
@@ -51,7 +52,8 @@ pub fn integers_of_text(rows: &[u8], fields: Fields, tier: Tier, out: &mut [[u8;
     }
 }
 
-/// Fields that take so many words, on tiers that do or do not count in words: see [`Tier::counts_in_words`].
+/// Fields of `WORDS` words, on tiers that do or do not count in words: see
+/// [`Tier::counts_in_words`].
 pub(crate) struct TextIntegers<'a, const WORDS: usize, const COUNTS: bool> {
     rows: &'a [u8],
     fields: Fields,
@@ -78,7 +80,7 @@ impl<const WORDS: usize, const COUNTS: bool> Kernel for TextIntegers<'_, WORDS, 
             return true;
         }
         load(&self.rows[first..], self.fields, rest.len(), &mut words);
-        // What other words there are is of the group before: numbers, too.
+        // Unused words keep the previous group, which are numbers too.
         let mut group = [[0; 8]; GROUP];
         let all_fit = integers::<WORDS, COUNTS>(&words, width, &mut group);
         rest.copy_from_slice(&group[..rest.len()]);
@@ -140,7 +142,7 @@ fn integers<const WORDS: usize, const COUNTS: bool>(
     wrong == 0
 }
 
-/// The first characters of a word, so many of its eight, at the end of a word of blanks.
+/// The first `count` of a word's eight characters, moved to the end of a word of blanks.
 #[inline(always)]
 fn padded(characters: u64, count: usize) -> u64 {
     // In two steps, as a whole word cannot be shifted by all of its bits.
@@ -157,7 +159,7 @@ fn integer<const COUNTS: bool>([high, low]: [u64; 2], alone: bool) -> (i64, u64)
     let high_others = if alone { 0 } else { others::<COUNTS>(high) | begins_low };
     let millions = if alone { 0 } else { number::<COUNTS>(high, high_others) };
     let number = millions * 100_000_000 + number::<COUNTS>(low, low_others);
-    // What stands before the digits: as many zeros as there are blanks.
+    // Bytes before the digits: blanks become zeros.
     let before_low = (low ^ all(b' ')) & low_others;
     let before_high = (high ^ all(b' ')) & high_others;
     // A minus right before the first digit, and nothing else.
@@ -177,7 +179,7 @@ fn mask(truth: bool) -> u64 {
     u64::from(truth).wrapping_neg()
 }
 
-/// All bits of the bytes up to the last one that is no digit.
+/// All bits of the bytes up to the last one that is not a digit.
 #[inline(always)]
 fn others<const COUNTS: bool>(word: u64) -> u64 {
     let digits = word ^ all(b'0');
@@ -210,7 +212,7 @@ fn number<const COUNTS: bool>(word: u64, others: u64) -> u64 {
     fours(digits as u32) * 10_000 + fours((digits >> 32) as u32)
 }
 
-/// Where the code of fields of so many words begins.
+/// Address of the code for fields of `WORDS` words.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn address(words: usize, tier: Tier) -> Option<usize> {
     match (words, tier.counts_in_words()) {

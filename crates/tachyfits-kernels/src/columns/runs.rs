@@ -1,5 +1,5 @@
-//! Runs of many elements, moved from equally spaced places to others and made anew on the way, in vector code: by way of
-//! the caches or past them.
+//! Runs of many elements, moved between equally spaced positions and converted on the way, in
+//! vector code, through the caches or bypassing them.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ const STORED: usize = 16;
 /// Bytes that are made at a time before they are stored past the caches: a line of memory.
 const LINE: usize = 64;
 
-/// What happens to the elements of a run on the way.
+/// Conversion of the elements of a run on the way.
 pub(crate) trait Make: Copy {
     /// Bytes of an element.
     const BYTES: usize;
@@ -23,7 +23,7 @@ pub(crate) trait Make: Copy {
     fn make(self, from: &[u8], to: &mut [u8]);
 }
 
-/// Their bytes are turned, those of the machine's byte order to those of the file or back, and bits are flipped before.
+/// Swaps bytes between native and file byte order; bits are flipped before.
 #[derive(Clone, Copy)]
 pub(crate) struct Turned<T>(pub(crate) T);
 

@@ -26,7 +26,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Moves the fields. What lies between them at the target is not touched.
+    /// Moves the fields. Bytes between them in the target are not touched.
     ///
     /// ```
     /// use tachyfits_kernels::{Fields, Tier, Transfer};

@@ -1,5 +1,5 @@
-//! What the elements of a contiguous column mean beyond their bytes: logical values, bits, text, nulls. Each of these has
-//! an inverse for writing.
+//! Meanings of the elements of a contiguous column beyond their bytes: logical values, bits, text,
+//! nulls. Each conversion has an inverse for writing.
 
 #![expect(
     clippy::needless_range_loop,
@@ -9,7 +9,8 @@
 use crate::isa::{self, Kernel, Tier};
 use crate::pixel::{Pixel, PixelType, with_pixel};
 
-/// Turns stored logical values into 1 and 0 where they are, and says in `nulls` where there is none: 1, else 0.
+/// Converts stored logical values to 1 and 0 in place, and sets `nulls` to 1 for undefined ones,
+/// else 0.
 ///
 /// `T` is true, `F` is false, a byte of 0 is null (Standard 4.0, section 7.3.3.1). A byte of 1 is taken as true, as some
 /// programs wrote it; any other as null. Returns how many bytes the Standard does not have.
@@ -31,8 +32,8 @@ pub fn decode_logical(values: &mut [u8], nulls: &mut [u8], tier: Tier) -> u64 {
     parts.map(|(values, nulls)| isa::dispatch(tier, Logical { values, nulls })).sum()
 }
 
-/// What is stored for logical values where they are: `T` for any but 0, `F` for 0, and a byte of 0 where `nulls`, if
-/// there are any, is not 0.
+/// Converts logical values to stored ones in place: `T` for any value but 0, `F` for 0, and a byte
+/// of 0 where `nulls` is not 0 (if given).
 ///
 /// # Panics
 /// If there are not as many nulls as values.
@@ -96,8 +97,8 @@ pub fn pack_bits(values: &[u8], bits: usize, out: &mut [u8]) {
     }
 }
 
-/// Ends each string of `width` bytes where it ends: at its first NUL, and before blanks at its end (Standard 4.0, section
-/// 7.3.3.1). What follows becomes NUL.
+/// Ends each string of `width` bytes at its first NUL, or before its trailing blanks (Standard 4.0,
+/// section 7.3.3.1). The bytes after the end become NUL.
 ///
 /// ```
 /// let mut text = *b"ab  a\0zz";
@@ -167,7 +168,8 @@ pub fn mark_nulls(values: &[u8], pixel: PixelType, stored: i64, tier: Tier, null
     }
 }
 
-/// Puts what stands for null where `nulls` is not 0, into a contiguous native column: the inverse of [`mark_nulls`].
+/// Writes the null value where `nulls` is not 0, into a contiguous native column: the inverse of
+/// [`mark_nulls`].
 ///
 /// # Panics
 /// If there are not as many nulls as values.

@@ -1,5 +1,5 @@
-//! The functions that are vector code, each a type, so that a loop is compiled for each and can be named to be looked at;
-//! and three that are not.
+//! Vectorised functions, each a type, so that a loop is compiled for each and its code can be
+//! inspected by name; and three that are not vectorised.
 
 /// A function of one number.
 pub(crate) trait Function {

@@ -1,30 +1,29 @@
-//! Going over the outputs of a slab sixteen at a time, a column: what is accumulated for them stays in registers for a few
-//! rows, and in the first-level cache for all.
+//! Loops over the outputs of a slab, sixteen columns at a time: their accumulators stay in
+//! registers for a few rows, and in the first-level cache for all rows.
 //!
-//! Rows of a cube lie a power of two apart, or nearly, and so at the same place of a cache, which holds only so many such
-//! lines (12 in the first level, 16 in the second, say). All rows at once would push each other out before they are
-//! looked at; so it is a few rows at a time, for some columns, and while these are taken the next few are fetched. Of 4.3
-//! GB in memory moments took 225 ms in this way on one core, and 130 on two, where 32 rows at once had taken 450 and 225
-//! (Zen 5, a throw-away probe).
+//! Rows of a cube are often a power of two apart, and then share a cache set with few ways (12 in
+//! the first level, 16 in the second, for example). Processing all rows at once would evict lines
+//! before they are used. So a few rows are processed at a time for some columns, while the next
+//! rows are fetched (`python -m bench --only 13`).
 
 use crate::LANES;
 use crate::fold::Accumulator;
 use crate::isa::{self, Kernel, Tier};
 use crate::source::{Encoding, Source, Visitor};
 
-/// Rows that are looked at together.
+/// Rows processed together.
 const ROWS: usize = 4;
 
 /// Columns for which they are: what is accumulated for them, and the rows, fit in the first-level cache.
 pub(crate) const COLUMNS: usize = 32;
 
-/// What is made of the columns.
+/// The operation on the columns.
 pub(crate) trait ColumnStep {
     /// Takes the next columns. Must be `#[inline(always)]`, or the tier would not reach it.
     fn take<S: Source>(&mut self, columns: &Columns<'_, S>);
 }
 
-/// What is accumulated for a column, row after row.
+/// Accumulator of a column, row after row.
 pub(crate) trait RowAccumulator: Copy {
     /// Takes sixteen pixels of a row. Must be `#[inline(always)]`, with one loop per statistic.
     fn row(&mut self, row: usize, x: &[f64; LANES]);

@@ -1,5 +1,5 @@
-//! The one value that the defined pixels of an output have, over rows. Where rows differ, two of them show it: nothing
-//! more is looked at then.
+//! The common value of the defined pixels of an output, over rows. Where rows differ, two of them
+//! show it, and the rest is not compared.
 
 #![expect(clippy::needless_range_loop, reason = "indexed loops become vector code on every tier")]
 
@@ -10,13 +10,13 @@ use crate::fold::Accumulator;
 use crate::isa::Tier;
 use crate::source::Encoding;
 
-/// Outputs that are looked at together.
+/// Outputs compared together.
 const BLOCK: usize = 256;
 
 /// Stands for different values; of infinite pixels no sum is off.
 const DIFFERENT: f64 = f64::INFINITY;
 
-/// What the pixels of each output have in common.
+/// The common value of the pixels of each output.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CommonRows {
     /// NaN where no pixel is defined.

@@ -63,7 +63,7 @@ impl ExtremaRows {
         }
     }
 
-    /// The smallest defined pixel of each output; NaN where there is none.
+    /// The smallest defined pixel of each output; NaN if none is defined.
     pub fn min(&self) -> &[f64] {
         &self.min
     }
@@ -73,7 +73,7 @@ impl ExtremaRows {
         &self.max
     }
 
-    /// Row of the minimum; [`ExtremaRows::NO_ROW`] where there is none.
+    /// Row of the minimum; [`ExtremaRows::NO_ROW`] if no pixel is defined.
     pub fn min_row(&self) -> &[u64] {
         &self.min_row
     }

@@ -120,7 +120,7 @@ impl MomentRows {
     }
 }
 
-/// What each column adds to the state.
+/// Contribution of each column to the state.
 pub(crate) struct MomentStep<'a> {
     state: &'a mut MomentRows,
     /// Whether the outputs before had undefined pixels, so that these probably have some, too.

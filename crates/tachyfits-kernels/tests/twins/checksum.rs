@@ -4,7 +4,8 @@ use crate::content::tiers;
 use proptest::prelude::*;
 use tachyfits_kernels::{OnesComplement, Tier, add_words, encode_checksum, naive};
 
-/// What the sixteen letters of CHECKSUM add to the sum of an HDU: they begin three bytes into a word.
+/// Contribution of the sixteen letters of CHECKSUM to the sum of an HDU: they begin three bytes
+/// into a word.
 fn worth(letters: [u8; 16]) -> u32 {
     let plain = letters.map(|letter| letter - b'0');
     naive::ones_complement(3, &plain)

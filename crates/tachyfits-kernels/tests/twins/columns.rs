@@ -77,7 +77,7 @@ proptest! {
             let mut back = emptied.clone();
             scatter_fields(&out, fields, pixel, tier, &mut back);
             prop_assert_eq!(&back, &scattered, "{:?}", tier);
-            // What is between the fields stays, what is in them comes back.
+            // Bytes between the fields stay, and the fields are restored.
             let mut again = vec![7; expected.len()];
             gather_fields(&back, fields, pixel, tier, &mut again);
             prop_assert_eq!(&again, &expected);

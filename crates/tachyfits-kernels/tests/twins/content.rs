@@ -1,4 +1,4 @@
-//! What the twins are compared on: every encoding, and pixels of many kinds at any alignment.
+//! Inputs of the twin tests: every encoding, and pixels of many kinds at any alignment.
 
 use proptest::prelude::*;
 use tachyfits_kernels::{ByteOrder, Encoding, LANES, LEAF_PIXELS, PixelType, Tier};
@@ -50,7 +50,7 @@ pub fn tiers() -> Vec<Tier> {
     }
 }
 
-/// What kind of pixels.
+/// Kind of pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mix {
     /// All defined and of similar size.
@@ -96,7 +96,7 @@ fn mixes() -> impl Strategy<Value = Mix> {
     prop::sample::select(vec![Tame, Holes, Sparse, Undefined, Wild, Zeros, OneExtreme])
 }
 
-/// Any content of at most so many leaves.
+/// Any content of at most `leaves` leaves.
 pub fn contents(leaves: usize) -> impl Strategy<Value = Content> {
     let parts = (lengths(leaves), mixes(), any::<u64>(), 0..9usize);
     parts.prop_map(|(pixels, mix, seed, shift)| Content { pixels, mix, seed, shift })
@@ -193,7 +193,7 @@ impl Random {
     }
 }
 
-/// The bits of a float, with one pattern for all NaN: which NaN an operation gives is nobody's promise.
+/// The bits of a float, with one pattern for all NaN, because the payload of a NaN is not defined.
 pub fn bits(x: f64) -> u64 {
     if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
 }

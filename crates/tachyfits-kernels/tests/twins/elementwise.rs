@@ -110,7 +110,8 @@ proptest! {
     }
 }
 
-/// What `numpy.remainder`, `numpy.minimum` and so on give for pairs that others treat otherwise.
+/// `numpy.remainder`, `numpy.minimum` and others define pairs that other libraries treat
+/// differently.
 #[test]
 fn what_numpy_says() {
     let (inf, nan) = (f64::INFINITY, f64::NAN);

@@ -16,7 +16,7 @@ fn targets(scaling: usize) -> Vec<Encoding> {
     found
 }
 
-/// The bytes, with one pattern for all NaN, whose payload is nobody's promise.
+/// The bytes, with one pattern for all NaN, because the payload of a NaN is not defined.
 fn plain_nan(bytes: &[u8], pixel: PixelType) -> Vec<u8> {
     match pixel {
         PixelType::F64 => {
@@ -86,7 +86,7 @@ proptest! {
         }
     }
 
-    /// What a file holds and f64 can hold, too, comes back as it was: bytes to values to bytes.
+    /// Values that both a file and f64 can hold are unchanged by decoding and encoding.
     #[test]
     fn encoding_takes_decoding_back(content in contents(1)) {
         for encoding in targets(0) {

@@ -13,7 +13,8 @@ fn extremum_bits(found: Option<Extremum>) -> Option<(u64, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// What is counted or compared is the same however the pixels are cut; sums and moments agree to rounding.
+    /// Counts and comparisons do not depend on the split of the pixels; sums and moments agree to
+    /// rounding.
     #[test]
     fn stats_cut_at_leaves_merge_to_the_same_counts_and_extremes(
         content in contents(5),

@@ -77,7 +77,8 @@ proptest! {
             for (output, &(count, sum)) in twin.iter().enumerate() {
                 prop_assert_eq!(state.count()[output], count, "{:?} {:?}", encoding, tier);
                 prop_assert_eq!(bits(state.sum()[output]), bits(sum), "{:?} {:?}", encoding, tier);
-                // Infinite pixels count as different, small integers are not looked at: neither needs it.
+                // Infinite pixels count as different, and small integers are not compared, because
+                // neither needs the common value.
                 if let Common::Value(value) = state.common(output) {
                     prop_assert_eq!(Common::Value(value), common[output], "{:?}", encoding);
                 } else if let Common::Value(value) = common[output] {

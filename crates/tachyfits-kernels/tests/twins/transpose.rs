@@ -29,7 +29,7 @@ proptest! {
             })
             .collect();
         let bytes = &bytes[shift..];
-        // The last rows end where their pixels do: what lies between rows need not follow the last one.
+        // The last row ends with its pixels; no gap need follow it.
         let ends = |rows: usize, pitch: usize, columns: usize| {
             rows.checked_sub(1).map_or(0, |last| (last * pitch + columns) * pixel_bytes)
         };

@@ -32,7 +32,7 @@ const EDGES: [f64; 26] = [
     5e-324,
 ];
 
-/// What kind of values.
+/// Kind of values.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Small, with a fraction, none NaN.

@@ -110,7 +110,7 @@ fn innermost_loops(code: &[Instruction]) -> Vec<&[Instruction]> {
     inner.map(|&(begin, end)| &code[begin..=end]).collect()
 }
 
-/// The name of an instruction, of which the form for wider vectors begins with a v.
+/// The name of an instruction without the v of its wider form.
 fn plain_name(instruction: &Instruction) -> String {
     let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
     name.strip_prefix('v').unwrap_or(&name).to_owned()
@@ -119,7 +119,7 @@ fn plain_name(instruction: &Instruction) -> String {
 /// Whether it is floating-point arithmetic on a vector (true) or on a single number (false).
 fn arithmetic(instruction: &Instruction) -> Option<bool> {
     let name = plain_name(instruction);
-    // Turning the bytes of a float is all that some decoding does.
+    // Some decoding of floats only swaps bytes.
     if name == "pshufb" {
         return Some(true);
     }
@@ -151,7 +151,7 @@ fn least_width(tier: Tier) -> usize {
     if tier.name() == "x86-64-v2" { 16 } else { 32 }
 }
 
-/// What is wrong with the code of a kernel, in words; `None` when it is vector code.
+/// The fault in the code of a kernel; `None` when it is vector code.
 fn complaint(subject: &Subject, loops: &[Loop], tier: Tier) -> Option<String> {
     let least = least_width(tier);
     // Decoding and arithmetic make two; a loop over native numbers may have nothing to do but one square root.
