@@ -15,7 +15,7 @@ pub(crate) const LARGE_PAGE: usize = 2 << 20;
 /// The alignment of offsets, lengths and memory for direct I/O: the page size, a multiple of every common block size.
 pub(crate) const PAGE: usize = 4096;
 
-/// Bytes of which the first is aligned.
+/// Bytes with an aligned start.
 #[derive(Debug, Default)]
 pub(crate) struct AlignedBuffer {
     bytes: Vec<u8>,

@@ -1,9 +1,9 @@
-//! A file whose bytes are looked at in the page cache, where they lie there and that is faster than to copy them: the
-//! default.
+//! The default storage: uses the bytes of a cached file through a memory map where that is faster
+//! than copying, and reads otherwise.
 //!
-//! How much a map costs depends on the kernel, the file system and how the file came into the cache: entering a page
-//! takes as long whether the page is 4 KiB or 2 MiB. So a large file is asked, by the clock. Either way the bytes are the
-//! same.
+//! The cost of a map depends on the kernel, the file system and the size of the cached pages:
+//! entering a page takes as long for 4 KiB as for 2 MiB. So the storage measures it for a large
+//! file. The bytes are the same either way.
 
 use std::ops::Range;
 use std::path::Path;
@@ -91,9 +91,10 @@ impl CachedStorage {
         self.map.get_or_init(|| GuardedMap::of(self.file.file()).ok().flatten()).as_ref()
     }
 
-    /// How much of a large page must be wanted, in thousandths, that to enter, look at and leave it takes no more time than to
-    /// copy that much and look at the copy; none where one of them fails. Each try has a page of its own, so that both ways
-    /// bring it from where it is, and the quickest counts: the first pages of a map need tables of pages.
+    /// The share of a large page, in thousandths, above which entering, reading and leaving it
+    /// takes no longer than copying that share; `None` if one of them fails. Each try uses its own
+    /// page, so that both ways load it from the same cache level, and the fastest counts: the first
+    /// pages of a map also need page tables.
     fn ask(&self, range: Range<u64>) -> Option<u32> {
         let map = self.map()?;
         map.renew_guard();
@@ -148,10 +149,10 @@ impl CachedStorage {
     }
 }
 
-/// Brings bytes to the processor, in their order, which it fetches ahead best.
+/// Loads bytes into the processor in order, which suits the prefetcher best.
 ///
-/// Whole lines of the cache are looked at, as those do who compute: 2 MiB out of memory took 70 microseconds so, and 200 by a
-/// byte of each line with [`Iterator::step_by`] (Zen 4), which made a map seem slower than the copies that it beats.
+/// Reads whole cache lines, as kernels do. Reading one byte per line with [`Iterator::step_by`] was
+/// slower and made a map seem slower than copies.
 pub fn look_at(bytes: &[u8]) {
     let (words, _) = bytes.as_chunks::<8>();
     let (lines, rest) = words.as_chunks::<{ CACHE_LINE / 8 }>();
@@ -181,7 +182,7 @@ impl Storage for CachedStorage {
         self.file.read_exact_at(offset, buffer)
     }
 
-    /// Asks by the clock, as often as a few times in vain.
+    /// Measures, at most a few times without success.
     fn lends_cached(&self, wanted: &Wanted) -> bool {
         let enough = |least| wanted.share * 1000.0 > f64::from(least);
         if self.always || !wanted.free || enough(self.least.load(Ordering::Relaxed)) {
@@ -196,7 +197,7 @@ impl Storage for CachedStorage {
         {
             return false;
         }
-        // The worst of them speaks for all.
+        // The worst place decides.
         let asked = places.into_iter().map(|range| self.ask(range).unwrap_or(u32::MAX));
         let least = asked.fold(0, u32::max);
         enough(self.least.fetch_min(least, Ordering::Relaxed).min(least))
@@ -220,7 +221,7 @@ impl Storage for CachedStorage {
         let bytes = map.slice(range.clone())?;
         self.leave_after(map, &range);
         enter(bytes);
-        // Who copies has the exact error.
+        // Copying gives the exact error.
         (!map.is_broken()).then_some(bytes)
     }
 
@@ -261,12 +262,12 @@ mod tests {
         CachedStorage::lending(FileStorage::open(path).unwrap())
     }
 
-    /// All of so many bytes, in ranges of a length.
+    /// `bytes` bytes, in ranges of `length`.
     fn wanted(length: u64, bytes: u64, free: bool) -> Wanted {
         Wanted { range: 0..length, all: 0..bytes, share: 1.0, free }
     }
 
-    /// Tasks of so many bytes.
+    /// Tasks of a fixed number of bytes.
     struct Pieces(u64, u64);
 
     impl Tasks for Pieces {
@@ -341,7 +342,7 @@ mod tests {
         assert_eq!(storage.cached(5..400_005), Some(&[7; 400_000][..]));
         assert!(storage.cached(0..LEAST_RANGE - 1).is_none());
         assert!(storage.cached(5..(1 << 20) + 1).is_none());
-        // Nobody who has not asked for the page cache is lent anything.
+        // Nothing is lent to callers that did not ask for the page cache.
         assert!(storage.slice(5..400_005).is_none());
         let asking = CachedStorage::new(FileStorage::open(&path).unwrap());
         assert!(!asking.lends_cached(&wanted(1 << 20, 1 << 20, true)));
@@ -367,7 +368,7 @@ mod tests {
         let lent = (0..2 * ASKS).position(|_| lends(LEAST_RANGE, true));
         let asked = storage.asked.load(Ordering::Relaxed);
         match lent {
-            // What is lent from then on is not asked again.
+            // Once bytes were lent, it is not measured again.
             Some(refused) => {
                 assert_eq!(asked, refused as u32 + 1);
                 assert!(lends(1, true) && !lends(1, false));
@@ -439,7 +440,7 @@ mod tests {
             assert_eq!(found, [400_000; 3]);
             assert_eq!((report.buffering, report.read_bytes), expected);
         }
-        // What several tasks take is copied.
+        // Bytes that several tasks use are copied.
         let tasks = Overlapping(Pieces(5, 200_000));
         let (found, report) = sums(&storage, &tasks, &RunOptions::default(), |_| ()).unwrap();
         assert_eq!(found, [300_000; 5]);
@@ -452,7 +453,7 @@ mod tests {
             let (_directory, path) = temporary_file(&[1; 4_000_000]);
             let storage = lending(&path);
             let file = OpenOptions::new().write(true).open(&path).unwrap();
-            // While the sixth piece is looked at; it and what follows is gone.
+            // Removes the sixth piece and the rest while it is being read.
             let cut = |index| {
                 if index == 5 {
                     file.set_len(2_000_010).unwrap();

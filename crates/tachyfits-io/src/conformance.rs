@@ -1,4 +1,5 @@
-//! What every storage must do, as a suite that any implementation's test can call, here or elsewhere.
+//! Requirements of every storage, as a suite that the tests of any implementation can call, in this
+//! crate or elsewhere.
 
 use std::ops::Range;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Who does which task next, and in which order results are merged: the shared state of a run, under one lock.
+//! Assignment of tasks to threads and the order of merging results: the shared state of a run,
+//! under one lock.
 //!
 //! Tasks are claimed in ascending order, so when a task fails, every task below it has been claimed and is going to be
 //! finished. From that follows what a run promises: the error reported is that of the lowest failing task, and exactly
@@ -18,9 +19,9 @@ use crate::fetch::Block;
 /// The shared state of a run.
 pub(crate) struct Coordinator<'s, R, E> {
     state: Mutex<State<'s, R, E>>,
-    /// What workers wait for: a task, a block that was read, the end.
+    /// Workers wait for it: a task, a block that was read, the end.
     changed: Condvar,
-    /// What readers wait for: room to read on, or the end.
+    /// Readers wait for it: room to read on, or the end.
     room: Condvar,
     window: u64,
     /// The number of workers.
@@ -50,7 +51,8 @@ struct State<'s, R, E> {
     reading: usize,
     reading_since: Instant,
     read: Duration,
-    /// The numbers of workers and of readers that wait; nobody is woken at the cost of a system call if there are none.
+    /// Numbers of waiting workers and readers, so that no system call wakes threads when none
+    /// waits.
     waiting: usize,
     waiting_readers: usize,
 }
@@ -183,7 +185,8 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         self.wake(&state);
     }
 
-    /// Takes the result of a task; whoever closes a gap merges everything that is ready, in order, one at a time.
+    /// Takes the result of a task; the thread that closes a gap merges everything that is ready, in
+    /// order, one at a time.
     pub(crate) fn complete(&self, index: u64, result: R, merge: impl Fn(u64, R) -> Result<(), E>) {
         let mut state = self.lock();
         state.results.insert(index, result);
@@ -229,7 +232,8 @@ impl<'s, R, E: From<IoError>> Coordinator<'s, R, E> {
         }
     }
 
-    /// A guard that stops the other threads if this one panics, so that the panic is seen and nobody waits for it.
+    /// A guard that stops the other threads if this one panics, so that the panic is reported and
+    /// no thread waits for it.
     pub(crate) fn stop_on_panic(&self) -> StopOnPanic<'_, 's, R, E> {
         StopOnPanic(self)
     }
@@ -311,12 +315,12 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(50);
     const LONG: Duration = Duration::from_secs(20);
 
-    /// A coordinator of so many workers, with `ahead` blocks to read ahead.
+    /// A coordinator of `workers` workers, with `ahead` blocks to read ahead.
     fn coordinator(workers: usize, ahead: usize) -> Coordinator<'static, (), IoError> {
         Coordinator::new(20, 20, workers, workers + ahead)
     }
 
-    /// What a reader that waits claims after one step, and after another.
+    /// Claims of a waiting reader after one step, and after another.
     fn claims(
         line: &Coordinator<'static, (), IoError>,
         reader: usize,

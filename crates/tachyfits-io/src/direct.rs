@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_file_system_without_it_is_named() {
-        // What /proc gives out is not on any device.
+        // Files of /proc are not on a device.
         let error = DirectStorage::open(std::path::Path::new("/proc/self/status")).unwrap_err();
         assert_eq!(error.code(), "io-direct");
     }

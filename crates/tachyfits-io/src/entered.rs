@@ -18,7 +18,7 @@ pub(crate) struct EnteredPages {
 }
 
 impl EnteredPages {
-    /// None of a file of so many bytes.
+    /// No pages of a file of `bytes` bytes.
     pub(crate) fn none_of(bytes: u64) -> EnteredPages {
         let words = large_pages(&(0..bytes)).end.div_ceil(64);
         let marks = (0..words).map(|_| AtomicU64::new(0)).collect();

@@ -1,7 +1,7 @@
-//! What can go wrong with bytes: one variant per cause, each saying where it happened, what was expected and what was
-//! found, with a stable code and a hint on a line of its own.
+//! Errors of reading and writing bytes: one variant per cause, with the place, the expected and the
+//! found value, a stable code, and a hint on a line of its own.
 //!
-//! It knows no FITS: the engine adds the HDU and the keyword to what is said here.
+//! It does not know FITS: the engine adds the HDU and the keyword.
 
 use std::error::Error;
 use std::fmt;
@@ -30,14 +30,14 @@ pub enum IoError {
     NotAFile {
         /// The name as given.
         path: PathBuf,
-        /// What it is instead.
+        /// The kind of object found instead.
         found: &'static str,
     },
     /// The file could not be opened or examined.
     Open {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Reading failed.
@@ -48,7 +48,7 @@ pub enum IoError {
         offset: u64,
         /// How many bytes were asked for.
         expected: u64,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The storage ends before the bytes that were asked for.
@@ -66,14 +66,14 @@ pub enum IoError {
     Map {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file system refuses reads that bypass the page cache.
     Direct {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The compressed content is damaged or cut short.
@@ -84,7 +84,7 @@ pub enum IoError {
         member: u64,
         /// How many bytes were inflated before the damage.
         inflated: u64,
-        /// What is wrong.
+        /// The fault.
         detail: String,
     },
     /// The content is compressed in a way that is not read here.
@@ -112,7 +112,7 @@ pub enum IoError {
     Temporary {
         /// The directory.
         directory: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The output file exists and overwriting it was not asked for.
@@ -124,7 +124,7 @@ pub enum IoError {
     Create {
         /// The output file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Writing the output failed; the file of that name, if any, is as it was.
@@ -135,14 +135,14 @@ pub enum IoError {
         offset: u64,
         /// How many bytes were to be written.
         expected: u64,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The finished output could not be given its name; the file of that name, if any, is as it was.
     Commit {
         /// The output file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file is not what it was when it was opened to be changed.
@@ -163,21 +163,21 @@ pub enum IoError {
     Unfinished {
         /// The file.
         path: PathBuf,
-        /// What has to be put back.
+        /// The journal with the old bytes.
         journal: PathBuf,
         /// Why that is not done now.
         cause: Pending,
     },
-    /// A change failed and the file could not be brought back to a whole state.
+    /// An edit failed and the file could not be restored.
     Unrestored {
         /// The file.
         path: PathBuf,
-        /// What has to be put back.
+        /// The journal with the old bytes.
         journal: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// What an interrupted change left behind cannot be used.
+    /// The journal of an interrupted edit cannot be used.
     Journal {
         /// The journal.
         path: PathBuf,
@@ -195,21 +195,21 @@ pub enum IoError {
     },
     /// The threads of a run could not be started.
     Threads {
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The run was stopped by its watch.
     Cancelled,
 }
 
-/// Why a change that is not finished is neither finished nor undone by whoever meets it.
+/// Why an unfinished edit is neither completed nor undone when the file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pending {
     /// Another process is writing it.
     UnderWay,
     /// This user may not write the file or read its journal.
     Forbidden,
-    /// The file system has no locks, so that nobody can tell whether another process is writing it.
+    /// The file system has no locks, so a process that writes it cannot be detected.
     NoLocks,
 }
 
@@ -244,7 +244,7 @@ impl IoError {
         }
     }
 
-    /// What happened, in one line without the hint.
+    /// The message, in one line without the hint.
     pub fn message(&self) -> String {
         match self.subject() {
             Some(subject) => format!("{subject}: {}", self.event()),
@@ -281,7 +281,7 @@ impl IoError {
         })
     }
 
-    /// What happened to it.
+    /// The message without its subject.
     fn event(&self) -> String {
         match self {
             IoError::NotFound { .. } => "no such file".to_owned(),
@@ -350,7 +350,7 @@ impl IoError {
         }
     }
 
-    /// What to do about it, in one line; `{a|b}` is Python's wording and that of the command line.
+    /// The hint, in one line; `{a|b}` holds the wordings for Python and for the command line.
     pub fn hint(&self) -> &'static str {
         match self {
             IoError::NotFound { .. } => "check the name and the current directory",

@@ -1,5 +1,5 @@
-//! Reading a range straight into its destination: no block between, so that a copy in memory costs one trip less than
-//! through [`crate::run`]. For pixels that only need their bytes turned, where they are or on the way there.
+//! Reading a range directly into its destination, without a block between: one copy in memory less
+//! than [`crate::run`]. For pixels that only need their bytes swapped, in place or on the way.
 
 use std::ops::ControlFlow;
 use std::panic;
@@ -46,10 +46,11 @@ pub fn fill(
 /// they were [`Storage::intact`]. It says whether it did.
 pub type OtherWay<'a> = &'a (dyn Fn(u64, &mut [u8]) -> Result<bool, IoError> + Sync);
 
-/// As [`fill`], or the other way, whichever is quicker: if the bytes are in the page cache, the first blocks are filled in
-/// turns, by the clock. Who chooses between buffers has the bytes read.
+/// As [`fill`], or from the page cache, whichever is faster: if the bytes are cached, the first
+/// blocks are filled both ways and timed. A caller that chooses a buffering gets reads.
 ///
-/// What is filled the other way counts as borrowed: no bytes of it were read, and the time is that of computing.
+/// Bytes filled from the page cache count as borrowed: none of them were read, and the time is
+/// computing time.
 ///
 /// # Errors
 /// As [`fill`], and those of the other way.
@@ -107,17 +108,17 @@ pub fn fill_either_way(
     })
 }
 
-/// How many threads are worth their while, and about how much each takes at a time: what is shorter than a large page for
-/// each of them does not get large pages. A thread takes what lies in one: were two to touch a new page first, both would
-/// make one and clear it, and one of them in vain.
+/// Number of threads to use, and about how many bytes each takes at a time: less than a large page
+/// per thread would not get large pages. A thread takes the bytes of one large page, because two
+/// threads that first touch a new page would both clear it.
 fn shares(bytes: usize, block_bytes: usize, threads: usize) -> (usize, usize) {
     let most = bytes / WORTH_A_THREAD.max(block_bytes);
     let threads = threads_or_all(threads).clamp(1, most.max(1));
     (threads, bytes.div_ceil(threads).min(LARGE_PAGE))
 }
 
-/// Enters the large pages that begin within memory that is written to later, when two threads may be the first in one: both
-/// would make it and clear it, and one of them in vain. What is there is lost.
+/// Touches the large pages that begin within memory to be written later, because two threads that
+/// first touch one would both clear it. The contents are lost.
 pub fn enter_large_pages(bytes: &mut [u8]) {
     let first = bytes.as_ptr().align_offset(LARGE_PAGE);
     for byte in bytes.iter_mut().skip(first).step_by(LARGE_PAGE) {
@@ -158,13 +159,13 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Shared<'a, 'b, W> {
     storage: &'a dyn Storage,
     block_bytes: usize,
     /// About how much a thread takes at a time; from large pages whole ones.
     share_bytes: usize,
-    /// What no thread has taken yet, and its offset in the storage.
+    /// The bytes that no thread has taken yet, and their offset in the storage.
     rest: Mutex<(u64, &'b mut [u8])>,
     work: W,
     other: Option<Trial<'a>>,
@@ -178,7 +179,7 @@ struct Shared<'a, 'b, W> {
 }
 
 impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
-    /// Runs in so many threads, this one among them.
+    /// Runs in `threads` threads, this one included.
     fn run_in(&self, threads: usize) -> Result<(), IoError> {
         thread::scope(|scope| {
             let helpers: Vec<_> = (1..threads)
@@ -246,7 +247,7 @@ impl<'b, W: Fn(&mut [u8]) + Sync> Shared<'_, 'b, W> {
             (self.work)(block);
         }
         let all = begun.elapsed();
-        // What was to go the other way and could not says nothing of either.
+        // A trial that could not use the page cache measures neither way.
         if let Some(trial) = trial.filter(|_| other.is_some() == is_filled) {
             trial.took(is_filled, all, block.len());
         }

@@ -1,6 +1,7 @@
-//! Bringing what is written to the device while more is being written, so that the device does not wait for the last byte.
+//! Flushing of written bytes to the device while more are written, so that the device does not wait
+//! for the last byte.
 //!
-//! A thread of its own asks for that each time so much has been written; whoever writes never waits for it.
+//! A separate thread flushes after each fixed number of bytes; the writer never waits for it.
 
 use std::fs::File;
 use std::io;
@@ -29,11 +30,12 @@ impl Flusher {
         Flusher { written: AtomicU64::new(0), wake, thread }
     }
 
-    /// So many bytes more have been written.
+    /// Counts `bytes` written bytes.
     pub(crate) fn wrote(&self, bytes: u64) {
         let before = self.written.fetch_add(bytes, Ordering::Relaxed);
         if before / STEP_BYTES != (before + bytes) / STEP_BYTES {
-            // If the thread is busy, it is woken already, or gone: its error is told at the end.
+            // If the thread is busy it is awake already, or it ended, and its error is reported at
+            // the end.
             let _ = self.wake.try_send(());
         }
     }

@@ -1,11 +1,9 @@
 //! Blocks of a file that are made by another thread while this one writes those before.
 //!
-//! Turning the bytes of numbers takes a tenth of the time that the kernel takes to write them to a file in memory, and
-//! the kernel lets no second writer into the file: so the other core turns, some blocks ahead. Neither thread ever waits
-//! for a signal of the other, which would cost the writer more than what it saves (10.9 to 13 ms for 33 MB, against 10.5
-//! to 11.5 by one thread): the maker sleeps by the clock where it is far enough ahead, and the writer makes a block
-//! itself where the maker has not come to it. So 13.4 ms became 12.65, of which writing alone is 12.45 (a throw-away
-//! program in C, Zen 4, Linux 6.18, blocks of 256 KiB).
+//! The kernel lets a single writer into a file, so another core prepares blocks (swaps bytes) ahead
+//! of it. Neither thread waits for a signal of the other, because signals cost the writer more than
+//! they save: the maker sleeps for a fixed time where it is far enough ahead, and the writer makes
+//! a block itself if the maker has not reached it (`python -m bench --only 25`).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -67,7 +65,7 @@ impl Made {
     }
 }
 
-/// What the two threads share. Blocks are counted from the first of the range.
+/// State shared by the two threads. Blocks are counted from the first of the range.
 struct Shared<'a, M> {
     slots: &'a [Mutex<Slot>; BLOCKS],
     range: Range<u64>,

@@ -20,8 +20,8 @@ use crate::memory::slice_of;
 use crate::storage::Storage;
 use guard::Watch;
 
-/// The bytes around one that is looked at of which the kernel enters the pages as well, if they are in its cache
-/// (`fault_around_bytes` of Linux). Where they are fewer, the others are entered when they are used.
+/// The kernel also maps cached pages around a touched byte, up to this many bytes
+/// (`fault_around_bytes` of Linux). Where it maps fewer, the others are mapped on use.
 const AROUND: usize = 64 << 10;
 
 /// A map of a whole file for reading, under guard.
@@ -52,12 +52,13 @@ impl GuardedMap {
         let _ = guard::take_signal();
     }
 
-    /// Whether a part was not there when it was looked at, and zeros in its place: what was made of them is of no use.
+    /// Whether a part was missing when it was read and was replaced by zeros: results from it must
+    /// be discarded.
     pub(crate) fn is_broken(&self) -> bool {
         self.watch.is_broken()
     }
 
-    /// Leaves all pages, so that the process does not seem to hold what it has looked at. Whoever looks again enters them
+    /// Unmaps all pages, so that they do not count as memory of the process. Later reads map them
     /// again.
     pub(crate) fn leave(&self) {
         // SAFETY: a shared map of a file that is only read: pages that are touched again hold what they held.
@@ -67,8 +68,7 @@ impl GuardedMap {
 
 /// Enters the pages of bytes of a map before they are used, by a look at one byte of every few pages.
 ///
-/// To ask the kernel for all of them (`MADV_POPULATE_READ`) does the same and visits every page once more: the sum of a cube
-/// of 4.3 GB took 0.15 s so and takes 0.13, from small pages 0.24 and 0.19 (two threads; a throw-away script, by turns).
+/// `MADV_POPULATE_READ` does the same, but visits every page once more, which is slower.
 pub(crate) fn enter(bytes: &[u8]) {
     let next = AROUND - bytes.as_ptr().addr() % AROUND;
     let others = bytes.iter().skip(next).step_by(AROUND);
@@ -84,7 +84,7 @@ impl Drop for GuardedMap {
 
 /// Whether bytes that a map lent were there: an error if the file ends before, or its device failed.
 ///
-/// No signal tells of a file that now ends within the last page that was looked at, so its size is asked for.
+/// No signal is raised for a file that now ends within the last page read, so the size is checked.
 pub(crate) fn intact(
     file: &FileStorage,
     map: Option<&GuardedMap>,
@@ -154,7 +154,7 @@ mod tests {
         cut(&path, 9_990);
         assert_eq!(sum(storage.cached(0..10_000).unwrap()), 9_990);
         assert_eq!(storage.intact(0..10_000).unwrap_err().code(), "io-short");
-        // What is whole can still be used.
+        // The intact part can still be used.
         storage.intact(0..9_990).unwrap();
     }
 

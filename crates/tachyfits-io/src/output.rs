@@ -120,8 +120,8 @@ impl OutputFile {
         system::reserve(self.file(), bytes).map_err(|source| self.write_error(0, bytes, source))
     }
 
-    /// Begins to bring what is written to the device while more is being written, for a file that will be put in place by
-    /// [`OutputFile::commit_durably`]: the waiting at the end is then for what is left.
+    /// Starts flushing written bytes to the device while more are written, for a file that
+    /// [`OutputFile::commit_durably`] will complete: only the rest is waited for at the end.
     ///
     /// # Errors
     /// [`IoError::Create`] if the operating system has no more files to give.
@@ -155,11 +155,13 @@ impl OutputFile {
         written.map_err(|source| self.write_error(offset, bytes.len() as u64, source))
     }
 
-    /// Gives the file its name. What was written is seen by every process; it survives a loss of power a little later.
+    /// Gives the file its name. Every process sees the new content; it survives a power failure a
+    /// little later.
     ///
     /// # Errors
-    /// [`IoError::Exists`] if a file of this name was made meanwhile and overwriting was not asked for,
-    /// [`IoError::Commit`] if the file cannot be put in place. What was written is gone in either case.
+    /// [`IoError::Exists`] if a file of this name was created meanwhile and overwriting was not
+    /// requested, [`IoError::Commit`] if the file cannot be renamed. The written bytes are lost in
+    /// either case.
     pub fn commit(self) -> Result<(), IoError> {
         let late = system::reports_errors_late(self.file());
         self.put_in_place(late)

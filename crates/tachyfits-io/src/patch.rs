@@ -1,9 +1,10 @@
 //! A file that is changed in place, and is as it was if the change does not come to its end.
 //!
-//! Before the first byte is written, the bytes that will be overwritten and the length of the file are kept in a journal
-//! beside it (see [`journal`]), which is on the disk before anything else happens and is removed when the change is
-//! complete. A write that fails puts the old bytes back at once; after a kill or a loss of power whoever opens the file next
-//! does, to read it or to edit it (see [`look_beside`]), so that nobody takes the half of a change for data.
+//! Before the first byte is written, the bytes to be overwritten and the length of the file go to a
+//! journal beside it (see [`journal`]). The journal is on the disk before anything else happens and
+//! is removed when the change is complete. A failed write restores the old bytes at once. After a
+//! kill or a power failure, the next program that opens the file does so (see [`look_beside`]), so
+//! that no program takes a partial change for data.
 //!
 //! Two edits at once are kept apart by an advisory lock (`flock`) on the file. Readers take none: they compare size and time
 //! of change of the open file before and after ([`Stamp`]), and an edit begins no sooner than the clock of the file system
@@ -30,7 +31,7 @@ use crate::error::{IoError, Pending};
 use crate::storage::open_error;
 use crate::system;
 
-/// What a file was when it was looked at: whoever changes it later can see whether somebody else did meanwhile.
+/// Identity of a file when it was checked, to detect later changes by other processes.
 #[derive(Clone, Copy, Debug, Eq)]
 pub struct Stamp {
     bytes: u64,
@@ -128,7 +129,7 @@ impl Stamp {
     }
 }
 
-/// A file that nobody else edits until this is dropped: it is locked against others that do the same.
+/// A file locked for editing: no other process edits it until this is dropped.
 #[derive(Debug)]
 pub struct Held {
     file: File,
@@ -143,7 +144,7 @@ impl Drop for Held {
     }
 }
 
-/// What had to be done because a change was interrupted.
+/// Action taken because of an interrupted change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// A change had been begun: the file is as it was before.
@@ -152,10 +153,10 @@ pub enum Recovery {
     Finished,
 }
 
-/// What was found beside a file that is opened, and has a meaning for whoever opens it.
+/// State found beside a file that is opened, which its opener must know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The file was brought to a whole state.
+    /// The file was restored.
     Recovered(Recovery),
     /// Something stands under the name of the file's journal that is not about this file.
     Ignored {
@@ -195,9 +196,9 @@ impl fmt::Display for Notice {
 /// How long a reader waits for an edit that is being written.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Looks for a journal beside an open file, and brings the file to a whole state if its change was interrupted. `path` is
-/// its name. False where that took place, or another process finished its change: the file may be another now, and is to
-/// be opened again.
+/// Looks for a journal beside an open file, and restores the file if its change was interrupted.
+/// `path` is its name. False if that happened, or if another process finished its change: then the
+/// file must be opened again.
 ///
 /// # Errors
 /// [`IoError::Unfinished`] if the file is being changed for longer than a reader waits, or must not be written,
@@ -237,7 +238,7 @@ pub(crate) fn look_beside(
         }
         match open_for_change(&target) {
             Ok(held) if held.locked || !locks_needed => {
-                // Whoever changed it may be done since.
+                // The process that changed it may have finished since.
                 if let Found::Whole(journal, content) = journal::find(&target, &held.file)? {
                     notices.push(Notice::Recovered(journal.restore(&held.file, &content)?));
                 }
@@ -254,11 +255,11 @@ pub(crate) fn look_beside(
     }
 }
 
-/// Refuses a file with a change that is not finished, and removes what stands in the way of a new journal.
+/// Refuses a file with an unfinished change, and removes obstacles to a new journal.
 fn clear(target: &Path, file: &File) -> Result<(), IoError> {
     let journal = journal::path_of(target);
     match journal::find(target, file)? {
-        // What a mark without a journal stands for was told when the file was opened.
+        // A mark without a journal was reported when the file was opened.
         Found::Nothing | Found::Lost(_) => Ok(()),
         Found::Foreign { removable: true, .. } => {
             // If it cannot be removed, the new journal cannot be made, which says so.
@@ -312,15 +313,15 @@ pub struct Patch {
     path: PathBuf,
     old_bytes: u64,
     new_bytes: u64,
-    /// What may be overwritten: sorted, not touching each other.
+    /// Ranges that may be overwritten: sorted, not touching each other.
     overwritten: Vec<Range<u64>>,
     /// None once the change is complete or undone.
     journal: Option<Journal>,
 }
 
 impl Patch {
-    /// Prepares a change: `overwritten` are the ranges of the file as it is that will be written to, `new_bytes` the size
-    /// that it will have. What lies beyond the present end may be written without being named.
+    /// Prepares a change: `overwritten` are the ranges of the present file that will be written,
+    /// `new_bytes` its new size. Bytes beyond the present end may be written without being listed.
     ///
     /// # Errors
     /// [`IoError::Changed`] if the file is not as `stamp` says, [`IoError::Busy`] while another process changes it,
@@ -388,7 +389,8 @@ impl Patch {
             self.undo()?;
             return Err(IoError::Commit { path: self.path.clone(), source });
         }
-        // What was cut off cannot be put back: from here on the change is finished, now or by the next edit.
+        // Truncated bytes cannot be restored: from here on the change is completed, now or by the
+        // next edit.
         let Some(journal) = self.journal.take() else { return Ok(()) };
         let file = &self.file.file;
         let removed = file.sync_all().and_then(|()| step()).and_then(|()| journal.remove(file));
@@ -410,7 +412,8 @@ impl Patch {
     fn complete(&self) -> io::Result<()> {
         step()?;
         if self.new_bytes >= self.old_bytes {
-            // What was set aside and not written is given back, what was skipped at the end reads as zeros.
+            // Reserved space that was not written is returned; skipped bytes at the end read as
+            // zeros.
             self.file.file.set_len(self.new_bytes)?;
         }
         self.file.file.sync_all()?;
@@ -436,7 +439,8 @@ impl Patch {
 
 impl Drop for Patch {
     fn drop(&mut self) {
-        // There is nobody to tell; the journal stays where this fails, and the next edit restores the file.
+        // The error cannot be reported here; the journal stays, and the next edit restores the
+        // file.
         let _ = self.undo();
     }
 }

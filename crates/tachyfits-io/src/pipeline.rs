@@ -26,9 +26,9 @@ use sample::Sample;
 /// The number of reader threads: where workers have to wait for a device, one waits for it while the other hands over.
 const READERS: u64 = 2;
 
-/// How many blocks are read ahead unless the caller says otherwise, and of how many tasks the kernel is told that they
-/// will be read: enough that workers go on while readers wait for a processor, fewer where they are large, and of the
-/// largest one for each reader.
+/// Default number of blocks read ahead, and of tasks announced to the kernel: enough that workers
+/// continue while readers wait for a processor, fewer for large blocks, and one per reader for the
+/// largest.
 const AHEAD: u64 = 8;
 const AHEAD_BYTES: u64 = 32 << 20;
 const FEW_AHEAD: u64 = 4;
@@ -62,8 +62,8 @@ pub trait Watch: Sync {
 /// How reading and computing are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Buffering {
-    /// `Double` unless the bytes seem to be in the page cache: there they are looked at or, as by `Single`, copied,
-    /// whichever the storage finds faster.
+    /// `Double` unless the bytes seem to be in the page cache; cached bytes are borrowed or, as by
+    /// `Single`, copied, whichever the storage finds faster.
     #[default]
     Auto,
     /// Each worker reads its own block.
@@ -207,7 +207,7 @@ struct Arrangement {
     borrowed: bool,
     /// Whether it lends those of the page cache.
     cached: bool,
-    /// How many tasks ahead the kernel is told what will be read.
+    /// Number of tasks announced ahead to the kernel.
     hints: u64,
     /// How many results may wait to be merged; 0 is the default.
     waiting: usize,
@@ -217,7 +217,7 @@ impl Arrangement {
     fn choose(storage: &dyn Storage, tasks: &dyn Tasks, options: &RunOptions<'_>) -> Arrangement {
         let length = usize::try_from(tasks.len()).unwrap_or(usize::MAX);
         let threads = threads_or_all(options.threads);
-        // Who chooses between buffers has them.
+        // A caller that chooses a buffering gets buffers.
         let may_lend = options.buffering == Buffering::Auto;
         let Sample { borrowed, cached, resident, in_order, bytes } =
             Sample::of(storage, tasks, may_lend);
@@ -314,7 +314,8 @@ impl<'s> Feed<'s> {
         Ok(())
     }
 
-    /// Says what the tasks after this one will read: the first task speaks for several, the others for one each.
+    /// Announces the ranges of the tasks after this one: the first task announces several, each
+    /// other task one.
     fn announce(&self, index: u64, block: &mut Block<'s>) {
         let last = index.saturating_add(self.hints);
         let first = if index == 0 { 1 } else { last };

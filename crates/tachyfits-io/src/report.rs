@@ -1,4 +1,4 @@
-//! What a run cost: bytes, and seconds of reading, of computing and of waiting for both.
+//! Cost of a run: bytes, and seconds of reading, of computing and of waiting for both.
 
 /// The cost of a [`crate::run`]; the default is that of nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,10 +19,11 @@ pub struct Report {
     pub wall_seconds: f64,
     /// The number of workers.
     pub threads: usize,
-    /// How reading and computing were arranged: `"inline"` (each worker reads its own block), `"ahead"` (reader threads
-    /// fetch blocks ahead of the workers) or `"borrowed"` (the bytes were looked at in memory or in the page cache).
+    /// Arrangement of reading and computing: `"inline"` (each worker reads its own block),
+    /// `"ahead"` (reader threads fetch blocks ahead of the workers) or `"borrowed"` (the bytes were
+    /// used in memory or in the page cache).
     pub buffering: &'static str,
-    /// What the storage was: [`crate::Storage::kind`].
+    /// Kind of the storage: [`crate::Storage::kind`].
     pub storage: &'static str,
     /// The largest difference between a value and the integer that was written for it, where an operation rounds to
     /// integers; 0 where nothing is lost.

@@ -465,7 +465,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever one byte of the compressed content is changed to: the same bytes or an error, never others.
+        /// Changing any one byte of the compressed content gives the same bytes or an error, never
+        /// other bytes.
         #[test]
         fn a_changed_byte_is_never_a_wrong_byte(at in 2usize..1000, value: u8) {
             let content = sample(2000);

@@ -19,16 +19,16 @@ use crate::memory::MemoryStorage;
 use crate::patch::{Notice, look_beside};
 use crate::spool::{self, SpoolOptions};
 
-/// What a run is about to take, as a look at a few of its tasks says.
+/// The bytes that a run will take, estimated from a few of its tasks.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// A range of a task in the middle.
     pub range: Range<u64>,
-    /// What all ranges lie in.
+    /// The span of all ranges.
     pub all: Range<u64>,
     /// How much of that is wanted, of 1.
     pub share: f64,
-    /// Whether it is in the page cache, few tasks share it, and nobody has asked for buffers.
+    /// Whether it is in the page cache, few tasks share it, and no buffering was requested.
     pub free: bool,
 }
 
@@ -48,7 +48,8 @@ pub trait Storage: Send + Sync + Debug {
     /// [`IoError::Short`] if the storage ends before, [`IoError::Read`] if reading fails.
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), IoError>;
 
-    /// What this storage is, for reports: `"auto"`, `"positioned"`, `"mapped"`, `"direct"`, `"memory"`, ….
+    /// Kind of this storage, for reports: `"auto"`, `"positioned"`, `"mapped"`, `"direct"`,
+    /// `"memory"`, ….
     fn kind(&self) -> &'static str {
         "other"
     }
@@ -60,7 +61,7 @@ pub trait Storage: Send + Sync + Debug {
         None
     }
 
-    /// Whether [`Storage::cached`] had better be asked for what is wanted.
+    /// Whether borrowing is expected to beat copying for the wanted bytes.
     fn lends_cached(&self, wanted: &Wanted) -> bool {
         let _ = wanted;
         false
@@ -69,14 +70,14 @@ pub trait Storage: Send + Sync + Debug {
     /// Prepares for [`Storage::cached`]: to be called once before each run that asks for it.
     fn prepare_to_lend(&self) {}
 
-    /// As [`Storage::slice`], and also what a map lends. That may turn out not to be there: who is lent it must ask
-    /// [`Storage::intact`] before what was made of it is used, as [`crate::run`] does, and those who fill memory another way with
-    /// [`crate::fill_either_way`].
+    /// As [`Storage::slice`], and also bytes of a map. These may turn out to be missing: the caller
+    /// must ask [`Storage::intact`] before it uses results from them, as [`crate::run`] and
+    /// [`crate::fill_either_way`] do.
     fn cached(&self, range: Range<u64>) -> Option<&[u8]> {
         self.slice(range)
     }
 
-    /// Whether bytes that were lent were there when they were looked at.
+    /// Whether lent bytes were present when they were read.
     ///
     /// # Errors
     /// [`IoError::Short`] if the file was cut short meanwhile, [`IoError::Read`] if its device failed: what was made of
@@ -113,7 +114,7 @@ pub trait Storage: Send + Sync + Debug {
         let _ = range;
     }
 
-    /// The multiple to which offsets, lengths and memory addresses of a read had best be aligned.
+    /// The recommended alignment of offsets, lengths and memory addresses of a read.
     fn alignment(&self) -> usize {
         1
     }
@@ -122,8 +123,8 @@ pub trait Storage: Send + Sync + Debug {
 /// How a file is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StorageKind {
-    /// What lies in the page cache is looked at there, through a memory map, where that is faster than a copy; anything
-    /// else is read as with `Positioned`. The default.
+    /// The default: uses cached files through a memory map where that is faster than a copy, and
+    /// reads otherwise as `Positioned` does.
     #[default]
     Auto,
     /// Positioned reads into reused buffers.
@@ -174,7 +175,7 @@ pub fn open_with(
     open_for(path, kind, options, Purpose::Reading, &mut Vec::new())
 }
 
-/// What a file is opened for.
+/// Purpose of opening a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// To be read as it is now.
@@ -182,12 +183,12 @@ pub enum Purpose {
     Reading,
     /// To be read while another program may add to its end.
     Following,
-    /// To be changed, so that nobody else is at work on it: an interrupted change is undone also on a file system without
-    /// locks.
+    /// For editing, so that no other process edits it: an interrupted change is undone also on a
+    /// file system without locks.
     Changing,
 }
 
-/// How often a file is opened anew that another process changes meanwhile.
+/// How often a file is opened again because another process changed it meanwhile.
 const ATTEMPTS: usize = 20;
 
 /// As [`open_with`], for a purpose. A change of the file that was interrupted is undone first; that, and what else was
@@ -260,8 +261,8 @@ fn attempt(
     }))
 }
 
-/// What a run gives in the end: its outcome, unless the storage was changed meanwhile. A file that was cut short keeps the
-/// error that says where it ends now.
+/// The outcome of a run, unless the storage was changed meanwhile. A truncated file keeps the error
+/// that states its present end.
 pub(crate) fn unless_changed<T, E: From<IoError>>(
     storage: &dyn Storage,
     outcome: Result<T, E>,

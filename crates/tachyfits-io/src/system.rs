@@ -1,5 +1,5 @@
-//! What only the operating system knows: is a part of a file in the page cache, will the disk hold the output, can a
-//! write still fail when the file is closed, can a file be without a name.
+//! Queries to the operating system: is a part of a file in the page cache, will the disk hold the
+//! output, can a write still fail when the file is closed, can a file be unnamed.
 //!
 //! Linux answers with a system call or two each; elsewhere the answers are the harmless ones, so that only speed, the
 //! moment of an error and what a kill leaves behind are affected, never a result.
@@ -185,7 +185,7 @@ fn keep_extended_attributes(from: &Path, to: &File, all: bool) -> io::Result<()>
         XattrFlags, fremovexattr, fsetxattr, getxattr, getxattr_query, listxattr, listxattr_query,
     };
     use rustix::io::Errno;
-    // What the directory gives to new files.
+    // Default access list of the directory for new files.
     let _ = fremovexattr(to, ACCESS_LIST);
     let mut names = match listxattr_query(from) {
         Ok(bytes) => vec![0; bytes],

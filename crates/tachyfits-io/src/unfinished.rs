@@ -16,13 +16,13 @@ use tempfile::TempPath;
 
 use crate::system;
 
-/// The rights of any new file, of which the operating system takes the umask off.
+/// The permissions of a new file, before the operating system applies the umask.
 pub(crate) const ANY_NEW: u32 = 0o666;
 
-/// So many temporary names of one file may be in use at the same time.
+/// Largest number of temporary names of one file in use at the same time.
 const MOST_NAMES: u32 = 1000;
 
-/// So many bytes of a name go into a temporary one: file systems allow 255.
+/// Number of bytes of a name kept in a temporary one: file systems allow 255.
 const NAME_BYTES: usize = 200;
 
 /// A file without its name. Dropped, it is gone.
@@ -39,7 +39,7 @@ impl Unfinished {
         remove_abandoned(target);
         match system::unnamed_file(directory_of(target), mode) {
             Some(file) => {
-                // Before it has a name: nobody sees it without its lock.
+                // Locked before it has a name, so that no process sees it without its lock.
                 let _ = file.try_lock();
                 Ok(Unfinished { file, name: None })
             }
@@ -90,8 +90,8 @@ impl Unfinished {
                     return named;
                 }
             },
-            // Only a file with a name can take that of another, and some file systems (btrfs) bring a file to the device
-            // for good only when a name leads to it.
+            // Only a named file can replace another, and some file systems (btrfs) flush a file
+            // permanently only if it has a name.
             None => match under_temporary_name(target, |name| link(&self.file, name)) {
                 Ok(((), name)) => (self.file, name),
                 Err(_) => copied(self.file, target)?,
@@ -174,7 +174,7 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// Brings what a directory lists to the device.
+/// Flushes the entries of a directory to the device.
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
@@ -193,7 +193,7 @@ mod tests {
         fs::read_dir(directory).unwrap().count()
     }
 
-    /// What both kinds of files do, with or without a temporary name.
+    /// Common behaviour of both kinds of files, with and without a temporary name.
     fn is_named_at_its_end(begin: impl Fn(&Path) -> Unfinished, synced: bool) {
         is_named_by(system::link, begin, synced);
     }

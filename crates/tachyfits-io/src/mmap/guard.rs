@@ -1,11 +1,12 @@
 //! Makes an answer of the signal that a memory map raises: where a mapped file was cut short, or its device fails, touching
 //! the page raises SIGBUS, which ends the process unless someone takes it.
 //!
-//! A handler takes it: if the address lies in one of our maps, a page of zeros is put there and the map is marked as
-//! broken; whoever computed goes on with zeros, asks afterwards whether the map is whole, and throws the result away. A
-//! signal from anywhere else goes to whoever took it before, Python's `faulthandler` for one, or ends the process as it
-//! would have, also if it comes back because nobody puts it right. Whoever takes the signal after us has it until the next
-//! run, which looks at each map anew. The X server guards its shared memory the same way.
+//! A handler takes the signal. If the address is in one of our maps, it maps a page of zeros there
+//! and marks the map as broken; the computation continues with zeros, checks the map afterwards,
+//! and discards the result. Any other signal goes to the previous handler, such as Python's
+//! `faulthandler`, or ends the process as it would have, also if the previous handler returns
+//! without a repair. A handler installed after ours keeps the signal until the next run, which
+//! checks each map again. The X server guards its shared memory the same way.
 //!
 //! The handler only loads and stores atomics and calls `mmap` and `sigaction`, which are system calls: nothing here takes
 //! a lock or memory while a signal is handled.
@@ -25,7 +26,7 @@ const WATCHES: usize = 512;
 /// The maps that are guarded.
 static GUARDED: [Watch; WATCHES] = [const { Watch::new() }; WATCHES];
 
-/// Who took the signal before us, as `sigaction` says it: the address of the handler and the flags.
+/// The previous handler, from `sigaction`: its address and flags.
 static PREVIOUS: (AtomicUsize, AtomicI32) = (AtomicUsize::new(libc::SIG_DFL), AtomicI32::new(0));
 
 /// Faults that were handed on: the address, and how often in succession (of the addresses that share a place).
@@ -34,7 +35,7 @@ static HANDED_ON: [(AtomicUsize, AtomicUsize); PLACES] =
 
 const PLACES: usize = 64;
 
-/// A fault that comes back this often at one address was not put right by whoever it was handed to.
+/// A fault that returns this often at one address was not repaired by the handler it was passed to.
 const MOST_RETURNS: usize = 8;
 
 /// The size of a page, known before the first signal.
@@ -89,7 +90,7 @@ impl Watch {
         if address < self.start.load(SeqCst) || address >= self.end.load(SeqCst) {
             return false;
         }
-        // Before the zeros are there: who sees them and asks must be told.
+        // Set before the zeros are visible: a thread that reads zeros and asks must learn of it.
         self.broken.store(true, SeqCst);
         let bytes = PAGE_BYTES.load(SeqCst);
         let page = ptr::without_provenance_mut::<c_void>(address & !(bytes - 1));
@@ -101,10 +102,10 @@ impl Watch {
     }
 }
 
-/// The signature of a handler that is told where.
+/// The signature of a handler that receives the address.
 type Handler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
-/// Sees to it that SIGBUS comes to us first; whoever has taken it comes after.
+/// Installs our handler in front of the current one for SIGBUS.
 pub(super) fn take_signal() -> io::Result<()> {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +126,7 @@ pub(super) fn take_signal() -> io::Result<()> {
     Ok(())
 }
 
-/// What happens on SIGBUS, or happened before `new` was set.
+/// The action on SIGBUS, or the one before `new` was set.
 fn action(new: Option<&libc::sigaction>) -> io::Result<libc::sigaction> {
     let new = new.map_or(ptr::null(), ptr::from_ref);
     // SAFETY: a structure of integers, addresses and a set of bits, all of which may be zero.
@@ -142,7 +143,7 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, context: *mut c_
     let told = unsafe { &*info };
     // Above 0, the system has met a fault; otherwise some process sent the signal.
     let is_fault = told.si_code > 0;
-    // SAFETY: the address is part of what is told of a SIGBUS by the system; otherwise it is not used.
+    // SAFETY: the system provides the address with every SIGBUS; other signals do not get here.
     let address = unsafe { told.si_addr() }.addr();
     if is_fault && GUARDED.iter().any(|watch| watch.mend(address)) {
         return;
@@ -187,8 +188,8 @@ fn hand_on(
     }
 }
 
-/// Counts a fault that is handed on; whether it was before, so often that nobody seems to put it right. A handler of Python
-/// that was disabled, for one, returns at once.
+/// Counts a fault that is passed on; true if it returned so often that no handler seems to repair
+/// it, such as a disabled handler of Python, which returns at once.
 fn keeps_coming(address: usize) -> bool {
     let (last, count) = &HANDED_ON[(address >> 12) % PLACES];
     if last.swap(address, SeqCst) != address {

@@ -12,10 +12,12 @@
 //! CRC-32 of the records
 //! ```
 //!
-//! It gets its name when it is complete and on the disk, before the file is touched: a journal that is there is whole, and
-//! one that is not whole is damaged. The header identifies the file, so that its bytes are never put into another file of
-//! that name; the device is that of the journal itself, as its number may be another after a restart. As SQLite does with its rollback journals, a journal is *hot* if it is whole, of this file, and of a process
-//! that has gone: whoever opens the file next undoes the change.
+//! It gets its name when it is complete and on the disk, before the file is touched: an existing
+//! journal that is not complete is damaged. The header identifies the file, so that its bytes are
+//! never written into another file of that name; the device is that of the journal itself, because
+//! device numbers may change after a restart. As in SQLite, a journal is *hot* if it is complete,
+//! belongs to this file, and its process has ended: the next program that opens the file undoes the
+//! change.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -58,7 +60,7 @@ pub(super) struct Journal {
     file: File,
 }
 
-/// What stands under the name of the journal of a file.
+/// The object that has the name of a file's journal.
 #[derive(Debug)]
 pub(super) enum Found {
     Nothing,
@@ -96,7 +98,7 @@ pub(super) fn find(target: &Path, file: &File) -> Result<Found, IoError> {
     }
     match system::mark(file) {
         None => Ok(found),
-        // The mark names what was looked at, perhaps by another path.
+        // The mark names the journal that was checked, perhaps by another path.
         Some(marked) if fs::canonicalize(&marked).ok() == fs::canonicalize(&beside).ok() => {
             Ok(match found {
                 Found::Nothing => Found::Lost(marked),
@@ -122,7 +124,7 @@ fn find_at(path: PathBuf, target: &Path, file: &File) -> Result<Found, IoError> 
     if let Some(foreign) = foreign_by_looks(&found, &about) {
         return Ok(foreign);
     }
-    // Whoever replaces it by a link or a pipe meanwhile gets nothing: neither is followed or waited for.
+    // The flags neither follow a link nor wait for a pipe that replaced the journal meanwhile.
     let flags = system::NO_FOLLOW;
     let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path);
     let opened = opened.or_else(|error| match error.kind() {
@@ -175,7 +177,7 @@ fn find_at(path: PathBuf, target: &Path, file: &File) -> Result<Found, IoError> 
     }
 }
 
-/// What tells without a look inside that a journal was not written by us for this file.
+/// Whether metadata alone show that a journal was not written by us for this file.
 fn foreign_by_looks(journal: &Metadata, file: &Metadata) -> Option<Found> {
     let foreign = |reason| Some(Found::Foreign { reason, removable: true });
     let owners = [system::user(), file.uid()];
@@ -304,7 +306,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Brings `file` to a whole state, whatever point the change had reached.
+    /// Restores `file`, at any point the change had reached.
     pub(super) fn restore(&self, file: &File, content: &Content) -> Result<Recovery, IoError> {
         let unrestored = |source| self.unrestored(source);
         if content.finished {
@@ -316,7 +318,7 @@ impl Journal {
         Ok(Recovery::Undone)
     }
 
-    /// Puts the old bytes back, by whoever wrote the journal.
+    /// Restores the old bytes, by the process that wrote the journal.
     pub(super) fn undo(&self, file: &File) -> Result<(), IoError> {
         let unrestored = |source| self.unrestored(source);
         // From here on it is to be undone, and not finished, if that is interrupted.
@@ -348,7 +350,7 @@ impl Journal {
         self.remove(file)
     }
 
-    /// What the journal says, or why it says nothing.
+    /// The content of the journal, or why it is unreadable.
     fn content(&self) -> io::Result<Result<Content, Unreadable>> {
         let size = self.file.metadata()?.len();
         let mut reader = BufReader::with_capacity(PIECE_BYTES as usize, &self.file);
@@ -416,7 +418,7 @@ impl Journal {
     }
 }
 
-/// What a whole journal says, but for the old bytes.
+/// The content of a complete journal, except the old bytes.
 #[derive(Debug)]
 pub(super) struct Content {
     old_bytes: u64,
@@ -424,7 +426,7 @@ pub(super) struct Content {
     /// Inode and time of birth of the file.
     identity: (u64, u64, u64),
     fingerprint: u64,
-    /// What may have been overwritten.
+    /// Ranges that may have been overwritten.
     ranges: Vec<Range<u64>>,
     finished: bool,
 }

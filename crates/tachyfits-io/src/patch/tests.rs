@@ -14,7 +14,7 @@ use super::journal::path_of;
 use super::{Notice, Patch, Recovery, Stamp, joined};
 use crate::{IoError, Purpose, SpoolOptions, StorageKind, open, open_for};
 
-/// What happens at a step.
+/// Event at a step.
 #[derive(Clone, Copy)]
 enum Fault {
     /// The write fails, and all later ones succeed.
@@ -96,7 +96,7 @@ fn opened(path: &Path) -> Result<(Vec<u8>, Vec<Notice>), IoError> {
     Ok((content, notices))
 }
 
-/// What had to be done to open the file.
+/// Action taken to open the file.
 fn restore(path: &Path) -> Result<Option<Recovery>, IoError> {
     let (_, notices) = opened(path)?;
     let recovery = |notice: &Notice| match notice {
@@ -205,7 +205,7 @@ fn a_disk_that_fails_for_good_leaves_what_the_next_edit_restores() {
     }
 }
 
-/// The variable by which a process is told what to change and where to end.
+/// The variable that tells a process what to change and where to end.
 const CHILD: &str = "TACHYFITS_TEST_PATCH";
 
 #[test]
@@ -427,7 +427,7 @@ fn a_journal_is_for_its_owner_alone() {
 fn a_lock_on_a_file_that_was_replaced_meanwhile_is_not_enough() {
     let (_directory, path) = file(OLD);
     let stamp = Stamp::of(&path).unwrap();
-    // Another edit, which writes the file anew, has the lock and gives the name to a new file.
+    // Another edit, which writes a new file, has the lock and gives the name to that file.
     let held = stamp.hold(&path).unwrap();
     let late = std::thread::scope(|scope| {
         let late = scope.spawn(|| {
@@ -532,7 +532,7 @@ fn a_file_is_let_go_though_a_process_that_is_being_started_has_it_still() {
     let stamp = Stamp::of(&path).unwrap();
     let held = stamp.hold(&path).unwrap();
     assert!(matches!(stamp.hold(&path), Err(IoError::Busy { .. })));
-    // What a process has between fork and exec: the same open file.
+    // State of a process between fork and exec: the same open file.
     let inherited = held.file.try_clone().unwrap();
     drop(held);
     stamp.hold(&path).unwrap();

@@ -5,15 +5,14 @@ use std::ops::Range;
 use super::Tasks;
 use crate::storage::{Storage, Wanted};
 
-/// How many tasks are looked at.
+/// Number of sampled tasks.
 const SAMPLED_TASKS: u64 = 16;
 
-/// How often bytes are wanted, on average, that had better be copied: pages of which several tasks have a part would be
-/// entered by each, and what is copied lies in the caches of the processor (smoothing 4.3 GB along z, where every plane is
-/// wanted 1.5 times, cost the processors 1.59 s in a map and 1.39 s by copies; a throw-away script, both by turns).
+/// If bytes are used more often than this on average, they are copied: several tasks would each
+/// enter a shared page, while a copy stays in the processor's caches (`python -m bench --only 11`).
 const SHARED: f64 = 1.2;
 
-/// What a look at a few tasks says.
+/// Result of sampling a few tasks.
 pub(super) struct Sample {
     /// Whether the storage lends their bytes.
     pub(super) borrowed: bool,
@@ -56,7 +55,7 @@ impl Sample {
                 middle = middle.filter(|_| sample > count / 2).or(Some(range.clone()));
             }
         }
-        // The range in the middle speaks for all, and the tasks that were looked at for the others.
+        // The range in the middle represents all, and the sampled tasks the others.
         let cached = middle.is_some_and(|range| {
             let all_bytes = bytes as f64 * (tasks.len() as f64 / count as f64);
             let share = all_bytes / (end - start) as f64;

@@ -32,7 +32,8 @@ fn hundreds(count: u64) -> Lists {
     Lists((0..count).map(|index| Vec::from([range(index)])).collect())
 }
 
-/// A storage of which so many bytes are in a cache and none in memory; it notes the hints, and panics where asked.
+/// A storage with a given number of cached bytes and none in memory; it records the hints, and
+/// panics where configured.
 #[derive(Debug)]
 struct Device {
     content: Vec<u8>,
@@ -256,7 +257,7 @@ fn what_is_not_in_the_cache_is_announced_once() {
         assert_eq!(hinted(&tasks), expected, "{}", describe(&options));
         tasks.0.reverse();
         assert_eq!(hinted(&tasks).len(), 99, "{}", describe(&options));
-        // What is read in order, overlaps among it, is found out about by who reads far ahead.
+        // Sequential reads, with overlaps, are announced only by a reader far ahead.
         assert_eq!(hinted_by(&hundreds(100), false).len(), 99, "{}", describe(&options));
         assert_eq!(hinted(&hundreds(100)), [], "{}", describe(&options));
         let overlap = |index| Vec::from([index..index + 60, index + 60..index + 150]);
