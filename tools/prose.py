@@ -87,7 +87,7 @@ PHRASES = [
     _phrase(_I + r"\b(?:bring|brings|bringing|brought)\b", "'read', 'load', 'carry', 'write'"),
     _phrase(_I + r"(?<![._`])\bmend(?:s|ed|ing)?\b(?![(_`])", "'repair'"),
     _phrase(_I + r"\b(?:hold|holds|held|holding) (?:\w+ )?against\b", "'compare with'"),
-    _phrase(_I + r"(?<!as )\bsuch(?=[.,;:)]|$| (?:is|are|too|one|ones)\b)", "the noun"),
+    _phrase(_I + r"(?<!as )(?<!/)\bsuch(?=[.,;:)]|$| (?:is|are|too|one|ones)\b)", "the noun"),
     _phrase(
         _I + r"\b(?:is|are|was|were|be|been) (?:said|told)\b", "who says it: 'the error names'"
     ),

@@ -5,7 +5,7 @@
 //! A new problem is one row here. A test provokes every row, so a code that nothing raises cannot
 //! stay.
 
-/// What sort of problem a [`Code`] names.
+/// The kind of problem of a [`Code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The bytes are not what the FITS Standard asks for, and no safe reading exists.
@@ -59,19 +59,19 @@ macro_rules! codes {
                 match self { $(Code::$name => Kind::$kind),+ }
             }
 
-            /// What it means, in one sentence.
+            /// Its meaning, in one sentence.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Code::$name => $meaning),+ }
             }
 
-            /// What provokes it: a card, a file or a request.
+            /// A card, a file or a request that provokes it.
             #[must_use]
             pub const fn example(self) -> &'static str {
                 match self { $(Code::$name => $example),+ }
             }
 
-            /// What to do about it; `{a|b}` is Python's wording and that of the command line.
+            /// The hint; `{a|b}` holds the wordings for Python and for the command line.
             #[must_use]
             pub const fn hint(self) -> &'static str {
                 match self { $(Code::$name => $hint),+ }

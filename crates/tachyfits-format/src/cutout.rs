@@ -4,8 +4,8 @@
 //! BSCALE, BZERO and BLANK stay true.
 //!
 //! An axis that is left out keeps its coordinate: the Standard lets a description have more axes
-//! than the array (WCSAXES, Sect. 8.2), which stand at pixel 1. So the axes that are left out get
-//! the numbers after the kept ones, and no description is lost.
+//! than the array (WCSAXES, Sect. 8.2), whose pixel is 1. Axes that are left out get the numbers
+//! after the kept ones, so no description is lost.
 
 mod arrays;
 mod coordinates;
@@ -45,17 +45,17 @@ pub struct AxisSelection {
 /// The header of a file that holds a part of the HDU's image as its primary array: whole blocks of
 /// 2880 bytes, in ASCII. One selection per axis in FITS order, NAXIS1 first.
 ///
-/// Cards keep their bytes and their order unless the cutout makes them wrong: CRPIXn, CDELTn,
-/// PCi_j, CDi_j of every alternate description, LTVn and LTMi_j follow the pixels (and CNPIXn,
-/// ALTRPIX, which mean pixels too); the axes are numbered anew when some are left out; what speaks
-/// of the old file or of all its pixels is removed (CHECKSUM, DATASUM, DATAMIN, DATAMAX, NEXTEND,
-/// INHERIT, BLOCKED). A HISTORY card says what was taken.
+/// Cards keep their bytes and their order unless the cutout makes them wrong. CRPIXn, CDELTn,
+/// PCi_j, CDi_j of every alternate description, LTVn and LTMi_j follow the pixels, and so do CNPIXn
+/// and ALTRPIX. Axes are renumbered when some are left out. Cards about the old file or all its
+/// pixels are removed (CHECKSUM, DATASUM, DATAMIN, DATAMAX, NEXTEND, INHERIT, BLOCKED). A HISTORY
+/// card records the section.
 ///
 /// # Errors
-/// [`Code::NotAnImage`] and what [`Hdu::image`] refuses; [`Code::SectionRange`]; [`Code::AxisKept`]
-/// and [`Code::AxisCoupled`] for an axis that cannot be left out; [`Code::PixelDistortion`];
-/// [`Code::KeywordType`] and the like for coordinates that are no numbers; [`Code::CardText`] when
-/// the new number of an axis does not fit a keyword.
+/// [`Code::NotAnImage`] and the errors of [`Hdu::image`]; [`Code::SectionRange`];
+/// [`Code::AxisKept`] and [`Code::AxisCoupled`] for an axis that cannot be left out;
+/// [`Code::PixelDistortion`]; [`Code::KeywordType`] and similar codes for coordinates that are not
+/// numbers; [`Code::CardText`] when the new number of an axis does not fit a keyword.
 ///
 /// [`Code::AxisCoupled`]: crate::Code::AxisCoupled
 /// [`Code::AxisKept`]: crate::Code::AxisKept

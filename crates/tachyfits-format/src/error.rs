@@ -62,9 +62,9 @@ pub struct Problem {
     pub code: Code,
     /// Where it is.
     pub place: Place,
-    /// What should have been there, as words that follow "expected".
+    /// The expected value, as words that follow "expected".
     pub expected: String,
-    /// What is there, as words that follow "found".
+    /// The value found, as words that follow "found".
     pub found: String,
     /// How many more of the same code in the same header this one stands for.
     pub repeats: usize,
@@ -130,7 +130,7 @@ impl FormatError {
         &self.0
     }
 
-    /// What to do about it.
+    /// The hint.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         self.0.code.hint()

@@ -1,12 +1,13 @@
-//! Unformatted files of Fortran programs, sans I/O: how records lie in the bytes. What the numbers in
-//! a record are is not written in such a file; who reads it has to know.
+//! Unformatted files of Fortran programs, sans I/O: the positions of records in the bytes. Such a
+//! file does not store the types of the numbers, so its reader has to know them.
 //!
 //! - [`RecordMarkers`]: a sequential record stands between two markers that say its length, of 4 or 8
 //!   bytes in either byte order. With markers of 4 bytes a record of more than 2 147 483 639 bytes is
 //!   written as several subrecords: the leading marker is negative where another one follows, the
 //!   trailing marker where one went before. gfortran and ifort agree on this ("File format of
 //!   unformatted sequential files" in the manual of gfortran, "Record Types" in that of ifort).
-//! - [`MarkerDetector`] finds out width and order from the bytes, and says what speaks for each.
+//! - [`MarkerDetector`] detects width and byte order from the bytes, and gives the evidence for
+//!   each.
 //! - [`RecordWalker`] goes from marker to marker and gives a [`RecordIndex`]: a run for records of
 //!   one length that follow each other, so that 10^8 of them cost what one does. Records of direct
 //!   access (one length, no markers) are such a run as well.

@@ -33,8 +33,8 @@ pub struct RandomGroups {
     pub group_count_present: u64,
     /// Bytes of one group: its parameters and its array.
     pub group_bytes: u64,
-    /// The array of the first group: NAXIS2, NAXIS3, … in FITS order. Those of the others follow
-    /// every `group_bytes`.
+    /// The array of the first group: NAXIS2, NAXIS3, … in FITS order. The arrays of the others
+    /// follow every `group_bytes`.
     pub array: ImageLayout,
     /// Distinct names in order of first appearance, and for each parameter the position of its
     /// name.

@@ -8,7 +8,7 @@ use crate::header::{Context, Header};
 use crate::limits::{Limits, padded};
 use crate::value::Value;
 
-/// What an HDU holds.
+/// Content of an HDU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HduKind {
     /// The first HDU: an array, or nothing when NAXIS = 0.
@@ -123,7 +123,7 @@ impl StoredType {
 pub struct Hdu {
     /// Position in the file, 0 is the primary HDU.
     pub index: usize,
-    /// What it holds.
+    /// Its content.
     pub kind: HduKind,
     /// Its cards.
     pub header: Header,

@@ -1,8 +1,8 @@
 //! A header: its cards in order, looked up by keyword, changed, and turned back into blocks. Not
 //! the meaning of the keywords, which is [`crate::hdu`] and what builds on it.
 //!
-//! What is not changed keeps its bytes: a header that was only read gives back the very blocks it
-//! was read from.
+//! Unchanged cards keep their bytes: a header that was only read returns the blocks it was read
+//! from.
 
 mod columns;
 mod edit;
@@ -122,7 +122,7 @@ impl Header {
         &self.cards
     }
 
-    /// Where the header stands in its file.
+    /// Offset of the header in its file.
     #[must_use]
     pub fn context(&self) -> Context {
         self.context
@@ -197,7 +197,7 @@ impl Header {
     /// A string; `None` when absent or undefined.
     ///
     /// # Errors
-    /// [`Code::KeywordType`] when it is no string.
+    /// [`Code::KeywordType`] when it is not a string.
     pub fn get_text(&self, keyword: &str) -> Result<Option<&str>, FormatError> {
         match self.get(keyword) {
             None | Some(Value::Undefined) => Ok(None),
@@ -209,7 +209,7 @@ impl Header {
     /// A logical; `None` when absent or undefined.
     ///
     /// # Errors
-    /// [`Code::KeywordType`] when it is no logical.
+    /// [`Code::KeywordType`] when it is not a logical.
     pub fn get_logical(&self, keyword: &str) -> Result<Option<bool>, FormatError> {
         match self.get(keyword) {
             None | Some(Value::Undefined) => Ok(None),
@@ -442,8 +442,8 @@ impl Reader {
         (cards, seen)
     }
 
-    /// Twice the same value harms nobody, except where the Standard says "must not" (Sect.
-    /// 4.1.2.3).
+    /// A repeated card with the same value is harmless, except where the Standard says "must not"
+    /// (Sect. 4.1.2.3).
     fn duplicate(&mut self, at: usize, card: &Card, first: Option<&Card>) {
         let Some(first) = first else { return };
         if is_same_value(card, first) && !writer::is_mandatory(card.keyword()) {
@@ -520,7 +520,7 @@ fn is_same_value(card: &Card, other: &Card) -> bool {
     }
 }
 
-/// What a record should have had instead of an issue.
+/// Expected content of a record, for each issue.
 fn expected(code: Code) -> &'static str {
     match code {
         Code::IllegalByte => "printable ASCII",

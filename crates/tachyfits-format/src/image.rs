@@ -60,7 +60,7 @@ pub struct ImageLayout {
     pub pixels: u64,
     /// Whole pixels that the file holds, less than `pixels` if it is cut off.
     pub pixels_present: u64,
-    /// What was forgiven.
+    /// Warnings about tolerated faults.
     pub warnings: Vec<Warning>,
 }
 

@@ -1,6 +1,6 @@
 //! FITS structure, sans I/O: bytes to cards, headers, HDUs, pixel layouts and back. It never reads
-//! a file: the caller brings the bytes that [`Walker`] asks for, from wherever they are. No pixel
-//! is decoded here either.
+//! a file: the caller supplies the bytes that [`Walker`] requests, from any source. It does not
+//! decode pixels either.
 //!
 //! - [`Header`] and [`Card`]: what a header says, with its raw bytes kept.
 //! - [`Walker`]: from one HDU to the next, giving an [`Hdu`] for each.

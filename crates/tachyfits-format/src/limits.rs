@@ -7,7 +7,8 @@ pub const CARD_BYTES: usize = 80;
 /// Cards in a block.
 pub(crate) const CARDS_PER_BLOCK: usize = BLOCK_BYTES / CARD_BYTES;
 
-/// What a file may ask for. The defaults are far above real files and far below what would hurt.
+/// Limits on the sizes in a file. The defaults are far above real files and far below harmful
+/// sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Blocks of one header: 8192 are 295 000 cards, 24 MB.
@@ -43,7 +44,7 @@ impl Default for Limits {
 pub struct ReadOptions {
     /// Turn each warning into an error.
     pub strict: bool,
-    /// What the file may ask for.
+    /// Limits on the sizes in the file.
     pub limits: Limits,
 }
 

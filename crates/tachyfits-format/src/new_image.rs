@@ -7,7 +7,7 @@ use crate::header::Header;
 use crate::survival::{Pixels, survives};
 use crate::value::{Integer, Real, Value};
 
-/// What the pixels of a new primary image will be.
+/// Pixels of a new primary image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewImage {
     /// Sizes of the axes in FITS order, NAXIS1 first.
@@ -26,7 +26,8 @@ pub struct NewImage {
 pub const NO_CHECKSUM: &str = "0000000000000000";
 
 impl NewImage {
-    /// The header: mandatory cards, scaling, then those of `carried` that do not speak of structure or scaling.
+    /// The header: mandatory cards, scaling, then the cards of `carried` that are not about
+    /// structure or scaling.
     ///
     /// # Errors
     /// If a value cannot be written on a card: BSCALE or BZERO is not finite.
@@ -86,7 +87,7 @@ pub(crate) fn number(keyword: &str, value: f64) -> Result<Value, FormatError> {
 impl Hdu {
     /// The cards that stay true when the pixels get other values on the same grid.
     ///
-    /// What speaks of structure, scaling, the old file or all of the old pixels is left out.
+    /// Cards about structure, scaling, the old file or all of the old pixels are left out.
     #[must_use]
     pub fn carried_header(&self) -> Header {
         let cards = self.header.cards().iter().filter(|card| survives(card, Pixels::New));

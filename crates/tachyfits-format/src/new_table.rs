@@ -1,5 +1,5 @@
-//! The header of a table that is about to be written: its columns, and the cards that it takes over. What it says is what
-//! [`crate::Hdu::table`] reads back.
+//! The header of a new table: its columns, and the cards that it takes over. [`crate::Hdu::table`]
+//! reads back the same columns.
 
 use crate::card::Card;
 use crate::code::Code;
@@ -10,7 +10,7 @@ use crate::table::{Column, MOST_COLUMNS, Null, TableKind, TableLayout, product};
 use crate::table::{Element, Field, Substrings};
 use crate::value::Value;
 
-/// What a new table extension will be.
+/// A new table extension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTable {
     /// BINTABLE or TABLE.
@@ -44,7 +44,7 @@ pub struct NewColumn {
     pub null: Option<Null>,
     /// TDIMn in FITS order; none if empty.
     pub dimensions: Vec<u64>,
-    /// What divides a field of characters into strings of any length; not with dimensions.
+    /// Separator of the strings of any length in a field of characters; not with dimensions.
     pub substrings: Option<Substrings>,
     /// TUNITn.
     pub unit: Option<String>,
@@ -72,7 +72,7 @@ impl NewColumn {
         }
     }
 
-    /// What makes the same column in a table of this kind.
+    /// The same column for a table of this kind.
     #[must_use]
     pub fn of(column: &Column, kind: TableKind) -> Self {
         NewColumn {
@@ -101,7 +101,7 @@ impl NewColumn {
         self.field.form(&self.dimensions)
     }
 
-    /// What does not fit, as words for "expected" and "found".
+    /// The first property that does not fit, as words for "expected" and "found".
     fn misfit(&self, kind: TableKind) -> Option<(&'static str, String)> {
         let text = matches!(self.field, Field::Text { .. });
         let form = || self.form();
@@ -210,7 +210,7 @@ fn kept_or_new(keyword: &str, value: Value, carried: &Header) -> Result<Card, Fo
 }
 
 impl NewTable {
-    /// What makes the same columns and rows.
+    /// A new table with the same columns and rows.
     #[must_use]
     pub fn of(layout: &TableLayout) -> Self {
         let end = layout.data_offset + layout.row_bytes * layout.rows;
@@ -259,8 +259,9 @@ impl NewTable {
         Ok((offsets, row_bytes))
     }
 
-    /// The header: mandatory cards, columns, then those of `carried` that do not speak of structure or columns (as far as
-    /// Sect. 7 defines them). A carried card of a column that says the same as the new one is kept with its comment.
+    /// The header: mandatory cards, columns, then the cards of `carried` that are not about
+    /// structure or columns (as defined in Sect. 7). A carried card of a column with the same value
+    /// as the new one is kept with its comment.
     ///
     /// # Errors
     /// See [`NewTable::row`]; [`Code::CardText`] if a name or unit is not printable ASCII.

@@ -152,7 +152,7 @@ fn after_value(bytes: &[u8], issues: &mut Vec<Issue>) -> String {
     }
 }
 
-/// What follows a number could as well belong to it, as in `1 000`: then neither reading is safe.
+/// Text after a number could belong to it, as in `1 000`: then neither interpretation is safe.
 fn looks_numeric(rest: &[u8]) -> bool {
     matches!(trim(rest).first(), Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'\''))
 }

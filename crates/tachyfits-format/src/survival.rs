@@ -1,10 +1,10 @@
-//! Which cards of an image survive an operation on it: the one list of keywords that speak of structure, scaling, the file
-//! or the HDU. The engine's module of the same name decides about companion HDUs.
+//! Cards of an image that survive an operation on it: the only list of keywords about structure,
+//! scaling, the file or the HDU. The engine's module of the same name decides about companion HDUs.
 
 use crate::card::Card;
 use crate::value::Value;
 
-/// What an operation makes of the pixels.
+/// Effect of an operation on the pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pixels {
     /// They are copied as they are stored, so that their scaling stays true.
@@ -18,7 +18,7 @@ pub(crate) enum Pixels {
     Result,
 }
 
-/// What a keyword speaks of.
+/// Subject of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
     /// The structure of the HDU, which the writer states.
@@ -29,7 +29,7 @@ enum Subject {
     File,
     /// The HDU among others.
     Hdu,
-    /// What stays true: coordinates, the observation, ...
+    /// Cards that stay true: coordinates, the observation, ...
     Other,
 }
 

@@ -32,14 +32,14 @@ pub struct TableLayout {
     pub row_bytes: u64,
     /// Byte offset of the first row in the file.
     pub data_offset: u64,
-    /// What variable-length arrays lie in; empty in an ASCII table, and where the header gives its place wrongly: see
-    /// [`TableLayout::heap`].
+    /// The heap of variable-length arrays; empty in an ASCII table, and where the header gives a
+    /// wrong position: see [`TableLayout::heap`].
     pub heap: Heap,
     /// Why the heap cannot be used.
     pub heap_error: Option<FormatError>,
     /// Index of the HDU, for messages.
     pub hdu: usize,
-    /// What was forgiven.
+    /// Warnings about tolerated faults.
     pub warnings: Vec<Warning>,
 }
 
@@ -70,14 +70,14 @@ pub struct Column {
     pub name: String,
     /// TTYPEn gave the name.
     pub is_named: bool,
-    /// What to call it in results: the name, with `_N` after it where another column has it, in letters of either case.
-    /// Of those the first that TTYPEn names keeps it.
+    /// Its name in results: the name, with `_N` appended if another column has the same name in
+    /// either case. The first column with exactly this TTYPEn keeps it.
     pub key: String,
     /// TFORMn as the header has it, without blanks around.
     pub form: String,
     /// Byte offset of the field in a row.
     pub offset: u64,
-    /// What the field is.
+    /// Type of the field.
     pub field: Field,
     /// TSCALn and TZEROn.
     pub scale: f64,
@@ -91,7 +91,8 @@ pub struct Column {
     /// TDIMn in FITS order, the first the fastest; empty without. Their product is at most the number of elements, the
     /// rest of which is undefined.
     pub dimensions: Vec<u64>,
-    /// What divides a field of characters into strings of any length, where TDIMn does not divide it.
+    /// Separator of the strings of any length in a field of characters, where TDIMn does not divide
+    /// it.
     pub substrings: Option<Substrings>,
     /// TUNITn, if there is one that is not blank.
     pub unit: Option<String>,
@@ -99,18 +100,19 @@ pub struct Column {
     pub display: Option<String>,
 }
 
-/// How a field of characters has strings of any length: one behind another, a delimiter between them, a NUL or the end of
-/// the field behind the last one. A field that begins with a NUL has none. `rA:SSTRw/nnn` says so, a registered convention
-/// that fitsverify refuses; `TSSTRn = 'SSTRw/nnn'` beside `rA`, which is written, says the same and disturbs nobody.
+/// A field of characters with strings of any length: a delimiter separates them, and a NUL or the
+/// end of the field follows the last one. A field that begins with a NUL is empty. `rA:SSTRw/nnn`
+/// declares it, a registered convention that fitsverify refuses. `TSSTRn = 'SSTRw/nnn'` beside
+/// `rA`, which is written, declares the same and is accepted by all programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Substrings {
     /// The most characters of one string, as TFORMn claims it: to be taken as advice only.
     pub most: u64,
-    /// What stands between two strings, never NUL.
+    /// The separator of two strings, never NUL.
     pub delimiter: u8,
 }
 
-/// What a field holds.
+/// Content of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     /// `repeat` elements in the row; 0 is allowed.
@@ -145,7 +147,7 @@ pub enum Field {
     },
 }
 
-/// What the text of an ASCII table's field is (Table 15).
+/// Text format of an ASCII table's field (Table 15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextForm {
     /// `Aw`
@@ -177,7 +179,7 @@ pub enum Element {
     Complex64,
 }
 
-/// What says that an element is undefined (TNULLn).
+/// Representation of an undefined element (TNULLn).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Null {
     /// The stored integer, before the sign bit is flipped or anything scaled.
@@ -227,7 +229,7 @@ impl Element {
         }
     }
 
-    /// Bytes of so many elements in the file; `None` if they do not fit 64 bits.
+    /// Bytes of `elements` elements in the file; `None` if they do not fit 64 bits.
     #[must_use]
     pub const fn total_bytes(self, count: u64) -> Option<u64> {
         match self {

@@ -26,7 +26,7 @@ pub enum Value {
     Text(String),
     /// The value field is blank.
     Undefined,
-    /// A value field of no FITS type, as it stands; reading it gave a warning.
+    /// The text of a value field without a FITS type; reading it gave a warning.
     Invalid(String),
 }
 

@@ -1,8 +1,8 @@
 //! Everything that a machine can check of a header against the Standard, each finding with its place and what to do. Not
 //! the data, of which only the engine has the bytes; their findings are of the same kind ([`Finding`], [`Rule`]).
 //!
-//! What reading notices ([`Code`]) are findings as well; [`Rule`] has the rules that no reader needs. Nothing stops at
-//! the first finding.
+//! Problems noticed while reading ([`Code`]) are findings as well; [`Rule`] has the rules that
+//! reading does not need. Checking continues after a finding.
 
 mod cards;
 mod columns;
@@ -56,13 +56,13 @@ pub struct Finding {
     pub code: &'static str,
     /// Where it is.
     pub place: Place,
-    /// What should have been there, as words that follow "expected".
+    /// The expected value, as words that follow "expected".
     pub expected: String,
-    /// What is there, as words that follow "found".
+    /// The value found, as words that follow "found".
     pub found: String,
     /// How many more of the same it stands for.
     pub repeats: u64,
-    /// What to do about it.
+    /// The hint.
     pub advice: &'static str,
     /// The section of the Standard 4.0, where there is one to name.
     pub section: &'static str,
@@ -92,7 +92,7 @@ impl Finding {
         }
     }
 
-    /// What reading noticed or could not read.
+    /// Problems noticed while reading, or that prevented it.
     #[must_use]
     pub fn of_problem(problem: &Problem) -> Self {
         Finding {
@@ -127,7 +127,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What the Standard leaves open or only advises is a warning.
+/// Matters that the Standard leaves open or only advises are warnings.
 fn severity(problem: &Problem) -> Severity {
     let keyword = problem.place.keyword.as_deref().unwrap_or_default();
     match problem.code {
@@ -178,7 +178,7 @@ pub fn verify_header(header: &Header, hdu: Option<&Hdu>, warnings: &[Warning]) -
     findings
 }
 
-/// What is wrong with the layout of the data.
+/// Faults in the layout of the data.
 fn layout_findings(hdu: &Hdu) -> Vec<Problem> {
     let problems = |warnings: Vec<Warning>| -> Vec<Problem> {
         warnings.iter().map(|warning| warning.problem().clone()).collect()

@@ -14,10 +14,10 @@ use crate::scan;
 const FIRST_READ_BYTES: usize = 4 * BLOCK_BYTES;
 const LARGEST_READ_BYTES: usize = 256 * BLOCK_BYTES;
 
-/// What [`Walker::step`] wants or has.
+/// Result of [`Walker::step`].
 #[derive(Debug)]
 pub enum Step {
-    /// Bring these bytes with [`Walker::supply`].
+    /// Supply these bytes with [`Walker::supply`].
     Read {
         /// Byte offset in the file.
         offset: u64,
@@ -98,8 +98,8 @@ impl Walker {
         result
     }
 
-    /// Brings the bytes of the latest [`Step::Read`]. Fewer than asked for mean that the file ends
-    /// there.
+    /// Supplies the bytes of the latest [`Step::Read`]. Fewer bytes than requested mean that the
+    /// file ends there.
     pub fn supply(&mut self, bytes: &[u8]) {
         let bytes = &bytes[..bytes.len().min(self.wanted)];
         self.buffer.extend_from_slice(bytes);
@@ -109,7 +109,7 @@ impl Walker {
         self.wanted = 0;
     }
 
-    /// What was forgiven so far, in file order.
+    /// Warnings about tolerated faults so far, in file order.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
@@ -147,7 +147,7 @@ impl Walker {
         Step::Read { offset: self.next.offset + held as u64, bytes: self.wanted }
     }
 
-    /// The buffer begins with an HDU. What follows the last HDU is anything that does not begin
+    /// The buffer begins with an HDU. Bytes after the last HDU may be anything that does not begin
     /// with XTENSION (Sect. 3.5).
     fn begins_hdu(&mut self, remaining: u64) -> Result<bool, FormatError> {
         let keyword = &self.buffer[..self.buffer.len().min(8)];

@@ -2,10 +2,10 @@
 //! description of the coordinates says about its matrix. Not projections, which a reader of world
 //! coordinates evaluates.
 //!
-//! A description is what the keywords of one alternate letter say together; the primary one has
-//! none. The matrix from pixels to world units is CDELTi · PCi_j, or CDi_j, or CDELTi with a
-//! rotation by CROTAi (Sect. 8.1 and 8.2); where PC and CD stand together, which the Standard
-//! forbids, PC counts, as in WCSLIB.
+//! A description consists of the keywords of one alternate letter; the primary one has no letter.
+//! The matrix from pixels to world units is CDELTi · PCi_j, or CDi_j, or CDELTi with a rotation by
+//! CROTAi (Sect. 8.1 and 8.2). If PC and CD are both present, which the Standard forbids, PC
+//! counts, as in WCSLIB.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -28,7 +28,7 @@ const PARAMETERS: [&str; 2] = ["PV", "PS"];
 /// The letter of the primary description: none.
 pub(crate) const PRIMARY: char = ' ';
 
-/// What follows the axis in a name.
+/// The part of a name after the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
     /// Nothing.
@@ -50,7 +50,7 @@ pub(crate) struct AxisName {
     pub root: &'static str,
     /// The axis, from 1; of a matrix element its row.
     pub axis: usize,
-    /// What follows the axis.
+    /// The part after the axis.
     pub part: Part,
     /// The letter of an alternate description, [`PRIMARY`] for none.
     pub letter: char,
@@ -92,7 +92,7 @@ impl AxisName {
             .or_else(|| record(&keyword))
     }
 
-    /// The name with its axes numbered anew.
+    /// The name with renumbered axes.
     pub fn renumbered(self, number: impl Fn(usize) -> usize) -> Self {
         let part = match self.part {
             Part::Column(column) => Part::Column(number(column)),
@@ -170,7 +170,7 @@ pub(crate) fn wcsaxes_letter(keyword: &str) -> Option<char> {
     end(keyword.to_ascii_uppercase().strip_prefix("WCSAXES")?)
 }
 
-/// What one description says about its axes.
+/// Content of one description about its axes.
 #[derive(Debug)]
 pub(crate) struct Description {
     pub letter: char,
@@ -264,7 +264,7 @@ impl Description {
     /// The descriptions that a header has, the primary one first.
     ///
     /// # Errors
-    /// [`crate::Code::KeywordType`] and the like for matrix elements that are no numbers.
+    /// [`crate::Code::KeywordType`] and similar codes for matrix elements that are not numbers.
     pub fn all(header: &Header) -> Result<Vec<Description>, FormatError> {
         let mut found: HashMap<char, Description> = HashMap::new();
         for card in header.cards().iter().filter(|card| card.value().is_some()) {

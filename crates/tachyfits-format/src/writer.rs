@@ -14,11 +14,11 @@ use crate::verify::is_reserved;
 
 /// Characters that a keyword has room for.
 pub(crate) const KEYWORD_BYTES: usize = 8;
-/// What a continued record has beside its text.
+/// Characters of a continued record besides its text.
 const CONTINUED: &str = "'&'";
-/// What stands before the text of a record that goes on.
+/// Prefix of a record that continues a string.
 const CONTINUE: &str = "CONTINUE  ";
-/// What may stand before a comment, the usual one first.
+/// Separators allowed before a comment, the default first.
 const COMMENT_MARKS: [&str; 3] = [" / ", " /", "/"];
 /// Bytes of commentary text in one record.
 const COMMENTARY_BYTES: usize = 72;

@@ -65,8 +65,7 @@ impl AppendBlock {
 
     /// Appends `bytes` bytes; full blocks are written.
     ///
-    /// `make` gets a part of these bytes, with the index of its first byte, and the room for it,
-    /// with [`AppendBlock::SLACK`] bytes on both sides. Parts may be requested in any order, by two
+    /// `make` gets a range of these bytes, counted from 0, and the room for it, with [`AppendBlock::SLACK`] bytes on both sides. Parts may be requested in any order, by two
     /// threads if `threads` allows and the size is worth it.
     ///
     /// # Errors

@@ -99,7 +99,7 @@ pub(crate) fn intact(
         return Err(IoError::Short { name: name(), offset, expected, size });
     }
     match broken {
-        true => Err(failed(io::Error::other("a page could not be brought into memory"))),
+        true => Err(failed(io::Error::other("a page could not be read into memory"))),
         false => Ok(()),
     }
 }

@@ -6,8 +6,8 @@ use crate::hdu::Hdu;
 use crate::header::Header;
 use crate::wcs::{AxisName, wcsaxes_letter};
 
-/// The cards of the arrays of random groups: coordinates of NAXIS2 are those of the first axis, and so on. Those of the
-/// groups' parameters are left out.
+/// The cards of the arrays of random groups: coordinates of NAXIS2 become those of the first axis,
+/// and so on. Cards of the group parameters are left out.
 ///
 /// # Errors
 /// [`crate::Code::NotRandomGroups`] for another HDU; [`crate::Code::CardText`] when a keyword has no room for its number.
@@ -32,7 +32,7 @@ pub fn arrays_header(hdu: &Hdu) -> Result<Header, FormatError> {
             Some(name) if name.axis > 1 && name.column().is_none_or(|column| column > 1) => {
                 cards.push(card.renamed(&name.renumbered(|axis| axis - 1).to_string()));
             }
-            // It speaks of the axis of length 0.
+            // It describes the axis of length 0.
             Some(_) => {}
         }
     }

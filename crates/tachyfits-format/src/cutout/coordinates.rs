@@ -26,7 +26,7 @@ use crate::header::Header;
 use crate::value::Value;
 use crate::wcs::{AxisName, Description, PRIMARY, Part, card_number, is_spectral, wcsaxes_letter};
 
-/// What is done about distortions that do not survive.
+/// Treatment of distortions that cannot be kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Distortions {
     /// There is no header without them.
@@ -91,7 +91,7 @@ impl<'a> Coordinates<'a> {
         self.dropped
     }
 
-    /// WCSAXES of the descriptions that now have more axes than the array. It must stand before the
+    /// WCSAXES of the descriptions that now have more axes than the array. It must precede the
     /// other keywords of its description (Sect. 8.2).
     pub fn numbers_of_axes(&self) -> Result<Vec<Card>, FormatError> {
         let mut cards = Vec::new();

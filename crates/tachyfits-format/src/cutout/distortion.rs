@@ -49,8 +49,8 @@ pub(super) fn is_keyword(keyword: &str) -> bool {
         || keyword.starts_with("D2IM")
 }
 
-/// Distortions are functions of pixels. Those of SIP and of the Digitized Sky Survey's plates
-/// survive another origin; those in tables do not survive at all, as the tables stay behind.
+/// Distortions are functions of pixels. SIP and the plates of the Digitized Sky Survey stay valid
+/// with another origin; tables do not, because they are not copied.
 pub(super) fn survive(header: &Header, section: &Section) -> Result<(), FormatError> {
     let refused = |code: Code, keyword: &str, expected: &str, found: &str| {
         let place: Place = header.place(keyword);

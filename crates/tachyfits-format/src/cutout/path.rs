@@ -28,9 +28,10 @@ pub struct OffsetAxis {
 /// describes its first two axes, and the axis of offsets as the first.
 ///
 /// # Errors
-/// [`Code::NotAnImage`] and what [`Hdu::image`] refuses; [`Code::AxisNumber`] for an image of fewer
-/// than two axes; [`Code::AxisCoupled`] when a coordinate along the path and one of another axis
-/// depend on each other; [`Code::KeywordType`] and the like for coordinates that are no numbers.
+/// [`Code::NotAnImage`] and the errors of [`Hdu::image`]; [`Code::AxisNumber`] for an image of
+/// fewer than two axes; [`Code::AxisCoupled`] when a coordinate along the path and one of another
+/// axis depend on each other; [`Code::KeywordType`] and similar codes for coordinates that are not
+/// numbers.
 ///
 /// ```
 /// # use tachyfits_format::{ReadOptions, Step, Walker};

@@ -8,7 +8,7 @@ use crate::hdu::Hdu;
 use crate::survival::{Pixels, survives};
 use crate::wcs::Description;
 
-/// What becomes of an axis of the image.
+/// Treatment of an axis of the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is an axis of the result.
@@ -29,22 +29,22 @@ pub struct ResultAxis {
     pub count: u64,
     /// From each to the next; negative to go backwards, not 0.
     pub step: i64,
-    /// What becomes of them.
+    /// Treatment of each axis.
     pub fate: Fate,
 }
 
 /// The cards of a result, without the mandatory ones: the writer knows its pixels. One selection per axis in FITS order,
 /// NAXIS1 first.
 ///
-/// As in [`crate::cutout_header`], cards keep their bytes unless the coordinates change them. What describes the stored
-/// pixels (BSCALE, BZERO, BLANK), their extremes or the HDU (EXTNAME and its like) is left out. Distortions that do not
-/// survive are left out as well: a COMMENT says so, and coordinates are those of the linear part. An axis whose
-/// coordinates are in a table then has none.
+/// As in [`crate::cutout_header`], cards keep their bytes unless the coordinates change them. Cards
+/// about the stored pixels (BSCALE, BZERO, BLANK), their extremes or the HDU (EXTNAME and similar
+/// ones) are left out. So are distortions that cannot be kept: a COMMENT records it, and the
+/// coordinates are those of the linear part. An axis with coordinates in a table then has none.
 ///
 /// # Errors
-/// [`crate::Code::NotAnImage`] and what [`Hdu::image`] refuses; [`crate::Code::SectionRange`];
-/// [`crate::Code::AxisCoupled`] for axes that LTM mixes; [`crate::Code::KeywordType`] and the like for coordinates that
-/// are no numbers.
+/// [`crate::Code::NotAnImage`] and the errors of [`Hdu::image`]; [`crate::Code::SectionRange`];
+/// [`crate::Code::AxisCoupled`] for axes that LTM mixes; [`crate::Code::KeywordType`] and similar
+/// codes for coordinates that are not numbers.
 ///
 /// ```
 /// # use tachyfits_format::{ReadOptions, Step, Walker};

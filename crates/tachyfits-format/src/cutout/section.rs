@@ -32,12 +32,12 @@ enum AxisPlace {
     Kept(usize),
     /// It is an axis of the coordinates alone.
     LeftOut(usize),
-    /// Nothing speaks of it any more.
+    /// No card describes it any more.
     Removed,
 }
 
 impl Section {
-    /// That of a cutout: each group of axes, kept and left out, stays in its order.
+    /// The section of a cutout: each group of axes, kept and left out, stays in its order.
     pub fn of_cutout(hdu: &Hdu, axes: &[AxisSelection]) -> Result<Self, FormatError> {
         let refused = |code: Code, place: Place, expected: &str, found: String| {
             Err(FormatError::new(code, place, expected, found))
@@ -65,7 +65,8 @@ impl Section {
         })))
     }
 
-    /// That of a result. An axis that is to be removed stays in the coordinates when those of others depend on it.
+    /// The section of a result. A removed axis stays in the coordinates when those of other axes
+    /// depend on it.
     pub fn of_result(
         hdu: &Hdu,
         axes: &[ResultAxis],
@@ -185,7 +186,7 @@ impl Section {
         self.axes.get(axis - 1).map_or(1.0, |axis| axis.centre)
     }
 
-    /// The step; that of a single pixel is its width, there being no next.
+    /// The step. A single pixel has no next one, so its step is its width.
     pub fn step(&self, axis: usize) -> f64 {
         self.axes.get(axis - 1).map_or(1.0, |axis| axis.scale)
     }

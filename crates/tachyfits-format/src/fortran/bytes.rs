@@ -12,7 +12,7 @@ pub(super) struct Bytes {
     pub(super) file_bytes: u64,
     here: Piece,
     there: Piece,
-    /// What was asked for: where, how much, and whether it is a look at another place.
+    /// The requested bytes: where, how much, and whether they are in another part of the file.
     wanted: Option<(Need, bool)>,
     /// The leading marker that was read last: it may be gone when the trailing one is there.
     leading: Cell<Option<(u64, RecordMarkers, i64)>>,
@@ -45,13 +45,13 @@ pub(super) struct Whole {
 /// Why there is no subrecord.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// Bytes must be brought first.
+    /// Bytes must be supplied first.
     Need(Need),
-    /// The bytes are none.
+    /// The bytes are invalid.
     Fault(Fault),
 }
 
-/// What is wrong at a place.
+/// A fault and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) offset: u64,

@@ -1,9 +1,9 @@
 //! Finding out the markers of a file: each width and order is tried on the first records, and what came
 //! of it is kept as evidence.
 //!
-//! A marker stands before and after each record, so that chance is soon excluded: bytes that are no
-//! markers would have to repeat a length at just the distance that they say. Where more than one way
-//! of reading holds nevertheless (records without bytes look alike in each), nothing is guessed.
+//! A marker precedes and follows each record, so chance is soon excluded: other bytes would have to
+//! repeat a length at exactly the distance that they claim. If several interpretations fit
+//! nevertheless (empty records look alike in each), nothing is guessed.
 
 use std::fmt;
 
@@ -14,28 +14,29 @@ use super::bytes::{Bytes, Fault, Need, Stop};
 use super::markers::{FileOrder, RecordMarkers};
 use super::walk::RecordStep;
 
-/// Records with bytes that are looked at: those without look alike in any order.
+/// Number of records with bytes to check: empty ones look alike in either byte order.
 const LOOKED_AT: u64 = 64;
 
-/// Subrecords that are looked at: a file may be made of very short ones, or begin with many records without bytes.
+/// Number of subrecords to check: a file may have very short ones, or begin with many empty
+/// records.
 const PIECES_LOOKED_AT: u64 = 4096;
 
 /// Bytes of the first read, and of a look at another place.
 const FIRST_READ_BYTES: usize = 64 << 10;
 const LOOK_BYTES: usize = 64;
 
-/// What came of trying markers on a file.
+/// Result of trying markers on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkerEvidence {
     /// The markers that were tried.
     pub markers: RecordMarkers,
-    /// Whole records that were found before anything spoke against them.
+    /// Whole records found before the first contradiction.
     pub records: u64,
     /// Bytes in these records.
     pub bytes: u64,
     /// Whether the last of them ends where the file does.
     pub reached_end: bool,
-    /// What speaks against them.
+    /// The first contradiction.
     pub against: Option<String>,
 }
 
@@ -58,11 +59,11 @@ pub struct Detection {
     pub markers: RecordMarkers,
     /// How it was decided, in a sentence.
     pub reason: String,
-    /// What came of each width and order that was tried.
+    /// The result for each width and byte order tried.
     pub evidence: Vec<MarkerEvidence>,
 }
 
-/// Finds out the markers of a file of known size, from bytes that the caller brings.
+/// Detects the markers of a file of known size, from bytes that the caller supplies.
 ///
 /// ```
 /// use tachyfits_format::{FileOrder, MarkerDetector, RecordStep};
@@ -131,12 +132,12 @@ impl MarkerDetector {
         RecordStep::Done
     }
 
-    /// Brings the bytes of the latest [`RecordStep::Read`].
+    /// Supplies the bytes of the latest [`RecordStep::Read`].
     pub fn supply(&mut self, bytes: &[u8]) {
         self.bytes.supply(bytes);
     }
 
-    /// What was found.
+    /// The result.
     ///
     /// # Errors
     /// If no markers fit, or several do.

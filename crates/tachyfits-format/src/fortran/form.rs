@@ -1,4 +1,4 @@
-//! What a record is made of, in a short notation, and where each item lies.
+//! The items of a record in a short notation, and the position of each.
 //!
 //! Items are separated by commas. An item is a count (1 where there is none; `*` for as many as fill the
 //! record, once) and a type: `i1 i2 i4 i8 i16` integers, `f2 f4 f8 f16` reals (`r` is the same), `c8 c16 c32`
@@ -18,7 +18,7 @@ const MOST_ITEMS: usize = 1 << 20;
 /// How deep groups may lie in each other.
 const MOST_DEPTH: usize = 16;
 
-/// What an item is.
+/// Type of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ItemKind {
     /// `integer`, signed.
@@ -56,7 +56,7 @@ impl ItemKind {
 /// An item at its place in a record, or in a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RecordItem {
-    /// What it is.
+    /// Its type.
     pub kind: ItemKind,
     /// Bytes of one element: of both parts of a complex number, of one text, of all items of a group.
     pub size: u64,
@@ -110,7 +110,7 @@ impl RecordForm {
     /// Reads the notation.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is not a form.
     pub fn parse(text: &str) -> Result<RecordForm, FormatError> {
         let mut parser = Parser { text, at: 0, items: 0, filling: None };
         let (items, least_bytes) = parser.items(0)?;
@@ -123,7 +123,7 @@ impl RecordForm {
         }
     }
 
-    /// The items at their places in a record of so many bytes.
+    /// The items and their positions in a record of `record_bytes` bytes.
     ///
     /// # Errors
     /// If the items do not fill such a record.
@@ -246,7 +246,7 @@ impl<'a> Parser<'a> {
         &self.text[self.at..]
     }
 
-    /// What is wrong with some bytes of the text.
+    /// The error about some bytes of the text.
     fn problem(&self, expected: impl Into<String>, at: usize, bytes: usize) -> FormatError {
         let (before, rest) = self.text.split_at(at);
         let what: String =
@@ -266,7 +266,7 @@ fn parse_count(text: &str) -> Option<Option<u64>> {
     }
 }
 
-/// The count, kind and size of an item that is no group.
+/// The count, kind and size of an item that is not a group.
 fn parse_item(text: &str) -> Option<(Option<u64>, ItemKind, u64)> {
     let at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (count, typed) = text.split_at(at);

@@ -111,7 +111,7 @@ impl RecordIndex {
         self.damage.as_ref()
     }
 
-    /// What was skipped to get past damage: which bytes, and why.
+    /// Bytes skipped after damage, and the reason.
     #[must_use]
     pub fn skipped(&self) -> &[(Range<u64>, FormatError)] {
         &self.skipped
@@ -140,8 +140,8 @@ impl RecordIndex {
         found.map_or(Vec::new(), |(place, within)| self.runs[place].payload(within).collect())
     }
 
-    /// The index of every `step`th record from `first` on, at most `count`. What it has no places of, damage and where
-    /// records end, stays with this one.
+    /// The index of every `step`th record from `first` on, at most `count`. Damage and the end of
+    /// the records stay with this index.
     ///
     /// ```
     /// let index = tachyfits_format::RecordIndex::direct(10, 90, false);

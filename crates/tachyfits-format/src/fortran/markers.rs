@@ -68,7 +68,7 @@ impl RecordMarkers {
         }
     }
 
-    /// All four that there are, the most common one first.
+    /// All four kinds, the most common one first.
     pub const ALL: [RecordMarkers; 4] = [
         RecordMarkers { wide: false, order: FileOrder::Little },
         RecordMarkers { wide: false, order: FileOrder::Big },
@@ -104,7 +104,7 @@ impl RecordMarkers {
         }
     }
 
-    /// A marker as it stands in the file, in the first [`RecordMarkers::bytes`] of eight bytes.
+    /// A marker as stored, in the first [`RecordMarkers::bytes`] of eight bytes.
     #[must_use]
     pub fn write(self, marker: i64) -> [u8; 8] {
         let mut out = [0; 8];

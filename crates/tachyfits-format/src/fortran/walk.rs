@@ -1,8 +1,8 @@
 //! From marker to marker through a sequential file: which bytes are wanted next, and the index at the end.
 //!
-//! Only markers are looked at. Where records are short, whole blocks are asked for and hopped through;
-//! where they are long, the two markers that stand side by side between records. Blocks grow while the
-//! markers lie close together, up to a limit.
+//! The walk reads markers only. For short records it requests whole blocks and walks through them;
+//! for long ones, the two adjacent markers between records. Blocks grow while the markers are close
+//! together, up to a limit.
 //!
 //! After damage, recovery first tries the place to which the leading marker of the damaged record points:
 //! often it was not that which was damaged. Then it tries every byte as the beginning of a record: it counts
@@ -28,10 +28,10 @@ const LENGTHS: usize = 16;
 /// Records without bytes that recovery passes on the way from one record to the next one that has some.
 const EMPTY_BETWEEN: usize = 64;
 
-/// What the next step of a [`RecordWalker`] or a [`super::MarkerDetector`] needs.
+/// Requirement of the next step of a [`RecordWalker`] or a [`super::MarkerDetector`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordStep {
-    /// Bring these bytes with `supply`.
+    /// Supply these bytes with `supply`.
     Read {
         /// Byte offset in the file.
         offset: u64,
@@ -48,7 +48,7 @@ impl From<Need> for RecordStep {
     }
 }
 
-/// What a walk may cost.
+/// Limits of a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordLimits {
     /// Runs of the index, subrecords counted: 2^25 take 2 GB.
@@ -154,7 +154,7 @@ impl RecordWalker {
         RecordStep::Done
     }
 
-    /// Brings the bytes of the latest [`RecordStep::Read`].
+    /// Supplies the bytes of the latest [`RecordStep::Read`].
     pub fn supply(&mut self, bytes: &[u8]) {
         self.bytes.supply(bytes);
     }
@@ -165,8 +165,8 @@ impl RecordWalker {
         self.search.as_ref().map_or(self.at, |search| search.at)
     }
 
-    /// Where the next record begins, if the walk stands before one: neither within a record of several subrecords, nor
-    /// looking for the next one after damage, nor at its end.
+    /// Offset of the next record, if the walk is before one: neither within a record of several
+    /// subrecords, nor searching after damage, nor at its end.
     #[must_use]
     pub fn before_record(&self) -> Option<u64> {
         let within = self.search.is_some() || !self.pieces.is_empty();
@@ -179,9 +179,9 @@ impl RecordWalker {
         &self.index
     }
 
-    /// Goes on behind `count` records of `bytes` bytes each, whose markers the caller has seen to be right; gives whether
-    /// it did: not unless it stands before a record, nor where there could be too many runs. Whoever reads the records
-    /// anyway saves the walk over them.
+    /// Skips `count` records of `bytes` bytes each, whose markers the caller has checked, and
+    /// returns whether it did: only before a record, and if the number of runs stays within its
+    /// limit. A caller that reads the records anyway saves the walk over them.
     ///
     /// ```
     /// # use tachyfits_format::{FileOrder, RecordLimits, RecordMarkers, RecordStep, RecordWalker};
@@ -346,7 +346,7 @@ impl RecordWalker {
                     (search.at, search.is_pointed_to, search.second) = (from + 1, false, None);
                 }
                 Err(need) => {
-                    // The bytes that are searched stay at hand while the ends of a record are looked at.
+                    // The searched bytes stay available while the end of a record is checked.
                     let elsewhere = need.offset != search.at;
                     self.search = Some(search);
                     return Some(self.bytes.want(need, elsewhere).into());
@@ -365,7 +365,7 @@ impl RecordWalker {
         }
         let leading = self.bytes.leading(self.markers, pointer)?.unsigned_abs();
         let next = pointer.saturating_add(leading).saturating_add(markers);
-        // A few bytes that are left are no record.
+        // A few remaining bytes do not form a record.
         let is_end = next == file_bytes;
         if leading == 0 || !(is_end || next.saturating_add(markers) <= file_bytes) {
             return Ok(false);

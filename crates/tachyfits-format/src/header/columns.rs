@@ -1,6 +1,6 @@
-//! The cards of a table's columns when columns come, go and change places: all keywords that the Standard indexes by column
-//! follow their column, comments and all, and so do those that archives describe columns with (TDBINn, TCOMMn, TUCDn).
-//! Those of users stay as they are.
+//! The cards of a table's columns when columns are added, removed or moved: all keywords that the
+//! Standard indexes by column follow their column, with comments, and so do those that archives use
+//! (TDBINn, TCOMMn, TUCDn). Other keywords stay unchanged.
 
 use super::Header;
 use crate::card::Card;
@@ -47,7 +47,7 @@ const FORMS: [(Form, &[&str]); 6] = [
     (Form { axes: 1, behind: Behind::Parameter, letter: true }, &["V", "PV", "S", "PS"]),
 ];
 
-/// Matrices of vectors in cells: the digits of two axes stand before the word.
+/// Matrices of vectors in cells: the digits of two axes precede the word.
 const MATRICES: [&str; 2] = ["PC", "CD"];
 
 /// How the keywords of some words are put together.
@@ -56,11 +56,11 @@ struct Form {
     /// Digits of axes at least before the word; 0: none.
     axes: usize,
     behind: Behind,
-    /// The letter of an alternate description may stand at the end.
+    /// The letter of an alternate description may be at the end.
     letter: bool,
 }
 
-/// What stands behind an underscore.
+/// The part after an underscore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Behind {
     Nothing,
@@ -79,9 +79,9 @@ fn form_of(axes: usize, word: &str) -> Option<Form> {
     forms.find(|(_, words)| words.contains(&word)).map(|(form, _)| *form)
 }
 
-/// A keyword that belongs to a column: what stands before the number, the number, what stands behind an underscore, and
-/// the letter of a coordinate description. Letters are in either case, as they are read, and stay in it: of cards that
-/// differ in case alone, the case says which is read.
+/// A keyword of a column: the part before the number, the number, the part after an underscore, and
+/// the letter of a coordinate description. Letters keep the case in which they are read: of cards
+/// that differ in case alone, the case decides which one is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnKeyword<'a> {
     head: &'a str,

@@ -89,7 +89,7 @@ impl Header {
         }
         let wanted = bytes / CARD_BYTES as u64;
         let records = self.record_index(self.cards.len()) as u64 + 1;
-        // END is to stand in the last block, wherever in it.
+        // END must be in the last block, anywhere in it.
         let per_block = (BLOCK_BYTES / CARD_BYTES) as u64;
         let missing = (wanted + 1).saturating_sub(per_block).saturating_sub(records);
         if wanted >= per_block && missing > 0 {

@@ -1,5 +1,5 @@
-//! The keywords of one column to a [`Column`]: name, scaling, null, dimensions, unit (Sect. 7.2, 7.3). Where the column stands
-//! in a row is [`super::layout`].
+//! The keywords of one column to a [`Column`]: name, scaling, null, dimensions, unit (Sect. 7.2,
+//! 7.3). [`super::layout`] gives the position of the column in a row.
 
 use std::fmt::Write;
 

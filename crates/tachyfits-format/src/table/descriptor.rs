@@ -34,8 +34,9 @@ impl TableLayout {
         field.check(self, row, field.stored(bytes))
     }
 
-    /// The arrays of rows from `first_row` (from 0) on, appended to `descriptors`: the field of the column stands at the
-    /// start of `bytes` and after every `step` bytes. Those of whole rows are `step` = `row_bytes` apart.
+    /// The arrays of rows from `first_row` (from 0) on, appended to `descriptors`: the field of the
+    /// column is at the start of `bytes` and after every `step` bytes. For whole rows, `step` is
+    /// `row_bytes`.
     ///
     /// # Errors
     /// See [`TableLayout::descriptor`]; the first row that has one.

@@ -5,18 +5,18 @@ use super::{Element, Field, Substrings, TextForm};
 use crate::hdu::StoredType;
 use crate::image::{ValueType, native_type};
 
-/// What TFORMn says.
+/// Content of TFORMn.
 pub(crate) struct Form {
     /// The field; numbers are of the stored type's own signedness.
     pub(crate) field: Field,
-    /// What divides a field of characters, where strings are of any length.
+    /// Separator of strings of any length in a field of characters.
     pub(crate) substrings: Option<Substrings>,
     /// The form is written as the Standard does not allow, but can mean only this.
     pub(crate) irregular: bool,
 }
 
-/// A form of a binary table: `rT`, `rAw`, `rPT(max)` or `rQT(max)`. What follows the type has no meaning (Sect. 7.3.1);
-/// `None` if it is no form, or its bytes do not fit 64 bits.
+/// A form of a binary table: `rT`, `rAw`, `rPT(max)` or `rQT(max)`. Text after the type has no
+/// meaning (Sect. 7.3.1); `None` if it is not a form, or its bytes do not fit 64 bits.
 pub(crate) fn binary(text: &str) -> Option<Form> {
     let form = binary_without_blanks(text.trim())?;
     // Leading blanks are significant in strings.
@@ -109,7 +109,7 @@ fn string_width(repeat: u64, rest: &[u8]) -> u64 {
 }
 
 impl Substrings {
-    /// What `SSTRw/nnn` says; `None` if it is something else.
+    /// Parses `SSTRw/nnn`; `None` for any other text.
     pub(crate) fn of(text: &[u8]) -> Option<Substrings> {
         let (width, rest) = split_number(text.strip_prefix(b"SSTR")?);
         let (code, rest) = split_number(rest.strip_prefix(b"/")?);

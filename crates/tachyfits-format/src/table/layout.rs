@@ -1,5 +1,5 @@
-//! From the header of a table to its layout: which columns there are, where each stands in a row, where the heap is
-//! (Sect. 7.2.1, 7.3.1). The keywords of one column are [`super::column`].
+//! From the header of a table to its layout: the columns, the position of each in a row, and the
+//! position of the heap (Sect. 7.2.1, 7.3.1). [`super::column`] reads the keywords of one column.
 
 use std::collections::HashSet;
 
@@ -15,8 +15,8 @@ pub(crate) const MOST_COLUMNS: usize = 999;
 impl Hdu {
     /// The columns of a table and where its rows are.
     ///
-    /// A heap whose place the header gives wrongly is no error here, so that columns in the rows stay readable: see
-    /// [`TableLayout::heap`].
+    /// A wrong position of the heap is not an error here, so that columns in the rows stay
+    /// readable: see [`TableLayout::heap`].
     ///
     /// # Errors
     /// [`Code::NotATable`]; [`Code::ColumnForm`] and [`Code::ColumnOutside`] when a column cannot be located;

@@ -102,7 +102,7 @@ pub(super) fn undefined_value(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// What the text of a date is.
+/// Validity of the text of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Date {
     /// `[±C]CCYY-MM-DD[Thh:mm:ss[.s...]]` (Sect. 9.1.1).
@@ -131,7 +131,7 @@ pub(super) fn date(text: &str) -> Date {
     }
 }
 
-/// A number of exactly so many digits.
+/// A number of exactly `count` digits.
 fn digits(text: &str, count: usize) -> Option<u32> {
     let right = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| right)
@@ -225,7 +225,7 @@ pub(super) fn unit_brackets(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// Brackets open and close, none is empty, and no operator stands at an end.
+/// Brackets open and close, no pair is empty, and no operator is at an end.
 fn has_sound_brackets(unit: &str) -> bool {
     let mut open = Vec::new();
     for letter in unit.chars() {

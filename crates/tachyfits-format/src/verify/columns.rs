@@ -1,4 +1,5 @@
-//! Rules of the keywords of columns. What the values of the columns are is for those who have the bytes.
+//! Rules about the keywords of columns. The engine, which has the bytes, checks the values of the
+//! columns.
 
 use super::reserved::Match;
 use super::rules::Rule;
@@ -206,7 +207,7 @@ pub(super) fn heap_keyword(subject: &Subject<'_>, report: &mut Report) {
 pub(super) fn heap_unused(subject: &Subject<'_>, report: &mut Report) {
     let holds = |number| match field(subject, number) {
         Some(form) => matches!(form.field, Field::Variable { .. }),
-        // Of a form that is not known nothing can be said.
+        // An unknown form cannot be checked.
         None => true,
     };
     let has_heap = subject.kind == HduKind::BinaryTable && subject.pcount.is_some_and(|n| n > 0);

@@ -1,4 +1,5 @@
-//! What can be put right in a header without guessing: how things are written, never what they say. Each fix is said.
+//! Repairs of a header that need no guessing: they change how something is written, never its
+//! meaning. Each repair is reported.
 
 use std::collections::HashMap;
 
@@ -23,13 +24,13 @@ pub struct Fix {
     pub code: &'static str,
     /// Where it was.
     pub place: Place,
-    /// What was there.
+    /// The content before.
     pub before: String,
-    /// What is there now.
+    /// The content now.
     pub after: String,
 }
 
-/// From DATE values with earlier years nothing can be told: there were no such files.
+/// DATE values with earlier years are ambiguous: FITS did not exist then.
 const FIRST_YEAR: u32 = 79;
 
 /// The header with everything put right that needs no guessing, and what that was. Cards that are right keep their

@@ -44,13 +44,13 @@ macro_rules! rules {
                 match self { $(Rule::$name => $section),+ }
             }
 
-            /// What is wrong, in one sentence.
+            /// The fault, in one sentence.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Rule::$name => $meaning),+ }
             }
 
-            /// What to do about it.
+            /// The hint.
             #[must_use]
             pub const fn hint(self) -> &'static str {
                 match self { $(Rule::$name => $hint),+ }

@@ -1,5 +1,5 @@
-//! Rules of what may stand in a header of its kind: keywords of other kinds, numbers beyond what there is, the fixed
-//! values of standard extensions.
+//! Rules about the content of a header of each kind: keywords of other kinds, numbers out of range,
+//! the fixed values of standard extensions.
 
 use super::reserved::Home;
 use super::rules::Rule;
@@ -109,7 +109,7 @@ pub(super) fn fields_place(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// Which card stands behind the one of this number.
+/// The card after the one of this number.
 fn behind(header: &Header, at: usize) -> String {
     match header.cards().get(at + 1) {
         Some(card) => format!("{:?} there", card.keyword()),
@@ -130,7 +130,7 @@ pub(super) fn inherit_place(subject: &Subject<'_>, report: &mut Report) {
 }
 
 pub(super) fn unregistered(subject: &Subject<'_>, report: &mut Report) {
-    /// Those of Appendix F that are not read as images or tables.
+    /// Extension types of Appendix F that are not read as images or tables.
     const REGISTERED: [&str; 2] = ["FOREIGN", "DUMP"];
     if let HduKind::Unknown(name) = &subject.kind
         && !REGISTERED.contains(&name.as_str())

@@ -1,4 +1,4 @@
-//! What the rules look at: a header with its reserved keywords recognised, and the findings so far.
+//! Subject of the rules: a header with its reserved keywords recognised, and the findings so far.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::value::Value;
 /// A header under examination.
 pub(super) struct Subject<'a> {
     pub(super) header: &'a Header,
-    /// What the HDU holds; a guess from the first card where the HDU could not be located.
+    /// Content of the HDU; a guess from the first card if the HDU could not be located.
     pub(super) kind: HduKind,
     /// NAXIS, TFIELDS and PCOUNT where they are numbers of 0 or more.
     pub(super) naxis: Option<u64>,
@@ -116,7 +116,7 @@ pub(super) fn keyword_as_read(header: &Header, card: usize) -> Cow<'_, str> {
     Cow::Borrowed(keyword)
 }
 
-/// What the header seems to describe.
+/// Kind of HDU that the header seems to describe.
 fn guessed_kind(header: &Header) -> HduKind {
     match header.get("XTENSION").and_then(Value::as_text) {
         _ if header.context().hdu == 0 => HduKind::Primary,

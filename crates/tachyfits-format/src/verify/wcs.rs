@@ -26,7 +26,8 @@ fn of_axes<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a Car
     subject.known().filter(|(_, _, known)| OF_AXES.contains(&known.reserved.pattern))
 }
 
-/// The cards of WCSAXESa that stand behind another one of their description: where they are, and where the first of it is.
+/// The cards of WCSAXESa that follow another one of their description: their positions, and the
+/// position of the first card of the description.
 pub(super) fn late_axes(subject: &Subject<'_>) -> Vec<(usize, usize)> {
     let mut firsts: BTreeMap<u8, usize> = BTreeMap::new();
     let mut late = Vec::new();
@@ -62,7 +63,7 @@ pub(super) fn matrices(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// Matrices of more axes are not looked at.
+/// Matrices of more axes are not checked.
 const MOST_AXES: usize = 16;
 
 pub(super) fn singular(subject: &Subject<'_>, report: &mut Report) {

@@ -1,5 +1,5 @@
-//! Rules 37 to 39, as far as the header decides: which columns an ASCII table has and where they are. What the text of a
-//! field means is in `text_rules`.
+//! Rules 37 to 39, as far as the header decides: the columns of an ASCII table and their positions.
+//! `text_rules` tests the values of fields.
 
 use tachyfits_format::{Code, Field, Null, TableKind, TextForm};
 

@@ -66,7 +66,7 @@ fn shape(bitpix: i64, axes: &[u64]) -> Vec<Vec<u8>> {
     records
 }
 
-/// What follows a primary HDU in many tests: an image of two pixels.
+/// An image of two pixels, which follows the primary HDU in many tests.
 pub fn image_of_two() -> Vec<u8> {
     let mut bytes = extension::<&str>("IMAGE", 16, &[2], [0, 1], &[]);
     bytes.extend(data(&i16s(&[7, 8])));

@@ -76,7 +76,7 @@ fn rule_11_the_value_indicator_is_equals_and_blank() {
         );
         assert!(header.cards()[4..].iter().all(|card| card.is_commentary()));
     });
-    // Where that changes the pixels it is said.
+    // A warning says so where that changes the pixels.
     assert_eq!(walk(&file(&[1], &["BZERO   =32768"])).warnings, [Code::ValueIndicator]);
 }
 

@@ -90,7 +90,7 @@ fn transformation(axes: usize) -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// What is taken of an axis of `size` pixels.
+/// A selection from an axis of `size` pixels.
 fn selection(size: u64) -> impl Strategy<Value = AxisSelection> {
     (0..size, 0..size, 1..4i64, any::<bool>()).prop_map(|(from, to, step, leave)| {
         let count = from.abs_diff(to) / step as u64 + 1;
@@ -317,7 +317,7 @@ fn an_axis_left_out_keeps_its_coordinate_behind_the_others() {
     assert_eq!(header.get_i64("NAXIS"), Ok(Some(2)));
     assert_eq!(header.get_i64("WCSAXES"), Ok(Some(3)));
     let at = |keyword: &str| header.position(keyword).unwrap_or(usize::MAX);
-    assert!(at("WCSAXES") < at("CTYPE1"), "WCSAXES stands before the keywords it counts for");
+    assert!(at("WCSAXES") < at("CTYPE1"), "WCSAXES precedes the keywords it applies to");
     assert_eq!(header.get_text("CTYPE2"), Ok(Some("DEC--TAN")));
     assert_eq!(header.get_text("CTYPE3"), Ok(Some("STOKES")));
     assert_eq!(header.get_f64("CRPIX3"), Ok(Some(-1.0)));

@@ -1,4 +1,4 @@
-//! What can be put right in a header without guessing is, is marked as such, and nothing else changes.
+//! Faults that can be repaired without guessing are repaired and marked, and nothing else changes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -213,7 +213,8 @@ fn cards_come_to_their_places_and_dates_to_their_form() {
 
 #[test]
 fn cards_in_lower_case_are_held_against_the_rules_as_they_are_read() {
-    // Put right are those that no other card has in upper case; all are looked at that are read.
+    // Only keywords that no other card has in upper case are repaired; all that are read are
+    // checked.
     let cards = ["date    = '28/11/95'", "ctype1  = 'FREQ'", "Ctype1  = 'VELO'", "wcsaxes = 1"];
     let upper = cards.map(|card| format!("{}{}", card[..8].to_ascii_uppercase(), &card[8..]));
     for (cards, expected) in [

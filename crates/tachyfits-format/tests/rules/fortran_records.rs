@@ -280,7 +280,7 @@ fn group_text() -> impl Strategy<Value = String> {
     item.prop_recursive(4, 24, 4, |inner| {
         let list = prop::collection::vec(inner, 1..4).prop_map(|list| list.join(","));
         let count = prop::sample::select(vec!["", "0", "1", "2", "3", " 2"]);
-        // A group of no bytes is none.
+        // A group without bytes is invalid.
         (count, list).prop_map(|(count, list)| format!("{count}(i1,{list}) "))
     })
 }
@@ -361,7 +361,7 @@ fn records_that_alternate_are_two_runs() {
         let chosen = index.every(first, 2, 500);
         assert_eq!((chosen.runs().len(), chosen.runs()[0].stride), (1, 32));
     }
-    // What is far apart is not read with what lies between.
+    // Distant bytes are not read together with the bytes between them.
     let long: Vec<_> = (0..20).map(|number| vec![1; 4 + number % 2 * 8000]).collect();
     let index = self::index(markers, &file(markers, &long, u64::MAX), false);
     assert_eq!((index.every(0, 2, 10).runs().len(), index.every(0, 2, 10).len()), (10, 10));
@@ -436,7 +436,7 @@ fn records_without_bytes_among_others_are_no_obstacle_to_recovery() {
         let found = index(markers, &bytes, true);
         assert_eq!(contents(&found, &bytes), [&records[..4], &records[6..]].concat(), "{markers}");
         assert_eq!(found.skipped()[0].0, begins(4) as u64..begins(6) as u64);
-        // Zeros alone are no record that has bytes.
+        // Zeros alone do not form a record with bytes.
         let zeros = vec![0; 100 * width];
         let noise = file(markers, &[vec![0xf0; 9]], u64::MAX);
         let mut bytes = whole[..begins(4)].to_vec();

@@ -256,7 +256,8 @@ fn a_file_that_shrinks_while_it_is_walked_ends_the_walk() {
     }
 }
 
-/// Each of these takes the square of its cards, or more, where every card is held against every other.
+/// Each of these would be quadratic in its cards, or worse, if every card were compared with every
+/// other.
 #[test]
 fn headers_of_very_many_cards_are_verified_and_mended_in_one_pass() {
     const CARDS: usize = 100_000;

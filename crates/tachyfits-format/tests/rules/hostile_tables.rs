@@ -31,7 +31,7 @@ pub fn check_layout(hdu: &Hdu, layout: &TableLayout) {
     check_rewritten(layout);
 }
 
-/// Whatever stands in the rows, an array lies in the heap.
+/// Arrays are in the heap for any content of the rows.
 fn check_descriptors(layout: &TableLayout, column: usize) {
     let bytes: Vec<u8> = (0..32).map(|byte| if byte % 4 == 3 { byte } else { 0 }).collect();
     for bytes in [&bytes[..], &[0; 32], &[0xff; 32], &[0x7f; 32]] {
@@ -48,7 +48,7 @@ fn check_descriptors(layout: &TableLayout, column: usize) {
     }
 }
 
-/// What was read can be written, and says the same.
+/// A header that was read can be written, with the same meaning.
 fn check_rewritten(layout: &TableLayout) {
     let new = NewTable::of(layout);
     let header = match new.header(&Header::new()) {

@@ -1,5 +1,5 @@
-//! What the crate promises, tried from outside: the rules that real files teach (numbered as in the
-//! list `fits-traps.md` beside the trap files), coordinates, cards, and bytes of any kind.
+//! Public promises of the crate: the rules that real files teach (numbered as in the list
+//! `fits-traps.md` beside the trap files), coordinates, cards, and bytes of any kind.
 //!
 //! Each rule is tried on a small file built here, and on the trap file of that name where the real
 //! files are (see [`shared`]).

@@ -192,7 +192,7 @@ fn rule_03_a_cut_off_group_is_not_counted() {
     let file = random_groups();
     let groups = first(&file[..2880 + 39]).random_groups().unwrap();
     assert_eq!((groups.group_count, groups.group_count_present), (2, 1));
-    // Parameters beyond the bytes at hand are no numbers.
+    // Parameters beyond the given bytes are NaN.
     assert!(groups.parameters(&[]).iter().all(|(_, value)| value.is_nan()));
 }
 

@@ -1,5 +1,5 @@
-//! The rules that verification adds to what reading notices: each is provoked, nothing is found in a header that is
-//! right. What can be put right is in [`crate::fixed`].
+//! The rules that verification adds to those of reading: each is provoked, and a correct header has
+//! no finding. [`crate::fixed`] tests repairs.
 
 use std::collections::HashSet;
 
@@ -94,7 +94,7 @@ pub fn provoked(rule: Rule) -> Option<Vec<u8>> {
     })
 }
 
-/// The rules of what may stand in a header of its kind, of columns and of coordinates.
+/// The rules about the content of a header of its kind, columns and coordinates.
 fn provoked_by_structure(rule: Rule) -> Option<Vec<u8>> {
     Some(match rule {
         Rule::ForbiddenKeyword => after_empty(
@@ -375,7 +375,7 @@ fn damaged_headers_end_in_findings_and_are_mended_at_once() {
         let text = || String::from_utf8_lossy(&damaged[..880]).into_owned();
         assert_eq!(mended.cards().len(), parsed.cards().len(), "{}", text());
         assert_eq!(fixed_header(&mended, None).1, [], "{}", text());
-        // What was put right reads as before, but for keywords and the digits of dates.
+        // Repaired cards read as before, except keywords and the digits of dates.
         for (before, after) in parsed.cards().iter().zip(mended.cards()) {
             let number =
                 |card: &tachyfits_format::Card| card.value().and_then(|value| value.as_f64());

@@ -4,7 +4,7 @@
 use tachyfits_format::Header;
 
 /// The intermediate world coordinates of a pixel (1-based), one per axis of the description; pixel
-/// axes beyond those given stand at pixel 1.
+/// axes beyond the given ones are at pixel 1.
 pub fn world(header: &Header, letter: &str, pixel: &[f64]) -> Vec<f64> {
     let wcsaxes = header.get_i64(&format!("WCSAXES{letter}")).unwrap().unwrap_or(0) as usize;
     let axes = pixel.len().max(wcsaxes);

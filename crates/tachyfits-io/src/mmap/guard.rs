@@ -143,7 +143,7 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, context: *mut c_
     let told = unsafe { &*info };
     // Above 0, the system has met a fault; otherwise some process sent the signal.
     let is_fault = told.si_code > 0;
-    // SAFETY: the system provides the address with every SIGBUS; other signals do not get here.
+    // SAFETY: the system provides the address with every SIGBUS, and it is used only then.
     let address = unsafe { told.si_addr() }.addr();
     if is_fault && GUARDED.iter().any(|watch| watch.mend(address)) {
         return;

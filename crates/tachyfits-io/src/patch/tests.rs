@@ -171,7 +171,7 @@ fn whichever_step_fails_the_file_is_as_it_was() {
             let content = fs::read(&path).unwrap();
             match result {
                 Ok(()) if STEPS.get() <= at => break,
-                Ok(()) => panic!("step {at} failed and nobody noticed"),
+                Ok(()) => panic!("step {at} failed without an error"),
                 Err(IoError::Unrestored { .. }) => {
                     // The end was cut off already.
                     assert_eq!(content, changed(new_bytes));

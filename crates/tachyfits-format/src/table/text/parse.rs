@@ -100,7 +100,7 @@ fn power(window: &mut Window<'_>) -> Option<i32> {
     match window.peek() {
         b'E' | b'D' | b'e' | b'd' => window.skip(),
         b'+' | b'-' => {}
-        // What is no blank here is found by the caller.
+        // The caller detects a character that is not blank here.
         _ => return Some(0),
     }
     let minus = window.sign();

@@ -6,8 +6,8 @@ use super::{TextError, TextForm};
 use crate::scan;
 use std::fmt::{self, Write};
 
-/// More digits than any two neighbouring f64 need to be told apart (767), so that what follows counts only as more than
-/// nothing.
+/// More digits than needed to distinguish any two neighbouring f64 (767), so further digits count
+/// only as more than zero.
 const MOST_DIGITS: usize = 800;
 
 /// The field without blanks around it; NULs and tabs count as blanks, as in headers.
@@ -67,7 +67,7 @@ pub(super) fn real(field: &[u8], decimals: u32) -> Result<f64, TextError> {
     Ok(if minus { -value } else { value })
 }
 
-/// What programs write for numbers that FITS has no text for.
+/// Notations of programs for numbers that FITS cannot write as text.
 fn special(text: &[u8]) -> Result<f64, TextError> {
     let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
     match () {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{TextError, TextForm, is_text, parse, slow, write};
 use super::{parse_integer, parse_real, write_integer, write_real};
 
-/// What a field may hold, and what it may not.
+/// Valid and invalid contents of a field.
 fn field() -> impl Strategy<Value = String> {
     let blanks = || " {0,12}";
     let real = "[+-]?[0-9]{0,22}(\\.[0-9]{0,22})?([EDed]?[+-]?[0-9]{0,4})?";

@@ -4,7 +4,7 @@
 const BLANKS: u64 = 0x2020_2020_2020_2020;
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// A field that is looked at from its start to its end.
+/// A field that is read from its start to its end.
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {
     field: &'a [u8],
@@ -76,7 +76,8 @@ impl<'a> Window<'a> {
         let start = self.at;
         loop {
             let digits = self.word() ^ ZEROS;
-            // The high bit of a byte is set where it is no digit; beyond the first of these it may be wrong.
+            // Sets the high bit of each byte that is not a digit; beyond the first of these it may
+            // be wrong.
             let others =
                 (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
             let count = (others.trailing_zeros() / 8) as usize;
@@ -93,7 +94,8 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The digits that end `field`, so many of them, of which it has eight characters at least; `None` if they are no digits.
+/// The last `count` digits of `field`, which has at least eight characters; `None` if they are not
+/// digits.
 #[inline(always)]
 pub(super) fn last_digits(field: &[u8], count: usize) -> Option<u64> {
     let digits = u64::from_le_bytes(*field.last_chunk()?) ^ ZEROS;
