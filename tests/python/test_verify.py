@@ -21,7 +21,7 @@ pytestmark = pytest.mark.once
 #: What verification finds in the trap files: "error", "warning" or "" for nothing, with the codes.
 #: Of every trap, so that a new one cannot be forgotten.
 TRAPS = {
-    "at_mix": "", "at_overlap": "", "at_scaled": "", "bt_bits": "",
+    "at_mix": "warning ascii-point", "at_overlap": "", "at_scaled": "", "bt_bits": "",
     "bt_blank_ttype": "warning column-unnamed", "bt_complex": "",
     "bt_dup_names": "warning duplicate-column", "bt_logical": "error logical-value",
     "bt_lower_tform": "error column-form-irregular", "bt_naxis1_mismatch": "error row-width",

@@ -113,6 +113,12 @@ impl NewColumn {
         {
             return Some(("a form that the Standard has", form()));
         }
+        if let Field::Text { text, width, decimals } = self.field
+            && text.has_decimals()
+            && decimals >= width
+        {
+            return Some(("a width with room for the decimals and their point", form()));
+        }
         if self.scaling.is_some() && (!self.field.is_number() || self.convention().is_some()) {
             return Some(("scaling of numbers that have no convention of their own", form()));
         }

@@ -13,7 +13,8 @@ mod structure;
 mod subject;
 mod wcs;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 use crate::code::Code;
@@ -132,10 +133,12 @@ fn severity(problem: &Problem) -> Severity {
     let keyword = problem.place.keyword.as_deref().unwrap_or_default();
     match problem.code {
         Code::DuplicateKeyword if writer::is_mandatory(keyword) => Severity::Error,
+        // SIMPLE = F is legal. Any other value is none.
+        Code::SimpleFalse if problem.found != "F" => Severity::Error,
         Code::SimpleFalse
         | Code::OrphanContinue
         | Code::DuplicateKeyword
-        | Code::ValueIndicator
+        | Code::NullIgnored
         | Code::DuplicateColumn => Severity::Warning,
         _ => Severity::Error,
     }
@@ -173,6 +176,7 @@ pub fn verify_header(header: &Header, hdu: Option<&Hdu>, warnings: &[Warning]) -
         }
     }
     let mut findings = without_repeats(report.findings);
+    excuse_conventions(&subject, &mut findings);
     fix::mark_fixable(header, &mut findings);
     findings.sort_by_key(|finding| finding.place.card.unwrap_or(0));
     findings
@@ -209,19 +213,48 @@ fn subject_of(code: &'static str) -> &'static str {
     match code {
         "keyword-type" | "numeric-text" | "reserved-type" | "whole-real" => "type",
         "keyword-range" | "extension-shape" | "image-groups" => "shape",
+        "null-ignored" | "scaling-ignored" | "column-keyword" => "column-keyword",
+        "value-indicator" => "type",
         other => other,
     }
 }
 
-/// A rule and a reader may have found the same thing at the same card; the reader's words are kept.
-fn without_repeats(mut findings: Vec<Finding>) -> Vec<Finding> {
-    let mut seen = HashSet::new();
-    findings.retain(|finding| {
+/// A rule and a reader may have found the same thing at the same card; the reader's words are kept, with the worse of the
+/// two severities.
+fn without_repeats(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut seen = HashMap::new();
+    let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
+    for finding in findings {
         let place = &finding.place;
         let column = place.column.as_ref().map(|(number, _)| *number);
         let found = if place.card.is_some() { "" } else { finding.found.as_str() };
         let subject = subject_of(finding.code);
-        seen.insert((subject, place.keyword.clone(), place.card, column, found.to_owned()))
-    });
-    findings
+        match seen.entry((subject, place.keyword.clone(), place.card, column, found.to_owned())) {
+            Entry::Occupied(first) => {
+                let first: &mut Finding = &mut kept[*first.get()];
+                first.severity = first.severity.max(finding.severity);
+            }
+            Entry::Vacant(entry) => {
+                entry.insert(kept.len());
+                kept.push(finding);
+            }
+        }
+    }
+    kept
+}
+
+/// Conventions are not the Standard's, for which a HIERARCH card is a comment and VELREF a keyword like any other: what
+/// breaks them is a warning.
+fn excuse_conventions(subject: &Subject<'_>, findings: &mut [Finding]) {
+    for finding in findings.iter_mut().filter(|finding| finding.severity == Severity::Error) {
+        let syntax = matches!(
+            finding.code,
+            "invalid-value" | "unterminated-string" | "missing-slash" | "lower-case-exponent"
+        );
+        let hierarch = || finding.place.card.is_some_and(|record| subject.is_hierarch(record));
+        let velref = finding.place.keyword.as_deref() == Some("VELREF");
+        if (syntax && hierarch()) || (velref && subject_of(finding.code) == "type") {
+            finding.severity = Severity::Warning;
+        }
+    }
 }

@@ -172,6 +172,8 @@ fn ascii_without_blanks(text: &str) -> Option<Form> {
         irregular |= stated.is_none();
         let (digits, after) = stated.unwrap_or((b"0", rest));
         decimals = u32::try_from(number(digits)?).ok()?;
+        // The point takes a place.
+        irregular |= decimals >= width;
         rest = after;
     }
     irregular |= !rest.is_empty();

@@ -1,7 +1,7 @@
 //! Rules of single cards: fixed format, dates, units, types of reserved keywords.
 
 use super::Finding;
-use super::reserved::{Match, Wanted};
+use super::reserved::{self, Match, Wanted};
 use super::rules::Rule;
 use super::subject::{Report, Subject, keyword_as_read};
 use crate::card::Card;
@@ -184,15 +184,30 @@ fn dates<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a str, 
     )
 }
 
+/// Texts of keywords that begin with DATE and are not reserved: those with a date have it in the form of DATE (Sect.
+/// 4.4.2.2), which is not known of any.
+fn other_dates<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (usize, &'a str, Date)> {
+    let cards = subject.header.cards().iter().enumerate().zip(&subject.reserved);
+    cards.filter_map(|((at, card), known)| {
+        let text = card.value()?.as_text()?;
+        let wanted = known.is_none() && card.keyword().starts_with("DATE");
+        wanted.then(|| (at, text, date(text.trim())))
+    })
+}
+
 pub(super) fn date_form(subject: &Subject<'_>, report: &mut Report) {
     for (at, text, _) in dates(subject).filter(|(_, _, date)| *date == Date::Other) {
         let expected = "YYYY-MM-DD or YYYY-MM-DDThh:mm:ss[.sss], and a day that exists";
         report.push(Rule::DateForm, subject.place(at), expected, quoted(text));
     }
+    for (at, text, _) in other_dates(subject).filter(|(_, _, date)| *date == Date::Other) {
+        let expected = "a date as of DATE in a keyword that begins with it";
+        report.doubt(Rule::DateForm, subject.place(at), expected, quoted(text));
+    }
 }
 
 pub(super) fn old_date(subject: &Subject<'_>, report: &mut Report) {
-    for (at, text, date) in dates(subject) {
+    for (at, text, date) in dates(subject).chain(other_dates(subject)) {
         if let Date::Old(_, _, year) = date {
             let found = format!("{}, which means 19{year:02}", quoted(text));
             report.push(Rule::OldDate, subject.place(at), "YYYY-MM-DD", found);
@@ -262,6 +277,12 @@ pub(super) fn value_range(subject: &Subject<'_>, report: &mut Report) {
 }
 
 pub(super) fn reserved_value(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card) in subject.header.cards().iter().enumerate() {
+        if card.value().is_none() && reserved::is_reserved(card.keyword()) {
+            let found = "no value indicator '= ' in bytes 9 and 10";
+            report.push(Rule::ReservedValue, subject.place(at), "a value", found);
+        }
+    }
     for (at, card, known) in subject.known() {
         let Some(value) = card.value() else { continue };
         // Said by the reader, or legal.

@@ -6,7 +6,7 @@ use super::rules::Rule;
 use super::subject::{Report, Subject};
 use crate::code::Code;
 use crate::error::{Place, quoted};
-use crate::hdu::HduKind;
+use crate::hdu::{HduKind, StoredType};
 use crate::header::Header;
 use crate::table::{Element, Field, Form, TextForm, ascii_form, binary_form, regular_form};
 use crate::value::Value;
@@ -136,11 +136,13 @@ pub(super) fn display(subject: &Subject<'_>, report: &mut Report) {
     }
 }
 
-/// The letters of a display format that is well made: `Aw Lw Iw.m Bw.m Ow.m Zw.m Fw.d Ew.dEe ENw.d ESw.d Gw.dEe Dw.dEe`.
+/// The letters of a display format that is well made: `Aw Lw Iw.m Bw.m Ow.m Zw.m Fw.d Ew.dEe ENw.d ESw.d Gw.dEe Dw.dEe`,
+/// with a width that holds what it says.
 fn display_letter(text: &str) -> Option<&str> {
     let letters = text.bytes().take_while(u8::is_ascii_uppercase).count();
     let (letter, rest) = text.split_at(letters);
     let (width, rest) = split_digits(rest);
+    let digits;
     let rest = match rest.strip_prefix('.') {
         None => {
             // A fraction is wanted by real formats, and allowed by integer ones.
@@ -148,7 +150,8 @@ fn display_letter(text: &str) -> Option<&str> {
             return (whole && is_width(width) && rest.is_empty()).then_some(letter);
         }
         Some(fraction) => {
-            let (digits, rest) = split_digits(fraction);
+            let rest;
+            (digits, rest) = split_digits(fraction);
             if digits.is_empty() {
                 return None;
             }
@@ -163,7 +166,21 @@ fn display_letter(text: &str) -> Option<&str> {
         }
         _ => false,
     };
-    (ends && is_width(width)).then_some(letter)
+    let number = |digits: &str, absent: u64| match digits {
+        "" => absent,
+        digits => digits.parse().unwrap_or(u64::MAX),
+    };
+    // A point, and of an exponent its letter and sign.
+    let needed = match letter {
+        "I" | "B" | "O" | "Z" => number(digits, 0),
+        "F" => number(digits, 0).saturating_add(1),
+        "G" => 0,
+        _ => {
+            let exponent = number(exponent.map_or("", |(e, _)| e), 2);
+            number(digits, 0).saturating_add(exponent).saturating_add(3)
+        }
+    };
+    (ends && is_width(width) && needed <= number(width, 0)).then_some(letter)
 }
 
 fn split_digits(text: &str) -> (&str, &str) {
@@ -177,21 +194,61 @@ fn is_width(digits: &str) -> bool {
 /// Which letters the field wants, if it does not take this one (Sect. 7.3.4).
 fn displays_not(field: &Field, letter: &str) -> Option<&'static str> {
     let real = matches!(letter, "F" | "E" | "EN" | "ES" | "G" | "D");
+    let is_real = |value| matches!(value, StoredType::F32 | StoredType::F64);
     let (right, wanted) = match field {
         Field::Fixed { element, .. } | Field::Variable { element, .. } => match element {
             Element::Character => (matches!(letter, "A" | "G"), "Aw for strings"),
             Element::Logical => (matches!(letter, "L" | "G"), "Lw for logicals"),
             Element::Bit => (!matches!(letter, "A" | "L"), "a format of numbers"),
             // Integers may be shown as real numbers, scaled ones should be.
-            Element::Number(_) => (!matches!(letter, "A" | "L"), "a format of numbers"),
-            Element::Complex32 | Element::Complex64 => (real, "a format of real numbers"),
+            Element::Number(_) if !element.stored().is_some_and(is_real) => {
+                (!matches!(letter, "A" | "L"), "a format of numbers")
+            }
+            Element::Number(_) | Element::Complex32 | Element::Complex64 => {
+                (real, "a format of real numbers")
+            }
         },
         Field::Text { text: TextForm::Characters, .. } => {
             (matches!(letter, "A" | "G"), "Aw for strings")
         }
-        Field::Text { .. } => (!matches!(letter, "A" | "L"), "a format of numbers"),
+        Field::Text { text: TextForm::Integer, .. } => {
+            (!matches!(letter, "A" | "L"), "a format of numbers")
+        }
+        Field::Text { .. } => (real, "a format of real numbers"),
     };
     (!right).then_some(wanted)
+}
+
+pub(super) fn dimensions(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, _) in subject.of("TDIMn") {
+        let text = card.value().and_then(Value::as_text).filter(|text| !text.trim().is_empty());
+        if let Some(text) = text.filter(|text| text.starts_with(' ')) {
+            report.push(Rule::DimensionsForm, subject.place(at), "'(l,m,...)'", quoted(text));
+        }
+    }
+}
+
+/// TSCALn and TZEROn describe numbers, and TNULLn of a binary table integers.
+pub(super) fn keyword(subject: &Subject<'_>, report: &mut Report) {
+    for (at, card, known) in subject.known().filter(|_| subject.is_table()) {
+        let [Some(number), _] = known.numbers else { continue };
+        let Some(value) = card.value().filter(|value| !matches!(value, Value::Undefined)) else {
+            continue;
+        };
+        let Some(form) = field(subject, u64::from(number)) else { continue };
+        let (right, expected) = match known.reserved.pattern {
+            "TSCALn" | "TZEROn" => (form.field.is_number(), "no scaling of this type of column"),
+            "TNULLn" if subject.kind == HduKind::BinaryTable => {
+                let integer = form.field.stored().and_then(StoredType::integer_range).is_some();
+                (integer, "TNULL of integers only")
+            }
+            _ => continue,
+        };
+        if !right {
+            let place = subject.place(at);
+            report.push(Rule::ColumnKeyword, place, expected, value.to_string());
+        }
+    }
 }
 
 pub(super) fn heap_keyword(subject: &Subject<'_>, report: &mut Report) {
@@ -238,6 +295,21 @@ mod tests {
             "G10.3E2", "D25.17",
         ] {
             assert!(display_letter(text).is_some(), "{text}");
+        }
+        for text in ["I5.5", "F3.2", "F8.0", "E10.5", "E12.5E4", "ES13.8", "G3.3"] {
+            assert!(display_letter(text).is_some(), "{text}");
+        }
+        for text in [
+            "I5.6",
+            "Z4.5",
+            "F3.3",
+            "E12.8",
+            "E12.5E5",
+            "ES12.8",
+            "D4.4",
+            "I5.99999999999999999999",
+        ] {
+            assert!(display_letter(text).is_none(), "{text}");
         }
         for text in [
             "", "A", "A0", "A5.2", "F8", "F8.", "f8.3", "X5", "I5.3E2", "E12.5E", "E12.5E0",

@@ -117,7 +117,7 @@ rules! {
     InheritPlace = "inherit-place", Error, "4.4.2.6", Some(structure::inherit_place),
         "INHERIT does not follow the mandatory keywords at once.",
         hint "move the card behind the mandatory keywords";
-    UnregisteredExtension = "unregistered-extension", Warning, "4.4.1.2", Some(structure::unregistered),
+    UnregisteredExtension = "unregistered-extension", Error, "4.4.1.2", Some(structure::unregistered),
         "XTENSION is none of the registered names.",
         hint "use IMAGE, TABLE or BINTABLE, or register the name";
     CompressedKeyword = "compressed-keyword", Error, "10.1.1, 10.3.1", Some(structure::compressed),
@@ -135,6 +135,13 @@ rules! {
     DisplayForm = "display-form", Error, "7.2.2, 7.3.4", Some(columns::display),
         "TDISPn is no display format, or not one for this type of column.",
         hint "use Aw, Lw, Iw.m, Bw.m, Ow.m, Zw.m, Fw.d, Ew.dEe, ENw.d, ESw.d, Gw.dEe or Dw.dEe";
+    DimensionsForm = "dimensions-form", Error, "7.3.2", Some(columns::dimensions),
+        "TDIMn begins with a blank, which is significant in strings.",
+        hint "begin it with the bracket, as in '(3,4)'";
+    ColumnKeyword = "column-keyword", Error, "7.2.2, 7.3.2", Some(columns::keyword),
+        "TSCALn, TZEROn or TNULLn stands at a column of a type that must not have it.",
+        hint "remove the card with a header editor: strings, logicals and bits have no scale, and only integers a \
+            TNULLn";
     HeapKeyword = "heap-keyword", Error, "7.3.2", Some(columns::heap_keyword),
         "THEAP is there although there is no heap (PCOUNT = 0).",
         hint "remove the card";
@@ -187,6 +194,9 @@ rules! {
     AsciiEntry = "ascii-entry", Error, "7.2.5", None,
         "A numeric field of an ASCII table is no number.",
         hint "write the number again, or use the text of TNULLn for undefined ones";
+    AsciiPoint = "ascii-point", Warning, "7.2.5", None,
+        "A number of a real field of an ASCII table has no decimal point.",
+        hint "the last d digits of Fw.d are its fraction; write the point, as other programs may not put it there";
     AsciiText = "ascii-text", Error, "7.2.5", None,
         "A character field of an ASCII table holds a byte that is not printable ASCII.",
         hint "replace the character; FITS text is ASCII from 32 to 126";

@@ -1,7 +1,7 @@
 //! Rules about the content of a header of each kind: keywords of other kinds, numbers out of range,
 //! the fixed values of standard extensions.
 
-use super::reserved::Home;
+use super::reserved::{Home, Match};
 use super::rules::Rule;
 use super::subject::{Report, Subject};
 use crate::hdu::HduKind;
@@ -35,6 +35,9 @@ pub(super) fn misplaced_keyword(subject: &Subject<'_>, report: &mut Report) {
             Home::Groups if *kind != HduKind::RandomGroups && !is_unset_groups(card.value()) => {
                 "it in random groups only"
             }
+            _ if *kind == HduKind::Primary && is_groups_size(known, card.value()) => {
+                "it in extensions and random groups only"
+            }
             _ => continue,
         };
         report.push(Rule::MisplacedKeyword, subject.place(at), expected, card.keyword());
@@ -43,6 +46,16 @@ pub(super) fn misplaced_keyword(subject: &Subject<'_>, report: &mut Report) {
 
 fn is_array(kind: &HduKind) -> bool {
     matches!(kind, HduKind::Primary | HduKind::Image | HduKind::RandomGroups)
+}
+
+/// PCOUNT or GCOUNT says what a plain array does not have; 0 and 1 say what is so.
+fn is_groups_size(known: &Match, value: Option<&Value>) -> bool {
+    let plain = match known.reserved.pattern {
+        "PCOUNT" => 0,
+        "GCOUNT" => 1,
+        _ => return false,
+    };
+    value.and_then(Value::as_i64).is_some_and(|value| value != plain)
 }
 
 /// GROUPS = F says what is so.
@@ -144,6 +157,10 @@ pub(super) fn unregistered(subject: &Subject<'_>, report: &mut Report) {
 
 pub(super) fn compressed(subject: &Subject<'_>, report: &mut Report) {
     let header = subject.header;
+    // Anywhere else the keywords have no meaning.
+    if subject.kind != HduKind::BinaryTable {
+        return;
+    }
     let set = |keyword| header.get(keyword) == Some(&Value::Logical(true));
     let number = |keyword| header.get(keyword).and_then(Value::as_i64).unwrap_or(0).clamp(0, 999);
     let mut wanted: Vec<String> = Vec::new();

@@ -92,6 +92,12 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// The record of this index begins a HIERARCH card.
+    pub(super) fn is_hierarch(&self, record: usize) -> bool {
+        let card = self.records.binary_search(&record).ok().map(|at| &self.header.cards()[at]);
+        card.is_some_and(|card| card.raw().starts_with(b"HIERARCH"))
+    }
+
     /// The place of what has no card.
     pub(super) fn absent(&self, keyword: &str) -> Place {
         Place { keyword: Some(keyword.to_owned()), ..self.whole() }

@@ -42,7 +42,7 @@ fn text_field() -> impl Strategy<Value = Field> {
         TextForm::Double,
     ];
     (prop::sample::select(forms), 1..40u32, 0..20u32).prop_map(|(text, width, decimals)| {
-        let decimals = if text.has_decimals() { decimals } else { 0 };
+        let decimals = if text.has_decimals() { decimals.min(width - 1) } else { 0 };
         Field::Text { text, width, decimals }
     })
 }

@@ -124,6 +124,10 @@ fn provoked_by_structure(rule: Rule) -> Option<Vec<u8>> {
         Rule::ColumnUnnamed => binary(&[LONG]),
         Rule::ColumnName => binary(&[LONG, "TTYPE1  = 'A-B     '"]),
         Rule::DisplayForm => binary(&[LONG, COLUMN, "TDISP1  = 'A4      '"]),
+        Rule::DimensionsForm => binary(&[LONG, COLUMN, "TDIM1   = ' (1)    '"]),
+        Rule::ColumnKeyword => {
+            binary(&["TFORM1  = '4A      '", COLUMN, "TSCAL1  =                  1.0"])
+        }
         Rule::HeapKeyword => binary(&[LONG, COLUMN, "THEAP   =                    8"]),
         Rule::HeapUnused => after_empty(
             extension(
@@ -181,7 +185,7 @@ fn a_header_may_end_with_gcount() {
 #[test]
 fn every_rule_of_headers_can_be_provoked() {
     /// Rules of data and of whole files, which the engine provokes.
-    const ENGINE: [Rule; 14] = [
+    const ENGINE: [Rule; 15] = [
         Rule::NameRepeated,
         Rule::ExtensionsDenied,
         Rule::ExtensionCount,
@@ -190,6 +194,7 @@ fn every_rule_of_headers_can_be_provoked() {
         Rule::TextValue,
         Rule::DescriptorLength,
         Rule::AsciiEntry,
+        Rule::AsciiPoint,
         Rule::AsciiText,
         Rule::AsciiGap,
         Rule::DataFill,

@@ -220,6 +220,14 @@ impl<'a> RowCheck<'a> {
                 in_cell(self, rule, column, row, expected, found)
             });
         }
+        let pointless = text.has_decimals() && !bytes.contains(&b'.');
+        if right && pointless && !bytes.trim_ascii().is_empty() && !is_null() {
+            tally.hit(column, Kind::Point, || {
+                let found = format!("{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(40)]));
+                let expected = "a number with a decimal point";
+                in_cell(self, Rule::AsciiPoint, column, row, expected, found)
+            });
+        }
     }
 
     /// Between fields any 7-bit character may stand.

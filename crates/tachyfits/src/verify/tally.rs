@@ -14,9 +14,11 @@ pub(super) enum Kind {
     Descriptor,
     /// A descriptor of more elements than TFORMn says.
     Length,
+    /// A number without its point.
+    Point,
 }
 
-const KINDS: usize = 3;
+const KINDS: usize = 4;
 
 /// The first of its kind, and how many there are.
 #[derive(Clone, Debug)]
