@@ -9,7 +9,7 @@ fn main() {
     println!("cargo::rustc-env=TACHYFITS_PROFILE={}", variable("PROFILE"));
 }
 
-/// What the compiler says of itself, in one line.
+/// Version of the compiler, in one line.
 fn compiler() -> Option<String> {
     let output = Command::new(variable("RUSTC")).arg("--version").output().ok()?;
     let words = String::from_utf8(output.stdout).ok()?;

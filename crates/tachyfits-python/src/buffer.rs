@@ -1,4 +1,4 @@
-//! NumPy arrays as memory that the engine writes into: new ones, and those that the caller brings (`out=`).
+//! NumPy arrays as memory that the engine writes into: new ones, and those of the caller (`out=`).
 
 use numpy::{
     Element, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn, PyUntypedArray,
@@ -152,8 +152,9 @@ fn filled_of<'py, T: Pixel>(
     Ok(array.as_untyped().clone())
 }
 
-/// Fills the array that the caller brings. It must be of this very type and shape, native-endian and writable; where
-/// its memory is not one piece in C order, the pixels are read into such an array first and then copied.
+/// Fills the caller's array. It must have exactly this type and shape, be native-endian and
+/// writable. If its memory is not contiguous in C order, the pixels are read into such an array
+/// first and then copied.
 pub(crate) fn fill_out(
     py: Python<'_>,
     out: &Bound<'_, PyUntypedArray>,
@@ -192,8 +193,8 @@ fn fill_out_of<T: Pixel>(
     out.set_item(PyEllipsis::get(py), pieces)
 }
 
-/// Hands the bytes of an array that the caller brings to `take`: native-endian, contiguous in C order, of one of the
-/// types of pixels.
+/// Passes the bytes of the caller's array to `take`: native-endian, contiguous in C order, of a
+/// pixel type.
 pub(crate) fn with_bytes(
     py: Python<'_>,
     array: &Bound<'_, PyUntypedArray>,

@@ -1,4 +1,4 @@
-//! What this build is, and what it can do: versions, vector tiers, the table of statistics.
+//! Properties of this build: versions, vector tiers, the table of statistics.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -39,7 +39,7 @@ impl Checksum {
         self.0.datasum
     }
 
-    /// The sum of the whole HDU as it stands: 0xffffffff (or 0) if CHECKSUM is right.
+    /// The sum of the whole HDU as stored: 0xffffffff (or 0) if CHECKSUM is right.
     #[getter]
     fn sum(&self) -> u32 {
         self.0.sum
@@ -140,13 +140,13 @@ impl Finding {
         self.0.place.column.clone()
     }
 
-    /// What should have been there.
+    /// The expected value.
     #[getter]
     fn expected(&self) -> &str {
         &self.0.expected
     }
 
-    /// What is there.
+    /// The value found.
     #[getter]
     fn found(&self) -> &str {
         &self.0.found
@@ -158,7 +158,7 @@ impl Finding {
         self.0.repeats
     }
 
-    /// What to do about it.
+    /// The hint.
     #[getter]
     fn advice(&self) -> Cow<'static, str> {
         interface::hint(self.0.advice)

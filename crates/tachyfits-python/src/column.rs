@@ -1,4 +1,4 @@
-//! What is known of a column, and which NumPy type its values have.
+//! Properties of a column, and the NumPy type of its values.
 
 use pyo3::prelude::*;
 use tachyfits::{CellKind, Cells, Element, Error, Field, Null, TextAs};
@@ -6,7 +6,7 @@ use tachyfits::{CellKind, Cells, Element, Error, Field, Null, TextAs};
 use crate::buffer;
 use crate::errors::argument;
 
-/// What the header says of one column of a table.
+/// Header information about one column of a table.
 ///
 /// Examples
 /// --------
@@ -21,7 +21,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// What is known of a column of a table, by its number.
+    /// Information about a column of a table, by its number.
     pub(crate) fn of(table: &tachyfits::Table, number: usize) -> Result<Column, Error> {
         let cells = table.cells(number, false)?;
         Ok(Column { column: table.layout().columns[number].clone(), cells })
@@ -42,13 +42,13 @@ impl Column {
         self.column.is_named
     }
 
-    /// What to call it in results, which no other column is called.
+    /// Its name in results, unique in the table.
     #[getter]
     fn key(&self) -> &str {
         &self.column.key
     }
 
-    /// TFORMn as it stands.
+    /// TFORMn as stored.
     #[getter]
     fn form(&self) -> &str {
         &self.column.form
@@ -106,7 +106,8 @@ impl Column {
         matches!(self.column.field, Field::Variable { .. })
     }
 
-    /// The code of what stands between strings of any length in a field of characters (rA:SSTRw/nnn); None without.
+    /// The code of the separator of strings of any length in a field of characters (rA:SSTRw/nnn);
+    /// None without.
     #[getter]
     fn delimiter(&self) -> Option<u8> {
         self.column.substrings.map(|substrings| substrings.delimiter)

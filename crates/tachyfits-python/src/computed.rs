@@ -35,7 +35,7 @@ impl Image {
     /// fill
     ///     Give undefined pixels values too.
     /// every
-    ///     Keep the results for the first pixel and every so many further.
+    ///     Keep the results for the first pixel and every n-th after it.
     #[pyo3(signature = (axis, weights, *, edge="repeat", blanks="renormalise", fill=false, every=1))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
     fn smooth(
@@ -176,7 +176,7 @@ pub(crate) fn smoothing_weights<'py>(
     Ok(PyArray1::from_vec(py, kernel.weights().or_raise(py)?))
 }
 
-/// What pixels are to become; without a type the one that they have.
+/// The encoding of new pixels; without a type the encoding of the image.
 fn new_pixels(
     py: Python<'_>,
     pixel: Option<&str>,
@@ -209,7 +209,7 @@ fn new_pixels(
 /// array
 ///     Native-endian, contiguous in C order.
 /// cards
-///     (keyword, value, comment) of the header; those of structure and scaling are made anew.
+///     (keyword, value, comment) of the header; structure and scaling get new ones.
 /// pixel, scaling, blank, overwrite, checksum, sync
 ///     As in `Image.write`.
 #[pyfunction]

@@ -1,4 +1,4 @@
-//! What differs between two files, as plain dictionaries; Python makes results of them.
+//! Differences between two files, as plain dictionaries, from which Python makes results.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

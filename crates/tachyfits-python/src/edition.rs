@@ -19,8 +19,8 @@ use crate::text::GivenText;
 /// --------
 /// >>> from tachyfits import _core
 /// >>> edition = _core.Edition("table.fits")
-/// >>> edition.set_cards(1, [("OBSERVER", "Hubble", "who looked")])
-/// [('OBSERVER', '', 'who looked')]
+/// >>> edition.set_cards(1, [("OBSERVER", "Hubble", "observer")])
+/// [('OBSERVER', '', 'observer')]
 /// >>> edition.rename_card(1, "TUNIT2", "XUNIT2")
 /// True
 /// >>> edition.commit()["in_place"]
@@ -69,7 +69,7 @@ impl Edition {
         Ok(Edition(Mutex::new(Some(edition))))
     }
 
-    /// What was found beside the file: an earlier edit that was interrupted and is undone now, for one.
+    /// Notices about the file, such as an interrupted edit that was undone.
     #[getter]
     fn notices(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.with(py, |edition| Ok(edition.notices().iter().map(ToString::to_string).collect()))
@@ -203,7 +203,7 @@ impl Edition {
     /// Returns
     /// -------
     /// dict
-    ///     "in_place" (or written anew), "bytes_written", "bytes" (of the file now).
+    ///     "in_place" (false for a new file), "bytes_written", "bytes" (of the file now).
     #[pyo3(signature = (*, sync=false, threads=0, progress=None))]
     fn commit<'py>(
         &self,

@@ -9,7 +9,7 @@ use crate::file::FitsFile;
 use crate::image::Image;
 use crate::text::GivenText;
 
-/// What a name stands for: a number, or an image and perhaps the axis that it lies along.
+/// Value of a name: a number, or an image and optionally the axis along which it lies.
 #[derive(FromPyObject)]
 pub(crate) enum Given {
     Number(f64),

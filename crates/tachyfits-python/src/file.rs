@@ -55,7 +55,7 @@ impl FitsFile {
     /// FitsIoError
     ///     The file cannot be read.
     /// FitsFormatError
-    ///     It is no FITS file, or, with strict, departs from the Standard.
+    ///     It is not a FITS file, or, with strict, breaks the Standard.
     #[staticmethod]
     #[pyo3(signature = (path, *, strict=false, storage="auto"))]
     fn open(py: Python<'_>, path: PathBuf, strict: bool, storage: &str) -> PyResult<FitsFile> {
@@ -132,7 +132,7 @@ impl FitsFile {
         checks::verify_file(py, &self.0, headers_only, threads, progress)
     }
 
-    /// What was found beside the file when it was opened: an interrupted edit that was undone, for one.
+    /// Notices about the file when it was opened, such as an interrupted edit that was undone.
     #[getter]
     fn notices(&self) -> Vec<String> {
         self.0.notices().iter().map(ToString::to_string).collect()

@@ -41,7 +41,7 @@ use crate::text::GivenText;
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct FileWriter(Mutex<State>);
 
-/// What is being written.
+/// The object being written.
 enum State {
     /// HDUs may be begun.
     File(Box<tachyfits::FileWriter>),
@@ -62,7 +62,7 @@ impl State {
 }
 
 impl FileWriter {
-    /// Takes the state; what is put back is said by the caller: nothing after a failure.
+    /// Takes the state; the caller sets the next one, or none after a failure.
     fn take(&self) -> State {
         mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), State::Over)
     }
@@ -122,13 +122,13 @@ impl FileWriter {
     /// Parameters
     /// ----------
     /// cards
-    ///     Of the header; those of structure and columns are made anew, with the comments that these have.
+    ///     Of the header; structure and columns get new ones, with the comments of the given ones.
     /// kind
     ///     "binary" or "ascii".
     /// name
     ///     EXTNAME.
     /// rows
-    ///     How many are to come; 0: not known yet.
+    ///     Number of rows; 0: not known yet.
     #[pyo3(signature = (columns, cards, *, kind="binary", name=None, rows=0))]
     fn begin_table(
         &self,
@@ -167,7 +167,7 @@ impl FileWriter {
         let layout = table.engine().layout();
         let mut taken = Vec::with_capacity(columns.len());
         for column in columns {
-            // The engine has the words for a column that there is not.
+            // The engine has the message for a missing column.
             table.engine().cells(column, true).or_raise(py)?;
             taken.push(NewColumn {
                 start: None,

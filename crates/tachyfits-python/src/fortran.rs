@@ -1,6 +1,6 @@
-//! Unformatted Fortran files: records as bytes of NumPy arrays, and arrays as records. What the bytes mean is said by
-//! Python: fields are (offset in the record, bytes of a number, how many, offset in the item, how often all that, bytes from
-//! one to the next in the record, and in the item).
+//! Unformatted Fortran files: records as bytes of NumPy arrays, and arrays as records. Python gives
+//! the meaning of the bytes: a field is (offset in the record, bytes of a number, count, offset in
+//! the item, repeats, bytes from one repeat to the next in the record, and in the item).
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -131,7 +131,7 @@ impl RecordFile {
         self.file.markers().map(|markers| markers.bytes())
     }
 
-    /// What was found beside the file when it was opened: an interrupted append that was undone, for one.
+    /// Notices about the file when it was opened, such as an interrupted append that was undone.
     #[getter]
     fn notices(&self) -> Vec<String> {
         self.file.notices().iter().map(ToString::to_string).collect()
@@ -149,7 +149,7 @@ impl RecordFile {
         self.file.detection().map(|found| found.reason.clone())
     }
 
-    /// What came of each width and order of markers that was tried.
+    /// Result for each width and byte order of markers tried.
     #[getter]
     fn evidence(&self) -> Vec<String> {
         let evidence = self.file.detection().map(|found| found.evidence.as_slice());
@@ -288,7 +288,7 @@ impl RecordFile {
         Ok(parts.into_iter().map(shaped).collect())
     }
 
-    /// What the latest operation cost; None before the first.
+    /// Cost of the latest operation; None before the first.
     #[getter]
     fn last_report(&self) -> Option<Report> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).map(Report)
@@ -465,8 +465,8 @@ fn append_records(
     Ok(notices.iter().map(ToString::to_string).collect())
 }
 
-/// Return the items of a record of so many bytes, by its form: (letter, bytes of an element, count, offset, parts), parts
-/// being the items of a group, whose letter is "(".
+/// Return the items of a record of `record_bytes` bytes, by its form: (letter, bytes of an element,
+/// count, offset, parts), parts being the items of a group, whose letter is "(".
 ///
 /// Examples
 /// --------

@@ -105,9 +105,9 @@ impl Hdu {
     /// Raises
     /// ------
     /// UsageError
-    ///     The HDU holds no image.
+    ///     The HDU has no image.
     /// FitsFormatError
-    ///     Its scaling keywords are no numbers: nobody knows what the pixels mean.
+    ///     Its scaling keywords are not numbers.
     fn image(&self, py: Python<'_>) -> PyResult<Image> {
         if self.hdu.axes.is_empty() {
             let (index, name) = (self.hdu.index, self.file.name());

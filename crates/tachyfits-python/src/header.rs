@@ -11,7 +11,8 @@ use tachyfits::{Card, Error, FormatError, Hdu, Integer, Real, Value};
 use crate::errors::{OrRaise, argument, warn};
 use crate::text::GivenText;
 
-/// What a card of Python's keeps the bytes of its records in, so that a new file has the card as it was.
+/// Attribute in which a Python card keeps the bytes of its records, so that a new file has the card
+/// unchanged.
 const RECORDS: &str = "_records";
 
 /// (keyword, value, comment).
@@ -104,9 +105,9 @@ impl Header {
     /// Return (keyword, value, comment) of every card but END, each as a tuple of this kind, such as a named one, which
     /// keeps the card's records as ``_records``.
     ///
-    /// Values are int (of any size), float, bool, str or complex; None where the card leaves it undefined, and the text
-    /// as it stands where it is of no FITS type (opening warned of that). Commentary cards have their text as the
-    /// value.
+    /// Values are int (of any size), float, bool, str or complex; None if undefined, and the stored
+    /// text if it has no FITS type (opening warned of it). The value of a commentary card is its
+    /// text.
     #[pyo3(signature = (kind=None))]
     fn cards<'py>(
         &self,
@@ -116,7 +117,7 @@ impl Header {
         rows(py, self.0.header.cards(), kind)
     }
 
-    /// Return the header's blocks as they stand in the file.
+    /// Return the header's blocks as stored in the file.
     fn raw<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.header.to_bytes())
     }

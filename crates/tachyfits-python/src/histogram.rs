@@ -17,7 +17,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(frozen, module = "tachyfits")]
 pub(crate) struct Histogram(pub(crate) tachyfits::Histogram);
 
-/// What is pickled: the bits of low and high, the counts, and those below, above and undefined.
+/// Pickled state: the bits of low and high, the counts, and those below, above and undefined.
 type State<'py> = (u64, u64, Bound<'py, PyArray1<u64>>, [u64; 3]);
 
 /// Makes a Histogram of what was pickled.

@@ -58,7 +58,7 @@ impl Image {
         section(&self.image, ranges).or_raise(py)
     }
 
-    /// What pixels are to be read as.
+    /// The type to read pixels as.
     fn read_as(&self, py: Python<'_>, dtype: Option<&str>) -> PyResult<ReadAs> {
         match dtype {
             None => Ok(self.image.default_read()),
@@ -114,8 +114,8 @@ impl Image {
         self.image.layout().unit.as_deref()
     }
 
-    /// What `read` gives by default, as NumPy names it: float64 where the pixels are scaled or may be BLANK. "bool" for
-    /// truth values, which are read as uint8.
+    /// Default type of `read`, as NumPy names it: float64 if the pixels are scaled or may be BLANK.
+    /// "bool" for truth values, which are read as uint8.
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<&'static str> {
         if self.image.is_logical() {

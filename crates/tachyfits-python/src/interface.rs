@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 /// Set while the command line runs. It belongs to the process, as a command line does.
 static COMMAND_LINE: AtomicBool = AtomicBool::new(false);
 
-/// What a line of a message begins with that says what to do.
+/// Beginning of the line of a message with the hint.
 const HINT: &str = "hint: ";
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,4 +1,4 @@
-//! Mending a file and stating its sums: what [`tachyfits::Edition`] does in one call.
+//! Repairing a file and updating its checksums: [`tachyfits::Edition`] in one call.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What is made of an image along an axis, and the header of what is made.
+//! Reductions of an image along an axis, and the header of their result.
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -77,8 +77,8 @@ impl Image {
     /// Return the cards of a result that was computed from a section: (keyword, value, comment), without the mandatory
     /// ones and those that describe the stored pixels.
     ///
-    /// Coordinates follow the section; axes are numbered anew. Those of an axis that is neither kept nor collapsed are
-    /// left out, unless those of another depend on it.
+    /// Coordinates follow the section; axes are renumbered. Coordinates of an axis that is neither
+    /// kept nor collapsed are left out, unless those of another axis depend on it.
     ///
     /// Parameters
     /// ----------

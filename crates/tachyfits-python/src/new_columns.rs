@@ -9,7 +9,7 @@ use tachyfits::{
 use crate::errors::argument;
 use crate::text::GivenText;
 
-/// What a new column is to be, as a dictionary in Python.
+/// A new column, as a dictionary in Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct ColumnGiven {
@@ -25,7 +25,8 @@ pub(crate) struct ColumnGiven {
     null: Option<NullGiven>,
     /// In FITS order.
     dimensions: Vec<u64>,
-    /// Of characters that are strings of any length: the most characters of one, and the code of what stands between.
+    /// For characters that are strings of any length: the most characters of one string, and the
+    /// code of the separator.
     substrings: Option<(u64, u8)>,
     unit: Option<GivenText>,
     display: Option<GivenText>,

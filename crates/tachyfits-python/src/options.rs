@@ -5,7 +5,7 @@ use tachyfits::{Blanks, BlockStatistic, Buffering, Edge, StorageKind};
 
 use crate::errors::argument;
 
-/// What a name stands for, of those in the table.
+/// The value of a name in the table.
 fn chosen<T: Copy>(
     py: Python<'_>,
     option: &str,
@@ -40,7 +40,7 @@ pub(crate) fn buffering(py: Python<'_>, name: &str) -> PyResult<Buffering> {
     chosen(py, "buffering", name, &table)
 }
 
-/// What stands for the pixels beyond the ends of an axis.
+/// Values beyond the ends of an axis.
 pub(crate) fn edge(py: Python<'_>, name: &str) -> PyResult<Edge> {
     let table = [
         ("repeat", Edge::Repeat),
@@ -52,7 +52,7 @@ pub(crate) fn edge(py: Python<'_>, name: &str) -> PyResult<Edge> {
     chosen(py, "edge", name, &table)
 }
 
-/// What undefined pixels count for in a weighted sum.
+/// Treatment of undefined pixels in a weighted sum.
 pub(crate) fn blanks(py: Python<'_>, name: &str) -> PyResult<Blanks> {
     let table = [
         ("renormalise", Blanks::Renormalise),
@@ -62,7 +62,7 @@ pub(crate) fn blanks(py: Python<'_>, name: &str) -> PyResult<Blanks> {
     chosen(py, "blanks", name, &table)
 }
 
-/// What a block of pixels becomes.
+/// Statistic of a block of pixels.
 pub(crate) fn block_statistic(py: Python<'_>, name: &str) -> PyResult<BlockStatistic> {
     let table = [
         ("mean", BlockStatistic::Mean),

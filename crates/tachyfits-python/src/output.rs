@@ -1,4 +1,4 @@
-//! A new file of any bytes: what is no FITS, such as text and pictures.
+//! A new file of any bytes, such as text and pictures.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -46,9 +46,9 @@ struct Watcher {
 struct State {
     called: Instant,
     checked: Instant,
-    /// What the engine said last, on any thread: (bytes done, bytes in all).
+    /// Latest progress of the engine, from any thread: (bytes done, total bytes).
     latest: Option<(u64, u64)>,
-    /// What the callback was told last.
+    /// Latest values passed to the callback.
     told: Option<(u64, u64)>,
     raised: Option<PyErr>,
 }
@@ -95,7 +95,7 @@ impl Watcher {
                 state.raised = Some(error);
                 ControlFlow::Break(())
             }
-            // Cancelled; or the interpreter is shutting down and nobody waits for the result.
+            // Cancelled, or the interpreter is shutting down and the result is not needed.
             Some(Ok(false)) | None => ControlFlow::Break(()),
         }
     }

@@ -57,8 +57,8 @@ pub(crate) fn compression(first: &[u8]) -> Option<&'static str> {
 
 /// Reads a Python object to its end and keeps the content; gzip content is inflated.
 ///
-/// What the object raises is the cause of the error here. It comes in its place where it is one of ours, or ends the
-/// program (KeyboardInterrupt).
+/// An exception of the object is the cause of the error here. If it is one of ours, or ends the
+/// program (KeyboardInterrupt), it replaces the error.
 pub(crate) fn spooled(
     py: Python<'_>,
     name: &str,

@@ -34,7 +34,7 @@ impl Region {
     }
 }
 
-/// The engine's regions of those that Python brings.
+/// The engine's regions for those of Python.
 pub(crate) fn engine_regions(regions: Option<Vec<Py<Region>>>) -> Option<Vec<tachyfits::Region>> {
     regions.map(|regions| regions.iter().map(|region| region.get().region.clone()).collect())
 }

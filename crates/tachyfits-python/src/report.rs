@@ -1,11 +1,11 @@
-//! What an operation cost.
+//! Cost of an operation.
 
 use pyo3::prelude::*;
 
-/// What an operation cost: bytes, and seconds of reading, of computing and from beginning to end.
+/// Cost of an operation: bytes, and seconds of reading, of computing and in total.
 ///
-/// Seconds are those by the clock: of computing, and of reading by the threads that compute, the mean of these threads;
-/// of reading ahead those in which any thread read.
+/// Seconds are elapsed time. Computing, and reading by computing threads, are the mean of these
+/// threads; reading ahead counts the time during which any thread read.
 #[pyclass(frozen, module = "tachyfits")]
 pub(crate) struct Report(pub(crate) tachyfits::Report);
 

@@ -26,7 +26,7 @@ pub(crate) struct Cell<'py> {
 pub(crate) type Given<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
 impl<'py> Cell<'py> {
-    /// New memory for so many rows. NumPy makes it as bytes, which it aligns for every type.
+    /// New memory for `rows` rows. NumPy allocates it as bytes, aligned for every type.
     pub(crate) fn new(
         py: Python<'py>,
         column: usize,
@@ -132,7 +132,7 @@ impl<'py> Cell<'py> {
 
 /// The memory of a contiguous array.
 fn as_bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
-    // Of an array that is not contiguous reshaping would make a copy, which nobody would see.
+    // Reshaping an array that is not contiguous would fill a copy that the caller never sees.
     if !array.getattr("flags")?.getattr("c_contiguous")?.extract::<bool>()? {
         return Err(PyValueError::new_err("an array to be read into is contiguous"));
     }

@@ -30,9 +30,10 @@ pub struct Array<'a> {
 }
 
 impl Array<'_> {
-    /// Writes the array as the primary array of a new file, which appears when it is complete, with the cards of `header`
-    /// that do not speak of structure or scaling. NaN becomes BLANK where integers are asked for; integers of the type that
-    /// is asked for stay as they are, so that those which are BLANK are undefined.
+    /// Writes the array as the primary array of a new file, which appears when it is complete, with
+    /// the cards of `header` that are not about structure or scaling. NaN becomes BLANK if integers
+    /// are requested; integers that already have the requested type stay unchanged, so those equal
+    /// to BLANK are undefined.
     ///
     /// ```
     /// use tachyfits::{Array, FitsFile, Header, OpenOptions, PixelType, RunOptions, WriteOptions};
@@ -150,7 +151,7 @@ fn is_with_blank(pixels: NewPixels, own: PixelType) -> bool {
     pixel == own && scaling.is_none() && blank.is_some_and(|blank| holds(stored, blank))
 }
 
-/// What a worker keeps from piece to piece.
+/// State that a worker keeps between pieces.
 #[derive(Default)]
 struct Buffers {
     big_endian: Vec<u8>,

@@ -22,7 +22,7 @@ pub struct Checksum {
     pub hdu: usize,
     /// The sum of the data and their fill, as DATASUM should state it.
     pub datasum: u32,
-    /// The sum of the whole HDU as it stands: all ones (or 0) if CHECKSUM is right.
+    /// The sum of the whole HDU as stored: all ones (or 0) if CHECKSUM is right.
     pub sum: u32,
     /// DATASUM as the header has it.
     pub stated_datasum: Option<String>,
@@ -43,7 +43,7 @@ pub enum Agreement {
     Right,
     /// It is another: the bytes have changed since it was written.
     Wrong,
-    /// The value is no sum.
+    /// The value is not a sum.
     Unreadable,
 }
 
@@ -58,7 +58,7 @@ impl Agreement {
         }
     }
 
-    /// The bytes disagree with it, or it is no sum.
+    /// The bytes disagree with it, or it is not a sum.
     pub fn is_bad(self) -> bool {
         matches!(self, Agreement::Wrong | Agreement::Unreadable)
     }

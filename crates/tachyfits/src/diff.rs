@@ -1,5 +1,5 @@
-//! What differs between two files: HDUs, cards, pixels and cells within tolerances. Both are read in one pass, block by
-//! block, in bounded memory; bytes that are the same are not decoded.
+//! Differences between two files: HDUs, cards, pixels and cells within tolerances. Both are read in
+//! one pass, block by block, in bounded memory; equal bytes are not decoded.
 
 mod cards;
 mod pixels;
@@ -48,11 +48,11 @@ pub struct HduLabel {
     pub name: Option<String>,
     /// EXTVER.
     pub version: i64,
-    /// What it holds.
+    /// Kind of its content.
     pub kind: String,
 }
 
-/// What differs between two files: the first and the second of each pair.
+/// Differences between two files: the first and the second of each pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileDifference {
     /// The names of the files.
@@ -72,7 +72,7 @@ impl FileDifference {
     }
 }
 
-/// What differs between two HDUs.
+/// Differences between two HDUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HduDifference {
     /// The two.
@@ -86,21 +86,21 @@ pub struct HduDifference {
 /// A difference of the data of two HDUs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DataDifference {
-    /// One is no image, or no table, and the other is: values are not compared.
+    /// One is an image or a table and the other is not: values are not compared.
     Kind([String; 2]),
-    /// The axes differ, in FITS order; of data whose meaning nobody knows, their bytes.
+    /// The axes differ, in FITS order; for data of unknown meaning, their numbers of bytes.
     Shape([Vec<u64>; 2]),
     /// The numbers of rows of tables differ. Rows that both have are compared.
     Rows([u64; 2]),
     /// Columns that one table has alone.
     Columns([Vec<String>; 2]),
-    /// The columns of both, where those that go together stand in another order.
+    /// The columns of both, if paired columns are in another order.
     Order([Vec<String>; 2]),
     /// The cells of a column are of types, or of shapes, that cannot be compared.
     Cells {
         /// The column.
         column: String,
-        /// What they are.
+        /// Type of their cells.
         cells: [String; 2],
     },
     /// Pixels, or the cells of a column.
@@ -241,7 +241,7 @@ impl Pair<'_> {
         Ok(found.map(DataDifference::Values).into_iter().collect())
     }
 
-    /// Data of which nobody knows the meaning.
+    /// Data of unknown meaning.
     fn bytes(&self) -> Result<Vec<DataDifference>, Error> {
         let [own, other] = self.hdus;
         if own.data_bytes != other.data_bytes {

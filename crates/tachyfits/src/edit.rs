@@ -1,9 +1,10 @@
-//! Editing a file: changes are gathered, can be looked at as the file that they would make, and are written at once, wholly
-//! or not at all.
+//! Editing a file: changes are collected, can be read as the file that they would make, and are
+//! written at once, completely or not at all.
 //!
-//! An edited file is a list of HDUs, each a header and a rope of data (see [`content`]). Nothing is read or moved before
-//! [`Edition::commit`], which writes in place what is not at its place already, under a journal that undoes it, if that is
-//! less than writing the file anew; else a new file takes the place of the old one.
+//! An edited file is a list of HDUs, each a header and a rope of data (see [`content`]). Nothing is
+//! read or moved before [`Edition::commit`]. It writes the parts that are not in their position
+//! yet, under a journal that can undo it, if that is less than writing a new file; otherwise a new
+//! file replaces the old one.
 
 mod cells;
 mod columns;
@@ -101,7 +102,7 @@ impl Edition {
         })
     }
 
-    /// What was found beside the file: an earlier edit that was interrupted and is undone now, for one.
+    /// Notices about the file, such as an interrupted edit that was undone.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
@@ -246,8 +247,8 @@ impl Edition {
         FitsFile::from_storage(Arc::new(plan), &self.options)
     }
 
-    /// Writes all changes; with `sync` a file that is written anew survives a loss of power when this returns, as one that
-    /// is changed in place does in any case.
+    /// Writes all changes. With `sync` a new file survives a power failure when this returns; a
+    /// file changed in place does in any case.
     ///
     /// # Errors
     /// [`tachyfits_io::IoError::Changed`] if the file was changed by others since it was opened, and if it cannot be

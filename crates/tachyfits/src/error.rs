@@ -1,5 +1,5 @@
-//! The four kinds of error and the engine's own codes. What the layers below found keeps its text; the engine puts the
-//! name of the file in front of it.
+//! The four kinds of error and the engine's own codes. Errors of the lower crates keep their text;
+//! the engine adds the name of the file in front.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use tachyfits_format::{Code, FormatError, Kind};
 use tachyfits_io::IoError;
 use tachyfits_kernels::UnknownTier;
 
-/// What sort of thing went wrong: Python has one exception class for each.
+/// The kind of error: Python has one exception class for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The bytes could not be had or written.
@@ -50,7 +50,7 @@ pub enum Error {
     Format {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The problem.
         error: FormatError,
     },
     /// The engine itself refused.
@@ -68,32 +68,32 @@ pub struct Refusal {
     pub file: String,
     /// The HDU, counted from 0.
     pub hdu: Option<usize>,
-    /// What was expected, as words that follow "expected".
+    /// The expected value, as words that follow "expected".
     pub expected: String,
-    /// What was found, as words that follow "found".
+    /// The value found, as words that follow "found".
     pub found: String,
 }
 
-/// What is wrong at some place of an expression.
+/// A problem at some position of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
     /// [`Reason::Expression`] or [`Reason::ExpressionInput`].
     pub reason: Reason,
     /// The expression.
     pub expression: String,
-    /// The bytes of it that are meant; none where it is no one place.
+    /// The bytes of the expression at fault; empty without a single position.
     pub at: Range<usize>,
-    /// What was expected there, as words that follow "expected".
+    /// The expected syntax there, as words that follow "expected".
     pub expected: String,
-    /// What was found, as words that follow "found".
+    /// The syntax found, as words that follow "found".
     pub found: String,
-    /// What to do about it.
+    /// The hint.
     pub hint: String,
 }
 
 macro_rules! reasons {
     ($($name:ident = $text:literal, $kind:ident, $meaning:literal, hint $hint:literal;)+) => {
-        /// What the engine refuses.
+        /// Reasons of the engine to refuse a request.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Reason {
@@ -114,12 +114,12 @@ macro_rules! reasons {
                 match self { $(Reason::$name => ErrorKind::$kind),+ }
             }
 
-            /// What it means.
+            /// Its meaning.
             pub fn meaning(self) -> &'static str {
                 match self { $(Reason::$name => $meaning),+ }
             }
 
-            /// What to do about it; `{a|b}` is Python's wording and that of the command line.
+            /// The hint; `{a|b}` holds the wordings for Python and for the command line.
             pub fn hint(self) -> &'static str {
                 match self { $(Reason::$name => $hint),+ }
             }
@@ -265,7 +265,7 @@ impl Error {
         }
     }
 
-    /// What sort of error it is.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Io(IoError::Limit { .. } | IoError::Memory { .. }) => ErrorKind::Limit,
@@ -313,7 +313,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// So many characters of a long expression are shown before and after the place.
+/// Number of characters of a long expression shown before and after the position.
 const SHOWN: usize = 50;
 
 impl fmt::Display for ExpressionError {
@@ -387,9 +387,9 @@ pub struct ErrorCode {
     pub code: &'static str,
     /// "io", "format", "usage", "limit" or "warning".
     pub kind: &'static str,
-    /// What it means, or an example of it.
+    /// Its meaning, or an example.
     pub meaning: String,
-    /// What to do about it.
+    /// The hint.
     pub hint: String,
 }
 

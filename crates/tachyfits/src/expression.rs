@@ -37,7 +37,7 @@ use program::{Given, Program};
 use token::Dialect;
 use unit::{Unit, unit_of};
 
-/// What a name of an expression stands for.
+/// Value of a name in an expression.
 #[derive(Clone, Debug)]
 pub enum InputValue {
     /// An image of any rank.
@@ -53,7 +53,7 @@ pub enum InputValue {
 pub struct ExpressionInput {
     /// The name: letters, digits and underscores.
     pub name: String,
-    /// What it stands for.
+    /// Its value.
     pub value: InputValue,
 }
 
@@ -72,9 +72,10 @@ pub enum ExpressionPixels {
 
 /// The image that an expression over images gives, as a file that is computed when it is read or written.
 ///
-/// Shapes go together as NumPy's do, in FITS order: axes may be missing at the end, and an axis of one pixel serves any
-/// length. A spectrum (one axis) goes along the axis that is said, or the only one of its length. The header is that of the
-/// first image of the result's shape; BUNIT is `unit` where one is given (none for an empty one), else stays where it is sure.
+/// Shapes broadcast as in NumPy, in FITS order: axes may be missing at the end, and an axis of one
+/// pixel matches any length. A spectrum (one axis) lies along the given axis, or the only one of
+/// its length. The header comes from the first image with the result's shape. BUNIT is `unit` if
+/// given (empty for none), otherwise it is kept where it is certain.
 ///
 /// ```
 /// use tachyfits::{ExpressionInput, ExpressionPixels, FitsFile, InputValue, OpenOptions, RunOptions, evaluate};
@@ -158,7 +159,7 @@ fn is_short(image: &Image) -> bool {
     float_encoding(&image.encoding(), 1.0).pixel == PixelType::F32
 }
 
-/// What survives of an input, with what was done.
+/// The cards and companion of an input, with the applied change.
 fn survivors_of(
     expression: &str,
     parsed: &Expression,
@@ -210,7 +211,7 @@ fn described(
         header.remove("BTYPE");
     }
     match &unit {
-        // What a card cannot hold is an error where it was asked for, and else left out.
+        // A unit that a card cannot hold is an error if it was requested, and otherwise left out.
         Unit::Known(unit) if given.is_some() && *unit != carried => {
             header.set("BUNIT", &**unit, "")?
         }

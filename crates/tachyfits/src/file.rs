@@ -22,7 +22,7 @@ pub struct OpenOptions {
     pub strict: bool,
     /// How bytes are read.
     pub storage: StorageKind,
-    /// What the headers may ask for.
+    /// Limits on the headers.
     pub limits: Limits,
     /// How much of compressed input is kept, and where.
     pub spool: SpoolOptions,
@@ -43,8 +43,9 @@ impl FitsFile {
     /// Opens a file by name; `.fits.gz` content is inflated.
     ///
     /// # Errors
-    /// If the file cannot be read, its first HDU is no FITS, or, with `strict`, anything departs from the Standard.
-    /// An HDU that cannot be read after the first is a warning: those before it stay readable.
+    /// If the file cannot be read, its first HDU is not FITS, or, with `strict`, anything breaks
+    /// the Standard. A later HDU that cannot be read gives a warning: the HDUs before it stay
+    /// readable.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<FitsFile, Error> {
         FitsFile::open_for(path, options, Purpose::Reading)
     }
@@ -142,7 +143,8 @@ impl FitsFile {
             }
         }
         warnings.splice(0..0, walker.warnings().iter().cloned());
-        // What is odd about the meaning of pixels; an image that cannot be had says so when it is asked for.
+        // Warnings about the meaning of pixels; an image with an error reports it when it is
+        // requested.
         let pixels: Vec<_> =
             hdus.iter().flat_map(|hdu| hdu.image()).flat_map(|layout| layout.warnings).collect();
         if options.strict {
@@ -175,7 +177,7 @@ impl FitsFile {
         &self.warnings
     }
 
-    /// What was found beside the file when it was opened: an interrupted edit that was undone, for one.
+    /// Notices about the file when it was opened, such as an interrupted edit that was undone.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
@@ -209,10 +211,10 @@ impl FitsFile {
         Ok(hdu)
     }
 
-    /// The pixels of one HDU. Those of random groups are one image, whose last axis counts the groups.
+    /// The pixels of one HDU. Random groups are one image, whose last axis counts the groups.
     ///
     /// # Errors
-    /// If there is no such HDU, it holds no pixels, or its scaling keywords are no numbers.
+    /// If the HDU does not exist, it has no pixels, or its scaling keywords are not numbers.
     pub fn image(&self, index: usize) -> Result<Image, Error> {
         let hdu = self.hdu(index)?;
         if hdu.kind == HduKind::RandomGroups {
@@ -226,7 +228,7 @@ impl FitsFile {
         Ok(image.with_companion(companion))
     }
 
-    /// The header blocks of an HDU as they stand in the file.
+    /// The header blocks of an HDU as stored in the file.
     ///
     /// # Errors
     /// If there is no such HDU or reading fails.
@@ -257,7 +259,7 @@ pub(crate) fn check_plain(storage: &dyn Storage) -> Result<(), IoError> {
     }
 }
 
-/// How often a file is opened anew that another process changes while its headers are read.
+/// How often a file is opened again because another process changed it while its headers were read.
 pub(crate) const ATTEMPTS: usize = 20;
 
 /// Repeats an operation that fails because the file changed meanwhile, at most `attempts` times.

@@ -9,7 +9,7 @@ use crate::integers;
 use crate::lines::{LineReads, Lines};
 use crate::options::RunOptions;
 
-/// What is done with the pixels of a line.
+/// Operation on the pixels of a line.
 pub(crate) trait LineFold: Sync {
     type State: Default + Clone + Send;
     /// Adds the pixels of a line, the first of which has the linear index `position` among the reduced ones.

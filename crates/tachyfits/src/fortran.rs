@@ -1,9 +1,10 @@
 //! Unformatted files of Fortran programs: records found once, then read at random, many of them as one array, straight
 //! from the file's byte order; written, appended and converted.
 //!
-//! How records lie in a file is the business of `tachyfits-format` ([`RecordIndex`]); this brings the bytes. The bytes
-//! of the records, one after the other without their markers, are the *payload*. Views of it are storages, so that
-//! reading in parallel, reductions and progress are those of every other file (`views.rs`).
+//! `tachyfits-format` finds the positions of records in a file ([`RecordIndex`]); this module reads
+//! the bytes. The bytes of the records, concatenated without their markers, are the *payload*.
+//! Views of it are storages, so that reading in parallel, reductions and progress work as for every
+//! other file (`views.rs`).
 
 mod ahead;
 mod convert;
@@ -43,7 +44,7 @@ pub enum RecordAccess {
     /// `access='sequential'`, the usual one: records between markers.
     #[default]
     Sequential,
-    /// `access='direct'`: records of so many bytes, without markers.
+    /// `access='direct'`: records of this many bytes, without markers.
     Direct(u64),
     /// `access='stream'`: bytes; here one record.
     Stream,
@@ -62,7 +63,7 @@ pub struct RecordOptions {
     pub recover: bool,
     /// How bytes are read.
     pub storage: StorageKind,
-    /// What the index may cost.
+    /// Limits of the index.
     pub limits: RecordLimits,
 }
 
@@ -118,7 +119,7 @@ impl RecordFile {
         Ok(RecordFile { notices, ..file })
     }
 
-    /// What was found beside the file when it was opened: an interrupted append that was undone, for one.
+    /// Notices about the file when it was opened, such as an interrupted append that was undone.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
@@ -213,12 +214,12 @@ impl RecordFile {
     /// The records: looked for once.
     ///
     /// # Errors
-    /// If the file cannot be read. Damage is no error here: [`RecordIndex::damage`].
+    /// If the file cannot be read. Damage is not an error here: [`RecordIndex::damage`].
     pub fn index(&self) -> Result<&RecordIndex, Error> {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
-        // Whoever comes meanwhile waits, and finds the index made.
+        // Other threads wait here, then find the finished index.
         let mut walk = self.walked();
         if let Some(index) = self.index.get() {
             return Ok(index);
@@ -256,7 +257,7 @@ impl RecordFile {
     fn walker(&self, markers: RecordMarkers) -> RecordWalker {
         let bytes = self.bytes();
         let mut limits = self.options.limits.clone();
-        // A device reads on faster than it reads anew.
+        // Reading on is faster for a device than reading again.
         if !self.storage.is_resident(0..bytes) {
             limits.near_bytes = limits.near_bytes.max(NEAR_ON_DEVICE);
         }
@@ -297,7 +298,7 @@ impl RecordFile {
     }
 }
 
-/// The items of a record of so many bytes, by its form.
+/// The items of a record of `record_bytes` bytes, by its form.
 ///
 /// # Errors
 /// If the form cannot be understood or does not fit.
@@ -329,7 +330,7 @@ fn detect(storage: &dyn Storage, options: &RecordOptions) -> Result<Detection, E
     found.map_err(|error| Error::Format { file: storage.name().to_owned(), error })
 }
 
-/// Brings bytes to a state machine, without a copy where the storage lends them.
+/// Supplies bytes to a state machine, without a copy if the storage lends them.
 fn bring(
     storage: &dyn Storage,
     offset: u64,

@@ -13,7 +13,7 @@ pub(crate) struct Loop {
     pub(crate) stride: i64,
     /// The steps are added up; otherwise each has outputs of its own.
     pub(crate) reduced: bool,
-    /// What a step adds to the linear index among the reduced pixels, or among the outputs.
+    /// Increment of the linear index among the reduced pixels, or among the outputs, per step.
     pub(crate) weight: u64,
 }
 

@@ -18,9 +18,10 @@ const BIN_BYTES: usize = 56;
 const HISTOGRAMS_BYTES: usize = 128 << 20;
 
 impl Image {
-    /// Counts the pixels of a section in equal bins over `low..=high` of the physical value; with regions, those of every
-    /// plane that lie in any of them, each once. Bin `i` holds `edges[i] <= value < edges[i + 1]`, the last one its upper
-    /// edge too. NaN and BLANK are counted apart, and so is what lies below and above, infinities among it.
+    /// Counts the pixels of a section in equal bins over `low..=high` of the physical value; with
+    /// regions, the pixels of every plane inside any of them, each once. Bin `i` has `edges[i] <=
+    /// value < edges[i + 1]`, the last one also its upper edge. NaN and BLANK are counted
+    /// separately, and so are values below and above, including infinities.
     ///
     ///
     /// # Errors

@@ -97,7 +97,7 @@ impl Image {
         &self.layout.axes
     }
 
-    /// What the header says of the pixels.
+    /// Header information about the pixels.
     pub fn layout(&self) -> &ImageLayout {
         &self.layout
     }
@@ -131,7 +131,7 @@ impl Image {
     /// One linear world axis.
     ///
     /// # Errors
-    /// If there is no such axis or its keywords are no numbers. `axis` is 0 for NAXIS1.
+    /// If the axis does not exist or its keywords are not numbers. `axis` is 0 for NAXIS1.
     pub fn linear_axis(&self, axis: usize) -> Result<LinearAxis, Error> {
         self.check_axis(axis)?;
         self.format_error(self.hdu.linear_axis(axis + 1))
@@ -196,7 +196,7 @@ impl Image {
         error.at(self.file_name(), self.hdu.index)
     }
 
-    /// What the bytes of a pixel mean.
+    /// Encoding of the pixels.
     pub(crate) fn encoding(&self) -> Encoding {
         Encoding {
             pixel: self.pixel_type(),

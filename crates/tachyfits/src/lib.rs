@@ -1,10 +1,11 @@
 //! The engine: from a FITS file to numbers in one pass over its big-endian bytes.
 //!
 //! - [`FitsFile`] opens a file and knows its HDUs; [`Image`] is the pixels of one of them, read when asked for.
-//! - An operation makes a *plan*: which pixels it needs, in which order, in pieces whose size and order depend on the
-//!   section and the regions alone. The block pipeline of `tachyfits-io` brings the bytes, the kernels of
-//!   `tachyfits-kernels` turn each piece into a mergeable state, and the states are merged in the order of the plan. So
-//!   a result has the same bits for any number of threads, vector tier and storage.
+//! - An operation makes a *plan*: the pixels it needs, in which order, in pieces whose size and
+//!   order depend on the section and the regions alone. The block pipeline of `tachyfits-io` reads
+//!   the bytes, the kernels of `tachyfits-kernels` reduce each piece to a mergeable state, and the
+//!   states are merged in the order of the plan. So a result has the same bits for any number of
+//!   threads, vector tier and storage.
 //! - Axes are in FITS order here: axis 0 is NAXIS1, the fastest. Indices are 0-based.
 //!
 //! ```

@@ -40,7 +40,7 @@ pub(crate) struct Stretch {
 }
 
 impl Stretch {
-    /// Read as one range, with what lies between the pixels.
+    /// Whether it is read as one range, including the bytes between the pixels.
     fn is_near(&self, size: u64) -> bool {
         self.stride.unsigned_abs() * size <= FAR_BYTES
     }

@@ -26,10 +26,11 @@ impl Image {
     /// Moments along `axis` (0 is NAXIS1) in one pass: for each of `orders`, which are 0, 1 and 2, one number per output
     /// in the order of the axes that are kept.
     ///
-    /// Moment 0 is the sum of I times the width of its channel, moment 1 the mean coordinate weighted with I, moment 2
-    /// the dispersion about it: the square root of the weighted mean of squared differences, 0 where that cannot be told
-    /// from rounding. NaN where no pixel is good, where the weights add up to 0, and where negative intensities make the
-    /// mean square negative. Widths are no weights in moments 1 and 2, as in other packages.
+    /// Moment 0 is the sum of I times the width of its channel, moment 1 the mean coordinate
+    /// weighted with I, moment 2 the dispersion about it: the square root of the weighted mean of
+    /// squared differences, 0 if it is below the rounding error. NaN if no pixel is defined, if the
+    /// weights add up to 0, or if negative intensities make the mean square negative. Widths do not
+    /// weight moments 1 and 2, as in other packages.
     ///
     /// ```
     /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8",

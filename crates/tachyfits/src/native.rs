@@ -1,5 +1,5 @@
-//! Numbers of which only the bytes have to be turned: read straight into the array that is wanted and turned there, or on
-//! the way to it.
+//! Numbers that only need their bytes swapped: read directly into the target array and swapped
+//! there, or on the way.
 
 use tachyfits_io::{IoError, Report, RunOptions, Storage, fill_either_way};
 use tachyfits_kernels::{

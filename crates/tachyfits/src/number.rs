@@ -1,5 +1,5 @@
-//! The types of numbers that nodes compute with, so that each is written once for all: native f32 and f64, and f32 as it
-//! lies in a file.
+//! Number types that nodes compute with, so that each node is written once for all: native f32 and
+//! f64, and f32 as stored in a file.
 
 use tachyfits_kernels::{
     Encoding, PixelType, Stencil, Tier, decode_f64, encode_f32, encode_f64,
@@ -8,11 +8,11 @@ use tachyfits_kernels::{
 
 use crate::computed::{Feed, Node, Scratch, Window};
 
-/// What computed numbers are stored as when they come from pixels of this encoding, and are at most `gain` times as large:
-/// f32 for those of up to 16 bits and f32, unless scaling leads beyond its range, f64 for the others.
+/// Encoding of computed numbers from pixels of this encoding, at most `gain` times as large: f32
+/// for f32 and integers of up to 16 bits, unless scaling exceeds its range, f64 for the others.
 pub(crate) fn float_encoding(from: &Encoding, gain: f64) -> Encoding {
     let fits = largest(from) * gain <= f64::from(f32::MAX);
-    // What f32 pixels hold is only known when they are read.
+    // The range of f32 pixels is only known when they are read.
     let in_range = match (from.pixel, from.scaling) {
         (PixelType::F32, None) => true,
         (PixelType::F32, Some((scale, zero))) => scale.abs().max(zero.abs()) <= f64::from(f32::MAX),

@@ -1,4 +1,4 @@
-//! What every operation on pixels takes besides its own request.
+//! Options of every operation on pixels, besides its own request.
 
 use std::ops::ControlFlow;
 

@@ -13,7 +13,7 @@ use crate::native::read_native;
 use crate::options::{Progress, RunOptions};
 use crate::section::Section;
 
-/// What pixels are read as.
+/// Type to read pixels as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReadAs {
     /// Physical values, computed in f64 and rounded once; NaN where undefined.
@@ -38,7 +38,7 @@ pub enum OutputPixels<'a> {
 }
 
 impl OutputPixels<'_> {
-    /// Whether its elements are of this type, as far as that is said.
+    /// Whether its elements have this type, as far as it is given.
     fn holds(&self, pixel: PixelType) -> bool {
         match self {
             OutputPixels::Float32(_) => pixel == PixelType::F32,
@@ -76,7 +76,8 @@ impl Image {
         }
     }
 
-    /// What pixels are read as unless one asks otherwise: f64 where they are scaled or may be BLANK, else themselves.
+    /// Default type of reading: f64 for pixels that are scaled or may be BLANK, otherwise their
+    /// own.
     pub fn default_read(&self) -> ReadAs {
         match (self.is_plain(), self.pixel_type()) {
             (false, _) | (true, PixelType::F64) => ReadAs::Float64,
@@ -148,7 +149,7 @@ impl Image {
         (is_run && section.pixels() > 0 && !self.lends_bytes()).then_some(grid.origin)
     }
 
-    /// Reads a run of pixels of which only the bytes have to be turned.
+    /// Reads a run of pixels that only need their bytes swapped.
     fn read_run(
         &self,
         first: u64,

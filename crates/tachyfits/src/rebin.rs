@@ -14,7 +14,8 @@ use crate::number::{Native, float_encoding, is_exact_in_f32};
 use crate::options::RunOptions;
 use crate::survival::Change;
 
-/// What a block becomes. Undefined pixels are left out; a block without any other is undefined.
+/// Statistic of a block. Undefined pixels are ignored; a block of only undefined pixels is
+/// undefined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BlockStatistic {
     /// The mean.
@@ -35,7 +36,7 @@ pub enum BlockStatistic {
 pub struct Rebinning {
     /// Pixels of a block along each axis, NAXIS1 first. The first block begins with the first pixel.
     pub block: Vec<u64>,
-    /// What a block becomes.
+    /// Statistic of a block.
     pub statistic: BlockStatistic,
     /// Pixels at the end of an axis that are too few for a block make one nevertheless; otherwise they are left out, as
     /// CASA's ia.rebin and astropy's block_reduce do by default.
@@ -48,10 +49,11 @@ const MOST_BLOCK_PIXELS: u64 = 1 << 22;
 const INPUT_BOXES: u64 = 8;
 
 impl Image {
-    /// The image with blocks of its pixels made one pixel each, computed when it is read or written: float32 for pixels of
-    /// up to 16 bits and float32, float64 for the others and where float32 has no room. Sums of integers are exact: 64-bit
-    /// integers where all fit (pixels of 64 bits are looked at for that), else float64. Other values are taken in f64 in the order of the pixels and rounded
-    /// once. Coordinates follow: the edge of the first pixel stays where it was.
+    /// The image with blocks of its pixels combined, computed when it is read or written: float32
+    /// for float32 pixels and integers of up to 16 bits, float64 for the others and where float32
+    /// would overflow. Sums of integers are exact: 64-bit integers if all fit (pixels of 64 bits
+    /// are read for that), otherwise float64. Other values are computed in f64 in the order of the
+    /// pixels and rounded once. Coordinates follow: the edge of the first pixel stays in place.
     ///
     /// ```
     /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   =                    1",
@@ -361,7 +363,7 @@ fn add(value: f64, sum: &mut f64, count: &mut u32) {
     *count += u32::from(good);
 }
 
-/// The median, which brings the numbers into another order; NaN of none.
+/// The median, which reorders the numbers; NaN for none.
 fn median(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
     if values.is_empty() {

@@ -19,7 +19,7 @@ use crate::rows::{Row, RowFold, RowPlan, each_tile, fold_rows};
 use crate::section::Section;
 use crate::statistic::{Needs, Statistic, Values};
 
-/// What [`Image::reduce`] gives.
+/// Result of [`Image::reduce`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduced {
     /// Lengths of the axes that were kept, in FITS order, and last the number of regions where there are any: the first
@@ -290,7 +290,7 @@ impl<'a> Collected<'a> {
     }
 }
 
-/// What is to be accumulated in rows.
+/// Accumulators of rows.
 struct StatisticRows {
     squares: bool,
     extremes: bool,
@@ -307,7 +307,7 @@ struct TileState {
     integers: Option<IntegerRows>,
 }
 
-/// So many integers of 32 bits add up exactly in f64.
+/// This many integers of 32 bits add up exactly in f64.
 const EXACT_ROWS: u64 = 1 << 20;
 
 impl StatisticRows {

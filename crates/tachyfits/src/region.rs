@@ -109,9 +109,10 @@ impl Region {
                 if is_flat(*semi_x, *semi_y) {
                     return u.abs() <= *semi_x && v.abs() <= *semi_y;
                 }
-                // Of two squares only one changes along a row of what stands upright: their sum grows with the distance
-                // however it is rounded. Of what is turned both do, and where a row only touches a large ellipse,
-                // rounding would let pixels in and out by turns: there the row's interval decides.
+                // Along a row of an upright shape only one of the two squares changes, so their sum
+                // grows with the distance however it is rounded. In a rotated shape both change,
+                // and where a row only touches a large ellipse, rounding would let pixels in and
+                // out alternately: there the row's interval decides.
                 if *sin == 0.0 || *cos == 0.0 {
                     let (along, across, radius) = (u * semi_y, v * semi_x, semi_x * semi_y);
                     return along * along + across * across <= radius * radius;

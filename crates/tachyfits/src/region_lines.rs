@@ -31,7 +31,7 @@ struct PlaneLine {
 /// The lines of regions.
 #[derive(Clone, Debug)]
 pub(crate) struct RegionLines {
-    /// Those of one plane, by rows.
+    /// The lines of one plane, by rows.
     lines: Vec<PlaneLine>,
     /// Where the tasks of a plane begin among them, and their end.
     pieces: Vec<usize>,
@@ -180,8 +180,9 @@ fn too_many(image: &Image) -> Error {
     image.refused(Reason::Memory, expected, "more")
 }
 
-/// Adds the part of some spans of a row that the section has to the stretches of a region, each with the position of
-/// its first pixel. What goes on where the last one ends becomes part of it, as in [`Grid`].
+/// Adds the part of some spans of a row inside the section to the stretches of a region, each with
+/// the position of its first pixel. A span that continues the last stretch extends it, as in
+/// [`Grid`].
 fn push_spans(
     stretches: &mut Vec<(Stretch, u64)>,
     columns: AxisRange,

@@ -130,7 +130,7 @@ impl Node for Reorder {
         let mut sources = Sources::default();
         self.sources(&mut sources);
         let input = sources.joined();
-        // What is made of many pixels each takes longer to make than to read and write.
+        // Pixels that depend on many inputs take longer to compute than to read and write.
         let in_memory = self.expansion() == 1 && input.is_resident(0..input.bytes());
         let bytes = bytes.saturating_mul(self.expansion());
         reordered_shape(&self.axes, &self.order, bytes, in_memory)

@@ -29,7 +29,7 @@ const PLANES_BYTES: u64 = 256 << 20;
 const MOST_AHEAD: usize = 8;
 const LEAST_AHEAD: usize = 2;
 
-/// Fewer pixels have no noise to speak of.
+/// Fewer pixels do not measure noise.
 const LEAST_PIXELS: u64 = 5;
 /// Noise that is a smaller part of the largest value is not told from rounding.
 const LEAST_NOISE: f64 = 1e-5;
@@ -137,9 +137,10 @@ impl Image {
     /// good pixels, an infinite one, or no peak. It is computed `repeat` times, for experiments; 0 only reads, and
     /// gives NaN.
     ///
-    /// Planes of up to 128 MiB are read once and worked on in memory while later ones are read (with
-    /// [`Buffering::Double`], or when the bytes are not in the page cache): each by one thread where so many fit, fewer by
-    /// several threads each otherwise. Of larger ones, and of a single one, every step is a pass over the storage.
+    /// Planes of up to 128 MiB are read once and processed in memory while later ones are read
+    /// (with [`Buffering::Double`], or when the bytes are not in the page cache): each by one
+    /// thread if enough of them fit, otherwise fewer planes by several threads each. For larger
+    /// planes, and for a single one, every step is a pass over the storage.
     ///
     /// # Errors
     /// As [`Image::stats`].
@@ -328,7 +329,7 @@ impl Arrangement {
         let threads = threads_or_all(options.threads);
         let planes = most.saturating_sub(LEAST_AHEAD).clamp(1, threads);
         let buffering = match options.buffering {
-            // While all threads work on one plane, nobody but a reader reads.
+            // While all threads work on one plane, only a reader thread reads.
             Buffering::Auto if planes == 1 && threads > 1 => Buffering::Double,
             chosen => chosen,
         };
@@ -374,7 +375,7 @@ fn first_pieces(lines: &GridLines, pixels: PixelBytes) -> Vec<usize> {
     (0..lines.tasks()).map(&mut before).collect()
 }
 
-/// Work on bytes that are there: so many tasks that need none.
+/// Work on bytes in memory: this many tasks that need no reading.
 struct Here(u64);
 
 impl Tasks for Here {

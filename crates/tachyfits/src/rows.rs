@@ -16,9 +16,9 @@ use crate::image::{Image, tier};
 use crate::lines::{PixelBytes, Stretch};
 use crate::options::RunOptions;
 
-/// Outputs of a tile: 32 KiB of f32 per row, so that reads are worth their cost, and 64 KiB per quantity of a state. With
-/// twice as many, states went through maps of their own (the allocator's threshold is 128 KiB), and standard deviations
-/// took a fifth more time (Sapphire Rapids, rustc 1.95).
+/// Outputs of a tile: 32 KiB of f32 per row, so that reads are worth their cost, and 64 KiB per
+/// quantity of a state. Twice as many would exceed the allocator's threshold (128 KiB), and every
+/// state would be mapped separately.
 const TILE_OUTPUTS: u64 = 1 << 13;
 /// Pixels of a slab: 1 MiB of f32, which the second-level cache holds for a second pass.
 const SLAB_PIXELS: u64 = 1 << 18;
@@ -38,7 +38,7 @@ const GROUP_BYTES: u64 = 2 << 20;
 /// Their outputs at most, whose states, some 70 bytes each, wait for their next slab.
 const GROUP_OUTPUTS: u64 = 1 << 19;
 
-/// What is done with the rows of a slab.
+/// Operation on the rows of a slab.
 pub(crate) trait RowFold: Sync {
     type State: Send;
     /// The state of a slab of `outputs` outputs.
@@ -168,7 +168,8 @@ impl Tasks for RowPlan {
     }
 }
 
-/// Goes over the rows a piece at a time whose states stay in the first-level cache: (first output, bytes, position).
+/// Processes the rows in pieces whose states stay in the first-level cache: (first output, bytes,
+/// position).
 pub(crate) fn each_tile(
     outputs: usize,
     rows: &[Row<'_>],

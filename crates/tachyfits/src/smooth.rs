@@ -19,7 +19,7 @@ use crate::survival::Change;
 use lines::{Lines, Pieces};
 pub use plane::PlaneSmoothing;
 
-/// What stands for the pixels beyond the ends of an axis.
+/// Values of the pixels beyond the ends of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Edge {
     /// The pixel at the end again and again, as MIRIAD's hanning and SciPy's "nearest".
@@ -44,13 +44,13 @@ pub struct Smoothing {
     /// Weights of the neighbours from the lowest index to the highest, odd in number, the middle one for the pixel itself.
     /// They are used as they are: weights that add up to 1 keep the scale.
     pub weights: Vec<f64>,
-    /// What stands for the pixels beyond the ends.
+    /// Values of the pixels beyond the ends.
     pub edge: Edge,
-    /// What undefined pixels count for.
+    /// Treatment of undefined pixels.
     pub blanks: Blanks,
     /// Whether undefined pixels get values where their neighbours give one; otherwise they stay undefined.
     pub fill: bool,
-    /// The results for the first pixel and every so many further are kept; 1 for all.
+    /// Keep the results for the first pixel and every n-th after it; 1 for all.
     pub every: u64,
 }
 
@@ -142,7 +142,7 @@ fn weights_text(weights: &[f64]) -> String {
     let size: f64 = weights.iter().map(|weight| weight.abs()).sum();
     let dispersion = (square / sum).sqrt();
     let (count, middle) = (weights.len(), weights[weights.len() / 2]);
-    // Those of a derivative add up to 0, but for rounding, and have none.
+    // Weights of a derivative add up to 0, but for rounding, and have no dispersion.
     match dispersion.is_finite() && sum.abs() > 1e-9 * size {
         true => format!(
             "{count} weights ({middle:.4} in the middle, dispersion {dispersion:.3} pixels)"
@@ -218,7 +218,7 @@ struct Smooth {
     narrow: bool,
 }
 
-/// What a weight of a result is for.
+/// Pixel that a weight of a result applies to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Neighbour {
     Pixel(u64),
@@ -226,7 +226,7 @@ enum Neighbour {
     Blank,
 }
 
-/// What stands at an index along an axis of this length, which may lie beyond its ends.
+/// The neighbour at an index along an axis of this length, possibly beyond its ends.
 fn neighbour(index: i64, length: u64, edge: Edge) -> Neighbour {
     let last = length as i64 - 1;
     if (0..=last).contains(&index) {

@@ -6,7 +6,7 @@ use tachyfits_kernels::Stats;
 
 use crate::error::{Error, Reason};
 
-/// What must be accumulated for a statistic.
+/// Accumulators needed for a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
     /// Count and sum.
@@ -34,7 +34,7 @@ macro_rules! statistics {
                 match self { $(Statistic::$name => $text),+ }
             }
 
-            /// What it is, in one line.
+            /// Its definition, in one line.
             pub fn meaning(self) -> &'static str {
                 match self { $(Statistic::$name => $meaning),+ }
             }

@@ -1,9 +1,11 @@
-//! What of an image survives an operation on it: its cards, and its companion, the table of beams that CASA keeps for
-//! cubes whose channels have beams of their own (CASAMBM = T, a table BEAMS with a row for each channel and polarisation).
+//! Parts of an image that survive an operation on it: its cards, and its companion, the table of
+//! beams that CASA keeps for cubes with a beam per channel (CASAMBM = T, a table BEAMS with a row
+//! per channel and polarisation).
 //!
-//! Each operation says what it does to the axes ([`Change`]) and gets the header and the companion of its result
-//! ([`Survivors`]). Channels that stay keep their rows, numbered anew. Where channels are combined, or all get one beam,
-//! table and CASAMBM are left out, and HISTORY says so.
+//! Each operation describes its effect on the axes ([`Change`]) and gets the header and the
+//! companion of its result ([`Survivors`]). Channels that stay keep their rows, renumbered. Where
+//! channels are combined, or all get one beam, table and CASAMBM are left out, and HISTORY records
+//! it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -29,13 +31,13 @@ const BEAM: [&str; 3] = ["BMAJ", "BMIN", "BPA"];
 /// The most bytes of a table that goes along: far more than channels need.
 const MOST_BYTES: u64 = 1 << 26;
 
-/// What an operation does to an image.
+/// Effect of an operation on an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change<'a> {
     /// Other values on the same grid.
     Values,
-    /// Values are made of their neighbours along an axis, 0 for NAXIS1; the results of the first and of every so many
-    /// further pixels are kept.
+    /// Values depend on their neighbours along an axis, 0 for NAXIS1; the results of the first and
+    /// every n-th further pixel are kept.
     Along { axis: usize, every: u64 },
     /// A part of the pixels.
     Section(&'a [AxisSelection]),
@@ -47,7 +49,7 @@ pub(crate) enum Change<'a> {
     Path(&'a OffsetAxis),
 }
 
-/// What is left of an image: its cards and its table of beams.
+/// The surviving parts of an image: its cards and its table of beams.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survivors {
     pub(crate) header: Header,
@@ -137,7 +139,7 @@ struct Kept {
 }
 
 impl Image {
-    /// What of the image survives an operation.
+    /// The parts of the image that survive an operation.
     pub(crate) fn survivors(&self, change: Change<'_>) -> Result<Survivors, Error> {
         let mut header = self.format_error(self.changed_header(change))?;
         self.format_error(keep_comments(&self.hdu().header, &mut header))?;
@@ -207,7 +209,7 @@ impl Image {
         Ok(header.cards().to_vec())
     }
 
-    /// Replaces what speaks of a table of beams, which a result does not have, by the one beam that it has.
+    /// Replaces the cards about a table of beams, which a result does not have, by its single beam.
     fn beam_of_result(
         &self,
         header: &mut Header,
@@ -307,7 +309,7 @@ struct Cell {
 }
 
 impl Beams {
-    /// Reads the table; `None` for one that is no table of fixed rows.
+    /// Reads the table; `None` unless it is a table of fixed rows.
     fn read(storage: &dyn Storage, hdu: &Hdu) -> Result<Option<Beams>, Error> {
         let Ok(layout) = hdu.table() else { return Ok(None) };
         let is_whole = hdu.data_bytes <= hdu.data_bytes_present && layout.heap.bytes == 0;

@@ -45,7 +45,7 @@ impl FitsFile {
     /// The table of one HDU.
     ///
     /// # Errors
-    /// If there is no such HDU, it holds no table, or what its header says of the columns has no one meaning.
+    /// If the HDU does not exist, it has no table, or its header describes the columns ambiguously.
     pub fn table(&self, index: usize) -> Result<Table, Error> {
         let hdu = self.hdu(index)?;
         let layout =
@@ -59,7 +59,7 @@ impl FitsFile {
 }
 
 impl Table {
-    /// What the header says of the columns.
+    /// Header information about the columns.
     pub fn layout(&self) -> &TableLayout {
         &self.layout
     }
@@ -116,7 +116,7 @@ impl Table {
     }
 }
 
-/// What a name should have been: the columns, the first of many.
+/// Expected names: the columns, or the first of many.
 fn a_column_of(layout: &TableLayout) -> String {
     const MOST: usize = 30;
     let keys: Vec<&str> =

@@ -1,5 +1,6 @@
-//! Everything in a file that a machine can hold against the Standard: headers by the rules of the format crate, data in
-//! one pass over the bytes that a rule is about, in bounded memory. Nothing stops at the first finding.
+//! All checks of a file against the Standard that a program can make: headers by the rules of the
+//! format crate, data in one pass over the bytes that a rule concerns, in bounded memory. Checking
+//! continues after a finding.
 
 mod ascii;
 mod data;
@@ -31,13 +32,13 @@ pub struct VerifyOptions {
     pub headers_only: bool,
     /// How bytes are read.
     pub storage: StorageKind,
-    /// What the headers may ask for.
+    /// Limits on the headers.
     pub limits: Limits,
     /// How much of compressed input is kept, and where.
     pub spool: SpoolOptions,
 }
 
-/// What was found in a file.
+/// Findings in a file.
 #[derive(Clone, Debug)]
 pub struct Verification {
     /// The file.
@@ -46,11 +47,11 @@ pub struct Verification {
     pub hdus: usize,
     /// How it departs from the Standard, in the order of the file.
     pub findings: Vec<Finding>,
-    /// What was found beside the file: an interrupted edit that was undone, for one.
+    /// Notices about the file, such as an interrupted edit that was undone.
     pub notices: Vec<Notice>,
 }
 
-/// How often a file is verified anew that another process changes meanwhile.
+/// How often a file is verified again because another process changed it meanwhile.
 const VERIFY_ATTEMPTS: usize = 3;
 
 impl Verification {
@@ -64,7 +65,7 @@ impl Verification {
 /// Verifies a file: gzip content is inflated.
 ///
 /// # Errors
-/// If the file cannot be read. What is wrong with its content is a finding and no error.
+/// If the file cannot be read. Faults in its content are findings, not errors.
 ///
 /// ```
 /// use tachyfits::{RunOptions, Severity, VerifyOptions, verify_bytes};
@@ -193,7 +194,7 @@ impl Walked {
         Ok(walked)
     }
 
-    /// What the first header says of the extensions behind it and is not so.
+    /// Wrong statements of the first header about the extensions after it.
     fn wrong_extensions(&self) -> Vec<Finding> {
         let Some(((first, _), extensions)) = self.hdus.split_first() else { return Vec::new() };
         let header = &first.header;
@@ -224,7 +225,8 @@ impl Walked {
         findings
     }
 
-    /// Looks at a header whose HDU cannot be located, and says that nothing behind it was looked at.
+    /// Checks a header whose HDU cannot be located, and reports that the rest of the file was not
+    /// checked.
     fn unlocated(
         &mut self,
         storage: &dyn Storage,
@@ -237,7 +239,7 @@ impl Walked {
         let parsed = Header::parse(&header, context).ok().filter(|_| begins_header);
         if let Some((header, warnings)) = parsed {
             let mut findings = verify_header(&header, None, &warnings);
-            // What made the walk stop is said already.
+            // The reason for the end of the walk is reported already.
             let first = &self.rest[0];
             findings.retain(|finding| {
                 finding.place.card.is_none() || finding.place.card != first.place.card
@@ -253,7 +255,7 @@ impl Walked {
     }
 }
 
-/// HDUs that cannot be told apart by their names (Standard 4.0, section 4.4.2.6).
+/// HDUs with the same names (Standard 4.0, section 4.4.2.6).
 fn repeated_names(hdus: &[(Hdu, Vec<Warning>)]) -> Vec<Finding> {
     let mut first = HashMap::new();
     let mut findings = Vec::new();

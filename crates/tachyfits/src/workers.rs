@@ -1,11 +1,11 @@
-//! What workers keep for themselves while a plan runs, to be added up at the end in any order.
+//! Per-worker values of a running plan, combined at the end in any order.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The own values of workers.
 pub(crate) struct Workers<T>(Mutex<Vec<Arc<Mutex<T>>>>);
 
-/// One worker's own value, which nobody else touches while it works.
+/// One worker's own value, which no other thread uses while it works.
 pub(crate) struct Own<T>(Arc<Mutex<T>>);
 
 impl<T> Workers<T> {

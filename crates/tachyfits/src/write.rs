@@ -143,7 +143,7 @@ impl Image {
     }
 }
 
-/// What pixels of an encoding are as a new image.
+/// A new image with pixels of an encoding.
 pub(crate) fn new_image(axes: &[u64], encoding: &Encoding, checksum: bool) -> NewImage {
     let (stored, flip) = stored_type_of(encoding.pixel);
     let scaling = encoding.scaling.or(flip);

@@ -23,7 +23,7 @@ pub struct WriteOptions {
     pub checksum: bool,
     /// Return only when the file survives a loss of power.
     pub sync: bool,
-    /// What the pixels become; `None`: what they are.
+    /// New encoding of the pixels; `None` keeps theirs.
     pub pixels: Option<NewPixels>,
 }
 
@@ -116,8 +116,9 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Copies an extension as the next HDU, byte by byte, under `header`, whose structure is that of the extension. What the
-    /// cells of a compressed table reach in its heap is known to its decompressor alone, so that a copy row by row loses it.
+    /// Copies an extension as the next HDU, byte by byte, under `header`, whose structure is that
+    /// of the extension. Only a decompressor knows which parts of its heap the cells of a
+    /// compressed table use, so a copy row by row would lose them.
     ///
     /// # Errors
     /// [`crate::Reason::NoSuchHdu`], [`crate::Reason::DataMissing`] if the HDU is cut short, and if reading or writing fails.

@@ -1,6 +1,6 @@
 //! Computed images beside slow twins, and what is written beside what is read.
 
-#![expect(clippy::disallowed_methods, reason = "a test looks at files as anybody would")]
+#![expect(clippy::disallowed_methods, reason = "tests read files directly")]
 
 mod common;
 
@@ -21,7 +21,7 @@ fn values(image: &Image) -> Vec<f64> {
     out
 }
 
-/// The value that stands at an index beyond the ends of a line, by the definition of each edge.
+/// The value at an index beyond the ends of a line, by the definition of each edge.
 fn beyond(line: &[f64], index: i64, edge: Edge) -> f64 {
     let last = line.len() as i64 - 1;
     match edge {
@@ -333,7 +333,7 @@ fn a_computed_image_is_made_without_a_pixel() {
     let bytes = fits(8, &[100, 100], &[], &[7; 10_000]);
     std::fs::write(&path, &bytes).unwrap();
     let image = FitsFile::open(&path, &OpenOptions::default()).unwrap().image(0).unwrap();
-    // What is gone from the file is missed when it is read, and not before.
+    // A truncated file is noticed when it is read, and not before.
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(2880).unwrap();
     let turned = image.reorder(&[1, 0]).unwrap().image(0).unwrap();
     assert_eq!(turned.axes(), [100, 100]);

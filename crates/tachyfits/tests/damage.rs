@@ -14,7 +14,7 @@ use tachyfits::{
     OutputPixels, ReadAs, Region, RunOptions, Statistic,
 };
 
-/// What this program may hold in memory at any time. The files are some ten kilobytes.
+/// Memory limit of this program. The files have some ten kilobytes.
 const MEMORY: usize = 64 << 20;
 
 /// Asking for more ends the program: a file that makes the engine do so is a failure that cannot be overlooked.
@@ -154,7 +154,7 @@ fn exercise_image(image: &Image, tally: &mut Tally) {
 fn whole_files_give_results() {
     for (file, errors) in files().into_iter().zip([2, 2, 3, 4]) {
         let (results, found) = exercise(file);
-        // HDUs beyond the last, groups that are none, images that are none, axes that are not there.
+        // HDUs beyond the last, invalid groups, invalid images, missing axes.
         assert!(results >= 2, "{results}");
         assert!(found >= errors, "{found}");
     }

@@ -328,7 +328,7 @@ fn columns_go_together_by_name_and_rows_that_both_have_are_compared() {
     assert_eq!(*rows, DataDifference::Rows([2, 3]));
     assert_eq!(*columns, DataDifference::Columns([vec!["A".to_owned()], vec!["C".to_owned()]]));
     assert_eq!((values.compared, values.different, &values.places[0].at[..]), (2, 1, &[1, 0][..]));
-    // Those of one spelling before others.
+    // Exact spelling takes precedence.
     let a = named(&[column("N"), column("n"), column("X")], &[1, 2, 3], 1, 0);
     let b = named(&[column("x"), column("n")], &[3, 2], 1, 0);
     let keys = |keys: &[&str]| keys.iter().map(|&key| key.to_owned()).collect();

@@ -1,6 +1,6 @@
 //! Unformatted Fortran files: read against the bytes themselves for any threads and storage, and what is refused.
 
-#![expect(clippy::disallowed_methods, reason = "a test looks at files as anybody would")]
+#![expect(clippy::disallowed_methods, reason = "tests read files directly")]
 
 use proptest::prelude::*;
 use tachyfits::{
@@ -55,8 +55,8 @@ fn bytes(count: usize, seed: u64) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Derived types that follow each other, and a field behind them: as repeated fields, and as many that are there once. A
-/// type has fields of so many numbers of so many bytes, and gaps before them in record and item.
+/// Contiguous derived types, and a field after them: as repeated fields, and as many that occur
+/// once. A type has fields of some numbers of some bytes, and gaps before them in record and item.
 fn derived_types(
     first: u64,
     kinds: &[(u64, u64, u64, u64)],

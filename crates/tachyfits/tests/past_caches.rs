@@ -1,7 +1,7 @@
 //! Arrays that the caches do not hold: the same numbers, bit for bit, whether they are copied out of the file and turned in
 //! place, or turned on the way out of the page cache; the first blocks go both ways.
 
-#![expect(clippy::disallowed_methods, reason = "a test looks at files as anybody would")]
+#![expect(clippy::disallowed_methods, reason = "tests read files directly")]
 
 mod common;
 
@@ -110,7 +110,7 @@ fn records_of_any_length_and_order() {
     }
 }
 
-/// A file of records of so many numbers, and how to open it.
+/// A file of records with these counts of numbers, and how to open it.
 fn records(numbers: &[u64], elements: usize, markers: RecordMarkers) -> (Vec<u8>, RecordOptions) {
     let mut content = Vec::new();
     for record in numbers.chunks(elements) {

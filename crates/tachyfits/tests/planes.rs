@@ -9,7 +9,7 @@ use tachyfits::{AxisRange, Blanks, Edge, Image, OutputPixels, PlaneSmoothing, Re
 const EDGES: [Edge; 5] = [Edge::Repeat, Edge::Pair, Edge::Zero, Edge::Blank, Edge::Keep];
 const BLANKS: [Blanks; 3] = [Blanks::Renormalise, Blanks::Propagate, Blanks::Zero];
 
-/// What stands at an index of an axis of this length.
+/// The neighbour at an index of an axis of this length.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Pixel(usize),

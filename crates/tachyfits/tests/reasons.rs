@@ -1,4 +1,4 @@
-//! Every reason for which the engine itself refuses: provoked, and its text looked at.
+//! Every reason for which the engine itself refuses: provoked, and its text checked.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn write_as(pixels: NewPixels) -> Error {
     square().write(&path, &options, &RunOptions::default()).unwrap_err()
 }
 
-/// What provokes a reason, and words that its text must have: of what was expected and of what was found.
+/// Provokes a reason, and gives words of its text: of the expected and of the found value.
 fn provoke(reason: Reason) -> (Error, &'static str, &'static str) {
     let image = square();
     let whole = image.whole();
@@ -207,7 +207,7 @@ fn every_reason_says_where_what_was_expected_what_was_found_and_what_to_do() {
         Reason::CellValues,
         Reason::Edit,
         Reason::Structure,
-        // Those of records are in the tests of Fortran files.
+        // The tests of Fortran files provoke the reasons about records.
         Reason::Records,
         Reason::RecordType,
         Reason::RecordLength,

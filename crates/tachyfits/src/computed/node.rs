@@ -1,4 +1,4 @@
-//! What computed images are made of: nodes, which give the pixels of any box of themselves from those of their inputs.
+//! Nodes of computed images: each computes the pixels of any box from those of its inputs.
 //!
 //! A node knows nothing of files, threads and blocks. It says which bytes it needs for a box, and makes the pixels of the
 //! box from them, as big-endian bytes or as native numbers; a tree of nodes is one image, of which no part exists longer
@@ -19,7 +19,7 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
     /// Lengths of the axes in FITS order.
     fn axes(&self) -> &[u64];
 
-    /// What the bytes of a pixel mean; big-endian.
+    /// Encoding of the pixels; big-endian.
     fn encoding(&self) -> Encoding;
 
     /// Whether its pixels are truth values, 0 and 1.
@@ -36,9 +36,9 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
     /// Gives the pixels of a box as the bytes that [`Node::encoding`] describes.
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]);
 
-    /// Takes the bytes of a box where they lie, if they are stored: which pieces of what was fetched they are, of the same
-    /// number of pixels each in the order of the box's own. Those who can go through them piece by piece need no buffer for
-    /// the box.
+    /// If the pixels of a box are stored, returns them as pieces of the fetched bytes, each with
+    /// the same number of pixels, in the order of the box. A caller that can process pieces needs
+    /// no buffer for the box.
     fn stored(&self, _window: &Window, _feed: &mut Feed<'_>) -> Option<Range<usize>> {
         None
     }
@@ -63,8 +63,8 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
     /// these are few beside their own.
     fn halo(&self) -> Vec<u64>;
 
-    /// How many pixels of the inputs a pixel is made from, about, those of the halo apart: boxes have so many times fewer
-    /// pixels.
+    /// About how many input pixels a pixel is computed from, without the halo: boxes have fewer
+    /// pixels by this factor.
     fn expansion(&self) -> u64;
 
     /// The shape of the boxes in which all of it is best made.

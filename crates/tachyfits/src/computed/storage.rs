@@ -20,7 +20,7 @@ pub(crate) struct ComputedStorage {
     bytes: u64,
     /// The most pixels that are computed at a time.
     box_pixels: u64,
-    /// What readers leave to the next ones; one per thread that reads at a time.
+    /// Buffers that readers reuse; one per thread that reads at a time.
     scratch: Mutex<Vec<Scratch>>,
 }
 
@@ -40,7 +40,7 @@ impl ComputedStorage {
         ComputedStorage { image, header, size, data_bytes, bytes, box_pixels, scratch }
     }
 
-    /// What the header has from `offset` on, and zeros beyond it.
+    /// The header from `offset` on, and zeros beyond it.
     pub(crate) fn read_header_at(&self, offset: u64, buffer: &mut [u8]) {
         let begin = usize::try_from(offset).unwrap_or(usize::MAX).min(self.header.len());
         let length = buffer.len().min(self.header.len() - begin);

@@ -1,5 +1,6 @@
-//! How an image is cut into boxes when all of it is made: of a size that stays in the second-level cache, with long runs of
-//! neighbouring pixels, and long enough along each axis that what lies beyond their ends is little beside them.
+//! Division of an image into boxes when all of it is computed: of a size that stays in the
+//! second-level cache, with long contiguous runs, and long enough along each axis that the margins
+//! beyond their ends are small.
 
 use std::ops::Range;
 
@@ -23,13 +24,11 @@ const NEAR_PIXELS: u64 = 2 * BOX_PIXELS;
 const MOST_PIXELS: u64 = 1 << 22;
 /// Bytes of a box of an image with its axes in another order: runs of 4096 x 4096 pixels of f32 can then both be 8 KiB.
 const REORDERED_BYTES: u64 = 16 << 20;
-/// The same where the input is in memory, so that nothing is read ahead: to turn round the axes of 128 x 128 x 65536 pixels
-/// of f32 took 2.2 s by 16 MiB and 1.7 so, those of 1024 x 1024 x 1024 took 2.1 and 1.9, those of 4096 x 4096 x 64 2.9 and
-/// 2.7 (two threads, Zen 5, ext4, Linux 6.18; a throw-away script, each by turns).
+/// The same if the input is in memory, so that nothing is read ahead: larger boxes are faster then
+/// (`python -m bench --only 15`).
 const REORDERED_IN_MEMORY: u64 = 32 << 20;
-/// How many pixels are then written at a time for each that is read at a time: reading a run of 1 KiB takes half a
-/// microsecond there, writing one costs more than that for each of its ends. What is brought from the disk is read in long
-/// runs for that: the cube took 11 s, and 16 with runs four times as long.
+/// Ratio of the lengths of written and read runs then: starting a read of a short run costs less
+/// than starting a write. Data from a disk are read in long runs.
 const LONGER_IN_MEMORY: u64 = 16;
 /// The same where runs are of whole rows. They begin where no page does, and the page at each end is written by two boxes,
 /// and waited for where it is on its way to the disk: with runs half as long the cube took 2.9 s.
@@ -40,11 +39,11 @@ const REORDERED_BOXES: u64 = 16;
 const HALO_SHARE: u64 = 4;
 /// How many pixels a box has at least along an axis with a halo whose pixels are near each other.
 const HALO_LENGTH: u64 = 64;
-/// The same along an axis whose pixels are far apart: boxes along it follow each other, so that what lies beyond their ends
-/// is in a cache, and short ones stay there as well (smoothing two images of 4.3 GB along z took 0.87 s each by 4 planes at a
-/// time, 0.97 and 1.11 by 8; by 64 that did not follow each other 1.00 and 1.06; a throw-away script, all by turns).
+/// The same along an axis whose pixels are far apart: boxes along it follow each other, so that
+/// their margins are in a cache, and short boxes stay there as well (`python -m bench --only 11`).
 const FAR_HALO_SHARE: u64 = 2;
-/// How many boxes follow each other there, before those beside them: so many that what is written soon has no gaps.
+/// Number of boxes along such an axis before those beside them: enough that consecutive writes
+/// leave no gaps.
 const BOXES_IN_TURN: u64 = 16;
 
 /// Bytes of a page of the page cache: runs that begin elsewhere share pages.
@@ -64,13 +63,13 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    /// Boxes of this shape for an image whose pixels, of `pixel_bytes` bytes, will begin at byte `begin` of a file, and which
-    /// need so many pixels beyond their ends.
+    /// Boxes of this shape for an image whose pixels, of `pixel_bytes` bytes, begin at byte `begin`
+    /// of a file, with the given margins beyond their ends.
     ///
-    /// Where runs are parts of rows, the boxes at the beginning of an axis are shorter if that lets all others begin at
-    /// multiples of the length of a run, in bytes of the file: the page cache has one large page for such a run, and many
-    /// small ones for another, of which the outer ones are filled twice. (Runs of 16 KiB in rows of 256 KiB: 4.3 GB were
-    /// written in 1.0 s so, in 2.0 at multiples of 4 KiB and in 2.4 at others; Zen 5, ext4, Linux 6.18.)
+    /// If runs are parts of rows, the boxes at the beginning of an axis are shorter if that lets
+    /// all others begin at multiples of the run length in the file. The page cache then has one
+    /// large page for such a run; otherwise it has many small ones, of which the outer ones are
+    /// filled twice.
     pub(crate) fn new(
         axes: &[u64],
         shape: Vec<u64>,

@@ -1,5 +1,5 @@
-//! Cards that differ. Their order does not matter; of cards of one keyword the first goes with the first. Those of a column
-//! go with those of the same column, whatever its number.
+//! Cards that differ. Their order does not matter; repeated cards of one keyword are paired in
+//! order. Cards of a column are paired with those of the same column, whatever its number.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +41,8 @@ pub struct CardDifference {
     pub keyword: String,
     /// How it differs.
     pub change: CardChange,
-    /// What each header has, as FITS writes values: the value; of commentary cards the text; of comments the comment.
+    /// Content of each header in FITS notation: the value; for commentary cards the text; for
+    /// comments the comment.
     pub values: [Option<String>; 2],
 }
 

@@ -107,7 +107,7 @@ impl ColumnPairs {
         ColumnPairs { pairs, only, first }
     }
 
-    /// Those that both have stand in another order.
+    /// Whether the columns of both are in another order.
     fn are_in_another_order(&self) -> bool {
         !self.pairs.is_sorted_by_key(|pair| pair[1])
     }

@@ -105,9 +105,10 @@ impl Scalar {
         }
     }
 
-    /// The size of the difference, 0 of equal numbers alone; `None` where there is none to speak of.
+    /// The size of the difference, 0 only for equal numbers; `None` if it is not defined.
     fn distance(&self, other: &Scalar) -> Option<f64> {
-        // Integers beyond 2^53 that round to one float are told apart, from each other and from that float.
+        // Integers beyond 2^53 that round to one float are distinguished from each other and from
+        // that float.
         if let (Some(a), Some(b)) = (self.whole(), other.whole()) {
             return Some(a.abs_diff(b) as f64);
         }
@@ -189,7 +190,7 @@ pub(super) struct Differences {
 }
 
 impl Differences {
-    /// None among so many values.
+    /// No differences among `compared` values.
     pub(super) fn of(compared: u64) -> Differences {
         Differences { compared, ..Differences::default() }
     }
@@ -231,7 +232,7 @@ impl Differences {
         self.places.extend(later.places.into_iter().take(room));
     }
 
-    /// What is said of them; nothing where there are none.
+    /// The differences; `None` if there are none.
     pub(super) fn finish(self, column: Option<String>) -> Option<ValuesDifference> {
         let (largest, largest_at) = self.largest.unwrap_or((f64::NAN, Vec::new()));
         (self.different > 0).then_some(ValuesDifference {

@@ -100,7 +100,7 @@ impl Patch {
                 let begin = begin + (from + u64::from(length) - end) as usize;
                 &old_bytes[begin..begin + (to - from) as usize]
             };
-            // What the newer ones leave of it.
+            // The part not covered by newer cells.
             while let Some(&(over, length, begin)) =
                 newer.next_if(|(over, length, _)| *over < end && over + u64::from(*length) <= end)
             {
@@ -251,7 +251,7 @@ impl Source for Overlay {
     }
 }
 
-/// The parts without what lies in the ranges; both are sorted.
+/// The parts outside the ranges; both are sorted.
 fn without(parts: &[Kept], ranges: &[Range<u64>]) -> Vec<Kept> {
     let mut left = Vec::with_capacity(parts.len() + ranges.len());
     let mut first = 0;

@@ -1,5 +1,5 @@
-//! Columns of tables that are edited: inserted, removed and renamed. Their cards follow, rows are made anew when they are
-//! written.
+//! Columns of edited tables: inserted, removed and renamed. Their cards follow; rows are rebuilt
+//! when they are written.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::table::encode::ColumnInput;
 use crate::table::write::layout_of;
 
 impl Edition {
-    /// Inserts a column before the column of index `at`, from 0. Its field stands before that one's, in an ASCII table with
-    /// a blank behind it, unless `column.start` says where.
+    /// Inserts a column before the column of index `at`, from 0. Its field precedes that one's, in
+    /// an ASCII table with a blank after it, unless `column.start` gives its position.
     ///
     /// # Errors
-    /// [`Reason::Column`] if there is no such place, [`Reason::CellValues`] if the cells do not fit; and if the HDU holds no
-    /// whole table, or the column is none that it can have. The table is then as it was.
+    /// [`Reason::Column`] for an invalid position, [`Reason::CellValues`] if the cells do not fit;
+    /// also if the HDU has no intact table, or the column is invalid. The table is then unchanged.
     pub fn insert_column(
         &mut self,
         hdu: usize,
@@ -51,7 +51,7 @@ impl Edition {
             .map_err(|error| error.at(&self.name, hdu))?;
         let mut column = column.clone();
         if let Field::Variable { most, .. } = &mut column.field {
-            // The longest is said when it is known.
+            // The longest is set when it is known.
             *most = Some(0);
         }
         let mut header = self.unit(hdu)?.header().clone();
@@ -125,8 +125,8 @@ fn has_arrays(layout: &TableLayout) -> bool {
     layout.columns.iter().any(|column| matches!(column.field, Field::Variable { .. }))
 }
 
-/// Puts the cards of a new column into a header: before the column of an index, at an offset of rows of so many bytes.
-/// `runs` says where the bytes of a row are then.
+/// Inserts the cards of a new column into a header: before the column of an index, at an offset of
+/// rows of `row_bytes` bytes. `runs` gives the new positions of the bytes of a row.
 fn insert_cards(
     header: &mut Header,
     layout: &TableLayout,

@@ -15,10 +15,10 @@ use crate::options::{Progress, RunOptions};
 /// Bytes of a task.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// What [`super::Edition::commit`] did.
+/// Result of [`super::Edition::commit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Committed {
-    /// The file was changed in place, not written anew.
+    /// The file was changed in place, not replaced by a new one.
     pub in_place: bool,
     /// Bytes written to it.
     pub bytes_written: u64,
@@ -72,7 +72,7 @@ fn in_place(
     dirty: &[Range<u64>],
     run: &RunOptions<'_>,
 ) -> Result<(), Error> {
-    // What is read from the file itself is read before anything is written to it.
+    // Parts that come from the file itself are read before anything is written to it.
     let mut kept = SpoolWriter::new(plan.name(), SpoolOptions::default());
     let mut piece = Vec::new();
     let is_own = |range: &Range<u64>| plan.rope.reads_own(range.clone());

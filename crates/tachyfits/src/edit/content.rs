@@ -17,7 +17,7 @@ const GAP_BYTES: u64 = 32 << 10;
 /// The most bytes that are read together for the sake of pieces.
 const TOGETHER_BYTES: u64 = 1 << 20;
 
-/// What a piece is a part of.
+/// The source of a piece.
 pub(crate) trait Source: Storage {
     /// Appends the parts that are bytes of the edited file, in rising order; those not within `range` may be left out.
     fn kept(&self, range: Range<u64>, parts: &mut Vec<Kept>);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     proptest! {
-        /// Cutting and joining as with plain vectors; what is said to be kept is what the file has there.
+        /// Cutting and joining as with plain vectors; pieces marked as kept are those of the file.
         #[test]
         fn ropes_are_what_vectors_are(
             cuts in prop::collection::vec((0usize..300, 0usize..300, 0usize..300, any::<bool>()), 1..20),

@@ -1,6 +1,6 @@
-//! The heap of a table that is edited. New arrays go to its end, so an array that reaches beyond it, which nobody could
-//! read, would come to have bytes of the new ones: such a table is refused. What no array reaches any more stays until it
-//! is asked to be left out.
+//! The heap of an edited table. New arrays are appended, so an array that extends beyond the heap,
+//! an error for every reader, would get bytes of the new ones: such a table is refused. Unused
+//! arrays stay until their removal is requested.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::table::Parts;
 use crate::error::{Error, Reason};
 use crate::table::Rows;
 
-/// Bytes of rows that are looked at together.
+/// Bytes of rows processed together.
 const LOOK_BYTES: u64 = 1 << 20;
 /// Ranges that are kept before they are put in order and joined.
 const LOOSE_RANGES: usize = if cfg!(test) { 4 } else { 1 << 16 };
@@ -117,7 +117,7 @@ impl Edition {
         Ok(patches.collect())
     }
 
-    /// What a field of a variable-length column says, and the bytes of the heap that its array is.
+    /// The descriptor in a field of a variable-length column, and the heap bytes of its array.
     fn array_of(
         &self,
         hdu: usize,
@@ -134,7 +134,8 @@ impl Edition {
         Ok((array, array.offset..array.offset + length.unwrap_or(0)))
     }
 
-    /// Checks that the arrays of all rows lie in the heap, before it grows; once, where all were looked at.
+    /// Checks that the arrays of all rows are in the heap, before it grows; only once if all were
+    /// checked.
     ///
     /// # Errors
     /// [`tachyfits_format::Code::DescriptorRange`] and others of descriptors, with row and column.
@@ -176,7 +177,7 @@ impl Edition {
         let mut bytes = Vec::new();
         for first in (0..layout.rows).step_by(together as usize) {
             let rows = together.min(layout.rows - first);
-            // Of rows that are longer than all that is looked at together, no more than the fields is read.
+            // Of very long rows only the fields are read.
             let lies_whole = stride <= LOOK_BYTES;
             if lies_whole {
                 bytes.resize((rows * stride) as usize, 0);
@@ -247,7 +248,7 @@ struct Reached {
     /// In order and apart.
     joined: Vec<Range<u64>>,
     loose: Vec<Range<u64>>,
-    /// So many are joined at most.
+    /// Largest number of joined ranges.
     most: usize,
 }
 
@@ -284,7 +285,8 @@ impl Reached {
         }
     }
 
-    /// Leaves only so many ranges, more than which there are, by counting the smallest gaps between them as reached.
+    /// Reduces the number of ranges to `ranges`, by counting the smallest gaps between them as
+    /// used.
     fn fill_gaps(&mut self, ranges: usize) {
         let apart = self.joined.windows(2).map(|pair| pair[1].start - pair[0].end);
         let mut gaps: Vec<u64> = apart.collect();

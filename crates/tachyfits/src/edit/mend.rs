@@ -11,7 +11,7 @@ use super::{Edition, Unit};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 
-/// Bytes behind the last HDU that are looked at together.
+/// Bytes after the last HDU that are checked together.
 const PIECE_BYTES: u64 = 1 << 20;
 
 impl Edition {
@@ -80,7 +80,7 @@ impl Edition {
                 fixes.extend(fixed);
             }
             fixes.extend(mend_fill(unit, &hdu)?);
-            // What is copied from another file has other offsets.
+            // A part copied from another file has other offsets.
             fixes.extend(missing_fill(&hdu, self.own.bytes()).filter(|_| unit.own));
         }
         fixes.extend(self.mend_rest()?);

@@ -12,7 +12,7 @@ use crate::section::{AxisRange, Section};
 const PIECE_BYTES: u64 = 1 << 30;
 
 impl Edition {
-    /// What the header of an image says of its pixels, as edited.
+    /// Header information about the pixels of an edited image.
     ///
     /// # Errors
     /// [`Reason::NoSuchHdu`], and if the HDU holds no image.
@@ -68,7 +68,8 @@ impl Edition {
         }
         let (runs, run_bytes) = runs(&layout.axes, section.ranges(), size);
         let patch = match section.ranges().first() {
-            // Pixels that lie apart: what is between them is written as it is, as it lies in the same pages anyway.
+            // Strided pixels: the bytes between them are written unchanged, because they are in the
+            // same pages anyway.
             Some(first) if first.step > 1 && first.count > 1 => {
                 let step = first.step as u64 * size;
                 let whole = (first.count - 1) * step + size;

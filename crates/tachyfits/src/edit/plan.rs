@@ -106,8 +106,8 @@ impl Plan {
         dirty
     }
 
-    /// What a change in place would cost: bytes of the old file that are overwritten, bytes written in all, and whether
-    /// bytes would be read that are overwritten.
+    /// Cost of a change in place: bytes of the old file that are overwritten, bytes written in all,
+    /// and whether bytes would be read that are overwritten.
     pub(crate) fn cost(&self, dirty: &[Range<u64>]) -> Cost {
         let length = |range: &Range<u64>| range.end - range.start;
         let old = |range: &Range<u64>| range.end.min(self.old_bytes).saturating_sub(range.start);
@@ -139,7 +139,7 @@ impl Cost {
     }
 }
 
-/// What follows the last HDU of the old file.
+/// Bytes after the last HDU of the old file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rest {
     pub(crate) begin: u64,

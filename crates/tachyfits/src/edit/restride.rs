@@ -1,4 +1,5 @@
-//! Rows whose fields have other places: columns that were inserted or removed. The rows are made anew when they are read.
+//! Rows whose fields have new positions, because columns were inserted or removed. The rows are
+//! rebuilt when they are read.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,7 +8,7 @@ use tachyfits_io::{IoError, Storage};
 
 use super::content::{Kept, Rope, Source};
 
-/// Bytes of old rows that are looked at together.
+/// Bytes of old rows processed together.
 const BLOCK_BYTES: u64 = 256 << 10;
 
 /// See the module.
@@ -20,7 +21,7 @@ pub(crate) struct Restride {
     runs: Vec<Run>,
     /// A new field: where it begins in the row, its width, and the fields one after the other.
     field: Option<(u64, u64, Rope)>,
-    /// What a row has where nothing is put.
+    /// Fill byte of a row.
     fill: u8,
 }
 

@@ -15,7 +15,7 @@ use crate::checksum::{same_sum, sum_of_range};
 use crate::error::Error;
 use crate::options::RunOptions;
 
-/// States the sums anew in the header of a unit that has changed and states them.
+/// Updates the checksums in the header of a changed unit that has them.
 pub(crate) fn restate(
     unit: &mut Unit,
     own: &Arc<dyn Source>,
@@ -72,7 +72,7 @@ fn set(
     Ok(())
 }
 
-/// What the origin says of the sum of its data.
+/// The checksum of the data in the original file.
 enum Stated {
     /// Neither keyword is there, or they are blank.
     Nothing,

@@ -23,7 +23,7 @@ use crate::table::encode::ColumnInput;
 use crate::table::rows_out::{Descriptors, NewRows, write_arrays};
 use crate::table::write::layout_of;
 
-/// So many sources may lie one on the other; beyond that rows are made anew and kept.
+/// Largest depth of stacked sources; beyond it rows are rebuilt and kept.
 const DEEPEST: usize = 40;
 /// Bytes that are copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
@@ -32,20 +32,20 @@ const COPY_BYTES: u64 = 1 << 20;
 pub(super) struct Parts {
     pub(super) layout: TableLayout,
     pub(super) rows: Rope,
-    /// What lies between rows and heap.
+    /// Bytes between rows and heap.
     pub(super) gap: Rope,
     pub(super) heap: Rope,
 }
 
 impl Parts {
-    /// Leaves out what lies behind the rows.
+    /// Removes the bytes after the rows.
     pub(super) fn drop_heap(&mut self) {
         (self.gap, self.heap) = (Rope::default(), Rope::default());
     }
 }
 
 impl Edition {
-    /// What the header of a table says of its columns, as edited.
+    /// Header information about the columns of an edited table.
     ///
     /// # Errors
     /// [`Reason::NoSuchHdu`], and if the HDU holds no table.
@@ -199,7 +199,7 @@ impl Edition {
             parts.rows = Overlay::over(&parts.rows, patch);
         }
         self.put_back(hdu, parts, &most)?;
-        // Those that were not looked at are new now.
+        // Arrays that were not checked are new now.
         self.units[hdu].arrays_are_whole |= adds_arrays;
         Ok(())
     }
@@ -347,7 +347,7 @@ fn is_variable(layout: &TableLayout, column: usize) -> bool {
     matches!(layout.columns[column].field, Field::Variable { .. })
 }
 
-/// The fields of one column for so many rows, side by side; arrays are added to the heap.
+/// The contiguous fields of one column for `rows` rows; arrays are appended to the heap.
 pub(super) fn made_fields(
     parts: &mut Parts,
     column: usize,

@@ -119,7 +119,7 @@ impl Unit {
         memory(vec![byte; count as usize])
     }
 
-    /// It may stand at the beginning of a file, perhaps with other mandatory cards.
+    /// Whether it may be first in a file, perhaps with other mandatory cards.
     pub(crate) fn may_be_first(&self) -> bool {
         // The bytes of all its groups and parameters are data, which those of a primary image are not.
         let of_groups = |hdu: &Hdu| (hdu.parameter_count, hdu.group_count) != (0, 1);
@@ -133,7 +133,7 @@ impl Unit {
             && header.get_text("XTENSION").is_ok_and(|found| found == Some(kind))
     }
 
-    /// It must stand at the beginning.
+    /// Whether it must be first in a file.
     pub(crate) fn must_be_first(&self) -> bool {
         self.origin.as_ref().is_some_and(|hdu| hdu.kind == HduKind::RandomGroups)
     }

@@ -12,7 +12,7 @@ use super::{ExpressionInput, InputValue};
 use crate::error::Error;
 use crate::image::Image;
 
-/// What a name stands for.
+/// Value of a name.
 #[derive(Debug)]
 pub(crate) enum Bound<'a> {
     Number(f64),
@@ -234,7 +234,7 @@ fn along(
     Ok(places)
 }
 
-/// The one axis that has this length, for a spectrum of which nobody said its axis.
+/// The only axis with this length, for a spectrum without a given axis.
 fn only_axis(name: &Name, length: u64, axes: &[u64]) -> Result<usize, Problem> {
     let fits: Vec<usize> = (0..axes.len()).filter(|&axis| axes[axis] == length).collect();
     match fits[..] {

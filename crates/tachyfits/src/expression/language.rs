@@ -9,12 +9,12 @@ pub struct ExpressionFunction {
     pub names: &'static [&'static str],
     /// Its arguments, as they are written.
     pub arguments: &'static str,
-    /// What it gives.
+    /// Its result.
     pub meaning: &'static str,
     pub(crate) rule: Rule,
 }
 
-/// How a call is made of the operations that there are.
+/// Implementation of a call by existing operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Unary(Unary),
@@ -136,7 +136,7 @@ pub(crate) fn constant(name: &str) -> Option<f64> {
     CONSTANTS.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
 }
 
-/// What a word is in the language, where it is something: no input can have it as its name.
+/// Meaning of a word in the language, if it has one: no input can have it as its name.
 pub(crate) fn reserved(name: &str) -> Option<&'static str> {
     if ["and", "or", "not"].contains(&name) {
         Some("an operator")

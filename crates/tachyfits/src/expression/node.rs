@@ -13,8 +13,8 @@ const CHUNK: usize = 1024;
 /// An input with fewer pixels is so cheap to read that it may be read for every box.
 const SMALL_PIXELS: u64 = 1 << 14;
 
-/// Along an axis where a larger input is the same for all pixels, boxes are at least so long: it is then read so many times
-/// less often, while the runs of the others stay long.
+/// Along an axis where a larger input is constant, boxes have at least this length: it is then read
+/// fewer times by this factor, while the runs of the others stay long.
 const REPEATED: u64 = 8;
 
 /// An image that goes into an expression.
@@ -66,7 +66,7 @@ enum Pixels<'a> {
     Repeated { values: Vec<f64>, groups: Vec<Group> },
 }
 
-/// Axes of a box that follow each other and along all of which the input changes, or along none.
+/// Adjacent axes of a box along all of which the input changes, or along none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Group {
     /// Pixels of the result's box in the group.

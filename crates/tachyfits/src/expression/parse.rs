@@ -1,11 +1,12 @@
 //! From tokens to operations: a parser by precedence (V. R. Pratt, "Top down operator precedence", 1973).
 //!
-//! Precedence is Python's, so that what NumPy users write means what it means there: `**` before signs, `&` and `|` before
-//! comparisons, `not`, `and`, `or` last; `&&`, `||` are `and`, `or`, and `!` is `~`. What is easily misread is refused: a
-//! comparison beside an unbracketed `&`, `|`, `~` or another comparison.
+//! Precedence is Python's, so that expressions mean what NumPy users expect: `**` before signs, `&`
+//! and `|` before comparisons, `not`, `and`, `or` last; `&&`, `||` are `and`, `or`, and `!` is `~`.
+//! Misleading forms are refused: a comparison beside an unbracketed `&`, `|`, `~` or another
+//! comparison.
 //!
-//! Operations stand in a list in which each comes after its operands, so that no later walk over a long expression
-//! recurses; the parser does, for brackets and signs, up to a fixed depth.
+//! Operations are in a list in which each follows its operands, so that no later walk over a long
+//! expression recurses; the parser does, for brackets and signs, up to a fixed depth.
 
 use std::ops::Range;
 
@@ -94,7 +95,7 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expression, Problem>
     Ok(Expression { items, places, names, texts, result })
 }
 
-/// How a part is written, as far as that matters to what stands beside it.
+/// Notation of a part, as far as it matters to its neighbours.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     /// A number, a name, a call, something in brackets, or arithmetic.
@@ -199,7 +200,7 @@ impl Parser<'_> {
 
     fn right_operand(&mut self, left: Part, infix: Infix) -> Result<Part, Problem> {
         let place = self.take().at;
-        // Powers are taken from the right, and a sign may stand in an exponent.
+        // Powers associate to the right, and a sign may begin an exponent.
         let least = if infix.power == POWER { SIGN } else { infix.power + 1 };
         let right = self.expression(least)?;
         if infix.power == COMPARISON && right.form == Form::Bits {
@@ -209,7 +210,7 @@ impl Parser<'_> {
         Ok(Part { id: self.push(Item::Binary(infix.binary, left.id, right.id), place), form })
     }
 
-    /// What stands left of a comparison is read as it is meant.
+    /// Checks that the left side of a comparison is not misleading.
     fn check_comparison(&self, left: Part, compared: bool) -> Result<(), Problem> {
         if compared {
             return Err(self
@@ -422,7 +423,7 @@ impl Parser<'_> {
     }
 }
 
-/// What to write for a word of other languages.
+/// Hint for a word of other languages.
 fn of_other_languages(word: &str, dialect: Dialect) -> Option<&'static str> {
     let upper = word.to_ascii_uppercase();
     let any = match &*upper {
@@ -448,7 +449,7 @@ fn brackets_missing(at: Range<usize>, symbol: &str) -> Problem {
         .hint("write (a > 1) & (b > 2), or a > 1 && b > 2")
 }
 
-/// What a function of this name may be called here.
+/// The name of a similar function of this language.
 fn suggestion(name: &str, dialect: Dialect) -> String {
     let lower = name.to_ascii_lowercase();
     match &*lower {

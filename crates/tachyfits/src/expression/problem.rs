@@ -1,10 +1,10 @@
-//! What is wrong with an expression, and where.
+//! Problems of an expression, with their positions.
 
 use std::ops::Range;
 
 use crate::error::{Error, ExpressionError, Reason};
 
-/// What is wrong at some bytes of an expression.
+/// A problem at some bytes of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Problem {
     reason: Reason,
@@ -39,7 +39,7 @@ impl Problem {
         Problem { hint: Some(hint.into()), ..self }
     }
 
-    /// The same, so many bytes later.
+    /// The same problem, `by` bytes later.
     pub(crate) fn moved(self, by: usize) -> Problem {
         Problem { at: self.at.start + by..self.at.end + by, ..self }
     }

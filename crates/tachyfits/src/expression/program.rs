@@ -1,7 +1,8 @@
 //! From an expression to a program: steps over a few buffers that stay in the first-level cache.
 //!
-//! Constants are folded, by the very kernels that would have computed them, so that the bits are the same. What stands
-//! several times in an expression is computed once. A step works in place where nobody needs the old value any more.
+//! Constants are folded with the kernels that would have computed them, so the bits are the same.
+//! Repeated parts of an expression are computed once. A step works in place if its operand is not
+//! needed later.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,7 +11,7 @@ use tachyfits_kernels::{Binary, Operand, Tier, Unary, binary, binary_reversed, s
 
 use super::parse::{Expression, Id, Item};
 
-/// What a name of the expression is for a program.
+/// Value of a name of the expression in a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Given {
     Number(f64),
@@ -156,7 +157,7 @@ fn operand(slots: &[Vec<f64>], place: Place, count: usize) -> Operand<'_> {
 /// One value of an expression: operands are numbers of earlier values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Value {
-    /// By its bits, so that NaN and -0.0 are told apart.
+    /// By its bits, to distinguish NaN and -0.0.
     Number(u64),
     Pixels(usize),
     Unary(Unary, Id),
@@ -193,7 +194,7 @@ impl Values {
                     Given::Number(number) => Value::Number(number.to_bits()),
                     Given::Pixels(input) => Value::Pixels(input),
                 },
-                // Strings are compared where they are read; alone they are no operand.
+                // Strings are compared where they are read, and are not operands by themselves.
                 Item::Text(_) => Value::Number(f64::NAN.to_bits()),
                 Item::Unary(unary, x) => Value::Unary(unary, ids[x]),
                 Item::Binary(binary, a, b) => Value::Binary(binary, ids[a], ids[b]),

@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::language::{begins_name, continues_name};
 use super::problem::Problem;
 
-/// What expressions are about. The words are the same; conditions on rows also have strings, names of columns with any
-/// characters, and elements of columns.
+/// Subject of an expression. The words are the same; conditions on rows also have strings, names of
+/// columns with any characters, and elements of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// Images, pixel by pixel.
@@ -15,7 +15,7 @@ pub(crate) enum Dialect {
     Rows,
 }
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     Number(f64),
@@ -42,13 +42,13 @@ const SYMBOLS: [&str; 22] = [
     "**", "//", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "&", "|",
     "~", "!", "(", ")", ",",
 ];
-/// What else there is in conditions on rows.
+/// Additional symbols of conditions on rows.
 const ROW_SYMBOLS: [&str; 2] = ["[", "]"];
 
 /// The most bytes of an expression: enough for thousands of operations.
 pub(crate) const MOST_BYTES: usize = 1 << 14;
 
-/// Cuts an expression into tokens, of which the last is [`Kind::End`].
+/// Splits an expression into tokens, the last of them [`Kind::End`].
 pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Problem> {
     if text.len() > MOST_BYTES {
         let found = format!("{} bytes", text.len());
@@ -122,7 +122,7 @@ fn token_of_rows(rest: &str, first: char) -> Option<Result<(Kind, usize), Proble
     }
 }
 
-/// What stands between two quotes; two of them side by side are one in the text.
+/// The text between two quotes; two adjacent quotes are one in the text.
 fn quoted(rest: &str, quote: char, kind: Kind) -> Result<(Kind, usize), Problem> {
     let mut at = 1;
     while let Some(found) = rest[at..].find(quote) {

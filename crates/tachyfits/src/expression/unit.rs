@@ -5,7 +5,7 @@ use tachyfits_kernels::{Binary, Unary};
 use super::check::Bound;
 use super::parse::{Expression, Item};
 
-/// What is known of the unit of a value.
+/// Knowledge about the unit of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// A number without a unit: a constant, a truth value, a ratio of like things.

@@ -1,9 +1,9 @@
 //! Reading on where the walk over the markers has not come yet: records that may all have one length are read as if they
 //! had, and their markers are seen to by the way.
 //!
-//! To walk first and read then brings the bytes of short records twice, and from the page cache that is all the work
-//! there is. If a single marker is another one, nothing was gained and nothing is lost: the walk goes the way itself, and
-//! says what there is or what is wrong. So the answers are those of the walk.
+//! Walking first and then reading would load the bytes of short records twice, and from the page
+//! cache loading is all the work. If a single marker differs, the walk decides and reports the
+//! records or the fault. So the answers are those of the walk.
 
 use std::ops::Range;
 
@@ -208,7 +208,7 @@ impl AheadView<'_> {
         Ok(true)
     }
 
-    /// The move that brings records to where they follow each other, if their markers are right.
+    /// The transfer that makes records contiguous, if their markers are right.
     fn transfer(&self, block: &[u8], out_bytes: usize) -> Option<Transfer> {
         let Guess { markers, bytes, stride, .. } = self.guess;
         let count = out_bytes as u64 / bytes;
@@ -233,8 +233,8 @@ impl AheadView<'_> {
 
     /// Longer records, one by one; gives whether their markers are right.
     ///
-    /// What stands between a record and the next one is read with it, to where the next one will be: that takes one read
-    /// instead of two.
+    /// Bytes between a record and the next one are read with it, up to the expected start of the
+    /// next one: that takes one read instead of two.
     fn read_each(&self, at: u64, out: &mut [u8]) -> Result<bool, IoError> {
         let Guess { markers, bytes, stride, .. } = self.guess;
         let (width, bytes) = (markers.bytes(), bytes as usize);

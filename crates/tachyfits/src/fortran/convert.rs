@@ -19,13 +19,13 @@ use crate::error::{Error, Reason};
 use crate::image::tier;
 use crate::options::RunOptions;
 
-/// What becomes of a file.
+/// Options of a conversion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conversion {
     /// The new file.
     pub new: NewRecords,
-    /// What records are made of, in turn: the first record is of the first form, and after the last form comes the first
-    /// again. Not needed where bytes stay as they are.
+    /// Forms of the records, in rotation: the first record has the first form, and after the last
+    /// form the first follows again. Not needed if bytes stay unchanged.
     pub forms: Vec<RecordForm>,
     /// After the last form comes the last again: a header, and then records of one kind.
     pub last_repeats: bool,
@@ -37,9 +37,9 @@ pub struct Conversion {
 /// Reals that are written with half the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Narrowing {
-    /// Those of 8 bytes, as 4.
+    /// Reals of 8 bytes become reals of 4.
     Single,
-    /// Those of 16 bytes, as 8.
+    /// Reals of 16 bytes become reals of 8.
     Double,
 }
 
@@ -111,7 +111,7 @@ struct Converter<'a> {
     options: &'a RunOptions<'a>,
 }
 
-/// What a worker keeps.
+/// State of a worker.
 #[derive(Default)]
 struct Buffers {
     payload: Vec<u8>,
@@ -307,7 +307,7 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Converts an item that is no group.
+    /// Converts an item that is not a group.
     fn convert_item(
         &self,
         item: &RecordItem,
@@ -435,7 +435,7 @@ impl Converter<'_> {
     ) -> Result<(), Error> {
         let narrows = self.narrows(item);
         let is_group = item.kind == ItemKind::Group;
-        // What is not divided, and what becomes of it.
+        // The unit of conversion, and its result.
         let (unit, new_unit) = match narrows {
             Some(narrowing) => (narrowing.bytes(), narrowing.bytes() / 2),
             None if is_group => (item.size, self.size_of(item)),

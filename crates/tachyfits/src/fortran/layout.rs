@@ -1,5 +1,5 @@
-//! What records of one length are made of: fields, each a run of numbers or as many of them as there are derived types in
-//! an array, and how they are moved between records and items.
+//! Layout of records of one length: fields, each a run of numbers, repeated for arrays of derived
+//! types, and the moves between records and items.
 //!
 //! A field that is there again and again is one field. So what a record of 10^5 derived types costs to describe and to move
 //! is that of one of them.
@@ -145,7 +145,7 @@ impl RecordField {
         FieldPlace { offset: self.to, step: self.to_step, stride }
     }
 
-    /// Moves the fields of so many records.
+    /// Moves the fields of `records` records.
     pub(crate) fn run(
         &self,
         count: u64,
@@ -176,7 +176,8 @@ impl RecordField {
     }
 }
 
-/// What records of one length are made of, and the items that they become: rows of a structured array, say.
+/// Layout of records of one length, and of the items that they become, such as rows of a structured
+/// array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordLayout {
     /// Bytes of a record.
@@ -306,7 +307,7 @@ impl FieldGroup {
             - (self.repeats() - 1) * self.fields[0].step
     }
 
-    /// Bytes of as many items as have about so many bytes in record and item.
+    /// Bytes of as many items as have about `bytes` bytes in record and item.
     pub(crate) fn items_of(&self, bytes: u64) -> u64 {
         let (step, to_step) = self.steps();
         (bytes / step.max(to_step)).max(1) * to_step

@@ -45,7 +45,7 @@ pub(crate) struct Together<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// That of records that there are.
+    /// The payload of existing records.
     pub(crate) fn new(
         storage: &'a dyn Storage,
         index: &'a RecordIndex,
@@ -268,7 +268,7 @@ fn file_range(run: &RecordRun, within: u64, count: usize) -> Range<u64> {
     place(within)..place(within + count as u64 - 1) + 1
 }
 
-/// The moves that bring bytes of the payload of a run from their range of the file to where they follow each other.
+/// The transfers that make the payload of a run contiguous, from its range of the file.
 fn each_transfer(
     run: &RecordRun,
     within: u64,
@@ -281,7 +281,7 @@ fn each_transfer(
     let first = within / run.bytes * run.stride + offset;
     while done < count {
         let rest = (count - done) as u64;
-        // What is left of a record, whole ones, and what is wanted of the last.
+        // The rest of a record, whole records, and the wanted part of the last.
         let (bytes, records) = match (offset, rest / run.bytes) {
             (0, 0) => (rest, 1),
             (0, whole) => (run.bytes, whole),
@@ -364,9 +364,9 @@ pub(crate) fn read_numbers(
     })
 }
 
-/// Whether bytes are to lie a little further in their page than in the file's, where the processor takes what it stores for
-/// what it is about to load. A record behind a marker of 4 bytes and an array of NumPy's, 16 bytes behind a page, are such a
-/// pair: 32 MiB took 8.4 ms, and 3.8 ms from or to any other place (Zen 4, two threads, a file in memory).
+/// Whether the offset within a page is a little larger in memory than in the file: the processor
+/// then takes stores for the next loads (4K aliasing). A record after a marker of 4 bytes and a
+/// NumPy array, 16 bytes after a page start, are such a pair (`python -m bench --only 25`).
 fn is_slow(offset: u64, out: &[u8]) -> bool {
     let shift = (out.as_ptr().addr() as u64).wrapping_sub(offset) % PAGE_BYTES;
     out.len() as u64 >= PAGE_BYTES && (1..SLOW_SHIFT).contains(&shift)

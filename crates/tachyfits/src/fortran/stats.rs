@@ -1,7 +1,8 @@
 //! Reductions of the numbers of records, straight from the file's byte order: no array is made of them.
 //!
-//! Numbers that FITS has go to the kernels of images as they lie. The others become float64 in the cache: reals of 2 and 16
-//! bytes by their own decoding, complex numbers as pairs, whose parts have statistics each.
+//! Numbers of FITS types go to the kernels of images as stored. Others become float64 in the cache:
+//! reals of 2 and 16 bytes by their own decoding, complex numbers as pairs whose parts have
+//! separate statistics.
 
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ use crate::table::added;
 /// Numbers of a piece that becomes a state of its own, as in images.
 const LINE_NUMBERS: u64 = 1 << 16;
 
-/// What the numbers of records are.
+/// Type of the numbers of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RecordNumber {
     /// Integers and reals that FITS has too; unsigned ones stand for themselves here, without an offset.
@@ -244,7 +245,7 @@ struct Reduction<'a> {
     options: &'a RunOptions<'a>,
 }
 
-/// What a worker keeps.
+/// State of a worker.
 #[derive(Default)]
 struct Buffers {
     flipped: Vec<u8>,
@@ -253,7 +254,7 @@ struct Buffers {
 }
 
 impl Reduction<'_> {
-    /// Those of a field of one long record, which begins there in the payload.
+    /// Statistics of a field of one long record, which begins there in the payload.
     fn of_group(
         &self,
         payload: &Payload<'_>,
@@ -272,7 +273,7 @@ impl Reduction<'_> {
         self.run(&view, 0..view.bytes(), group.steps().1)
     }
 
-    /// Those of a range of bytes, which is read in multiples of `unit` bytes.
+    /// Statistics of a range of bytes, read in multiples of `unit` bytes.
     fn run(
         &self,
         view: &dyn Storage,
@@ -300,7 +301,7 @@ impl Reduction<'_> {
         Ok((all, report))
     }
 
-    /// Those of some bytes, the first number of which has that position.
+    /// Statistics of some bytes, the first number of which has that position.
     fn of_bytes(&self, bytes: &[u8], first: u64, buffers: &mut Buffers) -> [Stats; 2] {
         let mut parts = <[Stats; 2]>::default();
         let wide = Encoding { order: ByteOrder::Native, ..Encoding::plain(PixelType::F64) };

@@ -61,7 +61,7 @@ impl Stretches {
         self.tasks.len() >= MOST_TASKS || self.count >= MOST_STRETCHES
     }
 
-    /// Those of each task. None are left.
+    /// Takes the stretches of each task; none remain.
     pub(super) fn take(&mut self) -> Vec<Vec<Stretch>> {
         std::mem::take(self).tasks
     }
@@ -71,7 +71,8 @@ impl Stretches {
 mod tests {
     use super::*;
 
-    /// How many stretches, and blocks, are planned before they are converted, of records of so many bytes.
+    /// Number of stretches, and of blocks, planned before their conversion, for records of `bytes`
+    /// bytes.
     fn planned(bytes: u64, count: u64) -> (usize, usize) {
         let mut stretches = Stretches::default();
         let mut wanted = 0..;

@@ -1,5 +1,5 @@
-//! Payloads as storages: numbers in the machine's byte order, and items. What reads them is the machinery of every
-//! other storage.
+//! Payloads as storages: numbers in native byte order, and items. They are read like every other
+//! storage.
 
 use std::ops::Range;
 

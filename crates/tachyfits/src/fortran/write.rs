@@ -78,7 +78,7 @@ pub struct RecordPart<'a> {
     pub items: &'a [u8],
     /// How many records.
     pub count: u64,
-    /// What they become. Bytes of a record that are of no field are 0.
+    /// Layout of the written records. Bytes of a record outside fields are 0.
     pub layout: &'a RecordLayout,
 }
 
@@ -110,7 +110,7 @@ impl RecordWriter {
     /// Begins a file.
     ///
     /// # Errors
-    /// As [`OutputFile::create`], and [`Reason::RecordType`] for markers that there are not.
+    /// As [`OutputFile::create`], and [`Reason::RecordType`] for invalid markers.
     pub fn create(path: &Path, new: &NewRecords) -> Result<RecordWriter, Error> {
         let markers = new.markers()?;
         let output = OutputFile::create(path, new.overwrite)?;
@@ -120,8 +120,9 @@ impl RecordWriter {
     /// Writes records behind the last ones.
     ///
     /// # Errors
-    /// [`Reason::Output`] if the items are not those of the layout, [`Reason::RecordLength`] if its records are no records
-    /// of direct access; if the disk is full or fails. The file is then to be given up.
+    /// [`Reason::Output`] if the items do not match the layout, [`Reason::RecordLength`] if its
+    /// records are not direct-access records; also if the disk is full or fails. Discard the file
+    /// then.
     pub fn write(&mut self, part: &RecordPart<'_>, options: &RunOptions<'_>) -> Result<(), Error> {
         let checked = check_part(part, self.new.access);
         checked.map_err(|error| error.of_file(&self.output.path().display().to_string()))?;
@@ -224,7 +225,7 @@ pub(crate) fn stored_bytes(markers: Option<RecordMarkers>, record_bytes: u64) ->
     markers.map_or(record_bytes, |markers| markers.stored_bytes(record_bytes))
 }
 
-/// What can be written to at offsets.
+/// A target with writes at offsets.
 pub(crate) trait Sink: Sync + Debug {
     fn write_all_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError>;
 }
@@ -350,9 +351,9 @@ pub(super) fn told(options: &RunOptions<'_>, done: u64, total: u64) -> Result<()
     }
 }
 
-/// Makes blocks, and writes them one at a time, in order: a file takes one writer at a time anyway, and threads that wait
-/// for it spin. `make` is told whether it has a block for the first time, which may have bytes of
-/// anything then, and gives how much of all there is to do it has done, for the progress.
+/// Makes blocks, and writes them one at a time, in order: a file takes one writer at a time anyway,
+/// and threads that wait for it spin. `make` learns whether it has a block for the first time,
+/// whose bytes may be arbitrary, and returns its share of the work, for the progress.
 ///
 /// Where numbers are only copied or swapped, `light`, one thread does both: waking another one for a block takes as long as
 /// making it does.
@@ -432,7 +433,7 @@ pub(crate) fn parallel<W>(
     Ok(())
 }
 
-/// Tasks that bring their bytes themselves.
+/// Tasks that read their bytes themselves.
 struct Unread(u64);
 
 impl Tasks for Unread {

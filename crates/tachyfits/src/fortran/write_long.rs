@@ -18,7 +18,8 @@ impl Target<'_> {
     ) -> Result<(), Error> {
         self.write_markers(layout.record_bytes)?;
         let groups = layout.groups();
-        // What is between the fields of derived types is written with them, and may not be of others.
+        // Bytes between the fields of derived types are written with them, so they must not belong
+        // to other fields.
         let is_behind = |pair: &[FieldGroup]| pair[0].in_record().end <= pair[1].in_record().start;
         let apart = !groups.windows(2).all(is_behind);
         let mut write = |group: &FieldGroup| {

@@ -34,7 +34,7 @@ impl Target<'_> {
     }
 }
 
-/// Records of numbers of one size as they lie in a file, the first of which begins at byte 0.
+/// Records of numbers of one size as stored in a file, the first of which begins at byte 0.
 #[derive(Debug)]
 struct PlainRecords<'a> {
     to: &'a Target<'a>,
@@ -89,7 +89,7 @@ impl PlainRecords<'_> {
                     .copy_from_slice(&marker[..width as usize]);
             }
         }
-        // What is not turned may be cut anywhere.
+        // Bytes that are not swapped may be divided anywhere.
         let size = if self.to.swap { self.size } else { 1 };
         let first = part.start.saturating_sub(numbers.start) / size;
         let end = part.end.min(numbers.end).saturating_sub(numbers.start).div_ceil(size);

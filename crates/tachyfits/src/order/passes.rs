@@ -30,7 +30,7 @@ impl<'a> Passes<'a> {
         &self.options
     }
 
-    /// Makes a pass over about so many bytes.
+    /// Makes a pass over about `bytes` bytes.
     pub(crate) fn run<T>(
         &mut self,
         bytes: u64,

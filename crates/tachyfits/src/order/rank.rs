@@ -39,7 +39,7 @@ impl OrderStatistic {
         (count - 1) as f64 * self.fraction()
     }
 
-    /// What is made of the two neighbours.
+    /// Combines the two neighbours.
     pub(crate) fn value(self, count: u64, [low, high]: [f64; 2]) -> f64 {
         match self {
             OrderStatistic::Median | OrderStatistic::Mad => mean(low, high),
@@ -151,8 +151,8 @@ impl Selection {
         statistic.value(count, self.select(ranks))
     }
 
-    /// The values of two neighbouring ranks by looking only at those near to where a sample says that they are; `None`
-    /// where it misled. What the sample is does not change the result.
+    /// The values of two neighbouring ranks, from the pixels near the prediction of a sample;
+    /// `None` if it misled. The sample does not change the result.
     fn near(
         &mut self,
         values: &[f64],

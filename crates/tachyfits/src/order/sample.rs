@@ -17,7 +17,7 @@ pub(crate) struct SampledLines<'a> {
 }
 
 impl<'a> SampledLines<'a> {
-    /// About so many pixels, from as many places as there are tasks, or leaves in the sample.
+    /// About `pixels` pixels, from as many positions as there are tasks, or leaves in the sample.
     pub(crate) fn new(lines: &'a dyn Lines, pixels: u64) -> SampledLines<'a> {
         let places = (pixels * 4 / LEAF_PIXELS as u64).max(1);
         let tasks = lines.tasks().min(places).max(1);

@@ -21,16 +21,16 @@ use crate::image::Image;
 use crate::lines::{LineReads, Lines};
 use crate::workers::{Own, Workers};
 
-/// What a pass does for one range.
+/// Operation of a pass for one range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Task {
-    /// Counts about `low..=high` and keeps what lies between.
+    /// Counts about `low..=high` and keeps the pixels inside.
     Keep { low: f64, high: f64 },
     /// Counts in bins.
     Count(KeyBins),
 }
 
-/// What came out.
+/// Result of a pass.
 #[derive(Clone, Debug)]
 enum Found {
     Kept { low: f64, high: f64, counts: Split, values: Vec<f64>, sorted: bool },
@@ -143,7 +143,7 @@ impl Pieces {
     }
 }
 
-/// What is known of a rank: that it lies within these keys.
+/// Bounds of a rank: it lies within these keys.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     rank: u64,
@@ -289,7 +289,7 @@ impl<'a> Population<'a> {
         let mut room = self.limits.kept as f64;
         let pixels = self.lines.pixels() as f64;
         let task = |((low, high), part): ((f64, f64), f64)| {
-            // What is equal to an end is only counted: a range of one value keeps nothing.
+            // Pixels equal to an end are only counted: a range of one value keeps nothing.
             let kept = if low < high { part * pixels } else { 0.0 };
             if kept > 0.9 * room {
                 return Task::Count(self.bins(key_of(low), key_of(high)));

@@ -236,7 +236,7 @@ struct Columns<'a> {
     tier: Tier,
 }
 
-/// What a thread gathers in.
+/// Buffers of a thread.
 #[derive(Default)]
 struct Gathered {
     turned: Vec<u8>,

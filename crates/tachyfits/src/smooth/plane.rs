@@ -1,9 +1,10 @@
-//! Smoothing of planes: weights along x times weights along y. What is undefined is taken into account in two dimensions:
-//! the weights of the defined pixels are summed in the same way as the pixels.
+//! Smoothing of planes: weights along x times weights along y. Undefined pixels count in two
+//! dimensions: the weights of the defined pixels are summed in the same way as the pixels.
 //!
-//! Rows are summed along x one by one, from a copy with what stands beyond the edges, and put into strips of a few columns.
-//! A strip is one line whose neighbours along y lie a row further on, and stays in the first-level cache while it is summed
-//! along y. Sums of weights are known without adding where no pixel of the window and its halo is undefined.
+//! Rows are summed along x one by one, from a copy with the values beyond the edges, and put into
+//! strips of a few columns. A strip is one line whose neighbours along y lie a row further on, and
+//! stays in the first-level cache while it is summed along y. Sums of weights are constant if no
+//! pixel of the window and its halo is undefined.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -26,9 +27,9 @@ pub struct PlaneSmoothing {
     pub x: Vec<f64>,
     /// The factors along NAXIS2.
     pub y: Vec<f64>,
-    /// What stands for the pixels beyond the edges.
+    /// Values of the pixels beyond the edges.
     pub edge: Edge,
-    /// What undefined pixels count for.
+    /// Treatment of undefined pixels.
     pub blanks: Blanks,
     /// Whether undefined pixels get values where their neighbours give one.
     pub fill: bool,
@@ -75,7 +76,7 @@ const STRIP: usize = 32;
 struct SmoothPlanes {
     input: Arc<dyn Node>,
     smoothing: PlaneSmoothing,
-    /// What stands beyond the edges; those of [`Edge::Keep`] are computed and replaced.
+    /// Values beyond the edges; those of [`Edge::Keep`] are computed and replaced.
     edge: Edge,
     /// Whether undefined pixels can be replaced by 0: no weight makes -0.0 of it.
     replaces: bool,
@@ -273,7 +274,7 @@ fn smooth_line(line: &[f64], step: usize, stencil: &Stencil<'_>, tier: Tier, out
     smooth_rows_f64(&rows, stencil, tier, out);
 }
 
-/// What stands beyond the edges.
+/// Values beyond the edges.
 #[derive(Clone, Copy, Debug)]
 struct Beyond {
     edge: Edge,
@@ -304,7 +305,7 @@ impl Places {
         Places { result, results: results as usize, half, first, needed, length }
     }
 
-    /// What is at a place of the results with their neighbours: pixels count from the first that is needed.
+    /// The neighbour of a result at an index: pixels count from the first needed one.
     fn neighbour(&self, at: usize, edge: Edge) -> Neighbour {
         let index = self.result as i64 + at as i64 - self.half as i64;
         match neighbour(index, self.length, edge) {

@@ -35,7 +35,7 @@ pub struct Arrays {
     pub values: Vec<u8>,
     /// A byte for each element, 1 where it is null; none where no element can be.
     pub nulls: Option<Vec<u8>>,
-    /// What an element is; TDIMn is in the layout.
+    /// Type of an element; TDIMn is in the layout.
     pub cells: Cells,
     /// How many elements were not as the Standard has them: see [`super::ColumnOutput::odd`].
     pub odd: u64,
@@ -141,7 +141,7 @@ impl Table {
         Ok((all, report))
     }
 
-    /// Where arrays begin, in elements, if there are so many bytes in the file, and may be in memory.
+    /// Offsets of the arrays, in elements, if the file has their bytes and memory may hold them.
     fn offsets(
         &self,
         column: usize,
@@ -212,7 +212,7 @@ impl<'a> HeapPlan<'a> {
         for (array, descriptor) in descriptors.iter().enumerate() {
             let mut first = 0;
             while descriptor.count - first > room {
-                // What does not fit begins the next task; a short array as a whole.
+                // An array that does not fit begins the next task; a short array stays whole.
                 if room == most || descriptor.count > most {
                     first += room / 8 * 8;
                 }

@@ -1,8 +1,8 @@
 //! Several columns of a block of rows: taken one after another while the rows are in the first-level cache.
 //!
-//! Rows are brought there in their order, whole, before the first column is taken from them. Otherwise each column would
-//! wait for the lines of memory that those before it had no need of: two columns of 10^7 rows of 96 bytes in memory took one
-//! thread 62 ms to gather, and 49 so (Zen 4, a C program).
+//! Whole rows are loaded in order before the first column is extracted from them. Otherwise each
+//! column would wait for cache lines that earlier columns did not need (`python -m bench --only
+//! 19`).
 
 use tachyfits_io::look_at;
 use tachyfits_kernels::{Streaming, Tier};
@@ -17,14 +17,14 @@ const CACHED_BYTES: usize = 16 << 10;
 /// The fewest rows of a part: fewer are not worth the calls.
 const LEAST_ROWS: usize = 64;
 
-/// What some rows of a column become.
+/// Decoded rows of a column.
 #[derive(Debug, Default)]
 pub(crate) struct CellsOut<'a> {
     pub(crate) values: &'a mut [u8],
     pub(crate) nulls: Option<&'a mut [u8]>,
 }
 
-/// Where the field of a column stands in the rows of a block, and how it is decoded.
+/// Position of a column's field in the rows of a block, and its decoding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlacedDecoder<'a> {
     pub(crate) decoder: &'a Decoder,
@@ -32,8 +32,9 @@ pub(crate) struct PlacedDecoder<'a> {
 }
 
 impl<'a> RowBlock<'a> {
-    /// The rows in parts, each with the number of its first row in the block, for so many columns to be taken from. If these
-    /// are several, a part stays in the first-level cache and is there already.
+    /// The rows in parts, each with the number of its first row in the block, for extracting
+    /// `columns` columns. For several columns, a part stays in the first-level cache and is loaded
+    /// there first.
     pub(crate) fn parts(self, columns: usize) -> impl Iterator<Item = (usize, RowBlock<'a>)> {
         let part_rows = match columns {
             0 | 1 => self.rows,
@@ -51,7 +52,8 @@ impl<'a> RowBlock<'a> {
     }
 }
 
-/// Decodes columns, by `stores` where there are such; `odd` counts, for each, the elements that the Standard does not have.
+/// Decodes columns, with `stores` if given; `odd` counts, for each, the elements that break the
+/// Standard.
 ///
 /// # Errors
 /// Where text is no number: which column, and which row of the block.

@@ -1,4 +1,4 @@
-//! What reading a column gives: the kind of its elements and the shape of a cell.
+//! Result of reading a column: the kind of its elements and the shape of a cell.
 
 use tachyfits_format::{Column, Element, Field, Null, TextForm};
 use tachyfits_kernels::PixelType;
@@ -7,7 +7,7 @@ use super::Table;
 use crate::error::Error;
 use crate::image::pixel_type;
 
-/// What the cells of a column are as arrays.
+/// The cells of a column as arrays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cells {
     /// The elements.
@@ -63,7 +63,7 @@ impl Cells {
 }
 
 impl Table {
-    /// What reading a column gives; `raw` asks for what is stored.
+    /// Result of reading a column; `raw` requests the stored values.
     ///
     /// Numbers that stand for themselves are read as they are, conventions for unsigned integers applied; scaled ones as
     /// 64-bit floats, or complex numbers of these, NaN where null. Logical values and bits are truth values. Stored, a
@@ -77,7 +77,7 @@ impl Table {
     }
 }
 
-/// What reading a column gives.
+/// Result of reading a column.
 pub(crate) fn cells(column: &Column, raw: bool) -> Cells {
     match column.field {
         Field::Fixed { element, repeat, width } => {
@@ -144,7 +144,7 @@ fn text_cells(column: &Column, text: TextForm, width: u64, raw: bool) -> Cells {
     Cells { nullable, ..Cells::scalar(CellKind::Number(pixel)) }
 }
 
-/// The dimensions, or that of so many elements; a single one has none.
+/// The dimensions, or the shape of `elements` elements; a single one has none.
 fn shape_of(dimensions: &[u64], elements: u64) -> Vec<u64> {
     match (dimensions.is_empty(), elements) {
         (false, _) => dimensions.to_vec(),

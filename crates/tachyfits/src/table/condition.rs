@@ -1,9 +1,9 @@
 //! Rows by condition: `MAG < 20 && CLASS == 'STAR'`, evaluated on the rows as they are stored, only the columns that it
 //! names decoded, some rows at a time in the first-level cache.
 //!
-//! The language is that of expressions over images, with strings, columns and truth values: [`check`] finds what its names
-//! stand for. What has a way of its own (strings, 64-bit integers that must be exact) becomes a single operand, a
-//! [`leaf`], so that the program that is left is one of f64.
+//! The language is that of expressions over images, with strings, columns and truth values:
+//! [`check`] resolves its names. Operands that need their own evaluation (strings, exact 64-bit
+//! integers) become single operands, each a [`leaf`], so the remaining program works on f64.
 
 mod check;
 mod leaf;
@@ -28,7 +28,7 @@ use leaf::{Chunk, Leaf, Scratch};
 /// Rows that a program takes at a time: a buffer is 8 KiB of f64, so that several stay in the first-level cache.
 const CHUNK: usize = 1024;
 
-/// The most rows of which the condition asks for no bytes: more would take minutes.
+/// The most rows of a condition that reads no bytes: more would take minutes.
 const MOST_UNREAD_ROWS: u64 = 1 << 34;
 
 impl Table {
@@ -193,7 +193,7 @@ impl Search<'_> {
 
 /// Appends the numbers of those that are not 0.
 fn push_true(truths: &[f64], first: u64, found: &mut Vec<u64>) {
-    /// So many are looked at together, as most conditions choose few rows.
+    /// Number of rows checked together, because most conditions select few rows.
     const TOGETHER: usize = 16;
     for (group, truths) in truths.chunks(TOGETHER).enumerate() {
         if truths.iter().fold(0, |any, truth| any | truth.to_bits()) == 0 {

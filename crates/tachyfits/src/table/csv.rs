@@ -1,7 +1,8 @@
 //! Rows of columns as comma-separated text, formatted by several threads.
 //!
-//! The text is that of Python's `csv` module over Python's values: floats with as few digits as bring them back
-//! (`repr`), quotes only where a cell needs them. It knows decoded columns, not files or fields.
+//! The text equals that of Python's `csv` module for Python's values: floats with the fewest digits
+//! that restore them (`repr`), quotes only where a cell needs them. It takes decoded columns, not
+//! files or fields.
 
 use std::ops::Range;
 use std::thread;
@@ -246,7 +247,8 @@ fn write_latin_1(cell: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// A float as Python's `repr` has it: the fewest digits that bring it back, an exponent below 1e-4 and from 1e16 on.
+/// A float as in Python's `repr`: the fewest digits that restore it, an exponent below 1e-4 and
+/// from 1e16 on.
 fn write_float<F: zmij::Float>(value: F, text: &mut Vec<u8>) {
     let mut buffer = zmij::Buffer::new();
     // "NaN", "inf" and "-inf" have no digits; NaN is undefined and does not come here.

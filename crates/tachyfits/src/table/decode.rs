@@ -33,16 +33,16 @@ pub(crate) struct Decoder {
     pub(crate) cell_bytes: usize,
 }
 
-/// What is done to the elements of a field.
+/// Conversion of the elements of a field.
 #[derive(Clone, Debug)]
 enum Way {
-    /// Their bytes are turned: so many numbers for each element; those that are null are marked.
+    /// Swaps bytes: `numbers` numbers per element; null ones are marked.
     Turn {
         pixel: PixelType,
         numbers: usize,
         null: Option<i64>,
     },
-    /// Floats are computed: so many numbers for each element, `zero` added to the first of them.
+    /// Computes floats: `numbers` numbers per element, `zero` added to the first of them.
     Scale {
         encoding: Encoding,
         numbers: usize,
@@ -52,7 +52,7 @@ enum Way {
     Copy,
     Logical,
     Bits,
-    /// Strings of so many bytes, ended where they end unless they are wanted as they are stored.
+    /// Strings of `width` bytes, ended at their end unless stored values are requested.
     Text {
         width: usize,
         text: TextAs,
@@ -62,7 +62,7 @@ enum Way {
     Numbers(TextNumbers),
 }
 
-/// What a decoder keeps from block to block.
+/// State of a decoder between blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     bytes: Vec<u8>,
@@ -107,7 +107,7 @@ impl Decoder {
         Decoder { way, field: 0..0, elements: 1, cell_bytes: cells.kind.bytes() as usize }
     }
 
-    /// Decodes so many elements that lie side by side; otherwise as [`Decoder::decode`].
+    /// Decodes contiguous elements; otherwise as [`Decoder::decode`].
     pub(crate) fn decode_array(
         &self,
         bytes: &[u8],
@@ -130,9 +130,9 @@ impl Decoder {
         }
     }
 
-    /// Decodes the fields that begin at `offset` of each row to `out`, the cells of these rows. Where `stores` are given,
-    /// numbers of 4 and 8 bytes that are turned alone go past the caches. Returns how many elements are as the Standard does
-    /// not have them.
+    /// Decodes the fields that begin at `offset` of each row to `out`, the cells of these rows. If
+    /// `stores` are given, numbers of 4 and 8 bytes that are only swapped bypass the caches.
+    /// Returns the number of elements that break the Standard.
     ///
     /// # Errors
     /// Where text is no number.
@@ -227,7 +227,7 @@ impl Decoder {
 }
 
 impl Way {
-    /// Bytes of so many elements in the file.
+    /// Bytes of `elements` elements in the file.
     fn stored_bytes(&self, elements: usize) -> Option<usize> {
         match self {
             Way::Turn { pixel, numbers, .. } => elements.checked_mul(numbers * pixel.bytes()),

@@ -21,7 +21,7 @@ pub struct ColumnInput<'a> {
     pub values: &'a [u8],
     /// Of a variable-length column: where each array begins among the elements, and where the last ends.
     pub offsets: Option<&'a [i64]>,
-    /// What is not 0 is null: one for each element, of text for each string.
+    /// Values other than 0 mark nulls: one per element, for text one per string.
     pub nulls: Option<&'a [u8]>,
     /// The values are as they are stored: neither scaled nor with a convention for unsigned integers.
     pub raw: bool,
@@ -52,13 +52,13 @@ pub(crate) struct Encoder {
 
 #[derive(Clone, Debug)]
 enum Way {
-    /// So many numbers for each element are turned.
+    /// Swaps the numbers of each element.
     Turn {
         pixel: PixelType,
         numbers: usize,
         null: Option<i64>,
     },
-    /// So many floats for each element are computed back; `zero` is first taken off the first of them.
+    /// Computes stored floats; `zero` is first subtracted from the first of each element.
     Scale {
         encoding: Encoding,
         numbers: usize,
@@ -68,7 +68,7 @@ enum Way {
     Copy,
     Logical,
     Bits,
-    /// Strings of so many bytes, filled up with this one.
+    /// Strings of this many bytes, padded with this byte.
     Text {
         width: usize,
         text: TextAs,
@@ -78,7 +78,7 @@ enum Way {
     Number(TextField),
 }
 
-/// What an encoder keeps from block to block.
+/// State of an encoder between blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     bytes: Vec<u8>,
@@ -159,7 +159,7 @@ impl Encoder {
         self
     }
 
-    /// Whether the input has the cells of so many rows.
+    /// Whether the input has the cells of `rows` rows.
     pub(crate) fn check(&self, input: &ColumnInput<'_>, rows: u64) -> Result<(), Error> {
         let wanted = |each: usize| u128::from(rows) * each as u128;
         if input.values.len() as u128 != wanted(self.cell_bytes) {
@@ -260,7 +260,7 @@ impl Encoder {
         }
     }
 
-    /// The values with what stands for null where there are nulls, and nowhere else.
+    /// The values with the null value for nulls, and for nothing else.
     #[expect(clippy::too_many_arguments, reason = "the parts of a way, and two buffers")]
     fn with_nulls(
         &self,
@@ -312,7 +312,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// What is stored for scaled values, as file bytes.
+    /// Stored form of scaled values, as file bytes.
     #[expect(clippy::too_many_arguments, reason = "the parts of a way, and a buffer")]
     fn unscale(
         &self,

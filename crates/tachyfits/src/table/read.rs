@@ -35,7 +35,7 @@ pub struct ColumnOutput<'a> {
     pub raw: bool,
     /// Takes the cells of the rows one after another, in the machine's byte order.
     pub values: &'a mut [u8],
-    /// Takes a byte for each element: 1 where it is null, else 0. What the value is there is not said.
+    /// Receives a byte per element: 1 where it is null, else 0. The value of a null is undefined.
     pub nulls: Option<&'a mut [u8]>,
     /// How strings are given.
     pub text: TextAs,
@@ -108,7 +108,7 @@ impl Table {
         for (column, decoder) in columns.iter_mut().zip(&decoders) {
             self.check_output(column, decoder, rows.len())?;
             column.odd = 0;
-            // What has no bytes is not read.
+            // A column without bytes is not read.
             if let Some(nulls) = column.nulls.as_deref_mut().filter(|_| decoder.cell_bytes == 0) {
                 nulls.fill(0);
             }
@@ -210,10 +210,10 @@ impl Table {
     }
 }
 
-/// What does not change from batch to batch.
+/// State that does not change from batch to batch.
 struct Reading<'a> {
     table: &'a Table,
-    /// Those of the columns.
+    /// Numbers of the columns.
     numbers: &'a [usize],
     decoders: &'a [Decoder],
     tier: Tier,
@@ -250,7 +250,7 @@ impl Reading<'_> {
             &progress.run_options(),
             <(Vec<u8>, Scratch)>::default,
             |(packed, scratch), task, fetched| {
-                // Not to be waited for: who has it is at work on it already.
+                // `try_lock`: its owner is already touching the pages.
                 if let Some(Ok(mut part)) =
                     parts.get(task as usize + PARTS_AHEAD).map(Mutex::try_lock)
                 {

@@ -1,8 +1,8 @@
 //! Which rows, and which of their bytes are read: the plan of reading a table.
 //!
-//! Where nearly all of a row is wanted, or what is not is less than a read of its own is worth, rows are read as they
-//! lie, and columns are gathered from there. Otherwise the wanted parts of each row are read and put side by side first.
-//! The same is done with rows of a list: runs of neighbours are read together.
+//! If nearly all of a row is needed, or the rest is too small to be worth a separate read, whole
+//! rows are read and columns extracted from them. Otherwise the needed parts of each row are read
+//! and joined first. Listed rows are treated the same way: runs of neighbours are read together.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use tachyfits_io::{Fetched, Tasks};
 pub enum Rows<'a> {
     /// Those from one up to, not including, another.
     Range(Range<u64>),
-    /// Those of these numbers, in this order; a row may be named more than once.
+    /// Rows of these numbers, in this order; a row may be repeated.
     List(&'a [u64]),
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct RowReads<'a> {
     row_bytes: u64,
     /// The parts of a row that are read, ascending and apart.
     parts: Vec<Range<u64>>,
-    /// Rows are read as they lie, from the first byte of the one part on.
+    /// Rows are read as stored, from the first byte of the one part on.
     is_near: bool,
     /// Rows of a task.
     task_rows: u64,

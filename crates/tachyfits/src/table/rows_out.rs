@@ -23,7 +23,7 @@ pub(crate) struct NewRows<'a> {
     columns: Vec<(Encoder, ColumnInput<'a>)>,
     pub(crate) rows: u64,
     row_bytes: u64,
-    /// What a row has where no field is.
+    /// Fill byte of a row outside fields.
     fill: u8,
     /// Number of the first row, for messages.
     first_row: u64,

@@ -26,13 +26,13 @@ pub(crate) struct TextNumbers {
 pub(crate) struct BadText {
     /// Its row in the block.
     pub(crate) row: usize,
-    /// What is there.
+    /// The text found.
     pub(crate) found: String,
     pub(crate) error: TextError,
 }
 
 impl TextNumbers {
-    /// The numbers of a column; `None` where it holds none, or is no text.
+    /// The numbers of a column; `None` if it has none, or is not text.
     pub(crate) fn new(column: &Column) -> Option<TextNumbers> {
         let Field::Text { text, width, decimals } = column.field else { return None };
         let null = match &column.null {
@@ -146,7 +146,7 @@ impl TextNumbers {
         self.null.as_deref().is_some_and(|null| is_text(field, null))
     }
 
-    /// Goes over the fields, up to the first that holds no number.
+    /// Parses the fields, up to the first that is not a number.
     #[inline]
     fn each(
         &self,

@@ -1,6 +1,6 @@
-//! A new table, written as its rows come: batch by batch, rows made on all threads and written where they belong, arrays of
-//! variable-length columns behind them. What the header can say only at the end (rows, heap, longest arrays, sums) is put
-//! into it at the end.
+//! A new table, written as its rows arrive: batch by batch, with rows built on all threads and
+//! written in place, followed by the arrays of variable-length columns. Header values known only at
+//! the end (rows, heap, longest arrays, sums) are set at the end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -50,7 +50,7 @@ pub struct TableWriter {
     begin: u64,
     header_bytes: u64,
     rows: u64,
-    /// The number of rows, where it was said beforehand.
+    /// The number of rows, if given beforehand.
     rows_stated: Option<u64>,
     heap: Option<SpoolWriter>,
     heap_bytes: u64,
@@ -58,8 +58,9 @@ pub struct TableWriter {
 }
 
 impl TableWriter {
-    /// Begins a table behind what the file has; a file without HDUs gets a primary one without data. If `new.rows` is not
-    /// 0, exactly so many rows are to come, and arrays are written right where they belong.
+    /// Begins a table after the content of the file; a file without HDUs gets a primary one without
+    /// data. If `new.rows` is not 0, exactly that many rows must follow, and arrays are written
+    /// directly to their position.
     ///
     /// # Errors
     /// As [`NewTable::header`], and if the file cannot be written.
@@ -100,12 +101,13 @@ impl TableWriter {
         })
     }
 
-    /// What the header says of the columns; which cells they take is said by [`TableWriter::cells`].
+    /// Header information about the columns; [`TableWriter::cells`] gives the cells that they
+    /// accept.
     pub fn layout(&self) -> &TableLayout {
         &self.layout
     }
 
-    /// What the cells of a column are to be, if they are not raw.
+    /// Required cells of a column, if they are not raw.
     ///
     /// # Panics
     /// If there is no such column.
@@ -121,8 +123,8 @@ impl TableWriter {
     /// Adds rows: the cells of every column, in the order of the columns.
     ///
     /// # Errors
-    /// [`Reason::CellValues`] if the cells do not fit the columns, or there are more rows than was said; and if the file
-    /// cannot be written. Nothing of the file is to be used then.
+    /// [`Reason::CellValues`] if the cells do not fit the columns, or there are more rows than
+    /// declared; also if the file cannot be written. Discard the file then.
     pub fn write_rows(
         &mut self,
         inputs: &[ColumnInput<'_>],
@@ -224,7 +226,8 @@ impl TableWriter {
     /// Ends the table: heap, fill and header are written. The file may take further HDUs.
     ///
     /// # Errors
-    /// [`Reason::CellValues`] if there are fewer rows than was said, and if the file cannot be written.
+    /// [`Reason::CellValues`] if there are fewer rows than declared; also if the file cannot be
+    /// written.
     pub fn finish(mut self) -> Result<FileWriter, Error> {
         if self.rows_stated.is_some_and(|stated| stated != self.rows) {
             let expected = format!("{} rows in all", self.most_rows());
@@ -261,7 +264,7 @@ impl TableWriter {
     }
 }
 
-/// What the header of a table says of its columns.
+/// Header information about the columns of a table.
 pub(crate) fn layout_of(header: &Header, hdu: usize) -> Result<TableLayout, FormatError> {
     Hdu::of_header(header.clone(), hdu)?.table()
 }

@@ -17,7 +17,7 @@ pub(crate) struct TextField {
     pub(crate) null: Option<String>,
 }
 
-/// What is wrong: the row within the block, what was expected and what was found.
+/// A fault: the row within the block, the expected and the found value.
 pub(crate) type Misfit = (u64, String, String);
 
 /// Writes one number into each row, at `offset`.

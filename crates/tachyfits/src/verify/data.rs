@@ -1,5 +1,5 @@
-//! The data of one HDU: which passes its rules need, and what they find. What is looked at in a row is
-//! [`super::fields`].
+//! The data of one HDU: the passes that its rules need, and their findings. [`super::fields`]
+//! checks rows.
 
 use std::ops::Range;
 
@@ -14,14 +14,14 @@ use crate::checksum::{Agreement, Checksum, sum_of_range};
 use crate::error::Error;
 use crate::options::{Progress, RunOptions};
 
-/// Bytes of rows that are looked at together.
+/// Bytes of rows checked together.
 const TASK_BYTES: u64 = 512 << 10;
-/// Rows longer than this are looked at field by field.
+/// Longer rows are checked field by field.
 const LONGEST_ROW: u64 = 8 << 20;
-/// Of longer fields the rest is not looked at.
+/// The rest of longer fields is not checked.
 const LONGEST_FIELD: u64 = 64 << 20;
 
-/// What is needed to check the data of an HDU.
+/// Input for checking the data of an HDU.
 pub(super) struct DataCheck<'a> {
     pub(super) storage: &'a dyn Storage,
     pub(super) hdu: &'a Hdu,
@@ -74,7 +74,7 @@ impl DataCheck<'_> {
         Ok(sum.filter(|_| layout.rows_present == layout.rows))
     }
 
-    /// Whole rows: what is looked at and what is summed is read once.
+    /// Whole rows: bytes that are both checked and summed are read once.
     fn check_rows(
         &self,
         layout: &TableLayout,

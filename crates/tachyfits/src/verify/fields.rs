@@ -10,7 +10,7 @@ use tachyfits_format::{
 use super::ascii;
 use super::tally::{Kind, Tally, in_cell};
 
-/// What is looked at in the rows of a table.
+/// Checks of the rows of a table.
 pub(super) struct RowCheck<'a> {
     layout: &'a TableLayout,
     columns: Vec<Checked<'a>>,
@@ -30,9 +30,9 @@ pub(super) struct Checked<'a> {
 #[derive(Clone, Copy)]
 enum FieldRule<'a> {
     Logical,
-    /// Strings of so many bytes.
+    /// Strings of this many bytes.
     Text(usize),
-    /// Bits, the last of so many bits of the last byte unused.
+    /// Bits; this many bits of the last byte are unused.
     Bits(u32),
     Descriptor {
         element: Element,
@@ -76,7 +76,7 @@ impl<'a> RowCheck<'a> {
         self.layout
     }
 
-    /// Nothing is looked at.
+    /// Whether nothing is checked.
     pub(super) fn is_empty(&self) -> bool {
         self.columns.is_empty() && self.gaps.is_empty()
     }
@@ -91,7 +91,7 @@ impl<'a> RowCheck<'a> {
         self.layout.columns.len()
     }
 
-    /// The columns that are looked at, with their bytes in a row.
+    /// The checked columns, with their bytes in a row.
     pub(super) fn fields(&self) -> impl Iterator<Item = (Checked<'a>, Range<u64>)> {
         self.columns.iter().map(|checked| {
             let begin = checked.found.offset;
@@ -160,7 +160,7 @@ impl<'a> RowCheck<'a> {
         }
     }
 
-    /// What follows the data is 0 (Standard 4.0, section 7.3.3.1).
+    /// Bits after the data are 0 (Standard 4.0, section 7.3.3.1).
     fn bits(&self, column: usize, row: u64, bytes: &[u8], unused: u32, tally: &mut Tally) {
         let fill = bytes.last().map_or(0, |byte| byte & ((1 << unused) - 1));
         if fill != 0 {
@@ -261,7 +261,7 @@ impl<'a> RowCheck<'a> {
     }
 }
 
-/// What no field has, in an ASCII table whose rows can be held.
+/// Bytes outside fields, in an ASCII table whose rows fit in memory.
 fn gaps(layout: &TableLayout) -> Vec<Range<usize>> {
     let mut gaps = Vec::new();
     if layout.kind != TableKind::Ascii {

@@ -1,7 +1,8 @@
-//! The rules of what lies in the heap: logical values and text of variable-length columns.
+//! Rules about the heap: logical values and text of variable-length columns.
 //!
-//! Arrays may share bytes, so that a small file can describe more bytes than could ever be read. What the descriptors
-//! come to is known before anything is read here, and where it is far more than the heap nothing is.
+//! Arrays may share bytes, so a small file can describe more bytes than could ever be read. The
+//! total size of the descriptors is known before anything is read here; if it is far above the
+//! heap, nothing is read.
 
 use std::ops::Range;
 

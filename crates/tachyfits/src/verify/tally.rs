@@ -5,7 +5,7 @@ use tachyfits_format::{Finding, Rule};
 
 use super::fields::RowCheck;
 
-/// What is counted apart at one column.
+/// Findings counted separately per column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A value that is none of its type.
@@ -36,7 +36,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Of so many columns.
+    /// A tally of `columns` columns.
     pub(super) fn new(columns: usize) -> Tally {
         Tally { hits: vec![[const { None }; KINDS]; columns + 1], heap_bytes: vec![0; columns] }
     }

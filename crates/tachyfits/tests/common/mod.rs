@@ -1,4 +1,4 @@
-//! What several tests need: files made card by card, a source of numbers, and the exact sum.
+//! Shared by several tests: files made card by card, a source of numbers, and the exact sum.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 

@@ -1,4 +1,4 @@
-//! What is refused, with the place in the condition and words that help.
+//! Invalid conditions, with the position of the fault and a helpful message.
 
 use proptest::prelude::*;
 use tachyfits::{Error, ExpressionError, RunOptions};
@@ -86,7 +86,7 @@ fn rows_must_be_there() {
     assert_eq!(code(table.rows_where("GOOD", 0..5, &RunOptions::default())), "rows");
     let empty = table.rows_where("GOOD", 9..9, &RunOptions::default()).unwrap();
     assert!(empty.0.is_empty());
-    // What is wrong with the condition is said also where no row is looked at.
+    // A fault of the condition is reported also if no row is read.
     assert_eq!(code(table.rows_where("FOO", 0..0, &RunOptions::default())), "expression-input");
     let cards = ["TFORM1  = 'J'".to_owned()];
     let whole = table_file("BINTABLE", [4, 2000], 0, &cards, &[0; 8000]);

@@ -75,7 +75,7 @@ fn some(numbers: &mut Numbers) -> i64 {
     }
 }
 
-/// What strings may hold.
+/// Contents of strings.
 const TEXTS: [&[u8; 8]; 7] = [
     b"STAR    ",
     b"STAR\0xyz",
@@ -148,7 +148,7 @@ enum Condition {
     And(&'static str, Box<Condition>, Box<Condition>),
     Or(&'static str, Box<Condition>, Box<Condition>),
     Not(&'static str, Box<Condition>),
-    /// A logical column as it stands.
+    /// A logical column as stored.
     Column(usize),
     IsNull(&'static str, usize),
 }

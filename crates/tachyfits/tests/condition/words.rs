@@ -1,4 +1,4 @@
-//! What words mean, by hand.
+//! Meanings of words, by hand.
 
 use tachyfits::Table;
 

@@ -132,7 +132,7 @@ fn read_column(table: &Table, number: usize, rows: u64) -> Column {
     if matches!(cells.kind, CellKind::Text { .. }) {
         plain_text(&mut values);
     }
-    // The value of a null is anybody's.
+    // The value of a null is arbitrary.
     let each = cells.kind.bytes() as usize;
     let marked = values.chunks_mut(each.max(1)).zip(&nulls);
     marked.filter(|(_, null)| **null != 0).for_each(|(value, _)| value.fill(0));

@@ -8,7 +8,7 @@ use crate::common::{fits, table_file};
 use crate::tables::{commit, edit, file, open};
 use tachyfits::{ColumnInput, Edition, OpenOptions, Rows, RunOptions};
 
-/// The variable by which a process is told which file to edit, and how.
+/// The variable that tells a process which file to edit, and how.
 const CHILD: &str = "TACHYFITS_TEST_EDIT";
 
 fn table_of_bytes(rows: u64) -> Vec<u8> {

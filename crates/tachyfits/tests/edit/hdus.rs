@@ -424,7 +424,7 @@ fn a_compressed_file_is_refused() {
     assert_eq!(Edition::open(&path, &options()).unwrap_err().code(), "edit");
 }
 
-/// What an HDU is to the twin: the cards that are not of structure, and the data.
+/// An HDU for the twin: the cards that are not structural, and the data.
 type Twin = Vec<(Vec<(String, Value)>, Vec<u8>)>;
 
 fn twin_of(file: &FitsFile, whole: &[u8]) -> Twin {

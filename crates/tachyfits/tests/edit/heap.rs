@@ -7,7 +7,8 @@ use crate::tables::{commit, edit, file, open};
 use tachyfits::{ColumnInput, Element, Field, NewColumn, Rows, RunOptions, ValueType};
 use tempfile::TempDir;
 
-/// A table of two rows of arrays of int16; that of the first row has 3 elements, of which the heap has 1.
+/// A table of two rows of arrays of int16; the array of the first row has 3 elements, but the heap
+/// has 1.
 fn reaching_beyond() -> (TempDir, PathBuf) {
     table_of([3, 2, 1, 0], "")
 }
@@ -73,7 +74,8 @@ fn new_arrays_do_not_become_those_of_a_descriptor_that_reaches_beyond_the_heap()
     }
     assert_eq!(commit(edition).bytes_written, 0);
     assert_eq!(fs::read(&path).unwrap(), before);
-    // A refusal is none forever: what leaves the heap as it is goes on, and so does mending the row itself.
+    // A refusal is not permanent: changes that do not touch the heap work, and so does repairing
+    // the row itself.
     let mut edition = edit(&path);
     edition.delete_rows(1, &Rows::List(&[1])).unwrap();
     edition.update_cells(1, 0, &Rows::List(&[0]), &one, &run).unwrap();
@@ -109,7 +111,8 @@ fn a_compressed_table_keeps_what_only_its_compressed_descriptors_reach() {
     assert!(error.to_string().contains("a table that is not compressed"), "{error}");
     assert_eq!(commit(edition).bytes_written, 0);
     assert_eq!(fs::read(&path).unwrap(), before);
-    // What only says that it might be is an ordinary table; in a compressed image each array is that of a cell.
+    // A table that merely has the keyword is an ordinary one; in a compressed image each array is
+    // that of a cell.
     for card in [flag.replace(" T", " F"), flag.replace("ZTABLE", "ZIMAGE")] {
         let (_directory, path) = table_of([1, 0, 0, 0], &card);
         let mut edition = edit(&path);

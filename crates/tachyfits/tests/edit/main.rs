@@ -1,9 +1,6 @@
 //! Editing and writing: headers and HDUs, against a twin that does the same to a list of HDUs and writes the whole file;
 //! tables, against what was written, and against a twin that does the same to the cells.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the bytes of files are looked at by nothing of ours"
-)]
+#![expect(clippy::disallowed_methods, reason = "the tests read the bytes of files directly")]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -39,7 +39,7 @@ fn misleading() -> Vec<u8> {
     [primary, later.into_bytes(), table, extension(&grouped, &[b'g'; 8006], 0)].concat()
 }
 
-/// What the HDUs are, and their data.
+/// Kinds of the HDUs, and their data.
 fn kinds_and_data(path: &Path) -> Vec<(&'static str, Vec<u8>)> {
     let (file, whole) = (open(path), fs::read(path).unwrap());
     assert!(file.warnings().iter().all(|warning| warning.code().as_str() != "trailing-bytes"));

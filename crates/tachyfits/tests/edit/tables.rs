@@ -43,7 +43,7 @@ fn inputs(columns: &[Column]) -> Vec<ColumnInput<'_>> {
     columns.iter().map(Column::input).collect()
 }
 
-/// An image extension to stand behind a table.
+/// An image extension to follow a table.
 fn image_extension() -> Vec<u8> {
     let cards = [
         "XTENSION= 'IMAGE   '",
@@ -62,7 +62,7 @@ fn image_extension() -> Vec<u8> {
     bytes
 }
 
-/// What the table should be.
+/// The expected table.
 struct Twin {
     specs: Vec<Spec>,
     columns: Vec<Column>,
@@ -90,7 +90,7 @@ fn new_column(numbers: &mut Numbers) -> (Spec, NewColumn) {
     let spec = spec.new_tree(&mut runner).unwrap().current();
     let layout = table(Made::new(vec![spec.clone()], 0, 0).bytes(), 1).layout().clone();
     let mut new = NewColumn::of(&layout.columns[0], TableKind::Binary);
-    // Of so many names that no two columns get the same, which is warned of.
+    // Enough names that no two columns get the same, which would warn.
     new.name = format!("NEW{}", numbers.next());
     (spec, new)
 }

@@ -95,7 +95,7 @@ fn coordinates_are_those_of_the_first_image_of_the_shape() {
     assert_eq!(object("f + t", &[("f", &flat), ("t", &third)]), None);
     let file = result("c * s", &[images(&[("c", &cube)]), vec![long]].concat()).unwrap();
     assert_eq!(text(&file, "OBJECT").as_deref(), Some("cube"));
-    // What spoke of the old pixels is gone.
+    // Cards about the old pixels are gone.
     assert!(file.image(0).unwrap().hdu().header.get("DATAMAX").is_none());
 }
 

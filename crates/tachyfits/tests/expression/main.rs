@@ -40,7 +40,7 @@ fn result(expression: &str, inputs: &[ExpressionInput]) -> Result<FitsFile, Erro
     evaluate(expression, inputs, ExpressionPixels::Float64, None)
 }
 
-/// Every pixel of the one image of a file, read with so many threads.
+/// Every pixel of the one image of a file, read with `threads` threads.
 fn pixels(file: &FitsFile, threads: usize) -> Vec<f64> {
     read(file, threads).expect("all pixels can be read")
 }

@@ -1,4 +1,4 @@
-//! What is refused, with the place in the expression and words that help.
+//! Invalid expressions, with the position of the fault and a helpful message.
 
 use tachyfits::{Error, ErrorKind, ExpressionError, ExpressionInput, InputValue};
 
@@ -46,7 +46,7 @@ const MISTAKES: [(&str, &str, &str); 36] = [
     ("min(a«»", "an operator, \",\" or \")\"", ""),
     ("min(a, «)»", "a number, a name", ""),
     ("a // «*» 2", "a number, a name", ""),
-    // What only conditions on the rows of tables have.
+    // Features of conditions on the rows of tables only.
     ("a == «'»STAR'", "a number, a name or an operator", "rows of a table"),
     ("a == «\"»STAR\"", "a number, a name or an operator", "rows of a table"),
     ("«`»a` + 1", "a number, a name or an operator", ""),
@@ -81,7 +81,7 @@ fn the_text_has_a_line_under_the_place() {
         ]
     );
     assert!(lines[3].starts_with("hint: use one of abs, sqrt"), "{text}");
-    // Of a long one, what stands around the place; columns are those that people see.
+    // For a long one, the text around the position; columns count visible characters.
     let long = format!("{} + «a»", vec!["a"; 100].join(" + ")).replace('«', "é");
     let text = result(&long, &inputs).unwrap_err().to_string();
     let lines: Vec<&str> = text.lines().collect();

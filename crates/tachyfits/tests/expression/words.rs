@@ -1,4 +1,4 @@
-//! What words and operators mean, by hand: values from CPython and NumPy.
+//! Meanings of words and operators, by hand: values from CPython and NumPy.
 
 use crate::{counting, images, number, pixels, result};
 

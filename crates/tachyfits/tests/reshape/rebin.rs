@@ -13,7 +13,7 @@ const STATISTICS: [BlockStatistic; 5] = [
     BlockStatistic::Max,
 ];
 
-/// What a block of pixels in their order becomes.
+/// The statistic of a block of pixels in order.
 fn naive(statistic: BlockStatistic, pixels: &[f64]) -> f64 {
     let mut good: Vec<f64> = pixels.iter().copied().filter(|value| !value.is_nan()).collect();
     if good.is_empty() {

@@ -93,7 +93,7 @@ fn long_arrays_are_read_in_pieces() {
     }
 }
 
-/// What descriptors must not say, and what the file must have.
+/// Invalid descriptors, and bytes that the file must have.
 #[test]
 fn descriptors_are_checked_before_anything_is_read() {
     let column = Spec {

@@ -66,7 +66,7 @@ impl Made {
     }
 }
 
-/// Bytes of so many elements.
+/// Bytes of `count` elements.
 fn content(column: &Spec, count: usize, numbers: &mut Numbers) -> Vec<u8> {
     const TEXT: &[u8] = b"ab c TF   \0";
     let bytes = column.bytes_of(count);

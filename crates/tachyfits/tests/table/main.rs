@@ -17,7 +17,8 @@ use std::alloc::System;
 
 use cap::Cap;
 
-/// What this program may hold in memory at any time: the largest table has some ten megabytes, and tests run side by side.
+/// Memory limit of this program: the largest table has some ten megabytes, and tests run in
+/// parallel.
 const MEMORY: usize = 512 << 20;
 
 /// Asking for more ends the program: a file that makes the engine do so is a failure that cannot be overlooked.

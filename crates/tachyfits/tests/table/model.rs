@@ -2,7 +2,7 @@
 
 use tachyfits::TextAs;
 
-/// What TSCALn and TZEROn say.
+/// Values of TSCALn and TZEROn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scaling {
     None,
@@ -39,7 +39,7 @@ impl Spec {
         }
     }
 
-    /// Bytes of so many elements in the file.
+    /// Bytes of `elements` elements in the file.
     pub fn bytes_of(&self, elements: usize) -> usize {
         if self.letter == 'X' { elements.div_ceil(8) } else { elements * self.element_bytes() }
     }

@@ -10,7 +10,7 @@ use crate::model::{Spec, same_values};
 pub const ONE: RunOptions<'static> =
     RunOptions { threads: 1, buffering: Buffering::Single, progress: None };
 
-/// What is asked of a column.
+/// A request for a column.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
     pub column: usize,
@@ -52,7 +52,7 @@ pub fn read(
     Ok(answers)
 }
 
-/// What the twin gives for some rows of a column.
+/// Result of the twin for some rows of a column.
 fn expected(made: &Made, ask: Ask, rows: &[u64]) -> (Vec<u8>, Vec<u8>, u64) {
     let column = &made.columns[ask.column];
     let (mut values, mut nulls, mut odd) = (Vec::new(), Vec::new(), 0);
@@ -71,7 +71,7 @@ fn expected(made: &Made, ask: Ask, rows: &[u64]) -> (Vec<u8>, Vec<u8>, u64) {
         values.extend(cell.0);
         nulls.extend(cell.1);
         if column.letter == 'L' && !ask.raw {
-            // What is beyond the dimensions is not looked at.
+            // Elements beyond the dimensions are not read.
             let read = column.dimensions.iter().product::<usize>();
             let read = if column.dimensions.is_empty() { field.len() } else { read };
             odd += field[..read].iter().filter(|byte| !b"TF\0".contains(byte)).count() as u64;
@@ -102,9 +102,9 @@ fn choices() -> impl Strategy<Value = Choice> {
 }
 
 impl Choice {
-    /// The numbers of rows of a table with so many.
+    /// Numbers of rows of a table with `count` rows.
     fn rows(&self, count: u64) -> Vec<u64> {
-        // Numbers keep their order when they are brought down.
+        // Scaling down keeps the order of numbers.
         let within = |x: u64| ((u128::from(x) * u128::from(count)) >> 64) as u64;
         match self {
             Choice::Range(first, last) => {

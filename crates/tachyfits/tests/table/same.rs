@@ -1,6 +1,6 @@
 //! The same bits whatever the threads, the storage, the way of reading and the vector tier, on a table of many tasks.
 //!
-//! The tier is read once per process, so the digests of every tier come from this program, started anew for each.
+//! The tier is read once per process, so this program restarts itself for the digests of each tier.
 
 #![allow(clippy::disallowed_methods, reason = "the test makes files of its own")]
 
@@ -124,7 +124,7 @@ fn results_for_the_tier_of_this_process() {
     print!("BEGIN\n{}END\n", results(&table, &with_threads(2, Buffering::Single)));
 }
 
-/// What this program finds under a tier.
+/// Results of this program under a tier.
 fn results_of_tier(path: &Path, tier: Tier) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "same::results_for_the_tier_of_this_process", "--nocapture"])
@@ -155,7 +155,7 @@ fn bits_do_not_depend_on_how_they_were_read() {
     assert!(expected.lines().count() >= 150);
     for storage in [StorageKind::Positioned, StorageKind::Mapped, StorageKind::Memory] {
         let table = open(&path, storage);
-        // What lies in memory is lent, not read: how it would be read is of no importance there.
+        // Bytes in memory are lent, not read, so the buffering does not matter there.
         let bufferings = match storage {
             StorageKind::Positioned => &[Buffering::Single, Buffering::Double][..],
             _ => &[Buffering::Auto],

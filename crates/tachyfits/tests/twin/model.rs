@@ -7,7 +7,7 @@ use crate::common::exact_sum;
 /// A set of pixels: (linear index, value or undefined), in order.
 pub type Pixels = Vec<(u64, Option<f64>)>;
 
-/// What is to be found for a set of pixels.
+/// Expected results for a set of pixels.
 #[derive(Clone, Debug)]
 pub struct Expected {
     pub count: u64,

@@ -32,7 +32,7 @@ pub enum Stored {
 pub struct Picture {
     pub axes: Vec<u64>,
     pub bitpix: i64,
-    /// What the unsigned and signed-byte conventions add to a stored integer.
+    /// Offset of the unsigned and signed-byte conventions.
     pub offset: i128,
     pub scaling: Option<(f64, f64)>,
     pub blank: Option<i64>,

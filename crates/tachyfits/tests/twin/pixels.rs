@@ -156,7 +156,7 @@ proptest! {
     }
 }
 
-/// What the pixels of an image mean, for comparison.
+/// Encoding of the pixels of an image, for comparison.
 trait Encoding {
     fn encoding_for_tests(&self) -> (PixelType, f64, f64, Option<i64>);
 }

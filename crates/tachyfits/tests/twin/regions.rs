@@ -220,7 +220,7 @@ proptest! {
 
 #[test]
 fn large_regions_are_found_without_looking_at_every_pixel() {
-    // A row of 2^50 pixels: what was looked at pixel by pixel would not end.
+    // A row of 2^50 pixels: a loop over single pixels would not end.
     let width = 1 << 50;
     let spans = |region: Result<Region, _>| region.unwrap().spans(width, 1);
     let whole = |last| [RowSpan { y: 0, first: 0, last }];

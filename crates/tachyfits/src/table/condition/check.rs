@@ -1,5 +1,6 @@
-//! What the names of a condition stand for, and whether its operands go together: numbers with numbers, strings with
-//! strings, truth values where truth is asked for. The result is an expression over [`Leaf`]s. Nothing is read here.
+//! Resolves the names of a condition, and checks whether its operands match: numbers with numbers,
+//! strings with strings, truth values where truth is needed. The result is an expression over
+//! [`Leaf`]s. Nothing is read here.
 
 use tachyfits_format::{Column, Element, Field, Null, TableLayout, TextForm};
 use tachyfits_kernels::{Binary, Encoding, Unary};
@@ -18,7 +19,7 @@ pub(super) struct Checked {
     pub(super) leaves: Vec<Leaf>,
 }
 
-/// What a part of a condition is.
+/// Type of a part of a condition.
 #[derive(Clone, Debug)]
 enum Kind {
     Number,
@@ -71,7 +72,7 @@ struct Checker<'a> {
     /// The new expression.
     items: Vec<Item>,
     leaves: Vec<Leaf>,
-    /// What has become of each item of the old one.
+    /// The new part for each item of the old expression.
     parts: Vec<Part>,
 }
 
@@ -416,7 +417,7 @@ fn mirrored(comparison: Binary) -> Binary {
     }
 }
 
-/// What a name means where no column has it.
+/// Meaning of a name that no column has.
 enum Word {
     Row,
     Truth(bool),
@@ -458,11 +459,11 @@ fn element_index(name: &Name, column: &Column) -> Result<u64, Problem> {
     }
 }
 
-/// What to do where a condition cannot say it.
+/// Hint for requests that a condition cannot express.
 const ELSEWHERE: &str = "conditions are on single numbers, strings, logical values and bits of a row: read the column, choose \
     from its values, and give the rows by number, read(rows=...)";
 
-/// What to do about an element.
+/// Hint about an element.
 const ELEMENTS: &str = "elements count from 1, in the order of the file: of those of several axes the first axis of TDIM varies fastest";
 
 fn refused(name: &Name, column: &Column, expected: &str, hint: &str) -> Problem {

@@ -9,7 +9,7 @@ use super::super::rows::RowBlock;
 use super::side::{Text, TextField, Whole, compare_long, compare_texts, holds};
 use crate::error::Error;
 
-/// What gives a number for each row.
+/// Source of a number for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Leaf {
     /// The number of the row, from 1.
@@ -26,7 +26,7 @@ pub(super) enum Leaf {
     Wholes(Binary, [Whole; 2]),
     /// An integer as a number, the nearest one; NaN where it is null.
     Whole(Whole),
-    /// What an integer is more than the nearest number; NaN where it is null.
+    /// Difference of an integer from the nearest float; NaN where it is null.
     Rest(Whole),
     /// Whether a comparison of strings holds.
     Texts(Binary, [Text; 2]),
@@ -44,7 +44,7 @@ pub(super) struct Chunk<'a> {
     pub(super) offset: &'a dyn Fn(u64) -> usize,
 }
 
-/// What is kept from chunk to chunk.
+/// Buffers kept from chunk to chunk.
 pub(super) struct Scratch {
     /// The buffers of the program.
     pub(super) slots: Vec<Vec<f64>>,

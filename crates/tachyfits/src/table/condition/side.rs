@@ -69,7 +69,8 @@ impl Decimal {
         if significant.is_empty() {
             return Some(Decimal { floor: 0, is_whole: true });
         }
-        // How many of the significant digits stand before the point. A power beyond i64 is one of very many zeros.
+        // Number of significant digits before the point. A power beyond i64 belongs to a number
+        // with very many zeros.
         let power = power.parse::<i64>().unwrap_or(if power.starts_with('-') {
             i64::MIN
         } else {
