@@ -66,7 +66,7 @@ def _field_metadata(column: TableColumn | None, values: Any) -> dict[str, str]:
             "fits.TRPOS": column.position,
             "fits.TCTYP": column.time_scale,
         }
-    # Arrow has no complex numbers: this says that the innermost pairs are such.
+    # Arrow has no complex numbers: this metadata marks the innermost pairs as complex.
     if isinstance(values, Ragged) and values.cell_shape:
         # Cells of one length are lists of lists, which say their shape themselves.
         known["fits.TDIM"] = f"({','.join(map(str, reversed(values.cell_shape)))})"

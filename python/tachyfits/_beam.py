@@ -72,7 +72,7 @@ def keep_beam_hint() -> str:
 
 _KEYWORDS = ("BMAJ", "BMIN", "BPA")
 
-#: What AIPS writes into HISTORY in place of BMAJ, BMIN and BPA: degrees.
+#: AIPS records this in HISTORY instead of BMAJ, BMIN and BPA: degrees.
 _AIPS_BEAM = re.compile(
     r"\bCLEAN\s+BMAJ=\s*(?P<BMAJ>\S+)\s+BMIN=\s*(?P<BMIN>\S+)\s+BPA=\s*(?P<BPA>\S+)"
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Rule(NamedTuple):
-    """A rule that `verify` holds files against."""
+    """A rule that `verify` checks."""
 
     #: Stable: findings have the same.
     code: str
@@ -28,9 +28,9 @@ class Rule(NamedTuple):
     severity: str
     #: Of the FITS Standard 4.0.
     section: str
-    #: What is wrong where it is broken.
+    #: The fault.
     meaning: str
-    #: What to do then.
+    #: The hint.
     advice: str
 
 
@@ -47,7 +47,7 @@ def verify_rules() -> tuple[Rule, ...]:
 
 
 class Verification(Sequence["_core.Finding"]):
-    """What was found in a file: a sequence of findings, in the order of the file.
+    """The findings of `verify`: a sequence, in the order of the file.
 
     It is empty when the file is as the Standard wants it.
 
@@ -118,9 +118,9 @@ def verify(
 ) -> Verification:
     """Hold a file against the FITS Standard 4.0: every departure, its place, what to do.
 
-    Headers, layouts, the values of tables, fill, checksums and what follows the last HDU are
-    looked at; nothing stops at the first finding, and the file is not changed. Data are read in
-    one pass and in bounded memory, and only where a rule is about them.
+    Headers, layouts, values of tables, fill, checksums and bytes after the last HDU are checked.
+    Checking continues after a finding, and the file is not changed. Data are read in one pass and
+    in bounded memory, and only where a rule needs them.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def verify(
     Raises
     ------
     FitsIoError
-        The file cannot be read. What is wrong with its content is a finding.
+        The file cannot be read. Faults in its content are findings.
 
     Examples
     --------
@@ -194,13 +194,12 @@ def mend(
 ) -> tuple[Fix, ...]:
     """Put right in a file what needs no guessing: what `verify` finds ``fixable``.
 
-    That is how headers are written and never what they say: the order and the fixed format of
-    mandatory cards, PCOUNT and GCOUNT where their defaults are taken, WCSAXES and INHERIT out of
-    their places; keywords in lower case where no other card has the name, exponent letters, TFORMn,
+    A repair changes how a header is written, never its meaning: the order and the fixed format of
+    mandatory cards; missing PCOUNT and GCOUNT, where readers assume the defaults; misplaced WCSAXES
+    and INHERIT; keywords in lower case if no other card has the name, exponent letters, TFORMn,
     TDISPn and XTENSION in lower case; a DATE of the form DD/MM/YY or with a Z, dates with a blank
-    in the place of the T; and the fill behind headers and data. Sums that are
-    stated are stated anew where a header has changed; a DATASUM that was wrong stays wrong, as it
-    says that the data have changed.
+    instead of the T; and the fill after headers and data. Checksums are updated where a header has
+    changed; a wrong DATASUM stays wrong, because it records that the data have changed.
 
     The file is changed in place or replaced by a new one, whichever is less to write, wholly or
     not at all.
@@ -226,7 +225,7 @@ def mend(
     FitsIoError
         The file cannot be read or written. It is then as it was.
     FitsFormatError
-        It is no FITS file.
+        It is not a FITS file.
 
     Examples
     --------

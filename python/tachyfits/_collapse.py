@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tachyfits._image import Image
     from tachyfits._pixels import Progress
 
-#: What `Image.image` makes beside the statistics: the channel of an extreme, as a number from 0
+#: Results of `Image.image` besides the statistics: the channel of an extreme, as a number from 0
 #: and as its coordinate.
 PEAKS = ("max_channel", "max_coordinate", "min_channel", "min_coordinate")
 
@@ -68,7 +68,7 @@ class Collapse:
     within: Section
     inside: NDArray[np.bool_] | None
     keep_axis: bool
-    #: What was asked for, for HISTORY.
+    #: The request, for HISTORY.
     selection: Selection
 
     @staticmethod

@@ -29,7 +29,7 @@ Values = NDArray[Any] | Ragged
 
 @dataclass(frozen=True)
 class TableColumn:
-    """What the header says of a column.
+    """Header information about a column.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class TableColumn:
     name
         TTYPEn; "colN" (N from 1) without one.
     form
-        TFORMn as it stands.
+        TFORMn as stored.
     dtype
         The type that reading gives: native, float64 where the column is scaled.
     shape

@@ -95,7 +95,7 @@ def algorithm_of(ctype: str) -> str:
 
 @dataclass(frozen=True)
 class Axis:
-    """What the cards of one axis say.
+    """Values of the cards of one axis.
 
     Attributes
     ----------
@@ -277,8 +277,8 @@ class Coordinates:
     def sky_axes(self, spectral: int) -> tuple[int, ...]:
         """Return the NumPy numbers of the two sky axes beside a spectral one.
 
-        Those of a celestial type when there are two; else the first two FITS axes that are not
-        spectral (one, when there is no more).
+        The two celestial axes if there are two; otherwise the first two FITS axes that are not
+        spectral (or the only one).
         """
         numbers = range(self.ndim)
         celestial = [self.ndim - 1 - n for n in numbers if is_celestial(self.ctypes[n])]
@@ -580,7 +580,7 @@ class Coordinates:
             return "ICRS"
         return "FK4" if equinox < 1984 else "FK5"
 
-    # What a conversion of spectral units needs.
+    # Values for the conversion of spectral units.
 
     def rest_frequency(self) -> float | None:
         """Return the rest frequency of the header in Hz: RESTFRQ, RESTFREQ or c / RESTWAV.

@@ -249,8 +249,8 @@ class Hdu:
     @property
     def has_table(self) -> bool: ...  # BINTABLE or TABLE
     def header(self) -> Header: ...
-    def image(self) -> Image: ...  # FitsFormatError / UsageError when it is none
-    def table(self) -> Table: ...  # FitsFormatError / UsageError when it is none
+    def image(self) -> Image: ...  # FitsFormatError / UsageError if the HDU has none
+    def table(self) -> Table: ...  # FitsFormatError / UsageError if the HDU has none
     def checksum(self, *, threads: int = 0, progress: _Progress | None = None) -> Checksum: ...
     def group_parameters(self) -> dict[str, NDArray[np.float64]]: ...  # random groups
 
@@ -263,7 +263,7 @@ class Header:
     def cards(self, kind: None = None) -> tuple[tuple[str, Any, str], ...]: ...
     @overload
     def cards(self, kind: type[_Tuple]) -> tuple[_Tuple, ...]: ...
-    def raw(self) -> bytes: ...  # the header blocks as they stand in the file
+    def raw(self) -> bytes: ...  # the header blocks as stored in the file
     def get(self, keyword: str) -> Any: ...  # first of duplicates; KeyError
     def card(self, keyword: str) -> tuple[str, Any, str] | None: ...  # that of get
     def card_at(self, index: int) -> tuple[str, Any, str]: ...  # IndexError
@@ -511,7 +511,7 @@ class Histogram:
 
 @final
 class Report:
-    """What an operation cost."""
+    """Cost of an operation."""
 
     @property
     def bytes(self) -> int: ...

@@ -67,7 +67,7 @@ class Table:
 
 @final
 class Column:
-    """What the header says of one column of a table."""
+    """Header information about one column of a table."""
 
     @property
     def name(self) -> str: ...
@@ -94,7 +94,7 @@ class Column:
     @property
     def is_variable(self) -> bool: ...
     @property
-    def delimiter(self) -> int | None: ...  # the code of what stands between strings of rA:SSTRw/nnn
+    def delimiter(self) -> int | None: ...  # the code of the separator of strings of rA:SSTRw/nnn
     @property
     def dtype(self) -> str: ...  # what reading gives, as NumPy names it
     @property

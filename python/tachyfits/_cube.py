@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Cube(Operations):
-    """What is made of an image along its spectral axis."""
+    """Reductions of an image along its spectral axis."""
 
     @overload
     def spectrum(
@@ -228,13 +228,13 @@ class Cube(Operations):
     ) -> list[Plane]:
         """Return moment maps along the spectral axis, all made in one pass over the pixels.
 
-        Moment 0 is the integral: the sum of each pixel times the width of its channel, which is
-        its own where the coordinates asked for are not equally spaced (the edges lie half a channel
-        on either side), in the unit of the pixels times that of the axis. Moment 1 is the mean
-        coordinate weighted with the pixels, moment 2 the dispersion about it: the square root of
-        the weighted mean square (CASA, MIRIAD; spectral-cube gives its square). Widths are no
-        weights in these two, as in other packages. NaN and BLANK are left out; NaN where no pixel
-        is good, where the weights add up to 0, and where negative ones make the mean square
+        Moment 0 is the integral: the sum of each pixel times the width of its channel, in the unit
+        of the pixels times that of the axis. If the requested coordinates are not equally spaced,
+        each channel has its own width, with edges half a channel on either side. Moment 1 is the
+        mean coordinate weighted by the pixels, moment 2 the dispersion about it: the square root of
+        the weighted mean square (CASA, MIRIAD; spectral-cube gives its square). Widths do not
+        weight these two, as in other packages. NaN and BLANK are ignored. The result is NaN if no
+        pixel is defined, if the weights add up to 0, or if negative ones make the mean square
         negative.
 
         Parameters

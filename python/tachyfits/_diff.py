@@ -1,4 +1,4 @@
-"""What differs between two files: HDUs, cards, pixels, cells.
+"""Differences between two files: HDUs, cards, pixels, cells.
 
 The engine compares; here is what Python makes of the differences.
 """
@@ -19,7 +19,7 @@ from tachyfits._threads import check_threads
 if TYPE_CHECKING:
     from tachyfits._pixels import Progress
 
-#: What a source of bytes may be; an open File too.
+#: Types of a source of bytes; an open File too.
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | File
 
 
@@ -60,11 +60,11 @@ class DataDifference:
     Attributes
     ----------
     what
-        "values": pixels, or the cells of ``column``, differ; "shape": the axes (NumPy order) do;
-        "rows": the numbers of rows of tables do, of which those that both have are compared;
-        "columns": columns that one table has alone; "order": columns are in another order,
-        ``found`` has their names; "cells": those of ``column`` cannot be compared; "kind": one is
-        no image, or no table.
+        "values": pixels, or the cells of ``column``, differ; "shape": the axes (NumPy order)
+        differ; "rows": tables have different numbers of rows, and the rows that both have are
+        compared; "columns": only one table has the columns; "order": columns are in another order,
+        ``found`` has their names; "cells": the cells of ``column`` cannot be compared; "kind": one
+        is an image or a table, and the other is not.
     found
         What the two have, but for values.
     column
@@ -91,7 +91,7 @@ class DataDifference:
 
 @dataclass(frozen=True)
 class HduDifference:
-    """What differs between two HDUs: ``cards`` in no order of meaning, and ``data``.
+    """Differences between two HDUs: ``cards``, in no particular order, and ``data``.
 
     The keyword of a column's card has the number that the column has in the first table.
     """
@@ -103,7 +103,7 @@ class HduDifference:
 
 @dataclass(frozen=True)
 class FileDifference:
-    """What differs between two files; false in a condition when nothing does.
+    """Differences between two files; false in a condition if there are none.
 
     Attributes
     ----------
@@ -158,8 +158,8 @@ def diff(
         Numbers are the same if they differ by no more than ``absolute``, or by no more than
         ``relative`` times the larger magnitude of the two. Numbers of cards too.
     ignore
-        Keywords that are not compared; ``"DATE*"`` stands for all that begin so. Those of columns
-        have the numbers of the first table.
+        Keywords to ignore; ``"DATE*"`` matches all that begin so. Keywords of columns have the
+        numbers of the first table.
     ignore_comments
         Leave out the comments of cards.
     places

@@ -1,7 +1,7 @@
 """Editing a file: changes wait until they are written, all of them or none.
 
-What can be changed where it stands is; otherwise the file is written anew beside the old one and
-takes its place when it is complete. A failure leaves the file as it was.
+Changes are made in place where possible. Otherwise a new file is written beside the old one and
+replaces it when it is complete. A failure leaves the file unchanged.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def edit(
     path
         A file that is not compressed.
     sync
-        Return only when a file that is written anew survives a loss of power; one that is changed
-        in place does in any case.
+        Return only when a new file survives a power failure; a file changed in place does in any
+        case.
     threads
         0: one per core.
 
@@ -90,7 +90,7 @@ class Edition:
         self._sync, self._progress = sync, progress
         self._core = _core.Edition(path_text(path))
         self.name = self._core.name
-        #: What `commit` did: in place or anew, bytes written; None before.
+        #: Result of `commit`: in place or as a new file, bytes written; None before.
         self.done: dict[str, Any] | None = None
         self._discarded = False
         warn_of(self.name, self._core.notices)
@@ -146,8 +146,9 @@ class Edition:
         at
             0-based; beyond the last: at the end.
         data
-            An `Image`, `Table` or other HDU of any file, which is copied as it stands; an array; a
-            CCDData, of which `write` may make several HDUs; or a table as `write_table` takes it.
+            An `Image`, `Table` or other HDU of any file, which is copied unchanged; an array; a
+            CCDData, which may become several HDUs, as in `write`; or a table as `write_table` takes
+            it.
         name
             EXTNAME.
         options
@@ -190,7 +191,7 @@ class Edition:
             return _core.FitsFile.open(str(path))
 
     def copy(self, hdu: Hdu, *, at: int | None = None) -> None:
-        """Copy an HDU of any file, as it stands, before the HDU of a number; None: to the end."""
+        """Copy an HDU of any file unchanged before the HDU of a number; None: to the end."""
         self.insert(len(self) if at is None else at, hdu)
 
     def commit(self) -> None:

@@ -254,7 +254,7 @@ class EditedHdu:
     ) -> list[tuple[str, Any, str]]:
         """Return the comments, in which astropy describes columns, about these columns alone.
 
-        What cannot be read is found before anything is changed.
+        Invalid requests are found before anything is changed.
         """
         old = [card for card in self.header.cards if card.keyword == "COMMENT"]
         return cards_for(old, names, renamed)

@@ -26,7 +26,7 @@ _STORED = {8: ">u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
 
 
 class _Layout(NamedTuple):
-    """What the header says of the pixels."""
+    """Header information about the pixels."""
 
     shape: tuple[int, ...]
     bitpix: int
@@ -41,11 +41,11 @@ class _Layout(NamedTuple):
 class EditedPixels:
     """The pixels of an image that is being edited: indexed as an image is, to read and to write.
 
-    What is written is journalled and summed with the rest of the edit, and costs what the pixels
-    cost, however large the image is. Values become those of the file exactly: integers have to fit,
-    and where the file stores whole steps (BSCALE, BZERO) they have to be such steps. Floats alone
-    are rounded to the digits of the file. NaN and masked values become BLANK, where the image has
-    one. A quantity of astropy is converted to BUNIT. DATAMIN and DATAMAX are removed.
+    Edits of pixels are journalled and summed with the rest of the edit, and cost what these pixels
+    cost, however large the image is. Values must convert to the type of the file exactly: integers
+    have to fit, and values of scaled integers (BSCALE, BZERO) have to be whole steps. Only floats
+    are rounded, to the digits of the file. NaN and masked values become BLANK, if the image has
+    one. An astropy quantity is converted to BUNIT. DATAMIN and DATAMAX are removed.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def _limits(layout: _Layout, stored: np.dtype[Any]) -> tuple[int, int]:
 def _whole(
     array: NDArray[Any], layout: _Layout, stored: np.dtype[Any]
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return integers as they are stored, and which of the values are such."""
+    """Return integers as stored, and which of the values are whole."""
     least, most = _limits(layout, stored)
     if array.dtype.kind == "f":
         # The greatest plus one is a power of two, which every float type has.

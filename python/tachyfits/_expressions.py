@@ -1,8 +1,8 @@
 """Expressions: images of other images, pixel by pixel, from a text or from Python's operators.
 
-The text is understood and computed by the engine. What is here finds an image for everything that
-people give as one, and turns operators on images into a text over the images that they name, so
-that a chain of them is one pass over its inputs.
+The engine parses and computes the text. This module finds an image for each input, and converts
+operators on images to a text over the images that they name, so that a chain of operators is one
+pass over its inputs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tachyfits._file import File
     from tachyfits._image import Image
 
-#: What an array in memory is called.
+#: Name of an array in memory.
 ARRAY_NAME = "<array>"
 
 #: A longer text is not made of operators: what they have made so far becomes an image of its own.
@@ -232,7 +232,7 @@ ENGINES = object()
 
 @dataclass(frozen=True)
 class Formula:
-    """What operators have made so far: pieces of text, and the inputs between them.
+    """An expression built by operators: pieces of text, and the inputs between them.
 
     Attributes
     ----------
@@ -305,7 +305,7 @@ ATOM = 11
 
 
 def formula_of(value: Any, beside: Any = None) -> Formula | None:
-    """Return an operand as a formula; None for what is no operand.
+    """Return an operand as a formula; None for any other object.
 
     ``beside``: an image along whose spectral axis a spectrum lies.
     """

@@ -53,10 +53,9 @@ def open(  # noqa: A001 - tf.open is the name people expect
     strict
         Refuse what the FITS Standard does not allow, instead of reading it with a warning.
     storage
-        How bytes are read: "auto" (what lies in the page cache is looked at there where that is
-        faster, the rest is copied; the default), "pread" (copied by positioned reads), "mmap"
-        (looked at through a memory map without asking which is faster), or "direct" (past the
-        page cache, for cubes far larger than memory).
+        How bytes are read: "auto" (through a memory map for cached files where that is faster,
+        copied otherwise; the default), "pread" (copied by positioned reads), "mmap" (always through
+        a memory map), or "direct" (bypassing the page cache, for cubes far larger than memory).
     threads
         Default number of threads of the operations on this file; 0 means one per core.
         Results do not depend on it.
@@ -72,7 +71,7 @@ def open(  # noqa: A001 - tf.open is the name people expect
         The file cannot be read (an OSError too). For a missing file it is a FileNotFoundError, for
         a directory an IsADirectoryError, without permission a PermissionError.
     FitsFormatError
-        It is no FITS file (a ValueError too).
+        It is not a FITS file (a ValueError too).
     LimitError
         The decompressed content exceeds 64 GiB.
 
@@ -177,7 +176,7 @@ class File:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What was found beside the file when it was opened: an interrupted edit, for one."""
+        """Notices about the file when it was opened, such as an interrupted edit."""
         return tuple(self._open_core().notices)
 
     @property
@@ -218,7 +217,7 @@ class File:
             return False
         return True
 
-    # Image, Table or another Hdu: only the file knows which, so nobody has to cast.
+    # Image, Table or another Hdu: the type depends on the file, so callers need no cast.
     @overload
     def __getitem__(self, key: int | str | tuple[str, int]) -> Any: ...
     @overload
@@ -288,7 +287,7 @@ class File:
         Raises
         ------
         UsageError
-            The HDU is no image, or no HDU has pixels.
+            The HDU is not an image, or no HDU has pixels.
 
         Examples
         --------
@@ -319,7 +318,7 @@ class File:
         Raises
         ------
         UsageError
-            The HDU is no table, or there is none.
+            The HDU is not a table, or no HDU is one.
 
         Examples
         --------

@@ -62,7 +62,7 @@ class Hdu:
 
     @property
     def kind(self) -> str:
-        """What the HDU is: "primary", "image", "binary table", ... or its XTENSION."""
+        """Kind of the HDU: "primary", "image", "binary table", ... or its XTENSION."""
         return self._hdu().kind
 
     @property
@@ -170,7 +170,7 @@ def place_of(name: str, index: int) -> str:
 
 
 class Compression(NamedTuple):
-    """What a binary table holds in compressed tiles (section 10 of the Standard)."""
+    """Content of a binary table with compressed tiles (section 10 of the Standard)."""
 
     #: "image" (ZIMAGE = T) or "table" (ZTABLE = T).
     content: str
@@ -196,7 +196,7 @@ class Compression(NamedTuple):
 
     @property
     def way_out(self) -> str:
-        """What to do to read it."""
+        """How to read it."""
         program = "funpack or astropy" if self.content == "image" else "funpack"
         return f"decompress the file first, with {program}"
 

@@ -36,7 +36,7 @@ def looked_up(keyword: str) -> str:
 
 
 def keyword_text(keyword: Any) -> str:
-    """Return a keyword, refusing what is no text."""
+    """Return a keyword; raise UsageError unless it is text."""
     if not isinstance(keyword, str):
         raise usage(f"a keyword is text, found {keyword!r}", "header.cards has them by number")
     return keyword
@@ -121,7 +121,7 @@ class Card(_Fields):
 class Cards(Sequence[Card]):
     """The cards of a header, in the order of the file; each is made when it is asked for.
 
-    Equal to any sequence of the same cards. What a slice gives is a tuple.
+    Equal to any sequence of the same cards. A slice is a tuple.
 
     Examples
     --------
@@ -178,7 +178,7 @@ class Header(Mapping[str, Any]):
     cards
         (keyword, value, comment) in order.
     raw
-        The header's blocks as they stand in the file, when it comes from one.
+        The header's blocks as stored, if it comes from a file.
 
     Examples
     --------

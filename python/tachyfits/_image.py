@@ -32,7 +32,7 @@ from tachyfits._section import Section
 from tachyfits._whole import whole_number
 from tachyfits._writer import fits_name
 
-#: What other packages call it, and how it is had here.
+#: Names in other packages, and the equivalent here.
 _ELSEWHERE = {
     "section": "image[...]",
     "writeto": "image.write(path)",
@@ -79,7 +79,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     a function that is called with (bytes done, bytes in all) and stops the work by returning False.
 
     The arrays of random groups are one image, whose first axis counts the groups;
-    `group_parameters` gives what stands beside each.
+    `group_parameters` returns the parameters of each group.
 
     Examples
     --------

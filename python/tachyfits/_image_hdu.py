@@ -53,7 +53,7 @@ class ImageHdu(Hdu):
             return error
         return None
 
-    # What the header says.
+    # Header information.
 
     @property
     def header(self) -> Header:
@@ -120,7 +120,7 @@ class ImageHdu(Hdu):
 
     @property
     def _coordinates(self) -> Coordinates:
-        """What the header says about the axes; each card is warned of once."""
+        """Header information about the axes; each card gives one warning at most."""
         if self._world is None:
             self._world = Coordinates(self.header, self.ndim, self._where(), self._table_of_axis)
         return self._world

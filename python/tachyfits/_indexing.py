@@ -21,7 +21,7 @@ from tachyfits._section import Section, expanded, integer, resolve, slice_range
 #: Pixels of the boxes that are read at a time, about.
 _BOX_PIXELS = 1 << 22
 
-#: A gap of so many pixels in the file costs less to read over than a read of its own.
+#: Reading over a gap of this many pixels in the file costs less than a separate read.
 _GAP_PIXELS = 1 << 12
 
 #: Reads the pixels of a section, no axis dropped.
@@ -52,7 +52,7 @@ def _is_array(item: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Entry:
-    """What one axis of the image, or one item without an axis, is indexed by.
+    """Index of one axis of the image, or an item without an axis.
 
     Attributes
     ----------

@@ -73,7 +73,7 @@ class Measured(NDArrayOperatorsMixin, ABC):
         Raises
         ------
         UsageError
-            The unit is none that astropy knows.
+            astropy does not know the unit.
         """
         import astropy.units as u
 
@@ -115,7 +115,7 @@ class Measured(NDArrayOperatorsMixin, ABC):
             either("(a == b).all() says whether all values are equal"),
         )
 
-    # NumPy's mixin compares element by element, so objects are told apart by identity.
+    # NumPy's mixin compares element by element, so objects are distinguished by identity.
     __hash__ = object.__hash__
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """Images of astropy.nddata (CCDData, NDData) as what is written of them; astropy is not imported.
 
-astropy writes the pixels, an extension MASK, and UNCERT and PSFIMAGE where there are such. Here
-what is masked is undefined in the pixels, where every reader sees it; the others are astropy's.
+astropy writes the pixels, an extension MASK, and UNCERT and PSFIMAGE if present. Here masked pixels
+are undefined in the pixels, so every reader sees them; the other extensions are astropy's.
 """
 
 from __future__ import annotations

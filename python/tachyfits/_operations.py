@@ -49,10 +49,10 @@ class Operations(Pixels):
         axis
             A NumPy number or a FITS letter: "x", "y", "z".
         edge
-            What stands for pixels beyond the ends: "repeat", the last one (MIRIAD, SciPy's
-            "nearest"); "pair", mirror images about its centre, which Hanning makes the mean of the
-            last pair (CASA); "zero" (NEMO); "blank", undefined pixels; "keep": pixels whose
-            neighbours would lie beyond stay as they are.
+            Values of pixels beyond the ends: "repeat", the last one (MIRIAD, SciPy's "nearest");
+            "pair", mirror images about its centre, which Hanning makes the mean of the last pair
+            (CASA); "zero" (NEMO); "blank", undefined pixels; "keep": pixels whose neighbours would
+            lie beyond keep their values.
         blanks
             What NaN and BLANK count for: "renormalise", the weights of the good pixels alone
             (spectral-cube, astropy); "propagate", the result is NaN (SciPy); "zero" (CASA, MIRIAD).
@@ -60,7 +60,7 @@ class Operations(Pixels):
             Give undefined pixels values as well, where their neighbours give one; otherwise they
             stay undefined.
         every
-            Keep the results of the first pixel and every so many further (decimation).
+            Keep the results of the first pixel and every n-th after it (decimation).
 
         Returns
         -------

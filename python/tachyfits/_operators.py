@@ -41,7 +41,7 @@ def infix(left: Any, operator: str, right: Any) -> Any:
 
 
 def _formulas(operands: Sequence[Any]) -> list[Formula] | None:
-    """Return operands as formulas; None where one is no operand.
+    """Return operands as formulas; None if one is not an operand.
 
     A spectrum lies along the spectral axis of the first image among them.
     """
@@ -105,7 +105,7 @@ def _signed(sign: str, operand: Any, power: int) -> Image:
     assert formula is not None
     parts: tuple[Any, ...] = (sign, *formula.within(_SIGN))
     unit = formula.unit if sign != "~" or formula.unit is ENGINES else ""
-    # What is inverted is always bracketed: beside a comparison it would be misread.
+    # An inverted operand is always bracketed: beside a comparison it would be ambiguous.
     return Formula(parts if power < ATOM else ("(", *parts, ")"), power, unit).image()
 
 
@@ -126,8 +126,8 @@ def _infix_methods(operator: str) -> tuple[Callable[..., Any], Callable[..., Any
 class Operators:
     """Arithmetic on images. The results are images; nothing is read until they are.
 
-    A quantity of astropy, or a unit, brings its unit: ``cube * (2 * u.K)`` has the product as its
-    BUNIT, and what is added or compared is converted to the unit of the pixels.
+    An astropy quantity, or a unit, contributes its unit: ``cube * (2 * u.K)`` has the product as
+    its BUNIT, and operands of additions and comparisons are converted to the unit of the pixels.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class Operators:
     (dtype('bool'), array([11., 12.], dtype=float32), np.float32(2.0))
     """
 
-    #: What made the image, where operators did.
+    #: The expression that made the image, if operators did.
     _formula: Formula | None = None
 
     __add__, __radd__ = _infix_methods("+")

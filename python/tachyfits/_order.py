@@ -145,10 +145,10 @@ class OrderStatistics(Pixels):
     ) -> Any:
         """Return the width of the noise in the histogram of the pixels, hardly changed by sources.
 
-        A histogram of about 30 pixels a cell is made anew, up to 20 times, until the peak about its
-        fullest cell is 10 to 50 cells wide at half its height; the result is the standard deviation
-        of the pixels within three half widths of it, and never more than that of all pixels. This
-        is what `ObitFArrayRMS` of Obit does.
+        A histogram of about 30 pixels per cell is rebuilt, up to 20 times, until the peak about its
+        fullest cell is 10 to 50 cells wide at half its height. The result is the standard deviation
+        of the pixels within three half widths of it, and at most that of all pixels.
+        `ObitFArrayRMS` of Obit does the same.
 
         Parameters
         ----------
@@ -157,8 +157,8 @@ class OrderStatistics(Pixels):
         section
             A NumPy index expression; None: everything.
         repeat
-            How often it is computed, to weigh computing against reading; 0 only reads, and gives
-            NaN. What it took is in `last_report`.
+            How often to compute it, to compare computing with reading; 0 only reads, and gives NaN.
+            The cost is in `last_report`.
         buffering
             As in `median`, but that a plane which all threads work on is read ahead by "auto" too.
             Planes of more than 128 MiB, and a single one, are not held in memory but gone over

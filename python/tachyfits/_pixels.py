@@ -1,7 +1,7 @@
 """Pixels: reading those of an image HDU.
 
-It translates NumPy indices and types into the engine's terms. What the header says of
-them is in `_image_hdu`, reductions are in `_image`.
+It translates NumPy indices and types into the engine's terms. `_image_hdu` reads the header,
+`_image` has the reductions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Pixels(ImageHdu):
     def _threads(self, threads: int | None) -> int:
         return self._file.threads if threads is None else check_threads(threads)
 
-    # What the header says.
+    # Header information.
 
     @property
     def dtype(self) -> np.dtype[Any]:

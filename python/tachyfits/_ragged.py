@@ -29,7 +29,7 @@ class Ragged(Sequence[Any]):
     values
         All elements, one axis. A masked array where some are undefined.
     cell_shape
-        The shape (NumPy order) of the cells that have so many elements (TDIMn); () for one axis.
+        The shape (NumPy order) of the cells that have as many elements (TDIMn); () for one axis.
         Other cells have one axis, with all their elements.
 
     Examples
@@ -202,7 +202,7 @@ def _common_shape(arrays: Sequence[NDArray[Any]], where: str) -> tuple[int, ...]
 
 def _common_type(arrays: Sequence[NDArray[Any]], where: str) -> np.dtype[Any]:
     """Return the type that holds the elements of all of them; float64 for none."""
-    # What is undefined, or not there, has no type.
+    # Undefined or missing values have no type.
     known = [array for array in arrays if array.size and not _is_undefined(array)] or list(arrays)
     if not known:
         return np.dtype(np.float64)

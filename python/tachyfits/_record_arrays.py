@@ -1,6 +1,6 @@
 """Records of a Fortran file as arrays: which ones, laid out how, and read into which memory.
 
-What a record is, and in which order records are read, is the business of `_record_file`.
+`_record_file` defines records and the order in which they are read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def index_of(core: _core.RecordFile) -> NDArray[Any]:
 
 
 def number_from_0(core: _core.RecordFile, number: int) -> int:
-    """Return the number of a record that there is; negative ones count from the end."""
+    """Return the number of an existing record; negative ones count from the end."""
     if number < 0:
         count = core.records()
         if number < -count:
@@ -113,7 +113,7 @@ class Arrays:
         return array, found
 
     def every(self, first: int, count: int | None, step: int) -> range:
-        """Return the numbers of every so manyth record."""
+        """Return record numbers at a fixed step."""
         if step < 1:
             raise usage(
                 f"step={step}", either("every second record has step=2; they come in their order")
@@ -184,7 +184,7 @@ class Arrays:
             yield kept
 
     def one(self, number: int, record_bytes: int, dtype: Any, threads: int) -> NDArray[Any]:
-        """Read one record, which has so many bytes."""
+        """Read one record of ``record_bytes`` bytes."""
         found = layout(dtype, record_bytes, f"{self._core.name}: record {number} (from 0)")
         array = self._into(None, found, (found.elements,))
         self._read(number, 1, found, array, threads, None)
@@ -241,7 +241,7 @@ class Arrays:
     def _into(self, out: NDArray[Any] | None, found: Layout, own: tuple[int, ...]) -> NDArray[Any]:
         if out is None:
             try:
-                # What is between the fields of an aligned dtype is 0.
+                # Bytes between the fields of an aligned dtype are 0.
                 return (np.zeros if found.dtype.names else np.empty)(own, found.dtype)
             except (MemoryError, ValueError) as error:
                 raise _core.LimitError(
@@ -279,7 +279,7 @@ class Arrays:
         *,
         exactly: bool = False,
     ) -> tuple[NDArray[Any], Layout] | None:
-        """Read records that may all have one length while their markers are looked at.
+        """Read records that may all have one length, and check their markers on the way.
 
         None: they have not, or something else is the matter; the index knows.
         """

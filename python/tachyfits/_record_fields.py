@@ -1,7 +1,7 @@
 """Fields: where numbers are in a Fortran record, and where they go in the items of an array.
 
-An item is an element of the array that is made. The compiled module moves the fields between
-records and items. What is there again and again, as in an array of derived types, is one field.
+An item is an element of the resulting array. The compiled module moves the fields between records
+and items. A repeated field, as in an array of derived types, is one field.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tachyfits._errors import either, usage
 
-#: What to do where records have another length.
+#: Hint for records of another length.
 SEE_LENGTHS = (
     "file.index, or `tachyfits fortran info`, has the length of each record; "
     "in a form * takes as many as fill it"
@@ -49,7 +49,7 @@ class Field(NamedTuple):
         return self._replace(offset=self.offset + offset, to=self.to + to)
 
     def repeated(self, count: int, step: int, to_step: int) -> Field | None:
-        """Return the field that is all of so many items that have it alone; None: it is several."""
+        """Return the field of all items if they are this field alone; None for several fields."""
         if self.repeats == 1 and self.run_bytes == step == to_step:
             return self._replace(elements=count * self.elements)
         if (self.repeats * self.step, self.repeats * self.to_step) == (step, to_step):
@@ -69,12 +69,12 @@ class Layout:
     """How records of one length become elements of an array."""
 
     record_bytes: int
-    #: What is read: native, logical values as integers.
+    #: The dtype as read: native, logical values as integers.
     dtype: np.dtype[Any]
     #: Elements that a record becomes.
     elements: int
     fields: tuple[Field, ...]
-    #: What the array becomes then: logical values as bool.
+    #: The final dtype: logical values as bool.
     result: np.dtype[Any]
     #: Of structured dtypes: what the numbers of each field are.
     bases: tuple[np.dtype[Any], ...] = ()
@@ -85,7 +85,7 @@ class Layout:
         return self.dtype.itemsize * self.elements
 
     def shape(self, count: int) -> tuple[int, ...]:
-        """Return the shape of an array of so many records."""
+        """Return the shape of an array of ``count`` records."""
         alone = self.dtype.names is not None and self.elements == 1
         return (count,) if alone else (count, self.elements)
 
@@ -101,7 +101,7 @@ class Layout:
 
 
 def _finish(array: NDArray[Any], made: NDArray[Any]) -> None:
-    """Fill the fields of an array whose logical values are such, those of nested ones too."""
+    """Fill the fields of an array with logical values as bool, those of nested fields too."""
     for name in made.dtype.names or ():
         base = made.dtype[name].base
         if base.names is not None:
@@ -117,7 +117,7 @@ Leaf = tuple[np.dtype[Any], Field]
 
 
 def repeated(leaves: list[Leaf], count: int, step: int, to_step: int) -> list[Leaf]:
-    """Return the fields of so many items that follow each other: as few as there may be."""
+    """Return the fields of consecutive items, as few as possible."""
     if count == 1:
         return leaves
     whole = [(base, field.repeated(count, step, to_step)) for base, field in leaves]
@@ -157,12 +157,12 @@ def in_groups(place: Field, within: Sequence[tuple[int, int, int]]) -> list[Fiel
 
 
 def numbers_at(dtype: np.dtype[Any], offset: int, count: int) -> Field:
-    """Return so many numbers that begin there, and that an item begins with."""
+    """Return a field of numbers at an offset of the record and at the start of an item."""
     return field_at(dtype, offset, 0, count)
 
 
 def field_at(dtype: np.dtype[Any], offset: int, to: int, count: int) -> Field:
-    """Return the field that so many elements of a simple dtype are."""
+    """Return the field of the elements of a simple dtype."""
     size = dtype.itemsize
     if dtype.kind in "iuf" and size in (1, 2, 4, 8, 16):
         if size == 16:

@@ -82,7 +82,7 @@ class File:
 
     @property
     def evidence(self) -> list[str]:
-        """What speaks for and against each width and order of markers that was tried."""
+        """Evidence for and against each width and byte order of markers that was tried."""
         return self._core.evidence
 
     @property
@@ -95,7 +95,7 @@ class File:
 
     @property
     def damage(self) -> str | None:
-        """What is wrong after the last whole record; None where nothing is."""
+        """The damage after the last whole record; None without damage."""
         return self._core.damage()
 
     @property
@@ -105,12 +105,12 @@ class File:
 
     @property
     def skipped(self) -> list[tuple[int, int, str]]:
-        """What recovery passed over: (first byte, byte after the last, why)."""
+        """Bytes skipped by recovery: (first byte, byte after the last, why)."""
         return self._core.skipped()
 
     @property
     def last_report(self) -> Report | None:
-        """What the latest operation cost."""
+        """Cost of the latest operation."""
         return self._core.last_report
 
     def __len__(self) -> int:
@@ -171,7 +171,7 @@ class File:
         Raises
         ------
         EndOfRecords
-            There is none, which is an EOFError too.
+            No record is left, which is an EOFError too.
         """
         if self._position >= self._core.whole_records() and self._position >= len(self):
             raise EndOfRecords(
@@ -221,9 +221,9 @@ class File:
         Raises
         ------
         UsageError
-            Records have different lengths, or are no whole number of such elements; or they may be
-            those of a structured dtype both with and without what aligns its fields, or in the
-            order of their names and in that of their offsets.
+            Records have different lengths, or do not hold a whole number of elements; or the fields
+            of a structured dtype may be aligned or packed, or in the order of their names or of
+            their offsets.
         FitsFormatError
             The file is damaged before the last of them.
 

@@ -27,7 +27,7 @@ Item = tuple[str, int, int, int, "list[Item]"]
 
 _ITEM = r"\s*(?:\*|\d+)?[ifrclax]\d+\s*"
 _FORM = re.compile(rf"{_ITEM}(?:,{_ITEM})*")
-#: What NumPy has the same name for, and the same meaning.
+#: Items with the same name and meaning in NumPy.
 PLAIN = re.compile(r"\s*[ifc]\d+\s*")
 #: An item without a count: alone it stands for all that a record holds.
 _ALONE = re.compile(r"\s*[ifrclax]\d+\s*")
@@ -109,7 +109,7 @@ def layout_of_form(form: str, record_bytes: int, place: str) -> Layout:
     return Layout(record_bytes, dtype, count, fields, result, bases)
 
 
-#: What items are read as, what they become, and their fields.
+#: Dtypes of the items as read and in the end, and their fields.
 _Read = tuple[np.dtype[Any], np.dtype[Any], "list[Leaf]"]
 
 

@@ -82,9 +82,9 @@ class ComplexStats:
 
 @dataclass(frozen=True)
 class Numbers:
-    """What is reduced."""
+    """The numbers to reduce."""
 
-    #: What the compiled module calls the numbers, or the parts of complex ones.
+    #: The compiled module's name of the numbers, or of the parts of complex ones.
     name: str
     is_complex: bool
     #: Where they are in each record, in its order; None: records are nothing else.
@@ -101,7 +101,7 @@ def numbers_of_form(
     items = kept_items(form_items(filling(form), record_bytes, place))
     if not items:
         raise usage(f"{form!r} has nothing to reduce", "give items besides those that are skipped")
-    # An item by itself is read as an array, without fields if it is no group.
+    # A single item is read as an array, without fields unless it is a group.
     alone = items[0] if len(items) == 1 else None
     if alone is not None:
         items = kept_items(alone[4])

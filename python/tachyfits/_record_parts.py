@@ -1,4 +1,4 @@
-"""What Fortran records are written from: items, or an array of records, as bytes and fields."""
+"""Sources of Fortran records: items, or an array of records, as bytes and fields."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def many_records(records: Any, memory: MemoryOrder) -> Part:
 
 
 def _written(dtype: np.dtype[Any], elements: int) -> Layout:
-    """Return how so many elements become a record: the same again and again in most programs."""
+    """Return the layout of the elements of a record; cached, as most programs repeat it."""
     made = _kept.get((dtype, elements))
     if made is None:
         made = _layout_written(dtype, elements)
@@ -103,11 +103,11 @@ def _array(item: Any) -> NDArray[Any]:
     if isinstance(item, str):
         return np.frombuffer(_latin(item), np.uint8)
     if isinstance(item, memoryview):
-        # What is seen of memory has a type, unless it is characters.
+        # A view of memory has a type, unless it is characters.
         item = item.tobytes() if item.format == "c" else np.asarray(item)
     if isinstance(item, (bytes, bytearray)):
         return np.frombuffer(item, np.uint8)
-    # An array of astropy's Masked has "unmasked", and is no masked array of NumPy's.
+    # An array of astropy's Masked has "unmasked", and is not a masked array of NumPy's.
     has_mask = isinstance(item, np.ma.MaskedArray) or hasattr(item, "unmasked")
     if has_mask and _any_byte(item.mask):
         raise usage("an array with masked elements", either("fill them: array.filled(...)"))

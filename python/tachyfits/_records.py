@@ -1,4 +1,4 @@
-"""What the bytes of a Fortran record mean: dtypes and forms as fields for the engine, and back."""
+"""Meaning of the bytes of a Fortran record: dtypes and forms as fields for the engine, and back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REPACK = "numpy.lib.recfunctions.repack_fields(dtype, recurse=True)"
 
 
 def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
-    """Return how records of so many bytes are read as a dtype or a form; None: as bytes.
+    """Return the layout of records for a dtype or a form; None: as bytes.
 
     ``place`` says in messages which record has these bytes.
     """
@@ -80,7 +80,7 @@ def of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") -
         elements = record_bytes // size
         return Layout(record_bytes, base, elements, (field_at(base, 0, 0, elements),), base)
     leaves, packed = _leaves(dtype, packed=True)
-    # As it lies in memory (a type written whole), or item by item, without what aligns them.
+    # As in memory (a type written whole), or item by item, without padding.
     steps = [step for step in (dtype.itemsize, packed) if step and record_bytes % step == 0]
     if not steps:
         raise usage(
@@ -163,7 +163,7 @@ def _item_text(base: np.dtype[Any]) -> str:
 
 
 def of_items(dtype: np.dtype[Any], elements: int, *, packed: bool) -> Layout:
-    """Return the layout of so many structured items, with or without what aligns their fields."""
+    """Return the layout of structured items, with or without padding of their fields."""
     leaves, step = _leaves(dtype, packed=packed)
     leaves = repeated(leaves, elements, step, dtype.itemsize)
     refuse_many(len(leaves))

@@ -124,7 +124,7 @@ class Polygon(Region):
         return np.array([*self.vertices, self.vertices[0]], dtype=np.float64)
 
 
-#: What an operation's ``region`` may be.
+#: Types of an operation's ``region``.
 Regions = Region | Sequence[Region] | None
 
 

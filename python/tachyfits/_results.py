@@ -52,8 +52,8 @@ class Plane(Measured):
     name
         What the values are: "mean", "moment 1", ...
     kept_axis
-        NumPy axis at which the collapsed axis, of length 1, stands in the file that `write` makes
-        and in ``header``; None: it is gone.
+        NumPy axis of the collapsed axis, of length 1, in the file that `write` makes and in
+        ``header``; None if it is removed.
     report
         What making it cost; of planes that were made together, all of them.
     source
@@ -88,7 +88,7 @@ class Plane(Measured):
         return values if self.kept_axis is None else np.expand_dims(values, self.kept_axis), header
 
     def __getstate__(self) -> dict[str, Any]:
-        # What it cost is of the process that made it.
+        # The cost belongs to the process that computed it.
         return self.__dict__ | {"report": None}
 
     @property

@@ -1,7 +1,7 @@
 """Sections: a NumPy index expression as ranges of pixels, one per axis.
 
-It knows basic indexing alone (integers, slices, Ellipsis). What `Image` reads by arrays, masks and
-newaxis is in `_indexing`.
+It handles basic indexing only (integers, slices, Ellipsis). `_indexing` handles arrays, masks and
+newaxis.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
 
 
-#: What can be opened: a path, "-" for standard input, the bytes of a file, or a file object.
+#: Sources to open: a path, "-" for standard input, the bytes of a file, or a file object.
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | Readable
 
 
@@ -167,7 +167,7 @@ class _Joined:
         self._first, self._rest = first, rest
 
     def close(self) -> None:
-        """Leave the stream to whoever opened it."""
+        """Leave the stream open for its owner."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return up to ``size`` bytes."""
@@ -201,7 +201,7 @@ def _first_bytes(source: Readable) -> bytes:
 
 
 class _Decoder(Protocol):
-    """What the standard library has for each format: decompresses one stream."""
+    """A decompressor of the standard library for one stream."""
 
     @property
     def eof(self) -> bool: ...

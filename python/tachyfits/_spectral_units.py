@@ -30,7 +30,7 @@ MEDIA = ("vacuum", "air")
 
 @dataclass(frozen=True)
 class Line:
-    """What the spectral axis is asked to be: the arguments of those names of `Image.moments`."""
+    """Requested form of the spectral axis: the arguments of those names of `Image.moments`."""
 
     unit: str | None = None
     rest: Any = None
@@ -131,8 +131,8 @@ def channels_of(
     )  # fmt: skip
 
 
-#: What values of each type are linear in, by the letters of Paper III: frequency, wavelength,
-#: wavelength in air, velocity.
+#: Quantity in which values of each type are linear, by the letters of Paper III: frequency,
+#: wavelength, wavelength in air, velocity.
 _LINEAR_IN = {
     "FREQ": "F", "ENER": "F", "WAVN": "F", "VRAD": "F", "WAVE": "W", "VOPT": "W", "ZOPT": "W",
     "AWAV": "A", "VELO": "V", "BETA": "V",
@@ -166,7 +166,7 @@ class _Conversion:
     name: str
     note: str
     rest_hz: float | None = None
-    #: What the axis itself is linear in, as `_LINEAR_IN` says it.
+    #: Quantity in which the axis itself is linear, as in `_LINEAR_IN`.
     linear_in: str | None = None
 
     def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -76,7 +76,7 @@ class Table(TableReading):
         of different lengths, and cells without elements, large lists. Units and descriptions are
         in the fields' metadata, the header's cards in the schema's: `write_table` takes them back.
 
-        A table is also a stream of Arrow batches for whoever asks (``__arrow_c_stream__``):
+        A table is also a stream of Arrow batches (``__arrow_c_stream__``):
         ``polars.DataFrame(table)``, ``pyarrow.table(table)``, DuckDB's ``FROM table``.
         """
         return self._read_for_others(columns, rows, where, threads, progress).to_arrow()
@@ -102,16 +102,16 @@ class Table(TableReading):
     ) -> astropy.table.Table:  # fmt: skip
         """Return an astropy Table: units, masks, descriptions, and the header's cards as meta.
 
-        Columns that are parts of an object (a SkyCoord, of which astropy wrote the parts) are that
-        object, as astropy reads it. What a Table has as numbers in a unit (an Angle), and parts of
-        which some are not read, stay columns; of the former ``meta["__serialized_columns__"]``,
-        where astropy has it, says what they are, and is written again. Text is times of astropy
-        where TCTYPn says their scale, or TRPOSn and OBSGEO-X, -Y and -Z at which place they were
-        measured; the table's meta has TIMESYS then, "UTC" where the header has none, so that text
-        written beside them keeps it. The meta of other columns keeps these under "TCTYP" and
-        "TRPOS", as that of all has what else the header says of a column alone: limits (TLMINn,
-        TDBINn), names of archives (TUCDn), coordinates (TCRVLn, and 1CRVLn as "1CRVL#"). They are
-        written again with their column.
+        Columns that are parts of an object (such as a SkyCoord written by astropy) become that
+        object, as in astropy. Numbers in a unit (an Angle in astropy's Table), and parts of an
+        object that is not read completely, stay columns; ``meta["__serialized_columns__"]`` then
+        describes the numbers, as in astropy, and is written again. Text becomes times of astropy if
+        TCTYPn gives their scale, or TRPOSn with OBSGEO-X, -Y and -Z their location; the table's
+        meta then has TIMESYS, "UTC" if the header has none, so that text written with them keeps
+        it. The meta of other columns keeps these cards under "TCTYP" and "TRPOS", and the meta of
+        every column has the other cards about it: limits (TLMINn, TDBINn), names in archives
+        (TUCDn), coordinates (TCRVLn, and 1CRVLn as "1CRVL#"). They are written again with their
+        column.
 
         Examples
         --------

@@ -28,7 +28,7 @@ def arrow_values(name: str, array: Any, *, pairs: bool = False) -> Any:
     if str(kind).partition("<")[0] in ("list", "large_list", "list_view", "large_list_view"):
         lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        # flatten() leaves out what lies behind null lists.
+        # flatten() drops the elements of null lists.
         inner = arrow_values(name, array.flatten(), pairs=pairs)
         if isinstance(inner, Ragged) or inner.ndim > 1:
             raise usage(f"column {name!r}: lists of lists", "flatten the inner ones")

@@ -20,7 +20,7 @@ from tachyfits._table_fit import fitted
 from tachyfits._table_spec import Cells, NewColumn, plain_spec
 from tachyfits._table_values import ColumnData
 
-#: What stands for an undefined float: programs that know no TNULL read it as what it means.
+#: Text of an undefined float: programs that do not know TNULL read it as NaN.
 _NULL_FLOAT = "NaN"
 
 #: The forms that the Standard has: letter, characters, decimals.

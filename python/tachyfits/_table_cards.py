@@ -1,7 +1,7 @@
-"""Cards of a new table: what its data bring, and what is given beside them.
+"""Cards of a new table: from its data, and from arguments.
 
-What the data say of themselves (meta, the header of a table) may be anything: what no card can hold
-is left out with a warning. What is given for the header is refused.
+The meta of the data, or the header of a table, may contain anything: values that no card can hold
+are left out with a warning. An invalid value in an argument is an error.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tachyfits._table_records import cards_of_records, is_records
 from tachyfits._table_serialized import Cards, block_of
 from tachyfits._table_yaml import OBJECTS
 
-#: What a card can hold.
+#: Types of values that a card can hold.
 _HELD = "a card holds text, a number, a truth value or None; write the value as text"
 
 
 def cards_of(
     data: Any, header: Header | Mapping[str, Any] | None, columns: Sequence[str] | None = None
 ) -> Cards:
-    """Return the cards that a table brings for some columns (None: all), and those given."""
+    """Return the cards of a table's data for some columns (None: all), and the given ones."""
     cards = _brought(data)
     if columns is not None and hasattr(data, "colnames"):
         cards = _renumbered(cards, data.colnames, columns)
@@ -71,7 +71,7 @@ def _last_of_each(cards: Cards) -> Cards:
 
 
 def _brought(data: Any) -> Cards:
-    """Return the cards that a table brings; what no card can hold is left out, and said."""
+    """Return the cards of a table's data; warn of values that no card can hold."""
     cards, unfit = _said_by(data)
     if _problem(cards):
         problems = [_problem([card]) for card in cards]
@@ -84,12 +84,12 @@ def _brought(data: Any) -> Cards:
 
 
 def comments_brought(data: Any) -> list[str]:
-    """Return the comments that a table brings, the block in which astropy describes columns too."""
+    """Return the comments of a table's data, including astropy's description of columns."""
     return [str(value) for keyword, value, _ in _said_by(data)[0] if keyword == "COMMENT"]
 
 
 def values_brought(data: Any) -> dict[str, Any]:
-    """Return the values that a table brings, by keyword; the first of duplicates."""
+    """Return the values of a table's data, by keyword; the first of duplicates."""
     return {keyword: value for keyword, value, _ in reversed(_said_by(data)[0])}
 
 
@@ -118,7 +118,7 @@ def _renumbered(cards: Cards, names: Sequence[str], columns: Sequence[str]) -> C
 
 
 def _problem(cards: Cards) -> str | None:
-    """Say why these are no cards, in a line; None if they are."""
+    """Return why these cards are invalid, in a line; None if they are valid."""
     try:
         _core.array_file(np.zeros(1, np.uint8), cards)
     except (_core.TachyfitsError, OverflowError) as error:
@@ -185,7 +185,7 @@ def _cards(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
         if value is None or isinstance(value, (bool, int, float, str, complex)):
             cards.append((keyword, value, comment))
         elif type(value).__name__ == "Undefined":
-            # What astropy's headers have for None.
+            # Value of None in astropy's headers.
             cards.append((keyword, None, comment))
         else:
             unfit.append(f"{keyword}: a value of type {type(value).__name__}")
@@ -193,7 +193,7 @@ def _cards(items: Iterable[tuple[Any, Any]]) -> tuple[Cards, list[str]]:
 
 
 def _lines_of(value: Any) -> Sequence[str] | None:
-    """Return the lines of a comment; None of what is none."""
+    """Return the lines of a comment; None for other values."""
     if isinstance(value, str):
         return [value]
     if not isinstance(value, Iterable) or isinstance(value, (Mapping, bytes, np.ndarray)):

@@ -1,4 +1,4 @@
-"""What people have in the cells of a column, lists and Python's objects among it, as one array.
+"""Cells of a column as users give them, including lists and Python objects, as one array.
 
 Cells of several lengths become a `Ragged`; where NumPy would make other values of some, so that
 they fit beside the others, they are refused.

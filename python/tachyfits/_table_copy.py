@@ -142,7 +142,7 @@ def _changed_cards(
 ) -> tuple[Cards, list[str]]:
     """Return the cards that are not as they were, and the keywords of the old ones.
 
-    They are those of the columns, with their new numbers, and comments that speak of columns.
+    These are the cards of the columns, with their new numbers, and comments about columns.
     """
     new = {column.number + 1: number for number, column in enumerate(wanted, 1)}
     cards: Cards = []

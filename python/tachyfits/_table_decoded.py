@@ -21,7 +21,7 @@ _WIDEST = (2**31 - 1) // 4
 
 
 def beginning(given: Given, rows: int) -> Given:
-    """Return the arrays of so many rows: the last piece of a table may have fewer."""
+    """Return the arrays of the first ``rows`` rows: the last piece of a table may be shorter."""
     values, nulls = given
     return values[:rows], None if nulls is None else nulls[:rows]
 
@@ -41,7 +41,7 @@ def is_apart(column: TableColumn, raw: bool) -> bool:
 def divided(
     core: _core.Table, column: TableColumn, rows: Rows, text: str, options: dict[str, Any]
 ) -> Ragged:
-    """Return the strings of a field that delimiters divide; blanks at its end are such, too."""
+    """Return the strings of a field with delimiters; trailing blanks count as delimiters."""
     values, _, _ = core.read([column.number], rows, **(options | {"raw": True}), text="bytes")[0]
     return divided_strings(values, str(column.delimiter), as_bytes=text == "bytes")
 
@@ -53,7 +53,8 @@ def ragged(
     offsets, values, nulls, odd = core.read_arrays(column.number, rows, **options)
     if column.dtype.kind == "U":
         return _texts(column, offsets, values, as_bytes=text == "bytes"), odd
-    # What TDIMn says of other arrays is not known: all elements of all cells are on one axis then.
+    # TDIMn does not describe arrays of other lengths: all elements of all cells are then on one
+    # axis.
     shape = column.shape if _fit(np.diff(offsets), column.shape) else ()
     return Ragged(offsets, masked(values, nulls), cell_shape=shape), odd
 
@@ -74,7 +75,7 @@ def _texts(
     if not column.shape:
         return strings(offsets, characters, as_bytes=as_bytes)
     width = column.dtype.itemsize // 4
-    # What is wider than any text of NumPy divides nothing.
+    # A width above that of any NumPy text divides nothing.
     width = width if width < _WIDEST else len(characters) + 1
     texts = strings_of_width(offsets, characters, width, column.shape, as_bytes=as_bytes)
     fits = len(column.shape) == 1 or _fit(texts.lengths, column.shape)

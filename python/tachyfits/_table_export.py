@@ -103,9 +103,9 @@ def _write_csv(stream: BinaryIO, empty: Columns, batches: Iterator[Columns], thr
 
 
 def csv_rows(columns: Columns, threads: int = 1) -> list[bytes]:
-    r"""Return rows as CSV: undefined cells are empty, elements of arrays stand apart by blanks.
+    r"""Return rows as CSV: undefined cells are empty, elements of arrays are separated by blanks.
 
-    Floats have the fewest digits that bring them back. Within an array an undefined element is
+    Floats have the fewest digits that restore them. Within an array an undefined element is
     ``nan``.
 
     >>> import numpy as np

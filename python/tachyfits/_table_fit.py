@@ -1,4 +1,4 @@
-"""Values made to fit the columns of a table that there is: what they mean stays, or it is refused.
+"""Convert values to the types of existing columns without loss.
 
 A column says what its cells are (the types that reading gives); values of another type are taken
 if every one of them is the same number there. Floats alone are rounded, to the digits or decimals
@@ -32,7 +32,7 @@ _IN_TEXT = re.compile(r"[IFED]\d")
 #: Bytes of blanks that fill strings up to the width that a header states, whatever that is.
 _MOST_BLANKS = 1 << 28
 
-#: What to give for cells that are arrays.
+#: Hint for cells that are arrays.
 _ARRAYS = "give an array for each row, in a list: [[1, 2, 3]] for one row"
 
 #: The forms of integers, in binary and in ASCII tables.
@@ -195,7 +195,7 @@ def _converted(
     converted = _of_type(column, values, undefined, where)
     if column.dtype.kind != "f" or not column.scale or not _INTEGERS.match(column.form):
         return converted
-    # What reading computes from the nearest step may differ in the last digits.
+    # The value that reading computes from the nearest step may differ in the last digits.
     kind = values.dtype if values.dtype.kind == "f" else column.dtype
     with np.errstate(all="ignore"):
         steps = np.rint((converted - column.zero) / column.scale)
@@ -292,8 +292,8 @@ def row_cells(
 ) -> tuple[list[Cells], int]:
     """Return the cells of new rows for every column of a table, and how many rows there are.
 
-    ``stated`` is what the table says of its times, ``brought`` what is said of those of the rows.
-    With ``fill_missing`` columns that are not given are undefined.
+    ``stated`` is the table's information about its times, ``brought`` that of the rows. With
+    ``fill_missing`` missing columns are undefined.
     """
     check_location(stated, made, where)
     given, unknown = _data_of_each(columns, made)
@@ -347,7 +347,7 @@ def _repeated(cell: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, where: str) -> Cells:
-    """Return values of a column for so many rows; a single one serves all of them.
+    """Return values of a column for ``rows`` rows; a single value applies to all of them.
 
     ``stated`` is what the table says of the times of these rows.
     """

@@ -29,7 +29,7 @@ _TYPES = {
     "C": ("complex64",), "M": ("complex128",),
 }  # fmt: skip
 
-#: What a form is.
+#: Syntax of a form.
 _HINT = "a form is rT, rPT or rQT: how many (1 without), P or Q for the heap, one of LXABIJKEDCM"
 
 
@@ -41,7 +41,7 @@ def formed_column(data: ColumnData, form: str | None) -> NewColumn:
     Raises
     ------
     UsageError
-        It is no form, or the values are not what it holds.
+        The form is invalid, or does not match the values.
     """
     if form is None:
         return new_column(data)

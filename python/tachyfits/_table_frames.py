@@ -59,7 +59,7 @@ def _with_block(table: astropy.table.Table) -> astropy.table.Table:
             for attribute in {"description", "meta"} & known[name].keys():
                 setattr(table[name].info, attribute, known[name][attribute])
     except (ValueError, TypeError):
-        # Whoever cut it up, or wrote what no column takes, can still read it among the comments.
+        # Text that was divided, or that fits no column, can still be read among the comments.
         return table
     table, left = with_objects(table, whole)
     # Where astropy's own readers have it before they make objects of the columns.
@@ -108,7 +108,7 @@ def _astropy_unit(text: str | None) -> Any:
 
 
 def _fill_value(known: TableColumn, dtype: np.dtype[Any]) -> Any:
-    """Return TNULLn as a value of the column; None where it is none."""
+    """Return TNULLn as a value of the column; None if it is invalid."""
     value = known.scale * int(known.null or 0) + known.zero
     if dtype.kind in "iu" and known.scale == 1 and known.zero == int(known.zero):
         whole = int(known.null or 0) + int(known.zero)

@@ -88,7 +88,7 @@ class TableFile:
 
     @property
     def keys(self) -> list[str]:
-        """What the columns are called in the FITS table that it becomes, whose names are unique."""
+        """Unique names of the columns in the FITS table."""
         return keys_of([name.rstrip() for name in self.schema.names])
 
     def place(self, name: str) -> int:
@@ -275,8 +275,8 @@ def _csv_table(name: str) -> Any:
 def _with_whole_integers(name: str, table: Any) -> Any:
     """Return the table of a CSV file with integers where pyarrow has floats for them.
 
-    It never guesses uint64, and knows no sign +. Integers that no type of 64 bits holds stay
-    floats, which is said.
+    It never guesses uint64, and does not accept a sign +. Integers beyond 64 bits stay floats, with
+    a warning.
     """
     pa, csv = needed("pyarrow", "reading csv"), needed("pyarrow.csv", "reading csv")
     compute = needed("pyarrow.compute", "reading csv")

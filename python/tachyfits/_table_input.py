@@ -47,7 +47,7 @@ def columns_of(data: Any) -> list[ColumnData]:
     Raises
     ------
     UsageError
-        It is of no known kind, or a column cannot be said in FITS.
+        It is of an unknown kind, or FITS cannot represent a column.
     """
     columns = [
         column_data(name, values, **_sayable(name, known)) for name, values, known in _named(data)
@@ -68,7 +68,7 @@ def column_of(name: str, values: Any, **said: Any) -> ColumnData:
 def _sayable(name: str, known: dict[str, Any]) -> dict[str, Any]:
     """Return what is known of a column, its description in the characters that a card has.
 
-    Lines of a description become one; one in other characters is left out, which is said.
+    Lines of a description are joined; text outside ASCII is left out, with a warning.
     """
     text = known.get("description") or ""
     if is_card_text(text):
@@ -147,7 +147,7 @@ def _of_astropy(table: Any) -> Named:
 def with_what_they_say(name: Any, values: Any) -> tuple[Any, dict[str, Any]]:
     """Return the values of a column, and what they say themselves: astropy's unit and description.
 
-    A masked array says what stands for undefined if it was given a ``fill_value``.
+    A masked array gives its null value if it was made with a ``fill_value``.
     """
     known: dict[str, Any] = {}
     objects = type(values) is np.ndarray and values.dtype.kind == "O" and values.ndim == 1
@@ -297,7 +297,7 @@ def _of_pandas(frame: Any) -> Named:
 
 
 def _index_of_pandas(frame: Any) -> Iterator[tuple[Any, Any]]:
-    """Give the levels of the index as reset_index() names them; numbers without name are none."""
+    """Give the levels of the index as reset_index() names them; a default index has none."""
     index = frame.index
     if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu":
         return
@@ -356,7 +356,7 @@ def _of_arrow(data: Any) -> Named:
         ) from error
     _refuse_objects("", data)
     for field, column in zip(table.schema, table.columns, strict=True):
-        # Others may have put there what is no text.
+        # Other programs may have put values there that are not text.
         said = {
             key.decode(errors="replace"): text.decode(errors="replace")
             for key, text in (field.metadata or {}).items()

@@ -1,4 +1,4 @@
-"""Which cards of a table's header speak of the table as a whole, and not of how it is stored."""
+"""Cards of a table's header about the table as a whole, and not about its storage."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def time_scale_of(header: Any, number: int) -> str | None:
 def carried_by_column(header: Any) -> dict[int, tuple[tuple[str, Any], ...]]:
     """Return what else a header, astropy's too, says of columns, by their numbers (from 1).
 
-    That is what stays true when rows or columns are chosen, and means nothing to reading: the legal
-    limits, what archives call a column, coordinates of which its values are pixels, or in which its
-    cells are images. A keyword is the word before the number, as "TLMIN", or has "#" in its place.
-    Those that speak of two columns (TPn_k) stay in FITS.
+    Cards that stay true when rows or columns are chosen, and do not affect reading: the legal
+    limits, names in archives, coordinates whose pixels are the values or the cells. A keyword is
+    the word before the number, as "TLMIN", or has "#" in its place. Cards about two columns (TPn_k)
+    stay in FITS.
 
     >>> carried_by_column({"TUCD2": "pos", "TLMAX2": np.int16(9), "1CRV3P": 1.5, "TLMIN2": np.nan})
     {2: (('TUCD', 'pos'), ('TLMAX', 9)), 3: (('1CRV#P', 1.5),)}
@@ -149,8 +149,8 @@ def is_time_scale(text: Any) -> TypeGuard[str]:
 def time_reference(header: Any) -> float | None:
     """Return the MJD that a header, or a dict, says that times are counted from; None: it does not.
 
-    It is that of the times' own scale. What is to be added to all times (TIMEOFFS, or TIMEZERO as
-    X-ray files have it, in TIMEUNIT) is added.
+    It has the times' own scale. Offsets of all times (TIMEOFFS, or TIMEZERO as in X-ray files, in
+    TIMEUNIT) are added.
 
     >>> time_reference({"MJDREFI": 51544, "MJDREFF": 0.5, "JDREF": 1.0}), time_reference({})
     (51544.5, None)
@@ -190,7 +190,7 @@ def _is_number(value: Any) -> bool:
 
 
 def scale_named(text: Any) -> str:
-    """Return the time scale that TIMESYS or TCTYPn names, without who realises it; None: UTC.
+    """Return the time scale named by TIMESYS or TCTYPn, without its realisation; None: UTC.
 
     >>> [scale_named(text) for text in ("UTC(NIST)", "tdt", None)]
     ['UTC', 'TT', 'UTC']

@@ -1,7 +1,7 @@
 """Where the times of a table were measured: the place of the observatory.
 
-The Standard (Sect. 9.2.3) has one for a table, OBSGEO-X, OBSGEO-Y and OBSGEO-Z, in cards or in
-columns, and TRPOSn says that it is that of a column. Times of astropy bring theirs, or one each.
+The Standard (Sect. 9.2.3) has one location for a table, OBSGEO-X, OBSGEO-Y and OBSGEO-Z, in cards
+or in columns, and TRPOSn assigns it to a column. astropy's times have one location, or one each.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def check_position(column: ColumnData, position: Any, where: str) -> None:
 
 
 def in_metres(values: Any, unit: str | None) -> Any:
-    """Return lengths in metres, those without a unit as they are; None if they are none."""
+    """Return lengths in metres, unchanged without a unit; None if they are not lengths."""
     known = fits_unit(unit or "m")
     is_number = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
     if known is None or not is_number or not known.is_equivalent("m"):
@@ -117,10 +117,10 @@ def place_columns(columns: Sequence[ColumnData]) -> dict[str, Any]:
 
 
 def check_place(column: ColumnData, name: str, metres: Any, found: Any, where: str) -> None:
-    """Refuse times at another place than is said; of each row where it is an array."""
+    """Raise UsageError for times at another location; of each row if it is an array."""
     row = ""
     if np.asarray(found).dtype.kind in "iuf":
-        # What has fewer axes holds for all elements of a row.
+        # An array with fewer axes applies to all elements of a row.
         axes = max(np.ndim(found), np.ndim(metres))
         ours, theirs = (
             each.reshape(each.shape + (1,) * (axes - each.ndim))

@@ -34,7 +34,7 @@ from tachyfits._table_rows import (
 )
 from tachyfits._threads import check_threads
 
-#: What names columns: a name (any case), a 0-based number, several of them; None: all.
+#: A name (any case), a 0-based number, several of them; None: all.
 ColumnNames = str | int | Sequence[str | int] | None
 
 
@@ -88,11 +88,11 @@ class TableReading(Hdu):
     def _threads(self, threads: int | None) -> int:
         return self._file.threads if threads is None else check_threads(threads)
 
-    # What the header says.
+    # Header information.
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
-        """What is known of each column: name, unit, form, dtype, shape of a cell, null, ..."""
+        """Properties of each column: name, unit, form, dtype, shape of a cell, null, ..."""
         if self._known is None:
             from tachyfits._table_meta import carried_by_column
 
@@ -105,7 +105,7 @@ class TableReading(Hdu):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What columns are called, and in conditions: TTYPEn, numbered where given twice."""
+        """Names of columns, also in conditions: TTYPEn, numbered if repeated."""
         return tuple(column.key for column in self.columns)
 
     @property
@@ -132,7 +132,7 @@ class TableReading(Hdu):
         Raises
         ------
         NotFoundError
-            There is none (a KeyError and an IndexError).
+            No such column (a KeyError and an IndexError).
         """
         columns = self.columns
         if isinstance(column, str):
@@ -367,14 +367,13 @@ class TableReading(Hdu):
         Parameters
         ----------
         condition
-            Comparisons of columns, numbers and text, joined by ``&&``, ``||`` and ``!``:
-            ``"MAG < 20 && CLASS == 'STAR'"``. Arithmetic and functions are those of
-            `tachyfits.evaluate`, in float64. A name with other characters than letters, digits and
-            "_" stands in backquotes, as does a column called T, F or ROW. ``ROW`` is the number of
-            the row from 1, ``W[2]`` the second element of a cell, in the order of the file. Of
-            integers ``&`` and ``|`` take the bits: ``(QUALITY & 128) == 0``.
-            An undefined value makes a comparison false, and so ``!(N == 1)`` true;
-            ``isnull(x)`` asks for one.
+            Comparisons of columns, numbers and text, joined by ``&&``, ``||`` and ``!``: ``"MAG <
+            20 && CLASS == 'STAR'"``. Arithmetic and functions are those of `tachyfits.evaluate`, in
+            float64. Put names with characters other than letters, digits and "_", and columns
+            called T, F or ROW, in backquotes. ``ROW`` is the number of the row from 1, ``W[2]`` the
+            second element of a cell, in file order. ``&`` and ``|`` of integers are bitwise:
+            ``(QUALITY & 128) == 0``. An undefined value makes a comparison false, so ``!(N == 1)``
+            is true; test for it with ``isnull(x)``.
         rows
             Only among these; see `read`.
 
@@ -429,7 +428,7 @@ class TableReading(Hdu):
     def _pieces(
         self, rows: Rows, where: str | None, batch_rows: int, threads: int | None
     ) -> Iterator[Rows]:
-        """Give rows by so many; a condition is asked of a bounded number of rows at a time."""
+        """Give rows in batches; a condition is evaluated on a bounded number of rows at a time."""
         count = count_of(rows)
         if where is None:
             for first in range(0, count, batch_rows):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tachyfits._errors import either, memory_error, not_found, usage
 from tachyfits._whole import whole_number
 
-#: What rows are.
+#: Forms of a selection of rows.
 _ROWS = "give a slice, row numbers (0-based integers), or a mask of bool for every row"
 
 #: Rows from a first to before a last, or numbers in the order in which they are wanted.
@@ -106,7 +106,7 @@ def _refuse_outside(rows: list[int], count: int) -> None:
 
 
 def batch_size(rows: Any) -> int:
-    """Return a number of rows that are in memory at a time, refusing what is none."""
+    """Return a valid number of rows in memory at a time; raise UsageError otherwise."""
     number = whole_number(rows, least=1)
     if number is None:
         raise usage(f"batches of {rows!r} rows", "give a whole number of rows, 1 or more")

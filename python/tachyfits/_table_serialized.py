@@ -1,8 +1,8 @@
 """astropy's block of comments: what it keeps of columns that FITS has no keyword for.
 
-Descriptions, and which columns together are a SkyCoord or another object, are YAML in COMMENT cards
-between two marks. Whoever reads the block trusts that every column in it is there, so it is written
-anew when columns go. Which columns an object is made of, and making it again, is astropy's.
+Descriptions, and the columns that together are a SkyCoord or another object, are YAML in COMMENT
+cards between two marks. Readers of the block expect every column in it, so it is rewritten when
+columns are removed. astropy splits objects into columns and restores them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ END = "--END-ASTROPY-SERIALIZED-COLUMNS--"
 _LINE = 70
 
 
-#: What an object says that is no matter of rows: names and units of columns, which are converted,
-#: and how it is shown.
+#: Attributes of an object that do not depend on rows: names and units of columns, which are
+#: converted, and its representation.
 _SHOWN = frozenset(["name", "unit", "wrap_angle", "format", "precision", "in_subfmt", "out_subfmt"])
 
 #: Quantities of which astropy's readers make the class again.
@@ -45,7 +45,7 @@ def cards_for(
     renamed: tuple[str, str] | None = None,
     descriptions: Mapping[str, str] | None = None,
 ) -> Cards:
-    """Return the cards of a table that has these columns alone: the block speaks of no others.
+    """Return the cards of a table with these columns alone: the block describes no others.
 
     ``names``: None for all. ``renamed``: the old name in the block and the new one among ``names``.
     ``descriptions``: in the place of those that the block has.

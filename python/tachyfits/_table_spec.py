@@ -41,7 +41,7 @@ class NewColumn:
     data
         The values.
     spec
-        What the engine is told.
+        Arguments for the engine.
     """
 
     data: ColumnData
@@ -69,8 +69,8 @@ def new_column(
 ) -> NewColumn:
     """Return a column of a binary table.
 
-    If other values come, ``heap_bytes`` are those of all its arrays, and ``divided`` says the most
-    that all strings of a cell take, and what stands between them.
+    If more values follow, ``heap_bytes`` counts all its arrays, and ``divided`` is the most
+    characters of all strings of a cell, and their separator.
     """
     values = data.values
     name, spec = values.dtype.name, plain_spec(data)
@@ -193,7 +193,7 @@ def description_cards(name: str, number: int, description: str) -> Cards:
 def with_descriptions(cards: Cards, columns: Sequence[ColumnData]) -> Cards:
     """Return the cards of a new table with those that describe its columns.
 
-    Others that a table brings describe the columns that it had.
+    Other comments of a table describe the columns that it had.
     """
     described = [(number, each) for number, each in enumerate(columns, 1) if each.description]
     old = {f"TCOMM{number}" for number, _ in described}

@@ -25,7 +25,7 @@ from tachyfits._table_strings import DELIMITERS, field_width, free_delimiters
 from tachyfits._table_times import time_cards
 from tachyfits._table_values import ColumnData, with_null
 
-#: Of integers of more than 16 bits, so many below the greatest are told apart.
+#: Of integers of more than 16 bits, this many below the greatest are checked.
 _KNOWN_OF_LONG = 15
 
 #: A row as messages name it.
@@ -116,7 +116,7 @@ def _cells(made: NewColumn, column: ColumnData) -> Cells:
 
 
 class ColumnPlan:
-    """What is known of a column after some of its batches.
+    """Properties of a column after some of its batches.
 
     >>> import numpy as np
     >>> from tachyfits._table_values import column_data
@@ -215,7 +215,7 @@ class Occurring:
         Raises
         ------
         UsageError
-            There is none, or none is known.
+            No value is free, or none is known.
         """
         # Of signed ones the least; of unsigned ones a great one rather than 0.
         if self._least and not self._has_least:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tachyfits._errors import usage
 from tachyfits._ragged import Ragged
 
-#: What may stand between strings, the first choice first.
+#: Possible separators of strings, the first choice first.
 DELIMITERS = "|;,/:~^#%&*+=@$!?<>`"
 
 
@@ -40,7 +40,7 @@ def strings_of_width(
     *,
     as_bytes: bool,
 ) -> Ragged:
-    """Return cells of so many strings as there are, of ``width`` characters each (TDIMn).
+    """Return cells of strings of ``width`` characters each (TDIMn).
 
     The last string of a cell has what is left. Each ends at its first NUL.
 
@@ -83,7 +83,8 @@ def joined_strings(name: str, cells: Ragged, delimiter: str | None) -> NDArray[n
     Raises
     ------
     UsageError
-        A string has the delimiter, or the only one of a cell is empty, which would be none.
+        A string contains the delimiter, or a cell has a single empty string, which would be read as
+        none.
 
     >>> joined_strings("BANDS", Ragged([0, 2, 2], np.array([b"g", b"r"])), None)
     array([b'g|r', b''], dtype='|S4')
@@ -143,7 +144,7 @@ def characters_of(
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return cells of strings (NumPy's S) as characters of the heap, and where cells begin.
 
-    Blanks fill each up to ``width``: who does not know TDIMn takes a cell for one string, which a
+    Blanks pad each to ``width``: a program that ignores TDIMn takes a cell for one string, which a
     NUL would end.
     """
     values = as_ragged(values)

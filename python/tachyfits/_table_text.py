@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-#: What stands for an undefined cell.
+#: Text of an undefined cell.
 UNDEFINED = "--"
 
 #: Elements of an array that are shown; the others are "...".

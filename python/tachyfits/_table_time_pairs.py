@@ -25,9 +25,9 @@ def with_pairs(
     made, rows
         The columns of a table of astropy, or of a dict, and that.
     theirs, reference
-        The columns of the table that these are rows of, and what its times are counted from
-        (`time_reference`): 0 where it does not say. Of one that is no half day the pairs would not
-        be exact, and times stay what they are.
+        The columns of the table that has these rows, and the reference of its times
+        (`time_reference`): 0 if it has none. If the reference is not a multiple of half a day,
+        pairs would not be exact, and times stay unchanged.
     """
     pairs = {column.name.rstrip().upper() for column in theirs if _has_pairs(column)}
     since = 0.0 if reference is None else reference

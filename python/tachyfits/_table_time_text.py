@@ -59,7 +59,7 @@ def time_text(name: str, times: Any) -> Any:
     text = _without_zeros(text)
     if whole:
         return text.reshape(times.shape)
-    # What is undefined is as wide as any time that may come to be there.
+    # Undefined cells are as wide as any time that may be written there.
     every = np.full(len(there), _ANY, max(text.dtype, np.dtype(f"U{len(_ANY)}")))
     every[there] = text
     return np.ma.MaskedArray(every, mask=~there).reshape(times.shape)
@@ -76,7 +76,7 @@ def _without_zeros(text: NDArray[np.str_]) -> NDArray[np.str_]:
 
 
 def without_zeros_beyond(times: NDArray[np.bytes_], width: int) -> NDArray[np.bytes_]:
-    """Return times as they are in so many characters, where only zeros of a second are beyond.
+    """Return times of ``width`` characters, where only zeros of a second are dropped.
 
     >>> without_zeros_beyond(np.array([b"2000-01-01T00:00:00.500000", b""]), 23)
     array([b'2000-01-01T00:00:00.500', b''], dtype='|S23')
@@ -96,7 +96,7 @@ def without_zeros_beyond(times: NDArray[np.bytes_], width: int) -> NDArray[np.by
 
 
 def rounding_to(width: int) -> str:
-    """Return in words what makes times fit into so many characters.
+    """Return how to round times so that they fit the width.
 
     >>> rounding_to(25)
     "round times first: values.astype('datetime64[ms]'), with astropy's times.datetime64 as values"
@@ -114,7 +114,7 @@ def _dates(times: Any) -> NDArray[np.str_] | None:
         # No times are an array of floats.
         text = np.asarray(times.value).astype("U")
     except ValueError:
-        # ERFA's errors are such, and do not say which.
+        # ERFA raises these errors without naming the time.
         return None
     return None if np.char.str_len(text).max(initial=0) > _WIDEST else text
 
@@ -134,7 +134,7 @@ def times_of(column: Any, scale: Any, place: Sequence[Any] | None) -> Any:
     Raises
     ------
     ValueError, TypeError
-        They are none that astropy has.
+        astropy has no such scale.
     """
     from astropy.coordinates import EarthLocation
     from astropy.time import Time
@@ -170,7 +170,7 @@ def _format_of(texts: NDArray[np.str_]) -> str:
     Raises
     ------
     ValueError
-        One with a sign is followed by what is no time, which astropy's "fits" leaves out.
+        A signed year is followed by text that astropy's "fits" ignores.
     """
     signed = np.isin(texts.astype("U1"), ("+", "-"))
     if not signed.any():

@@ -1,8 +1,8 @@
-"""Times in tables: ISO 8601 text in columns, and what is said of them: time scale and place.
+"""Times in tables: ISO 8601 text in columns, with their time scale and location.
 
-The Standard (Sect. 9.2.1) has one scale for the times of a table, UTC where none is said, and
-another one for a column of which TCTYPn says it; and one place (`_table_places`). So times of
-astropy, which say theirs, are written with these, and rows of a table that says others are refused.
+The Standard (Sect. 9.2.1) has one scale for the times of a table, by default UTC, another one for a
+column with TCTYPn, and one location (`_table_places`). astropy's times are written with these, and
+rows with other scales or locations are refused.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _own_scale_cards(
 
 @dataclass(frozen=True)
 class Stated:
-    """What a table says of all its times: the scale, and where they were measured.
+    """Scale and location of a table's times.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ class Stated:
 def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) -> None:
     """Refuse times of another place than the table states that they are to be in.
 
-    What ``columns`` have of the place themselves holds for the rows that they are.
+    The locations in ``columns`` apply to the rows that they belong to.
     """
     there = place_columns(columns)
     for column in columns:
@@ -218,7 +218,7 @@ def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) ->
 
 @dataclass(frozen=True)
 class Brought:
-    """What a table that rows are taken from says of their times.
+    """Information about times in a table from which rows are taken.
 
     Attributes
     ----------
@@ -268,12 +268,12 @@ def _check_reference(name: str, ours: float | None, theirs: float | None, where:
 
 
 def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str, Any]) -> None:
-    """Make times of columns of text of an astropy Table, where the header says that they are such.
+    """Make times of the text columns of an astropy Table that the header declares as times.
 
-    It does by TCTYPn, a time scale, or by TRPOSn, TOPOCENTER, and the place. What is no time stays
-    text, and numbers stay such: the meta of the column has what was said, TRPOS and TCTYP, and
-    the words of `carried_by_column`. Where there are times, that of the table has TIMESYS, UTC if
-    the header has none.
+    TCTYPn (a time scale), or TRPOSn (TOPOCENTER) with the location, declares them. Text that is not
+    a time, and numbers, stay unchanged: the meta of the column then has TRPOS and TCTYP, and the
+    words of `carried_by_column`. If there are times, the table's meta has TIMESYS, UTC if the
+    header has none.
     """
     place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
     is_known = all(part is not None for part in place)

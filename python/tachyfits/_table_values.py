@@ -1,8 +1,7 @@
 """One column as the engine writes it: a native array (or `Ragged`) and what the header says of it.
 
-What NumPy has and FITS has not is translated here, where nothing is lost, and refused where it
-would be: FITS has integers of 8 to 64 bits, floats and complex numbers of 32 and 64, truth values
-and ASCII text.
+NumPy types that FITS lacks are converted here where nothing is lost, and refused otherwise: FITS
+has integers of 8 to 64 bits, floats and complex numbers of 32 and 64, truth values and ASCII text.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class ColumnData:
     carried
         Other cards: the word before the column's number, and the value.
     is_time
-        The text is times that were such: zeros that end it mean nothing.
+        The text comes from times: trailing zeros have no meaning.
     """
 
     name: str
@@ -190,7 +189,7 @@ def _ascii(name: str, data: NDArray[Any]) -> NDArray[np.bytes_]:
         return data
     characters = data.reshape(-1, 1).view(np.uint8).reshape(data.size, -1)
     printable = (characters >= 32) & (characters <= 126)
-    # NumPy fills with NUL, which FITS knows as the end of a string; within one it is none.
+    # NumPy pads with NUL, which ends a string in FITS; within a string it is not padding.
     within = np.arange(characters.shape[1]) < np.char.str_len(data).reshape(-1, 1)
     if not (printable | ~within).all():
         raise _not_ascii(name, data)

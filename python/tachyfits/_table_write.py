@@ -65,20 +65,20 @@ def write_table(
         The new file.
     data
         A dict of arrays or lists, a structured array, an astropy Table or QTable, a pandas or
-        polars frame, whatever gives an Arrow stream (pyarrow, DuckDB), `Columns`, a `Table`; or the
-        path of a Parquet, Arrow or CSV file, which is read batch by batch (CSV whole) by pyarrow.
-        Masked elements, None and null are undefined: TNULLn for integers (a value that does not
-        occur, unless ``nulls`` or a ``fill_value`` says one), NaN for floats, the byte 0 for truth
-        values, nothing for text. Cells of different lengths (lists, `Ragged`) go into the heap;
-        of strings they are fields (``rA``) in which a character that none has stands between,
-        as TSSTRn says (``SSTRw/nnn``).
-        Dates become ISO 8601 text, durations seconds. Columns of astropy bring unit, description
-        and format, its times to the nanosecond and with their scale (TIMESYS, TCTYPn), by which
-        `Table.to_astropy` makes times of them again, and location (TRPOSn and OBSGEO-X, -Y, -Z:
-        columns where it differs by row), its objects (SkyCoord) the columns that astropy makes of
-        them. The index of a pandas frame becomes columns, as reset_index() names them, unless it is
-        one of integers without a name. The cells of a `Table` are copied as they are stored, but
-        with ``units``, ``nulls``, ``forms`` or another ``kind`` they are what reading gives.
+        polars frame, any object that exports an Arrow stream (pyarrow, DuckDB), `Columns`, a
+        `Table`; or the path of a Parquet, Arrow or CSV file, which pyarrow reads batch by batch
+        (CSV whole). Masked elements, None and null are undefined: TNULLn for integers (a value that
+        does not occur, unless ``nulls`` or a ``fill_value`` gives one), NaN for floats, the byte 0
+        for truth values, empty text. Cells of different lengths (lists, `Ragged`) go into the heap.
+        Lists of strings become fields (``rA``) with a separator that occurs in none of them, as
+        TSSTRn declares (``SSTRw/nnn``). Dates become ISO 8601 text, durations seconds. Columns of
+        astropy keep unit, description and format. Its times are written to the nanosecond, with
+        their scale (TIMESYS, TCTYPn) and location (TRPOSn and OBSGEO-X, -Y, -Z: columns if it
+        differs by row), from which `Table.to_astropy` restores them. Its objects (SkyCoord) become
+        the columns that astropy makes of them. The index of a pandas frame becomes columns, as
+        reset_index() names them, unless it is a default index. The cells of a `Table` are copied as
+        stored; with ``units``, ``nulls``, ``forms`` or another ``kind`` they are read and
+        converted.
     columns
         A name, or several: only these, in this order; of one name the first.
     units, nulls, descriptions
@@ -88,8 +88,8 @@ def write_table(
     name
         EXTNAME.
     header
-        More cards: of a `Header`, or keywords and values. What ``data`` has as ``meta`` comes
-        before them.
+        More cards: of a `Header`, or keywords and values. The ``meta`` of ``data`` comes before
+        them.
     kind
         "binary" (BINTABLE), or "ascii" (TABLE): text that people can read, of single numbers and
         text alone.
@@ -111,7 +111,7 @@ def write_table(
     Raises
     ------
     UsageError
-        A column cannot be said in FITS; nothing is changed to make it fit.
+        FITS cannot represent a column; nothing is changed to make it fit.
     FitsIoError
         The file exists and ``overwrite`` is false, or writing fails.
 
@@ -131,7 +131,7 @@ def write_table(
         (open_table_file(data), {}) if is_table_file(data) else with_parts(data, descriptions)
     )
     if descriptions:
-        # Those of objects are in the comments.
+        # Descriptions of objects are in the comments.
         whole = [name for name, names in parts.items() if name not in names]
         descriptions = {name: descriptions[name] for name in descriptions if name not in whole}
     columns = None if columns is None else _names(columns, parts)
@@ -272,7 +272,7 @@ def described(
     nulls: Mapping[str, int] | None,
     descriptions: Mapping[str, str] | None,
 ) -> list[ColumnData]:
-    """Return columns with what is said of them beside the data."""
+    """Return columns with the given properties."""
     from tachyfits._table_values import with_null
 
     for option, said in (("units", units), ("nulls", nulls), ("descriptions", descriptions)):

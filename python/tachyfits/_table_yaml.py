@@ -13,7 +13,7 @@ OBJECTS = "__serialized_columns__"
 
 _PART_TAG = "!astropy.table.SerializedColumn"
 
-#: What is raised where YAML is not built as astropy builds it: anyone may have written it.
+#: Exceptions for YAML that astropy did not write: any program may have written it.
 ODD = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
 
 
@@ -23,7 +23,7 @@ def changed(
     renamed: tuple[str, str] | None,
     descriptions: Mapping[str, str],
 ) -> list[str]:
-    """Return the YAML that speaks of these columns alone; no lines if it would say nothing."""
+    """Return the YAML of these columns alone; no lines if it is empty."""
     yaml = needed("yaml", "the comments in which astropy describes columns")
     try:
         root = yaml.compose("\n".join(lines), Loader=yaml.SafeLoader)

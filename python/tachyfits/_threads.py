@@ -9,7 +9,7 @@ from tachyfits._whole import whole_number
 
 
 def check_threads(threads: Any) -> int:
-    """Return a number of threads, refusing what is none."""
+    """Return a valid number of threads; raise UsageError otherwise."""
     number = whole_number(threads)
     if number is None:
         raise usage(f"threads={threads!r} is no number of threads", "use 1, 2, ...; 0: one a core")

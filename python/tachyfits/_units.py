@@ -1,9 +1,9 @@
 """Units as headers and people write them: one reader in front of astropy's.
 
-The text is tried as it stands, then with the spellings of old files in any letter case. Where a
-text means different things, the caller says which quantities it can be: `A` is an ångström on an
-axis of wavelengths and an ampere in a column. astropy is imported when a unit has to be
-understood, and not for spellings alone.
+The text is tried as written, then with the spellings of old files in any letter case. If a text is
+ambiguous, the caller names the possible quantities: `A` is an ångström on an axis of wavelengths
+and an ampere in a column. astropy is imported when a unit has to be parsed, and not for spellings
+alone.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _EXACT = frozenset(("mHz", "meV", "Mm"))
 #: AIPS, CASA and MIRIAD mean the product; read by the rules, km/s would be divided by as well.
 _PER_BEAM = re.compile(r"/\s*beam\s*[ .*]\s*(k?m)\s*/\s*s$", re.IGNORECASE)
 
-#: What follows a unit and is none: "K (Tmb)", "K (TA*)".
+#: Text after a unit that does not belong to it: "K (Tmb)", "K (TA*)".
 _REMARK = re.compile(r"(?:(?<=\w)\s+|(?<=K))\([^()]*\)\s*$")
 
 
 def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
-    """Return the unit that a text means; None for one that nobody knows.
+    """Return the unit of a text; None for an unknown one.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def axis_unit_text(text: str) -> str:
 
 
 def asked_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase:
-    """Return a unit that a person asks for; UsageError for one that nobody knows."""
+    """Return a unit that a user gives; UsageError for an unknown one."""
     unit = fits_unit(str(text), like) if str(text).strip() else None
     if unit is None:
         raise usage(
@@ -181,7 +181,7 @@ def product_text(one: str | None, other: str) -> str:
 
 
 def _standard_text(text: str) -> str:
-    """Return a unit as the Standard writes it; as it stands where nobody knows it."""
+    """Return a unit as the Standard writes it; unchanged if it is unknown."""
     unit = fits_unit(text)
     try:
         return text.strip() if unit is None else unit_text(unit)

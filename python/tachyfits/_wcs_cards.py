@@ -1,9 +1,9 @@
 """The cards of a header that describe coordinates, each checked for its type (Standard 4.0, 8).
 
-Every reader of world coordinates, spectra and beams asks here for values. A card of the wrong type
-is an error where a number depends on it (`number`, `text`), and a warning where the number can be
-had without it (`optional`). What astropy and WCSLIB get is written anew from checked values only:
-WCSLIB fills in defaults for cards that it cannot read, and reads sizes without checking them.
+Every reader of world coordinates, spectra and beams gets values here. A card of the wrong type is
+an error if a number depends on it (`number`, `text`), and a warning otherwise (`optional`). astropy
+and WCSLIB get a new header with checked values only: WCSLIB fills in defaults for cards that it
+cannot read, and reads sizes without checking them.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ _OF_ALL = {
     "BMAJ": ("number", False), "BMIN": ("number", False), "BPA": ("number", False),
 }  # fmt: skip
 
-#: What decides how a spectral axis may be converted, and the frame of the sky: warned about where
-#: such an axis is read.
+#: Cards that decide how a spectral axis may be converted, and the frame of the sky: an invalid one
+#: gives a warning when such an axis is read.
 SPECTRAL_EXTRAS = (
     "RESTFRQ", "RESTFREQ", "RESTWAV", "VELREF", "SPECSYS", "SSYSOBS", "SSYSSRC", "VELOSYS",
     "VELANGL", "ZSOURCE",
@@ -75,7 +75,7 @@ _RECORD_AXES = re.compile(r"\s*NAXES\s*:\s*(\S+)\s*$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Kind:
-    """What a keyword of coordinates holds, and which axes (from 1) it is about."""
+    """Content of a coordinate keyword, and the axes (from 1) that it describes."""
 
     root: str
     type: str
@@ -86,11 +86,11 @@ class Kind:
 
     @property
     def is_distortion(self) -> bool:
-        """Whether it is of SIP or of the distortion paper, which speak of NAXIS1 and NAXIS2."""
+        """Whether it belongs to SIP or the distortion paper, which describe NAXIS1 and NAXIS2."""
         return self.type in ("order", "record", "any") or bool(_SIP_CARD.fullmatch(self.root))
 
     def renumbered(self, number: dict[int, int]) -> str:
-        """Return the keyword with its axes numbered anew."""
+        """Return the keyword with renumbered axes."""
         axes = [str(number[axis]) for axis in self.axes]
         if self.parameter is not None:
             axes.append(str(self.parameter))
@@ -231,10 +231,10 @@ class WcsCards:
     def matrix(self, row: int) -> dict[int, float]:
         """Return the elements of a row of the matrix from pixels to world units that are not 0.
 
-        CDELTi · PCi_j, or CDi_j (8.1, 8.2). Where PC and CD stand together, which the Standard
-        forbids, PC counts, as in WCSLIB; an axis that no CDi_j names has its CDELT. An element off
-        the diagonal that moves the coordinate by less than 1e-6 pixel over the whole image is
-        rounding noise, and is left out with a warning. CROTA is not applied.
+        CDELTi · PCi_j, or CDi_j (8.1, 8.2). If PC and CD are both present, which the Standard
+        forbids, PC counts, as in WCSLIB; an axis without CDi_j has its CDELT. An off-diagonal
+        element that moves the coordinate by less than 1e-6 pixel over the whole image is rounding
+        noise, and is left out with a warning. CROTA is not applied.
         """
         cdelt = self.number(f"CDELT{row}", 1.0)
         pc, cd = self._elements("PC"), self._elements("CD")

@@ -9,7 +9,7 @@ from typing import Any
 def whole_number(value: Any, least: int = 0) -> int | None:
     """Return a whole number of 64 bits, of any library, as Python's; None for anything else.
 
-    Truth values are none.
+    Truth values are not numbers here.
 
     >>> import numpy as np
     >>> whole_number(np.uint8(3)), whole_number(0, least=1), whole_number(2**63), whole_number(True)

@@ -134,17 +134,17 @@ def write(
     path
         The new file.
     array
-        Of any shape but (), integers or floats, any byte order; the last axis becomes NAXIS1. A
-        quantity of astropy brings its unit (BUNIT), unless the header has one; a CCDData or NDData
-        its unit, meta and coordinates too, and as further extensions UNCERT and PSFIMAGE, as
-        CCDData.write names them. What is masked becomes NaN, or ``blank``. Unsigned types and int8
-        get the BZERO that the Standard gives them. A list of arrays of one shape, or of lists of
-        numbers, is one array: its first axis is that of the list. Or a table as `write_table` takes
-        it, which becomes the first extension; or an `Image`, a `Plane` or a `Spectrum`, with its
-        header unless another is given. For several HDUs a list of tables, images, and pairs of one
-        of all these and a header or None; None alone for a primary HDU without data.
+        Of any shape but (), integers or floats, any byte order; the last axis becomes NAXIS1. An
+        astropy quantity sets BUNIT, unless the header has one; a CCDData or NDData also adds its
+        meta and coordinates, and further extensions UNCERT and PSFIMAGE, as CCDData.write names
+        them. Masked values become NaN, or ``blank``. Unsigned types and int8 get the BZERO of the
+        Standard. A list of arrays of one shape, or of lists of numbers, is one array: its first
+        axis is that of the list. Or a table as `write_table` takes it, which becomes the first
+        extension; or an `Image`, a `Plane` or a `Spectrum`, with its header unless another is
+        given. For several HDUs, a list of tables, images, and pairs of one of these and a header or
+        None; None alone for a primary HDU without data.
     header
-        Cards to take over, or values by keyword; those of structure and scaling are made anew.
+        Cards to take over, or values by keyword; structure and scaling get new cards.
     dtype, scaling, blank
         As in `Image.write`, of a single image.
     overwrite, checksum, sync, threads, progress
@@ -298,7 +298,7 @@ def _cards_given(header: Any) -> list[tuple[str, Any, str]]:
         return []
     if isinstance(header, Header):
         return list(header.cards)
-    # A header of astropy is no Mapping, and has its items.
+    # An astropy header is not a Mapping, but has its items.
     if hasattr(header, "items"):
         from tachyfits._table_cards import cards_of
 
@@ -322,7 +322,7 @@ def _is_numbers(items: Sequence[Any]) -> bool:
     return all(isinstance(item, number) or is_part(item) for item in items)
 
 
-#: What to do with an array of a type that no image has, by NumPy's kind.
+#: Hint for an array of a type that no image has, by NumPy's kind.
 _OTHER_TYPES = {
     "b": 'give array.astype("uint8"), which holds the same values',
     "f": 'give array.astype("float32"), or "float64" for what is longer',
@@ -333,7 +333,7 @@ _OTHER_TYPES = {
 
 def native(array: Any) -> NDArray[Any]:
     """Return an array as the engine takes it: native-endian, contiguous in C order, not masked."""
-    # What makes an array of itself may make a masked one.
+    # An object with ``__array__`` may give a masked array.
     array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
     if np.ma.is_masked(array):
         if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
@@ -353,12 +353,12 @@ def native(array: Any) -> NDArray[Any]:
     return result
 
 
-#: What the conventions for unsigned integers and signed bytes add to the stored value.
+#: Offset of the conventions for unsigned integers and signed bytes.
 ZEROS = {"int8": -(2**7), "uint16": 2**15, "uint32": 2**31, "uint64": 2**63}
 
 
 def with_blank(array: Any, dtype: Any, blank: int) -> Any:
-    """Return integers of a type with what stands for BLANK where they are masked, all exactly.
+    """Return integers of a type with BLANK where they are masked, all exactly.
 
     Anything else, and what is to become floats, is returned as it is. ``dtype``: None for theirs.
 

@@ -1,16 +1,15 @@
 """Unformatted files of Fortran programs: records read, written, appended, converted.
 
 A sequential file has a marker of 4 or 8 bytes before and after each record, in either byte order;
-both are found out from the bytes. What is in a record is not written in the file: say it by a NumPy
-dtype, or by a form such as ``"i4,3f8,a16"``.
+both are detected from the bytes. The file does not store types: give them as a NumPy dtype, or as a
+form such as ``"i4,3f8,a16"``.
 
-The form of a record: items separated by commas, each a count (1 where there is none, ``*`` once for
-as many as fill the record, as an item that stands alone does) and a type. Types are
-``i1 i2 i4 i8 i16`` integer, ``f2 f4 f8 f16`` real (``r`` is the same), ``c8 c16 c32`` complex,
-``l1 l2 l4 l8`` logical, ``aN`` text of N characters, ``xN`` N bytes that are passed over. Sizes are
-in bytes. ``f16`` and ``c32`` are IEEE numbers of 128 bits: statistics and `convert` have them
-everywhere, arrays where NumPy's longdouble is such a number, which it is not on x86. ``i16`` is
-for `convert` alone: NumPy has no such integers.
+The form of a record: items separated by commas, each a count (1 by default, ``*`` once to fill the
+record, as a single item does) and a type. Types are ``i1 i2 i4 i8 i16`` integer, ``f2 f4 f8 f16``
+real (``r`` is the same), ``c8 c16 c32`` complex, ``l1 l2 l4 l8`` logical, ``aN`` text of N
+characters, ``xN`` N bytes to skip. Sizes are in bytes. ``f16`` and ``c32`` are IEEE numbers of 128
+bits: statistics and `convert` support them everywhere, arrays only where NumPy's longdouble is such
+a number, which it is not on x86. Only `convert` supports ``i16``: NumPy has no such integers.
 
 Items in parentheses are a group, with a count as an item has: ``1000(3f8,i4)`` is an array of 1000
 derived types, read as a structured dtype with the fields f0 and f1. Groups may lie in groups.
@@ -161,10 +160,10 @@ class Writer:
         """Write one record: its items one after the other, as a WRITE statement does.
 
         Items are numbers, arrays, text (Latin-1) and bytes; bool becomes logical(4), 1 for true.
-        Python's own int is integer(8), its float real(8): ``np.int32(3)`` is the usual integer.
-        An array of text becomes character(N), N being the width of its dtype, with blanks at the
-        end, not NULs; bytes and arrays of V and u1 are written as they are. What aligns the fields
-        of structured arrays in memory is not written.
+        Python's int is integer(8), its float real(8): ``np.int32(3)`` is the default integer of
+        Fortran. An array of text becomes character(N), N being the width of its dtype, padded with
+        blanks, not NULs; bytes and arrays of V and u1 are written unchanged. Padding of structured
+        arrays is not written.
         """
         self._write(one_record(items, self._memory), threads)
 
@@ -295,7 +294,7 @@ def _check_appended(path: str, markers: int | None, how: dict[str, Any]) -> None
     try:
         file = _core.RecordFile.open(path, **how | {"order": None})
     except FitsFormatError:
-        # What is given may tell what cannot be found out.
+        # A given option may decide what the bytes cannot.
         warn_of(path, _core.RecordFile.open(path, markers=markers, **how).notices)
         return
     warn_of(path, file.notices)

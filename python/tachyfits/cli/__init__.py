@@ -162,7 +162,7 @@ def main() -> None:
         sys.stdout.flush()
     except OSError as error:
         _discard_output()
-        # What is left in the buffer may meet the closed pipe only now.
+        # The rest of the buffer may meet the closed pipe only now.
         status = 0 if isinstance(error, BrokenPipeError) else unwritten(error)
     sys.exit(status)
 

@@ -27,8 +27,8 @@ class Change(NamedTuple):
     comment: str = ""
 
 
-#: A value and, behind a blank and a slash, a comment; a slash within quotes is none. Behind quotes
-#: the slash needs no blank before it, nor behind a number if it has one behind it: 1/2 is text.
+#: A value and, after a blank and a slash, a comment; a slash within quotes does not count. After
+#: quotes the slash needs no blank before it, nor after a number if a blank follows it: 1/2 is text.
 _PARTS = re.compile(r"\s*(?P<value>.*?)(?:\s+/\s*(?P<comment>.*)|\s*)", re.DOTALL)
 _QUOTED = re.compile(r"\s*(?P<value>'(?:[^']|'')*')\s*(?:/\s*(?P<comment>.*))?", re.DOTALL)
 _NUMBER = re.compile(r"\s*(?P<value>[^/]*[^/\s])/\s+(?P<comment>.*)", re.DOTALL)

@@ -1,4 +1,4 @@
-"""What the commands share: options, opening files, choosing the HDU, going on after failures."""
+"""Shared by the commands: options, opening files, choosing the HDU, continuing after failures."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ channels_option = click.option(
 )  # fmt: skip
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace an older output file.")
 
-#: What click hands over for a section, for channels and for regions: (text, parsed).
+#: Values that click passes for a section, for channels and for regions: (text, parsed).
 SectionOption = tuple[str, tuple[Range, ...]] | None
 ChannelsOption = tuple[str, Range] | None
 RegionOptions = tuple[tuple[str, Region], ...]

@@ -34,7 +34,7 @@ def finding_dict(finding: Finding) -> dict[str, Any]:
 def finding_lines(findings: Iterable[Finding]) -> Iterator[str]:
     """Give findings, each with what is to be done and the section of the Standard in a line below.
 
-    What is to be done about several is said below the first of them.
+    A hint for several findings follows the first of them.
     """
     said = set()
     for finding in findings:

@@ -39,7 +39,7 @@ class OrderOptions:
 
     @property
     def names(self) -> dict[str, str | float]:
-        """What is asked for, by the name of its column."""
+        """The requested statistics, by the name of their column."""
         found: dict[str, str | float] = {}
         if self.median:
             found["median"] = "median"

@@ -1,4 +1,4 @@
-"""What goes to stdout: JSON that every parser reads, and aligned text."""
+"""Output to stdout: JSON that every parser reads, and aligned text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands share that take a part of an image, or write numbers as text or drawings."""
+"""Shared by the commands that take a part of an image, or write numbers as text or drawings."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tachyfits._pixels import Progress
 
-#: Shorter work shows nothing: a bar that flashes up tells nobody anything.
+#: Shorter work shows nothing: a bar that only flashes up is of no use.
 PATIENCE_SECONDS = 1.0
 
 

@@ -76,7 +76,7 @@ def _subrecords(file: File, index: NDArray[Any]) -> NDArray[np.int64]:
     more = end - offset - count * (size + markers)
     pieces = np.where(count == 1, 1 + np.maximum(more, 0) // markers, 1)
     if file.damage is not None and count[-1] == 1:
-        # What is behind the last one is not a record.
+        # Bytes after the last record are not a record.
         pieces[-1] = _subrecords_at(file, file.markers, int(offset[-1]))
     return pieces
 

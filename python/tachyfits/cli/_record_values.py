@@ -15,7 +15,7 @@ from tachyfits._errors import usage
 from tachyfits._writer import write_atomically
 from tachyfits.cli._output import csv_text, number_text
 
-#: What fills text at its end.
+#: Characters that pad text.
 _PADDING = " \0"
 
 

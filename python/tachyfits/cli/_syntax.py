@@ -1,4 +1,4 @@
-"""What people write on the command line: sections, channels and regions, in FITS coordinates.
+"""Syntax of the command line: sections, channels and regions, in FITS coordinates.
 
 Translated here, and only here, into NumPy's: 0-based, slowest axis first, half-open.
 """

@@ -64,7 +64,7 @@ def chosen_rows(table: Table, text: str | None) -> slice:
 
 
 def chosen_slice(text: str, count: int, place: str) -> slice:
-    """Return the rows that ``--rows`` names, of so many; ``place`` says in messages of what."""
+    """Return the rows that ``--rows`` selects of ``count``; ``place`` names them in messages."""
     match = _ROWS.fullmatch(text.strip())
     if match is None or not text.strip(" :"):
         raise click.BadParameter(f"{text!r} is no range of rows: use 1:100, 5:, :10 or 7")

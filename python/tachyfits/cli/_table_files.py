@@ -21,7 +21,7 @@ COLUMN_HEADING = ("column", "name", "type", "unit", "description")
 #: A name in backquotes, text, a word, and whether it is that of a function.
 _WORD = re.compile(r"`([^`]*)`|'[^']*'|\"[^\"]*\"|(?<![\w.])([^\W\d]\w*)(\s*\()?")
 
-#: Words of conditions that are no columns, unless there are such.
+#: Words of conditions that are not columns, unless columns have these names.
 _LANGUAGE = ("AND", "OR", "NOT", "PI", "E", "NAN", "INF", "T", "F", "TRUE", "FALSE", "ROW")
 
 
@@ -41,7 +41,7 @@ def places_needed(source: TableFile, chosen: Sequence[int] | None, where: str | 
         if name in names:
             words.add(name)
         elif name and not is_function and (quoted or name not in _LANGUAGE):
-            # What there is instead is said by the table, which has to have all then.
+            # The message lists all columns, so the table needs all of them.
             return every
     return list(dict.fromkeys([*chosen, *(place for place in every if names[place] in words)]))
 
@@ -53,7 +53,7 @@ def as_fits(common: Common, source: TableFile) -> Iterator[File]:
         made = str(Path(folder) / "table.fits")
         with common.meter("table") as progress:
             tachyfits.write_table(made, source, threads=common.threads, progress=progress)
-        # What is odd in it has been said.
+        # Its warnings were printed already.
         with common.open(made, show_warnings=False) as file, warnings_said(False):
             file._name = source.name
             yield file

@@ -1,4 +1,4 @@
-"""What `tachyfits --version` says."""
+"""Output of `tachyfits --version`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands share that write a computed image: options, writing, reporting."""
+"""Shared by the commands that write a computed image: options, writing, reporting."""
 
 from __future__ import annotations
 

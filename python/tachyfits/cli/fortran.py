@@ -1,4 +1,4 @@
-"""`tachyfits fortran`: records of unformatted Fortran files: what there are, values, statistics."""
+"""`tachyfits fortran`: records of unformatted Fortran files: index, values, statistics."""
 
 from __future__ import annotations
 
@@ -120,13 +120,13 @@ def _from_one(text: Any) -> Any:
 def command() -> None:
     """Unformatted files of Fortran programs: records, values, statistics, conversion.
 
-    Markers of 4 or 8 bytes in either byte order are found out from the bytes. What is in a record
-    is not in the file; say it by --form: items separated by commas, each a count (* once: as many
-    as fill the record, as an item alone does) and a type: i1 i2 i4 i8 i16 integer, f2 f4 f8 f16
-    real (r is the same), c8 c16 c32 complex, l1 l2 l4 l8 logical, aN text of N characters, xN bytes
-    that are passed over; items in parentheses are a group, with a count as an item: 1000(3f8,i4) is
-    an array of 1000 derived types. Sizes are in bytes, records count from 1. What has i16, and on
-    most machines f16 and c32, can be converted but not printed.
+    Markers of 4 or 8 bytes in either byte order are detected from the bytes. The file does not
+    store types; give them with --form: items separated by commas, each a count (* once to fill the
+    record, as a single item does) and a type: i1 i2 i4 i8 i16 integer, f2 f4 f8 f16 real (r is the
+    same), c8 c16 c32 complex, l1 l2 l4 l8 logical, aN text of N characters, xN bytes to skip; items
+    in parentheses are a group with a count: 1000(3f8,i4) is an array of 1000 derived types. Sizes
+    are in bytes, records count from 1. i16, and on most machines f16 and c32, can be converted but
+    not printed.
 
     \b
     Examples:
@@ -144,7 +144,7 @@ def command() -> None:
 def info(files: tuple[str, ...], **given: Any) -> int:
     """Say how files are framed, why, and which records they have.
 
-    A damaged file is told with its whole records; the exit status is then 1.
+    Reports a damaged file with its whole records; the exit status is then 1.
 
     \b
     Examples:
@@ -183,7 +183,7 @@ def _chosen(text: str | None, file: File) -> tuple[range, bool]:
     if end is not None and end < begin:
         raise refused("the last record is before the first")
     last = begin if end is None else end
-    # Where the file is damaged, that is told behind the records before.
+    # Damage is reported after the records before it.
     if last > whole and file.damage is None:
         raise refused(f"there is no record {last}, the file has {whole} (from 1)")
     return range(begin - 1, whole if end is None else end, step), end is None
@@ -236,7 +236,7 @@ def dump(
                 form = each[form_of(number)] if each else None
                 _print(opened[number], form, as_json=given["json"])
             if to_the_end:
-                # Where the file is damaged, that is said.
+                # Damage is reported.
                 len(opened)
             return 0
         # In as many records as there are forms each has occurred.

@@ -43,12 +43,12 @@ def command(
 ) -> int:
     """Print headers, or single keywords; of the first HDU, unless --hdu names another.
 
-    With --set, --delete, --rename, --comment the header is changed instead, with --hdu all every
-    header of the file, all of it or nothing: in place where that is less than writing the file
-    anew. Comments stay unless a new one is given, sums that are stated are kept right. Values are
-    read as FITS writes them: T and F, numbers, (1.0, 2.0) for a complex one, text in single quotes;
-    what is none of these is text as well. HISTORY and COMMENT take their text as it is. Cards are
-    set first, then renamed, then given comments, then deleted, in whatever order that is asked for.
+    --set, --delete, --rename and --comment change the header instead, with --hdu all every header
+    of the file, completely or not at all: in place where that is less than writing a new file.
+    Comments stay unless a new one is given; checksums stay right. Values use FITS notation: T and
+    F, numbers, (1.0, 2.0) for a complex one, text in single quotes; anything else is text as well.
+    HISTORY and COMMENT take their text unchanged. Cards are set first, then renamed, then given
+    comments, then deleted, in any order of the options.
 
     Of several files, or with --hdu all, each header is named before its cards. A keyword that is
     not there is a failure (exit status 1; of a change 2), and others are printed all the same; with

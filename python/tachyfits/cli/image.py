@@ -149,7 +149,7 @@ def command(
                 click.echo(json_text(_as_json(image, plane, written) | costs))
                 continue
             say(f"{' '.join(written)}: {plane.name} of {heading(image)}")
-            # Moments come of one pass, whose cost is told once.
+            # Moments share one pass, whose cost is reported once.
             if plane.report is not None and costs and costs not in told:
                 say(report_text(plane.report))
                 told.append(costs)

@@ -54,11 +54,10 @@ class _Help(click.Command):
 def command(common: Common, expression: str, unit: str | None, output: Output) -> int:
     """Compute an EXPRESSION over images, pixel by pixel, in one pass.
 
-    Each NAME of the expression is given an INPUT: a file, one HDU of it in brackets (number from
-    0, EXTNAME or EXTNAME,EXTVER), or a number. Images go together as their axes do from NAXIS1 on:
-    missing ones and those of 1 pixel serve any length, so an image goes over all channels of a
-    cube. A spectrum (one axis) goes along the only axis of its length, or along the one that is
-    said: gain.fits@z.
+    Each NAME of the expression gets an INPUT: a file, one HDU of it in brackets (number from 0,
+    EXTNAME or EXTNAME,EXTVER), or a number. Images broadcast from NAXIS1 on: missing axes and axes
+    of 1 pixel match any length, so an image applies to all channels of a cube. A spectrum (one
+    axis) lies along the only axis of its length, or along the given one: gain.fits@z.
 
     \b
     Operators, from tight to loose, as in Python:

@@ -151,7 +151,7 @@ def _numbers(text: str) -> list[float]:
 
 
 def _width(text: str) -> float | tuple[float, ...] | str:
-    """Return a width: pixels where it is a number, or two, else an angle as it stands."""
+    """Return a width: pixels if it is a number, or two, otherwise the text of an angle."""
     try:
         widths = tuple(float(word) for word in text.split(","))
     except ValueError:

@@ -160,7 +160,7 @@ def command(
 
 @dataclass(frozen=True)
 class Made:
-    """What a table was made of: the columns of a file of another format.
+    """Source of a table: the columns of a file of another format.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ def _numbers(
 
 
 def _first(rows: Any, count: int) -> Any:
-    """Return the first so many of rows."""
+    """Return the first ``count`` of rows."""
     if isinstance(rows, slice):
         return slice(rows.start, min(rows.stop, rows.start + count))
     return rows[:count]
@@ -347,7 +347,7 @@ def _make(common: Common, source: TableFile, output: str, overwrite: bool) -> in
         tachyfits.write_table(
             output, source, overwrite=overwrite, threads=common.threads, progress=progress
         )
-    # What is odd in the table has been said.
+    # Warnings about the table were printed already.
     with warnings_said(False), tachyfits.open(output) as file:
         table = file[1]
         _written(common, source.name, None, output, len(table), list(table.names))

@@ -1,7 +1,7 @@
 """The demo's results beside the truth: what was put in, what came out, and how far they may differ.
 
-What the engine computes is compared exactly with the pixels that were written; what noise disturbs
-may differ by what that noise explains.
+Results of the engine are compared exactly with the pixels that were written; results with noise may
+differ by as much as the noise explains.
 """
 
 from __future__ import annotations

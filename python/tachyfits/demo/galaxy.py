@@ -28,7 +28,7 @@ ARCSEC = np.pi / 180 / 3600
 
 @dataclass(frozen=True)
 class Galaxy:
-    """What is put in. Lengths in kpc, angles on the sky in arcsec, speeds in km/s, fluxes in Jy."""
+    """Parameters of the model: lengths in kpc, angles in arcsec, speeds in km/s, fluxes in Jy."""
 
     side: int = 512
     channels: int = 256
@@ -145,7 +145,7 @@ class Galaxy:
 
 @dataclass
 class Truth:
-    """What is known of the cube that was written, from the model and from its pixels."""
+    """True values of the cube that was written, from the model and from its pixels."""
 
     galaxy: Galaxy
     count: int = 0

@@ -1,4 +1,4 @@
-"""What every figure shares: its style, its size, and how it becomes a file."""
+"""Shared by all figures: their style, their size, and writing them to a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STYLE: dict[Any, Any] = {
     "axes.linewidth": 0.8,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    # "5.12e2 above the axis" is for nobody to add up.
+    # "5.12e2 above the axis" would leave arithmetic to the reader.
     "axes.formatter.useoffset": False,
     "axes.formatter.limits": (-4, 5),
     "axes.formatter.use_mathtext": True,
@@ -48,7 +48,7 @@ _MARGIN = 0.06
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the house's style, leaving the user's settings alone."""
+    """Draw in the project's style, leaving the user's settings alone."""
     try:
         import matplotlib
     except ImportError as error:
@@ -73,7 +73,7 @@ def fit(figure: Figure) -> None:
     """Break long titles, and enlarge the figure until nothing on it is cut at an edge.
 
     Layouts of matplotlib leave too little room beside axes of a fixed aspect and of sky
-    coordinates. What is measured here is where the letters really are.
+    coordinates. This measures where the letters really are.
     """
     fit_titles(figure)
     for _ in range(3):

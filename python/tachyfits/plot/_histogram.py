@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-#: Height, as a part of the highest bin, below which nobody sees a bin; part of bins that are few.
+#: Height, as a part of the highest bin, below which a bin is invisible; the part of such bins.
 _SEEN, _FEW = 0.01, 0.25
 
 
 class Counts(Protocol):
-    """What is drawn: `tachyfits.Histogram` is one."""
+    """The histogram to draw, such as `tachyfits.Histogram`."""
 
     @property
     def counts(self) -> NDArray[np.uint64]:

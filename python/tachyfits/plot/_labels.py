@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: What people call an axis of that CTYPE.
+#: Common names of an axis of that CTYPE.
 _NAMES = {
     "RA": "Right ascension", "DEC": "Declination", "GLON": "Galactic longitude",
     "GLAT": "Galactic latitude", "ELON": "Ecliptic longitude", "ELAT": "Ecliptic latitude",

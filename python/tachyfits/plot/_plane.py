@@ -46,7 +46,7 @@ BLANK_COLOUR = "#a6a6a6"
 #: Colour maps whose lightness says the value, so that people who do not tell hues apart see it.
 BRIGHTNESS, VELOCITY, DISPERSION = "inferno", "RdBu_r", "viridis"
 
-#: What the values of a plane are called beside the colour bar.
+#: Names of the values of a plane beside the colour bar.
 _VALUES = {
     "moment 0": "Integrated intensity",
     "moment 2": "Dispersion",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tachyfits.plot._limits import Limits
     from tachyfits.plot._plane import Contours
 
-#: What degrees are shown in, by the largest offset: (up to so many degrees, factor, unit).
+#: Units for degrees, by the largest offset: (up to this many degrees, factor, unit).
 _OFFSETS = ((0.05, 3600.0, "arcsec"), (3.0, 60.0, "arcmin"))
 
 
