@@ -79,7 +79,7 @@ def chosen(name: str | None) -> list[Definition]:
 
 
 def show(selected: list[Definition], inputs: dict[str, data.Input], known: dict[str, Any]) -> None:
-    """Show what there is to run, with what, and what is missing."""
+    """List definitions, inputs and peers, and those that are missing."""
     for definition in selected:
         print(f"{definition.name}: {definition.title}")
         for bar in definition.bars:
@@ -258,7 +258,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def account(measured: Measured, known: dict[str, Any], machine: dict[str, Any]) -> list[str]:
-    """Complete the description of the run: versions, who was missing; list what to say loudly."""
+    """Complete the description of the run: versions, missing peers; list the important messages."""
     used = [known[name] for name in sorted({c.peer for d, *_ in measured for c in d.contestants})]
     missing = {peer.name: reason for peer in used if (reason := peer.missing())}
     versions = {peer.name: peer.version_text() for peer in used if peer.name not in missing}

@@ -34,7 +34,7 @@ class Verdict:
     low: float | None = None  # of the values round by round
     high: float | None = None
     remark: str = ""
-    ours_missing: bool = False  # nobody was there to be judged
+    ours_missing: bool = False  # no contestant to judge
 
     @property
     def upper(self) -> bool:
@@ -77,7 +77,7 @@ def _doubt(r: Result) -> str:
 
 
 def _absent(results: list[Result]) -> str:
-    """Who is missing and why, each reason once."""
+    """List missing contestants and why, each reason once."""
     reasons: dict[str, list[str]] = {}
     for r in results:
         reasons.setdefault(r.missing or "no sample", []).append(r.contestant.name)

@@ -1,4 +1,4 @@
-"""Inputs: the files that the definitions read, where they lie, whether what lies there is right.
+"""Inputs: the files that the definitions read, where they are, and whether their content is right.
 
 `inputs.toml` says how each file is made. makers.py makes it, in a process of its own, so that
 neither NumPy nor its memory is part of the harness. Beside each file lies `NAME.json`: the recipe,
@@ -24,7 +24,7 @@ from bench.peers import python_of_peers
 #: Free space to leave on the disk, bytes.
 RESERVE = 4 << 30
 
-#: The operation of those who write the input's own table anew.
+#: The operation of contestants that write the input's own table again.
 TABLE = "table"
 
 
@@ -167,7 +167,7 @@ def described_table(path: Path) -> dict[str, Any]:
 
 
 def free_bytes(path: Path) -> int:
-    """Say how much the file system of a path, of which the parent exists, has free."""
+    """Return the free bytes of the file system of a path, whose parent exists."""
     return shutil.disk_usage(path.parent).free
 
 

@@ -1,4 +1,4 @@
-"""Definitions: what is measured, on which input, by whom, and the bars it is held against.
+"""Definitions: the input, the contestants, and the bars of each measurement.
 
 A definition (definitions/*.toml) is one group of contestants that run interleaved, on one input
 unless they name their own, and the bars over their medians. A `[matrix]` repeats a definition for

@@ -1,4 +1,4 @@
-"""What the numbers were measured on: machine, system, commit, load."""
+"""Description of the machine, system, commit and load of a measurement."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Running a definition: every contestant once per round, round after round.
 
-So a slow minute of the machine falls on all of them alike; every other round runs backwards, so
-that nobody always comes after the same neighbour. The first round is warm-up and is dropped. Every
+A slow minute of the machine affects all of them alike; every other round runs backwards, so that no
+contestant always follows the same neighbour. The first round is warm-up and is dropped. Every
 answer, warm-up included, is checked, and every file that was written, pixel for pixel; then it is
-deleted. The numbers that come out are raw; bars.py judges them.
+deleted. The results are raw; bars.py judges them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TIMEOUT = 900.0
 
 @dataclass
 class Result:
-    """What one contestant did: a sample per round, or why there is none."""
+    """Result of one contestant: a sample per round, or why it has none."""
 
     contestant: Contestant
     samples: list[float] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Result:
     worst_error: float | None = None
     wrong: str | None = None  # an answer that is not the expected one, or a failure to answer
     failed: bool = False  # it gave no answer
-    missing: str | None = None  # not there, or cannot do this: nobody's fault
+    missing: str | None = None  # missing, or cannot do this: not a failure
     cold_rounds: int = 0  # that found an input out of the page cache, and read it in first
     runs: int = 0  # the warm-up among them
     lukewarm_rounds: int = 0  # that should have been cold
@@ -160,7 +160,7 @@ class _Session:
 
 @dataclass(frozen=True)
 class Source:
-    """What contestants read: the file, the answers that are right, where the pixels lie."""
+    """Input of contestants: the file, the right answers, the position of the pixels."""
 
     path: Path | None
     expected: dict[str, Any]
@@ -314,5 +314,5 @@ def _written(path: Path, operation: str, source: Source) -> dict[str, Any]:
         raise RunnerError(f"{path.name} was not written")
     found = source.check_output(path, operation)
     if "answer" not in found:
-        raise RunnerError(f"{path.name} is no result of {operation}: {found.get('error')}")
+        raise RunnerError(f"{path.name} is not a result of {operation}: {found.get('error')}")
     return {operation: found["answer"]}

@@ -1,9 +1,9 @@
 """Memory that is there when a run begins.
 
-What a virtual machine leaves free for two seconds its host may take back (free page reporting), and
-gives out again when it is touched: 4 GB in 0.3 s, or in 7, and in pages that take longer to get at.
-Whoever comes next pays for that. So the bench itself holds, between runs, as much of the free
-memory as a run may need, and lets go of it when the run begins.
+A virtual machine may return memory that is free for two seconds to its host (free page reporting),
+and gets it back on use: 4 GB in 0.3 s, or in 7, and in slower pages. The next program pays for
+that. So the bench itself reserves, between runs, as much of the free memory as a run may need, and
+releases it when the run begins.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Reserve:
         self.wanted = 0
 
     def want(self, inputs: int) -> None:
-        """Hold enough for runs with inputs of so many bytes: another file of the size, and more."""
+        """Reserve enough for runs with inputs of this size: another such file, and more."""
         self.wanted = inputs + inputs // 4 + BESIDES
         self.take()
 

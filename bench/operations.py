@@ -1,12 +1,12 @@
-"""Operations: what they must give, worked out by NumPy in the plainest way there is.
+"""Operations: their expected results, computed by NumPy in the plainest way.
 
 The pixels of the inputs are small integers times a power of two. Sums of a few of them, and their
-quarters, are then exact in single precision, in whatever order they are taken: every right program
-writes the same bits. Edges are said in the name, as programs differ there:
+quarters, are then exact in single precision, in any order: every right program writes the same
+bits. The name states the edges, as programs differ there:
 
-    repeat   the first sample stands before the first: 3/4 a + 1/4 b (MIRIAD, scipy's "nearest")
+    repeat   the first sample repeated before it: 3/4 a + 1/4 b (MIRIAD, scipy's "nearest")
     pair     the mean of the two (CASA)
-    zero     nothing stands there: 1/2 a + 1/4 b (spectral-cube, NEMO)
+    zero     zero beyond the end: 1/2 a + 1/4 b (spectral-cube, NEMO)
 
 Run as `python -m bench.operations REQUEST`, in a process of its own; the answers go to stdout.
 """
@@ -145,9 +145,9 @@ def robust_rms(cube: Cube) -> list[float]:
     """Find the robust rms of every plane, from how often each value occurs.
 
     The rms is the standard deviation about the peak of a histogram of 1 cell for 30 pixels, out to
-    three of the peak's half widths at half its height on either side; the histogram is made again,
-    narrower or wider, until that peak is 10 to 50 cells wide (25 are aimed at). The first and the
-    last cell hold what lies beyond, and do not count. So does Obit's ObitFArrayRMS.
+    three of the peak's half widths at half its height on either side; the histogram is rebuilt,
+    narrower or wider, until that peak is 10 to 50 cells wide (25 are the goal). The first and the
+    last cell collect the pixels outside, and do not count. Obit's ObitFArrayRMS does the same.
     """
     found = []
     for plane in cube.pixels:

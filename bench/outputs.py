@@ -1,9 +1,9 @@
 """Outputs: whether the file that a contestant wrote is the right one, to the last pixel.
 
-The inputs are made so that the right answers are exact (see operations.py), and so a file is
-right when the fingerprint of its pixels is the expected one. What is compared with a tolerance is
-a NumPy file (.npy) instead. Run as `python -m bench.outputs PATH [EXPECTED.npy]`, in a process of
-its own as NumPy and its memory are no part of the harness; the answer goes to stdout.
+The inputs make the right answers exact (see operations.py), so a file is right when the fingerprint
+of its pixels is the expected one. Results with a tolerance are compared with a NumPy file (.npy)
+instead. Run as `python -m bench.outputs PATH [EXPECTED.npy]`, in a process of its own, because
+NumPy and its memory are not part of the harness; the answer goes to stdout.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def worst_difference(path: Path, expected: Path) -> float:
 
 
 def main() -> int:
-    """Answer for the file on the command line; a file that cannot be right is said why."""
+    """Answer for the file on the command line, with the fault of a wrong file."""
     path, *expected = map(Path, sys.argv[1:])
     answer: dict[str, Any]
     try:

@@ -1,8 +1,8 @@
 """Setting up the peers: a virtual environment for the Python ones, compilers for the others.
 
 A peer that would change the versions of the others has an environment of its own; one that takes
-much room besides is set up only when it is asked for. Everything lands in bench/build, which git
-ignores. What cannot be set up is said with its remedy; the rest is set up all the same.
+much disk space is set up only on request. Everything goes into bench/build, which git ignores. A
+failed setup is reported with its remedy; the others continue.
 """
 
 from __future__ import annotations

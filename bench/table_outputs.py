@@ -4,8 +4,8 @@ Binary columns count by what is stored: TSCAL and TNULL say nothing here, but TZ
 makes a type unsigned. Text counts by the integer that it states. This reads what the benchmark
 itself has written, tables of one element per field, and refuses anything else.
 
-Run as `python -m bench.table_outputs PATH`, in a process of its own as NumPy and its memory are no
-part of the harness; the answer goes to stdout.
+Run as `python -m bench.table_outputs PATH`, in a process of its own, because NumPy and its memory
+are not part of the harness; the answer goes to stdout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from bench import BenchError
 from bench.tables import BLOCK, CONVENTIONS, TYPES, Fingerprint
 
-#: Rows that are looked at in one go.
+#: Rows processed together.
 ROWS = 1 << 18
 
 
@@ -71,7 +71,7 @@ def opened(path: Path) -> Written:
     header, start = cards(path, at)
     kind = header.get("XTENSION", "").strip("' ")
     if kind not in ("TABLE", "BINTABLE") or header.get("PCOUNT") != "0":
-        raise BenchError(f"{path.name}: its first extension is no plain table but {kind!r}")
+        raise BenchError(f"{path.name}: its first extension is not a plain table but {kind!r}")
     width, count = int(header["NAXIS1"]), int(header["NAXIS2"])
     end = start + width * count
     wanted, size = end + -end % BLOCK, path.stat().st_size
@@ -116,7 +116,7 @@ def _fingerprint(field: np.ndarray, stored: np.dtype[np.generic]) -> int:
 
 
 def main() -> int:
-    """Answer for the file on the command line; a file that cannot be right is said why."""
+    """Answer for the file on the command line, with the fault of a wrong file."""
     try:
         answer = {"answer": described(Path(sys.argv[1]))}
     except (BenchError, OSError, ValueError, KeyError) as error:

@@ -1,9 +1,9 @@
 """Tables: the makers of inputs that are tables, in bounded memory, and their exact answers.
 
 A column's physical values are `zero + scale * k` with an integer k and a scale that is a power of
-two, so that all sums are exact integers until they are rounded once. What a reader must reproduce
-is the fingerprint of a column (see `Fingerprint`). makers.py runs these; outputs.py looks at tables
-that were written, by `described`.
+two, so that all sums are exact integers until they are rounded once. A reader must reproduce the
+fingerprint of a column (see `Fingerprint`). makers.py runs these; outputs.py checks written tables
+with `described`.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ fn ask(hdu: &Hdu, bytes: &[u8]) {
     for axis in 0..=hdu.axes.len().min(16) + 1 {
         let _ = hdu.linear_axis(axis).map(|axis| axis.value(1.0));
     }
-    // What is taken of each axis goes by the file's own bytes, which the fuzzer steers.
+    // The file's own bytes, which the fuzzer controls, choose the part of each axis.
     let choices = bytes.iter().rev().copied().chain(std::iter::repeat(0));
     let axes: Vec<AxisSelection> =
         hdu.axes.iter().zip(choices).map(|(&size, choice)| selection(size, choice)).collect();

@@ -53,7 +53,7 @@ fn check(hdu: &Hdu, layout: &TableLayout) {
     }
 }
 
-/// What the first rows hold.
+/// Reads the first rows.
 fn rows(layout: &TableLayout, file: &[u8]) {
     let step = layout.row_bytes as usize;
     for row in 0..layout.rows_present.min(8) {

@@ -1,9 +1,9 @@
 """CASA, through its Python packages, on images of its own kind.
 
-The inputs become such images before the clock starts, and stay for the next request of a
-definition; results become FITS files, to be looked at, after it stopped. CASA wants its measures
-and a configuration in the home folder: this process gets a home folder of its own, and the tables
-of the package casadata, so that nothing is asked of the network.
+The inputs become CASA images before the clock starts, and stay for the next request of a
+definition; results become FITS files, for checking, after it stopped. CASA needs its measures and a
+configuration in the home folder: this process gets its own home folder, and the tables of the
+package casadata, so that nothing is fetched from the network.
 """
 
 from __future__ import annotations

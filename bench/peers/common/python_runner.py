@@ -1,8 +1,8 @@
 """The loop that every peer written in Python shares: a request in, one timed run, a reply out.
 
-Only `Model.run` is timed. What comes before it (`prepare`: an array that must already be in memory)
-and after it (`answer`: the fields that the harness checks, or a file in the form that it can read)
-is not.
+Only `Model.run` is timed. Preparation (`prepare`: an array that must already be in memory) and
+answer (`answer`: the fields that the harness checks, or a file in the form that it can read) are
+not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Model:
 
 
 class Unsupported(Exception):
-    """What was asked for cannot be done by this machine or version; not a failure of the peer."""
+    """A request beyond this machine or version; not a failure of the peer."""
 
 
 def plain(value: Any) -> Any:

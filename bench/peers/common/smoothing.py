@@ -1,4 +1,4 @@
-"""What the peers in Python share about smoothing planes: weights, a check, a clock.
+"""Shared by the Python peers for smoothing planes: weights, a check, a clock.
 
 Rows are y, columns x. Beyond the edges the last pixel is repeated, or pixels are 0.
 """
@@ -14,7 +14,7 @@ from python_runner import Model, Request
 
 #: How far single precision may be off, in units of the planes' extent.
 TOLERANCE = 2e-6
-#: How many pixels are looked at along each axis of the first and the last plane.
+#: Number of pixels checked along each axis of the first and the last plane.
 LOOKED_AT = 5
 
 

@@ -1,4 +1,4 @@
-"""What the peers in Python share about tables: fingerprints of columns, and tables in memory.
+"""Shared by the Python peers for tables: fingerprints of columns, and tables in memory.
 
 A fingerprint is that of bench/tables.py, worked out here by itself: a peer is a program of its own.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from python_runner import Request
 
-#: Rows that are looked at in one go.
+#: Rows processed together.
 ROWS = 1 << 18
 CONVENTIONS = {"B": -(1 << 7), "I": 1 << 15, "J": 1 << 31}
 
@@ -63,7 +63,7 @@ def csv_answer(_: Any, request: Request) -> dict[str, Any]:
     for name, stored in stored_columns(request["path"]).items():
         read = table[name].to_numpy()
         missing = np.isnan(read) if read.dtype.kind == "f" else np.zeros(len(read), bool)
-        # What is undefined is an empty cell; in the file it is the integer of TNULL.
+        # An undefined cell is empty; in the file it is the integer of TNULL.
         columns[name] = np.where(missing, stored, read).astype(stored.dtype)
     return columns_answer(columns, request)
 
@@ -98,7 +98,7 @@ def stored_columns(path: str) -> dict[str, Any]:
         return made
 
 
-#: What `keep` had in memory last: its path, and the columns or the bytes.
+#: Latest table of `keep` in memory: its path, and the columns or the bytes.
 KEPT: dict[str, Any] = {}
 
 

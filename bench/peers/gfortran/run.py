@@ -1,4 +1,4 @@
-"""The Fortran program, run anew for every request; it times itself, from open to close."""
+"""The Fortran program, started for every request; it times itself, from open to close."""
 
 from __future__ import annotations
 

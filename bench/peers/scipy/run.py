@@ -51,7 +51,7 @@ def smooth_sky(request: Request) -> Any:
 
 
 def records(request: Request) -> float:
-    """Write or read records one by one, which is the only way that there is; the seconds."""
+    """Write or read records one by one, the only way available; return the seconds."""
     return common.median_seconds(request, "scipy", lambda: _records(request))
 
 

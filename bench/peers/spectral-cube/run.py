@@ -1,7 +1,7 @@
 """spectral-cube: two cubes opened, added, written; in its mode for large cubes and the plain one.
 
-The plain one takes whole cubes into memory, and masks with them. It must not take the memory of the
-whole machine, and so has a limit; above that it cannot do this, which is no failure to compute.
+The plain one loads whole cubes into memory, and masks with them. It must not take the memory of the
+whole machine, and so has a limit; above that the row is unsupported, not a failure.
 """
 
 from __future__ import annotations

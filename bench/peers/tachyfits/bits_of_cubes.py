@@ -26,7 +26,7 @@ IMAGES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-#: What is computed from a cube: arrays, or lists of them.
+#: Results computed from a cube: arrays, or lists of them.
 ANSWERS: dict[str, Callable[..., Any]] = {
     "moments": lambda cube, threads, buffering: [
         plane.values for plane in cube.moments((0, 1, 2), threads=threads)

@@ -65,7 +65,7 @@ def median(request: Request) -> dict[str, Any]:
         return {"median": float(file[0].median(threads=request["threads"]))}
 
 
-#: What `keep` read last: its path and its bytes.
+#: Latest file of `keep`: its path and its bytes.
 KEPT: dict[str, bytes] = {}
 
 

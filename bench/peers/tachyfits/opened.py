@@ -1,4 +1,4 @@
-"""What the models of this peer share: opening the input as the request says, and the right tier."""
+"""Shared by the models of this peer: opening the input as requested, and the right tier."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ def _once(request: Request) -> None:
         file.records(0, count, "f8", out=values, threads=threads)
 
 
-#: What is written, or read into: it is in memory before the clock starts, as that of gfortran is.
-#: Both byte orders take turns in one array, as one of two may lie better in memory.
+#: The array that is written, or read into: it is in memory before the clock starts, as gfortran's
+#: is. Both byte orders alternate in one array, as one of two may be placed better in memory.
 KEPT: dict[tuple[int, int], np.ndarray] = {}
 
 

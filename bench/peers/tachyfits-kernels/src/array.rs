@@ -104,10 +104,10 @@ fn fill(bytes: &mut [u8], pixel: PixelType, order: ByteOrder) -> f64 {
 fn image(request: &Value, huge_pages: bool) -> Result<(Array, PixelType), String> {
     let path = request["path"].as_str().unwrap_or("");
     let pixel = pixel_type(request["pixels"]["type"].as_str().unwrap_or(""))?;
-    let shape = request["pixels"]["shape"].as_array().ok_or("pixels.shape is no list")?;
+    let shape = request["pixels"]["shape"].as_array().ok_or("pixels.shape is not a list")?;
     let count: u64 = shape.iter().filter_map(Value::as_u64).product();
     let mut array = Array::new(count as usize * pixel.bytes(), huge_pages)?;
-    let offset = request["pixels"]["offset"].as_u64().ok_or("pixels.offset is no number")?;
+    let offset = request["pixels"]["offset"].as_u64().ok_or("pixels.offset is not a number")?;
     #[expect(clippy::disallowed_methods, reason = "a runner beside the project; it names the path")]
     let mut file = std::fs::File::open(path).map_err(|e| format!("{path}: {e}"))?;
     file.seek(SeekFrom::Start(offset))
