@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,7 @@ def folder(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     with tf.open(tmp_path / "table.fits") as file:
         file[1].write(tmp_path / "survey.parquet")
     tf.fortran.write(tmp_path / "run.dat", *np.arange(60.0).reshape(20, 3), order="big")
+    shutil.copy(ROOT / "tests/data/cubes/ngc6946.fits.xz", tmp_path)
     (tmp_path / "gain.fits").write_bytes(primary(np.linspace(1, 2, 92)))
     return tmp_path
 

@@ -268,3 +268,12 @@ def test_the_command_draws_every_format_and_option(
     assert not (tmp_path / "no.png").exists()
     run(["image", "cube.fits", "--cmap", "infernal", "-o", "no.png"])
     assert "try inferno" in capsys.readouterr().err
+
+
+def test_velocities_of_a_source_in_front_of_a_larger_one_keep_their_colours() -> None:
+    """A quarter of the pixels rotates; the others have nearly one velocity."""
+    values = np.random.default_rng(0).normal(-20, 5, (100, 100))
+    values[:50, :50] = np.linspace(-100, 180, 50)
+    low, high = limits_of(values, diverging=True)
+    assert low <= -100
+    assert high >= 150

@@ -44,6 +44,9 @@ _VELOCITIES = (2.0, 98.0)
 #: Standard deviations that the background has below its median, and velocities around theirs.
 _BELOW, _AROUND = 1.5, 3.5
 
+#: Share of the pixels up to which velocities far from the median count as noise.
+_FEW = 0.1
+
 #: Depths of "log" and "asinh": the least and the greatest.
 _DEPTHS = {"log": (3.0, 1000.0), "asinh": (10.0, 1000.0)}
 
@@ -191,7 +194,8 @@ def _chosen(
         middle, sigma = noise_of(good)
         first, last = _percentiles(good, *_VELOCITIES)
         half = max(middle - first, last - middle)
-        if sigma > 0:
+        # Few pixels far from the others are noise; many are a source in front of something larger.
+        if np.count_nonzero(np.abs(good - middle) > _AROUND * sigma) < _FEW * good.size:
             half = min(half, _AROUND * sigma)
         return middle - half, middle + half
     if limits is None and stretch in _STRETCHED:
