@@ -21,10 +21,11 @@ VENV := .venv
 PY := $(VENV)/bin/python
 EXTRAS := plot,test
 
+OLDEST_RUST := $(shell sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench docs fuzz wheel clean require
+.PHONY: help demo test check bench docs fuzz miri bigendian portable wheel clean require
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -43,11 +44,11 @@ bench: $(VENV)/built ## the benchmarks beside the peers that are installed; ARGS
 	$(PY) -m bench setup
 	$(PY) -m bench $(ARGS)
 
-docs: $(VENV)/checkers ## the Rust and Python reference as HTML
+docs: $(VENV)/checkers ## the documentation as a site that works offline, and the Rust reference
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet
 	cargo doc --workspace --no-deps
-	$(PY) -m pdoc --output-directory site/python tachyfits
-	@echo "Rust:   target/doc/tachyfits/index.html"
-	@echo "Python: site/python/index.html"
+	@echo "Guides and Python: site/index.html"
+	@echo "Rust:              target/doc/tachyfits/index.html"
 
 fuzz: require ## each fuzz target for FUZZ_SECONDS=120
 	@tools/require nightly
@@ -56,8 +57,29 @@ fuzz: require ## each fuzz target for FUZZ_SECONDS=120
 		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS); \
 	done
 
-wheel: $(VENV)/environment ## a wheel for this machine's kind, in target/wheels
+miri: require ## the tests of the format and kernels crates under Miri, which finds undefined behaviour
+	@tools/require miri
+	PROPTEST_CASES=2 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p tachyfits-format -p tachyfits-kernels --lib
+
+bigendian: require ## the same tests on a big-endian machine (s390x), emulated by QEMU
+	@tools/require s390x
+	PROPTEST_CASES=16 CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER=s390x-linux-gnu-gcc \
+		CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="qemu-s390x -L /usr/s390x-linux-gnu" \
+		cargo test -p tachyfits-format -p tachyfits-kernels --target s390x-unknown-linux-gnu
+
+portable: require ## type-checks with the oldest supported Rust, and for macOS, Windows and WebAssembly
+	@tools/require targets
+	cargo +$(OLDEST_RUST) check --workspace
+	cargo check -p tachyfits --target aarch64-apple-darwin
+	cargo check -p tachyfits-format -p tachyfits-kernels --target x86_64-pc-windows-gnu
+	cargo check -p tachyfits-format -p tachyfits-kernels --target wasm32-unknown-unknown
+
+wheel: $(VENV)/environment ## a wheel for this machine, in target/wheels, tried in an environment of its own
+	rm -rf target/wheels target/wheel-test
 	$(PY) -m maturin build --release
+	$(PY) -m venv target/wheel-test
+	target/wheel-test/bin/python -m pip install --quiet target/wheels/*.whl
+	cd target/wheel-test && bin/python ../../tools/try_wheel.py
 
 clean: ## remove what was made here (the environment, builds, pictures)
 	rm -rf $(VENV) target fuzz/target site demo-output bench/build
@@ -79,5 +101,5 @@ $(VENV)/built: $(RUST_SOURCES) Cargo.toml Cargo.lock pyproject.toml $(VENV)/envi
 	@touch $@
 
 $(VENV)/checkers: pyproject.toml $(VENV)/built
-	$(PY) -m pip install --quiet mypy pdoc ruff
+	$(PY) -m pip install --quiet mypy ruff mkdocs-material 'mkdocstrings[python]'
 	@touch $@

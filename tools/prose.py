@@ -64,7 +64,9 @@ _DEGREE = r"(?!\w+er\b|more\b|less\b|different\b|worse\b|good\b|such\b|need\b|wa
 
 #: Matched against text in which runs of white space are one blank.
 PHRASES = [
-    _phrase(r"(?<!there )\b(?:is|are|was|be) none\b(?! of\b)", "a sentence with a subject and 'not'"),
+    _phrase(
+        r"(?<!there )\b(?:is|are|was|be) none\b(?! of\b)", "a sentence with a subject and 'not'"
+    ),
     _phrase(
         _I + rf"(?<!there )\b(?:is|are|was|were) no {_DEGREE}\w+",
         "'is not a ...', 'has no ...' or 'no ... is'",

@@ -121,6 +121,8 @@ def check_steps() -> Iterator[Step]:
     stubtest = [PYTHON, "-m", "mypy.stubtest", "tachyfits._core"]
     yield Step("stubs match the module", stubtest, {"MYPYPATH": "python"})
     yield Step("architecture", [*PYTEST, "--quiet", "tests/python/test_architecture.py"])
+    site = [PYTHON, "-m", "mkdocs", "build", "--quiet", "--site-dir", "target/site"]
+    yield Step("documentation site", site, {"NO_MKDOCS_2_WARNING": "1"})
     yield Step("plain English", [PYTHON, "tools/prose.py"])
     yield Step("reference pages are current", [PYTHON, "tools/reference_pages.py", "--check"])
     yield Step("licences and advisories", ["cargo", "deny", "check"], needs="cargo-deny")

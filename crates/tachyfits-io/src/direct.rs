@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::aligned::{AlignedBuffer, PAGE};
 use crate::error::IoError;
 use crate::file::FileStorage;
-use crate::storage::{Storage, check_within, open_error};
+use crate::storage::{Storage, check_within};
 
 /// The most that is read at once through a spare buffer.
 const SPARE_BYTES: u64 = 1 << 20;
@@ -153,7 +153,7 @@ fn open_direct(path: &Path) -> Result<File, IoError> {
     let opened = File::options().read(true).custom_flags(flags).open(path);
     opened.map_err(|source| match is_refusal(&source) {
         true => IoError::Direct { path: path.to_owned(), source },
-        false => open_error(path, source),
+        false => crate::storage::open_error(path, source),
     })
 }
 

@@ -152,6 +152,7 @@ pub(crate) fn mark(_file: &File) -> Option<std::path::PathBuf> {
 pub(crate) fn unmark(_file: &File) {}
 
 /// The access control list of a file, as an extended attribute.
+#[cfg(target_os = "linux")]
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
 /// Gives an open file the owner, rights and access control list of the file of a path, and with `all` the other extended

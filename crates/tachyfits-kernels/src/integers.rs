@@ -10,7 +10,6 @@
 use crate::common::Common;
 use crate::compensated::Compensated;
 use crate::isa::{self, Kernel, Tier};
-use crate::pixel::PixelType;
 use crate::source::{Encoding, Source, Visitor};
 use crate::{LANES, LEAF_PIXELS};
 
@@ -290,6 +289,6 @@ pub(crate) fn address(tier: Tier) -> Option<usize> {
             isa::address::<IntegerKernel<'static, S>>(self.0)
         }
     }
-    let encoding = Encoding { blank: Some(0), ..Encoding::plain(PixelType::I16) };
+    let encoding = Encoding { blank: Some(0), ..Encoding::plain(crate::PixelType::I16) };
     encoding.visit(Address(tier))
 }

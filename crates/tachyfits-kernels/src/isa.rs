@@ -6,9 +6,12 @@
 //! those features, and a [`Tier`] can only be had by asking the CPU. The other uses are the instructions that ask for
 //! memory ahead, and that store past the caches, which no safe function gives.
 
-#![expect(
-    unsafe_code,
-    reason = "calls into functions compiled for a CPU feature set, a prefetch, and stores past the caches"
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(
+        unsafe_code,
+        reason = "calls into functions compiled for a CPU feature set, a prefetch, and stores past the caches"
+    )
 )]
 
 use std::fmt;

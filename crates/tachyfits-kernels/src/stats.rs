@@ -19,7 +19,6 @@ use crate::decode::decode_f64;
 use crate::fold::{Accumulator, add_lanes, fold, fold_decoded, fold_tail};
 use crate::integers::IntegerMoments;
 use crate::isa::{self, Kernel, Tier};
-use crate::pixel::PixelType;
 use crate::source::{Encoding, Source, Visitor};
 use crate::sum::{AllLanes, DefinedLanes, Holes, LaneSums};
 use crate::{LANES, LEAF_PIXELS};
@@ -511,7 +510,7 @@ pub(crate) fn single_address(tier: Tier) -> Option<usize> {
             isa::address::<SingleKernel<'static, S, DefinedLanes>>(self.0)
         }
     }
-    Encoding::plain(PixelType::F32).visit(Address(tier))
+    Encoding::plain(crate::PixelType::F32).visit(Address(tier))
 }
 
 #[inline(always)]

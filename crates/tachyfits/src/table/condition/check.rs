@@ -120,12 +120,12 @@ impl Checker<'_> {
     fn binary(&mut self, id: Id, binary: Binary, a: Id, b: Id) -> Result<Part, Problem> {
         use Binary::{And, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual, Or};
         match binary {
-            And | Or if let Some(sides) = self.bits(id, a, b) => {
-                let whole = Whole::Bits(binary, Box::new(sides));
-                let item = self.leaf(Leaf::Whole(whole.clone()));
-                Ok(Part { whole: Some(whole), ..self.number_part(item) })
-            }
             And | Or => {
+                if let Some(sides) = self.bits(id, a, b) {
+                    let whole = Whole::Bits(binary, Box::new(sides));
+                    let item = self.leaf(Leaf::Whole(whole.clone()));
+                    return Ok(Part { whole: Some(whole), ..self.number_part(item) });
+                }
                 let item = Item::Binary(binary, self.truth(a)?, self.truth(b)?);
                 Ok(self.truth_part(item))
             }
