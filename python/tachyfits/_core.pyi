@@ -312,7 +312,7 @@ class Image:
     ) -> list[Stats]: ...  # one state per region, or one for the whole section
     def total(
         self, section: _Section | None = None, *, threads: int = 0, progress: _Progress | None = None
-    ) -> tuple[int, float]: ...  # (count of good pixels, sum): the plain sum, the cheapest reduction
+    ) -> tuple[int, float]: ...  # (count of defined pixels, sum): the plain sum, the cheapest reduction
     def reduce(
         self,
         statistics: Sequence[str],  # names of statistics()

@@ -1,6 +1,6 @@
 """Cube: spectra, planes of the sky and moments of images that have a spectral axis.
 
-It translates nothing itself: `_spectral` knows which axis is spectral, `_collapse` makes planes.
+`_spectral` finds the spectral axis, `_collapse` makes planes.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Cube(Operations):
         channels
             A slice of the spectral axis, 0-based.
         section
-            A NumPy index expression for the other axes: the polarisation of a 4-D cube, say.
+            A NumPy index expression for the other axes, such as the polarisation of a 4-D cube.
 
         Examples
         --------
@@ -115,15 +115,15 @@ class Cube(Operations):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Plane:
-        """Collapse the spectral axis: a picture of the sky, one statistic per line of sight.
+        """Collapse the spectral axis: a map of the sky, one statistic per line of sight.
 
         Parameters
         ----------
         statistic
             A name of `tachyfits.statistics`; "median", "mad", "percentile90" (any number to 100);
-            or "max_channel", the number (from 0) of the channel with the greatest value,
-            "max_coordinate", its coordinate, and the same of "min". The first such channel counts;
-            NaN where no pixel is good.
+            or "max_channel", the number (from 0) of the channel with the maximum, "max_coordinate",
+            its coordinate, and likewise "min". The first such channel counts; NaN if no pixel is
+            defined.
         unit, rest, convention, rest_medium
             Of a coordinate, as in `moments`.
         channels
@@ -131,15 +131,15 @@ class Cube(Operations):
         section
             A NumPy index expression for the other axes.
         region
-            A region of the sky, or several: the plane is NaN outside of all, and no more than the
-            box around them is read. Coordinates are the image's own, whatever the section.
+            A region of the sky, or several: the plane is NaN outside all of them, and only the box
+            around them is read. Coordinates are those of the whole image.
         threshold
-            Pixels below it are left out: a number in the unit of the pixels, or a quantity.
+            Pixels below it are ignored: a number in the unit of the pixels, or a quantity.
         mask
-            An image, a path or an array, of the cube's shape or one that goes with it as NumPy's
-            arrays do (a plane): pixels where it is 0 or undefined are left out.
+            An image, a path or an array that broadcasts to the cube (such as a plane): pixels where
+            it is 0 or undefined are ignored.
         keep_axis
-            Keep the spectral axis in the header, and in the file that is written, with length 1.
+            Keep the spectral axis with length 1 in the header and in written files.
 
         Examples
         --------
@@ -162,7 +162,7 @@ class Cube(Operations):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Plane:
-        """Return the pixels of a picture, or of one channel of a cube, to draw or to write.
+        """Return the pixels of an image, or of one channel of a cube, to draw or to write.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class Cube(Operations):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> list[Plane]:
-        """Return moment maps along the spectral axis, all made in one pass over the pixels.
+        """Return moment maps along the spectral axis, all computed in one pass over the pixels.
 
         Moment 0 is the integral: the sum of each pixel times the width of its channel, in the unit
         of the pixels times that of the axis. If the requested coordinates are not equally spaced,
@@ -242,24 +242,25 @@ class Cube(Operations):
         orders
             Of 0, 1 and 2.
         unit
-            Of the coordinate: "km/s", "GHz", "um", ..., in any letter case; None: that of the
-            header. Where the axis has no coordinate, its pixels are counted from 1, as FITS does.
+            Unit of the coordinate: "km/s", "GHz", "um", ..., in any letter case; None: that of the
+            header. An axis without a coordinate is counted in pixels from 1, as in FITS.
         rest
             Rest frequency in Hz, or text or a Quantity with a unit, also of wavelength; None:
             RESTFRQ or RESTWAV (in vacuum).
         convention
             "radio", "optical" or "relativistic" velocities; None: those of the axis, or "radio" for
-            frequencies and "optical" for wavelengths. A HISTORY card says which. Wavelengths in air
-            (AWAV) are taken to vacuum first, by the refractive index of B. Edlén (J. Opt. Soc. Am.
-            43, 339, 1953); reference frames stay as they are.
+            frequencies and "optical" for wavelengths. A HISTORY card records it. Wavelengths in air
+            (AWAV) are converted to vacuum first, by the refractive index of B. Edlén (J. Opt. Soc.
+            Am. 43, 339, 1953); reference frames are not converted.
         rest_medium
-            Where ``rest`` is a wavelength: "air" or "vacuum"; None: that of the axis, air for AWAV.
+            Medium of a wavelength in ``rest``: "air" or "vacuum"; None: that of the axis, air for
+            AWAV.
         channels
             A slice of the spectral axis, 0-based: channels of noise alone spoil moments 1 and 2.
         section
             A NumPy index expression for the other axes.
         region, threshold, mask, keep_axis
-            As in `image`. Pixels are compared as they are read: there is no further pass.
+            As in `image`. Pixels are compared as they are read, without another pass.
 
         Examples
         --------

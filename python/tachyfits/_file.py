@@ -1,7 +1,7 @@
 """File: an open FITS file as a sequence of HDUs, and the function that opens it.
 
-Opening costs the headers. Nothing here reads pixels, and what reads pixels or rows is imported when
-an HDU that has them is asked for: lists of HDUs are made without it, and without NumPy.
+Opening reads the headers. This module reads no pixels. The modules that read pixels or rows are
+imported when an HDU with data is requested, so listing HDUs needs neither them nor NumPy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tachyfits._pixels import Progress
     from tachyfits._table import Table
 
-#: How an object is made again when it is unpickled: a function and its arguments.
+#: How to restore an object when it is unpickled: a function and its arguments.
 Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
 
 #: Ways of reading a file; see `open`.
@@ -78,8 +78,8 @@ def open(  # noqa: A001 - tf.open is the name people expect
     Warns
     -----
     TachyfitsWarning
-        The file departs from the Standard; one warning lists how. Another one says that an edit
-        that had been interrupted was undone, or that a journal beside the file is not about it.
+        The file breaks the Standard; one warning lists how. Another warning says that an
+        interrupted edit was undone, or that a journal beside the file belongs to another one.
 
     Examples
     --------
@@ -104,8 +104,8 @@ class File:
     ``file[0]`` is an HDU by its 0-based number, ``file["SCI"]`` by EXTNAME (any case, the first
     of that name), ``file["SCI", 2]`` by EXTNAME and EXTVER.
 
-    A file pickles as its path and options, and unpickling reopens it; one that was opened as bytes
-    pickles as these.
+    A file pickles as its path and options, and unpickling reopens it; one opened from bytes pickles
+    as these bytes.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class File:
 
     @classmethod
     def computed(cls, core: _core.FitsFile, recipe: Recipe, *, threads: int = 0) -> File:
-        """Return the file that the engine computes; ``recipe`` makes it again for unpickling."""
+        """Return the file that the engine computes; ``recipe`` restores it when unpickled."""
         file = cls.__new__(cls)
         file._begin(core, recipe, threads)
         return file
@@ -282,7 +282,7 @@ class File:
     def image(self, key: int | str | tuple[str, int] | None = None) -> Image:
         """Return an HDU that is an image; None: the first with pixels.
 
-        It is ``file[key]``, of which type checkers know what it is.
+        Equals ``file[key]``, with a type that type checkers know.
 
         Raises
         ------
@@ -313,7 +313,7 @@ class File:
     def table(self, key: int | str | tuple[str, int] | None = None) -> Table:
         """Return an HDU that is a table; None: the first one.
 
-        It is ``file[key]``, of which type checkers know what it is.
+        Equals ``file[key]``, with a type that type checkers know.
 
         Raises
         ------
@@ -365,7 +365,7 @@ class File:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Verification:
-        """Hold the file against the FITS Standard; see `tachyfits.verify`."""
+        """Check the file against the FITS Standard; see `tachyfits.verify`."""
         from tachyfits._checks import Verification
 
         number = self._threads if threads is None else check_threads(threads)
@@ -445,7 +445,7 @@ class File:
 
 
 def _class_of(core: _core.Hdu) -> type[Hdu]:
-    """Return the class of an HDU; what reads its data is imported when it is first needed."""
+    """Return the class of an HDU; its readers of data are imported when they are first needed."""
     if core.has_image:
         from tachyfits._image import Image
 

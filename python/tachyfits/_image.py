@@ -1,8 +1,8 @@
 """Image: reductions of the pixels of one HDU, and results made from them.
 
-It translates what people say (NumPy indices, axis letters, regions) into the engine's terms and
-its answers back; every loop over pixels is in the compiled module. Reading is in `_pixels`;
-spectra, planes and moments are in `_cube`.
+It translates user input (NumPy indices, axis letters, regions) into the engine's terms and its
+answers back; every loop over pixels is in the compiled module. Reading is in `_pixels`; spectra,
+planes and moments are in `_cube`.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     NaN and BLANK pixels are ignored by every reduction, and counted. Results are in the unit of
     the pixels, float64, and do not depend on the number of threads.
 
-    NumPy's reductions take images (``numpy.mean(image, axis=0)``) and are computed by the engine in
-    one pass: like the methods they leave NaN and BLANK out, so ``numpy.mean`` is ``numpy.nanmean``
-    here. Other functions of NumPy read all pixels first and do with NaN what they do with an array.
+    NumPy's reductions accept images (``numpy.mean(image, axis=0)``) and run in the engine in one
+    pass. Like the methods they ignore NaN and BLANK, so ``numpy.mean`` behaves as
+    ``numpy.nanmean``. Other NumPy functions read all pixels first and treat NaN as in an array.
 
     Every operation takes ``threads`` (None: the file's default; 0: one per core) and ``progress``,
-    a function that is called with (bytes done, bytes in all) and stops the work by returning False.
+    a function that is called with (bytes done, total bytes) and stops the work by returning False.
 
     The arrays of random groups are one image, whose first axis counts the groups;
     `group_parameters` returns the parameters of each group.
@@ -125,7 +125,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
-        """Return a function of NumPy of images, by the engine where it can."""
+        """Apply a NumPy function to images, in the engine if it can."""
         return array_function(function, args, options)
 
     # Reductions.
@@ -176,12 +176,12 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         section
             A NumPy index expression; None: everything.
         region
-            A region of the sky plane, or a list of them, in every plane of the section.
-            Coordinates are the image's own, whatever the section.
+            A region of the sky plane, or a list of them, in every plane of the section. Coordinates
+            are those of the whole image.
         axis
             None: one `Stats` (a list of them for a list of regions); its positions of min and max
             are indices within the section. Axes to reduce, as numbers or letters: a dictionary of
-            arrays by name, whose shape is that of the axes kept.
+            arrays by name, whose shape is that of the kept axes.
 
         Examples
         --------
@@ -227,7 +227,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         ----------
         statistic
             "sum", "mean", "rms" (about zero), "std" (about the mean), "min", "max", "count" (of
-            good pixels), "nan" (of the others), ...
+            defined pixels), "nan" (of undefined ones), ...
         axis
             Axes to reduce, as NumPy numbers or FITS letters ("xy"); None: all. They are axes of
             the image, also when integers in the section drop some.
@@ -235,21 +235,21 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
             A NumPy index expression; None: everything.
         region
             A region, or a list of them (the result then has a first axis for them). Both sky axes
-            (the last two) must be among those reduced.
+            (the last two) must be reduced.
         ddof
             Divisor of "std" is count - ddof.
         keepdims
-            Keep the axes that are reduced, with length 1.
+            Keep the reduced axes, with length 1.
         where
-            A mask, such as ``cube > 3``, an array or a path, of the image's shape or one that goes
-            with it: pixels where it is 0 or undefined are left out.
+            A mask, such as ``cube > 3``, an array or a path, that broadcasts to the image: pixels
+            where it is 0 or undefined are ignored.
         dtype, out
-            Type of the result, and array for it, as NumPy has them.
+            Type of the result, and an array for it, as in NumPy.
 
         Returns
         -------
         numpy.ndarray or NumPy scalar
-            The shape is that of the axes kept. NaN where no good pixel is.
+            Its shape is that of the kept axes. NaN if no pixel is defined.
         """
         image = self if where is None else selected(self, None, where)
         values = image._reduce(
@@ -268,7 +268,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """Reduce, and give the results the shape that people expect."""
+        """Reduce, and give the results the documented shape."""
         where = self._section(section)
         axes = self._axis_numbers(axis)
         regions = as_list(region, self.shape)
@@ -319,13 +319,13 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         return finished(np.square(np.asarray(self.std(axis, **options))), dtype, out)
 
     def argmax(self, axis: int | str | None = None, **options: Any) -> Any:
-        """Return the index of the first greatest value along an axis; see `argmin`."""
+        """Return the index of the first maximum along an axis; see `argmin`."""
         return self.reduce("max_position", axis, **options)
 
     def argmin(self, axis: int | str | None = None, **options: Any) -> Any:
-        """Return the index of the first least value along an axis; None: in the flattened image.
+        """Return the index of the first minimum along an axis; None: in the flattened image.
 
-        Parameters are those of `reduce`. -1 where no pixel is good.
+        Parameters are those of `reduce`. -1 if no pixel is defined.
 
         Examples
         --------
@@ -369,17 +369,18 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         Parameters
         ----------
         bins
-            Number of bins. None: 256; for integers at most 256 of a whole width, with borders
-            halfway between integers, so that each bin holds equally many of them.
+            Number of bins. None: 256; for integers at most 256 of an integer width, with borders
+            halfway between integers, so that each bin covers equally many of them.
         range
-            (low, high), both inside. None: from min to max, which costs a pass before.
+            (low, high), both included. None: from min to max, which costs another pass.
         section, region
             As in `stats`; a pixel inside several regions counts once.
 
         Returns
         -------
         Histogram
-            ``counts``, ``edges`` (bins + 1), and how many were ``below``, ``above`` and ``nan``.
+            ``counts``, ``edges`` (bins + 1), and the numbers of pixels ``below``, ``above`` and
+            ``nan``.
 
         Examples
         --------
@@ -440,15 +441,15 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Write a section into a new FITS file; types and coordinates stay right.
+        """Write a section into a new FITS file, with its type and coordinates.
 
         Parameters
         ----------
         section
-            A NumPy index expression. Axes that integers drop stay with length 1, unless
+            A NumPy index expression. Axes that integers drop are kept with length 1, unless
             ``drop_degenerate``.
         path
-            The new file. It appears when it is complete.
+            The new file; it appears when it is complete.
         drop_degenerate
             Leave out every axis of length 1.
         overwrite

@@ -1,8 +1,8 @@
-"""Operations: what makes an image of an image, computed when it is read or written.
+"""Operations: images computed from images, when they are read or written.
 
-Nothing here touches pixels: each method asks the engine for an image that knows how to compute
-itself, and gives it back as an `Image` of a `File` that is not on any disk. It can be indexed,
-reduced, operated on again, and written, box by box, in one pass over the bytes of its inputs.
+Nothing here touches pixels: each method asks the engine for an image that can compute itself, and
+returns it as an `Image` of a `File` that is not on any disk. It can be indexed, reduced, used in
+further operations, and written, box by box, in one pass over the bytes of its inputs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Operations(Pixels):
-    """Operations on the pixels of one HDU that give an image again."""
+    """Operations on the pixels of one HDU that return an image."""
 
     def smooth(
         self,
@@ -43,7 +43,8 @@ class Operations(Pixels):
         ----------
         kernel
             "hanning" (weights 1/4, 1/2, 1/4), "boxcar", "gaussian" (cut at 4 standard deviations),
-            or weights, odd in number, from the lowest index to the highest; used as they are.
+            or an odd number of weights, from the lowest index to the highest, which are not
+            normalised.
         width
             Pixels of a boxcar, an odd number; full width at half maximum of a Gaussian in pixels.
         axis
@@ -54,26 +55,25 @@ class Operations(Pixels):
             (CASA); "zero" (NEMO); "blank", undefined pixels; "keep": pixels whose neighbours would
             lie beyond keep their values.
         blanks
-            What NaN and BLANK count for: "renormalise", the weights of the good pixels alone
+            Treatment of NaN and BLANK: "renormalise", the weights of the defined pixels alone
             (spectral-cube, astropy); "propagate", the result is NaN (SciPy); "zero" (CASA, MIRIAD).
         fill
-            Give undefined pixels values as well, where their neighbours give one; otherwise they
-            stay undefined.
+            Also compute undefined pixels from defined neighbours; otherwise they stay undefined.
         every
             Keep the results of the first pixel and every n-th after it (decimation).
 
         Returns
         -------
         Image
-            Of the same axes (but for ``every``) and unit. float32 for pixels of up to 16 bits and
-            float32, float64 for others; each is a sum in float64 in the order of the weights,
-            rounded once.
+            With the same axes (except for ``every``) and unit. float32 for float32 pixels and
+            integers of up to 16 bits, float64 for others; each is a sum in float64 in the order of
+            the weights, rounded once.
 
         Warns
         -----
         TachyfitsWarning
-            The axis is one of the sky's and the header has a beam, which stays as it is, as do
-            values per beam; `smooth_sky` has both follow.
+            The axis is a sky axis and the header has a beam: beam and values per beam stay
+            unchanged; `smooth_sky` updates both.
 
         Examples
         --------
@@ -117,9 +117,9 @@ class Operations(Pixels):
             Full width at half maximum: pixels, pixels along x and y as a pair, or an angle for a
             round kernel ("12arcsec", an astropy Quantity). Cut at 4 standard deviations.
         update_beam
-            Where the header has a beam (BMAJ, BMIN, BPA), make it that of the result; values per
-            beam (a BUNIT with "beam") are multiplied by the ratio of the beams' areas, those that
-            ``edge="keep"`` leaves as they are included.
+            Update the beam of the header (BMAJ, BMIN, BPA), and multiply values per beam (a BUNIT
+            with "beam") by the ratio of the beams' areas, including those that ``edge="keep"``
+            leaves unsmoothed.
         edge, blanks, fill
             As in `smooth`; undefined pixels are renormalised in two dimensions.
 
@@ -174,29 +174,29 @@ class Operations(Pixels):
         """Write the image as the primary array of a new FITS file.
 
         The file appears under its name when it is complete; after an error, a full disk or a kill
-        an older file of that name is as it was. Memory stays bounded for an image of any size.
+        an existing file of that name is unchanged. Memory stays bounded for an image of any size.
 
         Parameters
         ----------
         path
             The new file.
         dtype
-            Type of the pixels ("int16", "uint16", "float64", ...); None: what they are, bit for
-            bit. Values are rounded to the nearest integer (ties to even), and refused when they
-            do not fit.
+            Type of the pixels ("int16", "uint16", "float64", ...); None: their own, bit for bit.
+            Values are rounded to the nearest integer (ties to even), and refused if they do not
+            fit.
         scaling
             (BSCALE, BZERO) for integer types: stored = (value - BZERO) / BSCALE.
         blank
-            BLANK for integer types: what NaN becomes.
+            BLANK for integer types; NaN becomes BLANK.
         overwrite
             Replace an older file.
         checksum
             Write DATASUM and CHECKSUM, computed on the way.
         sync
-            Return only when the file survives a loss of power.
+            Return only when the file survives a power failure.
         buffering
-            "single": each thread reads, computes and writes in turn; "double": readers fetch ahead;
-            "auto" chooses by whether the page cache has the input.
+            "single": each thread reads, computes and writes in sequence; "double": readers fetch
+            ahead; "auto" chooses "single" if the page cache has the input.
 
         Raises
         ------

@@ -32,7 +32,7 @@ class OrderStatistics(Pixels):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
-        """Return the exact median of the good pixels; of an even number the mean of the middle two.
+        """Return the exact median of the defined pixels.
 
         Parameters
         ----------
@@ -43,18 +43,18 @@ class OrderStatistics(Pixels):
             A NumPy index expression; None: everything.
         region
             A region, or a list of them (the result then has a first axis for them). Both sky axes
-            (the last two) must be among those reduced.
+            (the last two) must be reduced.
         keepdims
-            Keep the axes that are reduced, with length 1.
+            Keep the reduced axes, with length 1.
         buffering
-            "single": each thread reads what it computes on. "double": others read ahead. "auto":
-            ahead where the bytes are not in memory. The result does not depend on it.
+            "single": each thread reads its own blocks. "double": other threads read ahead. "auto":
+            ahead if the bytes are not in memory. The result does not depend on it.
 
         Returns
         -------
         numpy.ndarray or NumPy scalar
-            float64 of the shape of the axes kept, in the unit of the pixels; NaN where no pixel is
-            good. NaN and BLANK pixels are left out; -0.0 counts as 0.0.
+            float64 with the shape of the kept axes, in the unit of the pixels; NaN if no pixel is
+            defined. NaN and BLANK pixels are ignored; -0.0 counts as 0.0.
 
         Examples
         --------
@@ -80,7 +80,7 @@ class OrderStatistics(Pixels):
         """Return the median absolute deviation: the median of the distances to the median, exact.
 
         It is not scaled: times 1.4826 it estimates the standard deviation of normal noise.
-        Parameters and result are as of `median`; NaN where the median is infinite.
+        Parameters and result are as of `median`; NaN if the median is infinite.
 
         Examples
         --------
@@ -103,18 +103,18 @@ class OrderStatistics(Pixels):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
-        """Return percentiles of the good pixels, exact, interpolated linearly as NumPy does.
+        """Return exact percentiles of the defined pixels, interpolated linearly as in NumPy.
 
         At most 10 000 at a time.
 
         Parameters
         ----------
         q
-            From 0 (the least value) to 100 (the greatest): a number, or an array of them, whose
-            axes come first in the result.
+            From 0 (the minimum) to 100 (the maximum): a number, or an array of them, whose axes
+            come first in the result.
 
-        The others, and the result, are as of `median`. Several percentiles of everything cost one
-        pass for each eight of them, usually.
+        Other parameters, and the result, are as of `median`. Several percentiles of all pixels
+        usually cost one pass for every eight of them.
 
         Examples
         --------
@@ -143,7 +143,7 @@ class OrderStatistics(Pixels):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
-        """Return the width of the noise in the histogram of the pixels, hardly changed by sources.
+        """Return the width of the noise in the histogram of the pixels, insensitive to sources.
 
         A histogram of about 30 pixels per cell is rebuilt, up to 20 times, until the peak about its
         fullest cell is 10 to 50 cells wide at half its height. The result is the standard deviation
@@ -153,22 +153,22 @@ class OrderStatistics(Pixels):
         Parameters
         ----------
         per_plane
-            One for each plane of the last two axes; otherwise one of all pixels.
+            One value per plane of the last two axes; otherwise one value for all pixels.
         section
             A NumPy index expression; None: everything.
         repeat
             How often to compute it, to compare computing with reading; 0 only reads, and gives NaN.
             The cost is in `last_report`.
         buffering
-            As in `median`, but that a plane which all threads work on is read ahead by "auto" too.
-            Planes of more than 128 MiB, and a single one, are not held in memory but gone over
-            again for each histogram.
+            As in `median`, but "auto" also reads ahead for a plane that all threads share. Planes
+            of more than 128 MiB, and a single one, are not held in memory but read again for each
+            histogram.
 
         Returns
         -------
         numpy.ndarray or NumPy scalar
-            float64 in the unit of the pixels, of the shape of the other axes. NaN where there are
-            fewer than five good pixels, an infinite one, or no peak.
+            float64 in the unit of the pixels, with the shape of the other axes. NaN if a plane has
+            fewer than five defined pixels, an infinite one, or no peak.
 
         Examples
         --------
@@ -205,7 +205,7 @@ class OrderStatistics(Pixels):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> list[NDArray[np.float64]]:
-        """Find order statistics, and give the results the shape that people expect."""
+        """Find order statistics, and give the results the documented shape."""
         where = self._section(section)
         axes = self._axis_numbers(axis)
         arrays = self._core_image().order(

@@ -1,7 +1,7 @@
 """Images in another shape: axes reordered, pixels binned, position-velocity cuts.
 
-Nothing here touches pixels. It turns axis letters and sky coordinates into what the engine takes,
-which gives back an image that computes itself when it is read or written.
+Nothing here touches pixels. It translates axis letters and sky coordinates for the engine, which
+returns an image that computes itself when it is read or written.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
     from tachyfits._image import Image
 
-#: How much the scale on the sky may differ from its mean along a path whose offsets are degrees.
+#: Largest relative difference of the sky scale along a path whose offsets are in degrees.
 _SCALE_TOLERANCE = 2e-3
 #: Points along a side of a path at which its length on the sky is measured.
 _STEPS = 32
 
 
 class Reshaping(Operations):
-    """Operations on the pixels of one HDU that give an image of another shape."""
+    """Operations on the pixels of one HDU that return an image of another shape."""
 
     def reorder(
         self, order: str | None = None, *, axes: Sequence[int | str] | None = None
     ) -> Image:
-        """Put the axes in another order; computed when the result is read, reduced or written.
+        """Reorder the axes; computed when the result is read, reduced or written.
 
         Pixels keep their bits, BSCALE, BZERO and BLANK; every keyword of an axis (CTYPE, CRPIX, PC,
         PV, ...) gets its new number. Memory stays bounded for an image of any size.
@@ -47,12 +47,12 @@ class Reshaping(Operations):
             In FITS order, the new NAXIS1 first: letters, where "zxy" makes z the new x, or numbers
             as MIRIAD's reorder takes them: "312" is the same.
         axes
-            In NumPy order instead, as `numpy.transpose` takes it: numbers or letters.
+            In NumPy order instead, as in `numpy.transpose`: numbers or letters.
 
         Raises
         ------
         UsageError
-            Not every axis is named once, or a distortion (SIP) belongs to axes that would move.
+            An axis is missing or repeated, or a distortion (SIP) belongs to axes that would move.
 
         Examples
         --------
@@ -84,10 +84,10 @@ class Reshaping(Operations):
         statistic: str = "mean",
         partial: str = "drop",
     ) -> Image:
-        """Make one pixel of each block of pixels; computed when it is read, reduced or written.
+        """Combine blocks of pixels; computed when the result is read, reduced or written.
 
-        Coordinates follow: the edge of the first pixel stays where it was, CRPIX becomes
-        (CRPIX - 0.5) / n + 0.5, and CDELT, CD or PC n times what they were.
+        Coordinates follow: the edge of the first pixel stays in place, CRPIX becomes (CRPIX - 0.5)
+        / n + 0.5, and CDELT, CD or PC are multiplied by n.
 
         Parameters
         ----------
@@ -97,19 +97,18 @@ class Reshaping(Operations):
             The same for NAXIS1, NAXIS2 and NAXIS3 by name.
         statistic
             "mean", "sum", "median" (of an even number the mean of the two in the middle), "min" or
-            "max" of the good pixels; NaN where a block has none.
+            "max" of the defined pixels; NaN for a block without any.
         partial
-            What becomes of the pixels at the end of an axis that are too few for a block: "drop",
-            as CASA's ia.rebin (crop=True) and astropy's block_reduce do, or "keep": they make a
-            pixel of those that are there.
+            Treatment of an incomplete block at the end of an axis: "drop", as CASA's ia.rebin
+            (crop=True) and astropy's block_reduce do, or "keep": make a pixel of the rest.
 
         Returns
         -------
         Image
-            float32 for pixels of up to 16 bits and float32, float64 for others and where scaling
-            leads beyond float32; values are added in float64 in the order of the pixels and rounded
-            once. Sums of integers are exact: int64 where all fit, else float64; pixels of 64 bits
-            are read once for that.
+            float32 for float32 pixels and integers of up to 16 bits, float64 for others and where
+            scaling exceeds the range of float32; values are added in float64 in the order of the
+            pixels and rounded once. Sums of integers are exact: int64 if all fit, else float64;
+            pixels of 64 bits are read once for that.
 
         Raises
         ------
@@ -152,16 +151,16 @@ class Reshaping(Operations):
     ) -> Image:
         """Cut along a path through the planes: a position-velocity diagram.
 
-        The path runs through NAXIS1 and NAXIS2; further axes stay as they are, so that of a cube
-        (z, y, x) comes an image (z, offset). Of a cube with another order of axes, `reorder` makes
-        one. Computed when it is read; only rows of pixels near the path are.
+        The path runs through NAXIS1 and NAXIS2; further axes stay, so a cube (z, y, x) becomes an
+        image (z, offset). Use `reorder` first for a cube with another axis order. Computed when it
+        is read; only rows of pixels near the path are read.
 
         Parameters
         ----------
         path
-            Two or more points: (x, y) in 0-based pixels, whole numbers at the centres of pixels, or
-            sky coordinates (an astropy SkyCoord of several points). Between them it is straight
-            in pixels.
+            Two or more points: (x, y) in 0-based pixels, integers at the centres of pixels, or sky
+            coordinates (an astropy SkyCoord of several points). The path is straight in pixels
+            between them.
         width
             Pixels across the path that are averaged.
         spacing
@@ -170,12 +169,11 @@ class Reshaping(Operations):
         Returns
         -------
         Image
-            Offset along the path as NAXIS1, CTYPE "OFFSET", from 0: in degrees (CUNIT "deg") where
-            the scale on the sky is the same along the path to 0.2 %, otherwise in pixels, with a
-            warning where the image has sky coordinates. A sample
-            is interpolated linearly between the four pixels around it. NaN, BLANK and what is
-            beyond the image are left out, the weights of the others adding up to 1; NaN where
-            there are none.
+            Offset along the path as NAXIS1, CTYPE "OFFSET", from 0: in degrees (CUNIT "deg") if the
+            sky scale is the same along the path to 0.2 %, otherwise in pixels, with a warning if
+            the image has sky coordinates. A sample is interpolated linearly between the four pixels
+            around it. NaN, BLANK and pixels outside the image are ignored, with the other weights
+            adding up to 1; NaN without any defined pixel.
 
         Raises
         ------
@@ -235,14 +233,14 @@ def _block_size(size: int) -> int:
 def _sky_plane(image: Operations) -> Sky | None:
     """Return the sky where its two axes are NAXIS1 and NAXIS2.
 
-    A card of theirs that cannot be used is an error: offsets would be wrong, or change their unit.
+    An invalid card of these is an error: offsets would be wrong, or change their unit.
     """
     sky = image._coordinates.sky
     return sky if sky is not None and sky.axes == (1, 2) else None
 
 
 def _lone_celestial(image: Operations) -> int | None:
-    """Return the FITS axis of the sky that a path leaves without its other one."""
+    """Return the FITS axis of the sky whose partner a path removes."""
     ctypes = image._coordinates.ctypes
     celestial = [number for number, ctype in enumerate(ctypes, 1) if is_celestial(ctype)]
     left = [number for number in celestial if number > 2]

@@ -1,7 +1,7 @@
 """Results with coordinates: a Plane of the sky and a Spectrum.
 
-They hold numbers, a unit and a header, and write themselves. Plots are made by `tachyfits.plot`,
-imported when asked for.
+They hold numbers, a unit and a header, and can write themselves. `tachyfits.plot` draws them,
+imported on demand.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class Plane(Measured):
     """A picture of the sky made from a cube: an array with a unit and coordinates.
 
-    Arithmetic, functions of NumPy and slices give planes, whose unit and coordinates follow;
+    Arithmetic, NumPy functions and slices give planes with the right unit and coordinates;
     comparisons give arrays of bool. Other indices give numbers and arrays.
 
     Attributes
@@ -46,18 +46,18 @@ class Plane(Measured):
     values
         float64, shape (y, x).
     unit
-        The unit of ``values``, None when the file names none.
+        The unit of ``values``, None if the file has none.
     header
-        World coordinates of the two axes and what else the cube's header says.
+        World coordinates of the two axes and the other cards of the cube's header.
     name
-        What the values are: "mean", "moment 1", ...
+        Name of the values: "mean", "moment 1", ...
     kept_axis
         NumPy axis of the collapsed axis, of length 1, in the file that `write` makes and in
         ``header``; None if it is removed.
     report
-        What making it cost; of planes that were made together, all of them.
+        Cost of computing it; for planes computed together, of all of them.
     source
-        The file that it was made from: the title of its picture, where the header has no OBJECT.
+        The source file: the title of its picture if the header has no OBJECT.
     """
 
     values: NDArray[np.float64]
@@ -147,16 +147,16 @@ class Plane(Measured):
         path
             The picture.
         stretch
-            "linear", "log", "asinh" or "sqrt": how values become colours.
+            Mapping of values to colours: "linear", "log", "asinh" or "sqrt".
         limits, percentile, low, high
-            The values of the first and the last colour, by `tachyfits.plot.plane_figure`: "zscale",
-            "minmax", "percentile" or two numbers; None: those that suit the values.
+            The range of the colour map, as in `tachyfits.plot.plane_figure`: "zscale", "minmax",
+            "percentile" or two numbers; None: suitable for the values.
         colormap
-            A name that matplotlib knows; None: one that suits the values.
+            A matplotlib colour map; None: suitable for the values.
         contours
             True, how many, or their values.
         title
-            Instead of the object (or the file) and the name.
+            Title instead of the object (or the file) and the name.
         overwrite
             Replace an older picture.
         """
@@ -199,7 +199,7 @@ class Plane(Measured):
 class Spectrum(Measured):
     """Values along the spectral axis: an array with a unit and coordinates.
 
-    Arithmetic, functions of NumPy and slices give spectra, whose unit and coordinates follow;
+    Arithmetic, NumPy functions and slices give spectra with the right unit and coordinates;
     comparisons give arrays of bool. Other indices give numbers and arrays.
 
     Attributes
@@ -209,15 +209,15 @@ class Spectrum(Measured):
     values
         float64, one per channel.
     unit
-        The unit of ``values``, None when the file names none.
+        The unit of ``values``, None if the file has none.
     statistic
-        What was done with the pixels of a channel.
+        Statistic of the pixels of a channel.
     region
         The region, None for every pixel.
     header
-        World coordinates of the spectral axis and what else the cube's header says.
+        World coordinates of the spectral axis and the other cards of the cube's header.
     source
-        The file that it was made from: the title of its picture, where the header has no OBJECT.
+        The source file: the title of its picture if the header has no OBJECT.
     """
 
     axis: WorldAxis
@@ -237,7 +237,7 @@ class Spectrum(Measured):
         return replace(self, values=values, unit=unit, header=header, statistic=statistic)
 
     def _check_axis(self, other: WorldAxis) -> None:
-        """Refuse channels that lie elsewhere, by more than a thousandth of their width."""
+        """Raise UsageError for channels that differ by more than a thousandth of their width."""
         own = self.axis
         width = np.abs(np.diff(own.values)).min(initial=np.inf)
         same = (own.name, own.unit) == (other.name, other.unit)
@@ -257,8 +257,8 @@ class Spectrum(Measured):
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the spectrum; the file appears when it is complete.
 
-        A name that ends in .fits gives a FITS image of one axis (BITPIX -64), any other a table of
-        two columns as CSV, with names and units in its first line.
+        A name that ends in .fits gives a FITS image of one axis (BITPIX -64), any other a CSV table
+        of two columns, with names and units in its first line.
 
         Examples
         --------
