@@ -1,6 +1,6 @@
-"""Whether files are what they should be: the rules of the Standard.
+"""Checks of files: the rules of the Standard.
 
-Rules and sums are the engine's; here is what Python makes of the findings.
+The engine has the rules and sums; this module makes Python results of the findings.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def verify_rules() -> tuple[Rule, ...]:
 class Verification(Sequence["_core.Finding"]):
     """The findings of `verify`: a sequence, in the order of the file.
 
-    It is empty when the file is as the Standard wants it.
+    It is empty if the file follows the Standard.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Verification(Sequence["_core.Finding"]):
 
     @property
     def warnings(self) -> int:
-        """How often it does what is legal and probably not meant, or deprecated."""
+        """How often it does something legal but probably not intended, or deprecated."""
         return self._count("warning")
 
     @property
@@ -100,7 +100,7 @@ class Verification(Sequence["_core.Finding"]):
         return "\n".join([*lines, *map(str, self)])
 
     def summary(self) -> str:
-        """Return the numbers of HDUs, errors and warnings in words."""
+        """Return the numbers of HDUs, errors and warnings as text."""
         counts = (
             (self.hdus, "HDU", "HDUs"),
             (self.errors, "error", "errors"),
@@ -116,7 +116,7 @@ def verify(
     threads: int = 0,
     progress: Progress | None = None,
 ) -> Verification:
-    """Hold a file against the FITS Standard 4.0: every departure, its place, what to do.
+    """Check a file against the FITS Standard 4.0: each departure, where it is, what to do.
 
     Headers, layouts, values of tables, fill, checksums and bytes after the last HDU are checked.
     Checking continues after a finding, and the file is not changed. Data are read in one pass and
@@ -125,14 +125,13 @@ def verify(
     Parameters
     ----------
     source
-        A path, the bytes of a file, or a file object, compressed or not, as `tachyfits.open` takes
-        it.
+        A path, the bytes of a file, or a file object, compressed or not, as in `tachyfits.open`.
     headers_only
         Look at headers alone, and read no data.
     threads
-        Number of threads; 0: one a core. The findings do not depend on it.
+        Number of threads; 0: one per core. The findings do not depend on it.
     progress
-        Called with (bytes done, bytes in all); returning False cancels.
+        Called with (bytes done, total bytes); returning False cancels.
 
     Returns
     -------
@@ -140,7 +139,7 @@ def verify(
         A sequence of findings with ``errors``, ``warnings`` and ``ok``. Each finding has
         ``severity``, ``code``, ``hdu`` and ``card`` (from 0), ``keyword``, ``row`` and ``column``
         (from 1, as in FITS), ``offset``, ``expected``, ``found``, ``advice`` and ``section`` (of
-        the Standard); ``repeats`` says how many more of the same it stands for.
+        the Standard); ``repeats`` counts further findings of the same kind.
 
     Raises
     ------
@@ -192,7 +191,7 @@ def mend(
     threads: int = 0,
     progress: Progress | None = None,
 ) -> tuple[Fix, ...]:
-    """Put right in a file what needs no guessing: what `verify` finds ``fixable``.
+    """Repair faults that need no guessing: the findings of `verify` that are ``fixable``.
 
     A repair changes how a header is written, never its meaning: the order and the fixed format of
     mandatory cards; missing PCOUNT and GCOUNT, where readers assume the defaults; misplaced WCSAXES
@@ -201,29 +200,29 @@ def mend(
     instead of the T; and the fill after headers and data. Checksums are updated where a header has
     changed; a wrong DATASUM stays wrong, because it records that the data have changed.
 
-    The file is changed in place or replaced by a new one, whichever is less to write, wholly or
-    not at all.
+    The file is changed in place or replaced by a new one, whichever writes less, completely or not
+    at all.
 
     Parameters
     ----------
     path
         The file; it must not be compressed.
     sync
-        Return only when the file survives a loss of power.
+        Return only when the file survives a power failure.
     threads
         Number of threads; 0: one a core.
     progress
-        Called with (bytes done, bytes in all); returning False cancels.
+        Called with (bytes done, total bytes); returning False cancels.
 
     Returns
     -------
     tuple of Fix
-        What was put right: ``code``, ``place``, ``before``, ``after``; empty if nothing was.
+        The repairs: ``code``, ``place``, ``before``, ``after``; empty if nothing was repaired.
 
     Raises
     ------
     FitsIoError
-        The file cannot be read or written. It is then as it was.
+        The file cannot be read or written. It is then unchanged.
     FitsFormatError
         It is not a FITS file.
 
@@ -248,10 +247,10 @@ def state_sums(
     threads: int = 0,
     progress: Progress | None = None,
 ) -> tuple[int, ...]:
-    """State DATASUM and CHECKSUM in the headers of a file as its bytes have them.
+    """Write DATASUM and CHECKSUM of the current bytes into the headers of a file.
 
-    Cards that are there get the new values, with their comments; others are added, in the place
-    of blank cards where some are kept. The file is changed wholly or not at all.
+    Existing cards get the new values and keep their comments; new cards use blank cards if there
+    are some. The file is changed completely or not at all.
 
     Parameters
     ----------
@@ -260,11 +259,11 @@ def state_sums(
     hdus
         Number of an HDU, from 0, or several; None: all of them.
     sync
-        Return only when the file survives a loss of power.
+        Return only when the file survives a power failure.
     threads
         Number of threads; 0: one a core.
     progress
-        Called with (bytes done, bytes in all); returning False cancels.
+        Called with (bytes done, total bytes); returning False cancels.
 
     Returns
     -------
@@ -274,7 +273,7 @@ def state_sums(
     Raises
     ------
     FitsIoError
-        The file cannot be read or written. It is then as it was.
+        The file cannot be read or written. It is then unchanged.
     """
     threads = check_threads(threads)
     numbers: list[int] | None = None

@@ -1,4 +1,4 @@
-"""Columns: what reading a table gives, arrays by name; and what is known of each column.
+"""Columns: results of reading a table, arrays by name; and the properties of each column.
 
 Nothing here reads a file. Conversions to other libraries are in `_arrow` and `_table_frames`.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-#: The values of a column: a masked array where any element is undefined.
+#: The values of a column: a masked array if any element is undefined.
 Values = NDArray[Any] | Ragged
 
 
@@ -36,23 +36,22 @@ class TableColumn:
     number
         0-based.
     key
-        What the column is called in results and conditions: the name; where a name is given
-        twice, the later columns have their number (from 1) behind it.
+        The name in results and conditions; of repeated names the later columns have their number
+        (from 1) appended.
     name
         TTYPEn; "colN" (N from 1) without one.
     form
         TFORMn as stored.
     dtype
-        The type that reading gives: native, float64 where the column is scaled.
+        Type of the values read: native, float64 for a scaled column.
     shape
-        Of one cell, NumPy order; () for a scalar.
+        Shape of one cell, NumPy order; () for a scalar.
     is_variable
-        The cells are arrays of different lengths, in the heap: reading gives a `Ragged`, of
-        characters an array of str, or where ``shape`` says that they are several strings of one
-        width a `Ragged` of str.
+        Cells are arrays of different lengths, in the heap: reading gives a `Ragged`, for characters
+        an array of str, or if ``shape`` makes them several strings of one width a `Ragged` of str.
     delimiter
-        Of ``rA:SSTRw/nnn``: the character that stands between the strings of a cell, of which there
-        are any number: reading gives a `Ragged` of str. None otherwise.
+        For ``rA:SSTRw/nnn``: the separator of the strings of a cell, whose number varies: reading
+        gives a `Ragged` of str. None otherwise.
     unit, display
         TUNITn and TDISPn; None without.
     null
@@ -62,14 +61,14 @@ class TableColumn:
     description
         TCOMMn, or without it the comment of TTYPEn.
     position
-        TRPOSn: where its times were measured, "TOPOCENTER" at the header's OBSGEO-X, -Y and -Z;
-        None without.
+        TRPOSn: the location of its times, "TOPOCENTER" at the header's OBSGEO-X, -Y and -Z; None
+        without.
     time_scale
-        TCTYPn, where it names the scale of its times, which comes before the header's TIMESYS; None
+        TCTYPn, if it names the scale of its times, which precedes the header's TIMESYS; None
         without.
     carried
-        What else the header has of the column, save TDMINn and TDMAXn: limits (TLMINn, TDBINn),
-        names of archives (TUCDn), coordinates (TCTYPn of no time scale, TCRVLn, 1CRVLn). The word
+        Other cards about the column, except TDMINn and TDMAXn: limits (TLMINn, TDBINn), names in
+        archives (TUCDn), coordinates (TCTYPn other than time scales, TCRVLn, 1CRVLn). The word
         before the number, or the keyword with "#" in its place ("1CRV#P"), and the value.
     """
 
@@ -93,7 +92,7 @@ class TableColumn:
 
     @property
     def type_text(self) -> str:
-        """The type and the shape of a cell, as people write it."""
+        """The type and the shape of a cell, as text."""
         name = f"text {self.dtype.itemsize // 4}" if self.dtype.kind == "U" else str(self.dtype)
         if self.is_variable:
             is_one = self.dtype.kind == "U" and not self.shape
@@ -106,15 +105,16 @@ class TableColumn:
 class Columns(Mapping[str, Any]):
     """Columns of equal length, in memory: a mapping from name to array, in the table's order.
 
-    A column is an ndarray (a masked one where an element is undefined) or, of cells of different
-    lengths, a `Ragged`. It may be asked for in any case, its own first, or by its place (0-based).
+    A column is an ndarray (a masked one if an element is undefined) or, for cells of different
+    lengths, a `Ragged`. Select it by name in any case, exact spelling first, or by its 0-based
+    position.
 
     Attributes
     ----------
     info
         What is known of each column, by key.
     meta
-        What the header says of the table as a whole, by keyword.
+        Cards about the table as a whole, by keyword.
     comments
         The comments of these cards, by keyword.
     """

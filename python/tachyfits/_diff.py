@@ -1,6 +1,6 @@
 """Differences between two files: HDUs, cards, pixels, cells.
 
-The engine compares; here is what Python makes of the differences.
+The engine compares; this module makes Python results of the differences.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Source = str | os.PathLike[str] | bytes | bytearray | memoryview | File
 
 @dataclass(frozen=True)
 class HduLabel:
-    """Which HDU is meant: its number (from 0), EXTNAME, EXTVER, and what it holds."""
+    """An HDU: its number (from 0), EXTNAME, EXTVER, and its kind."""
 
     index: int
     name: str | None
@@ -36,7 +36,7 @@ class HduLabel:
 class CardDifference(NamedTuple):
     """A card that differs; ``change`` is "added", "removed", "value" or "comment".
 
-    ``first`` and ``second`` are what the headers have, as FITS writes it; None for no such card.
+    ``first`` and ``second`` are the values in FITS notation; None for a missing card.
     """
 
     keyword: str
@@ -46,7 +46,7 @@ class CardDifference(NamedTuple):
 
 
 class DifferentValue(NamedTuple):
-    """A value that differs, as text, and where: NumPy indices; of cells (row, element)."""
+    """A value that differs, as text, and its position: NumPy indices; for cells (row, element)."""
 
     at: tuple[int, ...]
     first: str
@@ -70,10 +70,10 @@ class DataDifference:
     column
         The column; None for pixels.
     compared, different, undefined
-        Numbers of values: compared, those that differ by more than the tolerances, and of these
-        those that are undefined in one file alone.
+        Numbers of values: compared, those that differ by more than the tolerances, and among these
+        those undefined in one file alone.
     largest, largest_at
-        The largest difference among them and where it is; NaN and () where there is none.
+        The largest difference among them and its position; NaN and () if there is none.
     places
         The first values that differ.
     """
@@ -110,7 +110,7 @@ class FileDifference:
     files
         Their names.
     only
-        HDUs that the first, and the second, has alone.
+        HDUs of the first file alone, and of the second alone.
     hdus
         Pairs of HDUs that differ.
     compared
@@ -145,39 +145,38 @@ def diff(
 ) -> FileDifference:
     """Compare two files: HDUs, cards, pixels and the cells of tables, in one pass over both.
 
-    HDUs go together by EXTNAME and EXTVER where both files have them, else by number; columns by
-    name, and their cards with them. The order of cards does not matter, nor how a number is
-    written. Values are compared scaled, NaN and null are the same as NaN and null; BITPIX may
-    differ.
+    HDUs are paired by EXTNAME and EXTVER if both files have them, else by number; columns by name,
+    and their cards with them. The order of cards does not matter, nor the notation of a number.
+    Values are compared scaled; NaN equals NaN and null equals null; BITPIX may differ.
 
     Parameters
     ----------
     first, second
         Paths, bytes of files, or open files.
     absolute, relative
-        Numbers are the same if they differ by no more than ``absolute``, or by no more than
-        ``relative`` times the larger magnitude of the two. Numbers of cards too.
+        Numbers are equal if they differ by at most ``absolute``, or by at most ``relative`` times
+        the larger magnitude of the two; numbers in cards too.
     ignore
         Keywords to ignore; ``"DATE*"`` matches all that begin so. Keywords of columns have the
         numbers of the first table.
     ignore_comments
         Leave out the comments of cards.
     places
-        How many different values of each array or column are listed.
+        Number of differing values to list per array or column.
     threads
-        Number of threads; 0: one a core. The result does not depend on it.
+        Number of threads; 0: one per core. The result does not depend on it.
     progress
-        Called with (bytes done, bytes in all); returning False cancels.
+        Called with (bytes done, total bytes); returning False cancels.
 
     Returns
     -------
     FileDifference
-        ``same``, ``hdus`` and ``only``; true in a condition when something differs.
+        ``same``, ``hdus`` and ``only``; true in a condition if something differs.
 
     Raises
     ------
     FitsIoError, FitsFormatError
-        A file cannot be read, or ends before its data do.
+        A file cannot be read, or ends within its data.
 
     Examples
     --------
@@ -219,7 +218,7 @@ def diff(
 
 
 def _pattern(keyword: str) -> str:
-    """Return a keyword, or the beginning of some, as cards have it: without the word HIERARCH."""
+    """Return a keyword, or the beginning of some, as in cards: without the word HIERARCH."""
     name = looked_up(str(keyword))
     return name.removeprefix("HIERARCH ").lstrip() if name.endswith("*") else name
 

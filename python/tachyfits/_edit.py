@@ -1,4 +1,4 @@
-"""Editing a file: changes wait until they are written, all of them or none.
+"""Editing a file: changes are collected and written together, all of them or none.
 
 Changes are made in place where possible. Otherwise a new file is written beside the old one and
 replaces it when it is complete. A failure leaves the file unchanged.
@@ -39,10 +39,10 @@ def edit(
 ) -> Edition:
     """Open a file for editing; the changes are written when the ``with`` block ends.
 
-    If the block raises, or writing fails, the file is as it was. Headers are changed in their
-    place as long as they fit (blank cards before END keep room), rows are appended and cells
-    updated in place; what moves other data rewrites the file, streamed, beside the old one.
-    CHECKSUM and DATASUM are kept right where they are.
+    If the block raises, or writing fails, the file is unchanged. Headers are changed in place as
+    long as they fit (blank cards before END leave room), rows are appended and cells updated in
+    place; changes that move other data write a new file beside the old one. CHECKSUM and DATASUM
+    stay right where present.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def edit(
 
 
 class Edition:
-    """A file that is being edited: a sequence of `EditedHdu`. Make one with `tachyfits.edit`."""
+    """A file open for editing: a sequence of `EditedHdu`. Make one with `tachyfits.edit`."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Edition:
         warn_of(self.name, self._core.notices)
 
     def preview(self) -> File:
-        """Return the file as it will be, to be read like any other."""
+        """Return the file with all changes so far, for reading."""
         return File.computed(self._core.preview(), (_no_pickle, ()), threads=self._threads)
 
     def __len__(self) -> int:
@@ -152,7 +152,7 @@ class Edition:
         name
             EXTNAME.
         options
-            Of an array ``header``, as `write` takes it; of a table those of `write_table`.
+            For an array ``header``, as in `write`; for a table those of `write_table`.
         """
         place = whole_number(at)
         if place is None:
@@ -179,12 +179,12 @@ class Edition:
         else:
             self._core.copy(at, self._table_file(data, name, options), 1)
         if name is not None:
-            # A table as the first HDU gets a primary one before it.
+            # A table as the first HDU gets a primary HDU before it.
             place = at + len(self) - before - 1
             self._core.set_cards(place, [("EXTNAME", name, "")])
 
     def _table_file(self, data: Any, name: str | None, options: dict[str, Any]) -> _core.FitsFile:
-        """Return a table as an open file without a name: it goes with the edition."""
+        """Return a table as an open file without a name, which belongs to the edition."""
         with tempfile.TemporaryDirectory(prefix="tachyfits-") as folder:
             path = Path(folder) / "table.fits"
             write_table(path, data, name=name, **options)
@@ -195,7 +195,7 @@ class Edition:
         self.insert(len(self) if at is None else at, hdu)
 
     def commit(self) -> None:
-        """Write the changes; at the end of a ``with`` block this is done by itself."""
+        """Write the changes; the end of a ``with`` block does this."""
         self.done = self._core.commit(
             sync=self._sync, threads=self._threads, progress=self._progress
         )

@@ -1,4 +1,4 @@
-"""One HDU of a file that is being edited: rows and columns of a table, and its header."""
+"""One HDU of a file open for editing: rows and columns of a table, and its header."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class EditedHdu:
-    """One HDU of a file that is being edited: its header, and the rows and columns of a table."""
+    """One HDU of a file open for editing: its header, and the rows and columns of a table."""
 
     def __init__(self, edition: Edition, index: int) -> None:
         self._edition = edition
@@ -51,7 +51,7 @@ class EditedHdu:
 
     @property
     def header(self) -> EditedHeader:
-        """The header: a mapping that can be changed."""
+        """The header: a mutable mapping."""
         return EditedHeader(self._core, self._index, self._where())
 
     @header.setter
@@ -59,12 +59,12 @@ class EditedHdu:
         self.header.update(cards)
 
     def state_sums(self) -> None:
-        """Write CHECKSUM and DATASUM; where they are they are kept right without this."""
+        """Write CHECKSUM and DATASUM; existing ones are updated without this."""
         self._core.state_sums(self._index)
 
     @property
     def pixels(self) -> EditedPixels:
-        """The pixels: ``edition[0].pixels[10:20, :, 5] = values`` gives them other values."""
+        """The pixels: ``edition[0].pixels[10:20, :, 5] = values`` changes them."""
         return EditedPixels(self._edition, self._index)
 
     @property
@@ -76,7 +76,7 @@ class EditedHdu:
         return hdu
 
     def _uncompressed(self) -> Table:
-        """Return the table; a compressed one, which a change makes unreadable, is refused."""
+        """Return the table; raise UsageError for a compressed one, which a change would damage."""
         table = self.table
         compression = table._compression
         if compression is not None:
@@ -89,7 +89,7 @@ class EditedHdu:
     # Rows.
 
     def append(self, data: Any, *, fill_missing: bool = False) -> None:
-        """Add rows at the end: a table as `write_table` takes it, with every column by name.
+        """Append rows: a table as `write_table` takes it, with every column by name.
 
         ``fill_missing``: see `insert`.
         """
@@ -99,19 +99,18 @@ class EditedHdu:
     def insert(self, at: int, data: Any, *, fill_missing: bool = False) -> None:
         """Insert rows before the row of a (0-based) number.
 
-        With ``fill_missing`` columns of the table that ``data`` has not are undefined in these
-        rows: TNULLn, NaN, no text, no elements. Without it they are refused, and so are integers
+        With ``fill_missing``, columns that ``data`` lacks are undefined in these rows: TNULLn, NaN,
+        empty text, no elements. Without it missing columns are an error; so are missing integers
         without TNULLn in any case.
 
-        Values become those of the columns if they mean the same there; nothing is cut or wrapped,
-        floats alone are rounded to the digits of the column, and where whole steps are stored
-        (integers with TSCALn) they have to be these.
-        Values that state a unit are converted to the column's. Objects of astropy (SkyCoord) are
-        the columns that astropy makes of them, and are refused in another frame than the table's;
-        times of another scale or location than the table states are refused too, as are those of a
-        table whose TIMESYS or MJDREF is another (arrays in a dict have none); where the table has
-        the location in columns (OBSGEO-X, -Y, -Z) it is put there. Times are text, or pairs of days
-        where the column has such, as astropy writes them.
+        Values are converted to the columns without loss; nothing is cut or wrapped, only floats are
+        rounded to the digits of the column, and values of scaled integers (TSCALn) have to be whole
+        steps. Values with a unit are converted to the column's. Objects of astropy (SkyCoord)
+        become the columns that astropy makes of them; another frame than the table's is an error.
+        So are times of another scale or location than the table states, and times of a table whose
+        TIMESYS or MJDREF differs (arrays in a dict have none). If the table has the location in
+        columns (OBSGEO-X, -Y, -Z), it is written there. Times are text, or pairs of days if the
+        column has pairs, as astropy writes them.
         """
         table = self._uncompressed()
         number = whole_number(at, least=-(2**63))
@@ -138,7 +137,7 @@ class EditedHdu:
 
     @placing
     def delete(self, *, rows: Any = None, where: str | None = None) -> None:
-        """Remove rows: those given (a slice, numbers, a mask), for which ``where`` holds."""
+        """Remove rows: the given ones (a slice, numbers, a mask) that satisfy ``where``."""
         if rows is None and where is None:
             raise usage("delete() without rows", either("say which: rows=..., where=..., or both"))
         table = self._uncompressed()
@@ -148,11 +147,11 @@ class EditedHdu:
     def update(
         self, column: str | int, values: Any, *, rows: Any = None, where: str | None = None
     ) -> None:
-        """Give cells of a column other values; one for each row, or a single one for all.
+        """Change cells of a column: one value per row, or a single value for all.
 
-        A number, or text, that is given for cells of arrays of one length is that of all elements.
-        None stands for undefined; a quantity of astropy is converted to the column's unit. Only the
-        bytes of these cells are written; arrays that they had stay in the heap (`compact_heap`).
+        A number, or text, for cells that are arrays of fixed length sets all elements. None means
+        undefined; an astropy quantity is converted to the column's unit. Only the bytes of these
+        cells are written; their old arrays stay in the heap (`compact_heap`).
         """
         table = self._uncompressed()
         known = table.column(column)
@@ -177,14 +176,14 @@ class EditedHdu:
         description: str = "",
         form: str | None = None,
     ) -> None:
-        """Insert a column before another one (None: behind the last).
+        """Insert a column before another one (None: after the last).
 
         Parameters
         ----------
         name, values, unit, null, description
-            As of `write_table`; before what the values say themselves (astropy's).
+            As in `write_table`; they override those of the values (astropy's).
         form
-            TFORMn, as ``forms`` of `write_table` has it.
+            TFORMn, as in ``forms`` of `write_table`.
         """
         table = self._uncompressed()
         self._refuse_name(name, table.columns)
@@ -240,19 +239,19 @@ class EditedHdu:
         self._set_comments(comments)
 
     def compact_heap(self) -> int:
-        """Leave out what no cell reaches: in the heap, and between the rows and the heap.
+        """Remove unused bytes of the heap, and between the rows and the heap.
 
-        That is what arrays that were replaced or removed have left there. Cells that share an array
-        do so still. Return how many bytes that is. A compressed table (ZTABLE = T) is refused, as
-        its heap has arrays that no cell reaches. Of more than a million gaps the smallest may stay,
-        so that memory is bounded; another call leaves out more.
+        Replaced or removed arrays have left these bytes. Cells that share an array still share it.
+        Return the number of removed bytes. A compressed table (ZTABLE = T) is an error, because no
+        descriptor points to some arrays of its heap. With more than a million gaps the smallest may
+        stay, to bound memory; another call removes more.
         """
         return self._core.compact_heap(self._index)
 
     def _comments_about(
         self, names: Sequence[str], renamed: tuple[str, str] | None = None
     ) -> list[tuple[str, Any, str]]:
-        """Return the comments, in which astropy describes columns, about these columns alone.
+        """Return the comments in which astropy describes columns, for these columns alone.
 
         Invalid requests are found before anything is changed.
         """
@@ -267,7 +266,7 @@ class EditedHdu:
             self._core.insert_cards(self._index, place, new)
 
     def _refuse_name(self, name: str, others: Sequence[TableColumn]) -> None:
-        """Refuse a name of a column that is too long, or would not find it."""
+        """Refuse a column name that is too long or ambiguous."""
         if not isinstance(name, str):
             raise usage(f"a column's name is text, found {name!r}", "give text")
         check_length("a name of a column", name)
@@ -293,7 +292,7 @@ class EditedHdu:
 
 
 def _stated(table: Table, rows: Rows | None = None) -> Stated:
-    """Return what a table says of the times of some rows, None: of all."""
+    """Return the table's information about the times of some rows, None: of all."""
 
     def place(name: str) -> Any:
         column = next((column for column in table.columns if column.name == name), None)

@@ -1,4 +1,4 @@
-"""The header of a file that is being edited: a mapping that can be changed."""
+"""The header of a file open for editing: a mutable mapping."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ from tachyfits._header import (
 )
 from tachyfits._table_spec import check_length
 
-#: Names, units and formats, which readers take from one card alone.
+#: Names, units and formats, which readers take from a single card.
 _ONE_CARD = re.compile(r"(TTYPE|TUNIT|TDISP)[1-9]\d*|EXTNAME")
 
 
 class EditedHeader(MutableMapping[str, Any]):
-    """A header that is being edited: ``header["OBJECT"] = value`` or ``= value, comment``.
+    """A header open for editing: ``header["OBJECT"] = value`` or ``= value, comment``.
 
-    A card that is there is changed where it stands and keeps its comment unless one is given; a
-    new one goes behind the others. COMMENT and HISTORY are added, a line or a list of lines, and
-    read as a sequence of all lines. ``del`` removes every card of a keyword, in whichever case it
-    is written there, or of a pattern (``del header["ESO TPL *"]``). Cards that say where the data
-    are cannot be changed. A comment takes the blanks of the fixed format where it needs them, and
-    goes on in CONTINUE cards where the Standard allows that (strings under keywords that it does
-    not reserve); elsewhere it is cut, with a `TachyfitsWarning`.
+    An existing card changes in place and keeps its comment unless one is given; a new card follows
+    the others. COMMENT and HISTORY are appended, a line or a list of lines, and read as a sequence
+    of all lines. ``del`` removes every card of a keyword, in any case of letters, or of a pattern
+    (``del header["ESO TPL *"]``). Structural cards cannot be changed. A long comment takes the
+    blanks of the fixed format, and continues in CONTINUE cards where the Standard allows it
+    (strings under keywords that are not reserved); elsewhere it is cut, with a `TachyfitsWarning`.
     """
 
     def __init__(self, core: _core.Edition, index: int, where: str) -> None:
@@ -54,7 +53,7 @@ class EditedHeader(MutableMapping[str, Any]):
 
     @property
     def comments(self) -> EditedComments:
-        """Comments by keyword: ``header.comments["BUNIT"] = text`` leaves the value as it is."""
+        """Comments by keyword: ``header.comments["BUNIT"] = text`` leaves the value unchanged."""
         return EditedComments(self)
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -114,7 +113,7 @@ class EditedHeader(MutableMapping[str, Any]):
 
     @placing
     def rename(self, keyword: str, to: str) -> None:
-        """Give the first card of a keyword another one; value, comment and place stay."""
+        """Rename the first card of a keyword; value, comment and position stay."""
         new, name = _written(to), looked_up(to)
         _refuse_sums(new)
         if looked_up(keyword) in COMMENTARY:
@@ -144,7 +143,7 @@ class EditedHeader(MutableMapping[str, Any]):
 
 
 class EditedComments(Mapping[str, str]):
-    """The comments of a header that is being edited, by keyword."""
+    """The comments of a header open for editing, by keyword."""
 
     def __init__(self, header: EditedHeader) -> None:
         self._header = header
@@ -165,7 +164,7 @@ class EditedComments(Mapping[str, str]):
 def _written(keyword: str) -> str:
     """Return a keyword as a card has it.
 
-    The Standard's keywords are in capitals; longer ones are conventions of their own.
+    Keywords of the Standard are in capitals; longer ones keep their own conventions.
 
     >>> [_written(word) for word in (" object", "hierarch ESO a", "Longer Words")]
     ['OBJECT', 'HIERARCH ESO a', 'Longer Words']
@@ -177,7 +176,7 @@ def _written(keyword: str) -> str:
 
 
 def _lines(keyword: str, value: Any) -> Sequence[Any]:
-    """Return the values of a card each: several lines of COMMENT and HISTORY are one each."""
+    """Return one value per card: several lines of COMMENT and HISTORY are separate cards."""
     is_text = isinstance(value, (str, tuple)) or not isinstance(value, Sequence)
     return [value] if is_text or looked_up(keyword) not in COMMENTARY else value
 

@@ -1,6 +1,6 @@
-"""Pixels of an image that is being edited: sections get other values, exactly or not at all.
+"""Pixels of an image open for editing: sections get new values, exactly or not at all.
 
-It turns values into pixels as the file stores them; the engine writes those alone.
+It converts values to pixels as the file stores them; the engine writes only those.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tachyfits._section import resolve
 if TYPE_CHECKING:
     from tachyfits._edit import Edition
 
-#: Cards that tell of the values of all pixels: false once some are others.
+#: Cards about the values of all pixels, which an edit may falsify.
 _OF_VALUES = ("DATAMIN", "DATAMAX")
 
 #: The type of the file by BITPIX.
@@ -32,14 +32,14 @@ class _Layout(NamedTuple):
     bitpix: int
     bscale: float
     bzero: float
-    #: BSCALE and BZERO do more than make integers unsigned, or bytes signed.
+    #: Whether BSCALE and BZERO do more than make integers unsigned, or bytes signed.
     scaled: bool
     blank: int | None
     unit: str | None
 
 
 class EditedPixels:
-    """The pixels of an image that is being edited: indexed as an image is, to read and to write.
+    """The pixels of an image open for editing, indexed like an image, to read and to write.
 
     Edits of pixels are journalled and summed with the rest of the edit, and cost what these pixels
     cost, however large the image is. Values must convert to the type of the file exactly: integers
@@ -106,7 +106,7 @@ class EditedPixels:
         layout = self._layout()
         section = resolve(index, layout.shape)
         pixels = _broadcast(_stored(values, layout, self._where()), section.shape, self._where())
-        # Along axes that are gone through backwards, from the other end.
+        # Negative steps read the axis from the other end.
         backwards = tuple(axis for axis, (_, _, step) in enumerate(section.ranges) if step < 0)
         ranges = [
             (first + (count - 1) * step, count, -step) if step < 0 else (first, count, step)
@@ -131,7 +131,7 @@ class EditedPixels:
 
 
 def _broadcast(pixels: NDArray[Any], shape: tuple[int, ...], where: str) -> NDArray[Any]:
-    """Return the pixels in the shape of the section, as NumPy assigns them."""
+    """Return the pixels in the shape of the section, broadcast as in NumPy."""
     extra = pixels.ndim - len(shape)
     if extra > 0 and pixels.shape[:extra] == (1,) * extra:
         pixels = pixels.reshape(pixels.shape[extra:])
@@ -145,7 +145,7 @@ def _broadcast(pixels: NDArray[Any], shape: tuple[int, ...], where: str) -> NDAr
 
 
 def _stored(values: Any, layout: _Layout, where: str) -> NDArray[Any]:
-    """Return values as the file stores them, big-endian."""
+    """Return values as stored in the file, big-endian."""
     if hasattr(values, "to_value") and hasattr(values, "unit"):
         values = _in_unit(values, layout, where)
     mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
@@ -223,7 +223,7 @@ def _integers(
         expected = f"whole numbers from {least} to {most}"
     _refuse(~fits & ~undefined, array, where, expected, "round or clip them first")
     if layout.blank is not None:
-        # BLANK may be written as a number that the type does not have: then nothing is undefined.
+        # BLANK may be a number beyond the type: then nothing is undefined.
         limits = np.iinfo(stored)
         if undefined.any() and not limits.min <= layout.blank <= limits.max:
             raise usage(
@@ -238,7 +238,7 @@ def _integers(
 
 
 def _limits(layout: _Layout, stored: np.dtype[Any]) -> tuple[int, int]:
-    """Return the least and the greatest value of integers that stand for themselves."""
+    """Return the least and the greatest value of unscaled integers."""
     limits = np.iinfo(stored)
     return int(limits.min) + int(layout.bzero), int(limits.max) + int(layout.bzero)
 
@@ -249,7 +249,7 @@ def _whole(
     """Return integers as stored, and which of the values are whole."""
     least, most = _limits(layout, stored)
     if array.dtype.kind == "f":
-        # The greatest plus one is a power of two, which every float type has.
+        # The greatest plus one is a power of two, which every float type represents.
         fits = (array == np.rint(array)) & (array >= least) & (array < array.dtype.type(most + 1))
     else:
         limits = np.iinfo(array.dtype)
@@ -273,7 +273,7 @@ def _steps(
     stored: np.dtype[Any],
     where: str,
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the numbers of steps, and which of the values read back as they were given."""
+    """Return the numbers of steps, and which values read back exactly."""
     numbers = _as_floats(array, np.dtype("f8"), undefined, where)
     limits = np.iinfo(stored)
     with np.errstate(all="ignore"):
@@ -295,7 +295,7 @@ def _as_floats(
     if array.dtype.kind == "f":
         return made
     limits = np.iinfo(array.dtype)
-    # Rounding may have led beyond the greatest integer.
+    # Rounding may exceed the greatest integer.
     within = (made >= float(limits.min)) & (made < float(limits.max + 1))
     exact = within & (np.where(within, made, 0).astype(array.dtype) == array)
     lost = ~exact if mask is None else ~exact & ~mask

@@ -1,4 +1,4 @@
-"""Expressions: images of other images, pixel by pixel, from a text or from Python's operators.
+"""Expressions: images computed from images, pixel by pixel, from a text or from operators.
 
 The engine parses and computes the text. This module finds an image for each input, and converts
 operators on images to a text over the images that they name, so that a chain of operators is one
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 #: Name of an array in memory.
 ARRAY_NAME = "<array>"
 
-#: A longer text is not made of operators: what they have made so far becomes an image of its own.
+#: Operators make no longer text: the expression so far becomes an image of its own.
 MOST_CHARACTERS = 8000
 
 
 @dataclass(frozen=True)
 class Along:
-    """A spectrum and the axis of a result that it lies along; made by `along`."""
+    """A spectrum and its axis in a result; made by `along`."""
 
     spectrum: Any
     axis: int | str
 
 
 def along(spectrum: Any, axis: int | str) -> Along:
-    """Say along which axis of an expression's result a spectrum lies.
+    """Assign a spectrum to an axis of an expression's result.
 
     Parameters
     ----------
     spectrum
-        What `evaluate` takes as an image, of one axis longer than 1.
+        An image for `evaluate`, with one axis longer than 1.
     axis
         A FITS letter ("x", "y", "z") or a NumPy number of the result.
 
@@ -76,32 +76,32 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
         clip(x, low, high) min(a, b, ...) max(a, b, ...)``. Precedence is Python's.
     dtype
         "float32" or "float64"; None: bool for a comparison or another condition, else float32 if
-        every image has pixels of at most 16 bits or float32, and float64 for others. Arithmetic is
-        in float64 and rounded once, at the end; a finite value that float32 cannot hold is an error
-        when it is computed.
+        every image has float32 pixels or integers of at most 16 bits, and float64 for others.
+        Arithmetic is in float64 and rounded once, at the end; a finite value beyond float32 is an
+        error when it is computed.
     unit
-        BUNIT of the result, as text or a unit of astropy; "" for none. None: what is sure. Values
-        stay as they are.
+        BUNIT of the result, as text or an astropy unit; "" for none. None: set if it is certain.
+        Values do not change.
     **inputs
         For each name an `Image`, a `File` or a path (the first HDU with pixels), a NumPy array or
-        what converts to one, a number, a quantity of astropy (taken in the unit of the images where
-        it can be converted), or `along` of a spectrum. Shapes go together as NumPy's do:
-        axes may be missing in front, and an axis of length 1 serves any length. A spectrum (one
-        axis) beside images of several goes along the only axis of its length.
+        an object that converts to one, a number, an astropy quantity (in the unit of the images if
+        it can be converted), or `along` of a spectrum. Shapes broadcast as in NumPy: axes may be
+        missing in front, and an axis of length 1 matches any length. A spectrum (one axis) beside
+        images of several axes lies along the only axis of its length.
 
     Returns
     -------
     Image
-        With the header of the first image of its shape, what was done in HISTORY, and BUNIT where
-        it is sure (sums of like units, products with numbers). NaN and BLANK are NaN in
+        With the header of the first image of its shape, HISTORY of the operation, and BUNIT if it
+        is certain (sums of equal units, products with numbers). NaN and BLANK are NaN in
         arithmetic; a comparison with them is false (``!=`` true); as a truth value they are true.
         Computed box by box in bounded memory; each input is read once, however often it is named.
 
     Raises
     ------
     UsageError
-        The expression cannot be understood, a name has no input or an input no name, or shapes do
-        not go together; the message shows the place. Nothing is read before that is known.
+        The expression is invalid, a name has no input or an input no name, or shapes cannot be
+        broadcast; the message shows the position. Nothing is read before this check.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
 
 
 def expression_functions() -> list[tuple[tuple[str, ...], str, str]]:
-    """Return the functions of expressions: names, arguments, and what each gives.
+    """Return the functions of expressions: names, arguments and meanings.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def _file(
 
 
 def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, int]:
-    """Return an input as the engine takes it; ``ndim`` is that of the result."""
+    """Return an input for the engine; ``ndim`` is that of the result."""
     if isinstance(value, float):
         return value
     if isinstance(value, Along):
@@ -176,7 +176,7 @@ def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, in
 
 
 def resolve(value: Any) -> Image | Along | float:
-    """Find the image, the spectrum or the number that people mean."""
+    """Find the image, the spectrum or the number of an argument."""
     from tachyfits import _file
     from tachyfits._image import Image
 
@@ -198,7 +198,7 @@ def resolve(value: Any) -> Image | Along | float:
 
 
 def _of_amount(value: Any, units: Iterable[str] = ()) -> Image | Along | float:
-    """Return a quantity as an image in memory with its unit, one of ``units`` where it can be."""
+    """Return a quantity as an image in memory with its unit, one of ``units`` if possible."""
     number, unit = amount(value, units)
     return _of_array(np.atleast_1d(np.asarray(number)), unit) if unit else resolve(number)
 
@@ -226,7 +226,7 @@ def _array_file(array: NDArray[Any], unit: str = "") -> File:
     return File.computed(core, (_array_file, (array, unit)))
 
 
-#: The unit of what has no quantities in it: the engine finds it.
+#: The unit of expressions without quantities: the engine finds it.
 ENGINES = object()
 
 
@@ -237,11 +237,11 @@ class Formula:
     Attributes
     ----------
     parts
-        Text and inputs (images, spectra along an axis) in turn, in their order.
+        Text and inputs (images, spectra along an axis), alternating in order.
     power
-        How tightly its outermost operator binds.
+        Precedence of its outermost operator.
     unit
-        Its unit where a quantity takes part, as `tachyfits._quantities` has it; else `ENGINES`.
+        Its unit if a quantity takes part, as in `tachyfits._quantities`; else `ENGINES`.
     """
 
     parts: tuple[Any, ...]
@@ -253,11 +253,11 @@ class Formula:
         return sum(len(part) if isinstance(part, str) else 4 for part in self.parts)
 
     def within(self, least: int) -> tuple[Any, ...]:
-        """Return the parts, in brackets where operators around bind tighter."""
+        """Return the parts, in brackets if operators around it bind tighter."""
         return self.parts if self.power >= least else ("(", *self.parts, ")")
 
     def image(self) -> Image:
-        """Return the image that it gives, which knows it in turn."""
+        """Return the resulting image, which keeps this formula."""
         names: dict[tuple[int, Any], str] = {}
         inputs: dict[str, Any] = {}
         fresh = _names()
@@ -279,14 +279,14 @@ class Formula:
         return image
 
     def own_unit(self) -> str | None:
-        """Return the unit: "" of a number, None where it is not known."""
+        """Return the unit: "" for a number, None if it is unknown."""
         if self.unit is not ENGINES:
             unit: str | None = self.unit
             return unit
         if not any(isinstance(part, str) for part in self.parts):
             source = self.parts[0]
             found = source.spectrum if isinstance(source, Along) else source
-            # An array is an image in memory, and a number to quantities.
+            # An array is an image in memory, and a number for quantities.
             return found.unit or ("" if found.file.name == ARRAY_NAME else None)
         if all(isinstance(part, str) for part in self.parts):
             return ""
@@ -300,7 +300,7 @@ def _names() -> Iterator[str]:
         yield f"v{number}"
 
 
-#: How tightly what needs no brackets binds.
+#: Precedence of operands that need no brackets.
 ATOM = 11
 
 

@@ -1,7 +1,7 @@
-"""Hdu: what every header and data unit has, whatever its data.
+"""Hdu: common behaviour of every header and data unit.
 
 Images add their pixels in `_image`, tables their rows in `_table`. An HDU belongs to an open File
-and asks it for the engine's object, so that a closed file is noticed at every use.
+and requests the engine's object from it, so that every use notices a closed file.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _MOST_AXES = 999
 class Hdu:
     """One header and data unit of an open file; get it by indexing the File.
 
-    An HDU with pixels is an `Image`, one with rows and columns a `Table`. Others (empty primaries,
-    foreign extensions) have a header alone.
+    An HDU with pixels is an `Image`, one with rows and columns a `Table`. Others (empty primary
+    HDUs, foreign extensions) only have a header.
     """
 
     def __init__(self, file: File, index: int) -> None:
@@ -52,7 +52,7 @@ class Hdu:
 
     @property
     def name(self) -> str:
-        """EXTNAME; "PRIMARY" for a primary HDU without one, else "" when there is none."""
+        """EXTNAME; "PRIMARY" for a primary HDU without one, else "" if it is missing."""
         return self._hdu().extname or ("PRIMARY" if self._index == 0 else "")
 
     @property
@@ -67,22 +67,22 @@ class Hdu:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """NAXISn in NumPy order (reversed FITS); () for no data. Of a table rows and columns."""
+        """NAXISn in NumPy order (reversed FITS); () without data. For a table rows and columns."""
         return tuple(reversed(self._hdu().axes))
 
     @property
     def data_offset(self) -> int:
-        """Where the data begin in the (decompressed) file, bytes."""
+        """Offset of the data in the (decompressed) file, bytes."""
         return self._hdu().data_offset
 
     @property
     def data_bytes(self) -> int:
-        """Bytes of data that the header promises, without padding."""
+        """Bytes of data according to the header, without padding."""
         return self._hdu().data_bytes
 
     @property
     def data_bytes_present(self) -> int:
-        """Bytes of data that the file has; less than ``data_bytes`` when it is cut short."""
+        """Bytes of data in the file; less than ``data_bytes`` if it is truncated."""
         return self._hdu().data_bytes_present
 
     @property
@@ -98,7 +98,7 @@ class Hdu:
         return self._header
 
     def _release(self) -> None:
-        """Let go of what the engine keeps for this HDU: its file is closed."""
+        """Release the engine's objects of this HDU: its file is closed."""
 
     def _where(self) -> str:
         return place_of(self._file.name, self._index)
@@ -113,14 +113,14 @@ class Hdu:
         threads
             Number of threads; None: those of the file.
         progress
-            Called with (bytes done, bytes in all); returning False cancels.
+            Called with (bytes done, total bytes); returning False cancels.
 
         Returns
         -------
         Checksum
-            ``ok`` when neither sum is wrong (one that is not stated is not); ``data`` and
-            ``whole`` say of DATASUM and of CHECKSUM "right", "wrong", "not stated" or
-            "unreadable"; ``datasum`` is the sum of the data.
+            ``ok`` if neither sum is wrong (a missing one is not); ``data`` and ``whole`` are
+            "right", "wrong", "not stated" or "unreadable" for DATASUM and CHECKSUM; ``datasum`` is
+            the sum of the data.
 
         Raises
         ------
@@ -144,8 +144,8 @@ class Hdu:
     def group_parameters(self) -> dict[str, NDArray[np.float64]]:
         """Return the parameters of random groups by PTYPE, scaled, one value per group.
 
-        Parameters of the same PTYPE are added up, as the Standard says (section 6.1.2). The arrays
-        of the groups are the pixels of an `Image`, whose first NumPy axis counts the groups.
+        Parameters of the same PTYPE are added, as the Standard says (section 6.1.2). The arrays of
+        the groups are the pixels of an `Image`, whose first NumPy axis counts the groups.
         """
         return self._hdu().group_parameters()
 
@@ -161,7 +161,7 @@ class Hdu:
 
 
 def place_of(name: str, index: int) -> str:
-    """Return in words, for messages, which HDU of which file it is.
+    """Return the HDU and its file, for messages.
 
     >>> place_of("stars.fits", 1)
     'stars.fits: HDU 1 (0-based)'
@@ -176,17 +176,17 @@ class Compression(NamedTuple):
     content: str
     #: ZCMPTYPE of an image, ZCTYPn of a table: "RICE_1", "GZIP_2, RICE_1", "unknown".
     algorithm: str
-    #: Of an image its shape in NumPy order, of a table rows and columns; () where it is not stated.
+    #: Shape of an image in NumPy order, or rows and columns of a table; () if it is not stored.
     shape: tuple[int, ...]
 
     @property
     def text(self) -> str:
-        """The kind in words: "compressed image (RICE_1)"."""
+        """The kind as text: "compressed image (RICE_1)"."""
         return f"compressed {self.content} ({self.algorithm})"
 
     @property
     def size_text(self) -> str:
-        """The shape of an image, or how many rows and columns the table has."""
+        """The shape of an image, or the number of rows and columns of the table."""
         if self.content == "image" or not self.shape:
             return str(self.shape) if self.shape else ""
         rows, columns = self.shape
@@ -207,9 +207,9 @@ class Compression(NamedTuple):
 
 
 def compression_of(hdu: Hdu) -> Compression | None:
-    """Return what a table has in compressed tiles; None if it is no such table.
+    """Return the compressed content of a table; None for an ordinary one.
 
-    An image comes before a table, as there is no table of both kinds.
+    An image is tested before a table, as no table is both.
     """
     if hdu.kind != "binary table":
         return None
@@ -236,7 +236,7 @@ def compression_of(hdu: Hdu) -> Compression | None:
 
 
 def no_pixels_hint(hdus: Iterable[Hdu], otherwise: str) -> str:
-    """Return what to do about HDUs without pixels, which may have them compressed."""
+    """Return a hint about HDUs without pixels, which may have compressed ones."""
     for hdu in hdus:
         compression = compression_of(hdu)
         if compression is not None and compression.content == "image":

@@ -1,8 +1,8 @@
 """Header: cards as a mapping by keyword.
 
-It shows what the file says, in the file's order; parsing is the engine's. Undefined values are
-None. Duplicated keywords answer with the first, and ``cards`` has all of them. COMMENT, HISTORY and
-the blank keyword answer with all their lines, and a pattern with a header of the cards it matches.
+It shows the file's cards in order; the engine parses them. Undefined values are None. A repeated
+keyword gives its first card, and ``cards`` has all of them. COMMENT, HISTORY and the blank keyword
+give all their lines, and a pattern gives a header of the matching cards.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from tachyfits import _core
 
-#: Keywords of cards of text alone, any number of each.
+#: Keywords of text-only cards, which may repeat.
 COMMENTARY = ("", "COMMENT", "HISTORY")
 
 
 def looked_up(keyword: str) -> str:
-    """Return a keyword as it is looked up: in capitals, long ones without the word HIERARCH.
+    """Return a keyword for lookup: in capitals, long ones without the word HIERARCH.
 
     >>> [looked_up(word) for word in ("exptime", "HIERARCH ESO DET DIT", "HIERARCH")]
     ['EXPTIME', 'ESO DET DIT', 'HIERARCH']
@@ -85,7 +85,7 @@ class Commentary(Sequence[str]):
 
 
 def is_pattern(keyword: str) -> bool:
-    """Say whether a keyword is a pattern: ``*`` any characters, ``?`` one, ``...`` no blanks."""
+    """Return whether a keyword is a pattern: ``*`` any characters, ``?`` one, ``...`` no blanks."""
     return "*" in keyword or "?" in keyword or "..." in keyword
 
 
@@ -106,8 +106,8 @@ def matching(cards: Iterable[Card], pattern: str) -> list[Card]:
 class Card(_Fields):
     """One line of a header. A commentary card has its text as the value.
 
-    A card that was read from a file remembers its bytes: a new file has it as it was, to the last
-    digit of a number and the last byte outside ASCII.
+    A card read from a file keeps its bytes: a new file has it unchanged, to the last digit of a
+    number and the last byte outside ASCII.
     """
 
     _records: bytes | None = None
@@ -119,7 +119,7 @@ class Card(_Fields):
 
 
 class Cards(Sequence[Card]):
-    """The cards of a header, in the order of the file; each is made when it is asked for.
+    """The cards of a header, in the order of the file, created on access.
 
     Equal to any sequence of the same cards. A slice is a tuple.
 
@@ -191,7 +191,7 @@ class Header(Mapping[str, Any]):
     'unit of the pixels'
     """
 
-    #: In messages, which HDU of which file it is of, and a colon.
+    #: Prefix of messages: the HDU and the file of the header, and a colon.
     _where = ""
 
     def __init__(self, cards: Iterable[tuple[str, Any, str]], *, raw: bytes | None = None) -> None:
@@ -201,9 +201,9 @@ class Header(Mapping[str, Any]):
 
     @classmethod
     def of_file(cls, core: _core.Header, where: str) -> Header:
-        """Return the header of an HDU; its cards come into Python when they are asked for.
+        """Return the header of an HDU; its cards are loaded into Python on access.
 
-        A keyword is looked up where the header was parsed: a file may have very many.
+        The engine looks keywords up, because a file may have very many cards.
         """
         header = cls.__new__(cls)
         header._core = core
@@ -246,7 +246,7 @@ class Header(Mapping[str, Any]):
         return self._raw
 
     def card(self, keyword: str) -> Card:
-        """Return the first card of a keyword; NotFoundError (a KeyError) when there is none."""
+        """Return the first card of a keyword; NotFoundError (a KeyError) if it is missing."""
         found = self._found(keyword)
         if found is None:
             problem = f"{self._where}the header has no keyword {keyword!r}"
@@ -264,17 +264,16 @@ class Header(Mapping[str, Any]):
         return [str(card.value) for card in self._cards if card.keyword == keyword]
 
     def __getitem__(self, keyword: str) -> Any:
-        """Return the value of a keyword, of the first card where it is given twice.
+        """Return the value of a keyword, of the first card if it is repeated.
 
-        COMMENT, HISTORY and the blank keyword have their lines as a value, a sequence of text; a
-        pattern (``NAXIS*``, ``NAXIS?``, ``ESO *``) has a header of all cards whose keyword it
-        matches, perhaps none.
+        COMMENT, HISTORY and the blank keyword give their lines, a sequence of text; a pattern
+        (``NAXIS*``, ``NAXIS?``, ``ESO *``) gives a header of all matching cards, possibly empty.
         """
         found = self._several(keyword)
         return self.card(keyword).value if found is None else found
 
     def _several(self, keyword: str) -> Header | Commentary | None:
-        """Return what a pattern or a commentary keyword has; None of others, or without lines."""
+        """Return the value of a pattern or commentary keyword; None for others."""
         name = keyword_text(keyword).strip().upper()
         if name in COMMENTARY:
             lines = self.history(name)
@@ -286,7 +285,7 @@ class Header(Mapping[str, Any]):
     @overload
     def get(self, keyword: str, default: Any) -> Any: ...
     def get(self, keyword: str, default: Any = None) -> Any:
-        """Return the value of a keyword, as ``header[keyword]``; `default` when there is none."""
+        """Return the value of a keyword, as ``header[keyword]``; `default` if it is missing."""
         several = self._several(keyword)
         if several is not None:
             return several
@@ -341,7 +340,7 @@ class Header(Mapping[str, Any]):
         return Header(cards)
 
     def to_astropy(self) -> astropy.io.fits.Header:
-        """Return an astropy header: of the file's own bytes where it comes from a file."""
+        """Return an astropy header, from the file's own bytes if it comes from a file."""
         from astropy.io import fits
 
         if self._raw is not None:

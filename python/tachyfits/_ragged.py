@@ -1,7 +1,7 @@
 """Ragged: a column whose cells are arrays of different lengths, as two arrays.
 
-All elements lie one behind another, and offsets say where each cell begins: the way Arrow,
-awkward-array and the engine have it, so that nothing is copied between them.
+All elements are contiguous, and offsets give the start of each cell, as in Arrow, awkward-array and
+the engine, so that nothing is copied between them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tachyfits._errors import either, not_found, usage
 
-#: Beyond it float64 has no longer every integer.
+#: Beyond it float64 cannot represent every integer.
 LARGE_INTEGER = 2**53
 
 
@@ -25,9 +25,9 @@ class Ragged(Sequence[Any]):
     Parameters
     ----------
     offsets
-        int64, one more than there are cells, ascending, in elements.
+        int64, one more than cells, ascending, in elements.
     values
-        All elements, one axis. A masked array where some are undefined.
+        All elements, one axis. A masked array if some are undefined.
     cell_shape
         The shape (NumPy order) of the cells that have as many elements (TDIMn); () for one axis.
         Other cells have one axis, with all their elements.
@@ -63,9 +63,9 @@ class Ragged(Sequence[Any]):
 
     @classmethod
     def from_cells(cls, cells: Iterable[ArrayLike], dtype: Any = None) -> Ragged:
-        """Make one of a sequence of arrays; ``dtype`` None: the type that holds all of them.
+        """Make one from a sequence of arrays; ``dtype`` None: the type that holds all of them.
 
-        Cells of several axes are all of one shape, or empty.
+        Cells of several axes all have one shape, or are empty.
         """
         return joined([np.asanyarray(cell) for cell in cells], dtype)
 
@@ -93,7 +93,7 @@ class Ragged(Sequence[Any]):
         return [values[a:b] for a, b in pairwise(bounds)]
 
     def to_object_array(self) -> NDArray[np.object_]:
-        """Return an array of arrays, as astropy has them."""
+        """Return an array of arrays, as in astropy."""
         cells = np.empty(len(self), dtype=object)
         for index, cell in enumerate(self):
             cells[index] = cell
@@ -161,7 +161,7 @@ def joined(arrays: Sequence[NDArray[Any]], dtype: Any = None, where: str = "cell
     Raises
     ------
     UsageError
-        They have no type in common, or several axes and no shape in common.
+        They have no common type, or several axes and no common shape.
     """
     kind = np.dtype(dtype) if dtype is not None else _common_type(arrays, where)
     shape = _common_shape(arrays, where)
@@ -184,7 +184,7 @@ def _flat(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _common_shape(arrays: Sequence[NDArray[Any]], where: str) -> tuple[int, ...]:
-    """Return the shape of the cells that are not empty; () where they have one axis."""
+    """Return the shape of the cells that are not empty; () if they have one axis."""
     shapes = sorted({array.shape for array in arrays if array.size})
     if all(len(shape) <= 1 for shape in shapes):
         return ()
@@ -233,7 +233,7 @@ def _defined(array: NDArray[Any]) -> NDArray[Any]:
 def exact_type(
     kind: np.dtype[Any], least: int, greatest: int, among: Iterable[int] | None, where: str
 ) -> np.dtype[Any]:
-    """Return a type that holds integers with all their digits, where NumPy makes floats of them.
+    """Return a type that holds integers with all digits, where NumPy would make floats of them.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def exact_type(
     least, greatest
         Of the integers.
     among
-        Integers that are among floats, those that floats may round at least; None without floats.
+        Integers among floats, at least those that floats may round; None without floats.
 
     Raises
     ------

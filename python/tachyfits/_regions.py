@@ -1,7 +1,7 @@
 """Regions of the sky plane in pixels: boxes, circles, ellipses, polygons.
 
-They hold numbers; which pixels lie inside is the engine's to say. Coordinates are 0-based (x, y)
-with integers at pixel centres; a pixel belongs when its centre lies inside or on the border.
+They hold numbers; the engine decides which pixels are inside. Coordinates are 0-based (x, y) with
+integers at pixel centres; a pixel belongs to a region if its centre is inside or on the border.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Circle(Region):
 class Ellipse(Region):
     """An ellipse by its centre, semi-axes (pixels) and angle.
 
-    ``angle_degrees`` turns the semi-axis ``semi_x`` from +x towards +y.
+    ``angle_degrees`` rotates the semi-axis ``semi_x`` from +x towards +y.
     """
 
     x: float
@@ -131,7 +131,7 @@ Regions = Region | Sequence[Region] | None
 def as_list(region: Regions, shape: Sequence[int] | None = None) -> list[Region] | None:
     """Return regions as a list; None stays None. Anything else is a UsageError.
 
-    ``shape`` is that of the image: a region that reaches beyond its last two axes is warned of.
+    ``shape`` is that of the image: a region that extends beyond its last two axes gives a warning.
     """
     if region is None:
         return None
@@ -166,7 +166,7 @@ def _warn_outside(region: Region, height: int, width: int) -> None:
 
 
 def as_ds9(region: Region) -> str:
-    """Return a region as DS9 and the command line write it, in pixels counted from 1.
+    """Return a region in the syntax of DS9 and the command line, in pixels counted from 1.
 
     >>> as_ds9(Circle(9, 4, 2.5)), as_ds9(Polygon([(0, 0), (2, 0), (2, 2)]))
     ('circle(10,5,2.5)', 'polygon(1,1,3,1,3,3)')
@@ -191,9 +191,9 @@ def to_core(regions: Sequence[Region] | None) -> list[_core.Region] | None:
 def kept_shape(
     section: Section, axes: Sequence[int], region: Regions, keepdims: bool = False
 ) -> tuple[int, ...]:
-    """Return the shape of a reduction: of the axes kept, after one for a list of regions.
+    """Return the shape of a reduction: of the kept axes, after one for a list of regions.
 
-    With ``keepdims`` the axes that are reduced have length 1.
+    With ``keepdims`` reduced axes have length 1.
 
     >>> import numpy as np
     >>> from tachyfits._section import resolve

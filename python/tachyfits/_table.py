@@ -1,6 +1,6 @@
 """Table: the rows and columns of one HDU, for people and for other libraries.
 
-Reading is in `_table_reading`; results are `Columns`, and conversions to other libraries theirs.
+Reading is in `_table_reading`; results are `Columns`, which convert to other libraries.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Table(TableReading):
     """A table: binary (BINTABLE) or text (TABLE). Lazy until columns or rows are read.
 
     ``table["RA"]`` and ``table[3]`` are columns, by name (any case) or 0-based number; ``len`` is
-    the number of rows. Values are native-endian, with TSCALn and TZEROn applied. Where an integer
-    (TNULLn) or a truth value is undefined, a column is a masked array; floats, scaled integers
-    among them, are NaN there. Cells that are arrays of different lengths make a `Ragged`. Shapes
-    are in NumPy order: rows first, then TDIMn reversed.
+    the number of rows. Values are native-endian, with TSCALn and TZEROn applied. A column with
+    undefined integers (TNULLn) or truth values is a masked array; undefined floats, and scaled
+    integers, are NaN. Cells that are arrays of different lengths make a `Ragged`. Shapes are in
+    NumPy order: rows first, then TDIMn reversed.
 
     Every operation takes ``threads`` (None: the file's default; 0: one per core) and ``progress``,
-    a function that is called with (bytes done, bytes in all) and stops the work by returning False.
+    a function that is called with (bytes done, total bytes) and stops the work by returning False.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Table(TableReading):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Rows and columns, as data frames have it; the header has NAXIS1, the bytes of a row."""
+        """Rows and columns, as in data frames; the header's NAXIS1 is the bytes of a row."""
         return len(self), len(self.columns)
 
     # To other libraries.
@@ -71,10 +71,10 @@ class Table(TableReading):
     ) -> pyarrow.Table:  # fmt: skip
         """Return a pyarrow Table (needs pyarrow: ``pip install 'tachyfits[arrow]'``).
 
-        Numbers, and cells in the heap, are not copied once more; null where undefined. Array cells
-        are fixed-size lists (nested in NumPy order), complex numbers lists of two floats, cells
-        of different lengths, and cells without elements, large lists. Units and descriptions are
-        in the fields' metadata, the header's cards in the schema's: `write_table` takes them back.
+        Numbers, and cells in the heap, are not copied again; undefined values are null. Array cells
+        are fixed-size lists (nested in NumPy order), complex numbers lists of two floats; cells of
+        different lengths, and cells without elements, are large lists. Units and descriptions are
+        in the fields' metadata, the header's cards in the schema's: `write_table` reads them back.
 
         A table is also a stream of Arrow batches (``__arrow_c_stream__``):
         ``polars.DataFrame(table)``, ``pyarrow.table(table)``, DuckDB's ``FROM table``.
@@ -163,16 +163,16 @@ class Table(TableReading):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Write the table, or a part of it, in the format that the name ends in.
+        """Write the table, or a part of it, in the format of the file name.
 
-        It is streamed: memory stays small for a table of any size. The file appears under its
-        name when it is complete.
+        The table is streamed, in bounded memory for any size. The file appears under its name when
+        it is complete.
 
         Parameters
         ----------
         path
-            ``.fits`` (the header is carried over), ``.csv``, ``.parquet`` or ``.arrow`` (the last
-            two need pyarrow).
+            ``.fits`` (the header is copied), ``.csv``, ``.parquet`` or ``.arrow`` (the last two
+            need pyarrow).
         columns, rows, where
             As in `read`.
         overwrite
@@ -203,7 +203,7 @@ class Table(TableReading):
             if hasattr(type(self), name):
                 # A property failed, which says why.
                 return object.__getattribute__(self, name)
-            # copy() asks for private names before there is a file.
+            # copy() asks for private names before a file exists.
             if name.startswith("_") or self._file.closed:
                 problem = f"'Table' object has no attribute {name!r}"
                 raise AttributeError(problem, name=name, obj=self)
@@ -239,7 +239,7 @@ class Table(TableReading):
         try:
             head = self._first_rows()
         except _core.TachyfitsError as error:
-            # Looking at a damaged table must not fail.
+            # The repr of a damaged table must not fail.
             return f"{self._heading()}\n({str(error).splitlines()[0]})"
         more = f"\n... {len(self) - head.rows} more rows" if len(self) > head.rows else ""
         if not len(head):

@@ -1,4 +1,4 @@
-"""TableReading: what a table's header says of its columns, and reading rows and columns.
+"""TableReading: the table's header, and reading rows and columns.
 
 It translates names, rows and conditions into the engine's terms and its answers into NumPy's;
 every loop over rows is in the compiled module.
@@ -38,15 +38,15 @@ from tachyfits._threads import check_threads
 ColumnNames = str | int | Sequence[str | int] | None
 
 
-#: Rows that a condition is asked of at a time, when its answers are handed out in batches.
+#: Rows that a condition is evaluated on at a time, when its answers come in batches.
 SEARCHED_ROWS = 1 << 22
 
 
 class _Plan(NamedTuple):
-    """How columns are read: what is the same for every batch of rows."""
+    """Options of reading columns, the same for every batch of rows."""
 
     wanted: Sequence[TableColumn]
-    #: The numbers of those that are read together, in one pass over the rows.
+    #: Numbers of the columns that are read together, in one pass over the rows.
     together: list[int]
     text: str
     options: dict[str, Any]
@@ -54,7 +54,7 @@ class _Plan(NamedTuple):
 
 
 class TableReading(Hdu):
-    """Rows and columns of one HDU: lazy until they are read. `Table` adds the way elsewhere."""
+    """Rows and columns of one HDU: lazy until they are read. `Table` adds conversions."""
 
     _table: _core.Table | None = None
     _known: tuple[TableColumn, ...] | None = None
@@ -66,7 +66,7 @@ class TableReading(Hdu):
         return compression_of(self)
 
     def _warn_of_tiles(self) -> None:
-        """Warn, once, that the rows are not those of a compressed table, and not pixels."""
+        """Warn, once, that the rows are tiles of a compressed image or table."""
         if self._compression is not None and not self._warned_of_tiles:
             self._warned_of_tiles = True
             warn(
@@ -110,7 +110,7 @@ class TableReading(Hdu):
 
     @property
     def rows_present(self) -> int:
-        """Whole rows that the file has; fewer than ``len(table)`` when it is cut short."""
+        """Complete rows in the file; fewer than ``len(table)`` if it is truncated."""
         return self._core_table().rows_present
 
     @property
@@ -125,9 +125,9 @@ class TableReading(Hdu):
 
     @placing
     def column(self, column: str | int) -> TableColumn:
-        """Return what is known of a column, by name or number.
+        """Return the properties of a column, by name or number.
 
-        A name is the first column's that is spelled so, or else the first's in any case.
+        A name selects the first column spelled exactly so, or else the first in any case.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class TableReading(Hdu):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Columns:
-        """Read columns, all in one pass over the rows (cells in the heap need one more each).
+        """Read columns in one pass over the rows; variable-length arrays need another each.
 
         Parameters
         ----------
@@ -209,10 +209,10 @@ class TableReading(Hdu):
         rows
             A slice, 0-based numbers in any order, or a mask; None: all.
         where
-            Only rows for which this holds; see `where`.
+            Only rows that satisfy this condition; see `where`.
         raw
-            The stored values: neither TSCALn and TZEROn (those of unsigned integers included) nor
-            TNULLn applied, text as bytes.
+            Return stored values: without TSCALn and TZEROn (those of unsigned integers included)
+            and TNULLn, text as bytes.
 
         Returns
         -------
@@ -224,8 +224,8 @@ class TableReading(Hdu):
         NotFoundError
             There is no such column or row.
         FitsFormatError
-            A field cannot be understood, or the rows are missing from a file that was cut short;
-            the other columns and rows stay readable.
+            A field is invalid, or a truncated file lacks the rows; the other columns and rows stay
+            readable.
 
         Examples
         --------
@@ -250,8 +250,8 @@ class TableReading(Hdu):
     def _rows(self, rows: Any) -> Rows:
         last = last_of(rows, len(self))
         if last is not None and last >= self.rows_present and self.columns:
-            # Before their numbers are listed, of which a header may claim very many: the engine
-            # refuses a row that is not there.
+            # The engine refuses a missing row before numbers are listed: a header may claim very
+            # many rows.
             largest = np.iinfo(np.int64).max
             self._core_table().read([0], np.array([min(last, largest)], np.int64))
         return resolve_rows(rows, len(self))
@@ -287,7 +287,7 @@ class TableReading(Hdu):
         progress: Progress | None,
         text: str | None = None,
     ) -> _Plan:
-        """Settle how columns are read; ``text`` "bytes" leaves text as S, a quarter of U."""
+        """Choose how columns are read; ``text`` "bytes" leaves text as S, a quarter of U."""
         self._warn_of_tiles()
         return _Plan(
             wanted,
@@ -298,7 +298,7 @@ class TableReading(Hdu):
         )
 
     def _read_as(self, plan: _Plan, rows: Rows, kept: list[Given] | None = None) -> Columns:
-        """Read rows; arrays of rows of one length go into ``kept``, or are those in it."""
+        """Read rows; arrays of rows of one length are kept in ``kept``, or reused from it."""
         core, text, options = self._core_table(), plan.text, plan.options
         into = [beginning(given, count_of(rows)) for given in kept] if kept else None
         read = core.read(plan.together, rows, text=text, into=into, **options)
@@ -336,7 +336,7 @@ class TableReading(Hdu):
         )
 
     def _meta(self) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return the keywords that describe the table as a whole, and the comments of their cards.
+        """Return the keywords about the table as a whole, and the comments of their cards.
 
         Not those of its structure.
         """
@@ -359,10 +359,10 @@ class TableReading(Hdu):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.int64]:
-        """Return the numbers (0-based) of the rows for which a condition holds, in their order.
+        """Return the numbers (0-based) of the rows that satisfy a condition, in order.
 
-        Only the columns in the condition are decoded, block by block; nothing of a column is ever
-        in memory as a whole.
+        Only the columns in the condition are decoded, block by block; no column is in memory as a
+        whole.
 
         Parameters
         ----------
@@ -398,19 +398,19 @@ class TableReading(Hdu):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Iterator[Columns]:
-        """Give the table in pieces of ``rows`` rows: memory stays that of a few pieces.
+        """Give the table in batches of ``rows`` rows, in the memory of a few batches.
 
         Parameters
         ----------
         rows
-            How many in each piece; the last may have fewer.
+            Number of rows in each batch; the last may have fewer.
         within
-            Only these rows: what `read` calls ``rows``.
+            Only these rows, as in `read`.
         columns, where, raw
             As in `read`.
         reuse
-            Read each piece into the memory of the one before, which is gone then; about twice as
-            fast for pieces that stay in the processor's cache.
+            Read each batch into the arrays of the previous one; about twice as fast for batches
+            that stay in the processor's cache.
 
         Examples
         --------

@@ -1,6 +1,6 @@
 """Writing results: a file appears under its name only when it is complete.
 
-A full disk, an error or a kill leaves the old file as it was. `write_atomically` is for text and
+A full disk, an error or a kill leaves the old file unchanged. `write_atomically` is for text and
 pictures.
 """
 
@@ -28,7 +28,7 @@ from tachyfits._whole import whole_number
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-#: FITS files are made of blocks of this many bytes.
+#: FITS files consist of blocks of this many bytes.
 BLOCK = 2880
 
 #: Endings of compressed files.
@@ -36,7 +36,7 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".z", ".zip", ".fz")
 
 
 class _Stream(io.RawIOBase):
-    """The bytes of a new file, as a stream that can be written to anywhere."""
+    """The bytes of a new file, as a seekable stream."""
 
     def __init__(self, output: _core.OutputFile) -> None:
         self._output = output
@@ -67,7 +67,7 @@ class _Stream(io.RawIOBase):
 def write_atomically(
     path: str | os.PathLike[str], produce: Callable[[BinaryIO], object], *, overwrite: bool
 ) -> None:
-    """Let ``produce`` write a file, and give it its name when it is whole and on the disk.
+    """Let ``produce`` write a file, and give it its name when it is complete on the disk.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def header_block(header: Header, bitpix: int, shape: Sequence[int]) -> bytes:
 
 
 def padding(data_bytes: int) -> bytes:
-    """Return the zeros that fill the last block of data."""
+    """Return the zeros that pad the last block of data."""
     return bytes(-data_bytes % BLOCK)
 
 
@@ -155,8 +155,8 @@ def write(
     FitsIoError
         The file exists and ``overwrite`` is false, or writing fails.
     UsageError
-        A value does not fit the pixels, the array is of another type, or the arrays of a list have
-        several shapes.
+        A value does not fit the pixels, the type of the array is unsupported, or the arrays of a
+        list have several shapes.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def write(
 
 
 def tell_rounding(path: str | os.PathLike[str], error: float, unit: Any) -> None:
-    """Warn where values were rounded to integers, with the largest error."""
+    """Warn of values that were rounded to integers, with the largest error."""
     if error > 0:
         of_unit = f" {unit}" if unit is not None and str(unit) else ""
         warn(
@@ -241,10 +241,10 @@ def _is_image(data: Any) -> bool:
 
 
 def _is_table(data: Any) -> bool:
-    """Say whether something has columns by name, as `write_table` takes them."""
+    """Return whether an object has columns by name, as `write_table` takes them."""
     if isinstance(data, np.ndarray):
         return data.dtype.names is not None
-    # Whole tables have `columns` (astropy, pandas, polars, pyarrow, ours). A stream of them may
+    # Whole tables have `columns` (astropy, pandas, polars, pyarrow, ours). A stream of tables may
     # not; a single column is a stream too, and an array.
     is_stream = hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__")
     return isinstance(data, Mapping) or is_lazy(data) or hasattr(data, "columns") or is_stream
@@ -256,7 +256,8 @@ def fits_name(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     UsageError
-        It ends as files do that are compressed or no FITS files, and this one would be neither.
+        The ending is that of a compressed file or of another format, and this file would be
+        neither.
     """
     # That module needs this one.
     from tachyfits._table_export import FORMATS
@@ -279,7 +280,7 @@ def fits_name(path: str | os.PathLike[str]) -> str:
 def image_cards(header: Any, unit: Any = None) -> list[tuple[str, Any, str]]:
     """Return the cards for an image: those of a header, or values by keyword, and BUNIT.
 
-    ``unit``: astropy's, of the pixels; written where the header has none.
+    ``unit``: astropy's, of the pixels; written if the header has none.
     """
     cards = _cards_given(header)
     text = text_of_unit(unit)
@@ -289,7 +290,7 @@ def image_cards(header: Any, unit: Any = None) -> list[tuple[str, Any, str]]:
 
 
 def unit_of(array: Any) -> Any:
-    """Return the unit of an array of astropy's; None of anything else."""
+    """Return the unit of an astropy array; None for anything else."""
     return getattr(array, "unit", None) if isinstance(array, np.ndarray) else None
 
 
@@ -310,12 +311,12 @@ def _cards_given(header: Any) -> list[tuple[str, Any, str]]:
 
 
 def _is_numbers(items: Sequence[Any]) -> bool:
-    """Say whether a list is an array as NumPy takes it, and not a list of HDUs."""
+    """Return whether a list is an array for NumPy, and not a list of HDUs."""
     number = (int, float, complex, np.number)
 
     def is_part(item: Any) -> bool:
         if isinstance(item, tuple):
-            # A pair of an array and its header has no number.
+            # A pair of an array and its header is not a number.
             return bool(item) and all(isinstance(each, number) for each in item)
         return isinstance(item, list) or (isinstance(item, np.ndarray) and not item.dtype.names)
 
@@ -332,7 +333,7 @@ _OTHER_TYPES = {
 
 
 def native(array: Any) -> NDArray[Any]:
-    """Return an array as the engine takes it: native-endian, contiguous in C order, not masked."""
+    """Return an array for the engine: native-endian, contiguous in C order, not masked."""
     # An object with ``__array__`` may give a masked array.
     array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
     if np.ma.is_masked(array):
@@ -360,12 +361,12 @@ ZEROS = {"int8": -(2**7), "uint16": 2**15, "uint32": 2**31, "uint64": 2**63}
 def with_blank(array: Any, dtype: Any, blank: int) -> Any:
     """Return integers of a type with BLANK where they are masked, all exactly.
 
-    Anything else, and what is to become floats, is returned as it is. ``dtype``: None for theirs.
+    Other values, and values that become floats, are returned unchanged. ``dtype``: None for theirs.
 
     Raises
     ------
     UsageError
-        A value that is defined is BLANK, or does not fit the type.
+        A defined value equals BLANK, or does not fit the type.
     """
     array = array if isinstance(array, np.ndarray) else np.asanyarray(array)
     own = array.dtype.newbyteorder("=")
@@ -396,7 +397,7 @@ def with_blank(array: Any, dtype: Any, blank: int) -> Any:
 
 
 def _refuse_rounding(integers: NDArray[Any]) -> None:
-    """Refuse integers that float64, which has NaN for what is masked, does not hold."""
+    """Refuse masked integers that float64, which has NaN for them, cannot represent."""
     odd = integers[(integers > 2**53) | (integers < -(2**53))]
     if odd.size:
         raise usage(

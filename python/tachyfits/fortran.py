@@ -11,11 +11,11 @@ characters, ``xN`` N bytes to skip. Sizes are in bytes. ``f16`` and ``c32`` are 
 bits: statistics and `convert` support them everywhere, arrays only where NumPy's longdouble is such
 a number, which it is not on x86. Only `convert` supports ``i16``: NumPy has no such integers.
 
-Items in parentheses are a group, with a count as an item has: ``1000(3f8,i4)`` is an array of 1000
-derived types, read as a structured dtype with the fields f0 and f1. Groups may lie in groups.
+Items in parentheses are a group with a count: ``1000(3f8,i4)`` is an array of 1000 derived types,
+read as a structured dtype with the fields f0 and f1. Groups may be nested.
 
-Arrays that are read are in the machine's byte order, whatever that of the file. Records are counted
-from 0 here; messages of damage count them from 1, and say so.
+Arrays that are read have native byte order, whatever that of the file. Records are counted from 0
+here; messages about damage count them from 1, and say so.
 
 Examples
 --------
@@ -80,19 +80,19 @@ def open(  # noqa: A001
     Parameters
     ----------
     path
-        The file; gzipped ones are read as they are.
+        The file; gzipped ones can be read.
     markers
-        Bytes of a marker, 4 or 8; None: found out. For sequential access alone.
+        Bytes of a marker, 4 or 8; None: detected. For sequential access alone.
     order
-        "big" or "little"; None: found out from the markers, and the machine's own without them.
+        "big" or "little"; None: detected from the markers, and native without them.
     access
-        "sequential"; "direct": records of ``record_bytes`` bytes without markers; "stream": no
-        records, the file is one.
+        "sequential"; "direct": records of ``record_bytes`` bytes without markers; "stream": the
+        file is one record.
     record_bytes
         Bytes of a record of direct access.
     recover
-        Go on after damage, with the next record that is whole and followed by another one, empty
-        ones between them aside.
+        Continue after damage, with the next intact record that is followed by another one (empty
+        records between them are allowed).
     storage
         How bytes are read, as in `tachyfits.open`.
 
@@ -135,9 +135,9 @@ def _reopen(path: str, *options: Any) -> File:
 
 
 class Writer:
-    """A file that is being written; made by `create`. It appears when all is written.
+    """A file being written; made by `create`. It appears when it is complete.
 
-    Several threads may write: their records come one after the other, in no given order.
+    Several threads may write: their records follow one another, in no given order.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class Writer:
             if self._closed:
                 raise usage(f"{self._path} is written and closed", "create another writer")
             if self._core is None:
-                # All of them are appended at the end, or none: until then they are kept.
+                # All records are appended at the end, or none: until then they are kept.
                 self._parts.append((part[0].copy(), *part[1:]))
                 return
             self._core.write(*part, threads=check_threads(threads), progress=progress)
@@ -232,30 +232,30 @@ def create(
     overwrite: bool = False,
     sync: bool = False,
 ) -> Writer:
-    """Begin to write a file, as a context manager: it appears at the end, or not at all.
+    """Create a file, as a context manager: it appears at the end, or not at all.
 
     Parameters
     ----------
     path
         The file.
     markers
-        Bytes of a marker: 4, the default, or 8. Records of more than 2147483639 bytes are cut into
-        subrecords between markers of 4 bytes, as gfortran and ifort do.
+        Bytes of a marker: 4, the default, or 8. Records of more than 2147483639 bytes are split
+        into subrecords between markers of 4 bytes, as gfortran and ifort do.
     order
-        "big" or "little"; None: the machine's own.
+        "big" or "little"; None: native.
     access, record_bytes
         As in `open`.
     memory
-        Which index of an array is written fastest: "F" the first, as Fortran programs have them,
-        or "C" the last, as most arrays lie in memory.
+        Which index of an array is written fastest: "F" the first, as in Fortran programs, or "C"
+        the last, as most arrays are in memory.
     append
-        Write behind the records of an old file, which is as it was if that fails. Markers and order
-        are those of the file; others that are given are refused. The records are kept in memory
-        until the end, and then on the disk whether ``sync`` is given or not.
+        Append to the records of an existing file, which stays unchanged if that fails. Markers and
+        byte order are those of the file; others are an error. The records are kept in memory until
+        the end, and are then flushed to the disk with or without ``sync``.
     overwrite
         Replace an older file.
     sync
-        End only when the file survives a loss of power.
+        Return only when the file survives a power failure.
 
     Examples
     --------
@@ -286,7 +286,7 @@ def create(
 
 
 def _check_appended(path: str, markers: int | None, how: dict[str, Any]) -> None:
-    """Refuse what cannot be appended to, and markers that are not its own, before any record is."""
+    """Refuse files that cannot be appended to, and markers other than theirs, before any record."""
     order = how["order"]
     if how["access"] != "sequential" or (markers is None and order is None):
         warn_of(path, _core.RecordFile.open(path, markers=markers, **how).notices)
@@ -362,18 +362,19 @@ def convert(
     source_markers, source_order, source_access, source_record_bytes, recover, storage
         As in `open`.
     markers, order, access
-        Of the new file, as in `create`; as they were where they are not given.
+        For the new file, as in `create`; unchanged where not given.
     forms
-        What records are made of: a form such as "*f8" or a dtype for all, or a list of them that
-        records have in turn: after the last one the first again. ``...`` at its end: all further
-        records are of the form before it, ``["i4,f8", "*f8", ...]`` being a header and the rest.
-        Needed to change the byte order or the precision.
+        Form of the records: a form such as "*f8" or a dtype for all, or a list of them that records
+        use in rotation: after the last one the first again. ``...`` at its end: all further records
+        have the form before it, so ``["i4,f8", "*f8", ...]`` is a header and the rest. Needed to
+        change the byte order or the precision.
     record_bytes
-        Without it records of direct access have the length of what the first one becomes.
+        Without it direct-access records have the converted length of the first one.
     precision
         "single": real(8) and complex(8) become real(4) and complex(4); "double": real(16) and
-        complex(16) become real(8) and complex(8), which all of NumPy has. Numbers are rounded to
-        the nearest; one that is too large for that is an error, and so are ``forms`` without any.
+        complex(16) become real(8) and complex(8), which every NumPy supports. Numbers are rounded
+        to the nearest; a number out of range is an error, and so are ``forms`` without any number
+        to convert.
     overwrite, sync, threads, progress
         As elsewhere.
 
