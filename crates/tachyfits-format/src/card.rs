@@ -187,7 +187,7 @@ impl Card {
             check_bytes(record, issues);
             text.pop();
             text.push_str(&more);
-            // Blanks may stand between the ampersand and the quote (Sect. 4.2.1.2, item 3).
+            // Blanks may separate the ampersand and the quote (Sect. 4.2.1.2, item 3).
             let ended = more.trim_end();
             if ended.ends_with('&') {
                 text.truncate(text.len() - (more.len() - ended.len()));
@@ -277,8 +277,8 @@ fn check_keyword(field: &[u8], keyword: &str, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Keywords that change what the data are: without a value indicator they would be passed over in
-/// silence.
+/// Keywords that change the meaning of the data: without a value indicator they would be ignored
+/// silently.
 fn needs_value(keyword: &str) -> bool {
     writer::is_mandatory(keyword) || matches!(keyword, "BSCALE" | "BZERO" | "BLANK")
 }

@@ -1,11 +1,11 @@
 //! Unformatted files of Fortran programs, sans I/O: the positions of records in the bytes. Such a
 //! file does not store the types of the numbers, so its reader has to know them.
 //!
-//! - [`RecordMarkers`]: a sequential record stands between two markers that say its length, of 4 or 8
-//!   bytes in either byte order. With markers of 4 bytes a record of more than 2 147 483 639 bytes is
-//!   written as several subrecords: the leading marker is negative where another one follows, the
-//!   trailing marker where one went before. gfortran and ifort agree on this ("File format of
-//!   unformatted sequential files" in the manual of gfortran, "Record Types" in that of ifort).
+//! - [`RecordMarkers`]: a sequential record is enclosed by two markers with its length, of 4 or 8
+//!   bytes in either byte order. With markers of 4 bytes a record of more than 2 147 483 639 bytes
+//!   is written as several subrecords: the leading marker is negative if another one follows, the
+//!   trailing marker if one precedes. gfortran and ifort agree on this ("File format of unformatted
+//!   sequential files" in the manual of gfortran, "Record Types" in that of ifort).
 //! - [`MarkerDetector`] detects width and byte order from the bytes, and gives the evidence for
 //!   each.
 //! - [`RecordWalker`] goes from marker to marker and gives a [`RecordIndex`]: a run for records of

@@ -165,8 +165,8 @@ impl Hdu {
         self.data_offset.saturating_add(padded(self.data_bytes))
     }
 
-    /// The HDU that a header makes, with all of its data right behind it: as the first of a file if `index` is 0, else as
-    /// an extension.
+    /// The HDU of a header, with all its data directly after it: as the first of a file if `index`
+    /// is 0, else as an extension.
     ///
     /// # Errors
     /// If the header does not say what the data are.
@@ -356,7 +356,7 @@ impl<'a> StructureReader<'a> {
         })
     }
 
-    /// Mandatory keywords stand first, in a fixed order (Tables 7 and 10).
+    /// Mandatory keywords come first, in a fixed order (Tables 7 and 10).
     fn check_order(&mut self, naxis: usize, extension: bool) {
         let first = if extension { "XTENSION" } else { "SIMPLE" };
         let axes = (1..=naxis).map(|axis| format!("NAXIS{axis}"));

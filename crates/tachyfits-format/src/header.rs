@@ -21,7 +21,7 @@ use crate::value::{Real, Value};
 use crate::verify::wants_integer;
 use crate::writer;
 
-/// Where a header stands, for messages.
+/// Position of a header, for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     /// Index of the HDU, 0 is the primary HDU.
@@ -250,9 +250,8 @@ impl Header {
         FormatError::new(Code::KeywordRange, self.place(keyword), expected, found)
     }
 
-    /// Sets a keyword: its first card is replaced where it stands, or a card is added at the end,
-    /// where it takes the place of a blank card if one is kept there. An empty comment keeps the
-    /// one that is there.
+    /// Sets a keyword: its first card is replaced in place, or a card is added at the end, where it
+    /// replaces a blank card if there is one. An empty comment keeps the existing one.
     ///
     /// # Errors
     /// See [`Card::new`].
@@ -274,8 +273,9 @@ impl Header {
         Ok(())
     }
 
-    /// Puts a card where the first one of its keyword stands, or at the end, as [`Header::set`] does; its bytes stay as they
-    /// are. A card without a comment takes over the one that is there, if it has room for it.
+    /// Puts a card in place of the first one of its keyword, or at the end, as [`Header::set`]
+    /// does; its bytes stay unchanged. A card without a comment takes over the existing one, if it
+    /// has room for it.
     pub fn set_card(&mut self, card: Card) {
         let at = self.position(card.keyword()).filter(|_| !card.is_commentary());
         let Some(at) = at else { return self.push(card) };

@@ -50,8 +50,8 @@ pub struct NewColumn {
     pub unit: Option<String>,
     /// TDISPn.
     pub display: Option<String>,
-    /// Of an ASCII table: characters of the row before the field (TBCOLn - 1); without it the field stands one blank
-    /// behind the one before.
+    /// In an ASCII table: characters of the row before the field (TBCOLn - 1); without it the field
+    /// follows the one before after a blank.
     pub start: Option<u64>,
 }
 

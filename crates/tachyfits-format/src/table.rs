@@ -204,8 +204,9 @@ impl TableLayout {
     /// The heap, for those who read it.
     ///
     /// # Errors
-    /// [`crate::Code::HeapPlace`] if THEAP puts it among the rows or behind the data, which would give other bytes than the
-    /// arrays'; [`crate::Code::NumericText`] and the like if THEAP is no integer.
+    /// [`crate::Code::HeapPlace`] if THEAP puts it among the rows or after the data, which would
+    /// give other bytes than the arrays; [`crate::Code::NumericText`] and similar codes if THEAP is
+    /// not an integer.
     pub fn heap(&self) -> Result<Heap, FormatError> {
         self.heap_error.clone().map_or(Ok(self.heap), Err)
     }

@@ -67,7 +67,7 @@ pub struct Finding {
     pub advice: &'static str,
     /// The section of the Standard 4.0, where there is one to name.
     pub section: &'static str,
-    /// `verify --fix` can put it right without guessing.
+    /// Whether `verify --fix` can repair it without guessing.
     pub fixable: bool,
 }
 

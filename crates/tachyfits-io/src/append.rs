@@ -49,8 +49,8 @@ pub struct AppendBlock {
 }
 
 impl AppendBlock {
-    /// How many bytes before and behind its part `make` may put in the room that it gets, for those who cannot cut what
-    /// they put.
+    /// Number of bytes before and after its part that `make` may write into its room, for functions
+    /// that cannot cut their output.
     pub const SLACK: usize = 64;
 
     /// Begins at byte `at` of a file.

@@ -45,7 +45,7 @@ pub struct CachedStorage {
     file: FileStorage,
     /// Lends any range, in the page cache or not.
     always: bool,
-    /// Made when it is first asked for; none where the file cannot be mapped.
+    /// Made on first use; none if the file cannot be mapped.
     map: OnceLock<Option<GuardedMap>>,
     /// How much of a page must be wanted that a map was found cheaper, in thousandths, and how often that was asked.
     least: AtomicU32,

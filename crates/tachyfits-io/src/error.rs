@@ -46,18 +46,18 @@ pub enum IoError {
         name: String,
         /// Where the read began, in bytes from the beginning.
         offset: u64,
-        /// How many bytes were asked for.
+        /// Number of bytes requested.
         expected: u64,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The storage ends before the bytes that were asked for.
+    /// The storage ends before the requested bytes.
     Short {
         /// The name of the storage.
         name: String,
         /// Where the read began, in bytes from the beginning.
         offset: u64,
-        /// How many bytes were asked for.
+        /// Number of bytes requested.
         expected: u64,
         /// Where the storage ends, in bytes from the beginning.
         size: u64,
@@ -115,7 +115,7 @@ pub enum IoError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The output file exists and overwriting it was not asked for.
+    /// The output file exists and overwriting was not requested.
     Exists {
         /// The output file.
         path: PathBuf,
@@ -127,7 +127,7 @@ pub enum IoError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// Writing the output failed; the file of that name, if any, is as it was.
+    /// Writing the output failed; an existing file of that name is unchanged.
     Write {
         /// The output file.
         path: PathBuf,
@@ -138,7 +138,7 @@ pub enum IoError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The finished output could not be given its name; the file of that name, if any, is as it was.
+    /// The finished output could not be given its name; an existing file of that name is unchanged.
     Commit {
         /// The output file.
         path: PathBuf,

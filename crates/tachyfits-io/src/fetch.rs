@@ -13,7 +13,7 @@ use crate::storage::{Storage, check_within};
 /// over.
 const STAGING_BYTES: u64 = 256 << 10;
 
-/// The bytes of the ranges that a task asked for, in the order in which it asked.
+/// The bytes of the ranges that a task requested, in the order of its request.
 #[derive(Debug)]
 pub struct Fetched<'a> {
     places: &'a [Place<'a>],
@@ -72,7 +72,7 @@ enum Place<'s> {
 /// Everything that is reused from task to task to fetch their bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Block<'s> {
-    /// The ranges of the task, as asked for.
+    /// The ranges of the task, as requested.
     pub(crate) ranges: Vec<Range<u64>>,
     plan: Plan,
     places: Vec<Place<'s>>,
@@ -136,7 +136,7 @@ impl<'s> Block<'s> {
         Fetched { places: &self.places, bytes: self.buffer.bytes() }
     }
 
-    /// The number of bytes asked for.
+    /// The number of bytes requested.
     pub(crate) fn wanted(&self) -> u64 {
         let bytes = |range: &Range<u64>| range.end.saturating_sub(range.start);
         self.ranges.iter().map(bytes).fold(0, u64::saturating_add)

@@ -48,7 +48,7 @@ impl FileStorage {
         Ok(FileStorage { name, file, bytes, stamp, may_grow: false })
     }
 
-    /// Bytes that are added behind those that it has now are not a change.
+    /// Bytes appended to the present ones are not a change.
     pub(crate) fn allow_growth(&mut self) {
         self.may_grow = true;
     }

@@ -333,7 +333,7 @@ mod tests {
         assert!(out == expected);
         assert!((TRIES..=BLOCKS - TRIES).contains(&blocks.into_inner()));
         assert_eq!(report.read_bytes, FILLED as u64 - bytes.into_inner());
-        // One that cannot is not asked for ever.
+        // A storage that cannot lend is not asked again and again.
         let asked = AtomicUsize::new(0);
         let never = |_, _: &mut [u8]| {
             asked.fetch_add(1, Ordering::Relaxed);
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!((asked.into_inner(), report.read_bytes), (TRIES, FILLED as u64));
         let failing = |_, _: &mut [u8]| Err(IoError::Cancelled);
         assert_eq!(filled(Buffering::Auto, &failing).unwrap_err().code(), "io-cancelled");
-        // Nor is it asked where buffers are asked for.
+        // Nor is it asked if buffers are requested.
         for buffering in [Buffering::Single, Buffering::Double] {
             assert!(filled(buffering, &failing).unwrap().0 == expected);
         }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Bytes after which the device is asked for: some tens of milliseconds of its work.
+/// Bytes after which a flush is requested: some tens of milliseconds of the device's work.
 const STEP_BYTES: u64 = 32 << 20;
 
 /// See the module.

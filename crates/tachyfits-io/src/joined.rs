@@ -1,5 +1,5 @@
-//! Several storages behind each other as one: an operation on many inputs runs through the same pipeline as one on a
-//! single file.
+//! Several storages joined to one: an operation on many inputs runs through the same pipeline as
+//! one on a single file.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! An output file that appears under its name only when it is complete.
 //!
-//! It is written without a name into the same directory, or under a temporary one (see [`crate::unfinished`]), and given
-//! its own by `commit`, which replaces an old file in one step or not at all. If anything fails before, the value is
-//! dropped or the process is killed, the old file is as it was. So an output may even replace the input that it is made
-//! from.
+//! It is written without a name into the same directory, or under a temporary one (see
+//! [`crate::unfinished`]), and gets its name from `commit`, which replaces an old file in one step
+//! or not at all. If anything fails before, the value is dropped or the process is killed, the old
+//! file is unchanged. So an output may even replace its own input.
 
 use std::fs::{self, File};
 use std::io;
@@ -53,8 +53,9 @@ impl OutputFile {
     /// control list, and its owner where this user may give files away. A symbolic link to it is followed.
     ///
     /// # Errors
-    /// [`IoError::Exists`] if there is a file of this name and overwriting was not asked for, [`IoError::NotAFile`] if it
-    /// is a directory or a device, [`IoError::Create`] if the directory is missing or cannot be written.
+    /// [`IoError::Exists`] if a file of this name exists and overwriting was not requested,
+    /// [`IoError::NotAFile`] if it is a directory or a device, [`IoError::Create`] if the directory
+    /// is missing or cannot be written.
     pub fn create(path: &Path, overwrite: bool) -> Result<OutputFile, IoError> {
         OutputFile::begin(path, overwrite, false)
     }

@@ -1,4 +1,4 @@
-//! A file that is changed in place, and is as it was if the change does not come to its end.
+//! A file changed in place, which stays unchanged if the change is not completed.
 //!
 //! Before the first byte is written, the bytes to be overwritten and the length of the file go to a
 //! journal beside it (see [`journal`]). The journal is on the disk before anything else happens and
@@ -69,7 +69,7 @@ impl Stamp {
         Stamp { bytes: metadata.len(), modified, inode, names: metadata.nlink() }
     }
 
-    /// Whether an open file is as it was; with `may_grow` also if bytes were added behind those that it had.
+    /// Whether an open file is unchanged; with `may_grow` also if bytes were appended.
     ///
     /// # Errors
     /// [`IoError::Changed`] if it is not, [`IoError::Open`] if it cannot be examined.
@@ -147,7 +147,7 @@ impl Drop for Held {
 /// Action taken because of an interrupted change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// A change had been begun: the file is as it was before.
+    /// A change had begun: the file is as before.
     Undone,
     /// A change had been complete but for the cutting of the end: that is done now.
     Finished,
@@ -158,7 +158,7 @@ pub enum Recovery {
 pub enum Notice {
     /// The file was restored.
     Recovered(Recovery),
-    /// Something stands under the name of the file's journal that is not about this file.
+    /// An object with the name of the file's journal does not belong to this file.
     Ignored {
         /// Its path.
         journal: PathBuf,
@@ -292,7 +292,7 @@ pub(crate) fn forget_journal(target: &Path, file: &File) {
     }
 }
 
-/// A file that is being changed in place. Dropped without [`Patch::commit`], it is as it was.
+/// A file being changed in place. Dropped without [`Patch::commit`], it stays unchanged.
 ///
 /// ```
 /// use tachyfits_io::{Patch, Stamp};

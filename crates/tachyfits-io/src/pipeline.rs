@@ -272,7 +272,7 @@ impl Arrangement {
     }
 }
 
-/// The number of workers that was asked for; all processors for 0.
+/// The requested number of workers; all processors for 0.
 pub fn threads_or_all(threads: usize) -> usize {
     // Asking the system reads files of control groups, which takes longer than a small run.
     static PROCESSORS: OnceLock<usize> = OnceLock::new();

@@ -3,7 +3,7 @@
 /// The cost of a [`crate::run`]; the default is that of nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
-    /// The bytes that the tasks asked for.
+    /// The bytes that the tasks requested.
     pub bytes: u64,
     /// The bytes that were read to get them, gaps included; none where they were borrowed.
     pub read_bytes: u64,

@@ -20,7 +20,7 @@ pub(crate) mod runs;
 pub mod transfer;
 pub mod values;
 
-/// Bytes of a field from which on it is turned row by row in vector code.
+/// Bytes of a field from which on it is swapped row by row in vector code.
 const LONG_FIELD: usize = 32;
 
 /// Where the fields of a column lie in the bytes of rows.

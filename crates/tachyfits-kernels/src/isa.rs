@@ -49,7 +49,7 @@ enum Level {
 /// The asked-for tier does not exist or this CPU lacks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownTier {
-    /// The name that was asked for.
+    /// The requested name.
     pub asked: String,
     /// Names that this machine can run.
     pub available: Vec<&'static str>,

@@ -16,7 +16,7 @@ const BLOCK: usize = 64;
 /// Values whose slots are computed at a time, before they are counted.
 const SLOTS: usize = 256;
 
-/// How many values lie where about a range `low..=high`.
+/// Numbers of values below, inside and above a range `low..=high`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
     /// Below `low`.

@@ -170,7 +170,7 @@ impl Finding {
         self.0.section
     }
 
-    /// Whether `verify --fix` puts it right.
+    /// Whether `verify --fix` repairs it.
     #[getter]
     fn fixable(&self) -> bool {
         self.0.fixable

@@ -76,8 +76,8 @@ impl Image {
         Ok(FitsFile::new(self.engine().smooth_planes(&smoothing).or_raise(py)?))
     }
 
-    /// Return the same pixels with other cards: those given are set where they stand or added, those named in ``removed``
-    /// are left out.
+    /// Return the same pixels with other cards: given ones are set in place or added, those named
+    /// in ``removed`` are left out.
     #[pyo3(signature = (cards, removed=Vec::new()), text_signature = "($self, cards, removed=())")]
     fn with_cards(
         &self,

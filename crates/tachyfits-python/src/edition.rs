@@ -96,9 +96,9 @@ impl Edition {
         self.with(py, |edition| card_rows(py, edition.header(hdu).or_raise(py)?.cards(), kind))
     }
 
-    /// Set cards, each where its keyword stands or behind the others; an empty comment keeps the one that is there.
-    /// COMMENT and HISTORY are always added. Return for each of the others (keyword, comment before, comment now): what a
-    /// card has no room for is cut.
+    /// Set cards, each in place of its keyword or after the others; an empty comment keeps the
+    /// existing one. COMMENT and HISTORY are always added. Return (keyword, comment before, comment
+    /// now) for each comment that was cut to fit its card.
     fn set_cards(
         &self,
         py: Python<'_>,

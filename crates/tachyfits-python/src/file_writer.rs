@@ -21,8 +21,8 @@ use crate::progress;
 use crate::table::Table;
 use crate::text::GivenText;
 
-/// A new file, which appears under its name when `commit` is called: HDUs one behind the other. Forgotten before, it
-/// leaves nothing behind.
+/// A new file of consecutive HDUs, which appears under its name when `commit` is called. Dropped
+/// before, it leaves nothing.
 ///
 /// Examples
 /// --------

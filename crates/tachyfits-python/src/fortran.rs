@@ -143,7 +143,7 @@ impl RecordFile {
         self.file.order().as_str()
     }
 
-    /// How the markers were found out; None where they were given, or there are none.
+    /// How the markers were detected; None if they were given, or the file has none.
     #[getter]
     fn reason(&self) -> Option<String> {
         self.file.detection().map(|found| found.reason.clone())
@@ -172,7 +172,7 @@ impl RecordFile {
         Ok(index.damage().map(ToString::to_string))
     }
 
-    /// Return what recovery passed over: (first byte, byte after the last, why).
+    /// Return the bytes skipped by recovery: (first byte, byte after the last, why).
     fn skipped(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64, String)>> {
         let index = py.detach(|| self.file.index()).or_raise(py)?;
         let each = index.skipped().iter();

@@ -17,7 +17,7 @@ use crate::report::Report;
 use crate::section::{Ranges, fits_axes, place, section, shape};
 use crate::stats::Stats;
 
-/// Pixels of one HDU, read when asked for.
+/// Pixels of one HDU, read on request.
 ///
 /// Axes are in NumPy order (reversed FITS); a section is one (start, count, step) per axis, 0-based, None for
 /// everything.
@@ -219,7 +219,7 @@ impl Image {
         Ok(states.into_iter().map(|state| Stats::new(state, shape(&section))).collect())
     }
 
-    /// Return (count of good pixels, their sum): the cheapest pass over a section.
+    /// Return (count of defined pixels, their sum): the cheapest pass over a section.
     #[pyo3(signature = (section=None, *, threads=0, progress=None))]
     fn total(
         &self,

@@ -19,8 +19,8 @@ fn notices(edition: &Edition) -> Vec<String> {
     edition.notices().iter().map(ToString::to_string).collect()
 }
 
-/// Put right in a file what needs no guessing; return what that was, whether the file was changed in place, and what was
-/// found beside it.
+/// Repair faults of a file that need no guessing; return the repairs, whether the file was changed
+/// in place, and notices about it.
 #[pyfunction]
 #[pyo3(signature = (path, *, sync=false, threads=0, progress=None))]
 fn mend(

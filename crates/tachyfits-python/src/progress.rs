@@ -1,8 +1,9 @@
 //! Long operations: the interpreter lock is released while the engine works, and taken again now and then to call the
 //! progress function and to see Ctrl-C.
 //!
-//! Python is called on the thread that asked for the operation and on no other (it is one of the engine's workers), so
-//! that a progress function need not be safe for threads, and Ctrl-C, which only the main thread sees, is seen.
+//! Python is called only on the thread that requested the operation (it is one of the engine's
+//! workers), so that a progress function need not be thread-safe, and Ctrl-C, which only the main
+//! thread sees, is seen.
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,7 +37,7 @@ pub(crate) fn run<T: Send>(
     watcher.finish(py, outcome)
 }
 
-/// Stands between the engine and Python during one operation.
+/// Connects the engine and Python during one operation.
 struct Watcher {
     callback: Option<Py<PyAny>>,
     caller: ThreadId,

@@ -104,7 +104,7 @@ fn _stats_from_state(state: State) -> Stats {
 
 #[pymethods]
 impl Stats {
-    /// Number of good pixels.
+    /// Number of defined pixels.
     #[getter]
     fn count(&self) -> u64 {
         self.stats.count
@@ -152,8 +152,8 @@ impl Stats {
         self.stats.max.map_or(f64::NAN, |extreme| extreme.value)
     }
 
-    /// NumPy index of the first smallest, within the section; None without good pixels, or when sections of several
-    /// shapes were merged.
+    /// NumPy index of the first smallest, within the section; None without defined pixels, or when
+    /// sections of several shapes were merged.
     #[getter]
     fn min_position<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         self.position(self.stats.min).map(|index| PyTuple::new(py, index)).transpose()

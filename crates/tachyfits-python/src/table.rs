@@ -48,7 +48,7 @@ impl RowsGiven<'_> {
     }
 }
 
-/// Rows and columns of one HDU, read when asked for.
+/// Rows and columns of one HDU, read on request.
 ///
 /// Rows and columns are counted from 0; the shape of a cell is in NumPy order. Every operation takes ``threads`` and
 /// ``progress`` as those of `Image` do.

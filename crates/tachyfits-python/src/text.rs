@@ -6,9 +6,9 @@ use pyo3::CastError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// A string of Python. Halves of characters, which it may have and UTF-8 has not, are U+FFFD here. No header has that
-/// character: what is asked for by such a name is not found, and what is to be written is refused with its place, as
-/// everything else that is not ASCII.
+/// A string of Python. Lone surrogates, which UTF-8 cannot encode, become U+FFFD here. No header
+/// has that character: such a name is not found, and such text is refused with its position when it
+/// is written, as other text outside ASCII.
 #[derive(Debug)]
 pub(crate) struct GivenText(String);
 

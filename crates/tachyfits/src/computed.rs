@@ -1,4 +1,4 @@
-//! Computed images: what an operation gives for an image, made box by box when it is asked for.
+//! Computed images: results of operations on images, computed box by box on request.
 //!
 //! A [`Computed`] is a tree of nodes over the storages that it reads, and the header that it has as a file. It is a
 //! storage itself ([`ComputedStorage`]): its bytes are those of the FITS file that it would be, so everything that can be
@@ -34,7 +34,7 @@ pub(crate) use window::Window;
 /// How many boxes may wait to be written: enough that the writer finds one, few enough for the memory.
 const WAITING_BOXES: usize = 2;
 
-/// An image that is computed when its pixels are asked for.
+/// An image that is computed when its pixels are requested.
 #[derive(Debug)]
 pub(crate) struct Computed {
     name: String,

@@ -58,8 +58,8 @@ impl Image {
     /// have length 1 in the section and are left out.
     ///
     /// # Errors
-    /// If the file exists and `overwrite` is not asked for, it cannot be written, an axis cannot be dropped, or as
-    /// [`Image::stats`]. A file of that name is then as it was.
+    /// If the file exists and `overwrite` is not set, it cannot be written, an axis cannot be
+    /// dropped, or as [`Image::stats`]. An existing file of that name is then unchanged.
     pub fn cutout(
         &self,
         path: &Path,

@@ -109,7 +109,8 @@ pub enum DataDifference {
 
 /// Compares two files.
 ///
-/// HDUs go together by EXTNAME and EXTVER where both files have them, else by number; columns, and their cards, by name.
+/// HDUs are paired by EXTNAME and EXTVER if both files have them, else by number; columns, and
+/// their cards, by name.
 ///
 /// # Errors
 /// If a file cannot be read or ends before its data do.
@@ -162,7 +163,7 @@ fn label(hdu: &Hdu) -> HduLabel {
     }
 }
 
-/// The HDUs that go together, and those that have none.
+/// The paired HDUs, and those without a partner.
 fn paired(a: &FitsFile, b: &FitsFile) -> (Vec<[usize; 2]>, [Vec<HduLabel>; 2]) {
     let name = |hdu: &Hdu| {
         let name = hdu.extname.as_ref()?.trim_end().to_ascii_uppercase();

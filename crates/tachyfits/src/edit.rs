@@ -36,7 +36,7 @@ use crate::file::{FitsFile, OpenOptions};
 use crate::image::tier;
 use crate::options::RunOptions;
 
-/// A file that is being edited. Dropped without [`Edition::commit`], the file is as it was.
+/// A file open for editing. Dropped without [`Edition::commit`], the file is unchanged.
 ///
 /// ```
 /// use tachyfits::{Edition, FitsFile, OpenOptions, RunOptions};
@@ -117,7 +117,7 @@ impl Edition {
         self.units.len()
     }
 
-    /// The header of an HDU, as edited. Sums are put right when it is written.
+    /// The header of an HDU, as edited. Checksums are updated when it is written.
     ///
     /// # Errors
     /// [`Reason::NoSuchHdu`].
@@ -188,7 +188,7 @@ impl Edition {
         self.change_header(hdu, |header| header.rename(keyword, to))
     }
 
-    /// Puts a card before the card of index `at`, or behind the last.
+    /// Inserts a card before the card of index `at`, or after the last.
     ///
     /// # Errors
     /// As [`Edition::change_header`].

@@ -17,7 +17,7 @@ pub enum ErrorKind {
     Format,
     /// The request does not fit the data.
     Usage,
-    /// More was asked for than a limit or the memory allows.
+    /// The request exceeds a limit or the available memory.
     Limit,
 }
 
@@ -319,7 +319,7 @@ const SHOWN: usize = 50;
 impl fmt::Display for ExpressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ExpressionError { reason, expression, at, expected, found, hint } = self;
-        // Counted in characters, as people see them.
+        // Counted in visible characters.
         let count = |text: Option<&str>| text.map_or(0, |text| text.chars().count());
         let begin = count(expression.get(..at.start));
         let length = count(expression.get(at.clone())).clamp(1, SHOWN);

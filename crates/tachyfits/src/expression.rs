@@ -98,8 +98,9 @@ pub enum ExpressionPixels {
 /// ```
 ///
 /// # Errors
-/// [`crate::Reason::Expression`] if it cannot be understood, [`crate::Reason::ExpressionInput`] if a name has no input, an input no name,
-/// or shapes do not go together: both show the place in the expression. Nothing is read.
+/// [`crate::Reason::Expression`] if it is invalid, [`crate::Reason::ExpressionInput`] if a name has
+/// no input, an input no name, or shapes cannot be broadcast: both show the position in the
+/// expression. Nothing is read.
 pub fn evaluate(
     expression: &str,
     inputs: &[ExpressionInput],

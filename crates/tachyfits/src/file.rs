@@ -276,8 +276,8 @@ pub(crate) fn unchanged<T>(
     attempt()
 }
 
-/// The first thing about tables that the Standard does not allow. A table that cannot be had says so when it is asked for,
-/// and warns of the rest then: a file may have very many.
+/// The first fault of tables against the Standard. A table with an error reports it when it is
+/// requested, and warns of other faults then: a file may have very many.
 fn oddity_of_tables(hdus: &[Arc<Hdu>]) -> Option<FormatError> {
     let layouts = hdus.iter().filter_map(|hdu| hdu.table().ok());
     let oddities = |layout: TableLayout| {

@@ -55,9 +55,9 @@ pub enum RecordAccess {
 pub struct RecordOptions {
     /// How it was written.
     pub access: RecordAccess,
-    /// Bytes of a marker, 4 or 8; found out where it is not given.
+    /// Bytes of a marker, 4 or 8; detected if it is not given.
     pub marker_bytes: Option<usize>,
-    /// The order of bytes; found out from the markers where it is not given, and the machine's own without markers.
+    /// The byte order; detected from the markers if it is not given, and native without markers.
     pub order: Option<FileOrder>,
     /// Go on after damage, with the next whole record.
     pub recover: bool,
@@ -98,7 +98,7 @@ impl RecordFile {
     /// Opens a file; its records are looked for when the first one is wanted.
     ///
     /// # Errors
-    /// If it cannot be read, or its markers cannot be found out.
+    /// If it cannot be read, or its markers cannot be detected.
     pub fn open(path: &Path, options: &RecordOptions) -> Result<RecordFile, Error> {
         RecordFile::open_for(path, options, Purpose::Following)
     }
@@ -206,7 +206,7 @@ impl RecordFile {
         self.order
     }
 
-    /// How the markers were found out, unless they were given.
+    /// How the markers were detected, unless they were given.
     pub fn detection(&self) -> Option<&Detection> {
         self.detection.as_ref()
     }

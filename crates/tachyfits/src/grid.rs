@@ -29,7 +29,7 @@ pub(crate) struct Grid {
     pub(crate) reduced: u64,
 }
 
-/// Where the outer loops stand.
+/// Position of the outer loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     /// File pixel.

@@ -12,7 +12,7 @@ use crate::lines::PixelBytes;
 use crate::options::{Progress, RunOptions};
 use crate::section::{AxisRange, Section};
 
-/// The pixels of one HDU, read when asked for.
+/// The pixels of one HDU, read on request.
 #[derive(Clone, Debug)]
 pub struct Image {
     storage: Arc<dyn Storage>,

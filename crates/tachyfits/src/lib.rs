@@ -1,6 +1,7 @@
 //! The engine: from a FITS file to numbers in one pass over its big-endian bytes.
 //!
-//! - [`FitsFile`] opens a file and knows its HDUs; [`Image`] is the pixels of one of them, read when asked for.
+//! - [`FitsFile`] opens a file and knows its HDUs; [`Image`] is the pixels of one of them, read on
+//!   request.
 //! - An operation makes a *plan*: the pixels it needs, in which order, in pieces whose size and
 //!   order depend on the section and the regions alone. The block pipeline of `tachyfits-io` reads
 //!   the bytes, the kernels of `tachyfits-kernels` reduce each piece to a mergeable state, and the

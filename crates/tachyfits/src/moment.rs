@@ -122,8 +122,8 @@ struct Moments<'a> {
     /// moment 2 is.
     middle: f64,
     offsets: Vec<f64>,
-    /// The width that all channels have; where they differ and the integral is asked for, `widths` has one for each, to
-    /// weight a sum of its own with.
+    /// The common width of all channels; if they differ and the integral is requested, `widths` has
+    /// one for each, as the weights of a separate sum.
     width: f64,
     widths: Option<&'a [f64]>,
 }

@@ -9,7 +9,7 @@ use tachyfits_kernels::{
 /// A block that is read and turned in place: it stays in the second-level cache meanwhile.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Reads numbers of one type that lie side by side.
+/// Reads contiguous numbers of one type.
 ///
 /// Through a block they would cross memory once more: the processor reads what it is going to overwrite.
 pub(crate) fn read_native(

@@ -157,7 +157,7 @@ impl Image {
     }
 }
 
-/// Order statistics that are asked for.
+/// Requested order statistics.
 struct Plan<'a> {
     image: &'a Image,
     section: &'a Section,

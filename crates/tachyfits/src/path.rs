@@ -39,9 +39,10 @@ impl Image {
     /// are those after the first two. Computed when it is read or written: float32 for pixels of up to 16 bits and float32,
     /// float64 for the others. Only pixels of rows near the path are used.
     ///
-    /// A result is the mean of `width` samples, one pixel apart on a line across the path and centred on it; a sample is
-    /// interpolated linearly between the four pixels around it. Undefined pixels, and those beyond the image, are left
-    /// out and the weights of the others made 1 in sum: Σ w v / Σ w over the good pixels of all samples, NaN without any.
+    /// A result is the mean of `width` samples, one pixel apart on a line across the path and
+    /// centred on it; a sample is interpolated linearly between the four pixels around it.
+    /// Undefined pixels, and those outside the image, are ignored and the weights of the others
+    /// made 1 in sum: Σ w v / Σ w over the defined pixels of all samples, NaN without any.
     ///
     /// # Errors
     /// [`Reason::Path`] for an image of fewer than two axes, a path without length or without a sample on the image and
@@ -160,7 +161,7 @@ impl Path {
                 .iter()
                 .map(|tap| {
                     let (before, row) = chunk.row(tap.y);
-                    // Rows lie one after the other, each with the pixels of every plane.
+                    // Rows follow one another, each with the pixels of every plane.
                     let at = before * planes + (tap.x - row.first) as usize;
                     (at, row.count as usize, tap.weight)
                 })
@@ -174,7 +175,7 @@ impl Path {
                         good += weight;
                     }
                 }
-                // 0 / 0 without any good pixel.
+                // 0 / 0 without any defined pixel.
                 results[plane * width + (sample - begin)] = sum / good;
             }
         }

@@ -25,7 +25,7 @@ pub struct Reduced {
     /// Lengths of the axes that were kept, in FITS order, and last the number of regions where there are any: the first
     /// axis is the fastest in the values.
     pub axes: Vec<u64>,
-    /// The values of each statistic that was asked for, in that order.
+    /// The values of each requested statistic, in that order.
     pub values: Vec<Values>,
 }
 
@@ -298,7 +298,7 @@ struct StatisticRows {
     integers: bool,
 }
 
-/// The state of a tile: what was asked for and, always, the sums.
+/// The state of a tile: the requested statistics and, always, the sums.
 struct TileState {
     rows: u64,
     sums: Option<SumRows>,

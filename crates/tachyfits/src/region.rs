@@ -78,7 +78,7 @@ impl Region {
     pub fn ellipse(x: f64, y: f64, semi_x: f64, semi_y: f64, angle: f64) -> Result<Region, Error> {
         check_numbers(&[x, y, semi_x, semi_y, angle])?;
         check_sizes(&[semi_x, semi_y])?;
-        // A circle stands upright however it is turned.
+        // A circle is upright at any angle.
         let (sin, cos) = sin_cos_degrees(if semi_x == semi_y { 0.0 } else { angle });
         Ok(Region(Shape::Ellipse { x, y, semi_x, semi_y, cos, sin }))
     }
@@ -203,7 +203,7 @@ pub(crate) struct RegionRows<'a> {
 }
 
 impl<'a> RegionRows<'a> {
-    /// Rows will be asked for with rising `y`, or with falling.
+    /// Rows are requested with rising `y`, or with falling.
     pub(crate) fn new(region: &'a Region, upwards: bool) -> RegionRows<'a> {
         let mut edges: Vec<Edge> = match &region.0 {
             Shape::Polygon(corners) => self::edges(corners).map(Edge).collect(),

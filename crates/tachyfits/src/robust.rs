@@ -51,7 +51,8 @@ trait Pixels {
     fn count(&mut self, cells: &Cells, counts: &mut CellCounts) -> Result<(), Error>;
 }
 
-/// The robust rms; NaN for fewer than five good pixels, an infinite one among them, or a peak of a cell or two.
+/// The robust rms; NaN for fewer than five defined pixels, an infinite one among them, or a peak of
+/// a cell or two.
 fn robust_rms(pixels: &mut dyn Pixels, counts: &mut CellCounts) -> Result<f64, Error> {
     let stats = pixels.stats()?;
     let (Some(min), Some(max)) = (stats.min, stats.max) else { return Ok(f64::NAN) };
@@ -132,10 +133,10 @@ impl Peak {
 }
 
 impl Image {
-    /// The robust rms of the pixels of a section, one for each plane of NAXIS1 and NAXIS2 or one of all: the width of the
-    /// noise in the histogram, which sources hardly change. NaN and BLANK are ignored; NaN where there are fewer than five
-    /// good pixels, an infinite one, or no peak. It is computed `repeat` times, for experiments; 0 only reads, and
-    /// gives NaN.
+    /// The robust rms of the pixels of a section, one for each plane of NAXIS1 and NAXIS2 or one of
+    /// all: the width of the noise in the histogram, which sources hardly change. NaN and BLANK are
+    /// ignored; NaN for fewer than five defined pixels, an infinite one, or no peak. It is computed
+    /// `repeat` times, for experiments; 0 only reads, and gives NaN.
     ///
     /// Planes of up to 128 MiB are read once and processed in memory while later ones are read
     /// (with [`Buffering::Double`], or when the bytes are not in the page cache): each by one

@@ -385,8 +385,8 @@ impl Smooth {
         }
     }
 
-    /// How many of the next results are smoothed as one row, whose neighbours are all of the image and lie one after the
-    /// other: what a row costs besides its pixels is not little where it is short.
+    /// Number of next results that are smoothed as one row, whose neighbours are contiguous and all
+    /// inside the image: the overhead of a row matters if it is short.
     fn rows_at_once<T: Number>(&self, lines: &Lines<'_, T>, index: u64, left: usize) -> usize {
         let half = self.smoothing.half();
         let most = left.min(SHORT_ROWS / lines.inner);
@@ -437,7 +437,7 @@ impl Smooth {
         }
     }
 
-    /// Results that lie side by side along the axis itself: the line, shifted by a pixel, serves as the rows.
+    /// Contiguous results along the axis itself: the line, shifted by a pixel, serves as the rows.
     fn along_line<T: Number>(
         &self,
         values: &[T],

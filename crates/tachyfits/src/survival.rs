@@ -83,7 +83,7 @@ impl Survivors {
         Ok(self)
     }
 
-    /// Writes the companion behind the image.
+    /// Writes the companion after the image.
     pub(crate) fn write_companion(&self, file: &mut FileWriter) -> Result<(), Error> {
         let Some(beams) = &self.beams else { return Ok(()) };
         let mut header = beams.header.clone();

@@ -33,7 +33,7 @@ pub use read::{ColumnOutput, TextAs};
 pub use rows::Rows;
 pub use write::TableWriter;
 
-/// The rows of one HDU, read when asked for.
+/// The rows of one HDU, read on request.
 #[derive(Clone, Debug)]
 pub struct Table {
     storage: Arc<dyn Storage>,

@@ -22,8 +22,9 @@ impl Image {
     /// even) and must fit.
     ///
     /// # Errors
-    /// If the file exists and overwriting is not asked for, it cannot be read or written, or
-    /// [`Reason::ValueRange`] if a value cannot be represented. A file of that name is then as it was.
+    /// If the file exists and overwriting is not requested, it cannot be read or written, or
+    /// [`Reason::ValueRange`] if a value cannot be represented. An existing file of that name is
+    /// then unchanged.
     pub fn write(
         &self,
         path: &Path,

@@ -1,5 +1,5 @@
-//! Writing new files: HDUs one behind the other, the pixels of an image in any order from any thread, the name at the very
-//! end.
+//! Writing new files: consecutive HDUs, the pixels of an image in any order from any thread, the
+//! name at the very end.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -38,7 +38,8 @@ pub struct NewPixels {
     pub blank: Option<i64>,
 }
 
-/// A new file with HDUs one behind the other, which appears under its name when [`FileWriter::commit`] is called.
+/// A new file of consecutive HDUs, which appears under its name when [`FileWriter::commit`] is
+/// called.
 ///
 /// ```
 /// use tachyfits::{FileWriter, FitsFile, OpenOptions, RunOptions, WriteOptions};

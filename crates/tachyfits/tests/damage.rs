@@ -248,7 +248,7 @@ fn hostile_sizes_are_refused_at_once() {
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Limit);
 }
 
-/// A file of a terabyte that holds nothing: what is asked for is found in it, in little memory.
+/// A file of a terabyte without content: requests succeed in little memory.
 #[test]
 fn a_sparse_file_of_a_terabyte() {
     let folder = tempfile::tempdir().unwrap();

@@ -258,7 +258,7 @@ fn extension(xtension: &str, axes: &[u64], heap: usize, cards: &[String], data: 
     bytes
 }
 
-/// A table of columns C1, C2, ... behind an empty primary HDU.
+/// A table of columns C1, C2, ... after an empty primary HDU.
 fn table(forms: &[&str], data: &[u8], rows: usize, heap: usize) -> Vec<u8> {
     named(
         &forms

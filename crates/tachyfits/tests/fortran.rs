@@ -584,7 +584,7 @@ fn many_records_are_written_by_one_thread_and_by_two() {
                 let new =
                     NewRecords { order: markers.order(), overwrite: true, ..NewRecords::default() };
                 let mut writer = RecordWriter::create(&path, &new).unwrap();
-                // One before and one behind them, so that they begin in a block and end in one.
+                // One before and one after them, so that they begin in a block and end in one.
                 let last = records.len() - 1;
                 for part in [0..1, 1..last, last..last + 1] {
                     let items = &items[part.start * record..part.end * record];

@@ -23,7 +23,7 @@ fn codes(bytes: &[u8]) -> Vec<&'static str> {
     findings(bytes).iter().map(|finding| finding.code).collect()
 }
 
-/// A table behind an empty primary HDU: TFORM and TTYPE of each column, more cards, rows and heap.
+/// A table after an empty primary HDU: TFORM and TTYPE of each column, more cards, rows and heap.
 fn table(xtension: &str, axes: [usize; 2], heap: usize, cards: &[String], data: &[u8]) -> Vec<u8> {
     let mut all = vec![
         format!("XTENSION= '{xtension:<8}'"),

@@ -87,7 +87,7 @@ impl Bytes {
         need
     }
 
-    /// Takes the bytes that were asked for. Fewer mean that the file ends there.
+    /// Takes the requested bytes. Fewer mean that the file ends there.
     pub(super) fn supply(&mut self, bytes: &[u8]) {
         let Some((need, elsewhere)) = self.wanted.take() else { return };
         let bytes = &bytes[..bytes.len().min(need.bytes)];

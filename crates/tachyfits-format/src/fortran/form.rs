@@ -1,10 +1,10 @@
 //! The items of a record in a short notation, and the position of each.
 //!
-//! Items are separated by commas. An item is a count (1 where there is none; `*` for as many as fill the
-//! record, once) and a type: `i1 i2 i4 i8 i16` integers, `f2 f4 f8 f16` reals (`r` is the same), `c8 c16 c32`
-//! complex numbers of two reals, `l1 l2 l4 l8` logical values, `aN` text of N characters, `xN` N bytes
-//! that are passed over. Sizes are in bytes, as in `real(8)`; only those of complex are of both parts, as
-//! NumPy has them.
+//! Items are separated by commas. An item is a count (1 by default; `*` once to fill the record)
+//! and a type: `i1 i2 i4 i8 i16` integers, `f2 f4 f8 f16` reals (`r` is the same), `c8 c16 c32`
+//! complex numbers of two reals, `l1 l2 l4 l8` logical values, `aN` text of N characters, `xN` N
+//! bytes to skip. Sizes are in bytes, as in `real(8)`; only those of complex cover both parts, as
+//! in NumPy.
 //!
 //! Items in parentheses are a group, which has a count as an item has: `1000(3f8,i4)` is an array of 1000 derived types.
 //! Groups may lie in groups; `*` is not within one, but may be the count of one.
@@ -31,7 +31,7 @@ pub enum ItemKind {
     Logical,
     /// `character`.
     Character,
-    /// Bytes that are passed over.
+    /// Bytes to skip.
     Skip,
     /// Items that are there together.
     Group,
@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
         if size == 0 {
             return Err(self.problem("a group of some bytes", open, self.at - open));
         }
-        // Blanks behind it belong to nothing.
+        // Blanks after it have no meaning.
         self.at += self.rest().len() - self.rest().trim_start().len();
         if !self.rest().is_empty() && !self.rest().starts_with([',', ')']) {
             return Err(self.problem("a comma behind a group", self.at, 1));

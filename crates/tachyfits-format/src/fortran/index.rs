@@ -156,7 +156,7 @@ impl RecordIndex {
         let mut next = first;
         let Some((place, _)) = self.find(first) else { return chosen };
         for run in &self.runs[place..] {
-            // Fewer, where records of this run are passed over, or enough were chosen.
+            // Fewer, if records of this run are skipped, or enough were chosen.
             let behind = (run.first + run.count).saturating_sub(next).div_ceil(step);
             let taken = behind.min(count - chosen.records);
             if taken > 0 {

@@ -103,7 +103,8 @@ struct Search {
     /// Where the damaged record began.
     from: u64,
     error: FormatError,
-    /// Where the marker is that points behind the damaged record, until it was followed; whether the search is where it points.
+    /// Position of the marker that points past the damaged record, until it was followed; whether
+    /// the search is where it points.
     pointer: Option<u64>,
     is_pointed_to: bool,
     /// The byte that is tried, and where the record after the one there begins, once that one is known to be whole;
@@ -159,7 +160,7 @@ impl RecordWalker {
         self.bytes.supply(bytes);
     }
 
-    /// Bytes of the file that the walk has behind it.
+    /// Bytes of the file that the walk has passed.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.search.as_ref().map_or(self.at, |search| search.at)
@@ -173,7 +174,7 @@ impl RecordWalker {
         (!within && !self.finished).then_some(self.at)
     }
 
-    /// The records that the walk has behind it.
+    /// Records that the walk has passed.
     #[must_use]
     pub fn so_far(&self) -> &RecordIndex {
         &self.index

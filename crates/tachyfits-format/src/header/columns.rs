@@ -12,10 +12,11 @@ use crate::writer::KEYWORD_BYTES;
 
 /// The forms of keywords that belong to a column, each with its words.
 ///
-/// Sect. 7.2 and 7.3; Tables 22 and 23 and Sect. 8.2.1 for coordinates (those of vectors in cells begin with the number of
-/// an axis, those of pixel lists with T); Table 35 and Sect. 9 for times; Sect. 10.3 for compressed tables. TDBIN, CDL and
-/// letters behind the long words are of X-ray archives, TCOMM, TUCD, TUTYP, TDESC, TDOC and TCCLS of others,
-/// TSSTR is ours ([`crate::Substrings`]).
+/// Sect. 7.2 and 7.3; Tables 22 and 23 and Sect. 8.2.1 for coordinates (those of vectors in cells
+/// begin with the number of an axis, those of pixel lists with T); Table 35 and Sect. 9 for times;
+/// Sect. 10.3 for compressed tables. TDBIN, CDL and letters after the long words come from X-ray
+/// archives, TCOMM, TUCD, TUTYP, TDESC, TDOC and TCCLS from others, TSSTR is ours
+/// ([`crate::Substrings`]).
 const FORMS: [(Form, &[&str]); 6] = [
     (
         Form { axes: 0, behind: Behind::Nothing, letter: false },
@@ -244,8 +245,8 @@ impl Header {
         Ok(())
     }
 
-    /// Puts the cards of a new column, whose number (from 1) no other column has, behind those of the columns before it;
-    /// `offset` is where its field begins in the row, for TBCOLn.
+    /// Inserts the cards of a new column, whose number (from 1) no other column has, after those of
+    /// the columns before it; `offset` is the start of its field in the row, for TBCOLn.
     ///
     /// # Errors
     /// As [`NewTable::header`].

@@ -142,8 +142,8 @@ impl Header {
         Ok(header)
     }
 
-    /// Another first card, without cards of these keywords, nor later ones that would say what the HDU is; and the index of
-    /// the card behind its axes.
+    /// Replaces the first card, and drops cards of these keywords and later ones that would define
+    /// the kind of the HDU; returns the index of the card after its axes.
     fn begun_with(mut self, first: Card, without: &[&str]) -> Result<(Header, usize), FormatError> {
         let mut cards = self.cards.split_off(1);
         cards.retain(|card| {

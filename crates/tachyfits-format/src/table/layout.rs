@@ -134,7 +134,8 @@ impl Hdu {
         Ok(())
     }
 
-    /// Fields of an ASCII table stand where TBCOLn says: in any order, apart or over each other.
+    /// TBCOLn gives the positions of fields in an ASCII table: in any order, with gaps or
+    /// overlapping.
     fn place_ascii(&self, columns: &mut [Column], row_bytes: u64) -> Result<(), FormatError> {
         for (number, column) in (1..).zip(columns) {
             let keyword = format!("TBCOL{number}");

@@ -18,7 +18,7 @@ fn field(card: &Card) -> &[u8] {
     &card.raw()[10..CARD_BYTES]
 }
 
-/// The value stands where fixed format wants it (Sect. 4.2).
+/// Whether the value has the position of the fixed format (Sect. 4.2).
 pub(super) fn is_fixed_format(card: &Card) -> bool {
     let field = field(card);
     let number = &field[..20];

@@ -17,10 +17,10 @@ use crate::scan;
 use crate::value::{Real, Value};
 use crate::writer;
 
-/// Something that was put right.
+/// A repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// The stable text of the [`Rule`] or [`Code`] that it puts right.
+    /// The stable text of the [`Rule`] or [`Code`] that it repairs.
     pub code: &'static str,
     /// Where it was.
     pub place: Place,
@@ -33,8 +33,8 @@ pub struct Fix {
 /// DATE values with earlier years are ambiguous: FITS did not exist then.
 const FIRST_YEAR: u32 = 79;
 
-/// The header with everything put right that needs no guessing, and what that was. Cards that are right keep their
-/// bytes.
+/// The header with all faults repaired that need no guessing, and the repairs. Correct cards keep
+/// their bytes.
 #[must_use]
 pub fn fixed_header(header: &Header, hdu: Option<&Hdu>) -> (Header, Vec<Fix>) {
     let mut cards = header.cards().to_vec();
@@ -67,7 +67,7 @@ pub fn fixed_header(header: &Header, hdu: Option<&Hdu>) -> (Header, Vec<Fix>) {
     (fixed, fixes)
 }
 
-/// Says of each finding whether [`fixed_header`] would put it right.
+/// Marks each finding that [`fixed_header`] would repair.
 pub(super) fn mark_fixable(header: &Header, findings: &mut [Finding]) {
     let mut record = 0;
     let firsts = header.cards().iter().map(|card| {
@@ -122,7 +122,7 @@ fn place(header: &Header, record: usize, card: &Card) -> Place {
     }
 }
 
-/// A card may have several things wrong: each is put right in the result of the one before.
+/// A card may have several faults: each is repaired in the result of the one before.
 fn fixes_of_card(header: &Header, spellings: &Spellings, card: &Card) -> Vec<(&'static str, Card)> {
     let mut fixes: Vec<(&'static str, Card)> = Vec::new();
     while let Some((code, fixed)) =
@@ -134,7 +134,7 @@ fn fixes_of_card(header: &Header, spellings: &Spellings, card: &Card) -> Vec<(&'
     fixes
 }
 
-/// The card with one thing put right, and which code that is for.
+/// The card with one fault repaired, and the code of the fault.
 fn fixed_card(header: &Header, spellings: &Spellings, card: &Card) -> Option<(&'static str, Card)> {
     let value = card.value()?;
     let keyword = card.keyword();
@@ -257,7 +257,8 @@ fn put_axes_first(cards: &mut Vec<Card>) -> Vec<(&'static str, String)> {
     late.into_iter().map(|(at, _)| (Rule::WcsAxesPlace.as_str(), keyword(at))).collect()
 }
 
-/// Puts the mandatory cards behind the first, in their order (Tables 7, 10, 14, 17). Gives the code and the first that was elsewhere.
+/// Moves the mandatory cards after the first, in their order (Tables 7, 10, 14, 17). Returns the
+/// code and the first misplaced card.
 fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, String)> {
     let header = Header::from_cards(cards.clone());
     // Where the HDU was it may have had another.
@@ -266,7 +267,7 @@ fn put_in_order(cards: &mut Vec<Card>, hdu: &Hdu) -> Option<(&'static str, Strin
     order.extend(["BITPIX", "NAXIS"].map(str::to_owned));
     order.extend((1..=hdu.axes.len()).map(|axis| format!("NAXIS{axis}")));
     if !primary {
-        // XTENSION may have been put right meanwhile.
+        // XTENSION may have been repaired meanwhile.
         let kind = HduKind::of_extension(header.get("XTENSION")?.as_text()?);
         let is_table = matches!(kind, HduKind::BinaryTable | HduKind::AsciiTable);
         let last = if is_table { "TFIELDS" } else { "INHERIT" };

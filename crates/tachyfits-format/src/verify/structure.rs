@@ -135,7 +135,7 @@ pub(super) fn inherit_place(subject: &Subject<'_>, report: &mut Report) {
     let (Some(at), Some(before)) = (header.position("INHERIT"), header.position("GCOUNT")) else {
         return;
     };
-    // TFORMn and TBCOLn are mandatory as well and may stand anywhere.
+    // TFORMn and TBCOLn are mandatory as well, in any position.
     if !subject.is_primary() && !subject.is_table() && at != before + 1 {
         let expected = "INHERIT behind GCOUNT";
         report.doubt(Rule::InheritPlace, subject.place(at), expected, behind(header, before));

@@ -1,4 +1,5 @@
-//! Rules of the world coordinates of images (Sect. 8): which keywords go together, and what CTYPEi and CUNITi may say.
+//! Rules of the world coordinates of images (Sect. 8): valid combinations of keywords, and valid
+//! CTYPEi and CUNITi.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -84,7 +84,7 @@ pub struct Walked {
     pub hdus: Vec<Hdu>,
     pub warnings: Vec<Code>,
     pub error: Option<FormatError>,
-    /// Bytes that the walk asked for.
+    /// Bytes that the walk requested.
     pub bytes_read: u64,
 }
 
@@ -160,7 +160,8 @@ pub fn table_file<T: AsRef<[u8]>>(
     [empty_primary::<&str>(&[]), header, data(bytes)].concat()
 }
 
-/// The records of columns, each given as keywords without number and values as they are to stand: `TFORM='1J' TZERO=5`.
+/// The records of columns, each given as keywords without number and values as written: `TFORM='1J'
+/// TZERO=5`.
 pub fn columns(columns: &[&str]) -> Vec<String> {
     let mut records = vec![format!("TFIELDS = {:>20}", columns.len())];
     for (number, column) in (1..).zip(columns) {

@@ -11,7 +11,7 @@ use crate::build::{extension, header};
 use crate::shared::{bytes, fits_files, folder};
 use crate::verified::{COLUMN, LONG, after_empty, ascii, binary, findings, image, provoked};
 
-/// The first header, put right, and its HDU.
+/// The first header, repaired, and its HDU.
 fn mended(file: &[u8]) -> (Header, Vec<&'static str>) {
     let (parsed, _) = Header::parse(file, Context::default()).unwrap();
     let hdu: Option<Hdu> = {
@@ -76,7 +76,8 @@ fn what_needs_no_guessing_is_put_right() {
     assert_eq!(mended(&header.to_bytes()).1, [""; 0]);
 }
 
-/// A file with all its headers put right, and the codes of what was; nothing else may have been marked as fixable.
+/// A file with all its headers repaired, and the codes of the repairs; nothing else may have been
+/// marked as fixable.
 fn mended_file(file: &[u8]) -> (Vec<u8>, Vec<&'static str>) {
     let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
     let (mut mended, mut codes, mut warned) = (Vec::new(), Vec::new(), 0);

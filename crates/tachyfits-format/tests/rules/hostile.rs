@@ -43,7 +43,7 @@ pub fn ask_everything(hdu: &Hdu) {
     }
 }
 
-/// A cutout has the axes that were asked for, and pixels that mean what they meant.
+/// A cutout has the requested axes, and its pixels keep their coordinates.
 fn check_cutout(hdu: &Hdu, axes: &[AxisSelection]) {
     let Ok(bytes) = cutout_header(hdu, axes) else { return };
     // Each description may add a few cards per axis, and no more.

@@ -1,4 +1,4 @@
-//! Headers of new tables: what is asked for is what is read back.
+//! Headers of new tables: the requested columns are read back.
 
 use proptest::prelude::*;
 use tachyfits_format::{

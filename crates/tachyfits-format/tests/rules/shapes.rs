@@ -284,7 +284,7 @@ fn a_path_never_leaves_one_axis_of_the_sky() {
     }
     assert_eq!(cut.get_text("CTYPE2"), Ok(Some("FREQ")));
     assert_eq!((cut.get_f64("CD2_2F"), cut.get_f64("CD3_3F")), (Ok(Some(2.0)), Ok(Some(1.0))));
-    // Two axes of the sky behind the path stay.
+    // Two axes of the sky after the path stay.
     let behind = ["CTYPE3  = 'RA---SIN'", "CTYPE4  = 'DEC--SIN'"];
     let cut = reread(&path_header(&hdu_of(16, &[4, 5, 6, 7], &behind), &offsets()).unwrap());
     assert_eq!(cut.get_text("CTYPE3"), Ok(Some("DEC--SIN")));

@@ -15,7 +15,7 @@ fn with_data(mut header: Vec<u8>, values: &[i16]) -> Vec<u8> {
     header
 }
 
-/// The image of two pixels that follows stands right behind.
+/// The image of two pixels follows directly.
 fn is_followed_by_an_image(file: &[u8]) {
     let walked = walk(file).whole();
     assert_eq!(walked.hdus.len(), 2);
@@ -277,7 +277,7 @@ fn rule_08_a_missing_end_is_an_error_of_its_hdu_alone() {
 
 #[test]
 fn rule_08_end_needs_its_keyword_field_alone() {
-    // Neither of these ends a header; END after a long header does, wherever it stands.
+    // Neither of these ends a header; END after a long header does, in any position.
     let mut records = vec![
         "SIMPLE  =                    T".to_owned(),
         "BITPIX  =                    8".to_owned(),

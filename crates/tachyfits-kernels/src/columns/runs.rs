@@ -151,7 +151,7 @@ fn stream(make: impl Make, from: &[u8], to: &mut [u8], stores: Streaming<'_>) {
     make.make(from, to);
 }
 
-/// The bytes before the first element that lies where it can be stored past the caches.
+/// The bytes before the first element whose address allows streaming stores.
 #[inline(always)]
 fn begin_of<M: Make>(_: M, to: &[u8]) -> Option<usize> {
     let begin = to.as_ptr().align_offset(STORED);

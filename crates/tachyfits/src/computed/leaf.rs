@@ -17,12 +17,14 @@ pub(crate) struct Leaf {
     pub(crate) axes: Vec<u64>,
     pub(crate) pixels: PixelBytes,
     pub(crate) encoding: Encoding,
-    /// Where pixels do not lie one behind the other: how many do, and from the first of these to the next ones.
+    /// For pixels that are not contiguous: the length of a contiguous group, and the distance from
+    /// one group to the next.
     pub(crate) groups: Option<(u64, u64)>,
 }
 
 impl Leaf {
-    /// The runs of pixels of a box that lie side by side in the file: where each begins, counted in pixels, and how many.
+    /// The contiguous runs of pixels of a box in the file: the start of each, counted in pixels,
+    /// and its length.
     fn runs(&self, window: &Window) -> Vec<(u64, u64)> {
         let Some((size, pitch)) = self.groups else {
             return window.runs(&self.axes).collect();

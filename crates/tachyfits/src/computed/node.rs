@@ -111,7 +111,7 @@ impl Reads<'_> {
     }
 }
 
-/// The bytes that were asked for, one range after the other, and what a worker keeps from box to box.
+/// The requested bytes, one range after the other, and buffers that a worker keeps from box to box.
 pub(crate) struct Feed<'a> {
     pub(crate) fetched: &'a Fetched<'a>,
     pub(crate) next: usize,

@@ -125,8 +125,9 @@ fn is_far(axes: &[u64], halo: &[u64], axis: usize) -> bool {
     halo[axis] > 0 && axes[..axis].iter().product::<u64>() > RUN_PIXELS
 }
 
-/// By how much a first run has to be shorter than `run` pixels of `step` bytes each, so that the later ones begin at
-/// multiples of as high a power of two as there is: pixels begin at byte `begin`, rows of `row` pixels lie side by side.
+/// By how much a first run has to be shorter than `run` pixels of `step` bytes each, so that the
+/// later ones begin at multiples of the highest possible power of two: pixels begin at byte
+/// `begin`, rows of `row` pixels are contiguous.
 fn shortened(begin: u64, step: u64, run: u64, row: Option<u64>) -> u64 {
     let lengths = run.saturating_mul(step) | row.unwrap_or(0).saturating_mul(step);
     let mut alignment = 1 << lengths.trailing_zeros().min(63);
@@ -254,7 +255,8 @@ pub(crate) struct TileReads<'a> {
 }
 
 impl TileReads<'_> {
-    /// The bytes that are asked for in all, about: those of a box in the middle times the number of boxes.
+    /// Total requested bytes, approximately: those of a box in the middle times the number of
+    /// boxes.
     pub(crate) fn bytes(&self) -> u64 {
         let mut ranges = Vec::new();
         if self.is_empty() {

@@ -33,8 +33,8 @@ impl Window {
         self.first.iter().zip(axes).rev().fold(0, |index, (first, length)| index * length + first)
     }
 
-    /// The runs of pixels that lie side by side in an image with these axes: linear index of the first and number of
-    /// pixels, all of the same number, in the order of the box's own pixels.
+    /// The contiguous runs of pixels in an image with these axes: linear index of the first and
+    /// number of pixels, all of the same length, in the order of the box's own pixels.
     pub(crate) fn runs(&self, axes: &[u64]) -> Runs<'_> {
         // The axes that a run spans: all but the last of them wholly.
         let whole = self.count.iter().zip(axes).take_while(|(count, length)| count == length);

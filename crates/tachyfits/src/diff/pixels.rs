@@ -1,4 +1,4 @@
-//! Pixels that differ: both images in one pass, blocks of bytes that are the same passed over.
+//! Pixels that differ: both images in one pass, skipping blocks of equal bytes.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Cells that differ: columns that go together by name, both tables read in batches of rows.
+//! Cells that differ: columns paired by name, both tables read in batches of rows.
 
 use tachyfits_format::{Field, TableLayout};
 
@@ -63,7 +63,7 @@ pub(super) fn compare(
     Ok(found)
 }
 
-/// Columns of two tables that go together: by name, those without one by number.
+/// Paired columns of two tables: by name, those without one by number.
 pub(super) struct ColumnPairs {
     /// Their indices, in the order of the first table.
     pairs: Vec<[usize; 2]>,

@@ -187,7 +187,7 @@ impl Patch {
     }
 }
 
-/// Puts a field that begins at `at` into `out`, which begins at `offset`: what of it lies there.
+/// Copies the overlapping part of a field that begins at `at` into `out`, which begins at `offset`.
 fn lay_field(field: &[u8], at: u64, offset: u64, out: &mut [u8]) {
     let start = at.max(offset);
     let end = (at + field.len() as u64).min(offset + out.len() as u64);

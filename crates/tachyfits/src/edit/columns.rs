@@ -190,7 +190,8 @@ fn fill_of(kind: TableKind) -> u8 {
     if kind == TableKind::Ascii { b' ' } else { 0 }
 }
 
-/// Where the field of a new column begins, and by how many bytes the rest of the row moves behind it, if it does.
+/// The start of the field of a new column, and by how many bytes the rest of the row moves, if it
+/// does.
 fn place_of_new(layout: &TableLayout, at: usize, column: &NewColumn) -> (u64, Option<u64>) {
     let ends = |column: &Column| column.offset + column.field.row_bytes();
     let width = column.field.row_bytes();
@@ -207,7 +208,7 @@ fn place_of_new(layout: &TableLayout, at: usize, column: &NewColumn) -> (u64, Op
         {
             (next, Some(width.saturating_add(1)))
         }
-        // One blank behind the row.
+        // One blank after the row.
         (TableKind::Ascii, None, _) if layout.row_bytes == 0 => (0, None),
         (TableKind::Ascii, None, _) => (layout.row_bytes + 1, None),
     }

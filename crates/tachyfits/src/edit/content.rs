@@ -25,7 +25,7 @@ pub(crate) trait Source: Storage {
     /// Whether reading it reads the edited file.
     fn reads_own(&self) -> bool;
 
-    /// How many sources lie one on the other.
+    /// Number of stacked sources.
     fn depth(&self) -> usize {
         0
     }
@@ -235,7 +235,7 @@ impl Rope {
         }
     }
 
-    /// How many sources lie one on the other at most.
+    /// Largest number of stacked sources.
     pub(crate) fn depth(&self) -> usize {
         self.pieces.iter().map(|(_, piece)| piece.source.depth()).max().unwrap_or(0)
     }

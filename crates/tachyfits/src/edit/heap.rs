@@ -343,7 +343,8 @@ mod tests {
     use crate::{FitsFile, OpenOptions, RunOptions};
     use proptest::prelude::*;
 
-    /// A table of a column of bytes by P and one of int16 by Q, whose heap begins `gap` bytes behind the rows.
+    /// A table of a column of bytes by P and one of int16 by Q, whose heap begins `gap` bytes after
+    /// the rows.
     fn table(arrays: &[[(u64, u64); 2]], heap: &[u8], gap: usize) -> Vec<u8> {
         let mut rows = Vec::new();
         for [(count, offset), (wide_count, wide_offset)] in arrays {

@@ -1,5 +1,6 @@
-//! Putting right what needs no guessing: how headers are written, and the fill behind headers and data. Values are never
-//! touched, and a sum that was wrong before stays wrong: it says that the data are not what they were.
+//! Repairs that need no guessing: the notation of headers, and the fill after headers and data.
+//! Values are never changed, and a sum that was wrong stays wrong: it records that the data have
+//! changed.
 
 use std::ops::Range;
 
@@ -15,7 +16,8 @@ use crate::file::FitsFile;
 const PIECE_BYTES: u64 = 1 << 20;
 
 impl Edition {
-    /// Puts right what [`crate::Finding::fixable`] marks, when the edition is committed, and says what that is.
+    /// Repairs the findings that [`crate::Finding::fixable`] marks, when the edition is committed,
+    /// and lists the repairs.
     ///
     /// # Errors
     /// If the file cannot be read, and [`Reason::Edit`] if an HDU could not be read as before afterwards; nothing is changed
@@ -131,7 +133,7 @@ impl Readable {
     }
 }
 
-/// The fill behind the data becomes zeros, of an ASCII table blanks.
+/// The fill after the data becomes zeros, of an ASCII table blanks.
 fn mend_fill(unit: &mut Unit, hdu: &Hdu) -> Result<Option<Fix>, Error> {
     let (Some(before), after) = (unit.fill.clone(), unit.new_fill()) else { return Ok(None) };
     let bytes = |rope: &Rope| -> Result<Vec<u8>, Error> {

@@ -29,8 +29,8 @@ impl fmt::Debug for Plan {
 }
 
 impl Plan {
-    /// Lays the HDUs out behind each other. `rest` says where the last HDU of the old file ends: what follows there stays as
-    /// long as the same HDU is before it.
+    /// Lays the HDUs out one after another. `rest` is the end of the last HDU of the old file: the
+    /// bytes after it stay as long as the same HDU precedes them.
     pub(crate) fn new(
         name: &str,
         units: &[Unit],

@@ -93,7 +93,7 @@ impl Edition {
         self.insert(at, unit)
     }
 
-    /// Adds rows behind the last: the cells of every column, in the order of the columns.
+    /// Appends rows: the cells of every column, in the order of the columns.
     ///
     /// # Errors
     /// As [`Edition::insert_rows`].
@@ -286,7 +286,7 @@ impl Edition {
         self.put_back_with(hdu, parts, most, header)
     }
 
-    /// Puts a changed table in the place of the old one, with a header whose sizes are put right here.
+    /// Replaces the old table by a changed one, with a header whose sizes are updated here.
     pub(super) fn put_back_with(
         &mut self,
         hdu: usize,

@@ -1,9 +1,9 @@
 //! Names and shapes: what each name of an expression stands for, and the shape that all of them have together. Nothing is
 //! read here.
 //!
-//! Shapes go together as NumPy's do, in FITS order: missing axes are behind the last one, and an axis of one pixel serves
-//! any length. A spectrum, which has one axis, is laid along the axis that the caller says, or along the only one that has
-//! its length.
+//! Shapes broadcast as in NumPy, in FITS order: missing axes follow the last one, and an axis of
+//! one pixel matches any length. A spectrum, which has one axis, lies along the axis that the
+//! caller names, or along the only one of its length.
 
 use super::language::{is_name, reserved};
 use super::parse::{Expression, Name};

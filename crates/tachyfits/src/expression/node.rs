@@ -66,7 +66,7 @@ enum Pixels<'a> {
     Repeated { values: Vec<f64>, groups: Vec<Group> },
 }
 
-/// Adjacent axes of a box along all of which the input changes, or along none.
+/// Adjacent axes of a box; the input changes along all of them, or along none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Group {
     /// Pixels of the result's box in the group.

@@ -16,7 +16,7 @@ use super::language::{ExpressionFunction, Rule, constant, function};
 use super::problem::Problem;
 use super::token::{Dialect, Kind, Token, tokens, unquoted};
 
-/// Brackets, signs and powers may stand within each other so deep.
+/// Largest depth of nested brackets, signs and powers.
 const MOST_DEPTH: usize = 200;
 
 /// The number of an operation in its expression.
@@ -36,12 +36,12 @@ pub(crate) enum Item {
     Select(Id, Id, Id),
 }
 
-/// A name and where it stands first.
+/// A name and its first position.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Name {
     pub(crate) text: String,
     pub(crate) at: Range<usize>,
-    /// It stands between backquotes: it is the name of a column, whatever word of the language it is.
+    /// It is in backquotes: it is the name of a column, even if it is a word of the language.
     pub(crate) is_quoted: bool,
     /// Which element of the column is meant, from 1: `NAME[2]`.
     pub(crate) element: Option<u64>,
@@ -51,7 +51,7 @@ pub(crate) struct Name {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expression {
     pub(crate) items: Vec<Item>,
-    /// Where each item stands: an operator, a name, a number, or a call.
+    /// The position of each item: an operator, a name, a number, or a call.
     pub(crate) places: Vec<Range<usize>>,
     pub(crate) names: Vec<Name>,
     pub(crate) texts: Vec<String>,

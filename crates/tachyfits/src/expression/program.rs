@@ -80,8 +80,8 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The program of an expression whose names are `given`, and which of the inputs it needs: `load` is asked for them by
-    /// their places in that list.
+    /// The program of an expression whose names are `given`, and the inputs it needs: `load` gets
+    /// their positions in that list.
     pub(crate) fn new(
         expression: &Expression,
         given: &[Given],

@@ -55,7 +55,7 @@ pub(super) struct Steps {
     pub(super) to: u64,
 }
 
-/// Numbers that lie together: bytes of each, how many, and whether their bytes are swapped.
+/// Contiguous numbers: bytes of each, their count, and whether their bytes are swapped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberRun {
     pub(super) size: u64,
@@ -110,7 +110,7 @@ impl RecordField {
         RecordField { offset, size, elements, to, repeats: 1, step: 0, to_step: 0 }
     }
 
-    /// Bytes of the numbers that lie together.
+    /// Bytes of the contiguous numbers.
     pub(crate) fn run_bytes(&self) -> u64 {
         self.size * self.elements
     }
@@ -125,7 +125,7 @@ impl RecordField {
         self.repeats.saturating_sub(1) * self.to_step + self.run_bytes()
     }
 
-    /// Where the first numbers that lie together are in the item.
+    /// Position of the first contiguous numbers in the item.
     fn first_to(&self) -> Range<u64> {
         self.to..self.to + self.run_bytes()
     }

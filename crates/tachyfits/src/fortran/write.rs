@@ -1,4 +1,5 @@
-//! Writing records: into a new file, which appears when it is complete, or behind those of an old one.
+//! Writing records: into a new file, which appears when it is complete, or after those of an
+//! existing one.
 //!
 //! Records of numbers of one kind go, markers and all, through blocks of the file that lie in memory: `write_plain.rs`.
 //! Short ones of several fields are made in blocks by all threads; how those are written that are long, or of several
@@ -117,7 +118,7 @@ impl RecordWriter {
         Ok(RecordWriter { output, new: *new, markers, end: AppendBlock::new(0), records: 0 })
     }
 
-    /// Writes records behind the last ones.
+    /// Writes records after the last ones.
     ///
     /// # Errors
     /// [`Reason::Output`] if the items do not match the layout, [`Reason::RecordLength`] if its
@@ -157,9 +158,9 @@ impl RecordWriter {
     }
 }
 
-/// Appends records to a file, which is as it was if that does not come to its end. Markers and byte order are those of
-/// the file; `options` say them where they cannot be found out. Gives what was found beside the file: an interrupted append
-/// that was undone first, for one.
+/// Appends records to a file, which stays unchanged if the append is not completed. Markers and
+/// byte order are those of the file; `options` give them if they cannot be detected. Returns
+/// notices about the file, such as an interrupted append that was undone first.
 ///
 /// # Errors
 /// If the file is damaged, cut short or not a file of such records, or cannot be written.

@@ -46,8 +46,8 @@ struct PlainRecords<'a> {
 }
 
 impl PlainRecords<'_> {
-    /// Puts a part of them into a room that begins [`AppendBlock::SLACK`] bytes before it and ends as many behind it:
-    /// markers and numbers that reach out of the part are put whole.
+    /// Puts a part of them into a room that begins [`AppendBlock::SLACK`] bytes before it and ends
+    /// as many after it: markers and numbers at its ends are written whole.
     fn make(&self, part: &Range<u64>, room: &mut [u8]) {
         let whole = part.start.div_ceil(self.stored)..part.end / self.stored;
         if whole.start > whole.end {

@@ -252,7 +252,7 @@ impl Columns<'_> {
         results: &mut [Vec<f64>],
     ) -> Result<(), Error> {
         let blocks = self.tile.blocks.end - self.tile.blocks.start;
-        // Blocks of one output lie side by side like the outputs of one.
+        // Blocks of one output are contiguous like the outputs of one.
         let (blocks, width) = match self.blocks.side_by_side {
             true => (blocks, self.tile.run),
             false => (1, blocks),

@@ -31,12 +31,12 @@ impl<'a, T> Lines<'a, T> {
         self.rows(index, 1)
     }
 
-    /// Several rows from `index` on, which lie one after the other.
+    /// Several contiguous rows from `index` on.
     pub(super) fn rows(&self, index: u64, count: usize) -> &'a [T] {
         self.values.part(self.place(index), count * self.inner)
     }
 
-    /// How many rows from `index` on lie one after the other.
+    /// Number of contiguous rows from `index` on.
     pub(super) fn together(&self, index: u64) -> usize {
         let row = (index - self.begin) as usize;
         let in_piece = self.values.length - self.place(index) % self.values.length;

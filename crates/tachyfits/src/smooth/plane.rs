@@ -39,9 +39,10 @@ pub struct PlaneSmoothing {
 }
 
 impl Image {
-    /// The planes smoothed, computed when they are read or written. Values are of the types that [`Image::smooth`] gives;
-    /// sums are taken in f64, along x first, and rounded once. With [`Blanks::Renormalise`] a sum is divided by that of
-    /// the weights of the good pixels in the plane and multiplied by that of all.
+    /// The planes smoothed, computed when they are read or written. Values have the types of
+    /// [`Image::smooth`]; sums are taken in f64, along x first, and rounded once. With
+    /// [`Blanks::Renormalise`] a sum is divided by the weights of the defined pixels in the plane
+    /// and multiplied by all weights.
     ///
     /// # Errors
     /// As [`Image::smooth`].

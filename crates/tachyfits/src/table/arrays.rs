@@ -31,7 +31,7 @@ const SHARED_BYTES: u64 = 16 << 20;
 pub struct Arrays {
     /// Where the array of each row begins, in elements, and at the end where the last one ends.
     pub offsets: Vec<i64>,
-    /// The elements in the machine's byte order. Characters are as they are stored, a byte each.
+    /// The elements in native byte order. Characters are as stored, a byte each.
     pub values: Vec<u8>,
     /// A byte for each element, 1 where it is null; none where no element can be.
     pub nulls: Option<Vec<u8>>,

@@ -38,7 +38,8 @@ impl Table {
     /// are those of [`crate::evaluate`]; besides,
     ///
     /// - names are those of columns, in either case; in backquotes they may have any characters;
-    /// - strings stand between single or double quotes; blanks at their end do not count, nor what follows a NUL;
+    /// - strings are in single or double quotes; trailing blanks do not count, nor does text after
+    ///   a NUL;
     /// - `NAME[2]` is the second element of a column of arrays;
     /// - of integers `&` and `|` take the bits, in brackets: `(QUALITY & 128) == 0`;
     /// - `ROW` (or `#ROW`) is the number of the row, from 1; `T` and `F` (or `true`, `false`) are truth values;
@@ -130,7 +131,7 @@ impl Search<'_> {
         Ok((found, report))
     }
 
-    /// Rows of which no byte is asked for.
+    /// Rows of a condition that reads no bytes.
     fn unread(&self, rows: Range<u64>) -> Result<Vec<u64>, Error> {
         let count = rows.end - rows.start;
         if count > MOST_UNREAD_ROWS {

@@ -158,7 +158,7 @@ impl CsvColumn<'_> {
             if element > elements.start {
                 text.push(b' ');
             }
-            // Blanks stand between elements: an empty one would not be seen.
+            // Blanks separate elements: an empty one would be invisible.
             if self.is_undefined(element) {
                 text.extend(b"nan");
             } else {

@@ -23,7 +23,7 @@ pub struct ColumnInput<'a> {
     pub offsets: Option<&'a [i64]>,
     /// Values other than 0 mark nulls: one per element, for text one per string.
     pub nulls: Option<&'a [u8]>,
-    /// The values are as they are stored: neither scaled nor with a convention for unsigned integers.
+    /// The values are as stored: neither scaled nor with a convention for unsigned integers.
     pub raw: bool,
     /// How text is given.
     pub text: TextAs,

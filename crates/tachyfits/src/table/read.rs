@@ -19,8 +19,8 @@ use crate::options::{Progress, RunOptions};
 
 /// Bytes from which on a cell is worth a run of its own.
 const LONG_CELL: u64 = 4 << 20;
-/// Bytes of cells that wait to be put in their places, where rows are asked for in no order: no more than are stored by way of
-/// the caches, to be found there.
+/// Bytes of cells waiting for their positions, for rows in arbitrary order: few enough to stay in
+/// the caches.
 const WAITING_BYTES: usize = CACHES_BYTES;
 
 /// How many tasks ahead the pages of outputs are entered: to clear one takes as long as some tasks.
@@ -375,7 +375,7 @@ impl Reading<'_> {
 /// Values and nulls of some rows of a column.
 type Waiting = (Vec<u8>, Option<Vec<u8>>);
 
-/// Puts cells that lie side by side in their places.
+/// Moves contiguous cells to their positions.
 fn spread(cells: &[u8], size: usize, places: &[usize], out: &mut [u8]) {
     if size > 0 {
         for (cell, &place) in cells.chunks_exact(size).zip(places) {

@@ -180,7 +180,8 @@ impl TableWriter {
         self.rows_stated.unwrap_or(limit / self.layout.row_bytes.max(1))
     }
 
-    /// Writes the arrays of variable-length columns: behind the rows where the number of rows is known, else aside.
+    /// Writes the arrays of variable-length columns: after the rows if the number of rows is known,
+    /// else into a separate file.
     fn write_heap(
         &mut self,
         inputs: &[ColumnInput<'_>],

@@ -230,7 +230,7 @@ impl<'a> RowCheck<'a> {
         }
     }
 
-    /// Between fields any 7-bit character may stand.
+    /// Between fields any 7-bit character is allowed.
     fn gaps(&self, row: u64, bytes: &[u8], tally: &mut Tally) {
         for gap in &self.gaps {
             for at in gap.clone().filter(|&at| !bytes[at].is_ascii()) {

@@ -1,4 +1,4 @@
-//! Edits that cannot be written, or whose process ends: the file is as it was, or becomes so.
+//! Edits that cannot be written, or whose process ends: the file is unchanged, or is restored.
 
 use std::fs;
 use std::path::Path;

@@ -386,7 +386,7 @@ fn what_is_cut_short_or_cannot_be_read_stays_as_it_is() {
     assert_eq!(edition.copy(4, &open(&path), 3).unwrap_err().code(), "data-missing");
     edition.remove(1).unwrap();
     assert_eq!(edition.commit(false, &RunOptions::default()).unwrap_err().code(), "data-missing");
-    // An HDU without END, behind the others.
+    // An HDU without END, after the others.
     let mut bytes = several();
     bytes.extend(card("XTENSION= 'IMAGE   '").into_bytes());
     bytes.resize(bytes.len() + 4000, b'x');

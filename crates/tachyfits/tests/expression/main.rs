@@ -1,5 +1,6 @@
-//! Expressions over images: against a tree walked for every pixel, and by hand where the twin cannot judge: what words
-//! mean, which shapes go together, what is refused and where, units and headers.
+//! Expressions over images: against a tree walked for every pixel, and by hand where the twin
+//! cannot judge: meanings of words, broadcasting of shapes, errors and their positions, units and
+//! headers.
 
 #[path = "../common/mod.rs"]
 mod common;

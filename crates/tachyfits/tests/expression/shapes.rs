@@ -1,4 +1,4 @@
-//! Which shapes go together, and how.
+//! Broadcasting of shapes.
 
 use tachyfits::{ExpressionPixels, Image, InputValue, PixelType, evaluate};
 

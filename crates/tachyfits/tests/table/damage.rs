@@ -179,7 +179,7 @@ fn hostile_sizes_are_refused_at_once() {
             exercise(table_file("BINTABLE", [row_bytes, rows], 0, &cards, &[0; 100]));
         assert!(results + errors > 0, "{form}");
     }
-    // Heaps that the header claims and the file has not.
+    // Heaps that the header claims and the file lacks.
     for heap in [100, huge] {
         let cards = ["TFORM1  = '1QD(9)'".to_owned()];
         let data = [1i64 << 37, 0].map(i64::to_be_bytes).concat();

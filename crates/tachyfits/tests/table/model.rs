@@ -118,7 +118,7 @@ impl Spec {
         }
     }
 
-    /// Elements that lie side by side.
+    /// Contiguous elements.
     pub fn elements(&self, bytes: &[u8], count: usize, raw: bool) -> Cells {
         let (mut values, mut nulls) = (Vec::new(), Vec::new());
         for index in 0..count {

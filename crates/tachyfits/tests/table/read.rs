@@ -19,7 +19,7 @@ pub struct Ask {
     pub nulls: bool,
 }
 
-/// Values and nulls of each column that was asked for, and how many elements were odd.
+/// Values and nulls of each requested column, and the number of odd elements.
 pub type Answers = Vec<(Vec<u8>, Option<Vec<u8>>, u64)>;
 
 /// Reads columns into arrays of the right size, filled with other bytes before.

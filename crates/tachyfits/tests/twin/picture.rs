@@ -180,7 +180,7 @@ pub fn walk(axes: &[u64], section: &Section) -> Vec<(Vec<u64>, u64)> {
     pixels
 }
 
-/// Any small picture; those with infinite pixels only where asked for.
+/// Any small picture; with infinite pixels only on request.
 pub fn pictures(infinite: bool) -> impl Strategy<Value = Picture> {
     let axes = prop::collection::vec(prop_oneof![Just(1u64), 1u64..6, 1u64..30], 1..=5);
     let axes = axes.prop_map(|mut axes| {

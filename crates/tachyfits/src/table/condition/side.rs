@@ -54,10 +54,10 @@ pub(super) struct Decimal {
 impl Decimal {
     /// Greater than any integer that a row has.
     const FAR: i128 = 1 << 100;
-    /// Digits before the point that [`Decimal::FAR`] has not.
+    /// Digits before the point beyond [`Decimal::FAR`].
     const MOST_DIGITS: usize = 30;
 
-    /// A number without sign: digits, perhaps a point among or behind them and a power of ten.
+    /// A number without sign: digits, possibly a point and a power of ten.
     pub(super) fn of_text(text: &str) -> Option<Decimal> {
         let (digits, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (before, behind) = digits.split_once('.').unwrap_or((digits, ""));
