@@ -1,7 +1,7 @@
 """The benchmark harness: measures this engine beside its peers, and the numbers against bars.
 
-It is not a profiler and not a test of correctness alone: it is a test with a clock. A row fails
-when the number misses its bar and when any answer behind it is wrong. See README.md.
+It is not a profiler and not only a test of correctness: it is a timed test. A row fails when the
+number misses its bar and when any answer behind it is wrong. See README.md.
 """
 
 from __future__ import annotations
@@ -14,4 +14,4 @@ ROOT = HERE.parent
 
 
 class BenchError(Exception):
-    """Something the person at the keyboard can put right; the text says how."""
+    """An error that the user can correct; the text says how."""

@@ -128,8 +128,8 @@ def remove(wanted: Input) -> None:
 def operation(inputs: list[Input], name: str, say: Any = print) -> dict[str, Any]:
     """Give what an operation of operations.py on these inputs must answer.
 
-    It is worked out when it is asked for the first time, and again when an input or the code that
-    works it out changed. Maps to compare with lie beside the first input.
+    It is computed on first use, and again when an input or the code changed. Maps to compare with
+    are beside the first input.
     """
     if name == TABLE:
         return {name: described_table(inputs[0].path)["answer"]}

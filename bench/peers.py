@@ -49,7 +49,7 @@ class Peer:
     needs: tuple[Need, ...]
     requirements: tuple[str, ...]
     venv: Path  # of the Python peers: one for all, but for those that say `venv`
-    on_request: bool  # set up only when asked for by name
+    on_request: bool  # set up only on request by name
     left_out: bool = False  # of this run, by the one who started it
 
     def missing(self) -> str | None:

@@ -140,7 +140,7 @@ def columns(recipe: dict[str, Any]) -> list[Column]:
 
 
 def row_type(made: list[Column]) -> np.dtype[Any]:
-    """Give the type of a row: binary fields lie side by side, text has a blank between."""
+    """Give the type of a row: binary fields are contiguous, text has a blank between."""
     offsets, at = [], 0
     for column in made:
         offsets.append(at)

@@ -1,5 +1,5 @@
-//! Any bytes as an unformatted Fortran file: markers are found out or refused, walks end, with recovery too,
-//! and records lie within the file, in order; any text as the form of a record.
+//! Any bytes as an unformatted Fortran file: markers are detected or refused, walks end, with
+//! recovery too, and records are within the file, in order; any text as the form of a record.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

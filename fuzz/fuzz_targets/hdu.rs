@@ -1,5 +1,5 @@
-//! Any bytes as a file: the walk ends and reads nothing twice, and every HDU can be asked for its
-//! image, its groups, its axes and the header of a cutout, which means the same pixels.
+//! Any bytes as a file: the walk ends and reads nothing twice, and every HDU can give its image,
+//! its groups, its axes and the header of a cutout, which describes the same pixels.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,6 @@
-//! Any bytes as the header of a table and what follows it: a layout or an error, whose fields and arrays lie where they may;
-//! what was read can be written and says the same. Fields of text are numbers or none.
+//! Any bytes as the header of a table and its data: a layout or an error, with fields and arrays in
+//! range; a header that was read can be written with the same meaning. Fields of text are numbers
+//! or errors.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes as a file: verification ends in findings, the same for any number of threads, and what it can put right in
-//! a header is right then.
+//! Any bytes as a file: verification ends in findings, the same for any number of threads, and a
+//! repaired header has none of the repairable findings.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

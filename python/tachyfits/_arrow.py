@@ -1,7 +1,7 @@
 """Columns as Arrow: arrays over the memory of NumPy's, without another copy.
 
-pyarrow makes them; it is imported when it is asked for. Numbers and offsets are handed over as
-they are; truth values become bits and text becomes UTF-8, as Arrow has them.
+pyarrow makes them; it is imported on demand. Numbers and offsets are passed without a copy; truth
+values become bits and text becomes UTF-8, as in Arrow.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def verify(
 
 
 class Fix(NamedTuple):
-    """Something in a file that was put right."""
+    """One repair of a file."""
 
     #: The code of the finding.
     code: str

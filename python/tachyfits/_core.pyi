@@ -258,7 +258,7 @@ class Hdu:
 class Header:
     """The cards, in order."""
 
-    # (keyword, value, comment), of the kind that is asked for; value None = undefined; commentary: text
+    # (keyword, value, comment), of the requested kind; value None = undefined; commentary: text
     @overload
     def cards(self, kind: None = None) -> tuple[tuple[str, Any, str], ...]: ...
     @overload
@@ -272,7 +272,7 @@ class Header:
 
 @final
 class Image:
-    """Pixels of one HDU, read when asked for."""
+    """Pixels of one HDU, read on request."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -335,7 +335,8 @@ class Image:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[NDArray[np.float64]]: ...
-    # The header of a result, without the mandatory cards; of the kind that is asked for, as in Header.cards.
+    # The header of a result, without the mandatory cards; of the requested kind, as in
+    # Header.cards.
     @overload
     def result_cards(
         self,

@@ -31,8 +31,8 @@ class RecordFile:
         *,
         access: str = "sequential",  # "sequential" "direct" "stream"
         record_bytes: int | None = None,  # of direct access
-        markers: int | None = None,  # 4, 8; None: found out
-        order: str | None = None,  # "big" "little"; None: found out
+        markers: int | None = None,  # 4, 8; None: detected
+        order: str | None = None,  # "big" "little"; None: detected
         recover: bool = False,
         storage: str = "auto",
     ) -> RecordFile: ...

@@ -21,7 +21,7 @@ _Rows = tuple[int, int] | NDArray[np.int64]
 
 @final
 class Table:
-    """Rows and columns of one HDU, read when asked for. Both are counted from 0."""
+    """Rows and columns of one HDU, read on request. Both are counted from 0."""
 
     @property
     def rows(self) -> int: ...

@@ -142,7 +142,7 @@ def foreign_errors(problem: str, hint: str) -> Iterator[None]:
 def placed(where: str) -> Iterator[None]:
     """Name the place in a UsageError from within that does not name the file.
 
-    ``where``: the file, and behind it the HDU if there is one (`tachyfits._hdu.place_of`).
+    ``where``: the file, followed by the HDU if there is one (`tachyfits._hdu.place_of`).
 
     >>> with placed("stars.fits: HDU 1 (0-based)"):
     ...     raise usage("there is no row 9", "use 0 to 2")

@@ -45,7 +45,7 @@ _ELSEWHERE = {
     "with_spectral_unit": 'image.moments(unit="km/s")',
 }
 
-#: Bins of a histogram, unless a number is asked for.
+#: Default number of bins of a histogram.
 _BINS = 256
 
 

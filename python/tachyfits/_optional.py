@@ -1,4 +1,4 @@
-"""Libraries that are not needed until they are asked for."""
+"""Optional libraries, imported on demand."""
 
 from __future__ import annotations
 

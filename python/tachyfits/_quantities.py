@@ -143,7 +143,7 @@ def outcome(operator: str, left: str | None, right: str | None = "", power: Any 
 
 
 def conversion(unit: str | None, wanted: Any) -> tuple[str, float]:
-    """Return a unit that is asked for as a header has it, and the factor that leads to it.
+    """Return a requested unit as header text, and the factor to convert to it.
 
     Raises
     ------

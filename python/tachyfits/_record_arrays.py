@@ -281,7 +281,7 @@ class Arrays:
     ) -> tuple[NDArray[Any], Layout] | None:
         """Read records that may all have one length, and check their markers on the way.
 
-        None: they have not, or something else is the matter; the index knows.
+        None: they do not, or another fault is there; the index decides.
         """
         there = 0 <= first <= _ALL and most > 0
         guess = self._core.ahead(first, min(most, _ALL)) if there else None

@@ -28,7 +28,7 @@ _MOST_FIELDS = 1 << 20
 class Field(NamedTuple):
     """Numbers of a record, and where they go; the compiled module takes them as such tuples."""
 
-    #: Where they begin in the record, the bytes of a number, how many lie together.
+    #: Offset in the record, the bytes of a number, the count of contiguous ones.
     offset: int
     size: int
     elements: int
@@ -41,7 +41,7 @@ class Field(NamedTuple):
 
     @property
     def run_bytes(self) -> int:
-        """Bytes that lie together."""
+        """Contiguous bytes."""
         return self.size * self.elements
 
     def moved(self, offset: int, to: int) -> Field:

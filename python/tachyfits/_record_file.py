@@ -26,7 +26,7 @@ class EndOfRecords(UsageError, EOFError):
 
 
 class File:
-    """An open unformatted file: a sequence of records, read when asked for.
+    """An open unformatted file: a sequence of records, read on request.
 
     A file, and a record, pickles as its path and options: unpickling opens the file again.
     """
@@ -77,7 +77,7 @@ class File:
 
     @property
     def reason(self) -> str | None:
-        """How the markers were found out; None where they were given, or there are none."""
+        """How the markers were detected; None if they were given, or the file has none."""
         return self._core.reason
 
     @property
@@ -128,7 +128,7 @@ class File:
         return Record(self, number_from_0(self._core, operator.index(number)))
 
     def _numbers_of(self, chosen: slice) -> range:
-        """Return the numbers of a slice; damage behind them does not matter."""
+        """Return the numbers of a slice; damage after them does not matter."""
         whole = self._core.whole_records()
         backwards = chosen.step is not None and operator.index(chosen.step) < 0
         last = chosen.start if backwards else chosen.stop
@@ -261,8 +261,8 @@ class File:
     ) -> Iterator[NDArray[Any]]:
         """Give the records of a file, all of one length, some at a time: bounded memory.
 
-        The array is the same one each time where the number of records is: copy what is to be kept.
-        The file is read once and no further than asked for; damage is raised after the last whole
+        The array is reused if the number of records stays the same: copy values to keep them. The
+        file is read once and no further than requested; damage is raised after the last whole
         record before it.
         """
         return self._arrays.batches(dtype, records, threads)
@@ -282,10 +282,10 @@ class File:
         Parameters
         ----------
         dtype
-            Integers, unsigned ones too, reals or complex numbers: all numbers of the records, which
-            may have different lengths. Or of records of one length: a form of one item besides
-            what is passed over, as "x4,3f8"; a structured dtype or a form of several items. "f16"
-            and "c32" wherever NumPy has no such numbers, too.
+            Integers, signed or unsigned, reals or complex numbers: all numbers of the records,
+            which may have different lengths. Or for records of one length: a form of one item
+            besides skipped ones, as "x4,3f8"; a structured dtype or a form of several items. "f16"
+            and "c32" also where NumPy lacks these types.
         first, count
             Which records; all without.
         field
@@ -350,7 +350,7 @@ class File:
 
 
 class Record:
-    """A record of a file: its length, and its content when asked for."""
+    """A record of a file: its length, and its content on request."""
 
     def __init__(self, file: File, number: int) -> None:
         self._file = file

@@ -85,7 +85,7 @@ def least_bytes(form: str) -> int:
 
 
 def kept_items(items: list[Item]) -> list[Item]:
-    """Return the items that are not passed over, which groups of nothing else are."""
+    """Return the items that are not skipped; groups of skipped items are skipped too."""
     return [item for item in items if not (_is_empty(item[4]) if item[4] else item[0] == "x")]
 
 

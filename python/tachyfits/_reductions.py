@@ -12,7 +12,7 @@ from tachyfits._axes import Axis
 from tachyfits._pixels import Progress
 from tachyfits._regions import Regions
 
-#: The statistics that `Image.stats` gives per plane when it is asked for an axis.
+#: The statistics of `Image.stats` with an axis.
 STANDARD_STATISTICS = ("count", "nan", "sum", "mean", "rms", "std", "min", "max")
 
 

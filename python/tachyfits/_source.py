@@ -1,4 +1,4 @@
-"""Sources: what people give to be opened, as what the engine reads: a path, bytes, or a stream.
+"""Sources: arguments of `open` converted for the engine: a path, bytes, or a stream.
 
 The engine recognises compressed content by its first bytes and inflates gzip. bzip2, xz and zstd
 are decompressed here while they are read; the engine keeps the content and limits its size.
@@ -318,7 +318,7 @@ class _Zstandard:
 
     @property
     def unused_data(self) -> bytes:
-        """Input behind the end of the stream."""
+        """Input after the end of the stream."""
         unused: bytes = self._decoder.unused_data + self._input
         return unused
 

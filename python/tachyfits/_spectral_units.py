@@ -1,4 +1,4 @@
-"""Spectral coordinates in the unit that is asked for: frequency, wavelength, energy or velocity.
+"""Spectral coordinates in a requested unit: frequency, wavelength, energy or velocity.
 
 The arithmetic is astropy's, by its spectral and Doppler equivalencies. Every conversion goes
 through the frequency. Reference frames are left as they are: nothing here moves an observer.
@@ -330,10 +330,10 @@ def _own_convention(axis: Axis, coordinates: Coordinates) -> str | None:
 
 
 def _rest_frequency(axis: Axis, coordinates: Coordinates, line: Line) -> Quantity:
-    """Return the rest frequency in Hz: the one asked for, or that of the header.
+    """Return the rest frequency in Hz: the requested one, or that of the header.
 
-    A rest wavelength that is asked for is in the medium of the axis unless ``rest_medium`` says
-    otherwise; RESTWAV of a header is one in vacuum (Standard, 8.4.1).
+    A requested rest wavelength is in the medium of the axis unless ``rest_medium`` is given;
+    RESTWAV of a header is in vacuum (Standard, 8.4.1).
     """
     import astropy.units as u
 

@@ -112,7 +112,7 @@ class CoordinateSummary:
 
 
 def _position_text(longitude: float, latitude: float, frame: str) -> str:
-    """Return a position as people write it in its frame.
+    """Return a position in the usual notation of its frame.
 
     >>> _position_text(150.0, -2.5, "ICRS"), _position_text(30.25, 1.5, "galactic")
     ('10:00:00.00 -02:30:00.0 (ICRS)', '30.25, +1.5 deg (galactic)')

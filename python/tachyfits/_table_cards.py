@@ -137,7 +137,7 @@ def meta_items(data: Any) -> Iterable[tuple[Any, Any]]:
         yield from cards_of_records(data)
         return
     if is_lazy(data):
-        # It is refused where its columns are asked for.
+        # Reading its columns gives the error.
         return
     metadata = getattr(getattr(data, "schema", None), "metadata", None)
     if isinstance(metadata, Mapping):

@@ -1,4 +1,4 @@
-"""Columns as the engine has decoded them, made what people get: masked, ragged, text."""
+"""Columns decoded by the engine, converted to results: masked, ragged, text."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tachyfits._table_times import Brought, Stated, check_location, check_times
 from tachyfits._table_values import ColumnData, column_data
 from tachyfits._units import fits_unit
 
-#: The forms of numbers in an ASCII table; those of a binary one have no width behind the letter.
+#: The forms of numbers in an ASCII table; those of a binary one have no width after the letter.
 _IN_TEXT = re.compile(r"[IFED]\d")
 
 #: Bytes of blanks that fill strings up to the width that a header states, whatever that is.

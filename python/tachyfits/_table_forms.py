@@ -1,4 +1,4 @@
-"""Forms of columns of a binary table that are asked for: ``rT``, ``rPT`` and ``rQT`` of TFORMn.
+"""Requested forms of columns of a binary table: ``rT``, ``rPT`` and ``rQT`` of TFORMn.
 
 A form says the type of the elements, how many there are, and whether cells are in the heap. Values
 become that type if each is the same number there; floats alone are rounded.

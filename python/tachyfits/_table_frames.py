@@ -1,4 +1,4 @@
-"""Columns as tables of other libraries: astropy, pandas, polars, imported when asked for."""
+"""Columns as tables of other libraries: astropy, pandas, polars, imported on demand."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def _csv(name: str) -> TableFile:
 
 
 def _without_blanks(name: str) -> str:
-    """Return a name of CSV as others read it: blanks around it, and quotes behind one, are left.
+    """Return a name of CSV as other readers do: without blanks around it.
 
     >>> [_without_blanks(name) for name in ("A ", ' "B"', ' "6"" disk"', 'disk 6"')]
     ['A', 'B', '6" disk', 'disk 6"']

@@ -1,4 +1,4 @@
-"""Tables as people have them, translated into columns that the engine writes.
+"""Tables of every supported kind, converted to columns that the engine writes.
 
 Dictionaries, structured arrays, astropy tables, pandas and polars frames, Arrow streams: each
 becomes a list of `ColumnData`, native arrays with what the header is to say of them. How one array

@@ -13,7 +13,7 @@ from tachyfits._table_rows import Rows
 if TYPE_CHECKING:
     from tachyfits._table import Table
 
-#: Rows that are in memory at a time, unless something else is asked for.
+#: Default number of rows in memory at a time.
 BATCH_ROWS = 100_000
 
 

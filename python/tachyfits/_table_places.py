@@ -46,9 +46,9 @@ def with_places(
 ) -> list[ColumnData]:
     """Return columns, with those of the observatory's place where they are needed.
 
-    ``theirs``: the columns of the table that these are rows of, which has the place in columns, one
-    of a row or one of each element, or has not; None for a new table, which has it in columns where
-    it differs by row.
+    ``theirs``: the columns of the table that these are rows of, which may have the location in
+    columns, one per row or one per element; None for a new table, which has it in columns if it
+    differs by row.
 
     Raises
     ------

@@ -217,7 +217,7 @@ class TableReading(Hdu):
         Returns
         -------
         Columns
-            Arrays by name, in the order asked for.
+            Arrays by name, in the requested order.
 
         Raises
         ------

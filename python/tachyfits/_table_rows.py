@@ -1,4 +1,4 @@
-"""Which rows of a table: what people say (slices, numbers, masks), as the engine takes it.
+"""Rows of a table: slices, numbers and masks, converted for the engine.
 
 Nothing here reads rows.
 """

@@ -23,7 +23,7 @@ BEGIN = "--BEGIN-ASTROPY-SERIALIZED-COLUMNS--"
 END = "--END-ASTROPY-SERIALIZED-COLUMNS--"
 
 
-#: Characters of a line in one card; a backslash behind them says that the line goes on.
+#: Characters of a line in one card; a backslash after them continues the line.
 _LINE = 70
 
 

@@ -117,7 +117,7 @@ def field_width(cells: Ragged) -> int:
 
 
 def delimiter_of(cells: Ragged) -> str:
-    """Return what may stand between the strings of cells: the first that no string has.
+    """Return the separator for the strings of cells: the first that no string has.
 
     >>> delimiter_of(Ragged([0, 1], np.array([b"a|b"])))
     ';'

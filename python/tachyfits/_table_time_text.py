@@ -37,8 +37,8 @@ def time_text(name: str, times: Any) -> Any:
     Raises
     ------
     UsageError
-        No calendar has one of them, or only one with years of six digits, which the Standard has
-        not; ``name`` is that of the column.
+        No calendar has one of them, or only one with years of six digits, which the Standard lacks;
+        ``name`` is that of the column.
     """
     # Years beyond four digits have five and a sign there, as the Standard wants it.
     exact = times.copy(format="fits")

@@ -1,4 +1,4 @@
-"""A new file of several HDUs, images and tables one behind the other."""
+"""A new file of several consecutive HDUs, images and tables."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def make(request: dict[str, Any], peer: str) -> None:
 
 
 def median_seconds(request: dict[str, Any], peer: str, once: Callable[[], object]) -> float:
-    """Write or read the file as often as was asked for; the median of the seconds.
+    """Write or read the file as often as requested; return the median of the seconds.
 
     A file in memory takes new pages each time. To get those of the first one may take longer than
     all the rest, and has nothing to do with records.

@@ -65,7 +65,7 @@ def agrees(smooth: Any, request: Request) -> bool:
 
 
 def smoothed(pixels: Any, weights: Any, offsets: Any, place: tuple[int, int], edge: str) -> float:
-    """Return one result: the weighted mean of the good pixels, NaN where the pixel itself is."""
+    """Return the weighted mean of the defined pixels, NaN if the pixel itself is NaN."""
     if np.isnan(pixels[place]):
         return float("nan")
     rows, columns = (index + offsets for index in place)

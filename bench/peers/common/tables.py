@@ -18,7 +18,7 @@ CONVENTIONS = {"B": -(1 << 7), "I": 1 << 15, "J": 1 << 31}
 
 
 def chosen(request: Request) -> list[str] | None:
-    """Name the columns that are asked for; None: all."""
+    """Name the requested columns; None: all."""
     if request["columns"] == "all":
         return None
     names: list[str] = request["pixels"]["selections"][request["columns"]]

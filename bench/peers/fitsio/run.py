@@ -36,7 +36,7 @@ def columns(request: Request) -> Any:
 
 
 def in_order(array: Any, request: Request) -> Any:
-    """Give the array in the byte order that is asked for."""
+    """Give the array in the requested byte order."""
     return array if request["any_order"] else array.astype(array.dtype.newbyteorder("="))
 
 

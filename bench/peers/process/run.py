@@ -1,8 +1,8 @@
 """A command as a process of its own: what starting, importing and running it costs the processor.
 
-`code` is a Python program, `script` a script beside this interpreter with its arguments, behind
-which the input's path stands. The seconds are user and system time of the process and its threads;
-the answer says whether it printed anything.
+`code` is a Python program, `script` a script beside this interpreter with its arguments, followed
+by the input's path. The seconds are user and system time of the process and its threads; the answer
+says whether it printed anything.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import tachyfits as tf
 
 
 def opened(request: Request) -> Any:
-    """Open the file by the storage asked for: positioned reads, a memory map, bytes in memory."""
+    """Open the file by the requested storage: positioned reads, a memory map, bytes in memory."""
     storage = request.get("storage", "auto")
     if storage == "memory":
         return tf.open(Path(request["path"]).read_bytes())
@@ -19,7 +19,7 @@ def opened(request: Request) -> Any:
 
 
 def right_tier(request: Request) -> None:
-    """Make sure that this process runs on the vector tier that is asked for, if one is."""
+    """Check that this process runs on the requested vector tier, if any."""
     try:
         tier = tf.build_info()["tier"]
     except tf.UsageError as error:

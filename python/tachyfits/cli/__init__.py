@@ -88,7 +88,7 @@ def _closed_pipe_is_success() -> Iterator[None]:
 
 
 class LazyGroup(Group):
-    """A group whose commands are imported when they are asked for."""
+    """A group whose commands are imported on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, in the order of the table."""

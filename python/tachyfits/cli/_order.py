@@ -19,7 +19,7 @@ from tachyfits.cli._written import buffering_option
 
 @dataclass(frozen=True)
 class OrderOptions:
-    """Which order statistics are asked for, and how they are computed."""
+    """The requested order statistics, and how they are computed."""
 
     median: bool
     mad: bool
@@ -84,7 +84,7 @@ def order_columns(
     threads: int,
     progress: Progress,
 ) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, _core.Report]]:
-    """Compute what is asked for: arrays of shape (regions, planes) by column, and what it cost."""
+    """Compute the requested arrays, of shape (regions, planes), by column, and their cost."""
     if asked.robust and regions:
         raise usage(
             f"{image.file.name}: --robust takes no regions",

@@ -42,7 +42,7 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Part:
-    """The pixels that a command is asked for: its --section, --channels and --region."""
+    """The pixels selected for a command: its --section, --channels and --region."""
 
     section: SectionOption = None
     channels: ChannelsOption = None
@@ -50,7 +50,7 @@ class Part:
 
     @property
     def is_whole(self) -> bool:
-        """No part is asked for."""
+        """Whether no part is selected."""
         return self.section is None and self.channels is None and not self.regions
 
     @property

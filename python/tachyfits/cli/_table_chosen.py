@@ -1,4 +1,4 @@
-"""Columns and rows of a table that are asked for on the command line."""
+"""Columns and rows of a table selected on the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def chosen_columns(table: Table, text: str | None) -> list[str | int]:
 def chosen_places(
     text: str | None, names: Sequence[str], place: Callable[[str], int]
 ) -> list[int] | None:
-    """Return the places of the columns that are asked for, of these names; None: of all."""
+    """Return the positions of the selected columns, of these names; None: of all."""
     if text is None:
         return None
     # The longest first: a name may begin as another one does.

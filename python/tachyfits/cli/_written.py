@@ -15,7 +15,7 @@ from tachyfits._core import Report
 from tachyfits.cli._common import Common, described
 from tachyfits.cli._output import json_text, say, size_text
 
-#: BITPIX as people give it on the command line, by NumPy's name of the type.
+#: BITPIX on the command line, by NumPy's name of the type.
 _TYPES = {
     "8": "uint8",
     "16": "int16",

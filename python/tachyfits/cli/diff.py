@@ -78,9 +78,9 @@ def command(
 ) -> int:
     """Compare two files: HDUs, cards, pixels, the cells of tables.
 
-    HDUs go together by EXTNAME and EXTVER where both files have them, else by number; columns, and
-    their cards, by name; of tables of different lengths the rows that both have are compared. The
-    order of cards and the way a number is written do not matter. NaN is the same as NaN.
+    HDUs are paired by EXTNAME and EXTVER if both files have them, else by number; columns, and
+    their cards, by name. Of tables of different lengths the rows that both have are compared. The
+    order of cards and the notation of a number do not matter. NaN equals NaN.
 
     Lines with < are of the first file, with > of the second. Pixels are at (x,y,...), cells at
     (row,element), counted from 1.

@@ -133,7 +133,7 @@ def _title(hdu: Hdu) -> str:
 
 
 def _as_text(title: str, cards: list[Card], is_value: bool) -> str:
-    """Return cards as lines below the title, if there is one; values behind it."""
+    """Return cards as lines below the title, if there is one; values after it."""
     if not is_value:
         return "\n".join([*([title] if title else []), *map(card_line, cards)])
     before = f"{title} " if title else ""

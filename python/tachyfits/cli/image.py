@@ -183,7 +183,7 @@ def _planes(
     pixels: dict[str, Any],
     line: dict[str, Any],
 ) -> Iterator[tuple[str, Plane]]:
-    """Make the pictures that are asked for, moments together, in the order of their names."""
+    """Make the requested maps, moments together, in the order of their names."""
     if sum(length > 1 for length in image.shape) <= 2 and image.ndim >= 2:
         options = [*pixels.values(), *line.values()]
         asked = [value for value in options if value is not None and value is not False]

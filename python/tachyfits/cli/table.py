@@ -23,7 +23,7 @@ from tachyfits.cli._output import aligned, in_blocks, json_text, say, size_text
 from tachyfits.cli._table_chosen import chosen_columns, chosen_places, chosen_rows, chosen_slice
 from tachyfits.cli._table_files import as_fits, list_columns, places_needed
 
-#: Rows that are shown if nothing else is asked for.
+#: Default number of rows shown.
 HEAD = 20
 
 #: The name of an output that stands for CSV on stdout.
@@ -82,9 +82,9 @@ def command(
     'tachyfits[arrow]'.
 
     A FILE that ends in .parquet, .arrow or .csv is shown, filtered and written like the FITS table
-    that it becomes with --to OUT.fits: what is undefined in it is TNULL, NaN or no text. That table
-    is made first, in a temporary file: of the columns that are asked for, and without --where of
-    the rows that are. --list and --json show the types that the file itself has.
+    that --to OUT.fits makes of it: undefined values are TNULL, NaN or empty text. That table is
+    made first, in a temporary file: of the selected columns, and without --where of the selected
+    rows. --list and --json show the types of the file itself.
 
     A condition compares columns, numbers and text: < <= > >= == != with && || ! and ( ), arithmetic
     (in float64) and functions as in 'tachyfits math'. Text is in quotes, 'a' or "a"; a column named

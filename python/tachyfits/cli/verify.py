@@ -113,7 +113,7 @@ def tell(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Print what was put right and what was found."""
+    """Print the repairs and the findings."""
     if as_json:
         click.echo(
             json_text(

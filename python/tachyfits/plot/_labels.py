@@ -44,7 +44,7 @@ _LONG_UNIT = 12
 
 
 def axis_name(ctype: str) -> str:
-    """Return what people call an axis of a CTYPE.
+    """Return the usual name of an axis of a CTYPE.
 
     >>> axis_name("GLON-CAR"), axis_name("VELO-LSR"), axis_name("FOO"), axis_name("")
     ('Galactic longitude', 'Velocity', 'Foo', '')
@@ -64,7 +64,7 @@ def capitalised(text: str) -> str:
 
 
 def unit_words(unit: str | None) -> str:
-    """Return a unit as people write it.
+    """Return a unit in the usual notation.
 
     >>> unit_words("JY/BEAM"), unit_words("m s-1"), unit_words(None)
     ('Jy/beam', 'm/s', '')

@@ -121,7 +121,7 @@ def limits_of(
         last = float(high)
     if not first <= last or not math.isfinite(first) or not math.isfinite(last):
         if (low is None) != (high is None) and math.isfinite(first) and math.isfinite(last):
-            # The one that was given lies beyond the one that was chosen: keep what was asked for.
+            # The given one lies beyond the chosen one: keep the given one.
             return _beyond(values, low, high)
         raise usage(
             f"invalid limits {first:g} and {last:g}: expected two numbers, the smaller first",
@@ -352,7 +352,7 @@ def _roundest(
     for power in range(exponent, exponent - 12, -1):
         for mantissa in (5, 2, 1):
             step = mantissa * 10.0**power
-            # Sums of powers of ten are exact to what people read.
+            # Sums of powers of ten are exact to the printed digits.
             near = float(f"{round(value / step) * step:.10g}")
             two_digits = 10.0 ** (math.floor(math.log10(abs(near))) - 1) if near else 0.0
             if not low <= near <= high or (step < two_digits and step < width / 20):

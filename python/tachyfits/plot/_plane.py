@@ -219,7 +219,7 @@ def _side(coordinates: Coordinates, number: int, count: int) -> _Side | None:
 
 
 def _suited(plane: Plane, limits: Limits, percentile: float | None, stretch: str) -> Limits:
-    """Return the limits asked for, or those of maps of a line: they show the source, not noise."""
+    """Return the given limits, or those of maps of a line, which show the source, not noise."""
     asked = limits is not None or percentile is not None or stretch != "linear"
     return limits if asked or plane.name not in _OF_LINES else "percentile99.9"
 
@@ -301,8 +301,8 @@ def contour_levels(
 ) -> list[float]:
     """Return the values at which contours are drawn, ascending.
 
-    Asked for without a number they are at 3, 6, 12, ... times the noise above the median, if
-    the image is mostly background, and at round values between the limits of the colours if not.
+    By default they are at 3, 6, 12, ... times the noise above the median if the image is mostly
+    background, and otherwise at round values between the limits of the colours.
     """
     if not isinstance(contours, (bool, int, np.integer)):
         levels = sorted({float(level) for level in contours})
