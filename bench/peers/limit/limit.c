@@ -3,7 +3,8 @@
  *
  * One request per line on stdin (flat JSON without escapes), one reply line on stdout. The models; `threads` of them:
  *   pread    the file through pread(2), `chunk` bytes at a time into a buffer of each thread
- *   map      the file mapped, and one byte of each cache line looked at
+ *   map      the file mapped, and one byte of each cache line (or of every `step` bytes) looked at, `passes` times, each
+ *            time with new threads
  *   memory   the file through pread(2) into new memory of its size, in large pages where the system gives them
  *   records  `numbers` numbers of 8 bytes written through pwrite(2) into a new file in memory, 256 KiB at a time, by one
  *            thread; "swap": true turns the bytes of each number on the way
@@ -33,7 +34,7 @@ enum how { PREAD, MAP, MEMORY };
 struct work {
     enum how how;
     int file;
-    long long size, chunk;
+    long long size, chunk, step;
     char *map;
     long long next;
     int failed;
@@ -63,7 +64,8 @@ static void *take_pieces(void *shared) {
         if (at >= work->size || work->failed) break;
         if (work->how == MAP) {
             char any = 0;
-            for (; at < end; at += LINE) any ^= work->map[at];
+            at = (at + work->step - 1) / work->step * work->step;
+            for (; at < end; at += work->step) any ^= work->map[at];
             seen ^= any;
             continue;
         }
@@ -82,11 +84,10 @@ static void *take_pieces(void *shared) {
     return NULL;
 }
 
-static long long read_by(enum how how, const char *path, long long chunk, int threads) {
+static long long read_by(enum how how, const char *path, long long chunk, int threads, long long step, int passes) {
     struct stat status;
-    struct work work = {.how = how, .file = open(path, O_RDONLY), .chunk = how == MEMORY ? PAGE : chunk};
+    struct work work = {.how = how, .file = open(path, O_RDONLY), .chunk = how == MEMORY ? PAGE : chunk, .step = step};
     pthread_t others[MOST_THREADS];
-    int started = 0;
     if (work.file < 0 || fstat(work.file, &status)) return -1;
     work.size = status.st_size;
     if (how == MAP) work.map = mmap(NULL, work.size, PROT_READ, MAP_SHARED, work.file, 0);
@@ -95,11 +96,15 @@ static long long read_by(enum how how, const char *path, long long chunk, int th
         if (work.map != MAP_FAILED) madvise(work.map, work.size, MADV_HUGEPAGE);
     }
     if (work.map == MAP_FAILED) return -1;
-    while (started < threads - 1 && started < MOST_THREADS &&
-           !pthread_create(&others[started], NULL, take_pieces, &work))
-        started++;
-    take_pieces(&work);
-    while (started) pthread_join(others[--started], NULL);
+    for (; passes > 0; passes--) {
+        int started = 0;
+        work.next = 0;
+        while (started < threads - 1 && started < MOST_THREADS &&
+               !pthread_create(&others[started], NULL, take_pieces, &work))
+            started++;
+        take_pieces(&work);
+        while (started) pthread_join(others[--started], NULL);
+    }
     used.map = work.map;
     used.size = work.size;
     used.file = work.file;
@@ -170,9 +175,10 @@ int main(int argc, char **argv) {
         if (!text_of(line, "model", model, sizeof model)) model[0] = 0;
         if (!text_of(line, "path", path, sizeof path)) path[0] = 0;
         start = now();
-        if (!strcmp(model, "pread")) total = read_by(PREAD, path, chunk, threads);
-        if (!strcmp(model, "map")) total = read_by(MAP, path, chunk, threads);
-        if (!strcmp(model, "memory")) total = read_by(MEMORY, path, chunk, threads);
+        if (!strcmp(model, "pread")) total = read_by(PREAD, path, chunk, threads, LINE, 1);
+        if (!strcmp(model, "map"))
+            total = read_by(MAP, path, chunk, threads, number_of(line, "step", LINE), number_of(line, "passes", 1));
+        if (!strcmp(model, "memory")) total = read_by(MEMORY, path, chunk, threads, LINE, 1);
         if (!strcmp(model, "records")) total = write_records(8 * number_of(line, "numbers", 0), swap);
         if (!strcmp(model, "reading"))
             total = read_records(8 * number_of(line, "numbers", 0), swap, threads, &start);

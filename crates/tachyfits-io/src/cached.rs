@@ -36,6 +36,10 @@ const PLACES: u64 = 3;
 const BYTES_OF_PLACE: u64 = 128 << 20;
 const TRIES: usize = 2;
 
+/// The largest file whose pages stay mapped: mapping them again for each column of a table takes up to two thirds of the
+/// time of reading the column (docs/performance).
+const MOST_KEPT: u64 = 512 << 20;
+
 /// How often a file is asked in vain: it may begin with small pages and go on with large ones, and a clock may be wrong.
 const ASKS: u32 = 4;
 
@@ -50,7 +54,7 @@ pub struct CachedStorage {
     /// How much of a page must be wanted that a map was found cheaper, in thousandths, and how often that was asked.
     least: AtomicU32,
     asked: AtomicU32,
-    /// Made with the map.
+    /// Made when pages are first counted.
     entered: OnceLock<EnteredPages>,
 }
 
@@ -139,8 +143,11 @@ impl CachedStorage {
         (0..places).map(place).collect()
     }
 
-    /// Leaves all pages now and then.
+    /// Releases the pages of a large file when they have become many.
     fn leave_after(&self, map: &GuardedMap, range: &Range<u64>) {
+        if self.bytes() <= MOST_KEPT {
+            return;
+        }
         let entered = self.entered.get_or_init(|| EnteredPages::none_of(self.bytes()));
         if entered.enter(range) > MOST_ENTERED {
             entered.leave();
@@ -248,7 +255,7 @@ impl Storage for CachedStorage {
 
 #[cfg(test)]
 mod tests {
-    use super::{ASKS, CachedStorage, LEAST_FILE, LEAST_RANGE, LENDS, MOST_ENTERED};
+    use super::{ASKS, CachedStorage, LEAST_FILE, LEAST_RANGE, LENDS, MOST_ENTERED, MOST_KEPT};
     use crate::aligned::LARGE_PAGE;
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{Buffering, FileStorage, IoError, Report, RunOptions, Storage, Tasks, Wanted, run};
@@ -407,7 +414,7 @@ mod tests {
         let content: Vec<u8> = (0..1 << 20).map(|index| (index / 977) as u8).collect();
         let (_directory, path) = temporary_file(&content);
         let file = OpenOptions::new().write(true).open(&path).unwrap();
-        file.set_len(2 * MOST_ENTERED).unwrap();
+        file.set_len(MOST_KEPT + 1).unwrap();
         let storage = lending(&path);
         let kept = storage.cached(0..1 << 20).unwrap();
         let marked = || storage.entered.get().unwrap().enter(&(0..0)) / PAGE;
@@ -422,6 +429,33 @@ mod tests {
         }
         assert_eq!(marked(), 0);
         assert!(kept == content);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn pages_of_files_up_to_a_limit_stay_mapped() {
+        const PAGE: u64 = LARGE_PAGE as u64;
+        /// Mapped bytes of a file in the resident memory of this process.
+        fn entered(path: &Path) -> u64 {
+            let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+            let name = path.canonicalize().unwrap();
+            let lines = maps.lines().skip_while(|line| !line.ends_with(name.to_str().unwrap()));
+            let found = lines.skip(1).find_map(|line| line.strip_prefix("Rss:"));
+            found.unwrap().trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+        }
+        for (bytes, stays) in [(MOST_KEPT, true), (MOST_KEPT + PAGE, false)] {
+            let (_directory, path) = temporary_file(b"");
+            OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes).unwrap();
+            let storage = lending(&path);
+            let first = 0..MOST_ENTERED / 2;
+            let all = storage.cached(first.clone()).unwrap();
+            super::look_at(all);
+            assert!(entered(&path) >= first.end);
+            for page in first.end / PAGE..MOST_ENTERED / PAGE + 1 {
+                storage.cached(page * PAGE..page * PAGE + LEAST_RANGE).unwrap();
+            }
+            assert_eq!(entered(&path) >= first.end, stays, "a file of {bytes} bytes");
+        }
     }
 
     #[test]
