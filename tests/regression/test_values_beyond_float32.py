@@ -89,3 +89,10 @@ def test_writing_as_float32_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
         tf.write(tmp_path / "single.fits", np.array([1e39]), dtype="float32")
     out = str(tmp_path / "single.fits")
     assert run(["math", "a", f"a={tmp_path / 'wide.fits'}", "--bitpix", "-32", "-o", out]) != 0
+
+
+def test_values_beyond_float32_are_counted_once(tmp_path: Path) -> None:
+    tf.write(tmp_path / "large.fits", np.array([[1.0, 3e38, 2.0, 1.0]], "f4"))
+    image = tf.open(tmp_path / "large.fits")[0]
+    with pytest.raises(tf.UsageError, match="found 1 beyond it"):
+        tf.evaluate("a * 10", a=image, dtype="float32").read()

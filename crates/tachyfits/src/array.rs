@@ -5,12 +5,12 @@ use std::path::Path;
 
 use tachyfits_format::{Header, padded};
 use tachyfits_io::{MemoryStorage, Report, Tasks};
-use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, encode_native};
+use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, encode_f64, encode_native};
 
 use crate::error::{Error, Reason};
 use crate::file::{FitsFile, OpenOptions};
 use crate::image::{no_memory, stored_type_of, tier};
-use crate::number::{encode_within_range, rounding};
+use crate::number::rounding;
 use crate::options::{Progress, RunOptions};
 use crate::write::{check_new_pixels, holds, new_image, value_range};
 use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
@@ -177,7 +177,7 @@ fn encode<'b>(
     values.resize(pixels, 0.0);
     decode_f64(big_endian, from, tier, values);
     out.resize(pixels * to.pixel_bytes(), 0);
-    match encode_within_range(values, to, tier, out) {
+    match encode_f64(values, to, tier, out) {
         0 => Ok((out, rounding(values, from, out, to, tier))),
         refused => Err(value_range(to, refused, &format!("{pixels} pixels of the array"))),
     }

@@ -2,8 +2,8 @@
 //! f64, and f32 as stored in a file.
 
 use tachyfits_kernels::{
-    Encoding, PixelType, Stencil, Tier, decode_f64, encode_f32, encode_f64,
-    smooth_rows_big_endian_f32, smooth_rows_f32, smooth_rows_f64,
+    Encoding, PixelType, Stencil, Tier, decode_f64, encode_f32, smooth_rows_big_endian_f32,
+    smooth_rows_f32, smooth_rows_f64,
 };
 
 use crate::computed::{Feed, Node, Scratch, Window};
@@ -40,26 +40,6 @@ fn largest(from: &Encoding) -> f64 {
     };
     let (scale, zero) = from.scaling.unwrap_or((1.0, 0.0));
     zero.abs() + scale.abs() * stored
-}
-
-/// Encodes values, and counts those that cannot be: integers out of range, and finite ones that would be infinite in f32.
-pub(crate) fn encode_within_range(
-    values: &[f64],
-    to: &Encoding,
-    tier: Tier,
-    out: &mut [u8],
-) -> u64 {
-    let refused = encode_f64(values, to, tier, out);
-    if to.pixel != PixelType::F32 {
-        return refused;
-    }
-    // Half a unit in the last place beyond the largest f32, which rounds to infinity.
-    let beyond = f64::from(f32::MAX) * (1.0 + f64::from(f32::EPSILON) / 4.0);
-    let is_lost = |x: f64| (x.abs() >= beyond) & (x.abs() < f64::INFINITY);
-    if !values.iter().fold(false, |any, &x| any | is_lost(x)) {
-        return refused;
-    }
-    refused + values.iter().filter(|&&x| is_lost(x)).count() as u64
 }
 
 /// Returns the largest difference between values and the integers written for them; 0 if it is only floating-point

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tachyfits_format::{FormatError, Header, NewImage, StoredType};
 use tachyfits_io::Report;
-use tachyfits_kernels::{ByteOrder, Encoding, PixelType};
+use tachyfits_kernels::{ByteOrder, Encoding, PixelType, encode_f64};
 
 use crate::computed::{Computed, Feed, Window};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::{Image, stored_type_of};
-use crate::number::{encode_within_range, rounding};
+use crate::number::rounding;
 use crate::options::RunOptions;
 use crate::survival::Change;
 use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
@@ -131,7 +131,7 @@ impl Image {
     ) -> Result<f64, Error> {
         let mut values = feed.scratch.f64s(window.pixels() as usize);
         image.node().values_f64(window, feed, &mut values);
-        let refused = encode_within_range(&values, to, feed.tier, out);
+        let refused = encode_f64(&values, to, feed.tier, out);
         let from = image.node().encoding();
         let error = if refused == 0 { rounding(&values, &from, out, to, feed.tier) } else { 0.0 };
         feed.scratch.give_back_f64s(values);

@@ -8,11 +8,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tachyfits_io::{Fetched, JoinedStorage, Storage};
-use tachyfits_kernels::{Encoding, Tier, decode_f32, decode_f64};
+use tachyfits_kernels::{Encoding, Tier, decode_f32, decode_f64, encode_f64};
 
 use super::tiles::usual_shape;
 use super::window::Window;
-use crate::number::encode_within_range;
 
 /// An image that can give any box of itself.
 pub(crate) trait Node: Send + Sync + std::fmt::Debug {
@@ -130,7 +129,7 @@ impl<'a> Feed<'a> {
     /// Encodes the values of a node, which has an encoding of floats. Finite values that float32 cannot hold are counted:
     /// see [`Scratch::take_lost`].
     pub(crate) fn encode(&mut self, values: &[f64], encoding: &Encoding, out: &mut [u8]) {
-        self.scratch.lost += encode_within_range(values, encoding, self.tier, out);
+        self.scratch.lost += encode_f64(values, encoding, self.tier, out);
     }
 }
 
