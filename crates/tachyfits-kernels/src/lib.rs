@@ -65,7 +65,10 @@ pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS};
 pub use source::{ByteOrder, Encoding, Source};
 pub use spectral::SpectralSum;
 pub use stats::{Extremum, Stats};
-pub use stencil::{Blanks, Stencil, smooth_rows_big_endian_f32, smooth_rows_f32, smooth_rows_f64};
+pub use stencil::{
+    BLOCK, Blanks, Blocks, Stencil, smooth_blocks_f64, smooth_rows_big_endian_f32, smooth_rows_f32,
+    smooth_rows_f64,
+};
 pub use sum::Sum;
 pub use transpose::transpose;
 

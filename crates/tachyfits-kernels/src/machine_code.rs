@@ -165,6 +165,7 @@ pub const UNSOURCED: &[Subject] = unsourced! {
     "5 rows of f32" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f32, 5>>(tier);
     "5 rows of f64" Flat Numbers |_, tier| isa::address::<stencil::FewRows<'static, f64, 5>>(tier);
     "many rows of f32" Flat Numbers |_, tier| isa::address::<stencil::ManyRows<'static, f32>>(tier);
+    "blocks of f64" Flat Numbers |_, tier| isa::address::<stencil::BlockRows<'static>>(tier);
     "many rows of f64" Flat Numbers |_, tier| isa::address::<stencil::ManyRows<'static, f64>>(tier);
     "Add" Flat Numbers |_, tier| isa::address::<Zip<'static, functions::Add>>(tier);
     "Subtract" Flat Numbers |_, tier| isa::address::<Zip<'static, functions::Subtract>>(tier);

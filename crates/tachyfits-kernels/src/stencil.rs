@@ -87,10 +87,55 @@ pub fn smooth_rows_big_endian_f32(
     smooth_rows(rows, stencil, tier, out);
 }
 
+/// Positions of blocks of [`BLOCK`] neighbouring numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks {
+    /// The number of blocks.
+    pub count: usize,
+    /// Distance from the first pixel of a block to that of the next block.
+    pub pitch: usize,
+    /// Distance from the pixel of a weight to that of the next weight: 1 along a line.
+    pub step: usize,
+    /// Distance from the first output of a block to that of the next block.
+    pub out_pitch: usize,
+}
+
+/// Sums blocks of f64 as [`smooth_rows_f64`] does rows: `out[b * out_pitch + i]` is the sum of
+/// `weights[j] * pixels[b * pitch + j * step + i]`, for i below
+/// [`BLOCK`]. Returns whether a sum was NaN and needed the policy for blanks; otherwise no pixel is
+/// NaN.
+///
+/// ```
+/// use tachyfits_kernels::{BLOCK, Blanks, Blocks, Stencil, Tier, smooth_blocks_f64};
+/// let hanning = Stencil { weights: &[0.25, 0.5, 0.25], blanks: Blanks::Zero, fill: true };
+/// let line: Vec<f64> = (0..BLOCK + 2).map(|at| at as f64).collect();
+/// let mut out = [0.0; BLOCK];
+/// let one = Blocks { count: 1, pitch: BLOCK, step: 1, out_pitch: BLOCK };
+/// assert!(!smooth_blocks_f64(&line, one, &hanning, Tier::SCALAR, &mut out));
+/// assert_eq!(out[..], line[1..=BLOCK]);
+/// ```
+///
+/// # Panics
+/// Unless there is an odd number of weights, and `pixels` and `out` hold all blocks.
+pub fn smooth_blocks_f64(
+    pixels: &[f64],
+    blocks: Blocks,
+    stencil: &Stencil<'_>,
+    tier: Tier,
+    out: &mut [f64],
+) -> bool {
+    assert!(
+        stencil.weights.len() % 2 == 1,
+        "an odd number of weights, so that one is in the middle"
+    );
+    let total = total(stencil.weights);
+    isa::dispatch(tier, BlockRows { pixels, blocks, stencil, total, out })
+}
+
 fn smooth_rows<T: Number>(rows: &[&[T]], stencil: &Stencil<'_>, tier: Tier, out: &mut [T]) {
     assert_eq!(rows.len(), stencil.weights.len(), "a weight for each row");
     assert!(rows.len() % 2 == 1, "an odd number of rows, so that one is in the middle");
-    let total = stencil.weights.iter().fold(START, |total, weight| total + weight);
+    let total = total(stencil.weights);
     let task = Task { rows, stencil, total, out };
     if task.out.len() < LANES {
         isa::dispatch(tier, FewOutputs(task));
@@ -101,6 +146,11 @@ fn smooth_rows<T: Number>(rows: &[&[T]], stencil: &Stencil<'_>, tier: Tier, out:
         5 => isa::dispatch(tier, FewRows::<T, 5>(task)),
         _ => isa::dispatch(tier, ManyRows(task)),
     }
+}
+
+/// The sum of weights in their order.
+fn total(weights: &[f64]) -> f64 {
+    weights.iter().fold(START, |total, weight| total + weight)
 }
 
 /// A type of pixels, NaN where undefined: native, or f32 as its big-endian bytes, turned in a register.
@@ -174,7 +224,7 @@ impl<T: Number, const N: usize> Kernel for FewRows<'_, T, N> {
                 sum[lane] = one;
             }
             if any_nan(&sum) {
-                careful_sum(&mut sum, rows, stencil, total, |row| load(row, at));
+                careful_sum(&mut sum, stencil, total, |row| load(rows[row], at));
             }
             store(&sum, &mut out[at..at + LANES]);
         }
@@ -183,7 +233,33 @@ impl<T: Number, const N: usize> Kernel for FewRows<'_, T, N> {
 
 /// Outputs whose sums stay in registers while all rows pass over them: eight vectors of four numbers, or four of eight. A
 /// loop over sixteen outputs does one addition after another and waits for each.
-const BLOCK: usize = 2 * LANES;
+pub const BLOCK: usize = 2 * LANES;
+
+/// Blocks of outputs, a block after another.
+pub(crate) struct BlockRows<'a> {
+    pixels: &'a [f64],
+    blocks: Blocks,
+    stencil: &'a Stencil<'a>,
+    total: f64,
+    out: &'a mut [f64],
+}
+
+impl Kernel for BlockRows<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let BlockRows { pixels, blocks, stencil, total, out } = self;
+        let mut any = false;
+        for block in 0..blocks.count {
+            let pixels = &pixels[block * blocks.pitch..];
+            let out = &mut out[block * blocks.out_pitch..][..BLOCK];
+            let near = |row: usize| &pixels[row * blocks.step..][..BLOCK];
+            any |= smooth_block(stencil, total, near, out);
+        }
+        any
+    }
+}
 
 /// Any number of rows, a block of outputs after another; at least sixteen outputs.
 pub(crate) struct ManyRows<'a, T>(Task<'a, T>);
@@ -196,23 +272,17 @@ impl<T: Number> Kernel for ManyRows<'_, T> {
         let Task { rows, stencil, total, out } = self.0;
         let mut at = 0;
         while at + BLOCK <= out.len() {
-            let sums = sum_rows::<T, BLOCK>(rows, stencil.weights, at);
-            for start in (0..BLOCK).step_by(LANES) {
-                let mut sum = [START; LANES];
-                sum.copy_from_slice(&sums[start..start + LANES]);
-                if any_nan(&sum) {
-                    careful_sum(&mut sum, rows, stencil, total, |row| load(row, at + start));
-                }
-                store(&sum, &mut out[at + start..at + start + LANES]);
-            }
+            let near = |row: usize| &rows[row][at..at + BLOCK];
+            smooth_block(stencil, total, near, &mut out[at..at + BLOCK]);
             at += BLOCK;
         }
         // The last sixteen outputs may be done for the second time.
         while at < out.len() {
             let begin = at.min(out.len() - LANES);
-            let mut sum = sum_rows::<T, LANES>(rows, stencil.weights, begin);
+            let near = |row: usize| &rows[row][begin..begin + LANES];
+            let mut sum = sum_rows::<T, LANES>(stencil.weights, near);
             if any_nan(&sum) {
-                careful_sum(&mut sum, rows, stencil, total, |row| load(row, begin));
+                careful_sum(&mut sum, stencil, total, |row| load(rows[row], begin));
             }
             store(&sum, &mut out[begin..begin + LANES]);
             at = begin + LANES;
@@ -220,26 +290,52 @@ impl<T: Number> Kernel for ManyRows<'_, T> {
     }
 }
 
-/// The sums of `N` outputs from `at` on, as if every pixel were defined.
+/// Smooths a block, and returns whether a sum was NaN: `near` gives its pixels in a row.
 #[inline(always)]
-fn sum_rows<T: Number, const N: usize>(rows: &[&[T]], weights: &[f64], at: usize) -> [f64; N] {
+fn smooth_block<'a, T: Number + 'a>(
+    stencil: &Stencil<'_>,
+    total: f64,
+    near: impl Fn(usize) -> &'a [T],
+    out: &mut [T],
+) -> bool {
+    let mut any = false;
+    let sums = sum_rows::<T, BLOCK>(stencil.weights, &near);
+    for start in (0..BLOCK).step_by(LANES) {
+        let mut sum = [START; LANES];
+        sum.copy_from_slice(&sums[start..start + LANES]);
+        if any_nan(&sum) {
+            any = true;
+            careful_sum(&mut sum, stencil, total, |row| load(near(row), start));
+        }
+        store(&sum, &mut out[start..start + LANES]);
+    }
+    any
+}
+
+/// The sums of `N` outputs as if every pixel were defined: `near` gives their pixels in a row.
+#[inline(always)]
+fn sum_rows<'a, T: Number + 'a, const N: usize>(
+    weights: &[f64],
+    near: impl Fn(usize) -> &'a [T],
+) -> [f64; N] {
     let mut sum = [START; N];
-    let (fours, last) = rows.as_chunks::<4>();
-    let (four_weights, last_weights) = weights.as_chunks::<4>();
-    for four in 0..fours.len().min(four_weights.len()) {
-        let pixels = fours[four].map(|row| &row[at..at + N]);
+    let (fours, last) = weights.as_chunks::<4>();
+    for four in 0..fours.len() {
+        let first = 4 * four;
+        let pixels = [near(first), near(first + 1), near(first + 2), near(first + 3)];
+        let pixels = [&pixels[0][..N], &pixels[1][..N], &pixels[2][..N], &pixels[3][..N]];
         for lane in 0..N {
             let mut one = sum[lane];
             for row in 0..4 {
-                one += four_weights[four][row] * pixels[row][lane].to_f64();
+                one += fours[four][row] * pixels[row][lane].to_f64();
             }
             sum[lane] = one;
         }
     }
-    for row in 0..last.len().min(last_weights.len()) {
-        let pixels = &last[row][at..at + N];
+    for row in 0..last.len() {
+        let pixels = &near(4 * fours.len() + row)[..N];
         for lane in 0..N {
-            sum[lane] += last_weights[row] * pixels[lane].to_f64();
+            sum[lane] += last[row] * pixels[lane].to_f64();
         }
     }
     sum
@@ -265,7 +361,7 @@ impl<T: Number> Kernel for FewOutputs<'_, T> {
         for row in 0..rows.len() {
             add(&mut sum, stencil.weights[row], &padded(rows[row]));
         }
-        careful_sum(&mut sum, rows, stencil, total, padded);
+        careful_sum(&mut sum, stencil, total, |row| padded(rows[row]));
         store(&sum, out);
     }
 }
@@ -314,20 +410,20 @@ fn any_nan(lanes: &[f64; LANES]) -> bool {
     nan
 }
 
-/// Puts what the policy says where `sum` is NaN.
+/// Puts what the policy says where `sum` is NaN: `load` gives the pixels in a row.
 #[inline(always)]
-fn careful_sum<T: Number>(
+fn careful_sum(
     sum: &mut [f64; LANES],
-    rows: &[&[T]],
     stencil: &Stencil<'_>,
     total: f64,
-    load: impl Fn(&[T]) -> [f64; LANES],
+    load: impl Fn(usize) -> [f64; LANES],
 ) {
+    let weights = stencil.weights;
     let mut careful = Careful::new();
-    for row in 0..rows.len() {
-        careful.add(stencil.weights[row], &load(rows[row]), stencil.blanks);
+    for row in 0..weights.len() {
+        careful.add(weights[row], &load(row), stencil.blanks);
     }
-    careful.finish(sum, &load(rows[rows.len() / 2]), stencil, total);
+    careful.finish(sum, &load(weights.len() / 2), stencil, total);
 }
 
 /// Sums that look at each pixel.

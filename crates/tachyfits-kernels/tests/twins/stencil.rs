@@ -4,7 +4,8 @@ use crate::content::{all_bits, tiers};
 use crate::values::{single_bits, values};
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    Blanks, Stencil, naive, smooth_rows_big_endian_f32, smooth_rows_f32, smooth_rows_f64,
+    BLOCK, Blanks, Blocks, Stencil, naive, smooth_blocks_f64, smooth_rows_big_endian_f32,
+    smooth_rows_f32, smooth_rows_f64,
 };
 
 const POLICIES: [Blanks; 3] = [Blanks::Renormalise, Blanks::Propagate, Blanks::Zero];
@@ -93,6 +94,41 @@ proptest! {
                 let mut out = vec![1.0; outputs];
                 smooth_rows_f64(&slices, &stencil, tier, &mut out);
                 prop_assert_eq!(all_bits(&out), all_bits(&expected), "{:?} {:?}", stencil, tier);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// Blocks whose weights are for pixels at any distance, stored with gaps.
+    #[test]
+    fn blocks_give_the_bits_of_rows(
+        weights in weights(),
+        (count, pitch, step, gap) in (0..5usize, 0..70usize, 0..40usize, 0..9usize),
+        pixels in values(4 * 70 + 48 * 40 + BLOCK),
+    ) {
+        let out_pitch = BLOCK + gap;
+        let blocks = Blocks { count, pitch, step, out_pitch };
+        let begins = (0..count).map(|block| block * pitch);
+        let rows: Vec<Vec<Vec<f64>>> = begins
+            .map(|begin| {
+                let row = |row| pixels[begin + row * step..][..BLOCK].to_vec();
+                (0..weights.len()).map(row).collect()
+            })
+            .collect();
+        let has_nan = rows.iter().flatten().flatten().any(|x| x.is_nan());
+        for stencil in stencils(&weights) {
+            let mut expected = vec![1.0; count * out_pitch];
+            for (out, rows) in expected.chunks_exact_mut(out_pitch).zip(&rows) {
+                out[..BLOCK].copy_from_slice(&naive::smooth_rows(rows, &stencil));
+            }
+            for tier in tiers() {
+                let mut out = vec![1.0; count * out_pitch];
+                let asked = smooth_blocks_f64(&pixels, blocks, &stencil, tier, &mut out);
+                prop_assert_eq!(all_bits(&out), all_bits(&expected), "{:?} {:?}", stencil, tier);
+                prop_assert!(asked || !has_nan);
             }
         }
     }

@@ -2,18 +2,20 @@
 //! dimensions: the weights of the defined pixels are summed in the same way as the pixels.
 //!
 //! Rows are summed along x one by one, from a copy with the values beyond the edges, and put into
-//! strips of a few columns. A strip is one line whose neighbours along y lie a row further on, and
-//! stays in the first-level cache while it is summed along y. Sums of weights are constant if no
-//! pixel of the window and its halo is undefined.
+//! strips of a few columns. A strip is one line whose neighbours along y lie a row further on. It
+//! has the rows that a band of results needs, and keeps those that the next band needs as well.
+//! Weights are summed only if a pixel around a band is undefined.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachyfits_kernels::{Blanks, Encoding, Stencil, Tier, smooth_rows_f64};
+use tachyfits_kernels::{
+    BLOCK, Blanks, Blocks, Encoding, Stencil, Tier, decode_f64, smooth_blocks_f64, smooth_rows_f64,
+};
 
 use super::{Edge, Neighbour, check_weights, neighbour, policies_text, weights_text};
-use crate::computed::{Computed, Feed, Node, Reads, Sources, Window};
+use crate::computed::{Computed, Feed, Node, Reads, Scratch, Sources, Window, usual_shape};
 use crate::error::Error;
 use crate::file::FitsFile;
 use crate::image::Image;
@@ -69,8 +71,8 @@ impl Image {
     }
 }
 
-/// Columns of a strip: the rows of 43 weights take 11 KiB.
-const STRIP: usize = 32;
+/// Rows of results of a band: its sums along x, of 1024 columns and 43 weights, take 850 KB.
+const BAND: usize = 64;
 
 /// The node of a smoothing of planes.
 #[derive(Debug)]
@@ -124,121 +126,128 @@ impl SmoothPlanes {
         Stencil { weights, blanks, fill: true }
     }
 
-    /// Smooths the part of a plane that a window needs of it.
-    fn smooth(&self, part: &Part<'_>, feed: &mut Feed<'_>, out: &mut [f64]) {
-        let undefined = if self.replaces { 0.0 } else { f64::NAN };
-        let beyond = Beyond { edge: self.edge, zero: 0.0, blank: undefined };
-        let pixel = |&x: &f64| if x.is_nan() { undefined } else { x };
-        self.sum(part, 0..part.height(), beyond, feed, out, |row, line| match part.has_nan[row] {
-            true => line.iter_mut().zip(part.row(row)).for_each(|(to, from)| *to = pixel(from)),
-            false => line.copy_from_slice(part.row(row)),
-        });
-        if self.smoothing.blanks == Blanks::Renormalise {
-            self.renormalise(part, feed, out);
+    /// Smooths a part of a plane, band after band.
+    fn smooth(&self, part: &Part<'_>, feed: &mut Feed<'_>, out: &mut [u8]) {
+        let (width, tier) = (part.width(), feed.tier);
+        let row_bytes = width * self.encoding.pixel_bytes();
+        let renormalises = self.smoothing.blanks == Blanks::Renormalise;
+        let mut has_nan = vec![false; part.y.needed];
+        let mut sums = Sums::new(self, part, feed.scratch);
+        let mut good: Option<Sums> = None;
+        let mut own = feed.scratch.f64s(part.x.needed);
+        for (band, out) in out.chunks_mut(BAND * row_bytes).enumerate() {
+            let rows = band * BAND..band * BAND + out.len() / row_bytes;
+            self.sum(part, Of::Pixels, &rows, &mut sums, &mut has_nan, tier);
+            if renormalises && part.has_undefined(&rows, self.edge, &has_nan) {
+                let good = good.get_or_insert_with(|| Sums::new(self, part, feed.scratch));
+                self.sum(part, Of::Weights, &rows, good, &mut has_nan, tier);
+                self.divide(sums.results(), good.results());
+            } else if renormalises && self.edge == Edge::Blank {
+                let good = self.weights_of_defined(part, tier);
+                let pitch = sums.count * BLOCK;
+                sums.results().chunks_mut(pitch).for_each(|sums| self.divide(sums, &good));
+            }
+            let pitch = sums.count * BLOCK;
+            let results = sums.results().chunks_mut(pitch);
+            for ((row, results), out) in rows.zip(results).zip(out.chunks_exact_mut(row_bytes)) {
+                let results = &mut results[..width];
+                self.finish_row(part, row, &has_nan, &mut own, tier, results);
+                feed.encode(results, &self.encoding, out);
+            }
         }
-        for row in 0..part.height() {
-            let out = &mut out[row * part.width()..(row + 1) * part.width()];
-            self.finish_row(part, row, out);
+        feed.scratch.give_back_f64s(own);
+        for sums in good.into_iter().chain([sums]) {
+            sums.give_back(feed.scratch);
         }
     }
 
-    /// Sums rows of a part: `line` gives the pixels of a row of it.
+    /// Sums pixels or weights around rows of results, which follow the rows of the last call.
     fn sum(
         &self,
         part: &Part<'_>,
-        rows: Range<usize>,
-        beyond: Beyond,
-        feed: &mut Feed<'_>,
-        out: &mut [f64],
-        line: impl Fn(usize, &mut [f64]),
+        of: Of,
+        results: &Range<usize>,
+        sums: &mut Sums,
+        has_nan: &mut [bool],
+        tier: Tier,
     ) {
         let PlaneSmoothing { x, y, .. } = &self.smoothing;
-        let width = part.width();
-        let count = rows.len() + y.len() - 1;
-        let mut padded = feed.scratch.f64s(width + x.len() - 1);
-        let mut sums = feed.scratch.f64s(width);
-        let mut strips = feed.scratch.f64s(width * count);
-        let mut last = None;
-        for at in 0..count {
-            let place = part.y.neighbour(rows.start + at, beyond.edge);
-            // Rows that are repeated are summed once.
-            if last != Some(place) {
-                match place {
-                    Neighbour::Pixel(row) => {
-                        let inside = part.x.inside();
-                        line(row as usize, &mut padded[inside.clone()]);
-                        part.x.pad(&mut padded, beyond);
-                        smooth_line(&padded, 1, &self.stencil(x), feed.tier, &mut sums);
+        let (edge, undefined) = (self.edge, if self.replaces { 0.0 } else { f64::NAN });
+        let beyond = match of {
+            Of::Pixels => Beyond { edge, zero: 0.0, blank: undefined },
+            Of::Weights => Beyond { edge, zero: 1.0, blank: 0.0 },
+        };
+        sums.keep_from(results.start);
+        let (first, length, stencil) = (sums.rows.start, sums.length, self.stencil(x));
+        for at in sums.rows.end..results.end + y.len() - 1 {
+            let place = part.y.neighbour(at, edge);
+            let row = at - first;
+            if row > 0 && place == part.y.neighbour(at - 1, edge) {
+                // Rows that are repeated are summed once.
+                sums.repeat(row);
+                continue;
+            }
+            match place {
+                Neighbour::Pixel(pixels) => {
+                    let sum = |sums: &mut Sums| {
+                        part.x.pad(&mut sums.line[..length], beyond);
+                        sums.along_x(row, &stencil, tier)
+                    };
+                    let pixels = pixels as usize;
+                    if of == Of::Pixels {
+                        self.sum_pixels(part, pixels, sums, has_nan, tier, sum);
+                    } else {
+                        put_weights(part, pixels, has_nan[pixels], &mut sums.line, tier);
+                        sum(sums);
                     }
-                    Neighbour::Beyond => sums.fill(weighted(x, beyond.zero)),
-                    Neighbour::Blank => sums.fill(beyond.blank),
                 }
-                last = Some(place);
-            }
-            for (strip, sums) in strips.chunks_mut(STRIP * count).zip(sums.chunks(STRIP)) {
-                strip[at * sums.len()..][..sums.len()].copy_from_slice(sums);
+                Neighbour::Beyond => sums.fill(row, weighted(x, beyond.zero)),
+                Neighbour::Blank => sums.fill(row, beyond.blank),
             }
         }
-        let mut results = feed.scratch.f64s(STRIP * rows.len());
-        for (strip, begin) in strips.chunks(STRIP * count).zip((0..width).step_by(STRIP)) {
-            let columns = strip.len() / count;
-            let results = &mut results[..columns * rows.len()];
-            smooth_line(strip, columns, &self.stencil(y), feed.tier, results);
-            for (out, results) in out.chunks_exact_mut(width).zip(results.chunks_exact(columns)) {
-                out[begin..begin + columns].copy_from_slice(results);
-            }
-        }
-        for buffer in [results, strips, sums, padded] {
-            feed.scratch.give_back_f64s(buffer);
-        }
+        sums.rows.end = results.end + y.len() - 1;
+        sums.along_y(results.len(), &self.stencil(y), tier);
     }
 
-    /// Divides sums by those of the weights of defined pixels, and multiplies them by that of all.
-    fn renormalise(&self, part: &Part<'_>, feed: &mut Feed<'_>, sums: &mut [f64]) {
-        let width = part.width();
-        let beyond = Beyond { edge: self.edge, zero: 1.0, blank: 0.0 };
-        let weight = |&x: &f64| if x.is_nan() { 0.0 } else { 1.0 };
-        let undefined = part.rows_with_undefined(self.smoothing.y.len(), self.edge);
-        if undefined.is_empty() {
-            // No buffer is taken, which would be cleared.
-            return self.renormalise_defined(part, 0..part.height(), feed, sums);
-        }
-        let mut good = feed.scratch.f64s(sums.len());
-        let mut done = 0;
-        for rows in undefined {
-            self.renormalise_defined(part, done..rows.start, feed, sums);
-            let place = rows.start * width..rows.end * width;
-            let good = &mut good[place.clone()];
-            self.sum(part, rows.clone(), beyond, feed, good, |row, line| {
-                line.iter_mut().zip(part.row(row)).for_each(|(to, from)| *to = weight(from));
-            });
-            self.divide(&mut sums[place], good);
-            done = rows.end;
-        }
-        self.renormalise_defined(part, done..part.height(), feed, sums);
-        feed.scratch.give_back_f64s(good);
-    }
-
-    /// The same for rows around which every pixel is defined: those beyond the edges along x may not be.
-    fn renormalise_defined(
+    /// Sums the pixels of a row along x, and notes whether one is undefined.
+    fn sum_pixels(
         &self,
         part: &Part<'_>,
-        rows: Range<usize>,
-        feed: &mut Feed<'_>,
-        sums: &mut [f64],
+        row: usize,
+        sums: &mut Sums,
+        has_nan: &mut [bool],
+        tier: Tier,
+        sum: impl Fn(&mut Sums) -> bool,
     ) {
-        if self.edge != Edge::Blank || rows.is_empty() {
+        let inside = part.x.inside();
+        part.row(row, tier, &mut sums.line[inside.clone()]);
+        // A row after one with undefined pixels probably has some, too.
+        let expected = row > 0 && has_nan[row - 1];
+        if !expected && !sum(sums) {
             return;
         }
+        let pixels = &mut sums.line[inside];
+        has_nan[row] = pixels.iter().fold(false, |nan, x| nan | x.is_nan());
+        if has_nan[row] && self.replaces {
+            pixels.iter_mut().for_each(|x| *x = if x.is_nan() { 0.0 } else { *x });
+        } else if !expected {
+            return;
+        }
+        sum(sums);
+    }
+
+    /// Returns the sums of weights for a row if every pixel around it is defined, but for those
+    /// beyond the edges along x.
+    fn weights_of_defined(&self, part: &Part<'_>, tier: Tier) -> Vec<f64> {
         let PlaneSmoothing { x, y, .. } = &self.smoothing;
         let mut padded = vec![1.0; part.width() + x.len() - 1];
         part.x.pad(&mut padded, Beyond { edge: self.edge, zero: 1.0, blank: 0.0 });
+        let near: Vec<&[f64]> = (0..x.len()).map(|row| &padded[row..]).collect();
         let mut line = vec![0.0; part.width()];
-        smooth_line(&padded, 1, &self.stencil(x), feed.tier, &mut line);
+        smooth_rows_f64(&near, &self.stencil(x), tier, &mut line);
         let mut good = vec![0.0; part.width()];
-        smooth_rows_f64(&vec![&line[..]; y.len()], &self.stencil(y), feed.tier, &mut good);
-        let sums = &mut sums[rows.start * part.width()..rows.end * part.width()];
-        sums.chunks_exact_mut(part.width()).for_each(|sums| self.divide(sums, &good));
+        smooth_rows_f64(&vec![&line[..]; y.len()], &self.stencil(y), tier, &mut good);
+        good
     }
 
     fn divide(&self, sums: &mut [f64], good: &[f64]) {
@@ -247,12 +256,24 @@ impl SmoothPlanes {
         }
     }
 
-    /// Puts the pixels back that stay as they are, and scales.
-    fn finish_row(&self, part: &Part<'_>, row: usize, out: &mut [f64]) {
+    /// Puts the pixels back that stay as they are, and scales; `own` takes the pixels of a row.
+    fn finish_row(
+        &self,
+        part: &Part<'_>,
+        row: usize,
+        has_nan: &[bool],
+        own: &mut [f64],
+        tier: Tier,
+        out: &mut [f64],
+    ) {
         let PlaneSmoothing { fill, scale, edge, .. } = self.smoothing;
         let row_of_pixels = part.y.pixel(row);
-        let own = &part.row(row_of_pixels)[part.x.pixel(0)..][..out.len()];
-        if part.has_nan[row_of_pixels] && !fill {
+        let stays_undefined = has_nan[row_of_pixels] && !fill;
+        if stays_undefined || edge == Edge::Keep {
+            part.row(row_of_pixels, tier, own);
+        }
+        let own = &own[part.x.pixel(0)..][..out.len()];
+        if stays_undefined {
             for (out, &own) in out.iter_mut().zip(own) {
                 *out = if own.is_nan() { own } else { *out };
             }
@@ -267,12 +288,6 @@ impl SmoothPlanes {
             out.iter_mut().for_each(|out| *out *= scale);
         }
     }
-}
-
-/// Sums pixels of a line that lie `step` apart.
-fn smooth_line(line: &[f64], step: usize, stencil: &Stencil<'_>, tier: Tier, out: &mut [f64]) {
-    let rows: Vec<&[f64]> = (0..stencil.weights.len()).map(|row| &line[row * step..]).collect();
-    smooth_rows_f64(&rows, stencil, tier, out);
 }
 
 /// Values beyond the edges.
@@ -345,52 +360,202 @@ impl Places {
     }
 }
 
-/// The pixels of a plane that some results need.
-struct Part<'a> {
-    pixels: &'a [f64],
-    x: Places,
-    y: Places,
-    /// Which rows have undefined pixels.
-    has_nan: Vec<bool>,
+/// The pixels of a window of the input.
+enum Pixels<'a> {
+    /// Stored, in pieces of whole rows: each row is decoded when it is asked for.
+    Stored {
+        pieces: Vec<&'a [u8]>,
+        encoding: Encoding,
+    },
+    Values(Vec<f64>),
 }
 
-impl<'a> Part<'a> {
-    fn new(pixels: &'a [f64], [x, y]: [Places; 2]) -> Part<'a> {
-        let rows = pixels.chunks_exact(x.needed);
-        let has_nan = rows.map(|row| row.iter().fold(false, |nan, x| nan | x.is_nan())).collect();
-        Part { pixels, x, y, has_nan }
+impl<'a> Pixels<'a> {
+    fn new(input: &dyn Node, window: &Window, feed: &mut Feed<'a>) -> Pixels<'a> {
+        let (encoding, next, fetched) = (input.encoding(), feed.next, feed.fetched);
+        let row_bytes = window.count[0] as usize * encoding.pixel_bytes();
+        if let Some(pieces) = input.stored(window, feed) {
+            let pieces: Vec<&[u8]> = pieces.map(|piece| fetched.piece(piece)).collect();
+            if pieces.iter().all(|piece| piece.len().is_multiple_of(row_bytes)) {
+                return Pixels::Stored { pieces, encoding };
+            }
+            feed.next = next;
+        }
+        let mut values = feed.scratch.f64s(window.pixels() as usize);
+        input.values_f64(window, feed, &mut values);
+        Pixels::Values(values)
     }
 
+    /// Gives the values of a row, NaN where undefined.
+    fn row(&self, row: usize, tier: Tier, out: &mut [f64]) {
+        match self {
+            Pixels::Values(values) => out.copy_from_slice(&values[row * out.len()..][..out.len()]),
+            Pixels::Stored { pieces, encoding } => {
+                let row_bytes = out.len() * encoding.pixel_bytes();
+                let rows = pieces[0].len() / row_bytes;
+                let bytes = &pieces[row / rows][row % rows * row_bytes..][..row_bytes];
+                decode_f64(bytes, encoding, tier, out);
+            }
+        }
+    }
+}
+
+/// The pixels of a plane that some results need.
+struct Part<'a> {
+    pixels: &'a Pixels<'a>,
+    /// The first of its rows.
+    first: usize,
+    x: Places,
+    y: Places,
+}
+
+impl Part<'_> {
     fn width(&self) -> usize {
         self.x.results
     }
 
-    fn height(&self) -> usize {
-        self.y.results
+    fn row(&self, row: usize, tier: Tier, out: &mut [f64]) {
+        self.pixels.row(self.first + row, tier, out);
     }
 
-    fn row(&self, row: usize) -> &'a [f64] {
-        &self.pixels[row * self.x.needed..(row + 1) * self.x.needed]
+    /// Whether there are undefined pixels among the rows around these results.
+    fn has_undefined(&self, results: &Range<usize>, edge: Edge, has_nan: &[bool]) -> bool {
+        (results.start..results.end + 2 * self.y.half).any(|at| match self.y.neighbour(at, edge) {
+            Neighbour::Pixel(row) => has_nan[row as usize],
+            Neighbour::Beyond => false,
+            Neighbour::Blank => true,
+        })
+    }
+}
+
+/// Puts the weights of the pixels of a row in a line.
+fn put_weights(part: &Part<'_>, row: usize, has_nan: bool, line: &mut [f64], tier: Tier) {
+    let weights = &mut line[part.x.inside()];
+    if has_nan {
+        part.row(row, tier, weights);
+        weights.iter_mut().for_each(|x| *x = if x.is_nan() { 0.0 } else { 1.0 });
+    } else {
+        weights.fill(1.0);
+    }
+}
+
+/// The operands of sums.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Of {
+    Pixels,
+    /// 1 for a defined pixel, 0 for another.
+    Weights,
+}
+
+/// Sums for one band of results after another.
+struct Sums {
+    /// The pixels of a row and the values beyond its ends, then zeros for the last strip.
+    line: Vec<f64>,
+    /// The length of the line without these zeros.
+    length: usize,
+    /// Sums along x, in strips of [`BLOCK`] columns, row by row.
+    strips: Aligned,
+    /// The places along y of the rows in the strips.
+    rows: Range<usize>,
+    /// Sums along both axes, row by row.
+    band: Aligned,
+    /// The number of strips, and of rows that each has room for.
+    count: usize,
+    room: usize,
+}
+
+impl Sums {
+    fn new(node: &SmoothPlanes, part: &Part<'_>, scratch: &mut Scratch) -> Sums {
+        let PlaneSmoothing { x, y, .. } = &node.smoothing;
+        let count = part.width().div_ceil(BLOCK);
+        let room = BAND + y.len() - 1;
+        let length = part.width() + x.len() - 1;
+        let mut line = scratch.f64s(count * BLOCK + x.len() - 1);
+        line[length..].fill(0.0);
+        Sums {
+            line,
+            length,
+            strips: Aligned::new(scratch, count * room * BLOCK),
+            rows: 0..0,
+            band: Aligned::new(scratch, count * BLOCK * BAND),
+            count,
+            room,
+        }
     }
 
-    /// The runs of rows of results that have undefined pixels among the rows around them.
-    fn rows_with_undefined(&self, weights: usize, edge: Edge) -> Vec<Range<usize>> {
-        let mut found: Vec<Range<usize>> = Vec::new();
-        for at in 0..self.height() + weights - 1 {
-            let undefined = match self.y.neighbour(at, edge) {
-                Neighbour::Pixel(row) => self.has_nan[row as usize],
-                Neighbour::Beyond => false,
-                Neighbour::Blank => true,
-            };
-            if undefined {
-                let rows = (at + 1).saturating_sub(weights)..(at + 1).min(self.height());
-                match found.last_mut() {
-                    Some(last) if last.end >= rows.start => last.end = rows.end,
-                    _ => found.push(rows),
-                }
+    fn give_back(self, scratch: &mut Scratch) {
+        for buffer in [self.band.buffer, self.strips.buffer, self.line] {
+            scratch.give_back_f64s(buffer);
+        }
+    }
+
+    /// The results of a band, row by row, each as long as all strips are wide.
+    fn results(&mut self) -> &mut [f64] {
+        self.band.get()
+    }
+
+    /// Drops the rows before a place.
+    fn keep_from(&mut self, place: usize) {
+        let kept = if self.rows.contains(&place) { place..self.rows.end } else { place..place };
+        if !kept.is_empty() {
+            let from = (kept.start - self.rows.start) * BLOCK..(kept.end - self.rows.start) * BLOCK;
+            for strip in self.strips.get().chunks_exact_mut(self.room * BLOCK) {
+                strip.copy_within(from.clone(), 0);
             }
         }
-        found
+        self.rows = kept;
+    }
+
+    /// Makes a row the same as the one before.
+    fn repeat(&mut self, row: usize) {
+        for strip in self.strips.get().chunks_exact_mut(self.room * BLOCK) {
+            strip.copy_within((row - 1) * BLOCK..row * BLOCK, row * BLOCK);
+        }
+    }
+
+    /// Makes every sum of a row the same.
+    fn fill(&mut self, row: usize, sum: f64) {
+        for strip in self.strips.get().chunks_exact_mut(self.room * BLOCK) {
+            strip[row * BLOCK..(row + 1) * BLOCK].fill(sum);
+        }
+    }
+
+    /// Sums the line along x as a row; returns whether a pixel may be undefined.
+    fn along_x(&mut self, row: usize, stencil: &Stencil<'_>, tier: Tier) -> bool {
+        let out_pitch = self.room * BLOCK;
+        let blocks = Blocks { count: self.count, pitch: BLOCK, step: 1, out_pitch };
+        let out = &mut self.strips.get()[row * BLOCK..];
+        smooth_blocks_f64(&self.line, blocks, stencil, tier, out)
+    }
+
+    /// Sums the rows of a band along y.
+    fn along_y(&mut self, rows: usize, stencil: &Stencil<'_>, tier: Tier) {
+        let out_pitch = self.count * BLOCK;
+        let blocks = Blocks { count: rows, pitch: BLOCK, step: BLOCK, out_pitch };
+        let strips = self.strips.get().chunks_exact(self.room * BLOCK);
+        for (number, strip) in strips.enumerate() {
+            let out = &mut self.band.get()[number * BLOCK..];
+            smooth_blocks_f64(strip, blocks, stencil, tier, out);
+        }
+    }
+}
+
+/// A buffer that begins at a cache line: vectors that reach over the end of one cost two accesses.
+struct Aligned {
+    buffer: Vec<f64>,
+    length: usize,
+}
+
+impl Aligned {
+    const LINE: usize = 64 / size_of::<f64>();
+
+    fn new(scratch: &mut Scratch, length: usize) -> Aligned {
+        Aligned { buffer: scratch.f64s(length + Self::LINE), length }
+    }
+
+    fn get(&mut self) -> &mut [f64] {
+        let first = self.buffer.as_ptr().align_offset(64).min(Self::LINE);
+        &mut self.buffer[first..first + self.length]
     }
 }
 
@@ -423,18 +588,18 @@ impl Node for SmoothPlanes {
     }
 
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]) {
-        let (needed, places) = self.needed(window);
-        let mut pixels = feed.scratch.f64s(needed.pixels() as usize);
-        let mut sums = feed.scratch.f64s(window.pixels() as usize);
-        self.input.values_f64(&needed, feed, &mut pixels);
-        let [plane, results] = [&needed, window].map(|w| (w.count[0] * w.count[1]) as usize);
-        if results > 0 {
-            let planes = pixels.chunks_exact(plane).zip(sums.chunks_exact_mut(results));
-            planes.for_each(|(plane, sums)| self.smooth(&Part::new(plane, places), feed, sums));
+        let (needed, [x, y]) = self.needed(window);
+        let pixels = Pixels::new(&*self.input, &needed, feed);
+        let plane = x.results * y.results * self.encoding.pixel_bytes();
+        if plane > 0 {
+            for (number, out) in out.chunks_exact_mut(plane).enumerate() {
+                let part = Part { pixels: &pixels, first: number * y.needed, x, y };
+                self.smooth(&part, feed, out);
+            }
         }
-        feed.encode(&sums, &self.encoding, out);
-        feed.scratch.give_back_f64s(sums);
-        feed.scratch.give_back_f64s(pixels);
+        if let Pixels::Values(values) = pixels {
+            feed.scratch.give_back_f64s(values);
+        }
     }
 
     fn halo(&self) -> Vec<u64> {
@@ -446,5 +611,11 @@ impl Node for SmoothPlanes {
 
     fn expansion(&self) -> u64 {
         self.input.expansion()
+    }
+
+    fn box_shape(&self) -> Vec<u64> {
+        // A row beyond a box costs as much as half a row of results.
+        let halo: Vec<u64> = self.halo().iter().map(|halo| 3 * halo).collect();
+        usual_shape(self.axes(), &halo, self.expansion())
     }
 }
