@@ -1,8 +1,9 @@
-//! A kernel over 256 KiB in the second-level cache, on a tier that the request names. The seconds are those of a gigabyte.
+//! A kernel over 256 KiB in the second-level cache, on a tier that the request names. The seconds are those of a gigabyte at
+//! the speed of the fastest pass: what interrupts a pass only ever slows it.
 
 use serde_json::{Value, json};
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tachyfits_kernels::{Encoding, PixelType, Stats, Tier, decode_native};
 
 /// Bytes that each pass takes.
@@ -34,17 +35,18 @@ pub fn answer(request: &Value) -> Result<Value, String> {
         ..Encoding::plain(pixel)
     };
     let decodes = request["operation"] == "native";
-    let start = Instant::now();
+    let mut fastest = Duration::MAX;
     for _ in 0..times {
+        let start = Instant::now();
         if decodes {
             decode_native(black_box(&bytes), pixel, tier, black_box(&mut out));
         } else {
             stats = Stats::default();
             stats.accumulate(black_box(&bytes), &encoding, tier, 0);
         }
+        fastest = fastest.min(start.elapsed());
     }
-    let passed = (times as usize * BYTES) as f64;
-    let seconds = start.elapsed().as_secs_f64() * 1e9 / passed;
+    let seconds = fastest.as_secs_f64() * 1e9 / BYTES as f64;
     let excess = if decodes {
         let turned = |(file, native): (&[u8], &[u8])| file.iter().eq(native.iter().rev());
         let pairs = bytes.chunks_exact(pixel.bytes()).zip(out.chunks_exact(pixel.bytes()));
