@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tachyfits._axes import SPECTRAL_TYPES, WorldAxis, spectral_axis
 from tachyfits._core import UsageError
-from tachyfits._errors import foreign_errors, usage, warn
+from tachyfits._errors import either, foreign_errors, memory_error, usage, warn
 from tachyfits._header import Header
 from tachyfits._numpy import np
 from tachyfits._units import ANGLE, SPECTRAL, axis_unit_text, fits_unit, text_of_unit
@@ -91,6 +91,26 @@ def algorithm_of(ctype: str) -> str:
     code = name[5:8] if name[4:5] == "-" else ""
     is_code = code in ("LOG", "TAB", "GRI", "GRA") or (len(code) == 3 and code[1] == "2")
     return code if is_code else ""
+
+
+#: Headers may claim axes of any length: no axis has more coordinates at a time (512 MiB).
+_MOST_COORDINATES = 1 << 26
+
+
+def pixel_numbers(start: int, count: int, step: int) -> Any:
+    """Return the numbers of pixels along an axis, from 0, as floats.
+
+    Raises
+    ------
+    LimitError
+        There are too many of them.
+    """
+    if count > _MOST_COORDINATES:
+        raise memory_error(
+            f"coordinates of {count} pixels are too many: expected at most {_MOST_COORDINATES}",
+            "take fewer channels: " + either("channels=", "--channels"),
+        )
+    return np.arange(count, dtype=np.float64) * step + start
 
 
 @dataclass(frozen=True)
@@ -304,7 +324,7 @@ class Coordinates:
     def world_axis(self, number: int, start: int, count: int, step: int) -> WorldAxis:
         """Return the coordinates of pixels along an axis: from the first (from 0), by a step."""
         axis = self.usable_axis(number, count)
-        pixels = np.arange(count, dtype=np.float64) * step + start
+        pixels = pixel_numbers(start, count, step)
         return WorldAxis(axis.name, axis.unit, axis.values(pixels))
 
     def usable_axis(self, number: int, count: int) -> Axis:

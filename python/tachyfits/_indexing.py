@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import not_found
+from tachyfits._errors import memory_error, not_found
 from tachyfits._section import Section, expanded, integer, resolve, slice_range
 
 #: Pixels of the boxes that are read at a time, about.
@@ -105,7 +105,13 @@ def read_indexed(items: Sequence[Any], shape: Sequence[int], dtype: Any, read: R
         line = math.prod(shape[axes[0] + 1 :]) if axes else _GAP_PIXELS
         gap = max(1, _GAP_PIXELS // max(1, line))
         pieces = _pieces_of_arrays(flat, gap, _rows_at_a_time(shape, axes[:1]))
-    found: NDArray[Any] = np.empty((math.prod(common), *kept), dtype)
+    try:
+        found: NDArray[Any] = np.empty((math.prod(common), *kept), dtype)
+    except MemoryError as error:
+        pixels = math.prod((*common, *kept))
+        raise memory_error(
+            f"memory for {pixels} pixels cannot be had", "read fewer pixels at a time"
+        ) from error
     for place, indices in pieces:
         low = [int(index.min()) for index in indices]
         box = dict(ranges)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._coordinates import DOPPLER_TYPES, Axis, Coordinates
+from tachyfits._coordinates import DOPPLER_TYPES, Axis, Coordinates, pixel_numbers
 from tachyfits._errors import either, foreign_errors, usage
 from tachyfits._units import SPECTRAL, asked_quantity, asked_unit, fits_unit, unit_text
 
@@ -93,7 +93,7 @@ def channels_of(
     """
     start, count, step = pieces
     axis = coordinates.usable_axis(number, count)
-    pixels = np.arange(count, dtype=np.float64) * step + start
+    pixels = pixel_numbers(start, count, step)
     if line.unit is None:
         if line != Line():
             raise usage(

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -159,3 +160,114 @@ except tf.TachyfitsError as error:
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 0
     assert process.stdout.read().split()[-1] in ("interrupted", "done", "memory")
+
+
+_HOSTILE = r"""
+import resource, sys, warnings
+import numpy as np
+import tachyfits as tf
+
+warnings.simplefilter("ignore")
+
+def block(cards):
+    text = "".join(card.ljust(80) for card in [*cards, "END"])
+    return text.ljust(-(-len(text) // 2880) * 2880).encode()
+
+def number(keyword, value):
+    return f"{keyword:<8}= {value:>20}"
+
+def image(bitpix, *axes):
+    cards = [number("SIMPLE", "T"), number("BITPIX", bitpix), number("NAXIS", len(axes))]
+    cards += [number(f"NAXIS{axis}", length) for axis, length in enumerate(axes, 1)]
+    spectral = ["CTYPE3  = 'FREQ'", number("CDELT3", "1E6"), number("CRVAL3", "1E9")]
+    return block(cards + (spectral if len(axes) > 2 else [])) + bytes(2880)
+
+def table(width, rows, *cards, kind="BINTABLE"):
+    head = [
+        f"XTENSION= '{kind:<8}'", number("BITPIX", 8), number("NAXIS", 2), number("NAXIS1", width),
+        number("NAXIS2", rows), number("PCOUNT", 0), number("GCOUNT", 1),
+    ]
+    primary = [number("SIMPLE", "T"), number("BITPIX", 8), number("NAXIS", 0)]
+    return block(primary) + block(head + list(cards)) + bytes(2880)
+
+cube = image(-32, 100, 100, 10**9)
+long = image(-32, 2 * 10**9, 4)
+one = number("TFIELDS", 1)
+wide = table(4 * 10**9, 1, one, "TFORM1  = '1000000000J'", "TTYPE1  = 'A'")
+bits = table(2**31, 1, one, f"TFORM1  = '{2**34}X'", "TTYPE1  = 'A'")
+text = table(4 * 10**9, 9, one, "TFORM1  = 'A4000000000'", number("TBCOL1", 1), kind="TABLE")
+empty = table(0, 2**40, one, "TFORM1  = '0J'", "TTYPE1  = 'A'")
+nothing = table(0, 2**40, number("TFIELDS", 0))
+sizes = table(0, 3, one, "TFORM1  = '0J'", "TTYPE1  = 'A'", "TDIM1   = '(0,1000000000,1000000000)'")
+path = sys.argv[1]
+
+def edited():
+    with open(path, "wb") as file:
+        file.write(long)
+    with tf.edit(path) as edition:
+        edition[0].pixels[0] = 1
+
+def of(content, hdu=0):
+    return tf.open(content)[hdu]
+
+work = {
+    "rebin": lambda: of(cube).rebin(x=2).stats(),
+    "write": lambda: of(cube).write(path, overwrite=True),
+    "copy": lambda: tf.write(path, [of(cube)], overwrite=True),
+    "pv": lambda: of(cube).pv([(0, 0), (3, 3)]).stats(),
+    "smooth": lambda: of(cube).smooth("boxcar", 3).stats(),
+    "moment": lambda: of(cube).moment(0),
+    "spectrum": lambda: of(cube).spectrum(),
+    "axis": lambda: of(cube).world_axis("z"),
+    "index": lambda: of(long)[[0, 1]],
+    "pixels": edited,
+    "diff wide": lambda: tf.diff(wide, wide),
+    "diff bits": lambda: tf.diff(bits, bits),
+    "diff text": lambda: tf.diff(text, text),
+    "empty read": lambda: of(empty, 1).read(),
+    "empty arrow": lambda: of(empty, 1)["A"],
+    "empty batches": lambda: [0 for _ in of(empty, 1).batches()],
+    "nothing": lambda: of(nothing, 1).read(),
+    "sizes": lambda: of(sizes, 1)["A"].shape,
+}[sys.argv[2]]
+with open("/proc/self/statm") as statm:
+    used = int(statm.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (512 << 20), resource.RLIM_INFINITY))
+try:
+    print(work())
+except tf.TachyfitsError as error:
+    print(error.code)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
+@pytest.mark.parametrize(
+    ("work", "code"),
+    [
+        ("rebin", "data-missing"),
+        ("write", "data-missing"),
+        ("copy", "data-missing"),
+        ("pv", "data-missing"),
+        ("smooth", "data-missing"),
+        ("moment", "memory"),
+        ("spectrum", "memory"),
+        ("axis", "memory"),
+        ("index", "memory"),
+        ("pixels", "data-missing"),
+        ("diff wide", "data-missing"),
+        ("diff bits", "data-missing"),
+        ("diff text", "data-missing"),
+        ("empty read", "keyword-range"),
+        ("empty arrow", "keyword-range"),
+        ("empty batches", "keyword-range"),
+        ("nothing", "keyword-range"),
+        ("sizes", "(3, 0)"),
+    ],
+)
+def test_sizes_beyond_the_file_are_errors(work: str, code: str, tmp_path: Path) -> None:
+    """Neither an abort, nor a MemoryError, nor work without an end."""
+    done = subprocess.run(
+        [sys.executable, "-c", _HOSTILE, str(tmp_path / "a.fits"), work],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.strip()) == (0, code), done.stderr[-500:]

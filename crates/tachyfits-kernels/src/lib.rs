@@ -58,7 +58,7 @@ pub use elementwise::{
 pub use encode::{encode_f32, encode_f64, encode_native};
 pub use histogram::{Histogram, HistogramRange};
 pub use isa::{CACHES_BYTES, Streaming, Tier, UnknownTier, is_past_caches, streaming};
-pub use order::{CellCounts, Cells, KeyBins, Split, deviate, key_of, split, value_of_key};
+pub use order::{CellCounts, Cells, KeyBins, KeyCuts, Split, deviate, key_of, split, value_of_key};
 pub use pixel::{Pixel, PixelType};
 pub use reals::{decode_halves, decode_quads};
 pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS};

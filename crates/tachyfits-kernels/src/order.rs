@@ -258,6 +258,55 @@ impl Kernel for KeyKernel<'_> {
     }
 }
 
+/// Cuts of the order of all keys into pieces of any widths.
+///
+/// ```
+/// use tachyfits_kernels::{KeyCuts, key_of};
+/// let cuts = KeyCuts::new(vec![key_of(1.0), key_of(2.0)]);
+/// assert_eq!([0.5, 1.0, 1.5, 2.0].map(|x| cuts.piece(key_of(x))), [0, 1, 1, 2]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct KeyCuts {
+    /// The first keys of all pieces but the lowest, rising.
+    firsts: Vec<u64>,
+    bins: KeyBins,
+    /// For each slot of the bins how many first keys lie before it: where to look for a key.
+    before: Vec<u32>,
+}
+
+impl KeyCuts {
+    /// Bins that limit the search for a piece.
+    const BINS: usize = 1 << 14;
+
+    /// Pieces that begin at these rising keys, and one below them all.
+    ///
+    /// # Panics
+    /// If there are no keys, or 2^32.
+    pub fn new(firsts: Vec<u64>) -> KeyCuts {
+        assert!(firsts.is_sorted() && u32::try_from(firsts.len()).is_ok(), "rising keys");
+        let (first, last) = (firsts[0], firsts[firsts.len() - 1]);
+        let bins = KeyBins::covering(first, last, Self::BINS);
+        let begin = |bin: usize| u128::from(first) + ((bin as u128) << bins.shift);
+        let before = |bin| firsts.partition_point(|&key| u128::from(key) < begin(bin)) as u32;
+        let slots = std::iter::once(0).chain((0..=bins.bins).map(before));
+        let before = slots.chain([firsts.len() as u32]).collect();
+        KeyCuts { firsts, bins, before }
+    }
+
+    /// The first keys of the pieces from the second on.
+    pub fn firsts(&self) -> &[u64] {
+        &self.firsts
+    }
+
+    /// The piece that holds a key.
+    #[inline]
+    pub fn piece(&self, key: u64) -> usize {
+        let slot = self.bins.slot(key) as usize;
+        let (from, to) = (self.before[slot] as usize, self.before[slot + 1] as usize);
+        from + self.firsts[from..to].partition_point(|&first| first <= key)
+    }
+}
+
 /// Cells of equal width centred on `low`, `low + 1 / density`, ...; the first and the last cell
 /// also count the values beyond the ends.
 #[derive(Clone, Copy, Debug, PartialEq)]

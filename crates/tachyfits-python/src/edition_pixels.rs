@@ -24,6 +24,11 @@ impl Edition {
         })
     }
 
+    /// Check that the data of an HDU are whole, before pixels for it are made.
+    fn check_pixels(&self, py: Python<'_>, hdu: usize) -> PyResult<()> {
+        self.with(py, |edition| edition.check_pixels(hdu).or_raise(py))
+    }
+
     /// Give the pixels of a section other values: (start, count, step) for each NumPy axis, steps above 0, and the pixels as
     /// they are stored, big-endian.
     fn update_pixels(

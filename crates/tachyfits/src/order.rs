@@ -4,6 +4,7 @@
 //! Two roads: where an output has few pixels they are gathered in memory (`tiles`); where it has many they are gone over
 //! again and again until the value is found (`stream`), which after a sample is usually once. Zeros are one value, 0.0.
 
+mod cuts;
 mod passes;
 mod rank;
 mod sample;
@@ -41,7 +42,7 @@ pub struct OrderLimits {
     pub sample: u64,
     /// The most bins that a pass counts in, at least 2.
     pub bins: usize,
-    /// The most ranges that a pass looks at, at least 1.
+    /// The most ranges that a pass looks at one by one, at least 1; more are cut out of the order together.
     pub ranges: usize,
 }
 

@@ -134,8 +134,35 @@ fn is_announced(header: &Header) -> bool {
 
 /// The pixels of channels and polarisations that stay, by their new numbers.
 struct Kept {
-    channels: Vec<u64>,
-    polarisations: Option<Vec<u64>>,
+    channels: KeptPixels,
+    polarisations: Option<KeptPixels>,
+}
+
+/// The pixels of an axis that stay. Never listed: a header may claim any number of them.
+#[derive(Clone, Copy)]
+struct KeptPixels {
+    first: u64,
+    count: u64,
+    step: i64,
+}
+
+impl KeptPixels {
+    /// Every so manyth pixel of an axis.
+    fn every(step: u64, length: u64) -> KeptPixels {
+        KeptPixels { first: 0, count: length.div_ceil(step), step: step as i64 }
+    }
+
+    /// The new number of a pixel, if it stays.
+    fn position(self, pixel: u64) -> Option<u64> {
+        let distance = i128::from(pixel) - i128::from(self.first);
+        let step = i128::from(self.step);
+        let place = match step {
+            0 => distance,
+            step if distance % step == 0 => distance / step,
+            _ => return None,
+        };
+        u64::try_from(place).ok().filter(|place| *place < self.count)
+    }
 }
 
 impl Image {
@@ -264,11 +291,11 @@ fn spectral_axis(hdu: &Hdu, axes: &[u64]) -> Option<usize> {
 
 /// The channels and polarisations that an operation keeps; `None` where it combines some.
 fn kept(hdu: &Hdu, axes: &[u64], change: Change<'_>) -> Option<Kept> {
-    let kept_of = |axis: Option<usize>| -> Option<Vec<u64>> {
+    let kept_of = |axis: Option<usize>| -> Option<KeptPixels> {
         // Without such an axis there is one channel.
-        let Some(axis) = axis else { return Some(vec![0]) };
+        let Some(axis) = axis else { return Some(KeptPixels::every(1, 1)) };
         let length = *axes.get(axis)?;
-        let every = |step: u64| (0..length).step_by(step as usize).collect();
+        let every = |step: u64| KeptPixels::every(step, length);
         match change {
             Change::Values | Change::Order(_) => Some(every(1)),
             Change::Along { axis: along, every: step } => {
@@ -276,7 +303,7 @@ fn kept(hdu: &Hdu, axes: &[u64], change: Change<'_>) -> Option<Kept> {
             }
             Change::Section(selections) => {
                 let AxisSelection { first, count, step, .. } = *selections.get(axis)?;
-                (0..count).map(|n| first.checked_add_signed(step * n as i64)).collect()
+                Some(KeptPixels { first, count, step })
             }
             Change::Blocks(blocks, _) => (blocks.get(axis)?.pixels == 1).then(|| every(1)),
             Change::Path(_) => (axis > 1).then(|| every(1)),
@@ -361,31 +388,31 @@ impl Beams {
         let mut rows: Vec<(Option<u64>, u64, Vec<u8>)> = Vec::new();
         for (index, row) in (0..).zip(self.rows.chunks_exact(self.row_bytes.max(1))) {
             let channel = self.channel.map_or(Some(index), |cell| cell.get(row));
-            let of_channel = kept.channels.iter().position(|&old| Some(old) == channel);
+            let of_channel = channel.and_then(|old| kept.channels.position(old));
             let Some(new_channel) = of_channel else { continue };
             let mut row = row.to_vec();
             if let Some(cell) = self.channel {
-                cell.set(&mut row, new_channel as u64);
+                cell.set(&mut row, new_channel);
             }
             let mut new_polarisation = None;
             if let (Some(cell), Some(kept)) = (self.polarisation, &kept.polarisations) {
                 let old = cell.get(&row);
-                let Some(new) = kept.iter().position(|&kept| Some(kept) == old) else { continue };
-                cell.set(&mut row, new as u64);
-                new_polarisation = Some(new as u64);
+                let Some(new) = old.and_then(|old| kept.position(old)) else { continue };
+                cell.set(&mut row, new);
+                new_polarisation = Some(new);
             }
-            rows.push((new_polarisation, new_channel as u64, row));
+            rows.push((new_polarisation, new_channel, row));
         }
-        if kept.channels.windows(2).any(|pair| pair[0] > pair[1]) {
+        if kept.channels.step < 0 && kept.channels.count > 1 {
             rows.sort_by_key(|(polarisation, channel, _)| (*polarisation, *channel));
         }
         let mut header = self.header.clone();
         header.set("NAXIS2", rows.len(), "")?;
         if header.get("NCHAN").is_some() {
-            header.set("NCHAN", kept.channels.len(), "")?;
+            header.set("NCHAN", kept.channels.count as usize, "")?;
         }
         if let (Some(_), Some(kept)) = (header.get("NPOL"), &kept.polarisations) {
-            header.set("NPOL", kept.len(), "")?;
+            header.set("NPOL", kept.count as usize, "")?;
         }
         let rows = rows.into_iter().flat_map(|(_, _, row)| row).collect();
         Ok(Beams { header, rows, ..*self })

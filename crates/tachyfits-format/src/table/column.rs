@@ -167,6 +167,12 @@ impl<'a> ColumnReader<'a> {
             Field::Variable { .. } => form::product(dimensions).is_some_and(|size| size > 0),
             Field::Text { .. } => false,
         };
+        // Sizes beside a 0 have no elements to be checked by.
+        let bounded = |sizes: &Vec<u64>| {
+            let others: Vec<u64> = sizes.iter().copied().filter(|&size| size > 0).collect();
+            form::product(&others).is_some_and(|product| product <= u64::from(u32::MAX))
+        };
+        let fits = |sizes: &Vec<u64>| fits(sizes) && (!sizes.contains(&0) || bounded(sizes));
         let Some(dimensions) = found.filter(fits) else {
             let expected = match *field {
                 Field::Fixed { repeat, .. } => {

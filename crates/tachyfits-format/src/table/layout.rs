@@ -12,6 +12,9 @@ use crate::hdu::{Hdu, HduKind, StoredType};
 /// TTYPEn has room for three digits (Sect. 7.2.1).
 pub(crate) const MOST_COLUMNS: usize = 999;
 
+/// No byte of the file backs rows of 0 bytes, so their number has a limit of its own.
+const MOST_EMPTY_ROWS: u64 = 1 << 20;
+
 impl Hdu {
     /// The columns of a table and where its rows are.
     ///
@@ -102,6 +105,10 @@ impl Hdu {
         }
         if self.group_count != 1 {
             return Err(self.header.out_of_range("GCOUNT", "1, as every table has"));
+        }
+        if axes[0] == 0 && axes[1] > MOST_EMPTY_ROWS {
+            let expected = format!("at most {MOST_EMPTY_ROWS} rows, as NAXIS1 = 0");
+            return Err(self.header.out_of_range("NAXIS2", &expected));
         }
         Ok(axes)
     }

@@ -53,6 +53,11 @@ pub fn key_counts(values: &[f64], bins: &KeyBins) -> Vec<u64> {
     counts
 }
 
+/// Twin of [`crate::KeyCuts::piece`]: counts the pieces that begin up to the key.
+pub fn key_piece(firsts: &[u64], key: u64) -> usize {
+    firsts.iter().filter(|&&first| first <= key).count()
+}
+
 /// Twin of [`crate::CellCounts::count`].
 pub fn cell_counts(values: &[f64], cells: &Cells) -> Vec<u64> {
     let mut counts = vec![0; cells.cells];

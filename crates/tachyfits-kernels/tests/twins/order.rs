@@ -3,7 +3,8 @@
 use crate::content::{all_bits, contents, tiers};
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    CellCounts, Cells, Encoding, KeyBins, PixelType, deviate, key_of, naive, split, value_of_key,
+    CellCounts, Cells, Encoding, KeyBins, KeyCuts, PixelType, deviate, key_of, naive, split,
+    value_of_key,
 };
 
 /// A bound that is a value, or lies among them, or is an infinity.
@@ -36,6 +37,14 @@ proptest! {
             let bins = KeyBins::covering(key_of(low), key_of(high), most);
             prop_assert!(bins.bins <= most);
             let in_bins = naive::key_counts(&values, &bins);
+            let mut firsts: Vec<u64> =
+                values.iter().step_by(3).filter(|x| !x.is_nan()).map(|&x| key_of(x)).collect();
+            firsts.extend([bins.first, key_of(high).saturating_add(1)]);
+            firsts.sort_unstable();
+            let cuts = KeyCuts::new(firsts.clone());
+            for key in values.iter().map(|&x| key_of(x)).chain([0, 1, u64::MAX]).chain(choices) {
+                prop_assert_eq!(cuts.piece(key), naive::key_piece(&firsts, key));
+            }
             let density = if high > low { most as f64 / (high - low) } else { 1.0 };
             let cells = Cells { low, density, cells: most };
             let in_cells = naive::cell_counts(&values, &cells);

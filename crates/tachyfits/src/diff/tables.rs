@@ -5,6 +5,7 @@ use tachyfits_format::{Field, TableLayout};
 use super::values::{Differences, Scalar};
 use super::{DataDifference, DiffOptions};
 use crate::error::Error;
+use crate::image::filled;
 use crate::options::RunOptions;
 use crate::table::{Arrays, CellKind, Cells, ColumnOutput, Rows, Table, TextAs};
 
@@ -209,15 +210,16 @@ impl Batch {
         run: &RunOptions<'_>,
     ) -> Result<Batch, Error> {
         let count = rows.end - rows.start;
-        let mut arrays: Vec<(Vec<u8>, Vec<u8>)> = pairs
-            .iter()
-            .map(|pair| {
-                let cells = &pair.cells[side];
-                let elements = (count * cells.elements()) as usize;
-                let nulls = if cells.nullable { elements } else { 0 };
-                (vec![0; elements * cells.kind.bytes() as usize], vec![0; nulls])
-            })
-            .collect();
+        table.check_rows(&Rows::Range(rows.clone()))?;
+        let room = |pair: &FixedPair| -> Result<(Vec<u8>, Vec<u8>), Error> {
+            let cells = &pair.cells[side];
+            let elements = count.saturating_mul(cells.elements());
+            let nulls = if cells.nullable { elements } else { 0 };
+            let bytes = elements.saturating_mul(cells.kind.bytes());
+            Ok((filled(bytes, 0, "cells to compare")?, filled(nulls, 0, "cells to compare")?))
+        };
+        let mut arrays: Vec<(Vec<u8>, Vec<u8>)> =
+            pairs.iter().map(room).collect::<Result<_, _>>()?;
         let mut outputs: Vec<ColumnOutput<'_>> = arrays
             .iter_mut()
             .zip(pairs)

@@ -31,6 +31,20 @@ impl Edition {
         }
     }
 
+    /// Checks that the data of an HDU are whole, before pixels for it are made.
+    ///
+    /// # Errors
+    /// [`Reason::DataMissing`] if they are cut short.
+    pub fn check_pixels(&self, hdu: usize) -> Result<(), Error> {
+        let missing = self.unit(hdu)?.missing();
+        if missing > 0 {
+            let expected = format!("{missing} bytes more of its data");
+            let refused = Error::refused(Reason::DataMissing, expected, "the end of the file");
+            return Err(refused.at(&self.name, hdu));
+        }
+        Ok(())
+    }
+
     /// Gives the pixels of a section other values: `ranges` has one range per axis, NAXIS1 first, with steps above 0, and
     /// `bytes` the pixels in this order as they are stored, big-endian.
     ///
@@ -52,11 +66,8 @@ impl Edition {
         if let Some(range) = ranges.iter().find(|range| range.step < 0) {
             return refuse(Reason::Section, "steps above 0".to_owned(), range.step.to_string());
         }
+        self.check_pixels(hdu)?;
         let unit = self.unit(hdu)?;
-        if unit.missing() > 0 {
-            let expected = format!("{} bytes more of its data", unit.missing());
-            return refuse(Reason::DataMissing, expected, "the end of the file".to_owned());
-        }
         let size = layout.stored.bytes() as u64;
         let wanted = section.pixels().checked_mul(size);
         if wanted != Some(bytes.len() as u64) {

@@ -1,8 +1,9 @@
 //! Several passes over pixels as one operation: one progress that only rises, one report.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
-use tachyfits_io::Report;
+use tachyfits_io::{IoError, Report};
 
 use crate::error::Error;
 use crate::options::RunOptions;
@@ -41,7 +42,7 @@ impl<'a> Passes<'a> {
         let (total, outer) = (self.total, self.options.progress);
         let progress = |bytes_done: u64, _of: u64| match outer {
             Some(outer) => outer(done.saturating_add(bytes_done.min(bytes)), total),
-            None => std::ops::ControlFlow::Continue(()),
+            None => ControlFlow::Continue(()),
         };
         let threads = if self.alone { 1 } else { self.options.threads };
         let options = RunOptions { threads, progress: Some(&progress), ..self.options };
@@ -49,6 +50,14 @@ impl<'a> Passes<'a> {
         self.done = done.saturating_add(bytes);
         self.add(&report);
         Ok(value)
+    }
+
+    /// Asks, between passes, whether to go on.
+    pub(crate) fn check_cancelled(&self) -> Result<(), Error> {
+        match self.options.progress.map(|progress| progress(self.done, self.total)) {
+            Some(ControlFlow::Break(())) => Err(IoError::Cancelled.into()),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the next passes are so short that one thread is the fastest.

@@ -8,6 +8,20 @@ use crate::lines::{Line, Lines, Stretch};
 /// Standard errors that a range goes to each side: it misses one time in 10 000, and then there is another pass.
 const ERRORS: f64 = 4.0;
 
+/// The most standard errors that are computed for one sample.
+const MOST_ERRORS: usize = 33;
+
+/// The range about a place of a sample, and which part of it lies there.
+fn range(sorted: &[f64], place: f64, error: f64) -> ((f64, f64), f64) {
+    let count = sorted.len() as f64;
+    let error = ERRORS * error * count + 2.0;
+    let (from, to) = (place - error, place + error);
+    let low = if from < 0.0 { f64::NEG_INFINITY } else { sorted[from as usize] };
+    let high = if to >= count { f64::INFINITY } else { sorted[to as usize] };
+    let part = (to.min(count) - from.max(0.0)) / count;
+    ((low + 0.0, high + 0.0), part)
+}
+
 /// A few runs of pixels out of lines: some of each of a number of tasks.
 pub(crate) struct SampledLines<'a> {
     lines: &'a dyn Lines,
@@ -93,20 +107,30 @@ impl Sample {
     /// For each fraction the range that probably holds the value of which this fraction is below, and which part of all
     /// values that range probably holds.
     pub(crate) fn ranges(&self, fractions: &[f64]) -> Vec<((f64, f64), f64)> {
-        let mut sorted = self.values.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        fractions.iter().map(|&fraction| self.range(&sorted, fraction)).collect()
+        let sorted = self.sorted();
+        let count = sorted.len() as f64;
+        let place = |fraction: f64| (fraction * count).clamp(0.0, count - 1.0);
+        let error = |fraction| self.error(sorted[place(fraction) as usize]);
+        if fractions.len() <= MOST_ERRORS {
+            let range = |&fraction: &f64| range(&sorted, place(fraction), error(fraction));
+            return fractions.iter().map(range).collect();
+        }
+        // An error costs a look at the whole sample: of many fractions each has the larger one of its neighbours.
+        let steps = MOST_ERRORS as f64 - 1.0;
+        let errors: Vec<f64> = (0..MOST_ERRORS).map(|step| error(step as f64 / steps)).collect();
+        let range = |&fraction: &f64| {
+            let step = fraction.clamp(0.0, 1.0) * steps;
+            let error = errors[step.floor() as usize].max(errors[step.ceil() as usize]);
+            range(&sorted, place(fraction), error)
+        };
+        fractions.iter().map(range).collect()
     }
 
-    fn range(&self, sorted: &[f64], fraction: f64) -> ((f64, f64), f64) {
-        let count = sorted.len() as f64;
-        let place = (fraction * count).clamp(0.0, count - 1.0);
-        let error = ERRORS * self.error(sorted[place as usize]) * count + 2.0;
-        let (from, to) = (place - error, place + error);
-        let low = if from < 0.0 { f64::NEG_INFINITY } else { sorted[from as usize] };
-        let high = if to >= count { f64::INFINITY } else { sorted[to as usize] };
-        let part = (to.min(count) - from.max(0.0)) / count;
-        ((low + 0.0, high + 0.0), part)
+    /// The values in their order.
+    pub(crate) fn sorted(&self) -> Vec<f64> {
+        let mut sorted = self.values.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted
     }
 
     /// The standard error of the fraction below a value, from how the clusters differ in it.

@@ -13,6 +13,7 @@ use tachyfits_kernels::{
 };
 
 use super::OrderLimits;
+use super::cuts::{Cuts, Sorted};
 use super::passes::Passes;
 use super::rank::{LEAST_SORTED, OrderStatistic};
 use super::sample::{Sample, SampledLines};
@@ -20,6 +21,12 @@ use crate::error::Error;
 use crate::image::Image;
 use crate::lines::{LineReads, Lines};
 use crate::workers::{Own, Workers};
+
+/// Cuts of the first pass for each statistic, so that the second pass can keep the pieces that hold ranks.
+const CUTS_PER_STATISTIC: usize = 64;
+
+/// The fewest cuts of a pass: their table costs less than a block of pixels.
+const LEAST_CUTS: usize = 64;
 
 /// Operation of a pass for one range.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,11 +123,11 @@ impl Found {
 
 /// Keys `first..=last`, with the number of pixels below them and up to their end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Piece {
-    first: u64,
-    last: u64,
-    below: u64,
-    end: u64,
+pub(super) struct Piece {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) below: u64,
+    pub(super) end: u64,
 }
 
 /// Goes along the pieces of an order.
@@ -145,7 +152,7 @@ impl Pieces {
 
 /// Bounds of a rank: it lies within these keys.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+pub(super) struct Open {
     rank: u64,
     within: Piece,
 }
@@ -172,6 +179,16 @@ impl Open {
                 false => *values.select_nth_unstable_by(place, f64::total_cmp).1,
             });
         }
+        self.within(piece)
+    }
+
+    /// The rank that is looked for.
+    pub(super) fn rank(&self) -> u64 {
+        self.rank
+    }
+
+    /// Narrows it to a piece; the value, where that has one key.
+    pub(super) fn within(&mut self, piece: Piece) -> Option<f64> {
         let within = &mut self.within;
         if piece.first > within.first {
             (within.first, within.below) = (piece.first, piece.below);
@@ -239,26 +256,38 @@ impl<'a> Population<'a> {
         center: Option<f64>,
         passes: &mut Passes<'_>,
     ) -> Result<Vec<f64>, Error> {
-        let mut opens: Vec<Open> = Vec::new();
+        let mut opens: Vec<Open>;
         let mut known: Vec<(u64, f64)> = Vec::new();
-        let mut count = None;
-        for tasks in self.first_tasks(statistics, center).chunks(self.limits.ranges) {
-            let (mut found, whole) = self.pass(tasks, center, passes)?;
-            let count = *count.get_or_insert_with(|| found[0].count());
-            if count == 0 {
-                return Ok(vec![f64::NAN; statistics.len()]);
-            }
-            if opens.is_empty() && known.is_empty() {
-                opens = open_ranks(statistics, count);
-            }
+        let count = if let Some(cuts) = self.first_cuts(statistics, center) {
+            let (found, whole) = self.cut(&cuts, center, passes)?;
+            let count = found.count();
+            opens = open_ranks(statistics, count);
+            found.narrow(&cuts, whole, &mut opens, &mut known, || passes.check_cancelled())?;
+            count
+        } else {
+            let tasks = self.first_tasks(statistics, center);
+            let (mut found, whole) = self.pass(&tasks, center, passes)?;
+            let count = found[0].count();
+            opens = open_ranks(statistics, count);
             narrow(&mut opens, &mut known, &mut found, whole);
+            count
+        };
+        if count == 0 {
+            return Ok(vec![f64::NAN; statistics.len()]);
         }
         while !opens.is_empty() {
-            let tasks = self.next_tasks(&opens);
-            let (mut found, whole) = self.pass(&tasks, center, passes)?;
-            narrow(&mut opens, &mut known, &mut found, whole);
+            let mut within: Vec<Piece> = opens.iter().map(|open| open.within).collect();
+            within.sort_unstable_by_key(|piece| piece.first);
+            within.dedup();
+            if within.len() > self.limits.ranges {
+                let cuts = Cuts::next(&within, self.limits.kept, self.most_cuts());
+                let (found, whole) = self.cut(&cuts, center, passes)?;
+                found.narrow(&cuts, whole, &mut opens, &mut known, || passes.check_cancelled())?;
+            } else {
+                let (mut found, whole) = self.pass(&self.next_tasks(within), center, passes)?;
+                narrow(&mut opens, &mut known, &mut found, whole);
+            }
         }
-        let count = count.unwrap_or(0);
         let known: HashMap<u64, f64> = known.into_iter().collect();
         let value = |rank: u64| known.get(&rank).copied().unwrap_or(f64::NAN);
         let values = statistics.iter();
@@ -271,21 +300,10 @@ impl<'a> Population<'a> {
         let Some(sample) = self.sample.as_ref().filter(|sample| !sample.is_empty()) else {
             return vec![all];
         };
-        let fractions: Vec<f64> = statistics.iter().map(|of| of.fraction()).collect();
-        let mut ranges = match center {
-            None => sample.ranges(&fractions),
-            Some(center) => sample.deviations(center, self.tier).ranges(&fractions),
+        let joined = match center {
+            None => joined_ranges(sample, statistics),
+            Some(center) => joined_ranges(&sample.deviations(center, self.tier), statistics),
         };
-        ranges.sort_by(|((a, _), _), ((b, _), _)| a.total_cmp(b));
-        let mut joined: Vec<((f64, f64), f64)> = Vec::new();
-        for ((low, high), part) in ranges {
-            match joined.last_mut() {
-                Some(((_, end), sum)) if low <= *end => {
-                    (*end, *sum) = (end.max(high), *sum + part);
-                }
-                _ => joined.push(((low, high), part)),
-            }
-        }
         let mut room = self.limits.kept as f64;
         let pixels = self.lines.pixels() as f64;
         let task = |((low, high), part): ((f64, f64), f64)| {
@@ -300,12 +318,57 @@ impl<'a> Population<'a> {
         joined.into_iter().map(task).collect()
     }
 
-    /// The ranges that are still to be looked into, as many as a pass may have.
-    fn next_tasks(&self, opens: &[Open]) -> Vec<Task> {
-        let mut within: Vec<Piece> = opens.iter().map(|open| open.within).collect();
-        within.sort_unstable_by_key(|piece| piece.first);
-        within.dedup();
-        within.truncate(self.limits.ranges);
+    /// The cuts of the first pass, where there are too many statistics to look at each and a sample says where they are.
+    fn first_cuts(&self, statistics: &[OrderStatistic], center: Option<f64>) -> Option<Cuts> {
+        let sample = self.sample.as_ref().filter(|sample| !sample.is_empty())?;
+        if statistics.len() <= self.limits.ranges {
+            return None;
+        }
+        let deviations = center.map(|center| sample.deviations(center, self.tier));
+        let sample = deviations.as_ref().unwrap_or(sample);
+        let ranges = joined_ranges(sample, statistics);
+        let most = (statistics.len() * CUTS_PER_STATISTIC).clamp(LEAST_CUTS, self.most_cuts());
+        let (pixels, room) = (self.lines.pixels() as f64, self.limits.kept as f64);
+        Some(Cuts::first(&ranges, &sample.sorted(), pixels, room, most))
+    }
+
+    /// The most cuts of a pass.
+    fn most_cuts(&self) -> usize {
+        (self.limits.bins * self.limits.ranges).max(LEAST_CUTS)
+    }
+
+    /// Goes over all pixels: how many lie in each piece, and those of the pieces that are kept; whether all were kept that
+    /// were to be kept.
+    fn cut(
+        &self,
+        cuts: &Cuts,
+        center: Option<f64>,
+        passes: &mut Passes<'_>,
+    ) -> Result<(Sorted, bool), Error> {
+        let (tier, most) = (self.tier, self.limits.kept);
+        let kept = AtomicU64::new(0);
+        let workers = Workers::new();
+        self.visit(
+            self.lines,
+            passes,
+            || workers.begin(Sorted::new(cuts)),
+            |own: &mut Own<Sorted>, values| {
+                if let Some(center) = center {
+                    deviate(values, center, tier);
+                }
+                let room = kept.load(Ordering::Relaxed) <= most;
+                kept.fetch_add(own.get().take(cuts, values, room), Ordering::Relaxed);
+            },
+            |_| (),
+            |()| (),
+        )?;
+        let mut found = Sorted::new(cuts);
+        workers.for_each(|own| found.merge(std::mem::replace(own, Sorted::new(cuts))));
+        Ok((found, kept.into_inner() <= most))
+    }
+
+    /// The ranges that are still to be looked into.
+    fn next_tasks(&self, within: Vec<Piece>) -> Vec<Task> {
         let mut room = self.limits.kept;
         let task = |piece: Piece| {
             let count = piece.end - piece.below;
@@ -405,8 +468,28 @@ impl<'a> Population<'a> {
     }
 }
 
-/// The ranks of statistics, each once.
+/// The ranges of a sample in which statistics probably are, rising and apart, each with the part of the pixels in it.
+fn joined_ranges(sample: &Sample, statistics: &[OrderStatistic]) -> Vec<((f64, f64), f64)> {
+    let fractions: Vec<f64> = statistics.iter().map(|of| of.fraction()).collect();
+    let mut ranges = sample.ranges(&fractions);
+    ranges.sort_by(|((a, _), _), ((b, _), _)| a.total_cmp(b));
+    let mut joined: Vec<((f64, f64), f64)> = Vec::new();
+    for ((low, high), part) in ranges {
+        match joined.last_mut() {
+            Some(((_, end), sum)) if low <= *end => {
+                (*end, *sum) = (end.max(high), *sum + part);
+            }
+            _ => joined.push(((low, high), part)),
+        }
+    }
+    joined
+}
+
+/// The ranks of statistics, each once; none where nothing is defined.
 fn open_ranks(statistics: &[OrderStatistic], count: u64) -> Vec<Open> {
+    if count == 0 {
+        return Vec::new();
+    }
     let mut ranks: Vec<u64> = statistics.iter().flat_map(|of| of.ranks(count)).collect();
     ranks.sort_unstable();
     ranks.dedup();

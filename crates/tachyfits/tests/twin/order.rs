@@ -60,19 +60,21 @@ fn expected(statistic: OrderStatistic, pixels: &Pixels) -> f64 {
             }
             median(&sorted(sorted_pixels.iter().map(|x| (x - middle).abs())))
         }
-        OrderStatistic::Percentile(percent) => {
-            let last = sorted_pixels.len() - 1;
-            let place = last as f64 * (percent / 100.0);
-            let before = (place.floor() as usize).min(last);
-            let (low, high) = (sorted_pixels[before], sorted_pixels[(before + 1).min(last)]);
-            let part = place - place.floor();
-            match high - low {
-                _ if part == 0.0 || low == high => low,
-                step if !step.is_finite() => low * (1.0 - part) + high * part,
-                step if part < 0.5 => low + step * part,
-                step => high - step * (1.0 - part),
-            }
-        }
+        OrderStatistic::Percentile(percent) => percentile(&sorted_pixels, percent),
+    }
+}
+
+fn percentile(sorted: &[f64], percent: f64) -> f64 {
+    let last = sorted.len() - 1;
+    let place = last as f64 * (percent / 100.0);
+    let before = (place.floor() as usize).min(last);
+    let (low, high) = (sorted[before], sorted[(before + 1).min(last)]);
+    let part = place - place.floor();
+    match high - low {
+        _ if part == 0.0 || low == high => low,
+        step if !step.is_finite() => low * (1.0 - part) + high * part,
+        step if part < 0.5 => low + step * part,
+        step => high - step * (1.0 - part),
     }
 }
 
@@ -203,6 +205,33 @@ fn hard_pixels_are_found_whatever_the_limits_and_the_threads() {
                     std::slice::from_ref(&model),
                     &format!("{kind} {limits:?}"),
                 );
+            }
+        }
+    }
+}
+
+#[test]
+fn many_percentiles_take_a_few_passes_and_are_exact() {
+    let count = 150_000;
+    let percents: Vec<f64> = (0..=900).map(|n| f64::from(n) / 9.0).collect();
+    let statistics: Vec<OrderStatistic> =
+        percents.iter().map(|&percent| OrderStatistic::Percentile(percent)).collect();
+    for kind in 0..7 {
+        let pixels: Vec<f64> = (0..count).map(|index| hard_pixels(kind, index)).collect();
+        let data: Vec<u8> = pixels.iter().flat_map(|x| x.to_be_bytes()).collect();
+        let image = image(fits(-64, &[500, count / 500], &[], &data));
+        let pixels = sorted(pixels.iter().copied().filter(|x| !x.is_nan()));
+        let usual = OrderLimits { gathered: 0, ..OrderLimits::default() };
+        for (kept, sample) in [(count, 9_000), (10_000, 9_000), (1_000, 9_000), (10_000, 5)] {
+            let limits = OrderLimits { kept, sample, ..usual };
+            let whole = image.whole();
+            let found = image.order_within(&statistics, &[0, 1], &whole, None, &limits, &ONE);
+            let (reduced, report) = found.unwrap();
+            assert!(report.bytes <= 8 * data.len() as u64, "{kind} {kept}: {}", report.bytes);
+            for (&percent, values) in percents.iter().zip(&reduced.values) {
+                let Values::Floats(values) = values else { panic!("floats") };
+                let expected = percentile(&pixels, percent);
+                assert!(same(values[0], expected), "{kind} {percent}: {} {expected}", values[0]);
             }
         }
     }

@@ -1,0 +1,170 @@
+//! Selection of many ranks at once: one pass counts the pixels of all pieces into which cuts divide their order, and keeps
+//! those of the pieces in which a rank probably lies, as long as there is room. The twin of ranges that are each looked
+//! at for themselves, and as exact: cuts decide how often the pixels are read, never what is found.
+
+use std::collections::BTreeMap;
+
+use tachyfits_kernels::{KeyCuts, key_of, value_of_key};
+
+use super::stream::{Open, Piece};
+
+/// The cuts of a pass, and which pieces it keeps.
+pub(super) struct Cuts {
+    cuts: KeyCuts,
+    /// For each piece its place among those that are kept.
+    kept: Vec<Option<u32>>,
+    keeps: usize,
+}
+
+impl Cuts {
+    /// Pieces that begin at these keys, each with whether it is kept.
+    fn new(firsts: &BTreeMap<u64, bool>) -> Cuts {
+        let mut keeps = 0;
+        let mut place = |keep: bool| {
+            keep.then(|| {
+                keeps += 1;
+                keeps - 1
+            })
+        };
+        let kept = std::iter::once(None).chain(firsts.values().map(|&keep| place(keep))).collect();
+        let cuts = KeyCuts::new(firsts.keys().copied().collect());
+        Cuts { cuts, kept, keeps: keeps as usize }
+    }
+
+    /// The first cuts. `ranges` rise and are apart, each with the part of all pixels that it probably holds; where all
+    /// have `room` they are kept, else a `sorted` sample tells where about `most` cuts divide the pixels evenly.
+    pub(super) fn first(
+        ranges: &[((f64, f64), f64)],
+        sorted: &[f64],
+        pixels: f64,
+        room: f64,
+        most: usize,
+    ) -> Cuts {
+        // What is equal to an end of a range of one value need not be kept.
+        let parts = ranges.iter().filter(|((low, high), _)| low < high).map(|(_, part)| part);
+        let keep = parts.sum::<f64>() * pixels <= 0.9 * room;
+        let mut firsts = BTreeMap::new();
+        for ((low, high), _) in ranges {
+            // The ends are pieces of their own: a value that many pixels have is found by its count alone.
+            let (low, high) = (key_of(*low), key_of(*high));
+            firsts.insert(low, false);
+            firsts.insert(low + 1, keep && low + 1 < high);
+            firsts.insert(high, false);
+            firsts.entry(high + 1).or_insert(false);
+        }
+        if !keep {
+            for value in sorted.iter().step_by((sorted.len() / most.max(1)).max(1)) {
+                firsts.entry(key_of(*value)).or_insert(false);
+                firsts.entry(key_of(*value) + 1).or_insert(false);
+            }
+        }
+        Cuts::new(&firsts)
+    }
+
+    /// The next cuts: the pieces that have room, those with few pixels first, are kept, the others divided evenly.
+    pub(super) fn next(within: &[Piece], mut room: u64, most: usize) -> Cuts {
+        let mut pieces: Vec<&Piece> = within.iter().collect();
+        pieces.sort_by_key(|piece| (piece.end - piece.below, piece.first));
+        let parts = (most / pieces.len().max(1)).max(2) as u64;
+        let mut firsts = BTreeMap::new();
+        for piece in pieces {
+            let count = piece.end - piece.below;
+            let keep = count <= room;
+            if keep {
+                room -= count;
+            } else {
+                let step = ((piece.last - piece.first) / parts).saturating_add(1);
+                let inside =
+                    (1..parts).map_while(|part| step.checked_mul(part)?.checked_add(piece.first));
+                for first in inside.take_while(|first| *first <= piece.last) {
+                    firsts.entry(first).or_insert(false);
+                }
+            }
+            firsts.insert(piece.first, keep);
+            firsts.entry(piece.last.saturating_add(1)).or_insert(false);
+        }
+        Cuts::new(&firsts)
+    }
+}
+
+/// What a pass found, or one worker of it.
+pub(super) struct Sorted {
+    counts: Vec<u64>,
+    keys: Vec<Vec<u64>>,
+}
+
+impl Sorted {
+    pub(super) fn new(cuts: &Cuts) -> Sorted {
+        Sorted { counts: vec![0; cuts.kept.len()], keys: vec![Vec::new(); cuts.keeps] }
+    }
+
+    /// Adds values; gives how many of them it keeps, none where there is no `room`.
+    pub(super) fn take(&mut self, cuts: &Cuts, values: &[f64], room: bool) -> u64 {
+        let mut kept = 0;
+        for &value in values.iter().filter(|value| !value.is_nan()) {
+            let key = key_of(value);
+            let piece = cuts.cuts.piece(key);
+            self.counts[piece] += 1;
+            if let Some(place) = cuts.kept[piece].filter(|_| room) {
+                self.keys[place as usize].push(key);
+                kept += 1;
+            }
+        }
+        kept
+    }
+
+    pub(super) fn merge(&mut self, other: Sorted) {
+        self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
+        for (keys, mut more) in self.keys.iter_mut().zip(other.keys) {
+            if keys.is_empty() { *keys = more } else { keys.append(&mut more) }
+        }
+    }
+
+    /// Defined pixels in all.
+    pub(super) fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Narrows every rank; those whose value is known go from one list to the other. `whole`: nothing that was to be kept
+    /// was left out. `check` is asked now and then whether to go on.
+    pub(super) fn narrow<E>(
+        mut self,
+        cuts: &Cuts,
+        whole: bool,
+        opens: &mut Vec<Open>,
+        known: &mut Vec<(u64, f64)>,
+        check: impl Fn() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let firsts = cuts.cuts.firsts();
+        let mut end = 0;
+        let ends: Vec<u64> = self.counts.iter().map(|count| (end += count, end).1).collect();
+        let mut sorted = vec![false; self.keys.len()];
+        let mut failed = Ok(());
+        opens.retain_mut(|open| {
+            let at = ends.partition_point(|&end| end <= open.rank());
+            if failed.is_err() || at == ends.len() {
+                return true;
+            }
+            let piece = Piece {
+                first: if at == 0 { 0 } else { firsts[at - 1] },
+                last: firsts.get(at).map_or(u64::MAX, |next| next - 1),
+                below: ends[at] - self.counts[at],
+                end: ends[at],
+            };
+            let value = match cuts.kept[at].filter(|_| whole) {
+                Some(place) => {
+                    let keys = &mut self.keys[place as usize];
+                    if !std::mem::replace(&mut sorted[place as usize], true) {
+                        failed = check();
+                        keys.sort_unstable();
+                    }
+                    Some(value_of_key(keys[(open.rank() - piece.below) as usize]))
+                }
+                None => open.within(piece),
+            };
+            known.extend(value.map(|value| (open.rank(), value)));
+            value.is_none()
+        });
+        failed
+    }
+}
