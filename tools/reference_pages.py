@@ -30,8 +30,8 @@ from `tachyfits.TachyfitsError`.
 
 | kind | Python class | also a | about |
 |---|---|---|---|
-| Io | `FitsIoError` | `OSError` | the file, the disk, the operating system |
-| Format | `FitsFormatError` | `ValueError` | the contents of the file |
+| Io | `IoError` | `OSError` | the file, the disk, the operating system |
+| Format | `FormatError` | `ValueError` | the contents of the file |
 | Usage | `UsageError` | `ValueError` | the request |
 | Limit | `LimitError` | `ValueError` | a request or file beyond a limit |
 
@@ -52,10 +52,10 @@ or legal and probably not intended. Codes are stable.
 
 def errors() -> str:
     """Return the text of the page of errors."""
-    from tachyfits import error_codes
+    from tachyfits import info
 
     by_kind: dict[str, list[str]] = {}
-    for code, kind, meaning in error_codes():
+    for code, kind, meaning in info.error_codes():
         by_kind.setdefault(kind, []).append(row(f"`{code}`", meaning))
     parts = [ERRORS]
     for kind, rows in by_kind.items():
@@ -66,11 +66,11 @@ def errors() -> str:
 
 def rules() -> str:
     """Return the text of the page of rules."""
-    from tachyfits import verify_rules
+    from tachyfits import info
 
     rows = [
         row(f"`{rule.code}`", rule.severity, rule.section, rule.meaning, rule.advice)
-        for rule in verify_rules()
+        for rule in info.rules()
     ]
     heading = [
         "| code | severity | section | what is wrong | what to do |",

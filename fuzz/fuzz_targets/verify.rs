@@ -26,9 +26,9 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(one.findings, two.findings);
     if let Ok((header, warnings)) = Header::parse(bytes, Context::default()) {
         let _ = verify_header(&header, None, &warnings);
-        let (mended, _) = fixed_header(&header, None);
-        assert_eq!(mended.cards().len(), header.cards().len());
-        let (_, again) = fixed_header(&mended, None);
+        let (repaired, _) = fixed_header(&header, None);
+        assert_eq!(repaired.cards().len(), header.cards().len());
+        let (_, again) = fixed_header(&repaired, None);
         assert!(again.is_empty(), "not all was put right at once: {again:?}");
     }
 });

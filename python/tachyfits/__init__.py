@@ -18,21 +18,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tachyfits import fortran
+    from tachyfits import fortran, info
     from tachyfits._axes import WorldAxis
-    from tachyfits._checks import Fix, Rule, Verification, mend, state_sums, verify, verify_rules
+    from tachyfits._checks import Fix, Verification, repair, update_checksums, verify
     from tachyfits._columns import Columns, TableColumn
     from tachyfits._core import (
         Checksum,
         Finding,
-        FitsFileExistsError,
-        FitsFileNotFoundError,
-        FitsFormatError,
-        FitsIoError,
-        FitsIsADirectoryError,
-        FitsNotADirectoryError,
-        FitsPermissionError,
+        FormatError,
         Histogram,
+        IoError,
+        IoExistsError,
+        IoIsADirectoryError,
+        IoNotADirectoryError,
+        IoNotFoundError,
+        IoPermissionError,
         LimitError,
         Report,
         Stats,
@@ -40,16 +40,13 @@ if TYPE_CHECKING:
         TachyfitsWarning,
         UsageError,
         __version__,
-        build_info,
-        error_codes,
-        statistics,
     )
     from tachyfits._diff import FileDifference, diff
-    from tachyfits._edit import Edition, edit
+    from tachyfits._edit import Editor, edit
     from tachyfits._edit_hdu import EditedHdu
     from tachyfits._edit_header import EditedHeader
-    from tachyfits._errors import NotFoundError
-    from tachyfits._expressions import along, evaluate, expression_functions
+    from tachyfits._errors import UsageKeyError
+    from tachyfits._expressions import along, evaluate
     from tachyfits._file import File, open  # noqa: A004 - tf.open is the name people expect
     from tachyfits._hdu import Hdu
     from tachyfits._header import Card, Cards, Header
@@ -59,7 +56,6 @@ if TYPE_CHECKING:
     from tachyfits._results import Plane, Spectrum
     from tachyfits._summary import CoordinateSummary
     from tachyfits._table import Table
-    from tachyfits._table_write import write_table
     from tachyfits._writer import write
 
 __all__ = [
@@ -72,31 +68,29 @@ __all__ = [
     "CoordinateSummary",
     "EditedHdu",
     "EditedHeader",
-    "Edition",
+    "Editor",
     "Ellipse",
     "File",
     "FileDifference",
     "Finding",
-    "FitsFileExistsError",
-    "FitsFileNotFoundError",
-    "FitsFormatError",
-    "FitsIoError",
-    "FitsIsADirectoryError",
-    "FitsNotADirectoryError",
-    "FitsPermissionError",
     "Fix",
+    "FormatError",
     "Hdu",
     "Header",
     "Histogram",
     "Image",
+    "IoError",
+    "IoExistsError",
+    "IoIsADirectoryError",
+    "IoNotADirectoryError",
+    "IoNotFoundError",
+    "IoPermissionError",
     "LimitError",
-    "NotFoundError",
     "Plane",
     "Polygon",
     "Ragged",
     "Region",
     "Report",
-    "Rule",
     "Spectrum",
     "Stats",
     "Table",
@@ -104,25 +98,21 @@ __all__ = [
     "TachyfitsError",
     "TachyfitsWarning",
     "UsageError",
+    "UsageKeyError",
     "Verification",
     "WorldAxis",
     "__version__",
     "along",
-    "build_info",
     "diff",
     "edit",
-    "error_codes",
     "evaluate",
-    "expression_functions",
     "fortran",
-    "mend",
+    "info",
     "open",
-    "state_sums",
-    "statistics",
+    "repair",
+    "update_checksums",
     "verify",
-    "verify_rules",
     "write",
-    "write_table",
 ]
 
 #: Modules and the public names that they define. A module is imported when one of its names is
@@ -131,12 +121,10 @@ _NAMES = {
     "_axes": ("WorldAxis",),
     "_checks": (
         "Fix",
-        "Rule",
         "Verification",
-        "mend",
-        "state_sums",
+        "repair",
+        "update_checksums",
         "verify",
-        "verify_rules",
     ),
     "_columns": (
         "Columns",
@@ -145,13 +133,13 @@ _NAMES = {
     "_core": (
         "Checksum",
         "Finding",
-        "FitsFileExistsError",
-        "FitsFileNotFoundError",
-        "FitsFormatError",
-        "FitsIoError",
-        "FitsIsADirectoryError",
-        "FitsNotADirectoryError",
-        "FitsPermissionError",
+        "IoExistsError",
+        "IoNotFoundError",
+        "FormatError",
+        "IoError",
+        "IoIsADirectoryError",
+        "IoNotADirectoryError",
+        "IoPermissionError",
         "Histogram",
         "LimitError",
         "Report",
@@ -160,25 +148,21 @@ _NAMES = {
         "TachyfitsWarning",
         "UsageError",
         "__version__",
-        "build_info",
-        "error_codes",
-        "statistics",
     ),
     "_diff": (
         "FileDifference",
         "diff",
     ),
     "_edit": (
-        "Edition",
+        "Editor",
         "edit",
     ),
     "_edit_hdu": ("EditedHdu",),
     "_edit_header": ("EditedHeader",),
-    "_errors": ("NotFoundError",),
+    "_errors": ("UsageKeyError",),
     "_expressions": (
         "along",
         "evaluate",
-        "expression_functions",
     ),
     "_file": (
         "File",
@@ -205,7 +189,6 @@ _NAMES = {
     ),
     "_summary": ("CoordinateSummary",),
     "_table": ("Table",),
-    "_table_write": ("write_table",),
     "_writer": ("write",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
@@ -215,8 +198,8 @@ if not TYPE_CHECKING:  # type checkers know every name from the imports above
 
     def __getattr__(name: str) -> Any:
         """Import the module of a public name when the name is first used."""
-        if name == "fortran":
-            return importlib.import_module("tachyfits.fortran")
+        if name in ("fortran", "info"):
+            return importlib.import_module(f"tachyfits.{name}")
         if name not in _MODULES:
             raise AttributeError(f"module 'tachyfits' has no attribute {name!r}")
         value = getattr(importlib.import_module(f"tachyfits.{_MODULES[name]}"), name)

@@ -19,33 +19,6 @@ if TYPE_CHECKING:
     from tachyfits._pixels import Progress
 
 
-class Rule(NamedTuple):
-    """A rule that `verify` checks."""
-
-    #: Stable: findings have the same.
-    code: str
-    #: "error" or "warning".
-    severity: str
-    #: Of the FITS Standard 4.0.
-    section: str
-    #: The fault.
-    meaning: str
-    #: The hint.
-    advice: str
-
-
-def verify_rules() -> tuple[Rule, ...]:
-    """Return the rules of `verify`, besides the errors and warnings of reading (`error_codes`).
-
-    Examples
-    --------
-    >>> import tachyfits as tf
-    >>> {rule.code: rule.section for rule in tf.verify_rules()}["date-form"]
-    '9.1.1'
-    """
-    return tuple(Rule(*row) for row in _core.verify_rules())
-
-
 class Verification(Sequence["_core.Finding"]):
     """The findings of `verify`: a sequence, in the order of the file.
 
@@ -143,7 +116,7 @@ def verify(
 
     Raises
     ------
-    FitsIoError
+    IoError
         The file cannot be read. Faults in its content are findings.
 
     Examples
@@ -184,7 +157,7 @@ class Fix(NamedTuple):
     after: str
 
 
-def mend(
+def repair(
     path: str | os.PathLike[str],
     *,
     sync: bool = False,
@@ -221,25 +194,25 @@ def mend(
 
     Raises
     ------
-    FitsIoError
+    IoError
         The file cannot be read or written. It is then unchanged.
-    FitsFormatError
+    FormatError
         It is not a FITS file.
 
     Examples
     --------
     >>> import tachyfits as tf
-    >>> tf.mend("cube.fits")
+    >>> tf.repair("cube.fits")
     ()
     """
     threads = check_threads(threads)
     name = path_text(path)
-    fixes, _, notices = _core.mend(name, sync=sync, threads=threads, progress=progress)
+    fixes, _, notices = _core.repair(name, sync=sync, threads=threads, progress=progress)
     warn_of(name, notices)
     return tuple(Fix(*fix) for fix in fixes)
 
 
-def state_sums(
+def update_checksums(
     path: str | os.PathLike[str],
     hdus: int | Iterable[int] | None = None,
     *,
@@ -272,7 +245,7 @@ def state_sums(
 
     Raises
     ------
-    FitsIoError
+    IoError
         The file cannot be read or written. It is then unchanged.
     """
     threads = check_threads(threads)
@@ -283,6 +256,8 @@ def state_sums(
         if len(numbers) < len(given):
             raise usage(f"hdus={hdus!r} are no numbers of HDUs", "give whole numbers, from 0")
     name = path_text(path)
-    stated, notices = _core.state_sums(name, numbers, sync=sync, threads=threads, progress=progress)
+    stated, notices = _core.update_checksums(
+        name, numbers, sync=sync, threads=threads, progress=progress
+    )
     warn_of(name, notices)
     return tuple(stated)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tachyfits._image import Image
     from tachyfits._pixels import Progress
 
-#: Results of `Image.image` besides the statistics: the channel of an extreme, as a number from 0
+#: Results of `Image.collapse` besides the statistics: the channel of an extreme, as a number from 0
 #: and as its coordinate.
 PEAKS = ("max_channel", "max_coordinate", "min_channel", "min_coordinate")
 

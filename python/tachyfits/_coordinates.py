@@ -313,7 +313,7 @@ class Coordinates:
 
         Raises
         ------
-        FitsFormatError
+        FormatError
             A card that its coordinate depends on is not of the right type: it is named, with its
             value.
         """
@@ -389,7 +389,7 @@ class Coordinates:
 
         Raises
         ------
-        FitsFormatError
+        FormatError
             A card is not of the type that it must have, or there are more axes than WCSLIB takes.
         UsageError
             astropy cannot use the cards.
@@ -522,7 +522,7 @@ class Coordinates:
 
         Raises
         ------
-        FitsFormatError
+        FormatError
             A card that their coordinates depend on is not of the right type.
         UsageError
             They depend on the pixels of another axis.

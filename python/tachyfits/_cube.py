@@ -74,7 +74,7 @@ class Cube(Operations):
         region
             A region of the sky plane, or a list of them (which gives a list of spectra).
         statistic
-            A name of `tachyfits.statistics`; "median", "mad", "percentile90" (any number to 100).
+            A name of `tachyfits.info.statistics`; "median", "mad", "percentile90" (or any other).
         unit, rest, convention, rest_medium
             Of the coordinates, as in `moments`.
         channels
@@ -98,7 +98,7 @@ class Cube(Operations):
         )
         return spectra[0] if region is None or isinstance(region, Region) else spectra
 
-    def image(
+    def collapse(
         self,
         statistic: str = "mean",
         *,
@@ -120,7 +120,7 @@ class Cube(Operations):
         Parameters
         ----------
         statistic
-            A name of `tachyfits.statistics`; "median", "mad", "percentile90" (any number to 100);
+            A name of `tachyfits.info.statistics`; "median", "mad", "percentile90" (any number to 100);
             or "max_channel", the number (from 0) of the channel with the maximum, "max_coordinate",
             its coordinate, and likewise "min". The first such channel counts; NaN if no pixel is
             defined.
@@ -145,9 +145,9 @@ class Cube(Operations):
         --------
         >>> import tachyfits as tf
         >>> cube = tf.open("cube.fits")[0]
-        >>> cube.image("max", channels=slice(0, 2)).values[0]
+        >>> cube.collapse("max", channels=slice(0, 2)).values[0]
         array([20., 21., 22., 23., 24.])
-        >>> cube.image("max_coordinate", unit="km/s", region=tf.Box(1, 0, 2, 0)).values[0]
+        >>> cube.collapse("max_coordinate", unit="km/s", region=tf.Box(1, 0, 2, 0)).values[0]
         array([ 2.,  2.,  2., nan, nan])
         """
         selection = Selection(channels, section, region, threshold, mask)

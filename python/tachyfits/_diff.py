@@ -175,7 +175,7 @@ def diff(
 
     Raises
     ------
-    FitsIoError, FitsFormatError
+    IoError, FormatError
         A file cannot be read, or ends within its data.
 
     Examples

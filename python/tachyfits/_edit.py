@@ -36,7 +36,7 @@ def edit(
     sync: bool = False,
     threads: int = 0,
     progress: Progress | None = None,
-) -> Edition:
+) -> Editor:
     """Open a file for editing; the changes are written when the ``with`` block ends.
 
     If the block raises, or writing fails, the file is unchanged. Headers are changed in place as
@@ -56,15 +56,15 @@ def edit(
 
     Returns
     -------
-    Edition
+    Editor
         HDUs by number, EXTNAME, or (EXTNAME, EXTVER).
 
     Examples
     --------
     >>> import tachyfits as tf
-    >>> with tf.edit("table.fits") as edition:
-    ...     edition[0].header["OBSERVER"] = "Hubble", "who looked"
-    ...     stars = edition["STARS"]
+    >>> with tf.edit("table.fits") as editor:
+    ...     editor[0].header["OBSERVER"] = "Hubble", "who looked"
+    ...     stars = editor["STARS"]
     ...     stars.append({"NAME": ["zeta"], "RA": [15.0], "DEC": [3.0], "MAG": [20.5]})
     ...     stars.update("MAG", 19.0, where="NAME == 'delta'")
     ...     stars.add_column("SEEN", [True] * 6, before="RA")
@@ -72,10 +72,10 @@ def edit(
     array([( True, 19. ), ( True, 17. ), ( True, 20.5)],
           dtype=[('SEEN', '?'), ('MAG', '<f8')])
     """
-    return Edition(path, sync=sync, threads=threads, progress=progress)
+    return Editor(path, sync=sync, threads=threads, progress=progress)
 
 
-class Edition:
+class Editor:
     """A file open for editing: a sequence of `EditedHdu`. Make one with `tachyfits.edit`."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Edition:
     ) -> None:
         self._threads = check_threads(threads)
         self._sync, self._progress = sync, progress
-        self._core = _core.Edition(path_text(path))
+        self._core = _core.Editor(path_text(path))
         self.name = self._core.name
         #: Result of `commit`: in place or as a new file, bytes written; None before.
         self.done: dict[str, Any] | None = None
@@ -147,12 +147,12 @@ class Edition:
             0-based; beyond the last: at the end.
         data
             An `Image`, `Table` or other HDU of any file, which is copied unchanged; an array; a
-            CCDData, which may become several HDUs, as in `write`; or a table as `write_table` takes
+            CCDData, which may become several HDUs, as in `write`; or a table as `write` takes
             it.
         name
             EXTNAME.
         options
-            For an array ``header``, as in `write`; for a table those of `write_table`.
+            For an array ``header``, as in `write`; for a table those of `write`.
         """
         place = whole_number(at)
         if place is None:
@@ -184,7 +184,7 @@ class Edition:
             self._core.set_cards(place, [("EXTNAME", name, "")])
 
     def _table_file(self, data: Any, name: str | None, options: dict[str, Any]) -> _core.FitsFile:
-        """Return a table as an open file without a name, which belongs to the edition."""
+        """Return a table as an open file without a name, which belongs to the editor."""
         with tempfile.TemporaryDirectory(prefix="tachyfits-") as folder:
             path = Path(folder) / "table.fits"
             write_table(path, data, name=name, **options)
@@ -205,7 +205,7 @@ class Edition:
         self._core.discard()
         self._discarded = True
 
-    def __enter__(self) -> Edition:
+    def __enter__(self) -> Editor:
         return self
 
     def __exit__(
@@ -220,7 +220,7 @@ class Edition:
             self.commit()
 
     def __repr__(self) -> str:
-        return f"<tachyfits Edition of {self.name}>"
+        return f"<tachyfits Editor of {self.name}>"
 
 
 def _refuse(options: Mapping[str, Any]) -> None:

@@ -27,22 +27,22 @@ from tachyfits._table_times import Brought, Stated, place_cards
 from tachyfits._whole import whole_number
 
 if TYPE_CHECKING:
-    from tachyfits._edit import Edition
+    from tachyfits._edit import Editor
 
 
 class EditedHdu:
     """One HDU of a file open for editing: its header, and the rows and columns of a table."""
 
-    def __init__(self, edition: Edition, index: int) -> None:
-        self._edition = edition
+    def __init__(self, editor: Editor, index: int) -> None:
+        self._editor = editor
         self._index = index
 
     @property
-    def _core(self) -> _core.Edition:
-        return self._edition._core
+    def _core(self) -> _core.Editor:
+        return self._editor._core
 
     def _where(self) -> str:
-        return place_of(self._edition.name, self._index)
+        return place_of(self._editor.name, self._index)
 
     @property
     def index(self) -> int:
@@ -58,19 +58,19 @@ class EditedHdu:
     def header(self, cards: Mapping[str, Any]) -> None:
         self.header.update(cards)
 
-    def state_sums(self) -> None:
+    def update_checksums(self) -> None:
         """Write CHECKSUM and DATASUM; existing ones are updated without this."""
-        self._core.state_sums(self._index)
+        self._core.update_checksums(self._index)
 
     @property
     def pixels(self) -> EditedPixels:
-        """The pixels: ``edition[0].pixels[10:20, :, 5] = values`` changes them."""
-        return EditedPixels(self._edition, self._index)
+        """The pixels: ``editor[0].pixels[10:20, :, 5] = values`` changes them."""
+        return EditedPixels(self._editor, self._index)
 
     @property
     def table(self) -> Table:
         """The table as it will be."""
-        hdu = self._edition.preview()[self._index]
+        hdu = self._editor.preview()[self._index]
         if not isinstance(hdu, Table):
             raise usage(f"{self._where()} is no table", "rows and columns are those of tables")
         return hdu
@@ -89,7 +89,7 @@ class EditedHdu:
     # Rows.
 
     def append(self, data: Any, *, fill_missing: bool = False) -> None:
-        """Append rows: a table as `write_table` takes it, with every column by name.
+        """Append rows: a table as `write` takes it, with every column by name.
 
         ``fill_missing``: see `insert`.
         """
@@ -132,7 +132,7 @@ class EditedHdu:
         )
         self._core.insert_rows(
             self._index, number, cells, rows,
-            threads=self._edition._threads, progress=self._edition._progress,
+            threads=self._editor._threads, progress=self._editor._progress,
         )  # fmt: skip
 
     @placing
@@ -159,7 +159,7 @@ class EditedHdu:
         stated = _stated(table, chosen)
         cells = values_for(known, values, count_of(chosen), stated, self._where())
         self._core.update_cells(
-            self._index, known.number, chosen, cells, threads=self._edition._threads
+            self._index, known.number, chosen, cells, threads=self._editor._threads
         )
 
     # Columns.
@@ -181,9 +181,9 @@ class EditedHdu:
         Parameters
         ----------
         name, values, unit, null, description
-            As in `write_table`; they override those of the values (astropy's).
+            As in `write`; they override those of the values (astropy's).
         form
-            TFORMn, as in ``forms`` of `write_table`.
+            TFORMn, as in ``forms`` of `write`.
         """
         table = self._uncompressed()
         self._refuse_name(name, table.columns)
@@ -197,7 +197,7 @@ class EditedHdu:
         if differs_by_row(data.location) and len(there) < len(PLACE):
             raise usage(
                 f"times in {name!r} whose location differs by row",
-                "write them with a new table: write_table makes columns of it",
+                "write them with a new table: tf.write makes columns of it",
             )
         if data.rows != len(table):
             raise usage(
@@ -209,7 +209,7 @@ class EditedHdu:
         is_text = table.kind == "ascii table"
         new = new_text_column(data, form) if is_text else formed_column(data, form)
         self._core.insert_column(
-            self._index, at, new.spec, new.cells(), threads=self._edition._threads
+            self._index, at, new.spec, new.cells(), threads=self._editor._threads
         )
         if cards:
             self._core.set_cards(self._index, cards)
@@ -288,7 +288,7 @@ class EditedHdu:
         return len(self.table)
 
     def __repr__(self) -> str:
-        return f"<tachyfits EditedHdu {self._index} of {self._edition.name}>"
+        return f"<tachyfits EditedHdu {self._index} of {self._editor.name}>"
 
 
 def _stated(table: Table, rows: Rows | None = None) -> Stated:

@@ -37,7 +37,7 @@ class EditedHeader(MutableMapping[str, Any]):
     (strings under keywords that are not reserved); elsewhere it is cut, with a `TachyfitsWarning`.
     """
 
-    def __init__(self, core: _core.Edition, index: int, where: str) -> None:
+    def __init__(self, core: _core.Editor, index: int, where: str) -> None:
         self._core, self._index, self._place = core, index, where
 
     def _where(self) -> str:
@@ -201,5 +201,6 @@ def _refuse_sums(keyword: str) -> None:
     if keyword in ("CHECKSUM", "DATASUM"):
         raise usage(
             f"a value for {keyword}: it is computed from the bytes whenever the file is written",
-            "have the sums stated: " + either("state_sums()", "tachyfits checksum FILE --update"),
+            "have the sums stated: "
+            + either("update_checksums()", "tachyfits checksum FILE --update"),
         )

@@ -16,7 +16,7 @@ from tachyfits._image import Image
 from tachyfits._section import resolve
 
 if TYPE_CHECKING:
-    from tachyfits._edit import Edition
+    from tachyfits._edit import Editor
 
 #: Cards about the values of all pixels, which an edit may falsify.
 _OF_VALUES = ("DATAMIN", "DATAMAX")
@@ -52,25 +52,25 @@ class EditedPixels:
     >>> import numpy as np
     >>> import tachyfits as tf
     >>> tf.write("new.fits", np.zeros((4, 5), "i2"))
-    >>> with tf.edit("new.fits") as edition:
-    ...     edition[0].pixels[1:3, ::2] = 7
-    ...     edition[0].pixels[0] = np.arange(5)
+    >>> with tf.edit("new.fits") as editor:
+    ...     editor[0].pixels[1:3, ::2] = 7
+    ...     editor[0].pixels[0] = np.arange(5)
     >>> tf.open("new.fits")[0][:3]
     array([[0, 1, 2, 3, 4],
            [7, 0, 7, 0, 7],
            [7, 0, 7, 0, 7]], dtype=int16)
     """
 
-    def __init__(self, edition: Edition, index: int) -> None:
-        self._edition = edition
+    def __init__(self, editor: Editor, index: int) -> None:
+        self._editor = editor
         self._index = index
 
     def _layout(self) -> _Layout:
-        layout = self._edition._core.image_layout(self._index)
+        layout = self._editor._core.image_layout(self._index)
         return _Layout(tuple(layout[0]), *layout[1:])
 
     def _where(self) -> str:
-        return place_of(self._edition.name, self._index)
+        return place_of(self._editor.name, self._index)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,7 +97,7 @@ class EditedPixels:
         return self._image().__array__(dtype, copy)
 
     def _image(self) -> Image:
-        image = self._edition.preview()[self._index]
+        image = self._editor.preview()[self._index]
         if not isinstance(image, Image):
             raise usage(f"{self._where()} is not an image", "pixels are those of images")
         return image
@@ -115,11 +115,11 @@ class EditedPixels:
         ]
         pixels = np.flip(pixels.reshape(section.full_shape), backwards)
         stored = np.ascontiguousarray(pixels).reshape(-1).view(np.uint8)
-        self._edition._core.update_pixels(self._index, ranges, stored)
+        self._editor._core.update_pixels(self._index, ranges, stored)
         self._forget_extremes()
 
     def _forget_extremes(self) -> None:
-        core = self._edition._core
+        core = self._editor._core
         present = {card[0] for card in core.cards(self._index)}
         gone = [keyword for keyword in _OF_VALUES if keyword in present]
         for keyword in gone:

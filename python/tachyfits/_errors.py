@@ -14,8 +14,8 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from tachyfits import _core
 from tachyfits._core import (
-    FitsFormatError,
-    FitsIoError,
+    FormatError,
+    IoError,
     LimitError,
     TachyfitsError,
     TachyfitsWarning,
@@ -38,7 +38,7 @@ class _Placed(Protocol):
 _Of = TypeVar("_Of", bound=_Placed)
 
 
-class NotFoundError(UsageError, IndexError, KeyError):
+class UsageKeyError(UsageError, IndexError, KeyError):
     """No HDU, keyword, axis or pixel of that name or number.
 
     It is an IndexError and a KeyError too, so that the idioms of lists and dictionaries work.
@@ -103,14 +103,14 @@ def usage(problem: str, hint: str) -> UsageError:
     return UsageError(with_hint(problem, hint))
 
 
-def not_found(problem: str, hint: str) -> NotFoundError:
-    """Make a NotFoundError: what is missing, and on a line of its own what to do."""
-    return NotFoundError(with_hint(problem, hint))
+def not_found(problem: str, hint: str) -> UsageKeyError:
+    """Make a UsageKeyError: what is missing, and on a line of its own what to do."""
+    return UsageKeyError(with_hint(problem, hint))
 
 
-def format_error(problem: str, hint: str, code: str) -> FitsFormatError:
-    """Make a FitsFormatError as the compiled module does: with its code."""
-    error = FitsFormatError(with_hint(f"{problem} [{code}]", hint))
+def format_error(problem: str, hint: str, code: str) -> FormatError:
+    """Make a FormatError as the compiled module does: with its code."""
+    error = FormatError(with_hint(f"{problem} [{code}]", hint))
     error.code = code
     return error
 
@@ -179,8 +179,8 @@ def placing(method: Callable[Concatenate[_Of, _P], _R]) -> Callable[Concatenate[
 
 def io_error(
     problem: str, hint: str, code: str, *, path: str | None = None, number: int | None = None
-) -> FitsIoError:
-    """Make a FitsIoError as the compiled module does: with its code, errno and filename."""
+) -> IoError:
+    """Make a IoError as the compiled module does: with its code, errno and filename."""
     return _core.io_error(with_hint(f"{problem} [{code}]", hint), code, path, number)
 
 
@@ -191,7 +191,7 @@ def memory_error(problem: str, hint: str) -> LimitError:
     return error
 
 
-def cancelled() -> FitsIoError:
+def cancelled() -> IoError:
     """Make the error of work that was stopped by its progress function."""
     hint = "the progress function asked for it"
     return io_error("cancelled", hint, "io-cancelled", number=errno.ECANCELED)

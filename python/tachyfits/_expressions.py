@@ -71,7 +71,7 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
     expression
         Names, numbers and ``pi e nan inf``; ``+ - * / // % **``; ``< <= > >= == !=`` (1 where
         true, else 0); ``and or not``, ``&& || !`` and, as NumPy has them, ``& | ~``; brackets; and
-        the functions of `expression_functions`: ``abs sqrt exp log log10 sin cos tan asin acos
+        the functions of `tachyfits.info.functions`: ``abs sqrt exp log log10 sin cos tan asin acos
         atan atan2 sinh cosh tanh floor ceil round isnan isfinite where(condition, a, b)
         clip(x, low, high) min(a, b, ...) max(a, b, ...)``. Precedence is Python's.
     dtype
@@ -123,18 +123,6 @@ def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **input
     }
     given = None if unit is None else text_of_unit(unit) or ""
     return _image(expression, found, None if dtype is None else np.dtype(dtype).name, given)
-
-
-def expression_functions() -> list[tuple[tuple[str, ...], str, str]]:
-    """Return the functions of expressions: names, arguments and meanings.
-
-    Examples
-    --------
-    >>> import tachyfits as tf
-    >>> [meaning for names, arguments, meaning in tf.expression_functions() if "log" in names]
-    ['natural logarithm; NaN below 0, -inf at 0']
-    """
-    return _core.expression_functions()
 
 
 def _image(

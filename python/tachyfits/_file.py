@@ -67,10 +67,10 @@ def open(  # noqa: A001 - tf.open is the name people expect
 
     Raises
     ------
-    FitsIoError
+    IoError
         The file cannot be read (an OSError too). For a missing file it is a FileNotFoundError, for
         a directory an IsADirectoryError, without permission a PermissionError.
-    FitsFormatError
+    FormatError
         It is not a FITS file (a ValueError too).
     LimitError
         The decompressed content exceeds 64 GiB.

@@ -124,7 +124,7 @@ class Hdu:
 
         Raises
         ------
-        FitsFormatError
+        FormatError
             The file ends before the data do.
 
         Notes

@@ -246,7 +246,7 @@ class Header(Mapping[str, Any]):
         return self._raw
 
     def card(self, keyword: str) -> Card:
-        """Return the first card of a keyword; NotFoundError (a KeyError) if it is missing."""
+        """Return the first card of a keyword; UsageKeyError (a KeyError) if it is missing."""
         found = self._found(keyword)
         if found is None:
             problem = f"{self._where}the header has no keyword {keyword!r}"

@@ -221,7 +221,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Any:
-        """Reduce axes by a statistic of `tachyfits.statistics`, by its name.
+        """Reduce axes by a statistic of `tachyfits.info.statistics`, by its name.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     min = reduction_method("min", "the least value")
     max = reduction_method("max", "the greatest value")
     count = reduction_method("count", "the number")
-    nan = reduction_method("nan", "the number of undefined (NaN or BLANK) instead")
+    count_nan = reduction_method("nan", "the number of undefined (NaN or BLANK) instead")
 
     def std(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tachyfits._coordinates import Coordinates
-from tachyfits._core import FitsFormatError
+from tachyfits._core import FormatError
 from tachyfits._errors import usage
 from tachyfits._hdu import Hdu
 from tachyfits._header import Card, Header
@@ -45,11 +45,11 @@ class ImageHdu(Hdu):
     def _release(self) -> None:
         self._image = None
 
-    def _problem(self) -> FitsFormatError | None:
+    def _problem(self) -> FormatError | None:
         """Return why the header does not say what the pixels are; None if it does."""
         try:
             self._core_image()
-        except FitsFormatError as error:
+        except FormatError as error:
             return error
         return None
 

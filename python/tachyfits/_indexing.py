@@ -79,7 +79,7 @@ def read_indexed(items: Sequence[Any], shape: Sequence[int], dtype: Any, read: R
 
     Raises
     ------
-    NotFoundError
+    UsageKeyError
         The index lies beyond the array, or does not fit it (an IndexError).
     """
     arrays = [_as_array(item) if _is_array(item) else item for item in items]

@@ -200,7 +200,7 @@ class Operations(Pixels):
 
         Raises
         ------
-        FitsIoError
+        IoError
             The file exists and ``overwrite`` is false, or reading or writing fails.
         UsageError
             A value does not fit the pixels.

@@ -50,7 +50,7 @@ class Pixels(ImageHdu):
 
         Raises
         ------
-        FitsFormatError
+        FormatError
             A card is not of the type that it must have, or there are more than 32 axes.
         """
         return self._coordinates.wcs()
@@ -74,7 +74,7 @@ class Pixels(ImageHdu):
 
         Raises
         ------
-        FitsFormatError
+        FormatError
             A card of the axis cannot be used: it is named, with its value.
         """
         number = self._axis_number(axis)
@@ -138,9 +138,9 @@ class Pixels(ImageHdu):
         ------
         UsageError
             The section or the type makes no sense (a ValueError; an IndexError out of bounds).
-        FitsFormatError
+        FormatError
             The file is too short; the parts that are whole stay readable.
-        FitsIoError
+        IoError
             The file cannot be read.
 
         Examples

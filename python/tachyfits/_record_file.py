@@ -114,7 +114,7 @@ class File:
         return self._core.last_report
 
     def __len__(self) -> int:
-        """Return the number of records; FitsFormatError where damage hides how many there are."""
+        """Return the number of records; FormatError where damage hides how many there are."""
         return self._core.records()
 
     @overload
@@ -224,7 +224,7 @@ class File:
             Records have different lengths, or do not hold a whole number of elements; or the fields
             of a structured dtype may be aligned or packed, or in the order of their names or of
             their offsets.
-        FitsFormatError
+        FormatError
             The file is damaged before the last of them.
 
         Examples

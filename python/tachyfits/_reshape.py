@@ -179,7 +179,7 @@ class Reshaping(Operations):
         ------
         UsageError
             The path has no length, or does not meet the image.
-        FitsFormatError
+        FormatError
             A card of the sky's coordinates cannot be used: it is named, with its value.
 
         Examples

@@ -120,7 +120,7 @@ class Plane(Measured):
         --------
         >>> import tachyfits as tf
         >>> with tf.open("cube.fits") as file:
-        ...     file[0].image("sum").write("sum.fits", overwrite=True)
+        ...     file[0].collapse("sum").write("sum.fits", overwrite=True)
         >>> tf.open("sum.fits")[0].shape
         (4, 5)
         """
@@ -180,7 +180,7 @@ class Plane(Measured):
         Examples
         --------
         >>> import tachyfits as tf
-        >>> figure = tf.open("cube.fits")[0].image("max").plot(stretch="asinh", percentile=99)
+        >>> figure = tf.open("cube.fits")[0].collapse("max").plot(stretch="asinh", percentile=99)
         >>> figure.axes[0].get_title()
         'cube: max'
         """

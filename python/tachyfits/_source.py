@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from tachyfits import _core
-from tachyfits._core import FitsIoError, TachyfitsError
+from tachyfits._core import IoError, TachyfitsError
 from tachyfits._errors import either, io_error, usage
 
 _T = TypeVar("_T")
@@ -110,7 +110,7 @@ def read_source(
             return stream(_decompressed(name, source), name)
     try:
         return path(source) if isinstance(source, str) else content(source)
-    except FitsIoError as error:
+    except IoError as error:
         if error.code != _COMPRESSED:
             raise
     if isinstance(source, bytes):

@@ -86,7 +86,7 @@ def channels_of(
 
     Raises
     ------
-    FitsFormatError
+    FormatError
         A card that the coordinates depend on cannot be used.
     UsageError
         The axis has no coordinates in that unit.

@@ -44,7 +44,7 @@ def reduced(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[Any]:
-    """Reduce a section along axes by a statistic of any name, of `tachyfits.statistics` or here."""
+    """Reduce a section along axes by a statistic of `info.statistics` or of this module."""
     core, ranges = image._core_image(), image._ranges(where)
     common: dict[str, Any] = {
         "regions": to_core(regions),

@@ -74,7 +74,7 @@ class Table(TableReading):
         Numbers, and cells in the heap, are not copied again; undefined values are null. Array cells
         are fixed-size lists (nested in NumPy order), complex numbers lists of two floats; cells of
         different lengths, and cells without elements, are large lists. Units and descriptions are
-        in the fields' metadata, the header's cards in the schema's: `write_table` reads them back.
+        in the fields' metadata, the header's cards in the schema's: `write` reads them back.
 
         A table is also a stream of Arrow batches (``__arrow_c_stream__``):
         ``polars.DataFrame(table)``, ``pyarrow.table(table)``, DuckDB's ``FROM table``.

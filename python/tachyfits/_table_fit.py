@@ -166,7 +166,7 @@ def _fitted_strings(column: TableColumn, values: NDArray[Any] | Ragged, where: s
         raise memory_error(
             f"{_place(column, where)}: {count} strings of {width} characters each (TDIM) "
             f"take {count * width} bytes, of which at most {_MOST_BLANKS} may be blanks",
-            "give fewer rows at a time; a width that no string has is best mended in the header",
+            "give fewer rows at a time; a width that no string has is best repaired in the header",
         )
     return (*characters_of(values, width), None)
 
@@ -267,7 +267,7 @@ def _fitted_text(
             form = f"A{len(longest)}" if _IN_TEXT.match(column.form) else f"{len(longest)}A"
             hint += either(
                 ": shorten the text, or write the table anew with a wider column, "
-                f"write_table(path, table.read(), forms={{{column.name!r}: {form!r}}})"
+                f"tf.write(path, table.read(), forms={{{column.name!r}: {form!r}}})"
             )
         raise _misfit(column, where, f"{longest.decode()!r}", hint)
     return bytes_of(values.astype(f"S{width}")) if width else bytes_of(values[:0])

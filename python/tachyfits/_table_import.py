@@ -96,7 +96,7 @@ class TableFile:
 
         Raises
         ------
-        NotFoundError
+        UsageKeyError
             There is no such column.
         """
         keys = self.keys
@@ -115,7 +115,7 @@ class TableFile:
 
         Raises
         ------
-        NotFoundError
+        UsageKeyError
             There is no such column.
         """
         names: list[str] = self.schema.names
@@ -162,7 +162,7 @@ def open_table_file(path: str | os.PathLike[str]) -> TableFile:
     UsageError
         The name ends in none of these, pyarrow is not installed, or the content is not what the
         name says.
-    FitsIoError
+    IoError
         The file cannot be read.
     """
     name = path_text(path)

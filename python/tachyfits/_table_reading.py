@@ -131,7 +131,7 @@ class TableReading(Hdu):
 
         Raises
         ------
-        NotFoundError
+        UsageKeyError
             No such column (a KeyError and an IndexError).
         """
         columns = self.columns
@@ -221,9 +221,9 @@ class TableReading(Hdu):
 
         Raises
         ------
-        NotFoundError
+        UsageKeyError
             There is no such column or row.
-        FitsFormatError
+        FormatError
             A field is invalid, or a truncated file lacks the rows; the other columns and rows stay
             readable.
 

@@ -55,76 +55,7 @@ def write_table(
     threads: int = 0,
     progress: Progress | None = None,
 ) -> None:
-    """Write a table as the first extension of a new FITS file.
-
-    The file appears under its name when it is complete.
-
-    Parameters
-    ----------
-    path
-        The new file.
-    data
-        A dict of arrays or lists, a structured array, an astropy Table or QTable, a pandas or
-        polars frame, any object that exports an Arrow stream (pyarrow, DuckDB), `Columns`, a
-        `Table`; or the path of a Parquet, Arrow or CSV file, which pyarrow reads batch by batch
-        (CSV whole). Masked elements, None and null are undefined: TNULLn for integers (a value that
-        does not occur, unless ``nulls`` or a ``fill_value`` gives one), NaN for floats, the byte 0
-        for truth values, empty text. Cells of different lengths (lists, `Ragged`) go into the heap.
-        Lists of strings become fields (``rA``) with a separator that occurs in none of them, as
-        TSSTRn declares (``SSTRw/nnn``). Dates become ISO 8601 text, durations seconds. Columns of
-        astropy keep unit, description and format. Its times are written to the nanosecond, with
-        their scale (TIMESYS, TCTYPn) and location (TRPOSn and OBSGEO-X, -Y, -Z: columns if it
-        differs by row), from which `Table.to_astropy` restores them. Its objects (SkyCoord) become
-        the columns that astropy makes of them. The index of a pandas frame becomes columns, as
-        reset_index() names them, unless it is a default index. The cells of a `Table` are copied as
-        stored; with ``units``, ``nulls``, ``forms`` or another ``kind`` they are read and
-        converted.
-    columns
-        A name, or several: only these, in this order; of one name the first.
-    units, nulls, descriptions
-        TUNITn, TNULLn (as a value of the column) and the comment of TTYPEn (TCOMMn too if it is
-        longer than that has room for) by name of column, before what the data say; no value is
-        converted to another unit.
-    name
-        EXTNAME.
-    header
-        More cards: of a `Header`, or keywords and values. The ``meta`` of ``data`` comes before
-        them.
-    kind
-        "binary" (BINTABLE), or "ascii" (TABLE): text that people can read, of single numbers and
-        text alone.
-    forms
-        TFORMn by name of column. Of a binary table "J", "3E", "20A", or "PJ" and "QD" for cells in
-        the heap (descriptors of 32 and 64 bits); an unsigned type is that of its signed letter. Of
-        an ASCII table "I6", "F8.3", "E16.8", "D25.16", "A10". Floats are rounded to the digits of
-        their form; other values are refused if they do not fit it. Without one the form follows
-        from the type, and in an ASCII table every digit is written.
-    overwrite
-        Replace an older file.
-    checksum
-        Write DATASUM and CHECKSUM.
-    sync
-        Return only when the file survives a loss of power.
-    threads
-        0: one per core.
-
-    Raises
-    ------
-    UsageError
-        FITS cannot represent a column; nothing is changed to make it fit.
-    FitsIoError
-        The file exists and ``overwrite`` is false, or writing fails.
-
-    Examples
-    --------
-    >>> import tachyfits as tf
-    >>> stars = {"NAME": ["alpha", "beta"], "MAG": [1.5, None], "N": [3, None]}
-    >>> tf.write_table("stars.fits", stars, units={"MAG": "mag"}, name="STARS")
-    >>> tf.open("stars.fits")["STARS"]["N"]
-    masked_array(data=[3, --],
-                 mask=[False,  True],
-           fill_value=999999)
-    """
+    """Write a table as the first extension of a new file: see `tachyfits.write`."""
     check_length("name", name)
     _check_by_name(units=units, nulls=nulls, descriptions=descriptions, forms=forms)
     source, parts = (

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tachyfits._core import FitsFormatError
+from tachyfits._core import FormatError
 from tachyfits._errors import either, format_error, warn
 from tachyfits._header import Card, Header, card_line
 
@@ -150,7 +150,7 @@ class WcsCards:
     # One value.
 
     def number(self, keyword: str, default: float) -> float:
-        """Return a number that coordinates depend on; FitsFormatError for anything else."""
+        """Return a number that coordinates depend on; FormatError for anything else."""
         value = self._checked(keyword, "number")
         return default if value is None else float(value)
 
@@ -180,7 +180,7 @@ class WcsCards:
             self.optional(keyword)
 
     def axes(self) -> int:
-        """Return WCSAXES, NAXIS without it; FitsFormatError for more axes than WCSLIB takes."""
+        """Return WCSAXES, NAXIS without it; FormatError for more axes than WCSLIB takes."""
         declared = self._checked("WCSAXES", "axes") or 0
         count = max(int(declared), self.ndim)
         if count > MOST_AXES:
@@ -200,7 +200,7 @@ class WcsCards:
     def _place(self) -> str:
         return f"{self.where}: " if self.where else ""
 
-    def invalid(self, keyword: str, value: Any, expected: str) -> FitsFormatError:
+    def invalid(self, keyword: str, value: Any, expected: str) -> FormatError:
         """Return the error of a card whose value cannot be used, by its keyword and value."""
         named = f"{keyword} {value!r}" if value is not None else keyword
         found = _type_name(value) if value is not None else "no value"
@@ -208,7 +208,7 @@ class WcsCards:
             f"{self._place}invalid {named}: expected {expected}, found {found}",
             "correct the card: "
             + either(
-                f'edition[0].header["{keyword}"] = value, in tachyfits.edit(path)',
+                f'editor[0].header["{keyword}"] = value, in tachyfits.edit(path)',
                 f"tachyfits header FILE --set {keyword}=VALUE",
             ),
             "numeric-text" if isinstance(value, str) and "number" in expected else "keyword-type",
@@ -303,7 +303,7 @@ class WcsCards:
 
         Raises
         ------
-        FitsFormatError
+        FormatError
             A card of a wanted axis, or of all, is not of the type that it must have.
         """
         number = None if axes is None else {axis: n for n, axis in enumerate(axes, 1)}

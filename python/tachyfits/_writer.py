@@ -71,7 +71,7 @@ def write_atomically(
 
     Raises
     ------
-    FitsIoError
+    IoError
         The file exists and ``overwrite`` is false, or it cannot be written.
     """
     output = _core.OutputFile(path_text(path), overwrite=overwrite)
@@ -113,19 +113,26 @@ def padding(data_bytes: int) -> bytes:
 
 def write(
     path: str | os.PathLike[str],
-    array: Any,
+    data: Any,
     header: Header | Mapping[str, Any] | None = None,
     *,
+    name: str | None = None,
     dtype: Any = None,
     scaling: tuple[float, float] | None = None,
     blank: int | None = None,
+    columns: str | Sequence[str] | None = None,
+    units: Mapping[str, str] | None = None,
+    nulls: Mapping[str, int] | None = None,
+    descriptions: Mapping[str, str] | None = None,
+    kind: str | None = None,
+    forms: Mapping[str, str] | None = None,
     overwrite: bool = False,
     checksum: bool = False,
     sync: bool = False,
     threads: int = 0,
     progress: Callable[[int, int], bool | None] | None = None,
 ) -> None:
-    """Write an array or an image, a table, or a list of several HDUs as a new FITS file.
+    """Write an image, a table, or several HDUs as a new FITS file.
 
     The file appears under its name when it is complete.
 
@@ -133,30 +140,61 @@ def write(
     ----------
     path
         The new file.
-    array
-        Of any shape but (), integers or floats, any byte order; the last axis becomes NAXIS1. An
-        astropy quantity sets BUNIT, unless the header has one; a CCDData or NDData also adds its
-        meta and coordinates, and further extensions UNCERT and PSFIMAGE, as CCDData.write names
-        them. Masked values become NaN, or ``blank``. Unsigned types and int8 get the BZERO of the
-        Standard. A list of arrays of one shape, or of lists of numbers, is one array: its first
-        axis is that of the list. Or a table as `write_table` takes it, which becomes the first
-        extension; or an `Image`, a `Plane` or a `Spectrum`, with its header unless another is
-        given. For several HDUs, a list of tables, images, and pairs of one of these and a header or
-        None; None alone for a primary HDU without data.
+    data
+        An image, a table, or a list of HDUs.
+
+        *Image*: an array of integers or floats, of any shape but () and any byte order; the last
+        axis becomes NAXIS1. Masked elements become NaN, or ``blank``. Unsigned types and int8 get
+        the BZERO of the Standard. A list of arrays of one shape, or of lists of numbers, is one
+        array. An astropy quantity also writes BUNIT, unless the header has one. A CCDData or
+        NDData also writes unit, meta and coordinates, and UNCERT and PSFIMAGE as extensions. An
+        `Image`, a `Plane` or a `Spectrum` is written with its header, unless another is given.
+
+        *Table*: becomes the first extension. A dict of arrays or lists, a structured array, an
+        astropy Table or QTable, a pandas or polars frame, an object that exports an Arrow stream
+        (pyarrow, DuckDB), `Columns`, a `Table`, or the path of a Parquet, Arrow or CSV file, which
+        pyarrow reads batch by batch (CSV whole). None, null and masked elements are undefined:
+        TNULLn for integers, NaN for floats, the byte 0 for truth values, empty text. Cells of
+        different lengths (lists, `Ragged`) go into the heap. Lists of strings become fields with a
+        separator (TSSTRn). Dates become ISO 8601 text, durations seconds. Columns of astropy keep
+        unit, description and format; its times are written to the nanosecond, with scale and
+        location, from which `Table.to_astropy` restores them; its objects (SkyCoord) become the
+        columns that astropy makes of them. The index of a pandas frame becomes columns, unless it
+        is a default index. The cells of a `Table` are copied as stored, unless ``units``,
+        ``nulls``, ``forms`` or another ``kind`` convert them.
+
+        *List*: tables, images, and pairs of one of these and a header or None. None alone is a
+        primary HDU without data.
     header
-        Cards to take over, or values by keyword; structure and scaling get new cards.
+        Cards, as a `Header` or values by keyword. Cards of structure and scaling are made anew. The
+        ``meta`` of a table comes before them.
+    name
+        EXTNAME.
     dtype, scaling, blank
-        As in `Image.write`, of a single image.
+        Of an image: as in `Image.write`.
+    columns
+        Of a table: a name or several; only these, in this order.
+    units, nulls, descriptions
+        Of a table, by column name: TUNITn, TNULLn (as a value of the column), and the comment of
+        TTYPEn (also TCOMMn if it is longer than its card). They replace those of ``data``; values
+        are not converted to another unit.
+    kind
+        Of a table: "binary" (BINTABLE, the default) or "ascii" (TABLE).
+    forms
+        Of a table, by column name: TFORMn. In a binary table "J", "3E", "20A", or "PJ" and "QD" for
+        cells in the heap; in an ASCII table "I6", "F8.3", "E16.8", "D25.16", "A10". Floats are
+        rounded to the digits of their form; other values that do not fit are an error. By default
+        the form follows from the type, and an ASCII table has every digit.
     overwrite, checksum, sync, threads, progress
         As in `Image.write`.
 
     Raises
     ------
-    FitsIoError
+    IoError
         The file exists and ``overwrite`` is false, or writing fails.
     UsageError
-        A value does not fit the pixels, the type of the array is unsupported, or the arrays of a
-        list have several shapes.
+        FITS cannot represent the data, a value does not fit, the arrays of a list have several
+        shapes, or an option does not apply to the data.
 
     Examples
     --------
@@ -164,55 +202,85 @@ def write(
     >>> tf.write("new.fits", np.arange(6, dtype="uint16").reshape(2, 3), checksum=True)
     >>> tf.open("new.fits")[0][1]
     array([3, 4, 5], dtype=uint16)
+    >>> stars = {"NAME": ["alpha", "beta"], "MAG": [1.5, None], "N": [3, None]}
+    >>> tf.write("stars.fits", stars, units={"MAG": "mag"}, name="STARS")
+    >>> tf.open("stars.fits")["STARS"]["N"]
+    masked_array(data=[3, --],
+                 mask=[False,  True],
+           fill_value=999999)
     >>> tf.write("two.fits", [(np.ones((2, 3)), None), {"RA": [10.0, 11.0]}])
     >>> tf.open("two.fits")[1]["RA"]
     array([10., 11.])
     """
-    if isinstance(array, Measured):
-        array, header = array.as_written(header)
-    if is_nddata(array):
+    of_tables = {
+        "columns": columns, "units": units, "nulls": nulls, "descriptions": descriptions,
+        "kind": kind, "forms": forms,
+    }  # fmt: skip
+    of_images = {"dtype": dtype, "scaling": scaling, "blank": blank}
+    given = [option for option, value in of_tables.items() if value is not None]
+    if given or _is_table(data) or isinstance(data, (str, os.PathLike)):
+        _refuse_options(of_images, "a table")
+        # That module needs this one.
+        from tachyfits._table_write import write_table
+
+        write_table(
+            path, data, columns=columns, units=units, nulls=nulls, descriptions=descriptions,
+            name=name, header=header, kind="binary" if kind is None else kind, forms=forms,
+            overwrite=overwrite, checksum=checksum, sync=sync, threads=threads, progress=progress,
+        )  # fmt: skip
+        return
+    if isinstance(data, Measured):
+        data, header = data.as_written(header)
+    if is_nddata(data):
         # That module needs those of tables.
         from tachyfits._nddata import parts_of
 
-        parts = parts_of(array, header)
-        array, header = parts[0] if len(parts) == 1 else (parts, None)
-    if isinstance(array, (list, tuple)) and not _is_numbers(array):
-        if header is not None:
-            raise usage("header= goes with a single HDU", "give pairs (array, header) in the list")
-        hdus = array
-    elif _is_table(array):
-        hdus = [array if header is None else (array, header)]
-    elif _is_image(array) and header is None:
-        array.write(
+        parts = parts_of(data, header)
+        data, header = parts[0] if len(parts) == 1 else (parts, None)
+    if isinstance(data, (list, tuple)) and not _is_numbers(data):
+        if header is not None or name is not None:
+            problem = "header= and name= go with a single HDU"
+            raise usage(problem, "give pairs (array, header) in the list")
+        _refuse_options(of_images, "a list of HDUs")
+        from tachyfits._write_hdus import write_hdus
+
+        write_hdus(path, data, overwrite, checksum, sync, check_threads(threads), progress)
+        return
+    if name is not None:
+        own = data.header if header is None and _is_image(data) else header
+        cards = [card for card in _cards_given(own) if card[0].upper() != "EXTNAME"]
+        header = Header([*cards, ("EXTNAME", name, "")])
+    if _is_image(data) and header is None:
+        data.write(
             path, dtype=dtype, scaling=scaling, blank=blank, overwrite=overwrite,
             checksum=checksum, sync=sync, threads=threads, progress=progress,
         )  # fmt: skip
         return
-    else:
-        unit = unit_of(array)
-        if isinstance(array, (list, tuple)):
-            # That module needs those of tables.
-            from tachyfits._stacked import stacked
+    unit = unit_of(data)
+    if isinstance(data, (list, tuple)):
+        # That module needs those of tables.
+        from tachyfits._stacked import stacked
 
-            array, unit = stacked(array)
-        if blank is not None and scaling is None:
-            array = with_blank(array, dtype, blank)
-        error = _core.write_array(
-            fits_name(path), native(array), image_cards(header, unit),
-            pixel=None if dtype is None else np.dtype(dtype).name, scaling=scaling, blank=blank,
-            overwrite=overwrite, checksum=checksum, sync=sync, threads=check_threads(threads),
-            progress=progress,
-        )  # fmt: skip
-        tell_rounding(path, error, unit)
-        return
-    from tachyfits._write_hdus import write_hdus
+        data, unit = stacked(data)
+    if blank is not None and scaling is None:
+        data = with_blank(data, dtype, blank)
+    error = _core.write_array(
+        fits_name(path), native(data), image_cards(header, unit),
+        pixel=None if dtype is None else np.dtype(dtype).name, scaling=scaling, blank=blank,
+        overwrite=overwrite, checksum=checksum, sync=sync, threads=check_threads(threads),
+        progress=progress,
+    )  # fmt: skip
+    tell_rounding(path, error, unit)
 
-    if dtype is not None or scaling is not None or blank is not None:
+
+def _refuse_options(options: Mapping[str, Any], data: str) -> None:
+    """Refuse options of a single image with other data."""
+    given = [f"{option}=" for option, value in options.items() if value is not None]
+    if given:
         raise usage(
-            "dtype=, scaling= and blank= go with a single image",
+            f"invalid options for {data}: {', '.join(given)}",
             "give arrays of the type that is to be written",
         )
-    write_hdus(path, hdus, overwrite, checksum, sync, check_threads(threads), progress)
 
 
 def tell_rounding(path: str | os.PathLike[str], error: float, unit: Any) -> None:
@@ -241,7 +309,7 @@ def _is_image(data: Any) -> bool:
 
 
 def _is_table(data: Any) -> bool:
-    """Return whether an object has columns by name, as `write_table` takes them."""
+    """Return whether an object has columns by name, as `write` takes them."""
     if isinstance(data, np.ndarray):
         return data.dtype.names is not None
     # Whole tables have `columns` (astropy, pandas, polars, pyarrow, ours). A stream of tables may
@@ -328,7 +396,7 @@ _OTHER_TYPES = {
     "b": 'give array.astype("uint8"), which holds the same values',
     "f": 'give array.astype("float32"), or "float64" for what is longer',
     "c": "give array.real and array.imag, as two images",
-    "U": "give numbers; write_table takes tables, and the names of Parquet, Arrow and CSV files",
+    "U": "give numbers, or a dict of columns for a table",
 }
 
 
@@ -346,7 +414,7 @@ def native(array: Any) -> NDArray[Any]:
     if kind not in "iuf" or (kind == "f" and size not in (4, 8)):
         raise usage(
             f"an array of {array.dtype}: FITS has no image of that type",
-            either(_OTHER_TYPES.get(kind, "give numbers; write_table takes tables")),
+            either(_OTHER_TYPES.get(kind, "give numbers, or a dict of columns for a table")),
         )
     if not array.ndim:
         raise usage(f"a single number, {array}: FITS has no image of it", f"give a list: [{array}]")

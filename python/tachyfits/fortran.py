@@ -39,7 +39,7 @@ from types import TracebackType
 from typing import Any
 
 from tachyfits import _core
-from tachyfits._core import FitsFormatError
+from tachyfits._core import FormatError
 from tachyfits._errors import usage, warn_of
 from tachyfits._record_file import EndOfRecords, File, Record
 from tachyfits._record_numbers import ComplexStats
@@ -98,9 +98,9 @@ def open(  # noqa: A001
 
     Raises
     ------
-    FitsIoError
+    IoError
         The file cannot be read.
-    FitsFormatError
+    FormatError
         No markers fit, or several do: then give ``markers`` and ``order``.
 
     Examples
@@ -293,7 +293,7 @@ def _check_appended(path: str, markers: int | None, how: dict[str, Any]) -> None
         return
     try:
         file = _core.RecordFile.open(path, **how | {"order": None})
-    except FitsFormatError:
+    except FormatError:
         # A given option may decide what the bytes cannot.
         warn_of(path, _core.RecordFile.open(path, markers=markers, **how).notices)
         return

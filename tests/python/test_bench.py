@@ -359,7 +359,7 @@ def test_the_small_run_measures_every_row_with_right_answers(folder: Path) -> No
     assert {v["row"] for v in absent} <= may_be_absent, done.stdout
     assert all(re.search(" / (ours|the limit)", v["what"]) for v in absent), done.stdout
     assert {v["row"] for v in written["verdicts"]} >= set(PROMISED)
-    tiers = tachyfits.build_info()["tiers"]
+    tiers = tachyfits.info.build()["tiers"]
     bits = [d for d in written["definitions"] if d["definition"].startswith("09-same-bits")]
     for tier in tiers:
         variants = [c for d in bits for n, c in d["contestants"].items() if n.startswith(tier)]

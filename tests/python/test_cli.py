@@ -99,7 +99,7 @@ def test_help_teaches_with_examples(cli: Any) -> None:
 def test_versions_and_the_vector_tier(cli: Any) -> None:
     assert cli("--version").out == f"tachyfits {tf.__version__}\n"
     said = cli("--version", "--verbose").out
-    info = tf.build_info()
+    info = tf.info.build()
     assert re.search(rf"tier +{info['tier']}\n", said)
     for word in ("cores", "numpy", "astropy", "python"):
         assert word in said
@@ -380,7 +380,7 @@ def test_several_images_of_one_cube(cli: Any, folder: Path) -> None:
             np.testing.assert_array_equal(file[0][...], plane.values)
             assert file[0].unit == plane.unit
     with tf.open("line-max_channel.fits") as file:
-        peak = image.image("max_channel", region=region).values
+        peak = image.collapse("max_channel", region=region).values
         np.testing.assert_array_equal(file[0][...], peak + 1)
         assert any("(from 1)" in text for text in file[0].header.history())
     assert (folder / "line-max_channel.png").stat().st_size > 1000
@@ -389,7 +389,7 @@ def test_several_images_of_one_cube(cli: Any, folder: Path) -> None:
     mask.write("mask.fits")
     words = ["--threshold", "1.5", "--mask", "mask.fits", "--statistic", "median"]
     cli("image", "cube.fits", *words, "-o", "median.fits")
-    expected = image.image("median", threshold=1.5, mask=mask.values).values
+    expected = image.collapse("median", threshold=1.5, mask=mask.values).values
     np.testing.assert_array_equal(tf.open("median.fits")[0][...], expected)
     assert tf.open("kept.fits")[0].shape == (1, 12, 14)
     for words in (["--moment", "0,4"], ["--convention", "gamma"], ["--bare", "-o", "b.svg"]):
@@ -406,7 +406,7 @@ def test_what_pictures_and_spectra_cost(cli: Any, folder: Path) -> None:
     for name in ("mad", "percentile90"):
         with tf.open(f"p-{name}.fits") as file:
             assert file[0].checksum().whole == "right"
-            np.testing.assert_array_equal(file[0][...], image.image(name).values)
+            np.testing.assert_array_equal(file[0][...], image.collapse(name).values)
     assert "of reading and writing hidden" in cli(
         "spectrum", "cube.fits", "--statistic", "median", "--report").err  # fmt: skip
     several = cli("image", "cube.fits", "--moment", "0,1", "--peak-channel", "-o", "n.fits",

@@ -115,7 +115,7 @@ def test_an_old_file_is_not_replaced_by_accident(tmp_path: Path) -> None:
     image = tf.open(primary(np.arange(4, dtype="i2")))[0]
     path = tmp_path / "cut.fits"
     path.write_bytes(b"precious")
-    with pytest.raises(tf.FitsIoError, match=r"cut\.fits") as caught:
+    with pytest.raises(tf.IoError, match=r"cut\.fits") as caught:
         image.cutout(np.s_[:2], path)
     assert "hint: " in str(caught.value)
     assert path.read_bytes() == b"precious"
@@ -128,11 +128,11 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     image = tf.open(primary(stored)[:-300_000])[0]
     path = tmp_path / "cut.fits"
     path.write_bytes(b"precious")
-    with pytest.raises(tf.FitsFormatError):
+    with pytest.raises(tf.FormatError):
         image.cutout(np.s_[:], path, overwrite=True)
     assert path.read_bytes() == b"precious"
     assert os.listdir(tmp_path) == ["cut.fits"]
-    with pytest.raises(tf.FitsIoError, match="nowhere"):
+    with pytest.raises(tf.IoError, match="nowhere"):
         image.cutout(np.s_[:10], tmp_path / "nowhere" / "cut.fits")
 
 

@@ -62,7 +62,7 @@ def folder(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
         "CLASS": ["STAR", "STAR", "GALAXY", "STAR", "STAR"],
     }
     for name in ("table.fits", "catalogue.fits"):
-        tf.write_table(tmp_path / name, stars, units={"RA": "deg"}, name="STARS")
+        tf.write(tmp_path / name, stars, units={"RA": "deg"}, name="STARS")
     with tf.open(tmp_path / "table.fits") as file:
         file[1].write(tmp_path / "survey.parquet")
     tf.fortran.write(tmp_path / "run.dat", *np.arange(60.0).reshape(20, 3), order="big")
@@ -87,7 +87,7 @@ def test_python_examples(path: Path, line: int, text: str, folder: Path) -> None
         names = {"tf": tf, "np": np, "f": file, "file": file, "cube": file[0]}
         names |= {"table": tables[1]}
         # What the blocks before it on the page made.
-        tf.write_table(
+        tf.write(
             "stars.fits", {"NAME": ["alpha", "beta"], "N": [3, 5], "HITS": [[1, 2], []]},
             name="STARS",
         )  # fmt: skip

@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
     }
     image = np.arange(12, dtype="i2").reshape(3, 4)
     table = tmp_path / "table.fits"
-    tf.write_table(table, data, name="STARS", descriptions={"N": "how many"})
+    tf.write(table, data, name="STARS", descriptions={"N": "how many"})
     tf.write(path, [image, tf.open(table)[1]], checksum=True)
     return path
 
@@ -47,25 +47,25 @@ def checked(path: Path) -> None:
 
 def test_headers_are_changed_in_their_place(path: Path) -> None:
     size = path.stat().st_size
-    with tf.edit(path) as edition:
-        header = edition[0].header
+    with tf.edit(path) as editor:
+        header = editor[0].header
         header["OBJECT"] = "M31", "target"
         header["exptime"] = np.float64(3.5)
         header.insert("OBJECT", "FIRST", 1)
         header["OBJECT"] = "M 31"
         assert header["OBJECT"] == "M 31"
         assert list(header)[-1] == "EXPTIME"
-    assert edition.done is not None
-    assert edition.done["in_place"]
+    assert editor.done is not None
+    assert editor.done["in_place"]
     assert path.stat().st_size == size
     header = tf.open(path)[0].header
     assert header["OBJECT"] == "M 31"
     assert header.comments["OBJECT"] == "target"
     names = [card.keyword for card in header.cards]
     assert names.index("FIRST") == names.index("OBJECT") - 1
-    with tf.edit(path) as edition:
-        del edition[0].header["FIRST"]
-        edition[0].header.rename("OBJECT", "TARGET")
+    with tf.edit(path) as editor:
+        del editor[0].header["FIRST"]
+        editor[0].header.rename("OBJECT", "TARGET")
     header = tf.open(path)[0].header
     assert "FIRST" not in header
     assert header.comments["TARGET"] == "target"
@@ -74,8 +74,8 @@ def test_headers_are_changed_in_their_place(path: Path) -> None:
 
 def test_a_comment_that_has_no_room_goes_on_or_is_said_to_be_cut(path: Path) -> None:
     long = "what there is to say of this needs more room than a single card has beside its value"
-    with tf.edit(path) as edition:
-        header = edition[0].header
+    with tf.edit(path) as editor:
+        header = editor[0].header
         header["OURS"] = "a string", long
         header["OBJECT"] = "M31", "the target of the observation"
         # Reserved: the Standard forbids CONTINUE.
@@ -93,8 +93,8 @@ def test_a_comment_that_has_no_room_goes_on_or_is_said_to_be_cut(path: Path) -> 
 
 def test_a_comment_changes_and_the_value_keeps_its_digits(path: Path) -> None:
     fits.append(path, np.zeros(1), fits.Header.fromstring("FREQ    =       1.4200000D+09 / Hz"))
-    with tf.edit(path) as edition:
-        header = edition[2].header
+    with tf.edit(path) as editor:
+        header = editor[2].header
         header.comments["freq"] = "of the line"
         header.comments["NAXIS1"] = "one pixel"
         header.comments["BITPIX"] = ""
@@ -115,8 +115,8 @@ def test_a_comment_changes_and_the_value_keeps_its_digits(path: Path) -> None:
 
 
 def test_keywords_are_found_however_they_are_spelled(path: Path) -> None:
-    with tf.edit(path) as edition:
-        header = edition[0].header
+    with tf.edit(path) as editor:
+        header = editor[0].header
         header["HIERARCH ESO DET DIT"] = 1.5
         header["Hierarch ESO DET NDIT"] = 3
         header["EXPTIME"] = 2.0
@@ -135,12 +135,12 @@ def test_keywords_are_found_however_they_are_spelled(path: Path) -> None:
 
 @pytest.mark.parametrize("keyword", ["abc", "ABC", "Abc"])
 def test_a_keyword_that_is_deleted_is_there_in_no_case(path: Path, keyword: str) -> None:
-    with tf.edit(path) as edition:
-        edition[0].header.update({"ABD": 5, "ABC": 6})
+    with tf.edit(path) as editor:
+        editor[0].header.update({"ABD": 5, "ABC": 6})
     path.write_bytes(path.read_bytes().replace(b"ABD     =", b"abc     =", 1))
-    tf.state_sums(path)
-    with tf.edit(path) as edition:
-        header = edition[0].header
+    tf.update_checksums(path)
+    with tf.edit(path) as editor:
+        header = editor[0].header
         assert sum(card.keyword.upper() == "ABC" for card in header.cards) == 2
         del header[keyword]
         assert not {"abc", "ABC", "Abc"} & {card.keyword for card in header.cards}
@@ -149,29 +149,29 @@ def test_a_keyword_that_is_deleted_is_there_in_no_case(path: Path, keyword: str)
 
 
 def test_what_is_not_there_is_said(path: Path) -> None:
-    with tf.edit(path) as edition:
+    with tf.edit(path) as editor:
         with pytest.raises(KeyError, match="NONE"):
-            del edition[0].header["NONE"]
+            del editor[0].header["NONE"]
         with pytest.raises(KeyError):
-            edition[0].header.rename("NONE", "SOME")
+            editor[0].header.rename("NONE", "SOME")
         with pytest.raises(IndexError):
-            edition[7]
+            editor[7]
         with pytest.raises(KeyError):
-            edition["NOWHERE"]
+            editor["NOWHERE"]
         with pytest.raises(tf.TachyfitsError):
-            edition[0].header["NAXIS1"] = 5
+            editor[0].header["NAXIS1"] = 5
         with pytest.raises(tf.UsageError):
-            edition[0].append({"A": [1]})
+            editor[0].append({"A": [1]})
 
 
 def test_an_exception_leaves_the_file_as_it_was(path: Path) -> None:
     before = path.read_bytes()
 
     def spoil() -> None:
-        with tf.edit(path) as edition:
-            edition[0].header["OBJECT"] = "M31"
-            edition["STARS"].delete(rows=[0])
-            del edition[0]
+        with tf.edit(path) as editor:
+            editor[0].header["OBJECT"] = "M31"
+            editor["STARS"].delete(rows=[0])
+            del editor[0]
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -181,8 +181,8 @@ def test_an_exception_leaves_the_file_as_it_was(path: Path) -> None:
 
 
 def test_rows_come_and_go(path: Path) -> None:
-    with tf.edit(path) as edition:
-        stars = edition["STARS"]
+    with tf.edit(path) as editor:
+        stars = editor["STARS"]
         new: dict[str, Any] = {
             "name": ["delta", "eps"], "MAG": [9, 8], "N": [7, None], "HITS": [[4, 5, 6], []],
             "SEEN": [None, True], "POS": np.zeros((2, 2), "i4"),
@@ -203,8 +203,8 @@ def test_rows_come_and_go(path: Path) -> None:
 
 
 def test_cells_are_updated(path: Path) -> None:
-    with tf.edit(path) as edition:
-        stars = edition["STARS"]
+    with tf.edit(path) as editor:
+        stars = editor["STARS"]
         stars.update("MAG", 0.25, where="NAME == 'beta'")
         stars.update("N", [10, None], rows=[2, 0])
         stars.update("NAME", "xi", rows=1)
@@ -240,8 +240,8 @@ def test_values_that_do_not_fit_are_refused(
     path: Path, column: str, values: Any, word: str
 ) -> None:
     before = path.read_bytes()
-    with pytest.raises(tf.UsageError, match=word), tf.edit(path) as edition:
-        edition["STARS"].update(column, values)
+    with pytest.raises(tf.UsageError, match=word), tf.edit(path) as editor:
+        editor["STARS"].update(column, values)
     assert path.read_bytes() == before
 
 
@@ -251,26 +251,26 @@ def test_rows_that_lack_columns_are_refused(path: Path) -> None:
             tf.UsageError,
             match=r"rows lack the columns MAG, N.* and have columns that the table has not: COLOUR",
         ),
-        tf.edit(path) as edition,
+        tf.edit(path) as editor,
     ):
-        edition["STARS"].append({"NAME": ["x"], "COLOUR": [1]})
-    with tf.edit(path) as edition:
-        stars = edition["STARS"]
+        editor["STARS"].append({"NAME": ["x"], "COLOUR": [1]})
+    with tf.edit(path) as editor:
+        stars = editor["STARS"]
         rows = dict(stars.table.read())
         with pytest.raises(tf.UsageError, match=r"new rows lack the columns MAG\nhint: "):
             stars.append({name: rows[name] for name in rows if name != "MAG"})
         with pytest.raises(tf.UsageError, match=r"new rows have columns .* not: A, B\nhint: "):
             stars.append({**rows, "A": [1] * 3, "B": [1] * 3})
-        edition.discard()
+        editor.discard()
 
 
 def test_rows_of_columns_of_one_name_are_each_given(tmp_path: Path) -> None:
     path = tmp_path / "same.fits"
-    tf.write_table(path, {"TIME": [1], "B": [2]})
+    tf.write(path, {"TIME": [1], "B": [2]})
     with fits.open(path, mode="update") as file:
         file[1].header["TTYPE2"] = "Time"
-    with tf.edit(path) as edition:
-        rows = edition[1]
+    with tf.edit(path) as editor:
+        rows = editor[1]
         with pytest.raises(tf.UsageError, match=r"lack the columns Time_2"):
             rows.append({"TIME": [9]})
         with pytest.raises(tf.UsageError, match=r"that the table has not: time"):
@@ -283,8 +283,8 @@ def test_rows_of_columns_of_one_name_are_each_given(tmp_path: Path) -> None:
 
 
 def test_columns_come_and_go(path: Path) -> None:
-    with tf.edit(path) as edition:
-        stars = edition["STARS"]
+    with tf.edit(path) as editor:
+        stars = editor["STARS"]
         stars.add_column("ID", [10, 20, 30], before="NAME", unit="count", description="number")
         stars.add_column("LISTS", [[1.5], [], [2.5, 3.5]])
         stars.rename_column("MAG", "MAGNITUDE")
@@ -301,19 +301,19 @@ def test_columns_come_and_go(path: Path) -> None:
     assert table.column("N").description == "how many"
     assert table["HITS"].to_list() == [[1, 2], [], [3]]
     assert table["LISTS"].to_list() == [[1.5], [], [2.5, 3.5]]
-    with pytest.raises(tf.UsageError, match="2 values for 3 rows"), tf.edit(path) as edition:
-        edition["STARS"].add_column("X", [1, 2])
+    with pytest.raises(tf.UsageError, match="2 values for 3 rows"), tf.edit(path) as editor:
+        editor["STARS"].add_column("X", [1, 2])
 
 
 def test_hdus_come_and_go(path: Path) -> None:
     other = tf.open(path)
-    with tf.edit(path) as edition:
-        edition.append(np.ones((2, 2), "f4"), name="ONES")
-        edition.insert(1, {"A": [1, 2]}, name="SMALL", units={"A": "m"})
-        edition.copy(other[0], at=1)
-        edition.append(other["STARS"], name="COPY")
-        del edition["STARS"]
-        assert [hdu.header.get("EXTNAME") for hdu in edition] == [
+    with tf.edit(path) as editor:
+        editor.append(np.ones((2, 2), "f4"), name="ONES")
+        editor.insert(1, {"A": [1, 2]}, name="SMALL", units={"A": "m"})
+        editor.copy(other[0], at=1)
+        editor.append(other["STARS"], name="COPY")
+        del editor["STARS"]
+        assert [hdu.header.get("EXTNAME") for hdu in editor] == [
             None, None, "SMALL", "ONES", "COPY",
         ]  # fmt: skip
     checked(path)
@@ -326,9 +326,9 @@ def test_hdus_come_and_go(path: Path) -> None:
 
 
 def test_a_table_as_the_first_hdu_gets_one_before_it(path: Path) -> None:
-    with tf.edit(path) as edition:
-        del edition[0]
-        edition.insert(0, {"A": [1, 2]}, name="FIRST")
+    with tf.edit(path) as editor:
+        del editor[0]
+        editor.insert(0, {"A": [1, 2]}, name="FIRST")
     checked(path)
     kinds = [(hdu.kind, hdu.name) for hdu in tf.open(path)]
     assert kinds[0][0] == "primary"
@@ -338,11 +338,11 @@ def test_a_table_as_the_first_hdu_gets_one_before_it(path: Path) -> None:
 def test_ascii_tables_are_edited(tmp_path: Path) -> None:
     path = tmp_path / "ascii.fits"
     data = {"N": [1, 22], "X": [1.5, -2.5], "S": ["a", "bb"]}
-    tf.write_table(path, data, kind="ascii", forms={"N": "I5", "X": "F8.3", "S": "A4"})
-    with tf.edit(path) as edition:
-        edition[1].append({"N": [333], "X": [0.125], "S": ["ccc"]})
-        edition[1].update("X", 9.75, rows=0)
-        edition[1].add_column("Y", [1, 2, 3], form="I3")
+    tf.write(path, data, kind="ascii", forms={"N": "I5", "X": "F8.3", "S": "A4"})
+    with tf.edit(path) as editor:
+        editor[1].append({"N": [333], "X": [0.125], "S": ["ccc"]})
+        editor[1].update("X", 9.75, rows=0)
+        editor[1].add_column("Y", [1, 2, 3], form="I3")
     checked(path)
     table = tf.open(path)[1]
     assert table["N"].tolist() == [1, 22, 333]
@@ -357,10 +357,10 @@ def test_fields_of_ascii_tables_are_in_the_order_of_the_columns(
 ) -> None:
     path = tmp_path / "ascii.fits"
     data = {"N": [1, 22], "X": [1.5, -2.5], "S": ["a", "bb"]}
-    tf.write_table(path, data, kind="ascii")
-    with tf.edit(path) as edition:
-        edition[1].add_column("Y", [-7, 8], before=before)
-        edition[1].add_column("Z", ["y", "zz"], before=before)
+    tf.write(path, data, kind="ascii")
+    with tf.edit(path) as editor:
+        editor[1].add_column("Y", [-7, 8], before=before)
+        editor[1].add_column("Z", ["y", "zz"], before=before)
     checked(path)
     expected = data | {"Y": [-7, 8], "Z": ["y", "zz"]}
     starts = [tf.open(path)[1].header[f"TBCOL{number}"] for number in range(1, 6)]
@@ -374,11 +374,11 @@ def test_fields_of_ascii_tables_are_in_the_order_of_the_columns(
 
 @pytest.mark.filterwarnings("error")
 def test_undefined_values_of_complex_columns_are_no_numbers(tmp_path: Path) -> None:
-    tf.write_table(tmp_path / "complex.fits", {"C": [1j, 2]})
-    with tf.edit(tmp_path / "complex.fits") as edition:
-        edition[1].append({"C": [None, 2**53]})
+    tf.write(tmp_path / "complex.fits", {"C": [1j, 2]})
+    with tf.edit(tmp_path / "complex.fits") as editor:
+        editor[1].append({"C": [None, 2**53]})
         with pytest.raises(tf.UsageError, match="cannot hold 9007199254740993"):
-            edition[1].append({"C": [2**53 + 1]})
+            editor[1].append({"C": [2**53 + 1]})
     found = tf.open(tmp_path / "complex.fits")[1]["C"]
     np.testing.assert_array_equal(np.isnan(found), [False, False, True, False])
     assert found[3] == 2**53
@@ -395,8 +395,8 @@ def test_a_compressed_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_names_that_would_not_find_their_column_are_refused(path: Path) -> None:
-    with tf.edit(path) as edition:
-        stars = edition["STARS"]
+    with tf.edit(path) as editor:
+        stars = editor["STARS"]
         for name in ("", " "):
             with pytest.raises(tf.UsageError, match="needs a name"):
                 stars.rename_column("MAG", name)
@@ -417,12 +417,12 @@ def test_a_file_that_is_held_is_not_replaced(path: Path) -> None:
     before = path.read_bytes()
 
     def grow() -> None:
-        with tf.edit(path) as edition:
-            edition[0].header.update({f"KEY{number}": number for number in range(60)})
+        with tf.edit(path) as editor:
+            editor[0].header.update({f"KEY{number}": number for number in range(60)})
 
     with path.open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(tf.FitsIoError, match="io-busy"):
+        with pytest.raises(tf.IoError, match="io-busy"):
             grow()
     assert path.read_bytes() == before
     grow()
@@ -464,10 +464,10 @@ def test_a_file_that_is_read_only_is_not_replaced(
     may = [(open_directory, os.W_OK), (held, os.R_OK), (held, os.W_OK)]
     assert [os.access(path, how, effective_ids=True) for path, how in may] == [True, True, False]
     with (
-        pytest.raises(tf.FitsIoError, match="Permission denied"),
-        tf.edit(held) as edition,
+        pytest.raises(tf.IoError, match="Permission denied"),
+        tf.edit(held) as editor,
     ):
-        edition[0].header.update({f"KEY{number}": number for number in range(60)})
+        editor[0].header.update({f"KEY{number}": number for number in range(60)})
     assert held.read_bytes() == before
     assert list(open_directory.iterdir()) == [held]
 
@@ -487,9 +487,9 @@ def test_a_heap_is_left_with_what_is_reached(tmp_path: Path) -> None:
     content[offset + 20 : offset + 28] = np.array([2, 2], ">i4").tobytes()
     content[offset + 40 : offset + 48] = np.array([0, 99], ">i4").tobytes()
     path.write_bytes(content)
-    tf.state_sums(path)
-    with tf.edit(path) as edition:
-        table = edition[1]
+    tf.update_checksums(path)
+    with tf.edit(path) as editor:
+        table = editor[1]
         table.update("W", [[7.5, 8.5, 9.5]], rows=[4])
         table.delete(rows=[3])
         before = table.table.read()
@@ -497,7 +497,7 @@ def test_a_heap_is_left_with_what_is_reached(tmp_path: Path) -> None:
         assert table.compact_heap() == 4 + 4 + 8
         assert table.compact_heap() == 0
         assert table.header["PCOUNT"] == 6 + 2 + 8 + 8 + 16 + 24
-    assert edition.done is not None
+    assert editor.done is not None
     checked(path)
     after = tf.open(path)[1].read()
     cells = {"V": [[1, 2, 3], [2, 3], [], [8]], "W": [[1.5], [2.5], [3.5, 4.5], [7.5, 8.5, 9.5]]}
@@ -521,10 +521,10 @@ def test_a_heap_that_no_column_has_goes(tmp_path: Path) -> None:
     path.write_bytes(content)
     (found,) = tf.verify(path)
     assert (found.code, "compact_heap()" in found.advice) == ("heap-unused", True)
-    with tf.edit(path) as edition:
-        assert edition[1].compact_heap() == 16
+    with tf.edit(path) as editor:
+        assert editor[1].compact_heap() == 16
         with pytest.raises(tf.TachyfitsError, match="table"):
-            edition[0].compact_heap()
+            editor[0].compact_heap()
     assert list(tf.verify(path)) == []
 
 
@@ -540,23 +540,23 @@ def test_a_heap_that_no_column_has_goes(tmp_path: Path) -> None:
 )
 def test_cells_without_elements_go_into_every_column_of_arrays(tmp_path: Path, cells: Any) -> None:
     path = tmp_path / "arrays.fits"
-    tf.write_table(path, {"A": cells})
-    with tf.edit(path) as edition:
+    tf.write(path, {"A": cells})
+    with tf.edit(path) as editor:
         for nothing in ([[]], [None], [[], []], [None, []]):
-            edition[1].append({"A": nothing})
-        edition[1].update("A", None, rows=[1])
-        edition[1].update("A", [None, []], rows=[2, 3])
+            editor[1].append({"A": nothing})
+        editor[1].update("A", None, rows=[1])
+        editor[1].update("A", [None, []], rows=[2, 3])
     found = [len(cell) for cell in tf.open(path)[1]["A"]]
     assert found == [len(cells[0]), *[0] * 7]
 
 
 def test_sums_are_stated_of_one_hdu_by_its_number(tmp_path: Path) -> None:
     path = tmp_path / "a.fits"
-    tf.write_table(path, {"N": [1, 2]})
-    assert tf.state_sums(path, 1) == (1,)
+    tf.write(path, {"N": [1, 2]})
+    assert tf.update_checksums(path, 1) == (1,)
     with tf.open(path) as file:
         assert "CHECKSUM" in file[1].header
         assert "CHECKSUM" not in file[0].header
     for odd in (1.5, "1", [0, None]):
         with pytest.raises(tf.UsageError, match="no numbers of HDUs"):
-            tf.state_sums(path, odd)
+            tf.update_checksums(path, odd)

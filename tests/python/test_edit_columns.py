@@ -23,7 +23,7 @@ ARRAYS = {
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    tf.write_table(tmp_path / "arrays.fits", ARRAYS)
+    tf.write(tmp_path / "arrays.fits", ARRAYS)
     return tmp_path / "arrays.fits"
 
 
@@ -41,8 +41,8 @@ def path(tmp_path: Path) -> Path:
 def test_a_single_value_serves_all(
     path: Path, column: str, value: Any, rows: Any, expected: list[Any]
 ) -> None:
-    with tf.edit(path) as edition:
-        edition[1].update(column, value, rows=rows)
+    with tf.edit(path) as editor:
+        editor[1].update(column, value, rows=rows)
     found = tf.open(path)[1][column]
     cells = found.to_object_array() if isinstance(found, tf.Ragged) else found
     assert [np.asarray(cell).tolist() for cell in cells] == expected
@@ -53,16 +53,16 @@ def test_a_single_value_serves_all(
 )
 def test_cells_of_any_length_are_lists(path: Path, value: Any, rows: Any) -> None:
     found = r"column 'V'.*\nhint: .*\[\[1, 2, 3\]\]"
-    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match=found):
-        edition[1].update("V", value, rows=rows)
+    with tf.edit(path) as editor, pytest.raises(tf.UsageError, match=found):
+        editor[1].update("V", value, rows=rows)
 
 
 def test_text_of_any_length_is_one_for_all(tmp_path: Path) -> None:
     texts = np.array(["a" * 9, "b"], object)
     hdu = fits.BinTableHDU.from_columns([fits.Column("T", "PA()", array=texts)])
     hdu.writeto(tmp_path / "text.fits")
-    with tf.edit(tmp_path / "text.fits") as edition:
-        edition[1].update("T", "new")
+    with tf.edit(tmp_path / "text.fits") as editor:
+        editor[1].update("T", "new")
     assert tf.open(tmp_path / "text.fits")[1]["T"].tolist() == ["new", "new"]
 
 
@@ -75,21 +75,21 @@ def test_text_of_any_length_is_one_for_all(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_said(path: Path, change: Any, found: str) -> None:
-    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match=found):
-        change(edition[1])
+    with tf.edit(path) as editor, pytest.raises(tf.UsageError, match=found):
+        change(editor[1])
     assert len(tf.open(path)[1].columns) == 4
 
 
 def test_what_is_discarded_is_not_written(path: Path) -> None:
     before = path.read_bytes()
-    with tf.edit(path) as edition:
-        edition[1].update("N", 7)
-        edition.discard()
+    with tf.edit(path) as editor:
+        editor[1].update("N", 7)
+        editor.discard()
     assert path.read_bytes() == before
 
 
 def test_a_single_number_is_no_image(path: Path, tmp_path: Path) -> None:
-    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match="a single number, 5"):
-        edition.append(np.array(5))
+    with tf.edit(path) as editor, pytest.raises(tf.UsageError, match="a single number, 5"):
+        editor.append(np.array(5))
     with pytest.raises(tf.UsageError, match=r"a single number, 5\.0"):
         tf.write(tmp_path / "no.fits", np.float64(5))

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.once
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "stars.fits"
-    tf.write_table(tmp_path / "table.fits", {"N": [1, 2, 3], "MAG": [1.5, 2.5, 3.5]}, name="STARS")
+    tf.write(tmp_path / "table.fits", {"N": [1, 2, 3], "MAG": [1.5, 2.5, 3.5]}, name="STARS")
     tf.write(path, [np.zeros((3, 4)), tf.open(tmp_path / "table.fits")[1]])
     return path
 
@@ -30,21 +30,21 @@ LONG = "x" * 70
 @pytest.mark.parametrize(
     "change",
     [
-        lambda edition: edition["STARS"].rename_column("MAG", LONG),
-        lambda edition: edition["STARS"].add_column(LONG, [1, 2, 3]),
-        lambda edition: edition["STARS"].header.update({"TTYPE2": LONG}),
-        lambda edition: edition["STARS"].header.update({"tunit2": (LONG, "a unit")}),
-        lambda edition: edition["STARS"].header.update({"EXTNAME": "'" * 35}),
-        lambda edition: edition[0].header.insert("NAXIS", "EXTNAME", LONG),
-        lambda edition: edition.append(np.zeros(2), name=LONG),
-        lambda edition: edition.append({"A": [1]}, name=LONG),
+        lambda editor: editor["STARS"].rename_column("MAG", LONG),
+        lambda editor: editor["STARS"].add_column(LONG, [1, 2, 3]),
+        lambda editor: editor["STARS"].header.update({"TTYPE2": LONG}),
+        lambda editor: editor["STARS"].header.update({"tunit2": (LONG, "a unit")}),
+        lambda editor: editor["STARS"].header.update({"EXTNAME": "'" * 35}),
+        lambda editor: editor[0].header.insert("NAXIS", "EXTNAME", LONG),
+        lambda editor: editor.append(np.zeros(2), name=LONG),
+        lambda editor: editor.append({"A": [1]}, name=LONG),
     ],
 )
 def test_names_that_no_card_holds_are_refused(path: Path, change: Any) -> None:
     before = path.read_bytes()
     found = "of 70 characters: a card holds 68"
-    with pytest.raises(tf.UsageError, match=found), tf.edit(path) as edition:
-        change(edition)
+    with pytest.raises(tf.UsageError, match=found), tf.edit(path) as editor:
+        change(editor)
     assert path.read_bytes() == before
 
 
@@ -64,9 +64,9 @@ def test_names_that_no_card_holds_are_refused(path: Path, change: Any) -> None:
 def test_keywords_that_are_no_text_are_refused(path: Path, change: Any) -> None:
     with (
         pytest.raises(tf.UsageError, match=r"HDU 1 .*: a keyword is text, found 0\nhint: "),
-        tf.edit(path) as edition,
+        tf.edit(path) as editor,
     ):
-        change(edition["STARS"].header)
+        change(editor["STARS"].header)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_keywords_that_are_no_text_are_refused(path: Path, change: Any) -> None:
 )
 def test_messages_about_a_header_say_which_it_is(path: Path, change: Any, problem: str) -> None:
     place = rf"^{re.escape(str(path))}: HDU 1 \(0-based\): "
-    with pytest.raises(tf.UsageError, match=place + problem), tf.edit(path) as edition:
-        change(edition["STARS"].header)
+    with pytest.raises(tf.UsageError, match=place + problem), tf.edit(path) as editor:
+        change(editor["STARS"].header)
 
 
 def test_a_ccddata_is_inserted_with_its_header_and_uncertainty(path: Path) -> None:
@@ -92,10 +92,10 @@ def test_a_ccddata_is_inserted_with_its_header_and_uncertainty(path: Path) -> No
         np.ones((2, 3)), unit="adu", mask=np.eye(2, 3), meta={"OBJECT": "M 31"},
         uncertainty=StdDevUncertainty(np.full((2, 3), 0.5)),
     )  # fmt: skip
-    with tf.edit(path) as edition:
-        edition.insert(1, data, name="SCI")
+    with tf.edit(path) as editor:
+        editor.insert(1, data, name="SCI")
         with pytest.raises(tf.UsageError, match=rf"^{re.escape(str(path))}: units= goes with tab"):
-            edition.append(data, units={})
+            editor.append(data, units={})
     with tf.open(path) as file:
         assert [hdu.name for hdu in file] == ["PRIMARY", "SCI", "UNCERT", "STARS"]
         assert (file[1].header["OBJECT"], file[1].unit) == ("M 31", "adu")
@@ -104,8 +104,8 @@ def test_a_ccddata_is_inserted_with_its_header_and_uncertainty(path: Path) -> No
 
 
 def test_a_card_is_renamed_to_none_that_is_there(path: Path) -> None:
-    with tf.edit(path) as edition:
-        header = edition[0].header
+    with tf.edit(path) as editor:
+        header = editor[0].header
         header.update({"FIRST": 1, "SECOND": 2, "HISTORY": "made"})
         for to in ("SECOND", "second", "NAXIS"):
             with pytest.raises(tf.UsageError, match=r"there is a card \w+ already"):
@@ -117,26 +117,26 @@ def test_a_card_is_renamed_to_none_that_is_there(path: Path) -> None:
 
 
 def test_cards_are_renamed_as_they_are_set_in_either_case(path: Path) -> None:
-    with tf.edit(path) as edition:
-        header = edition[0].header
+    with tf.edit(path) as editor:
+        header = editor[0].header
         header["FIRST"] = 1
         header.rename("first", " Second ")
     assert b"SECOND  =                    1" in path.read_bytes()
 
 
 def test_text_is_not_renamed(path: Path) -> None:
-    with tf.edit(path) as edition:
-        edition[0].header["HISTORY"] = "made"
+    with tf.edit(path) as editor:
+        editor[0].header["HISTORY"] = "made"
         with pytest.raises(tf.UsageError, match=r"'HISTORY' renamed: .*no value\nhint: delete"):
-            edition[0].header.rename("HISTORY", "COMMENT")
+            editor[0].header.rename("HISTORY", "COMMENT")
 
 
 def test_arrays_with_a_unit_say_it(path: Path, tmp_path: Path) -> None:
     fluxes = np.ones((2, 2)) * u.Jy / u.beam
-    with tf.edit(path) as edition:
-        edition.append(fluxes)
-        edition.append(fluxes, header={"BUNIT": "K"})
-        edition.append(fluxes.value * u.dimensionless_unscaled)
+    with tf.edit(path) as editor:
+        editor.append(fluxes)
+        editor.append(fluxes, header={"BUNIT": "K"})
+        editor.append(fluxes.value * u.dimensionless_unscaled)
     assert [hdu.header.get("BUNIT") for hdu in tf.open(path)][2:] == ["Jy beam-1", "K", None]
     for given in (fluxes, [(fluxes, None)], [fluxes, fluxes.to(u.mJy / u.beam)]):
         tf.write(tmp_path / "new.fits", given, overwrite=True)

@@ -1,4 +1,4 @@
-"""What is said where an edition is asked for what cannot be: where, what, and what to do."""
+"""What is said where an editor is asked for what cannot be: where, what, and what to do."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.once
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "stars.fits"
     tf.write(path, [np.zeros((3, 4)), {"NAME": ["a", "b", "c"], "MAG": [1.5, 2.5, 3.5]}])
-    with tf.edit(path) as edition:
-        edition[1].header["EXTNAME"] = "STARS"
+    with tf.edit(path) as editor:
+        editor[1].header["EXTNAME"] = "STARS"
     return path
 
 
@@ -63,11 +63,11 @@ def test_messages_about_a_table_say_which_it_is(path: Path, change: Any, problem
 
 @pytest.mark.parametrize("at", [1.0, "1", None, True, -1])
 def test_places_of_hdus_that_are_none_are_refused(path: Path, at: Any) -> None:
-    with tf.edit(path) as edition:
-        for name, change in (("no HDU goes before", lambda: edition.insert(at, np.zeros(2))),
-                             ("is of several HDUs", lambda: edition[0:1])):  # fmt: skip
+    with tf.edit(path) as editor:
+        for name, change in (("no HDU goes before", lambda: editor.insert(at, np.zeros(2))),
+                             ("is of several HDUs", lambda: editor[0:1])):  # fmt: skip
             with pytest.raises(tf.UsageError, match=f"{path.name}: .*{name}.*\nhint: "):
                 change()
         with pytest.raises(tf.UsageError, match=r"name is text, found 3\nhint: "):
-            edition.append(np.zeros(2), name=3)  # type: ignore[arg-type]
-        edition.discard()
+            editor.append(np.zeros(2), name=3)  # type: ignore[arg-type]
+        editor.discard()

@@ -117,7 +117,7 @@ def test_functions_are_those_of_numpy(text: str, dtype: str) -> None:
 
 def test_every_function_is_tested() -> None:
     texts = " ".join([text for text, _, _ in TWO] + list(ONE))
-    for names, _, _ in tf.expression_functions():
+    for names, _, _ in tf.info.functions():
         assert any(f"{name}(" in texts for name in names), names
 
 

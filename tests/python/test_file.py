@@ -98,11 +98,11 @@ def test_paths_bytes_and_gzip_open_alike(path: Path, wrap: type, tmp_path: Path)
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(tf.FitsIoError) as missing:
+    with pytest.raises(tf.IoError) as missing:
         tf.open(tmp_path / "missing.fits")
     assert "missing.fits" in str(missing.value)
     assert isinstance(missing.value, OSError)
-    with pytest.raises(tf.FitsIoError):
+    with pytest.raises(tf.IoError):
         tf.open(tmp_path)
     for content in (b"", b"hello", b"\0" * 2880, b"\x1f\x8b" + b"\xff" * 50):
         file = tmp_path / "bad.fits"
@@ -172,7 +172,7 @@ def test_readers_pickle_as_their_path(path: Path, monkeypatch: pytest.MonkeyPatc
     with tf.open(path) as file:
         packed = pickle.dumps(file)
     path.unlink()
-    with pytest.raises(tf.FitsIoError):
+    with pytest.raises(tf.IoError):
         pickle.loads(packed)
 
 
@@ -184,7 +184,7 @@ def test_a_whole_path_needs_no_current_directory(
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert len(tf.open(path.absolute())) > 1
-    with pytest.raises(tf.FitsIoError, match="no such file"):
+    with pytest.raises(tf.IoError, match="no such file"):
         tf.open("relative.fits")
 
 
@@ -203,7 +203,7 @@ def test_departures_from_the_standard_are_warnings_or_refused(tmp_path: Path) ->
     assert str(file.warnings[0]) in str(caught[0].message)
     assert caught[0].filename == __file__
     np.testing.assert_array_equal(file[0][...], STORED)
-    with pytest.raises(tf.FitsFormatError):
+    with pytest.raises(tf.FormatError):
         tf.open(junk, strict=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -222,7 +222,7 @@ def test_what_things_say_of_themselves(path: Path) -> None:
         assert "float32" in image._repr_html_()
         assert "EXTNAME" in repr(image.header)
         assert "<pre>" in image.header._repr_html_()
-        assert "mean" in repr(image.image())
+        assert "mean" in repr(image.collapse())
         assert "moment 0" in image.moment(0)._repr_html_()
         assert "3 channels" in repr(image.spectrum())
         assert "count=60" in repr(image.stats()).replace(" ", "")
@@ -242,7 +242,7 @@ def test_strict_refuses_what_a_table_is_warned_of() -> None:
     content = binary_table([column])
     assert len(tf.open(content, strict=True)[1]) == 1
     odd = content.replace(b"'1J", b"'1j")
-    with pytest.raises(tf.FitsFormatError, match="TFORM1"):
+    with pytest.raises(tf.FormatError, match="TFORM1"):
         tf.open(odd, strict=True)
     with pytest.warns(tf.TachyfitsWarning, match="TFORM1"):
         assert tf.open(odd)[1]["A"][0] == 7

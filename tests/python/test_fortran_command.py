@@ -56,10 +56,10 @@ def test_forms_in_turn(say: Any) -> None:
     assert [answer["record"] for answer in found] == [2, 3]
     assert [answer["values"] for answer in found] == [[0.1, 0.0], [[1, "s1\n"]]]
     assert {answer["convention"] for answer in found} == {"records from 1"}
-    refused = say("dump", "steps.dat", *forms, "--to", "a.npy")
+    refused = say("dump", "steps.dat", *forms, "-o", "a.npy")
     assert refused.status == 2
     assert "the records have the forms f4, i4,a3" in refused.err
-    assert say("dump", "steps.dat", *forms, "--records", "2::2", "--to", "a.npy").status == 0
+    assert say("dump", "steps.dat", *forms, "--records", "2::2", "-o", "a.npy").status == 0
     assert_array_equal(np.load("a.npy"), np.float32([[0.1, 0], [0.1, 1], [0.1, 2]]))
     fortran.write("headed.dat", np.int32(5), [1.5], [2.5, 3.5])
     rest = ["--form", "i4", "--form", "*f8", "--form", "..."]
@@ -88,7 +88,7 @@ def test_records_count_from_1(say: Any) -> None:
         refused = say("dump", "steps.dat", *words)
         assert refused.status == 2
         assert "steps.dat: record 3 (from 1) of 7 bytes" in refused.err
-    refused = say("dump", "steps.dat", "--to", "a.npy")
+    refused = say("dump", "steps.dat", "-o", "a.npy")
     assert "as record 1 (from 1) has, found record 2 (from 1)" in refused.err
     assert "hint: read records of one length at a time" in refused.err
     runs = say("info", "steps.dat", "--json").json[0]
@@ -98,7 +98,7 @@ def test_records_count_from_1(say: Any) -> None:
 
 def test_the_hint_takes_records_of_one_form(say: Any) -> None:
     fortran.write("a.dat", (np.int32(1), 2.0), [3.0], [4.0])
-    words = ["dump", "a.dat", "--to", "a.npy", "--form", "i4,f8", "--form", "*f8"]
+    words = ["dump", "a.dat", "-o", "a.npy", "--form", "i4,f8", "--form", "*f8"]
     assert "--records 2::2 takes" in say(*words).err
     assert "--records 2: takes" in say(*words, "--form", "...").err
     assert say(*words, "--form", "...", "--records", "2:").status == 0
@@ -139,12 +139,12 @@ def test_what_no_image_holds_becomes_a_table(say: Any) -> None:
         for wanted in (values, values[:, :1]):
             with fortran.create("a.dat", overwrite=True) as new:
                 new.write_records(wanted)
-            words = ("dump", "a.dat", "--form", form, "--to", "a.fits", "--overwrite")
+            words = ("dump", "a.dat", "--form", form, "-o", "a.fits", "--overwrite")
             assert say(*words).status == 0
             found = tf.open("a.fits")[1]["values"]
             assert_array_equal(np.asarray(found), wanted if wanted.shape[1] > 1 else wanted[:, 0])
     fortran.write("a.dat", np.float32([0.1, np.inf]), np.float32([np.nan, 2.0]), overwrite=True)
-    assert say("dump", "a.dat", "--form", "f4", "--to", "a.csv").status == 0
+    assert say("dump", "a.dat", "--form", "f4", "-o", "a.csv").status == 0
     assert Path("a.csv").read_text() == "v0,v1\n0.1,inf\nnan,2.0\n"
 
 
@@ -258,11 +258,11 @@ def test_values_in_groups_are_shown_and_saved(say: Any) -> None:
     assert say(*words).out == "1: 7 0.1 1 'ab' 0.5 2 'c'\n"
     values = [[7, [[0.1, [1, "ab"]], [0.5, [2, "c"]]]]]
     assert say(*words, "--json").json[0]["values"] == values
-    assert say(*words, "--to", "a.fits").status == 0
+    assert say(*words, "-o", "a.fits").status == 0
     table = tf.open("a.fits")[1]
     assert_array_equal(table["f1_f0"], np.float32([[0.1, 0.5]]))
     assert_array_equal(table["f1_f1_f0"], [[1, 2]])
-    assert say(*words, "--to", "a.csv").status == 0
+    assert say(*words, "-o", "a.csv").status == 0
     assert Path("a.csv").read_text().splitlines() == [
         "f0,f1_f0_0,f1_f0_1,f1_f1_f0_0,f1_f1_f0_1,f1_f1_f1_0,f1_f1_f1_1",
         "7,0.1,0.5,1,2,ab,c",

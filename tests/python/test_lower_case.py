@@ -40,14 +40,14 @@ def columns(path: Path) -> dict[str, list[float]]:
 
 def test_columns_keep_their_numbers_when_others_go_and_come(scaled: Path) -> None:
     assert columns(scaled) == COLUMNS
-    with tf.edit(scaled) as edition:
-        edition[1].delete_column("A")
+    with tf.edit(scaled) as editor:
+        editor[1].delete_column("A")
     assert columns(scaled) == {"B": COLUMNS["B"], "C": COLUMNS["C"]}
     assert tf.open(scaled)[1].header["TCRVL2"] == 7.0
-    with tf.edit(scaled) as edition:
-        edition[1].delete_column("C")
-        edition[1].add_column("Z", np.arange(2))
-        edition[1].add_column("Y", np.arange(2), before="B")
+    with tf.edit(scaled) as editor:
+        editor[1].delete_column("C")
+        editor[1].add_column("Z", np.arange(2))
+        editor[1].add_column("Y", np.arange(2), before="B")
     assert columns(scaled) == {"Y": [0, 1], "B": COLUMNS["B"], "Z": [0, 1]}
     found = tf.open(scaled)[1].header
     assert "TCRVL3" not in found
@@ -74,8 +74,8 @@ def test_meta_of_a_table_has_no_cards_of_structure_or_columns(scaled: Path) -> N
 
 def test_differences_of_columns_go_by_the_number_in_the_first_table(scaled: Path) -> None:
     fewer = Path(shutil.copy(scaled, scaled.with_name("fewer.fits")))
-    with tf.edit(fewer) as edition:
-        edition[1].delete_column("A")
+    with tf.edit(fewer) as editor:
+        editor[1].delete_column("A")
     found = tf.diff(scaled, fewer)
     assert {card.keyword for hdu in found.hdus for card in hdu.cards} == {*("NAXIS1", "TFIELDS")}
 
@@ -84,9 +84,9 @@ def test_of_tables_with_other_columns_the_places_of_fields_are_no_difference(
     tmp_path: Path,
 ) -> None:
     paths = [tmp_path / "a.fits", tmp_path / "b.fits"]
-    tf.write_table(paths[0], {"A": [1], "B": [2]}, kind="ascii")
-    with tf.edit(shutil.copy(*paths)) as edition:
-        edition[1].delete_column("A")
+    tf.write(paths[0], {"A": [1], "B": [2]}, kind="ascii")
+    with tf.edit(shutil.copy(*paths)) as editor:
+        editor[1].delete_column("A")
     for path in paths:
         path.write_bytes(path.read_bytes().replace(b"TBCOL", b"tbcol"))
     (found,) = tf.diff(*paths).hdus
@@ -99,8 +99,8 @@ def test_a_place_that_a_table_states_is_not_written_over(tmp_path: Path) -> None
 
     path = tmp_path / "a.fits"
     times = Time([5e4, 6e4], format="mjd", location=EarthLocation.from_geocentric(1, 2, 3, "m"))
-    tf.write_table(path, {"T": times})
+    tf.write(path, {"T": times})
     path.write_bytes(path.read_bytes().replace(b"OBSGEO-", b"obsgeo-"))
     elsewhere = Time(times.mjd, format="mjd", location=EarthLocation.from_geocentric(9, 2, 3, "m"))
-    with pytest.raises(tf.UsageError, match="OBSGEO-X"), tf.edit(path) as edition:
-        edition[1].add_column("U", elsewhere)
+    with pytest.raises(tf.UsageError, match="OBSGEO-X"), tf.edit(path) as editor:
+        editor[1].add_column("U", elsewhere)

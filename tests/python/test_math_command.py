@@ -104,7 +104,7 @@ def test_mistakes_are_wrong_use_and_leave_files_alone(math: Any) -> None:
 
 def test_help_has_every_function(math: Any) -> None:
     out, _ = math("--help")
-    for names, arguments, meaning in tf.expression_functions():
+    for names, arguments, meaning in tf.info.functions():
         assert f"{names[0]}" in out
         assert f"({arguments})" in out
         assert meaning in out

@@ -139,7 +139,7 @@ def test_air_is_left_before_a_velocity_is_made() -> None:
     for rest in ({"rest": "656.28 nm"}, {"rest": "656.461 nm", "rest_medium": "vacuum"}):
         velocity = image.moment(1, unit="km/s", **rest).values
         np.testing.assert_allclose(velocity, 0, atol=0.2)
-    wavelength = image.image("max_coordinate", unit="GHz").values
+    wavelength = image.collapse("max_coordinate", unit="GHz").values
     np.testing.assert_allclose(wavelength, LIGHT / 656.461, rtol=1e-6)
 
 
@@ -202,13 +202,13 @@ def test_peaks_are_channels_of_the_image_and_coordinates() -> None:
     for name, pick in (("max", np.nanargmax), ("min", np.nanargmin)):
         where = np.full(CUBE[1:], np.nan)
         where[known] = pick(stored[:, known], axis=0)
-        np.testing.assert_array_equal(image.image(f"{name}_channel").values, where)
+        np.testing.assert_array_equal(image.collapse(f"{name}_channel").values, where)
         np.testing.assert_allclose(
-            image.image(f"{name}_coordinate", unit="km/s").values, 1.0 + 0.25 * where
+            image.collapse(f"{name}_coordinate", unit="km/s").values, 1.0 + 0.25 * where
         )
-    assert image.image("max_channel").values[1, 1] == 3
-    assert image.image("max_channel").unit == "chan"
-    backwards = image.image("max_channel", channels=slice(5, 1, -1)).values
+    assert image.collapse("max_channel").values[1, 1] == 3
+    assert image.collapse("max_channel").unit == "chan"
+    backwards = image.collapse("max_channel", channels=slice(5, 1, -1)).values
     assert backwards[1, 1] == 5
 
 
@@ -221,7 +221,7 @@ def test_outside_of_regions_planes_are_undefined(data: st.DataObject) -> None:
     index = (slice(None), *(data.draw(st.slices(n).filter(lambda s, n=n: range(n)[s]))
                             for n in (9, 8)))  # fmt: skip
     inside = np.any([one.mask(9, 8) for one in regions], axis=0)[index[1:]]
-    for make in (lambda **words: image.moment(1, **words), lambda **w: image.image("max", **w)):
+    for make in (lambda **words: image.moment(1, **words), lambda **w: image.collapse("max", **w)):
         whole = make(section=index)
         part = make(section=index, region=regions)
         np.testing.assert_array_equal(part.values, np.where(inside, whole.values, np.nan))
@@ -250,7 +250,7 @@ def test_thresholds_and_masks_leave_pixels_out(data: st.DataObject) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         for name, twin_of in (("max", np.nanmax), ("median", np.nanmedian), ("mean", np.nanmean)):
-            found = image.image(name, **words).values
+            found = image.collapse(name, **words).values
             np.testing.assert_allclose(found, twin_of(left, axis=0), rtol=1e-12)
 
 
@@ -258,7 +258,7 @@ def test_scaled_pixels_are_compared_by_their_values() -> None:
     stored = np.arange(120, dtype="i2").reshape(CUBE)
     image = cube([*cube_cards(), ("BSCALE", 0.1), ("BZERO", -3.0), ("BLANK", 50)], stored)
     values = image.read(dtype="float64")
-    found = image.image("sum", threshold=1.7).values
+    found = image.collapse("sum", threshold=1.7).values
     np.testing.assert_allclose(found, np.where(values >= 1.7, values, 0).sum(axis=0), rtol=1e-12)
 
 
@@ -273,7 +273,7 @@ def test_empty_selections_are_undefined() -> None:
     for plane in image.moments(channels=slice(3, 3), unit="km/s"):
         assert plane.shape == CUBE[1:]
         assert np.isnan(plane.values).all()
-    assert np.isnan(image.image("max_coordinate", region=tf.Circle(90, 90, 1)).values).all()
+    assert np.isnan(image.collapse("max_coordinate", region=tf.Circle(90, 90, 1)).values).all()
 
 
 @pytest.mark.parametrize("shape", [CUBE, (5, 1, 3), (1, 4, 4)])
@@ -288,17 +288,17 @@ def test_order_statistics_make_planes_and_spectra(shape: tuple[int, ...], tmp_pa
         line = np.nanpercentile(values, 10, axis=(1, 2))
     assert not np.array_equal(middle, upper) or shape[0] == 1
     for name, expected in {"median": middle, "mad": spread, "percentile87.5": upper}.items():
-        plane = image.image(name)
+        plane = image.collapse(name)
         np.testing.assert_allclose(plane.values, expected, rtol=1e-14)
         assert (plane.name, plane.unit, plane.report.wall_seconds > 0) == (name, "Jy/beam", True)
     np.testing.assert_allclose(image.spectrum(statistic="percentile10").values, line, rtol=1e-14)
-    image.image("mad").write(tmp_path / "mad.fits", checksum=True)
+    image.collapse("mad").write(tmp_path / "mad.fits", checksum=True)
     with tf.open(tmp_path / "mad.fits") as file:
         assert file[0].checksum().whole == "right"
-        np.testing.assert_array_equal(file[0][...], image.image("mad").values)
+        np.testing.assert_array_equal(file[0][...], image.collapse("mad").values)
     for wrong in ("percentile101", "percentile", "mode"):
         with pytest.raises(tf.UsageError, match="median, mad, percentile90"):
-            image.image(wrong)
+            image.collapse(wrong)
 
 
 def test_history_says_which_pixels_were_chosen_and_how_coordinates_came(tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ def test_history_says_which_pixels_were_chosen_and_how_coordinates_came(tmp_path
         assert part in told
     with pytest.raises(tf.UsageError, match="this mask does not go with the image"):
         image.moment(0, mask=np.ones((3, 3)))
-    masked = image.image("max", mask=np.ones(CUBE[1:]))
+    masked = image.collapse("max", mask=np.ones(CUBE[1:]))
     assert "mask given as an array" in " ".join(masked.header.history())
 
 

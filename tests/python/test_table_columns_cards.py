@@ -31,11 +31,11 @@ CARDS = {
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     made = tmp_path / "made.fits"
-    tf.write_table(made, {"T": [1.0], "X": [2.0], "Y": [3.0]})
-    with tf.edit(made) as edition:
+    tf.write(made, {"T": [1.0], "X": [2.0], "Y": [3.0]})
+    with tf.edit(made) as editor:
         for keyword, value in CARDS.items():
-            edition[1].header[keyword] = value
-        edition[1].header["EXPTIME3"] = 9.0
+            editor[1].header[keyword] = value
+        editor[1].header["EXPTIME3"] = 9.0
     return made
 
 
@@ -51,8 +51,8 @@ def test_cards_of_columns_follow_them_to_a_table_without_others(path: Path) -> N
     part = path.with_name("part.fits")
     with tf.open(path) as file:
         file[1].write(part, ["X", "Y"])
-    with tf.edit(path) as edition:
-        edition[1].delete_column("T")
+    with tf.edit(path) as editor:
+        editor[1].delete_column("T")
     for name in (part, path):
         with tf.open(name) as file:
             header = file[1].header
@@ -75,10 +75,10 @@ def test_cards_that_name_a_column_that_is_gone_go_too(path: Path) -> None:
 
 
 def test_a_card_that_names_a_column_that_there_cannot_be_stays(path: Path) -> None:
-    with tf.edit(path) as edition:
-        edition[1].header["TC2_0"] = 1.0
-    with tf.edit(path) as edition:
-        edition[1].delete_column("T")
+    with tf.edit(path) as editor:
+        editor[1].header["TC2_0"] = 1.0
+    with tf.edit(path) as editor:
+        editor[1].delete_column("T")
     assert tf.open(path)[1].header["TC1_0"] == 1.0
 
 
@@ -96,7 +96,7 @@ def test_a_description_that_the_comment_has_no_room_for_is_whole(
     for length in (*range(1, 60), 200):
         text = LONG[:length].rstrip()
         data = {"FIRST": [0], name: [1]}
-        tf.write_table(path, data, descriptions={name: text}, kind=kind, overwrite=True)
+        tf.write(path, data, descriptions={name: text}, kind=kind, overwrite=True)
         table = tf.open(path)[1]
         assert table.column(name).description == text
         is_whole = table.header.comments["TTYPE2"] == text
@@ -108,21 +108,21 @@ def test_a_description_that_the_comment_has_no_room_for_is_whole(
 
 def test_long_descriptions_go_along_every_way(tmp_path: Path) -> None:
     path, made = tmp_path / "made.fits", tmp_path / "copy.fits"
-    tf.write_table(path, {"A": [1], "B": [2]}, descriptions={"A": "first", "B": LONG})
+    tf.write(path, {"A": [1], "B": [2]}, descriptions={"A": "first", "B": LONG})
     table = tf.open(path)[1]
     assert table.to_astropy()["B"].description == LONG.strip()
     assert "TCOMM2" not in table.to_astropy().meta
     table.write(made.with_suffix(".parquet"))
     hdus = astropy.io.fits.open(path)
     for data in (table.read(["B"]), table.to_astropy(["B"]), made.with_suffix(".parquet"), hdus[1]):
-        tf.write_table(made, data, columns=["B"], overwrite=True)
+        tf.write(made, data, columns=["B"], overwrite=True)
         assert tf.open(made)[1].column("B").description == LONG.strip()
     hdus.close()
-    tf.write_table(made, table, columns=["B"], overwrite=True)
+    tf.write(made, table, columns=["B"], overwrite=True)
     assert tf.open(made)[1].header["TCOMM1"] == LONG.strip()
-    with tf.edit(path) as edition:
-        edition[1].add_column("C", [3], before="A", description=LONG + "C")
-        edition[1].delete_column("A")
+    with tf.edit(path) as editor:
+        editor[1].add_column("C", [3], before="A", description=LONG + "C")
+        editor[1].delete_column("A")
     assert [column.description for column in tf.open(path)[1].columns] == [
         LONG + "C",
         LONG.strip(),
@@ -131,20 +131,20 @@ def test_long_descriptions_go_along_every_way(tmp_path: Path) -> None:
 
 def test_a_new_description_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     path, made = tmp_path / "made.fits", tmp_path / "new.fits"
-    tf.write_table(path, {"A": [1], "B": [2]}, descriptions={"B": LONG})
+    tf.write(path, {"A": [1], "B": [2]}, descriptions={"B": LONG})
     old = tf.open(path)[1]
     for data in (old, old.read(), astropy.table.Table.read(path)):
         for given in ("short", LONG + "new"):
-            tf.write_table(made, data, descriptions={"B": given}, overwrite=True)
+            tf.write(made, data, descriptions={"B": given}, overwrite=True)
             assert tf.open(made)[1].column("B").description == given
-    tf.write_table(made, old, descriptions={"B": ""}, overwrite=True)
+    tf.write(made, old, descriptions={"B": ""}, overwrite=True)
     assert tf.open(made)[1].column("B").description == ""
     # Where astropy keeps descriptions in comments, too.
     astropys = astropy.table.Table({"A": [1], "B": [2]})
     astropys["B"].description = "of astropy"
     astropys.write(path, overwrite=True)
     for data in (astropys, tf.open(path)[1], tf.open(path)[1].read()):
-        tf.write_table(made, data, descriptions={"B": "new"}, overwrite=True)
+        tf.write(made, data, descriptions={"B": "new"}, overwrite=True)
         assert astropy.table.Table.read(made)["B"].description == "new"
 
 
@@ -152,7 +152,7 @@ def test_descriptions_that_data_bring_become_what_a_card_holds(tmp_path: Path) -
     table = astropy.table.Table({"A": [1], "B": [2]})
     table["A"].description, table["B"].description = "two\nlines", "in \u00b5m"
     with pytest.warns(tf.TachyfitsWarning, match="column 'B': its description"):
-        tf.write_table(tmp_path / "made.fits", table)
+        tf.write(tmp_path / "made.fits", table)
     assert [c.description for c in tf.open(tmp_path / "made.fits")[1].columns] == ["two lines", ""]
     assert astropy.table.Table.read(tmp_path / "made.fits")["B"].description == "in \u00b5m"
 
@@ -160,18 +160,18 @@ def test_descriptions_that_data_bring_become_what_a_card_holds(tmp_path: Path) -
 def test_what_astropy_leaves_of_columns_in_meta_follows_the_columns(tmp_path: Path) -> None:
     path, made = tmp_path / "made.fits", tmp_path / "new.fits"
     known = {"TUCD1": "of A", "TUCD2": "of B", "TCOMM1": "A is described", "OBJECT": "M31"}
-    tf.write_table(path, {"A": [1], "B": [2], "C": [3]}, header=known)
+    tf.write(path, {"A": [1], "B": [2], "C": [3]}, header=known)
     table = astropy.table.Table.read(path)
     assert table.meta["TUCD2"] == "of B"
-    tf.write_table(made, table, columns=["C", "B"])
+    tf.write(made, table, columns=["C", "B"])
     header = tf.open(made)[1].header
     assert (header["TUCD2"], header["OBJECT"]) == ("of B", "M31")
     assert not {"TUCD1", "TCOMM1"} & set(header)
-    tf.write_table(made, table, columns=["C", "A"], header={"TUCD1": "of C"}, overwrite=True)
+    tf.write(made, table, columns=["C", "A"], header={"TUCD1": "of C"}, overwrite=True)
     new = tf.open(made)[1]
     assert (new.header["TUCD1"], new.header["TUCD2"]) == ("of C", "of A")
     assert new.column("A").description == "A is described"
-    tf.write_table(made, table, overwrite=True)
+    tf.write(made, table, overwrite=True)
     assert tf.open(made)[1].header["TUCD1"] == "of A"
 
 
@@ -181,7 +181,7 @@ def test_limits_in_meta_are_numbers_of_numpy_too(tmp_path: Path) -> None:
     table["A"].meta = {"TLMIN": table["A"].min(), "TLMAX": np.float32(2.5), "TUCD": ["a", "b"]}
     # What no card can have stays where astropy keeps such things.
     table["B"].meta = {"TLMIN": float("nan"), "TUCD": "\u03b1", "note": "mine"}
-    tf.write_table(made, table)
+    tf.write(made, table)
     header = tf.open(made)[1].header
     assert (header["TLMIN1"], header["TLMAX1"], "TLMIN2" in header) == (1, 2.5, False)
     for back in (astropy.table.Table.read(made), tf.open(made)[1].to_astropy()):

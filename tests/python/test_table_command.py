@@ -48,7 +48,7 @@ def test_the_first_rows_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_closed_output_is_no_fault() -> None:
-    command = f"{sys.executable} -m tachyfits table stars.fits --columns RA --to - >&-"
+    command = f"{sys.executable} -m tachyfits table stars.fits --columns RA -o - >&-"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -91,7 +91,7 @@ def test_the_columns_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("name", ["out.fits", "out.csv"])
 def test_files_are_written(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    out, err = printed(capsys, "--where", "RA > 26", "--columns", "RA,NAME", "--to", name)
+    out, err = printed(capsys, "--where", "RA > 26", "--columns", "RA,NAME", "-o", name)
     assert out == ""
     assert f"{name}: 3 rows, 2 columns" in err
     if name == "out.fits":
@@ -100,21 +100,21 @@ def test_files_are_written(name: str, capsys: pytest.CaptureFixture[str]) -> Non
         assert table["RA"].tolist() == [27.0, 28.0, 29.0]
     else:
         assert Path(name).read_text().splitlines()[1] == "27.0,star 28"
-    assert run(["table", "stars.fits", "--to", name]) == 1
-    assert run(["table", "stars.fits", "--to", name, "--overwrite"]) == 0
+    assert run(["table", "stars.fits", "-o", name]) == 1
+    assert run(["table", "stars.fits", "-o", name, "--overwrite"]) == 0
 
 
 def test_csv_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    out, err = printed(capsys, "--where", "RA > 26", "--columns", "RA,NAME", "--to", "-")
+    out, err = printed(capsys, "--where", "RA > 26", "--columns", "RA,NAME", "-o", "-")
     assert out.splitlines() == ["RA,NAME", "27.0,star 28", "28.0,star 29", "29.0,star 30"]
     assert err == ""
-    out, _ = printed(capsys, "--columns", "N", "--to", "-")
+    out, _ = printed(capsys, "--columns", "N", "-o", "-")
     assert out.splitlines()[:4] == ["N", "0", '""', "2"]
     assert len(out.splitlines()) == 31
-    out, _ = printed(capsys, "--columns", "N", "--rows", "5:9", "--head", "2", "--to", "-")
+    out, _ = printed(capsys, "--columns", "N", "--rows", "5:9", "--head", "2", "-o", "-")
     assert out.split() == ["N", "4", "5"]
     assert not Path("-").exists()
-    assert run(["table", "stars.fits", "--to", "-", "--json"]) == 2
+    assert run(["table", "stars.fits", "-o", "-", "--json"]) == 2
 
 
 def test_undefined_numbers_are_empty_in_csv_and_seen_within_arrays(
@@ -129,7 +129,7 @@ def test_undefined_numbers_are_empty_in_csv_and_seen_within_arrays(
         "R": tf.Ragged([0, 2, 2], np.ma.MaskedArray([1, 2], mask=[0, 1])),
     }
     tf.write("nulls.fits", columns)
-    assert run(["table", "nulls.fits", "--to", "-"]) == 0
+    assert run(["table", "nulls.fits", "-o", "-"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "X,Y,N,P,R",
         "1.5,0.1,1 nan 3,0.1 nan,1 nan",
@@ -154,7 +154,7 @@ def test_another_table_is_named(capsys: pytest.CaptureFixture[str]) -> None:
         (["--rows", "0:3"], "1 to 30"),
         (["--where", "DEC > 3"], "DEC"),
         (["--where", "RA >"], "RA >"),
-        (["--to", "out.doc"], "format"),
+        (["-o", "out.doc"], "format"),
         (["--list", "--where", "RA > 1"], "--list"),
     ],
 )

@@ -102,7 +102,7 @@ def test_floats_have_the_digits_that_bring_them_back(dtype: str) -> None:
 def test_a_table_is_streamed_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     numbers = np.arange(1000)
-    tf.write_table("t.fits", {"N": numbers, "NAME": [f"star, {n}" for n in numbers]})
+    tf.write("t.fits", {"N": numbers, "NAME": [f"star, {n}" for n in numbers]})
     monkeypatch.setattr("tachyfits._table_part.BATCH_ROWS", 64)
     tf.open("t.fits", threads=2)[1].write("t.csv", where="N != 5")
     rows = list(csv.reader(Path("t.csv").read_text().splitlines()))

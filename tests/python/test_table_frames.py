@@ -23,7 +23,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def written(data: Any, **options: Any) -> tf.Table:
-    tf.write_table("written.fits", data, overwrite=True, **options)
+    tf.write("written.fits", data, overwrite=True, **options)
     table = tf.open("written.fits")[1]
     assert isinstance(table, tf.Table)
     return table
@@ -312,8 +312,8 @@ def test_cells_with_axes_come_back_from_pandas() -> None:
 def test_no_rows_are_appended_to_columns_of_any_type() -> None:
     columns = {"S": ["a"], "N": [1], "OK": [True], "V": [[1, 2]], "P": [[1.0, 2.0]], "T": ["x"]}
     written({**columns, "V": tf.Ragged.from_cells([[1, 2]])})
-    with tf.edit("written.fits") as edition:
-        edition[1].append({name: [] for name in columns})
+    with tf.edit("written.fits") as editor:
+        editor[1].append({name: [] for name in columns})
     table = tf.open("written.fits")[1]
     assert len(table) == 1
     assert cells(table, "V") == [[1, 2]]
@@ -415,12 +415,12 @@ def test_metadata_that_is_no_shape_is_refused(tmp_path: Path, said: str) -> None
     field = pa.field("A", pa.list_(pa.int64()), metadata={"fits.TDIM": said})
     table = pa.table([pa.array([[1, 2], [3]])], schema=pa.schema([field]))
     with pytest.raises(tf.UsageError, match=r"column 'A': fits.TDIM of its metadata is"):
-        tf.write_table(tmp_path / "no.fits", table)
+        tf.write(tmp_path / "no.fits", table)
 
 
 def test_metadata_of_others_may_be_no_text(tmp_path: Path) -> None:
     import pyarrow as pa
 
     field = pa.field("A", pa.int64(), metadata={b"theirs": b"\xff", b"\xfe": b"a"})
-    tf.write_table(tmp_path / "a.fits", pa.table([pa.array([1, 2])], schema=pa.schema([field])))
+    tf.write(tmp_path / "a.fits", pa.table([pa.array([1, 2])], schema=pa.schema([field])))
     assert tf.open(tmp_path / "a.fits")[1]["A"].tolist() == [1, 2]

@@ -31,14 +31,14 @@ LENGTHS = Masked([1.0, 2.0] * u.m, mask=[True, False])
 )
 def test_masked_numbers_are_undefined(tmp_path: Path, data: Any) -> None:
     path = tmp_path / "masked.fits"
-    tf.write_table(path, data)
+    tf.write(path, data)
     assert tf.open(path)[1]["X"].tolist() == [None, 2]
 
 
 def test_masked_cells_of_arrays_are_undefined(tmp_path: Path) -> None:
     path = tmp_path / "masked.fits"
     arrays = {"A": [NUMBERS, NUMBERS], "Q": [LENGTHS, LENGTHS], "R": tf.Ragged([0, 1, 2], NUMBERS)}
-    tf.write_table(path, arrays)
+    tf.write(path, arrays)
     table = tf.open(path)[1]
     assert table["A"].tolist() == [[None, 2]] * 2
     np.testing.assert_array_equal(table["Q"], [[np.nan, 2.0]] * 2)
@@ -47,7 +47,7 @@ def test_masked_cells_of_arrays_are_undefined(tmp_path: Path) -> None:
 
 def test_masked_quantities_in_a_list_are_undefined(tmp_path: Path) -> None:
     path = tmp_path / "masked.fits"
-    tf.write_table(path, {"X": [*LENGTHS, 3 * u.km]})
+    tf.write(path, {"X": [*LENGTHS, 3 * u.km]})
     column = tf.open(path)[1].column("X")
     assert column.unit == "m"
     np.testing.assert_array_equal(tf.open(path)[1]["X"], [np.nan, 2.0, 3000.0])
@@ -56,13 +56,13 @@ def test_masked_quantities_in_a_list_are_undefined(tmp_path: Path) -> None:
 def test_masked_cells_are_undefined_in_what_is_edited(tmp_path: Path) -> None:
     path = tmp_path / "masked.fits"
     old = {"X": [5.0, 6.0], "N": np.ma.MaskedArray([1, 2], mask=[0, 1])}
-    tf.write_table(path, old, units={"X": "m"})
-    with tf.edit(path) as edition:
-        edition[1].update("X", list(LENGTHS))
-        edition[1].update("N", NUMBERS)
-        edition[1].add_column("ADDED", NUMBERS)
-        edition[1].append({"X": LENGTHS, "N": NUMBERS, "ADDED": list(NUMBERS)})
-        edition[1].update("N", NUMBERS[0], rows=[3])
+    tf.write(path, old, units={"X": "m"})
+    with tf.edit(path) as editor:
+        editor[1].update("X", list(LENGTHS))
+        editor[1].update("N", NUMBERS)
+        editor[1].add_column("ADDED", NUMBERS)
+        editor[1].append({"X": LENGTHS, "N": NUMBERS, "ADDED": list(NUMBERS)})
+        editor[1].update("N", NUMBERS[0], rows=[3])
     table = tf.open(path)[1]
     np.testing.assert_array_equal(table["X"], [np.nan, 2.0] * 2)
     assert table["N"].tolist() == [None, 2, None, None]
@@ -71,7 +71,7 @@ def test_masked_cells_are_undefined_in_what_is_edited(tmp_path: Path) -> None:
 
 def test_masked_text_is_empty(tmp_path: Path) -> None:
     path = tmp_path / "masked.fits"
-    tf.write_table(path, {"S": Masked(np.array(["a", "b"]), mask=[False, True])})
+    tf.write(path, {"S": Masked(np.array(["a", "b"]), mask=[False, True])})
     assert tf.open(path)[1]["S"].tolist() == ["a", ""]
 
 

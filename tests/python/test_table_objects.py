@@ -111,11 +111,11 @@ def test_objects_that_astropy_wrote_are_what_it_reads(name: str, tmp_path: Path)
     same(ours["X"], theirs["X"])
     # What became of it is written so that the object is there again.
     for again in (ours, tf.open(path)[1], tf.open(path)[1].read()):
-        tf.write_table(tmp_path / "again.fits", again, overwrite=True)
+        tf.write(tmp_path / "again.fits", again, overwrite=True)
         alike(QTable.read(tmp_path / "again.fits")["X"], QTable.read(path)["X"])
-    with tf.edit(path) as edition:
-        edition[1].append(ours)
-        edition[1].append(theirs)
+    with tf.edit(path) as editor:
+        editor[1].append(ours)
+        editor[1].append(theirs)
     assert len(QTable.read(path)["X"]) == 6
 
 
@@ -124,7 +124,7 @@ def test_objects_that_are_written_are_what_astropy_reads(name: str, tmp_path: Pa
     values = {**OBJECTS, **QUANTITIES}[name]
     path = tmp_path / "ours.fits"
     table = made(values)
-    tf.write_table(path, table)
+    tf.write(path, table)
     back = QTable.read(path)
     assert back.colnames == ["N", "X"]
     if isinstance(values, np.ndarray) and values.dtype.names is None:
@@ -167,7 +167,7 @@ def test_columns_that_astropy_wrote_are_what_it_reads(name: str, tmp_path: Path)
         # Pairs of days, unless astropy is asked for times.
         assert (ours["X"] == theirs["X"]).all()
         assert dict(ours["X"].info.meta) == {"TCTYP": "TDB", "TCUNI": "d"}
-    tf.write_table(tmp_path / "again.fits", ours)
+    tf.write(tmp_path / "again.fits", ours)
     back = Table.read(tmp_path / "again.fits", astropy_native=True)["X"]
     if isinstance(values, TimeDelta):
         np.testing.assert_array_equal(back, values.to_value("s"))
@@ -175,9 +175,9 @@ def test_columns_that_astropy_wrote_are_what_it_reads(name: str, tmp_path: Path)
     elif isinstance(values, Time):
         assert (back - values).to_value("ns").tolist() == [0, 0]
         assert back.scale == "tdb"
-    with tf.edit(path) as edition:
-        edition[1].append(ours)
-        edition[1].append(theirs)
+    with tf.edit(path) as editor:
+        editor[1].append(ours)
+        editor[1].append(theirs)
     assert len(Table.read(path)) == 6
 
 
@@ -187,22 +187,22 @@ def test_times_among_columns_of_others_are_times(tmp_path: Path) -> None:
 
     path = tmp_path / "pairs.fits"
     times = DAYS + [1e-11, 1.1] * u.s
-    tf.write_table(path, represent_mixins_as_columns(made(times)))
+    tf.write(path, represent_mixins_as_columns(made(times)))
     assert tf.open(path)[1].names == ("N", "X.jd1", "X.jd2")
     ours = tf.open(path)[1].to_astropy()
     same(ours["X"], Table.read(path)["X"])
-    with tf.edit(path) as edition:
-        edition[1].append(ours)
+    with tf.edit(path) as editor:
+        editor[1].append(ours)
         with pytest.raises(
             tf.UsageError, match=r"'X' whose scale is tt, where .* tdb\nhint: .*times.tdb"
         ):
-            edition[1].append(made(DAYS.tt))
+            editor[1].append(made(DAYS.tt))
     assert Table.read(path)["X"].jd2.tolist() == [*times.jd2, *times.jd2]
 
 
 @pytest.mark.parametrize("values", [c.Angle([1, 2], "hourangle"), [1, 2] * u.ABmag])
 def test_what_astropy_would_not_read_as_an_object_is_numbers(values: Any, tmp_path: Path) -> None:
-    tf.write_table(tmp_path / "ours.fits", made(values))
+    tf.write(tmp_path / "ours.fits", made(values))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", u.UnitsWarning)
         back = QTable.read(tmp_path / "ours.fits")["X"]
@@ -230,14 +230,14 @@ def test_parts_that_only_rows_or_only_the_table_has_are_said_in_words(tmp_path: 
     cartesian = deep.copy()
     cartesian.representation_type = "cartesian"
     alike = c.SkyCoord(deep.ra, deep.dec, frame=deep.frame.name)
-    for there, new, said, mended in (
+    for there, new, said, repaired in (
         (flat, deep, "with a distance of each row, .* have none\nhint: leave it out", alike),
         (deep, flat, "without a distance of each row, .* have one\nhint: give", deep),
         (cartesian, deep, "representation_type is spherical, .* have cartesian\nhint: ", cartesian),
     ):
-        tf.write_table(path, Table({"X": there}), overwrite=True)
-        with tf.edit(path) as edition:
+        tf.write(path, Table({"X": there}), overwrite=True)
+        with tf.edit(path) as editor:
             with pytest.raises(tf.UsageError, match=f"rows with objects 'X' .*{said}"):
-                edition[1].append(Table({"X": new}))
-            edition[1].append(Table({"X": mended}))
+                editor[1].append(Table({"X": new}))
+            editor[1].append(Table({"X": repaired}))
         assert len(tf.open(path)[1].to_astropy()["X"]) == 4

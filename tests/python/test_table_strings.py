@@ -101,9 +101,9 @@ def test_strings_of_the_heap_are_written_as_such(tmp_path: Path) -> None:
     table = opened(in_the_heap("(3,4)", STORED))
     path, again = tmp_path / "copy.fits", tmp_path / "again.fits"
     table.write(path)
-    tf.write_table(again, table.read())
+    tf.write(again, table.read())
     streamed = tmp_path / "streamed.fits"
-    tf.write_table(streamed, table.to_arrow())
+    tf.write(streamed, table.to_arrow())
     for written in (path, again, streamed):
         with tf.open(written) as file:
             assert file[1].header["TDIM1"] == "(3,4)", written
@@ -114,11 +114,11 @@ def test_strings_of_the_heap_are_written_as_such(tmp_path: Path) -> None:
 def test_cells_of_strings_in_the_heap_are_edited(tmp_path: Path) -> None:
     path = tmp_path / "s.fits"
     path.write_bytes(in_the_heap("(3,2)", [b"abcdef", b"ghi"]))
-    with tf.edit(path) as edition:
-        edition[1].update("S", values=[["x", "yz"], ["uvw", ""]])
+    with tf.edit(path) as editor:
+        editor[1].update("S", values=[["x", "yz"], ["uvw", ""]])
     assert tf.open(path)[1]["S"].to_list() == [["x", "yz"], ["uvw", ""]]
-    with pytest.raises(tf.UsageError, match="3, as TDIM says"), tf.edit(path) as edition:
-        edition[1].update("S", values=[["x", "wxyz"], ["uvw", ""]])
+    with pytest.raises(tf.UsageError, match="3, as TDIM says"), tf.edit(path) as editor:
+        editor[1].update("S", values=[["x", "wxyz"], ["uvw", ""]])
 
 
 #: Fields of strings with blanks between them as they are stored, and the strings.
@@ -172,7 +172,7 @@ def test_divided_strings_are_written_as_such(tmp_path: Path) -> None:
     assert tf.open(copy)[1].read(raw=True)["S"].tolist() == FIELDS
     for number, data in enumerate((table.read(), table.to_arrow(), {"S": DIVIDED})):
         path = tmp_path / f"{number}.fits"
-        tf.write_table(path, data)
+        tf.write(path, data)
         with tf.open(path) as file:
             assert file[1].header["TFORM1"] == "13A"
             assert file[1].header["TSSTR1"] == "SSTR8/124"
@@ -182,33 +182,33 @@ def test_divided_strings_are_written_as_such(tmp_path: Path) -> None:
 
 def test_the_delimiter_is_what_no_string_has(tmp_path: Path) -> None:
     bands = [["a|b", "c;d"], [], ["e"]]
-    tf.write_table(tmp_path / "s.fits", {"S": bands})
+    tf.write(tmp_path / "s.fits", {"S": bands})
     table = tf.open(tmp_path / "s.fits")[1]
     assert (table.column("S").delimiter, table["S"].to_list()) == (",", bands)
     with pytest.raises(tf.UsageError, match="a single string without characters"):
-        tf.write_table(tmp_path / "t.fits", {"S": [["a", "b"], [""]]})
+        tf.write(tmp_path / "t.fits", {"S": [["a", "b"], [""]]})
 
 
 def test_divided_strings_are_edited(tmp_path: Path) -> None:
     path = tmp_path / "s.fits"
     path.write_bytes(binary_table([Made("S", "12A:SSTR8/032", FIELDS, None)]))
-    with tf.edit(path) as edition:
-        edition[1].update("S", [["a", "bc", "def", "ghi"], ["jkl"]], rows=[0, 1])
-        edition[1].update("S", "m n", rows=[3])
+    with tf.edit(path) as editor:
+        editor[1].update("S", [["a", "bc", "def", "ghi"], ["jkl"]], rows=[0, 1])
+        editor[1].update("S", "m n", rows=[3])
     wanted = [["a", "bc", "def", "ghi"], ["jkl"], ["one", "string.."], ["m", "n"]]
     assert tf.open(path)[1]["S"].to_list() == wanted
     for cells in ([["a", "b c"]], [["abc", "def", "ghi", "jkl"]]):
-        with pytest.raises(tf.UsageError), tf.edit(path) as edition:
-            edition[1].update("S", cells, rows=[0])
+        with pytest.raises(tf.UsageError), tf.edit(path) as editor:
+            editor[1].update("S", cells, rows=[0])
 
 
 def test_cells_without_strings_are_put_where_dimensions_divide_text(tmp_path: Path) -> None:
     path = tmp_path / "text.fits"
     path.write_bytes(in_the_heap("(3,4)", STORED))
-    with tf.edit(path) as edition:
+    with tf.edit(path) as editor:
         for nothing in ([[]], [None], [[], []]):
-            edition[1].append({"S": nothing})
-        edition[1].update("S", None, rows=[0])
+            editor[1].append({"S": nothing})
+        editor[1].update("S", None, rows=[0])
     assert tf.open(path)[1]["S"].to_list() == [[], *STRINGS[1:], [], [], [], []]
 
 
@@ -219,6 +219,6 @@ def test_strings_are_not_filled_up_to_a_width_that_memory_does_not_hold(
     path = tmp_path / "text.fits"
     path.write_bytes(in_the_heap(f"({width},2)", STORED))
     place = r"text.fits: HDU 1 \(0-based\), column 'S' .*\[memory\]\nhint: "
-    with pytest.raises(tf.LimitError, match=place) as caught, tf.edit(path) as edition:
-        edition[1].update("S", [["ab", "cd"]], rows=[0])
+    with pytest.raises(tf.LimitError, match=place) as caught, tf.edit(path) as editor:
+        editor[1].update("S", [["ab", "cd"]], rows=[0])
     assert caught.value.code == "memory"

@@ -28,19 +28,19 @@ TEXT = ["2020-01-01T00:00:00.000"]
 def test_rows_of_another_scale_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "times.fits"
     with pytest.raises(tf.UsageError, match=r"'A'.*TDB.*TCTYP1 says UTC"):
-        tf.write_table(path, {"A": EXACT}, header={"TCTYP1": "UTC"})
-    tf.write_table(path, {"A": EXACT.tt}, header={"TIMESYS": "TDT"})
-    with tf.edit(path) as edition:
-        rows = edition[1]
+        tf.write(path, {"A": EXACT}, header={"TCTYP1": "UTC"})
+    tf.write(path, {"A": EXACT.tt}, header={"TIMESYS": "TDT"})
+    with tf.edit(path) as editor:
+        rows = editor[1]
         for change in (lambda: rows.append({"A": EXACT}), lambda: rows.update("A", EXACT)):
             with pytest.raises(tf.UsageError, match=r"TCTYP1 says TT\nhint.*times.tt"):
                 change()
         rows.append({"A": EXACT.tt})
         rows.add_column("B", Time(["2026-01-01", "2026-01-02"], scale="tt"))
     assert len(tf.open(path)[1]) == 2
-    tf.write_table(path, {"A": ["2026-01-01"]}, overwrite=True)
-    with pytest.raises(tf.UsageError, match="UTC, as no TIMESYS"), tf.edit(path) as edition:
-        edition[1].append({"A": EXACT})
+    tf.write(path, {"A": ["2026-01-01"]}, overwrite=True)
+    with pytest.raises(tf.UsageError, match="UTC, as no TIMESYS"), tf.edit(path) as editor:
+        editor[1].append({"A": EXACT})
 
 
 @pytest.mark.parametrize(
@@ -56,57 +56,57 @@ def test_rows_of_a_table_that_states_another_scale_are_refused(
     tmp_path: Path, rows: dict[str, Any], header: dict[str, Any]
 ) -> None:
     path = tmp_path / "times.fits"
-    tf.write_table(path, {"A": rows["A"]}, header={"TIMESYS": "UTC"})
-    tf.write_table(tmp_path / "rows.fits", rows, header=header)
+    tf.write(path, {"A": rows["A"]}, header={"TIMESYS": "UTC"})
+    tf.write(tmp_path / "rows.fits", rows, header=header)
     table = tf.open(tmp_path / "rows.fits")[1]
-    with tf.edit(path) as edition:
+    with tf.edit(path) as editor:
         for data in (table, table.read(), table.to_arrow(), table.to_astropy()):
             with pytest.raises(
                 tf.UsageError,
                 match=r"'A': times of the scale T(D?)T, where TIMESYS says UTC\nhint: make times "
                 r'of them first: Time\(values, scale="tt"\).utc',
             ):
-                edition[1].append(data)
+                editor[1].append(data)
         # Whoever gives arrays alone says no scale.
-        edition[1].append({"A": table["A"]})
+        editor[1].append({"A": table["A"]})
     assert len(tf.open(path)[1]) == 2 * len(rows["A"])
 
 
 def test_a_scale_is_that_of_times_alone(tmp_path: Path) -> None:
     path, rows = tmp_path / "times.fits", tmp_path / "rows.fits"
     columns = {"NAME": ["2020-A"], "N": [1], "TIME": [1.0]}
-    tf.write_table(path, columns, header={"TIMESYS": "UTC"}, units={"TIME": "m"})
-    tf.write_table(rows, columns, header={"TIMESYS": "TDB"}, units={"TIME": "m"})
-    with tf.edit(path) as edition:
-        edition[1].append(tf.open(rows)[1])
-    tf.write_table(path, columns, units={"TIME": "s"}, overwrite=True)
-    tf.write_table(rows, columns, header={"TIMESYS": "TDB"}, units={"TIME": "s"}, overwrite=True)
-    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match=r"'TIME': times of .*TDB"):
-        edition[1].append(tf.open(rows)[1])
-    tf.write_table(rows, columns, header={"TIMESYS": "JUNK"}, units={"TIME": "s"}, overwrite=True)
-    with tf.edit(path) as edition:
-        edition[1].append(tf.open(rows)[1])
+    tf.write(path, columns, header={"TIMESYS": "UTC"}, units={"TIME": "m"})
+    tf.write(rows, columns, header={"TIMESYS": "TDB"}, units={"TIME": "m"})
+    with tf.edit(path) as editor:
+        editor[1].append(tf.open(rows)[1])
+    tf.write(path, columns, units={"TIME": "s"}, overwrite=True)
+    tf.write(rows, columns, header={"TIMESYS": "TDB"}, units={"TIME": "s"}, overwrite=True)
+    with tf.edit(path) as editor, pytest.raises(tf.UsageError, match=r"'TIME': times of .*TDB"):
+        editor[1].append(tf.open(rows)[1])
+    tf.write(rows, columns, header={"TIMESYS": "JUNK"}, units={"TIME": "s"}, overwrite=True)
+    with tf.edit(path) as editor:
+        editor[1].append(tf.open(rows)[1])
     # What the column is, the table says too.
-    tf.write_table(path, {"A": [1.0]}, header={"TCTYP1": "TAI"}, overwrite=True)
-    tf.write_table(rows, {"A": [1.0]}, header={"TIMESYS": "TT"}, overwrite=True)
-    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match="TT, where TCTYP1 says TAI"):
-        edition[1].append(tf.open(rows)[1])
+    tf.write(path, {"A": [1.0]}, header={"TCTYP1": "TAI"}, overwrite=True)
+    tf.write(rows, {"A": [1.0]}, header={"TIMESYS": "TT"}, overwrite=True)
+    with tf.edit(path) as editor, pytest.raises(tf.UsageError, match="TT, where TCTYP1 says TAI"):
+        editor[1].append(tf.open(rows)[1])
 
 
 def test_rows_measured_elsewhere_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "times.fits"
-    tf.write_table(path, {"T": Time(DAYS, location=PARANAL)})
+    tf.write(path, {"T": Time(DAYS, location=PARANAL)})
     here, there = ({"T": Time(DAYS[:1], location=place)} for place in (PARANAL, ELSEWHERE))
-    with tf.edit(path) as edition:
+    with tf.edit(path) as editor:
         with pytest.raises(tf.UsageError, match=r"times at OBSGEO-X 1.0, where .*say 1946404.3"):
-            edition[1].append(there)
+            editor[1].append(there)
         with pytest.raises(tf.UsageError, match=r"times at OBSGEO-X 1.0, where .*say 1946404.3"):
-            edition[1].update("T", there["T"][0])
+            editor[1].update("T", there["T"][0])
         with pytest.raises(tf.UsageError, match=r"row 0 \(0-based\): times at OBSGEO-X 1.0"):
-            edition[1].append({"T": Time(DAYS, location=DIFFERING)})
-        edition[1].append(here)
-        edition[1].append({"T": DAYS[:1]})
-        edition[1].update("T", here["T"][0], rows=[1])
+            editor[1].append({"T": Time(DAYS, location=DIFFERING)})
+        editor[1].append(here)
+        editor[1].append({"T": DAYS[:1]})
+        editor[1].update("T", here["T"][0], rows=[1])
     times = tf.open(path)[1].to_astropy()["T"]
     assert (len(times), times.location) == (5, PARANAL)
 
@@ -123,27 +123,27 @@ def test_rows_with_a_place_are_refused_where_the_table_has_none(
     tmp_path: Path, header: dict[str, Any], found: str
 ) -> None:
     path = tmp_path / "times.fits"
-    tf.write_table(path, {"T": DAYS}, header=header)
+    tf.write(path, {"T": DAYS}, header=header)
     times = Time(DAYS, location=PARANAL)
-    with tf.edit(path) as edition:
+    with tf.edit(path) as editor:
         with pytest.raises(tf.UsageError, match=found):
-            edition[1].append({"T": times})
+            editor[1].append({"T": times})
         with pytest.raises(tf.UsageError, match=found):
-            edition[1].update("T", times)
+            editor[1].update("T", times)
     assert tf.open(path)[1]["T"].tolist() == DAYS
 
 
 def test_rows_bring_their_place_to_a_table_that_has_it_in_columns(tmp_path: Path) -> None:
     path = tmp_path / "times.fits"
     times = Time(DAYS, location=DIFFERING)
-    tf.write_table(path, {"T": times})
-    with tf.edit(path) as edition:
-        edition[1].append({"T": times})
-        edition[1].append({"T": times[1:2]})
-        edition[1].append(tf.open(path)[1].to_astropy())
-        edition[1].update("T", times[2], rows=[2, 5])
+    tf.write(path, {"T": times})
+    with tf.edit(path) as editor:
+        editor[1].append({"T": times})
+        editor[1].append({"T": times[1:2]})
+        editor[1].append(tf.open(path)[1].to_astropy())
+        editor[1].update("T", times[2], rows=[2, 5])
         with pytest.raises(tf.UsageError, match=r"row 1 .*OBSGEO-X 3.0, where .* say 1.0"):
-            edition[1].update("T", times[2], rows=[2, 0])
+            editor[1].update("T", times[2], rows=[2, 0])
     back = tf.open(path)[1].to_astropy()["T"]
     expected = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 2.0, 1.0, 2.0, 3.0]
     assert back.location.x.to_value("m").tolist() == expected
@@ -154,21 +154,21 @@ def test_rows_of_one_place_have_it_in_each_element(tmp_path: Path) -> None:
     days = Time([DAYS[:2], DAYS[1:]])
     x = np.array([[1.0, 2.0], [3.0, 4.0]])
     places = EarthLocation.from_geocentric(x, 0 * x, 0 * x + 6.4e6, unit="m")
-    tf.write_table(path, {"T": Time(days, location=places)})
+    tf.write(path, {"T": Time(days, location=places)})
     of_each_row = EarthLocation.from_geocentric([7.0, 8.0], [0.0] * 2, [6.4e6] * 2, unit="m")
-    with tf.edit(path) as edition:
-        edition[1].append({"T": Time(days, location=PARANAL)})
-        edition[1].append({"T": Time(days, location=of_each_row[:, np.newaxis])})
+    with tf.edit(path) as editor:
+        editor[1].append({"T": Time(days, location=PARANAL)})
+        editor[1].append({"T": Time(days, location=of_each_row[:, np.newaxis])})
     back = tf.open(path)[1].to_astropy()["T"].location.x.to_value("m")
     assert back.tolist() == [*x.tolist(), *[[PARANAL.x.value] * 2] * 2, [7.0, 7.0], [8.0, 8.0]]
     # And the place of a row is one where all its times are of one.
     columns = {name: [1.0, 2.0] for name in HERE}
     location = EarthLocation.from_geocentric([[1.0], [2.0]], [[1.0], [2.0]], [[1.0], [2.0]], "m")
-    tf.write_table(path, {"T": Time(days, location=location), **columns}, overwrite=True)
-    with tf.edit(path) as edition:
-        edition[1].append({"T": Time(days, location=of_each_row[:, np.newaxis])})
+    tf.write(path, {"T": Time(days, location=location), **columns}, overwrite=True)
+    with tf.edit(path) as editor:
+        editor[1].append({"T": Time(days, location=of_each_row[:, np.newaxis])})
         with pytest.raises(tf.UsageError, match=r"'OBSGEO-X'.*cells of shape"):
-            edition[1].append({"T": Time(days, location=places)})
+            editor[1].append({"T": Time(days, location=places)})
     assert tf.open(path)[1]["OBSGEO-X"].tolist() == [1.0, 2.0, 7.0, 8.0]
 
 
@@ -198,18 +198,18 @@ def test_times_that_are_counted_from_elsewhere_are_refused(
     path, rows = tmp_path / "times.fits", tmp_path / "rows.fits"
     columns = {"TIME": [1.0], "N": [1], "T": TEXT}
     for name, header in ((path, {"MJDREF": 55000.0}), (rows, theirs)):
-        tf.write_table(name, columns, header=header, units={"TIME": "s"})
+        tf.write(name, columns, header=header, units={"TIME": "s"})
     table = tf.open(rows)[1]
-    with tf.edit(path) as edition:
+    with tf.edit(path) as editor:
         for data in (table, table.read(), table.to_arrow(), table.to_astropy()):
             if shift:
                 with pytest.raises(
                     tf.UsageError, match=rf"'TIME'.*MJD 55000.0\nhint: add -{shift}"
                 ):
-                    edition[1].append(data)
+                    editor[1].append(data)
             else:
-                edition[1].append(data)
-        edition[1].append({name: table[name] for name in columns})
+                editor[1].append(data)
+        editor[1].append({name: table[name] for name in columns})
     assert len(tf.open(path)[1]) == (2 if shift else 6)
 
 
@@ -226,14 +226,14 @@ def test_references_that_differ_as_they_are_written_are_one(
 ) -> None:
     path, rows = tmp_path / "times.fits", tmp_path / "rows.fits"
     for name, header in ((path, {"MJDREF": 55000.00074287037}), (rows, theirs)):
-        tf.write_table(name, {"TIME": [1.0]}, header=header, units={"TIME": "s"})
-    with tf.edit(path) as edition:
-        edition[1].append(tf.open(rows)[1])
+        tf.write(name, {"TIME": [1.0]}, header=header, units={"TIME": "s"})
+    with tf.edit(path) as editor:
+        editor[1].append(tf.open(rows)[1])
     assert tf.open(path)[1]["TIME"].tolist() == [1.0, 1.0]
     later = {"MJDREF": 55000.00074287037, "TIMEZERO": 50e-6}
-    tf.write_table(rows, {"TIME": [1.0]}, header=later, units={"TIME": "s"}, overwrite=True)
-    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match="counted from"):
-        edition[1].append(tf.open(rows)[1])
+    tf.write(rows, {"TIME": [1.0]}, header=later, units={"TIME": "s"}, overwrite=True)
+    with tf.edit(path) as editor, pytest.raises(tf.UsageError, match="counted from"):
+        editor[1].append(tf.open(rows)[1])
 
 
 @pytest.mark.parametrize(
@@ -251,9 +251,9 @@ def test_zeros_beyond_the_width_of_a_column_of_times_are_left_out(
     tmp_path: Path, there: str, new: Any, expected: str
 ) -> None:
     path = tmp_path / "times.fits"
-    tf.write_table(path, {"T": [there]})
-    with tf.edit(path) as edition:
-        edition[1].append({"T": new})
+    tf.write(path, {"T": [there]})
+    with tf.edit(path) as editor:
+        editor[1].append({"T": new})
     column = tf.open(path)[1]["T"]
     assert column.tolist()[:2] == [there, f"2021-02-03T04:05:{expected}"]
     assert column.tolist()[2:] == [""] * (len(new) - 1)
@@ -274,27 +274,27 @@ def test_digits_beyond_the_width_of_a_column_of_times_are_refused(
     tmp_path: Path, there: str, new: str, hint: str
 ) -> None:
     path = tmp_path / "times.fits"
-    tf.write_table(path, {"T": [there]})
+    tf.write(path, {"T": [there]})
     times = np.array([new, "2021-02-03"], "M8[us]")
     refused = rf"cannot hold '{new}\.?0*'\nhint: the column has {len(there)} characters: {hint}"
-    with pytest.raises(tf.UsageError, match=refused), tf.edit(path) as edition:
-        edition[1].append({"T": times})
+    with pytest.raises(tf.UsageError, match=refused), tf.edit(path) as editor:
+        editor[1].append({"T": times})
     # Text is as it is given.
     text = np.array(["2020-01-01T00:00:00.000000"])
     refused = rf"hint: the column has {len(there)} characters: shorten"
-    with pytest.raises(tf.UsageError, match=refused), tf.edit(path) as edition:
-        edition[1].append({"T": text})
+    with pytest.raises(tf.UsageError, match=refused), tf.edit(path) as editor:
+        editor[1].append({"T": text})
 
 
 def test_times_of_astropy_are_rounded_as_the_hint_says(tmp_path: Path) -> None:
     path = tmp_path / "times.fits"
     times = Time(DAYS)
-    tf.write_table(path, {"T": times[1:]})
-    with tf.edit(path) as edition:
+    tf.write(path, {"T": times[1:]})
+    with tf.edit(path) as editor:
         with pytest.raises(tf.UsageError, match=r"\[ms\]'\), with astropy's times.datetime64 as v"):
-            edition[1].append({"T": times})
+            editor[1].append({"T": times})
         values = times.datetime64
-        edition[1].append({"T": values.astype("datetime64[ms]")})
+        editor[1].append({"T": values.astype("datetime64[ms]")})
     assert tf.open(path)[1]["T"][2] == "2020-01-01T01:02:03.123"
 
 
@@ -305,13 +305,13 @@ def test_times_go_to_a_table_that_astropy_wrote(tmp_path: Path) -> None:
     rows = Table({"A": masked, "B": Time(DAYS, scale="tdb"), "C": Time(DAYS, location=PARANAL)})
     rows.write(path)
     native = Table.read(path, astropy_native=True)
-    with tf.edit(path) as edition:
+    with tf.edit(path) as editor:
         for data in (rows, native, {name: rows[name] for name in rows.colnames}):
-            edition[1].append(data)
+            editor[1].append(data)
         with pytest.raises(tf.UsageError, match=r"'B'.*TT, where TCTYP2 says TDB"):
-            edition[1].append({"A": rows["A"], "B": rows["B"].tt, "C": rows["C"]})
+            editor[1].append({"A": rows["A"], "B": rows["B"].tt, "C": rows["C"]})
         with pytest.raises(tf.UsageError, match=r"'C'.*OBSGEO-X"):
-            edition[1].append({**rows, "C": Time(DAYS, location=ELSEWHERE)})
+            editor[1].append({**rows, "C": Time(DAYS, location=ELSEWHERE)})
     back = Table.read(path, astropy_native=True)
     for name in rows.colnames:
         assert (back[name].scale, len(back)) == (rows[name].scale, 12)
@@ -326,12 +326,12 @@ def test_pairs_of_days_are_counted_as_the_table_says(tmp_path: Path) -> None:
     pairs = np.array([[55000.0, 0.25]])
     for reference, first in ((None, 59014.5), (55000.0, 4014.5), (55000.1, None)):
         header = {"TCTYP1": "TT", **({} if reference is None else {"MJDREF": reference})}
-        tf.write_table(path, {"A": pairs}, header=header, units={"A": "d"}, overwrite=True)
+        tf.write(path, {"A": pairs}, header=header, units={"A": "d"}, overwrite=True)
         times = Time([2459015.0], [0.125], format="jd", scale="tt")
-        with tf.edit(path) as edition:
+        with tf.edit(path) as editor:
             if first is None:
                 with pytest.raises(tf.UsageError, match="shape"):
-                    edition[1].append({"A": times})
+                    editor[1].append({"A": times})
                 continue
-            edition[1].append({"A": times})
+            editor[1].append({"A": times})
         assert tf.open(path)[1]["A"][1].tolist() == [first, 0.125]

@@ -17,19 +17,19 @@ HALF = "a\ud800b"
 @pytest.fixture(autouse=True)
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    tf.write_table("made.fits", {"A": [1, 2], "S": ["x", "y"], "V": [[1], [2, 3]]})
+    tf.write("made.fits", {"A": [1, 2], "S": ["x", "y"], "V": [[1], [2, 3]]})
     tf.write("image.fits", np.zeros((3, 4)))
     return tmp_path / "made.fits"
 
 
 WRITTEN: dict[str, Callable[[], object]] = {
-    "name": lambda: tf.write_table("no.fits", {HALF: [1]}),
-    "field": lambda: tf.write_table("no.fits", np.zeros(2, [(HALF, "i4")])),
-    "unit": lambda: tf.write_table("no.fits", {"A": [1]}, units={"A": HALF}),
-    "description": lambda: tf.write_table("no.fits", {"A": [1]}, descriptions={"A": HALF}),
-    "extname": lambda: tf.write_table("no.fits", {"A": [1]}, name=HALF),
-    "cell": lambda: tf.write_table("no.fits", {"A": ["x", HALF]}),
-    "cells": lambda: tf.write_table("no.fits", {"A": [["x"], ["y", HALF]]}),
+    "name": lambda: tf.write("no.fits", {HALF: [1]}),
+    "field": lambda: tf.write("no.fits", np.zeros(2, [(HALF, "i4")])),
+    "unit": lambda: tf.write("no.fits", {"A": [1]}, units={"A": HALF}),
+    "description": lambda: tf.write("no.fits", {"A": [1]}, descriptions={"A": HALF}),
+    "extname": lambda: tf.write("no.fits", {"A": [1]}, name=HALF),
+    "cell": lambda: tf.write("no.fits", {"A": ["x", HALF]}),
+    "cells": lambda: tf.write("no.fits", {"A": [["x"], ["y", HALF]]}),
     "value": lambda: tf.write("no.fits", np.zeros(3), header={"X": HALF}),
     "keyword": lambda: tf.write("no.fits", np.zeros(3), header={HALF: 1}),
     "comment": lambda: tf.write("no.fits", np.zeros(3), header=tf.Header([("X", 1, HALF)])),
@@ -63,8 +63,8 @@ EDITED: dict[str, Callable[[Any], object]] = {
 @pytest.mark.parametrize("part", EDITED)
 def test_it_is_not_edited_in(part: str, path: Path) -> None:
     before = path.read_bytes()
-    with pytest.raises(tf.TachyfitsError), tf.edit(path) as edition:
-        EDITED[part](edition[1])
+    with pytest.raises(tf.TachyfitsError), tf.edit(path) as editor:
+        EDITED[part](editor[1])
     assert path.read_bytes() == before
 
 

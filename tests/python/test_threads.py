@@ -199,11 +199,11 @@ COUNTED = {
     "batches": lambda image, table, n: table.batches(rows=n),
     "write": lambda image, table, n: table.write("no.csv", batch_rows=n),
     "arrow": lambda image, table, n: table.arrow_reader(rows=n),
-    "new": lambda image, table, n: tf.write_table("no.fits", {"A": [1]}, threads=n),
+    "new": lambda image, table, n: tf.write("no.fits", {"A": [1]}, threads=n),
     "array": lambda image, table, n: tf.write("no.fits", np.zeros(3), threads=n),
     "edit": lambda image, table, n: tf.edit("no.fits", threads=n),
     "verify": lambda image, table, n: tf.verify(b"", threads=n),
-    "sums": lambda image, table, n: tf.state_sums("no.fits", [n]),
+    "sums": lambda image, table, n: tf.update_checksums("no.fits", [n]),
     "bins": lambda image, table, n: image.histogram(n, (0.0, 1.0)),
 }
 
@@ -214,7 +214,7 @@ def test_numbers_that_count_nothing_are_refused(
     name: str, number: Any, image: tf.Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    tf.write_table("made.fits", {"A": [1, 2, 3]})
+    tf.write("made.fits", {"A": [1, 2, 3]})
     with pytest.raises(tf.UsageError, match=r"no number of|are no numbers|batches of"):
         COUNTED[name](image, tf.open("made.fits")[1], number)
     assert [path.name for path in tmp_path.iterdir()] == ["made.fits"]
@@ -223,7 +223,7 @@ def test_numbers_that_count_nothing_are_refused(
 @pytest.mark.parametrize("number", [1, np.int64(2), np.uint8(2), np.array(2), 2**40])
 def test_whole_numbers_of_any_library_count(number: Any, image: tf.Image, tmp_path: Path) -> None:
     path = tmp_path / "made.fits"
-    tf.write_table(path, {"A": [1, 2, 3]}, threads=number)
+    tf.write(path, {"A": [1, 2, 3]}, threads=number)
     with tf.open(path, threads=number) as file:
         assert next(len(batch["A"]) for batch in file[1].batches(rows=number)) == min(number, 3)
     assert image.stats((0, 0), threads=number).count == 2048
@@ -234,7 +234,7 @@ def test_the_compiled_module_is_of_the_stable_abi() -> None:
 
     assert _core.__file__ is not None
     assert ".abi3." in _core.__file__
-    info = tf.build_info()
+    info = tf.info.build()
     assert info["version"] == tf.__version__
     assert info["tier"] in info["tiers"]
 

@@ -111,7 +111,7 @@ def test_a_table_with_forms_in_lower_case_is_put_right(tmp_path: Path) -> None:
     before = tf.open(path)[1].read()
     (found,) = tf.verify(path)
     assert found.fixable
-    (fix,) = tf.mend(path)
+    (fix,) = tf.repair(path)
     assert (fix.code, list(tf.verify(path))) == ("column-form-irregular", [])
     table = fits.getdata(path)
     for name, values in tf.open(path)[1].read().items():
@@ -124,14 +124,14 @@ def test_what_is_put_right_changes_no_value(tmp_path: Path) -> None:
     for path in traps():
         copy = shutil.copy(path, tmp_path / path.name)
         try:
-            tf.mend(copy)
-        except (tf.FitsFormatError, tf.LimitError):
+            tf.repair(copy)
+        except (tf.FormatError, tf.LimitError):
             assert copy.read_bytes() == path.read_bytes()
             continue
         assert not any(found.fixable for found in tf.verify(copy)), path.stem
         try:
             found = tf.diff(path, copy, ignore=["*"])
-        except (tf.FitsFormatError, tf.FitsIoError):
+        except (tf.FormatError, tf.IoError):
             refused.add(path.stem)
             continue
         assert found.same, (path.stem, found)
@@ -184,8 +184,8 @@ def test_findings_have_their_parts() -> None:
 
 
 def test_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    rules = {rule.code: rule for rule in tf.verify_rules()}
-    assert len(rules) == len(tf.verify_rules())
+    rules = {rule.code: rule for rule in tf.info.rules()}
+    assert len(rules) == len(tf.info.rules())
     found = tf.verify(primary(np.zeros(3, "i2"), [("DATE", "today")]))[0]
     told = rules[found.code]
     assert (told.severity, told.section, told.advice) == ("error", found.section, found.advice)
@@ -211,21 +211,21 @@ def test_what_needs_no_guessing_is_put_right(tmp_path: Path) -> None:
     path = tmp_path / "a.fits"
     path.write_bytes(content)
     before = tf.verify(path)
-    fixes = tf.mend(path)
+    fixes = tf.repair(path)
     assert sorted(fix.code for fix in fixes) == sorted(one.code for one in before if one.fixable)
     assert [fix.code for fix in fixes] == ["old-date", "illegal-keyword", "data-fill"]
     assert list(tf.verify(path)) == []
     with tf.open(path) as file:
         assert file[0].header["DATE"] == "1995-11-28"
         np.testing.assert_array_equal(file[0].read(), [0, 1, 2])
-    assert tf.mend(path) == ()
+    assert tf.repair(path) == ()
 
 
 def test_sums_are_stated_and_found_wrong_when_the_data_change(tmp_path: Path) -> None:
     from astropy.io import fits
 
     path = written(tmp_path / "a.fits", [])
-    assert tf.state_sums(path) == (0,)
+    assert tf.update_checksums(path) == (0,)
     with tf.open(path) as file:
         assert file[0].checksum().ok
         assert file[0].checksum().data == "right"

@@ -135,12 +135,12 @@ def test_rebinned_channels_have_no_beams(path: Path, tmp_path: Path) -> None:
         assert "left out" in " ".join(hdus[0].header["HISTORY"])
 
 
-@pytest.mark.parametrize("name", ["moment", "image", "spectrum"])
+@pytest.mark.parametrize("name", ["moment", "collapse", "spectrum"])
 def test_results_name_no_table(path: Path, name: str) -> None:
     image = tf.open(path)[0]
     result = {
         "moment": lambda: image.moments([0])[0],
-        "image": image.image,
+        "collapse": image.collapse,
         "spectrum": image.spectrum,
     }
     header = result[name]().header
@@ -151,7 +151,7 @@ def test_results_name_no_table(path: Path, name: str) -> None:
 def test_the_plane_of_a_channel_has_its_beam(path: Path) -> None:
     for header in (
         tf.open(path)[0].plane(np.s_[3]).header,
-        tf.open(path)[0].image("max", channels=slice(3, 4)).header,
+        tf.open(path)[0].collapse("max", channels=slice(3, 4)).header,
     ):
         assert "CASAMBM" not in header
         assert header["BMAJ"] == pytest.approx(MAJOR[3] / 3600, rel=1e-6)

@@ -99,19 +99,19 @@ def _rows(path: Path, out: Path, names: list[str]) -> None:
 
 def _table(path: Path, out: Path, names: list[str]) -> None:
     with tf.open(path) as file:
-        tf.write_table(out, file[1], columns=names)
+        tf.write(out, file[1], columns=names)
 
 
 def _command(path: Path, out: Path, names: list[str]) -> None:
-    assert run(["table", str(path), "--columns", ",".join(names), "--to", str(out)]) == 0
+    assert run(["table", str(path), "--columns", ",".join(names), "-o", str(out)]) == 0
 
 
 def _delete(path: Path, out: Path, names: list[str]) -> None:
     out.write_bytes(path.read_bytes())
     for name in NAMES:
         if name not in names:
-            with tf.edit(out) as edition:
-                edition[1].delete_column(name)
+            with tf.edit(out) as editor:
+                editor[1].delete_column(name)
 
 
 @pytest.mark.parametrize("way", [_select, _rows, _table, _command, _delete])
@@ -140,10 +140,10 @@ def test_cards_follow_columns_in_another_order(
 
 
 def test_cards_follow_columns_that_are_inserted_and_renamed(events: Path) -> None:
-    with tf.edit(events) as edition:
-        edition[1].add_column("NEW", [1, 2, 3], before="PHA")
-        edition[1].rename_column("X", "XX")
-        edition[1].append({"TIME": [1], "NEW": [4], "PHA": [1], "XX": [1], "Y": [1]})
+    with tf.edit(events) as editor:
+        editor[1].add_column("NEW", [1, 2, 3], before="PHA")
+        editor[1].rename_column("X", "XX")
+        editor[1].append({"TIME": [1], "NEW": [4], "PHA": [1], "XX": [1], "Y": [1]})
     found = _found(events)
     found.pop("SPECIES")
     assert found == _expected(["TIME", "NEW", "PHA", "X", "Y"], CARRIED + LIMITS, pairs=True)
@@ -152,9 +152,9 @@ def test_cards_follow_columns_that_are_inserted_and_renamed(events: Path) -> Non
 def test_whole_copies_keep_every_card(events: Path, tmp_path: Path) -> None:
     with tf.open(events) as file:
         tf.write(tmp_path / "several.fits", [(None, None), file[1]])
-        with tf.edit(tmp_path / "several.fits") as edition:
-            edition.append(file[1])
-            edition[2].delete_column("TIME")
+        with tf.edit(tmp_path / "several.fits") as editor:
+            editor.append(file[1])
+            editor[2].delete_column("TIME")
     for hdu, names in ((1, list(NAMES)), (2, list(NAMES[1:]))):
         header = fits.getheader(tmp_path / "several.fits", hdu)
         for keyword, value in _expected(names, CARRIED + LIMITS, pairs=True).items():
@@ -176,7 +176,7 @@ def test_cards_go_through_other_libraries(
     events: Path, tmp_path: Path, names: list[str], through: Callable[..., Any]
 ) -> None:
     with tf.open(events) as file:
-        tf.write_table(tmp_path / "out.fits", through(file[1], names))
+        tf.write(tmp_path / "out.fits", through(file[1], names))
     found = _found(tmp_path / "out.fits")
     found.pop("SPECIES")
     assert found == _expected(names, CARRIED, pairs=False)
@@ -184,7 +184,7 @@ def test_cards_go_through_other_libraries(
 
 def test_tables_of_astropy_bring_the_cards_of_chosen_columns(events: Path, tmp_path: Path) -> None:
     with fits.open(events) as opened:
-        tf.write_table(tmp_path / "out.fits", opened[1], columns=["X", "PHA"])
+        tf.write(tmp_path / "out.fits", opened[1], columns=["X", "PHA"])
     found = _found(tmp_path / "out.fits")
     assert found["TDBIN1"] == _value("TDBIN#", "X")
     assert found["1CDL2P"] == _value("1CDL#P", "PHA")

@@ -60,16 +60,16 @@ def _copies(path: Path, folder: Path, which: list[int]) -> dict[str, tuple[Path,
     with tf.open(path) as file:
         for number in which:
             file[number].write(folder / f"own{number}.fits")
-            tf.write_table(folder / f"table{number}.fits", file[number], checksum=True)
+            tf.write(folder / f"table{number}.fits", file[number], checksum=True)
         tf.write(folder / "several.fits", [(None, None), *(file[number] for number in which)])
         tf.write(folder / "inserted.fits", np.zeros(3))
-        with tf.edit(folder / "inserted.fits") as edition:
+        with tf.edit(folder / "inserted.fits") as editor:
             for number in which:
-                edition.insert(1, file[number])
+                editor.insert(1, file[number])
         tf.write(folder / "appended.fits", np.zeros(3))
-        with tf.edit(folder / "appended.fits") as edition:
+        with tf.edit(folder / "appended.fits") as editor:
             for number in which:
-                edition.append(file[number])
+                editor.append(file[number])
     counted = list(range(1, len(which) + 1))
     several = {"several": counted, "inserted": counted[::-1], "appended": counted}
     return {name: (folder / f"{name}.fits", places) for name, places in several.items()}
@@ -105,18 +105,18 @@ def test_a_list_of_all_hdus_is_a_copy_of_the_file(image: Path, tmp_path: Path) -
 
 
 def test_command_copies_a_compressed_image(image: Path, tmp_path: Path) -> None:
-    assert run(["table", str(image), "--hdu", "SCI", "--to", str(tmp_path / "copy.fits")]) == 0
+    assert run(["table", str(image), "--hdu", "SCI", "-o", str(tmp_path / "copy.fits")]) == 0
     np.testing.assert_array_equal(fits.getdata(tmp_path / "copy.fits"), PIXELS)
 
 
 def test_columns_that_were_read_keep_the_scaling_of_pixels(image: Path, tmp_path: Path) -> None:
     with tf.open(image) as file:
-        tf.write_table(tmp_path / "read.fits", file[1].read())
+        tf.write(tmp_path / "read.fits", file[1].read())
     np.testing.assert_array_equal(fits.getdata(tmp_path / "read.fits"), PIXELS)
 
 
 def test_other_tables_lose_keywords_of_pixels(tmp_path: Path) -> None:
-    tf.write_table(tmp_path / "a.fits", {"N": [1]}, header={"BZERO": 3.0, "BLANK": 2, "A": 1})
+    tf.write(tmp_path / "a.fits", {"N": [1]}, header={"BZERO": 3.0, "BLANK": 2, "A": 1})
     header = fits.getheader(tmp_path / "a.fits", 1)
     assert ("BZERO" in header, "BLANK" in header, header["A"]) == (False, False, 1)
 
@@ -152,17 +152,17 @@ def test_parts_of_compressed_hdus_are_not_copied(
 def test_rows_of_compressed_hdus_are_not_edited(image: Path, table: Path) -> None:
     for path, kind in ((image, "image"), (table, "table")):
         before = path.read_bytes()
-        with tf.edit(path) as edition:
+        with tf.edit(path) as editor:
             for change in (
-                lambda hdu=edition[1]: hdu.delete(rows=[0]),
-                lambda hdu=edition[1]: hdu.add_column("NEW", [1, 2, 3]),
-                lambda hdu=edition[1]: hdu.delete_column(0),
+                lambda hdu=editor[1]: hdu.delete(rows=[0]),
+                lambda hdu=editor[1]: hdu.add_column("NEW", [1, 2, 3]),
+                lambda hdu=editor[1]: hdu.delete_column(0),
             ):
                 with pytest.raises(tf.UsageError, match=f"compressed {kind}"):
                     change()
         assert path.read_bytes() == before
-        with tf.edit(path) as edition:
-            edition[1].header["OBSERVER"] = "Hubble"
+        with tf.edit(path) as editor:
+            editor[1].header["OBSERVER"] = "Hubble"
         assert fits.getheader(path, 1)["OBSERVER"] == "Hubble"
 
 

@@ -33,7 +33,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Any:
     path = tmp_path_factory.mktemp("long") / "long.fits"
     nulls = np.ma.masked_equal(SIGNED, 0)
     columns = {"A": SIGNED, "U": UNSIGNED, "X": FLOATS, "N": nulls, "G": FLOATS.astype("f4")}
-    tf.write_table(path, columns)
+    tf.write(path, columns)
     with tf.open(path) as file:
         yield file[1]
 
@@ -110,7 +110,7 @@ def test_any_decimal_is_compared_as_it_is_written(
 
 def test_integers_of_text_tables(tmp_path: Path) -> None:
     path = tmp_path / "text.fits"
-    tf.write_table(path, {"A": SIGNED, "X": FLOATS}, kind="ascii")
+    tf.write(path, {"A": SIGNED, "X": FLOATS}, kind="ascii")
     with tf.open(path) as file:
         assert file[1].where("A > 9007199254740992.5").tolist() == [1, 4]
         assert file[1].where("A > X").tolist() == [1]
@@ -120,10 +120,10 @@ def test_edits_and_the_command_choose_the_same_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "edit.fits"
-    tf.write_table(path, {"A": SIGNED})
+    tf.write(path, {"A": SIGNED})
     assert run(["table", str(path), "--where", "A == 9007199254740993.0"]) == 0
     assert "9007199254740993" in capsys.readouterr().out
-    with tf.edit(path) as edition:
-        edition[1].delete(where="A > 9007199254740992.5")
+    with tf.edit(path) as editor:
+        editor[1].delete(where="A > 9007199254740992.5")
     with tf.open(path) as file:
         assert file[1]["A"].tolist() == [2**53, -1, -(2**53) - 1, -(2**63), 0]

@@ -32,23 +32,23 @@ ACCESS_LIST = b"".join(
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "x.fits"
-    tf.write_table(path, {"A": np.arange(20_000), "B": np.zeros(20_000)})
+    tf.write(path, {"A": np.arange(20_000), "B": np.zeros(20_000)})
     return path
 
 
 def in_place(path: Path) -> None:
-    with tf.edit(path) as edition:
-        edition[1].header["OBJECT"] = "M31"
-    assert edition.done is not None
-    assert edition.done["in_place"]
+    with tf.edit(path) as editor:
+        editor[1].header["OBJECT"] = "M31"
+    assert editor.done is not None
+    assert editor.done["in_place"]
 
 
 def anew(path: Path) -> None:
-    with tf.edit(path) as edition:
-        edition[1].delete(rows=slice(0, 15_000))
-        edition[1].add_column("C", np.ones(5000))
-    assert edition.done is not None
-    assert not edition.done["in_place"]
+    with tf.edit(path) as editor:
+        editor[1].delete(rows=slice(0, 15_000))
+        editor[1].add_column("C", np.ones(5000))
+    assert editor.done is not None
+    assert not editor.done["in_place"]
 
 
 EDITS = pytest.mark.parametrize("edit", [in_place, anew])
@@ -98,9 +98,9 @@ def test_a_file_of_another_owner_is_edited_in_place_where_it_cannot_be_given_bac
             os.setgroups([])
             os.setgid(65534)
             os.setuid(65534)
-            with tf.edit(path) as edition:
-                edition[1].delete(rows=slice(0, 15_000))
-                edition[1].add_column("C", np.ones(5000))
+            with tf.edit(path) as editor:
+                editor[1].delete(rows=slice(0, 15_000))
+                editor[1].add_column("C", np.ones(5000))
             status = 0
         finally:
             os._exit(status)
@@ -115,11 +115,11 @@ def test_all_names_of_a_file_show_the_edit(edit: Callable[[Path], None], path: P
     other = path.with_name("other.fits")
     os.link(path, other)
     if edit is anew:
-        with tf.edit(path) as edition:
-            edition[1].delete(rows=slice(0, 15_000))
-            edition[1].add_column("C", np.ones(5000))
-        assert edition.done is not None
-        assert edition.done["in_place"]
+        with tf.edit(path) as editor:
+            editor[1].delete(rows=slice(0, 15_000))
+            editor[1].add_column("C", np.ones(5000))
+        assert editor.done is not None
+        assert editor.done["in_place"]
         np.testing.assert_array_equal(tf.open(other)[1]["A"], np.arange(15_000, 20_000))
     else:
         edit(path)

@@ -52,9 +52,9 @@ def test_names_complete_in_notebooks(file: tf.File) -> None:
     assert "BUNIT" in file[0].header.comments._ipython_key_completions_()  # type: ignore[attr-defined]
     assert file["STARS"]._ipython_key_completions_() == ["RA", "MAG"]
     assert file["STARS"].read()._ipython_key_completions_() == ["RA", "MAG"]
-    with tf.edit(file.name) as edition:
-        assert edition._ipython_key_completions_() == ["STARS", "MASK"]
-        assert "BUNIT" in edition[0].header._ipython_key_completions_()
+    with tf.edit(file.name) as editor:
+        assert editor._ipython_key_completions_() == ["STARS", "MASK"]
+        assert "BUNIT" in editor[0].header._ipython_key_completions_()
 
 
 def test_what_astropy_users_type_first(file: tf.File, capsys: pytest.CaptureFixture[str]) -> None:

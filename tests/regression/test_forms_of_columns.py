@@ -26,7 +26,7 @@ def _checked(path: Path) -> str:
 
 
 def _written(path: Path, values: Any, form: str, **options: Any) -> Any:
-    tf.write_table(path, {"A": values}, forms={"A": form}, overwrite=True, **options)
+    tf.write(path, {"A": values}, forms={"A": form}, overwrite=True, **options)
     assert tf.verify(path).ok
     return tf.open(path)[1]
 
@@ -94,7 +94,7 @@ def test_values_that_a_form_does_not_hold_are_refused(
     tmp_path: Path, values: list[Any], form: str
 ) -> None:
     with pytest.raises(tf.UsageError, match="column 'A'"):
-        tf.write_table(tmp_path / "a.fits", {"A": values}, forms={"A": form})
+        tf.write(tmp_path / "a.fits", {"A": values}, forms={"A": form})
     assert not (tmp_path / "a.fits").exists()
 
 
@@ -116,16 +116,16 @@ def test_forms_keep_what_is_undefined(tmp_path: Path) -> None:
 def test_columns_of_lists_without_elements_are_of_any_length(tmp_path: Path) -> None:
     path = tmp_path / "a.fits"
     for values in ([[], []], [[]], [(), ()], [[], None], [np.zeros(0), np.zeros(0)]):
-        tf.write_table(path, {"A": values, "N": range(len(values))}, overwrite=True)
+        tf.write(path, {"A": values, "N": range(len(values))}, overwrite=True)
         table = tf.open(path)[1]
         assert table.header["TFORM1"] == "1PD(0)"
         assert table["A"].to_list() == [[]] * len(values)
-    tf.write_table(path, {"A": [np.zeros(0, "i2")] * 2}, overwrite=True)
+    tf.write(path, {"A": [np.zeros(0, "i2")] * 2}, overwrite=True)
     assert tf.open(path)[1].header["TFORM1"] == "1PI(0)"
-    with tf.edit(path) as edition:
-        edition[1].append({"A": [[1, 2, 3]]})
+    with tf.edit(path) as editor:
+        editor[1].append({"A": [[1, 2, 3]]})
     assert tf.open(path)[1]["A"].to_list() == [[], [], [1, 2, 3]]
-    tf.write_table(path, {"A": np.zeros((2, 0))}, overwrite=True)
+    tf.write(path, {"A": np.zeros((2, 0))}, overwrite=True)
     assert tf.open(path)[1].header["TFORM1"] == "0D"
 
 
@@ -135,7 +135,7 @@ STRINGS = [["ab", "c"], [], ["d", "efg", "h"]]
 @fitsverify
 def test_lists_of_strings_are_plain_text_to_others(tmp_path: Path) -> None:
     path = tmp_path / "a.fits"
-    tf.write_table(path, {"S": STRINGS, "N": [1, 2, 3]}, checksum=True)
+    tf.write(path, {"S": STRINGS, "N": [1, 2, 3]}, checksum=True)
     _checked(path)
     assert fits.getheader(path, 1)["TFORM1"] == "8A"
     assert fits.getdata(path)["S"].tolist() == ["ab|c", "", "d|efg|h"]
@@ -143,14 +143,14 @@ def test_lists_of_strings_are_plain_text_to_others(tmp_path: Path) -> None:
     with tf.open(path) as file:
         assert file[1]["S"].to_list() == STRINGS
         file[1].write(tmp_path / "b.fits", ["N", "S"])
-        tf.write_table(tmp_path / "c.fits", file[1].to_arrow())
+        tf.write(tmp_path / "c.fits", file[1].to_arrow())
     for name in ("b.fits", "c.fits"):
         _checked(tmp_path / name)
         assert tf.open(tmp_path / name)[1]["S"].to_list() == STRINGS
-    with tf.edit(path) as edition:
-        edition[1].delete_column("N")
-        edition[1].add_column("M", [1, 2, 3], before="S")
-        edition[1].append({"M": [4], "S": [["x", "y"]]})
+    with tf.edit(path) as editor:
+        editor[1].delete_column("N")
+        editor[1].add_column("M", [1, 2, 3], before="S")
+        editor[1].append({"M": [4], "S": [["x", "y"]]})
     _checked(path)
     assert tf.open(path)[1]["S"].to_list() == [*STRINGS, ["x", "y"]]
 
@@ -175,7 +175,7 @@ def test_undefined_numbers_of_text_tables_are_numbers(tmp_path: Path, size: int)
     path = tmp_path / "a.fits"
     numbers = np.ma.MaskedArray(np.arange(size), mask=np.arange(size) % 3 == 1)
     floats = np.ma.MaskedArray(np.arange(size) / 2, mask=np.arange(size) % 3 == 1)
-    tf.write_table(path, {"N": numbers, "X": floats}, kind="ascii")
+    tf.write(path, {"N": numbers, "X": floats}, kind="ascii")
     _checked(path)
     header = fits.getheader(path, 1)
     float(header["TNULL1"]), float(header["TNULL2"])
@@ -202,7 +202,7 @@ def test_undefined_numbers_of_text_tables_are_numbers(tmp_path: Path, size: int)
 def test_the_number_for_undefined_ones_is_free(
     tmp_path: Path, values: list[Any], forms: Any, nulls: Any, text: str
 ) -> None:
-    tf.write_table(tmp_path / "a.fits", {"N": values}, kind="ascii", forms=forms, nulls=nulls)
+    tf.write(tmp_path / "a.fits", {"N": values}, kind="ascii", forms=forms, nulls=nulls)
     table = tf.open(tmp_path / "a.fits")[1]
     assert (table.header["TNULL1"], table["N"].tolist()) == (text, values)
 
@@ -210,7 +210,7 @@ def test_the_number_for_undefined_ones_is_free(
 def test_no_free_number_is_refused_with_the_way_out(tmp_path: Path) -> None:
     values = [*range(10), None]
     with pytest.raises(tf.UsageError, match=r"forms=.'N': .I2"):
-        tf.write_table(tmp_path / "a.fits", {"N": values}, kind="ascii", forms={"N": "I1"})
+        tf.write(tmp_path / "a.fits", {"N": values}, kind="ascii", forms={"N": "I1"})
 
 
 def test_columns_that_rows_lack_can_be_undefined(tmp_path: Path) -> None:
@@ -219,14 +219,14 @@ def test_columns_that_rows_lack_can_be_undefined(tmp_path: Path) -> None:
         "N": [1, None], "X": [1.5, 2.5], "S": ["a", "b"], "L": [True, None], "V": [[1], [2, 3]],
         "W": [[1.0, 2.0]] * 2, "T": [["a", "b"], []],
     }  # fmt: skip
-    tf.write_table(path, data)
-    with tf.edit(path) as edition:
-        with pytest.raises(tf.NotFoundError, match="fill_missing=True"):
-            edition[1].append({"X": [3.5]})
-        edition[1].append({"X": [3.5, 4.5]}, fill_missing=True)
-        edition[1].insert(0, {"S": ["first"[:1]], "N": [7]}, fill_missing=True)
-        with pytest.raises(tf.NotFoundError, match="that the table has not: Q"):
-            edition[1].append({"Q": [1]}, fill_missing=True)
+    tf.write(path, data)
+    with tf.edit(path) as editor:
+        with pytest.raises(tf.UsageKeyError, match="fill_missing=True"):
+            editor[1].append({"X": [3.5]})
+        editor[1].append({"X": [3.5, 4.5]}, fill_missing=True)
+        editor[1].insert(0, {"S": ["first"[:1]], "N": [7]}, fill_missing=True)
+        with pytest.raises(tf.UsageKeyError, match="that the table has not: Q"):
+            editor[1].append({"Q": [1]}, fill_missing=True)
     table = tf.open(path)[1]
     assert table["N"].tolist() == [7, 1, None, None, None]
     np.testing.assert_array_equal(table["X"], [np.nan, 1.5, 2.5, 3.5, 4.5])
@@ -238,23 +238,23 @@ def test_columns_that_rows_lack_can_be_undefined(tmp_path: Path) -> None:
 
 
 def test_integers_without_null_cannot_be_filled(tmp_path: Path) -> None:
-    tf.write_table(tmp_path / "a.fits", {"N": [1], "X": [1.5]})
-    with tf.edit(tmp_path / "a.fits") as edition:
+    tf.write(tmp_path / "a.fits", {"N": [1], "X": [1.5]})
+    with tf.edit(tmp_path / "a.fits") as editor:
         with pytest.raises(tf.UsageError, match="TNULL"):
-            edition[1].append({"X": [3.5]}, fill_missing=True)
-        edition[1].header["TNULL1"] = -1
-        edition[1].append({"X": [3.5]}, fill_missing=True)
+            editor[1].append({"X": [3.5]}, fill_missing=True)
+        editor[1].header["TNULL1"] = -1
+        editor[1].append({"X": [3.5]}, fill_missing=True)
     assert tf.open(tmp_path / "a.fits")[1]["N"].tolist() == [1, None]
 
 
 def test_longer_text_is_refused_with_the_way_out(tmp_path: Path) -> None:
     path = tmp_path / "a.fits"
-    tf.write_table(path, {"S": ["abc"]})
-    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match=r"forms=.'S': '6A'"):
-        edition[1].append({"S": ["longer"]})
-    tf.write_table(tmp_path / "b.fits", tf.open(path)[1].read(), forms={"S": "6A"})
-    with tf.edit(tmp_path / "b.fits") as edition:
-        edition[1].append({"S": ["longer"]})
+    tf.write(path, {"S": ["abc"]})
+    with tf.edit(path) as editor, pytest.raises(tf.UsageError, match=r"forms=.'S': '6A'"):
+        editor[1].append({"S": ["longer"]})
+    tf.write(tmp_path / "b.fits", tf.open(path)[1].read(), forms={"S": "6A"})
+    with tf.edit(tmp_path / "b.fits") as editor:
+        editor[1].append({"S": ["longer"]})
     assert tf.open(tmp_path / "b.fits")[1]["S"].tolist() == ["abc", "longer"]
 
 
@@ -299,11 +299,11 @@ def test_random_tables_come_back(tmp_path: Path, columns: list[Any]) -> None:
     data = {f"C{n}": values for n, (values, _) in enumerate(columns)}
     forms = {f"C{n}": form for n, (_, form) in enumerate(columns) if form}
     path = tmp_path / "a.fits"
-    tf.write_table(path, data, forms=forms, overwrite=True, checksum=True)
+    tf.write(path, data, forms=forms, overwrite=True, checksum=True)
     assert tf.verify(path).ok
     with tf.open(path) as file:
         file[1].write(tmp_path / "b.fits", list(data)[::-1], overwrite=True)
-        tf.write_table(tmp_path / "c.fits", file[1].read(), overwrite=True)
+        tf.write(tmp_path / "c.fits", file[1].read(), overwrite=True)
     for name in ("a.fits", "b.fits", "c.fits"):
         with tf.open(tmp_path / name) as file:
             for key, values in data.items():

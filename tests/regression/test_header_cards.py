@@ -32,7 +32,7 @@ COMMENTS = {
 WRITERS: dict[str, Callable[[Any, Path], Any]] = {
     "moment": lambda image, out: image.moment(0).write(out),
     "spectrum": lambda image, out: image.spectrum().write(out),
-    "image": lambda image, out: image.image("max").write(out),
+    "image": lambda image, out: image.collapse("max").write(out),
     "pv": lambda image, out: image.pv([(0, 0), (3, 3)]).write(out),
     "rebin": lambda image, out: image.rebin(x=2).write(out),
     "reorder": lambda image, out: image.reorder("zxy").write(out),
@@ -84,16 +84,16 @@ def test_comments_of_hierarch_cards_stay_whole_where_they_fit(how: str, tmp_path
 @pytest.mark.parametrize("name", LONG)
 def test_edits_write_long_hierarch_cards(name: str, tmp_path: Path) -> None:
     path = write_cube(tmp_path / "a.fits")
-    with tf.edit(path) as edition:
-        edition[0].header[name] = (
+    with tf.edit(path) as editor:
+        editor[0].header[name] = (
             LONG[name],
             "and a comment of some length, forty characters and more",
         )
     assert tf.open(path)[0].header[name] == fits.getheader(path)[name] == LONG[name]
     assert tf.open(path)[0].header.comments[name].startswith("and a comment of some length")
-    with tf.edit(path) as edition:
-        edition[0].header["OBJECT"] = "M 31"
-        edition[0].header[name] = LONG[name][::-1]
+    with tf.edit(path) as editor:
+        editor[0].header["OBJECT"] = "M 31"
+        editor[0].header[name] = LONG[name][::-1]
     assert fits.getheader(path)[name] == LONG[name][::-1]
 
 
@@ -105,7 +105,7 @@ def test_long_meta_of_tables_is_written(tmp_path: Path) -> None:
     for data in (table, Table.read(tmp_path / "t.ecsv")):
         with warnings.catch_warnings():
             warnings.simplefilter("error", tf.TachyfitsWarning)
-            tf.write_table(tmp_path / "o.fits", data, overwrite=True)
+            tf.write(tmp_path / "o.fits", data, overwrite=True)
         written = fits.getheader(tmp_path / "o.fits", 1)
         assert written["DESCRIPTION"] == "a" * 100
         assert written["SHORT"] == "b" * 120
@@ -119,7 +119,7 @@ def test_hierarch_cards_survive_tables_read_by_astropy(tmp_path: Path) -> None:
     fits.BinTableHDU.from_columns(columns, header=header).writeto(tmp_path / "t.fits")
     table = tf.open(tmp_path / "t.fits")[1]
     for data in (table, table.read(), Table.read(tmp_path / "t.fits")):
-        tf.write_table(tmp_path / "o.fits", data, overwrite=True)
+        tf.write(tmp_path / "o.fits", data, overwrite=True)
         written = fits.getheader(tmp_path / "o.fits", 1)
         assert all(written[name] == value for name, value in LONG.items())
 
@@ -233,10 +233,10 @@ def test_edits_keep_the_bytes_of_comments_outside_ascii(tmp_path: Path) -> None:
         b"EXPTIME =                  1.0 / \xc3\xa9t\xc3\xa9",
     ]
     path = _with_cards(tmp_path / "a.fits", cards)
-    with tf.edit(path) as edition:
-        edition[0].header["OBSERVER"] = "Marie"
-        edition[0].header["EXPTIME"] = 2.5
-        edition[0].header["OBJECT"] = "M 31"
+    with tf.edit(path) as editor:
+        editor[0].header["OBSERVER"] = "Marie"
+        editor[0].header["EXPTIME"] = 2.5
+        editor[0].header["OBJECT"] = "M 31"
     assert _records(path, b"OBSERVER") == [b"OBSERVER= 'Marie   '           / caf\xe9".ljust(80)]
     assert _records(path, b"EXPTIME") == [
         b"EXPTIME =                  2.5 / \xc3\xa9t\xc3\xa9".ljust(80)

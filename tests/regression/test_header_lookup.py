@@ -78,8 +78,8 @@ def test_what_a_mapping_says_of_a_keyword_agrees(path: Path) -> None:
 
 
 def test_edited_headers_answer_alike(path: Path) -> None:
-    with tf.edit(path) as edition:
-        header = edition[0].header
+    with tf.edit(path) as editor:
+        header = editor[0].header
         assert header["HISTORY"] == LINES
         header["HISTORY"] = "four"
         header["HISTORY"] = ["five", "six"]

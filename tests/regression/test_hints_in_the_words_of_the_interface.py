@@ -115,10 +115,10 @@ def test_the_interface_is_the_command_line_only_while_it_runs(
     assert either("a", "b") == "a"
     assert run(["cutout", str(path), "--section", "1:2", "-o", str(path)]) == 1
     assert "replace the file: --overwrite" in capsys.readouterr().err
-    with pytest.raises(tf.FitsIoError, match="replace the file: overwrite=True"):
+    with pytest.raises(tf.IoError, match="replace the file: overwrite=True"):
         tf.write(path, np.zeros((2, 2)))
-    with pytest.raises(tf.FitsIoError, match="replace the file: overwrite=True"):
-        tf.open(path)[0].image("mean").write(path)
+    with pytest.raises(tf.IoError, match="replace the file: overwrite=True"):
+        tf.open(path)[0].collapse("mean").write(path)
     assert either("a", "b") == "a"
 
 

@@ -25,7 +25,7 @@ ROWS = 1_500_000
 
 
 def table(path: Path) -> Path:
-    tf.write_table(path, {"A": np.zeros(ROWS), "B": np.arange(ROWS)}, overwrite=True)
+    tf.write(path, {"A": np.zeros(ROWS), "B": np.arange(ROWS)}, overwrite=True)
     return path
 
 
@@ -33,8 +33,8 @@ def update(path: Path) -> Callable[[], None]:
     """Return a change in place of much of a table."""
 
     def change() -> None:
-        with tf.edit(path) as edition:
-            edition[1].update("A", np.ones(ROWS // 4), rows=slice(0, ROWS // 4))
+        with tf.edit(path) as editor:
+            editor[1].update("A", np.ones(ROWS // 4), rows=slice(0, ROWS // 4))
 
     return change
 
@@ -62,8 +62,8 @@ OPENERS: dict[str, Callable[[Path], Any]] = {
     "edit": edited,
     "verify": tf.verify,
     "diff": lambda path: tf.diff(path, path),
-    "mend": tf.mend,
-    "state_sums": tf.state_sums,
+    "repair": tf.repair,
+    "update_checksums": tf.update_checksums,
     "command": lambda path: command("info", path)(),
     "verify command": lambda path: command("verify", path)(),
 }
@@ -76,7 +76,7 @@ def test_whoever_opens_a_fits_file_undoes_an_interrupted_edit(opener: str, tmp_p
     assert path.read_bytes() != old
     result, messages = said(lambda: OPENERS[opener](path))
     assert not journal_of(path).exists()
-    if opener != "state_sums":
+    if opener != "update_checksums":
         assert path.read_bytes() == old
     if opener in ("command", "verify command"):
         assert result.returncode == 0
@@ -141,8 +141,8 @@ def test_the_journal_of_a_replaced_file_is_ignored(how: str, tmp_path: Path) -> 
     shape, messages = said(lambda: tf.open(path)[0].shape)
     assert shape == (5, 5)
     assert any("is ignored" in message and ".tachyfits-undo" in message for message in messages)
-    with tf.edit(path) as edition:
-        edition[0].header["OBJECT"] = "new"
+    with tf.edit(path) as editor:
+        editor[0].header["OBJECT"] = "new"
     assert not journal_of(path).exists()
     _, messages = said(lambda: tf.open(path)[0].header["OBJECT"])
     assert not any("ignored" in message for message in messages)
@@ -186,8 +186,8 @@ def test_a_damaged_journal_is_an_error_with_a_way_out(place: int, tmp_path: Path
     damaged[place] ^= 1
     journal.write_bytes(damaged)
     half = path.read_bytes()
-    for opener in (tf.open, edited, tf.verify, tf.mend):
-        with pytest.raises(tf.FitsIoError, match="journal") as caught:
+    for opener in (tf.open, edited, tf.verify, tf.repair):
+        with pytest.raises(tf.IoError, match="journal") as caught:
             opener(path)
         assert caught.value.code == "io-journal"
         assert "move the journal" in str(caught.value)
@@ -207,8 +207,8 @@ def test_an_empty_file_of_that_name_does_not_block_reading(tmp_path: Path) -> No
     assert any("is ignored: it is empty" in message for message in messages)
     np.testing.assert_array_equal(tf.open(path)[0][:], np.arange(4.0))
     assert command("stats", path)().returncode == 0
-    with tf.edit(path) as edition:
-        edition[0].header["OBJECT"] = "M31"
+    with tf.edit(path) as editor:
+        editor[0].header["OBJECT"] = "M31"
     assert not journal_of(path).exists()
 
 
@@ -251,8 +251,8 @@ def test_what_another_user_plants_is_neither_used_nor_in_the_way(kind: str, tmp_
     total, messages = said(lambda: float(tf.open(path)[0].stats().sum))
     assert total == 0
     assert any("is ignored" in message for message in messages)
-    with tf.edit(path) as edition:
-        edition[0].header["OBJECT"] = "mine"
+    with tf.edit(path) as editor:
+        editor[0].header["OBJECT"] = "mine"
     assert float(tf.open(path)[0].stats().sum) == 0
     assert tf.open(path)[0].header["OBJECT"] == "mine"
     assert Path("/etc/passwd").stat().st_size > 0
@@ -266,20 +266,20 @@ def _changes(path: Path) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]
         tf.write(path, np.zeros((20, 100, 100), "i2"), checksum=True, overwrite=True)
 
     def pixels() -> None:
-        with tf.edit(path) as edition:
-            edition[0].pixels[3:15, ::2] = 7
+        with tf.edit(path) as editor:
+            editor[0].pixels[3:15, ::2] = 7
 
     def rows() -> None:
-        with tf.edit(path) as edition:
-            edition[1].delete(rows=slice(100, 200))
-            edition[1].append({"A": cells[:5000], "B": cells[:5000]})
+        with tf.edit(path) as editor:
+            editor[1].delete(rows=slice(100, 200))
+            editor[1].append({"A": cells[:5000], "B": cells[:5000]})
 
     def columns() -> None:
-        tf.write_table(path, {"A": cells, "B": cells}, overwrite=True)
+        tf.write(path, {"A": cells, "B": cells}, overwrite=True)
 
     def added() -> None:
-        with tf.edit(path) as edition:
-            edition[1].add_column("C", cells)
+        with tf.edit(path) as editor:
+            editor[1].add_column("C", cells)
 
     def records() -> None:
         fortran.write(path, cells, overwrite=True)
@@ -335,17 +335,17 @@ def test_the_temporary_file_of_a_killed_writer_goes_with_the_next_one(tmp_path: 
 def test_a_reader_never_takes_rows_that_another_process_is_changing(tmp_path: Path) -> None:
     path = tmp_path / "changing.fits"
     rows = 60_000
-    tf.write_table(path, {"A": np.arange(float(rows))})
+    tf.write(path, {"A": np.arange(float(rows))})
     child = os.fork()
     if not child:
         until = time.monotonic() + 3
         try:
             while time.monotonic() < until:
                 try:
-                    with tf.edit(path) as edition:
-                        edition[1].delete(rows=slice(rows // 2, rows))
-                    with tf.edit(path) as edition:
-                        edition[1].append({"A": np.arange(rows / 2, rows)})
+                    with tf.edit(path) as editor:
+                        editor[1].delete(rows=slice(rows // 2, rows))
+                    with tf.edit(path) as editor:
+                        editor[1].append({"A": np.arange(rows / 2, rows)})
                 except tf.TachyfitsError:
                     pass
         finally:
@@ -370,9 +370,9 @@ def test_a_file_that_was_edited_since_it_was_opened_is_not_read_on(tmp_path: Pat
     tf.write(path, np.arange(6.0))
     file = tf.open(path)
     file[0].read()
-    with tf.edit(path) as edition:
-        edition[0].pixels[2] = 9
-    with pytest.raises(tf.FitsIoError, match="changed since") as caught:
+    with tf.edit(path) as editor:
+        editor[0].pixels[2] = 9
+    with pytest.raises(tf.IoError, match="changed since") as caught:
         file[0].read()
     assert caught.value.code == "io-changed"
     assert tf.open(path)[0][2] == 9

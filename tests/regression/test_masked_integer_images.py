@@ -28,7 +28,7 @@ def test_integers_stay_what_they_are(tmp_path: Path, kind: str, given: bool) -> 
     assert (header["BLANK"], header["BITPIX"]) == (99, np.dtype(kind).itemsize * 8)
     assert "BZERO" not in header
     with tf.open(path) as file:
-        assert (file[0].nan(), float(file[0].max())) == (4, 11.0)
+        assert (file[0].count_nan(), float(file[0].max())) == (4, 11.0)
         assert file[0].checksum().ok
 
 
@@ -65,7 +65,7 @@ def test_blank_of_unsigned_integers_is_as_it_is_stored(
     whole = [int(number) + zero for number in stored]
     assert whole == [5, least, greatest - 1, greatest]
     with tf.open(tmp_path / "a.fits") as file:
-        assert file[0].nan() == 1
+        assert file[0].count_nan() == 1
     values[0] = least
     with pytest.raises(tf.UsageError, match="among the values that are defined"):
         tf.write(tmp_path / "b.fits", np.ma.MaskedArray(values, mask=mask), blank=blank)

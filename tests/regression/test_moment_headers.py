@@ -17,12 +17,12 @@ def test_btype_stays_where_it_is_true(tmp_path: Path, keep_axis: bool) -> None:
         plane.write(tmp_path / "plane.fits", overwrite=True)
         assert "BTYPE" not in tf.open(tmp_path / "plane.fits")[0].header, plane.name
     for statistic in ("count", "nan", "max_channel", "min_coordinate"):
-        assert "BTYPE" not in cube.image(statistic, keep_axis=keep_axis).header, statistic
+        assert "BTYPE" not in cube.collapse(statistic, keep_axis=keep_axis).header, statistic
     for statistic in ("mean", "max", "median", "sum"):
-        assert cube.image(statistic, keep_axis=keep_axis).header["BTYPE"] == "Intensity"
+        assert cube.collapse(statistic, keep_axis=keep_axis).header["BTYPE"] == "Intensity"
     assert cube.spectrum().header["BTYPE"] == "Intensity"
     assert "BTYPE" not in cube.spectrum(statistic="count").header
     # Without BUNIT, too.
     bare = tf.open(write_cube(tmp_path / "bare.fits", {"BTYPE": "Intensity", "BUNIT": None}))[0]
-    assert "BTYPE" not in bare.image("count").header
+    assert "BTYPE" not in bare.collapse("count").header
     assert "BTYPE" not in bare.moment(0).header

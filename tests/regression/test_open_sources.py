@@ -126,15 +126,15 @@ def test_damaged_content_is_an_error_that_names_the_file(
     path = tmp_path / "cut.fits"
     for length in (12, len(packed) // 2, len(packed) - 5):
         path.write_bytes(packed[:length])
-        with pytest.raises(tf.FitsIoError, match=r"(?s)cut\.fits: .*hint: ") as caught:
+        with pytest.raises(tf.IoError, match=r"(?s)cut\.fits: .*hint: ") as caught:
             tf.open(path)
         code = "io-gzip" if compression == "gzip" else "io-compressed"
         assert caught.value.code == code
         assert caught.value.filename == str(path)
-        with pytest.raises(tf.FitsIoError, match="<bytes>: "):
+        with pytest.raises(tf.IoError, match="<bytes>: "):
             tf.open(packed[:length])
     if compression != "zstd":
-        with pytest.raises(tf.FitsIoError):
+        with pytest.raises(tf.IoError):
             tf.open(packed + b"and more")
 
 
@@ -182,7 +182,7 @@ def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(tf.UsageError, match="read\\(\\) gives str"):
         tf.open(Text())
     for broken in (Broken(), LaterBroken()):
-        with pytest.raises(tf.FitsIoError, match="the line is down") as caught:
+        with pytest.raises(tf.IoError, match="the line is down") as caught:
             tf.open(broken)
         assert isinstance(caught.value.__cause__, ConnectionError)
     with pytest.raises(KeyboardInterrupt):
@@ -193,7 +193,7 @@ def test_errors_of_the_system_are_the_built_in_classes(tmp_path: Path) -> None:
     missing = tmp_path / "missing.fits"
     with pytest.raises(FileNotFoundError) as caught:
         tf.open(missing)
-    assert isinstance(caught.value, tf.FitsIoError)
+    assert isinstance(caught.value, tf.IoError)
     assert (caught.value.errno, caught.value.filename) == (errno.ENOENT, str(missing))
     assert caught.value.code == "io-not-found"
     again = pickle.loads(pickle.dumps(caught.value))
@@ -205,7 +205,7 @@ def test_errors_of_the_system_are_the_built_in_classes(tmp_path: Path) -> None:
     plain.write_text("text")
     with pytest.raises(NotADirectoryError):
         tf.open(plain / "cube.fits")
-    for action in (tf.verify, tf.mend, tf.edit, tf.fortran.open):
+    for action in (tf.verify, tf.repair, tf.edit, tf.fortran.open):
         with pytest.raises(FileNotFoundError):
             action(missing)
     tf.write(tmp_path / "new.fits", PIXELS)
@@ -224,13 +224,13 @@ def test_without_permission_it_is_a_permission_error(tmp_path: Path) -> None:
     # root may read every file.
     program = """if True:
         import os, sys, tachyfits as tf
-        tf.FitsIoError, tf.open
+        tf.IoError, tf.open
         if os.geteuid() == 0:
             os.setuid(65534)
         try:
             tf.open(sys.argv[1])
         except PermissionError as error:
-            print(isinstance(error, tf.FitsIoError), error.filename)
+            print(isinstance(error, tf.IoError), error.filename)
     """
     command = [sys.executable, "-c", program, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -245,7 +245,7 @@ def test_the_class_follows_from_the_error_number() -> None:
     ]:  # fmt: skip
         error = io_error("cube.fits: cannot be opened", "none", "io-open", number=number)
         assert isinstance(error, built_in)
-        assert isinstance(error, tf.FitsIoError)
+        assert isinstance(error, tf.IoError)
         assert error.errno == number
 
 
@@ -261,8 +261,8 @@ def test_home_directories_are_expanded(
     check(tf.open(tmp_path / "copy.fits"))
     tf.open("~/cube.fits")[0].spectrum().write("~/spectrum.csv")
     assert (tmp_path / "spectrum.csv").exists()
-    with tf.edit("~/copy.fits") as edition:
-        edition[0].header["OBJECT"] = "M 31"
+    with tf.edit("~/copy.fits") as editor:
+        editor[0].header["OBJECT"] = "M 31"
     assert tf.open("~/copy.fits")[0].header["OBJECT"] == "M 31"
 
 

@@ -56,9 +56,9 @@ def test_sections_are_assigned_as_in_numpy(section: Any, dtype: str, tmp_path: P
     twin = old.copy()
     values = (np.arange(twin[section].size) % 101 + 1).reshape(twin[section].shape)
     twin[section] = values
-    with tf.edit(path) as edition:
-        edition[0].pixels[section] = values
-        np.testing.assert_array_equal(edition[0].pixels[...], twin)
+    with tf.edit(path) as editor:
+        editor[0].pixels[section] = values
+        np.testing.assert_array_equal(editor[0].pixels[...], twin)
     found = tf.open(path)[0].read()
     np.testing.assert_array_equal(found, twin)
     assert found.dtype == old.dtype
@@ -78,10 +78,10 @@ def test_sections_are_assigned_as_in_numpy(section: Any, dtype: str, tmp_path: P
 def test_many_writes_are_as_in_numpy(tmp_path: Path, writes: list[tuple[Any, int]]) -> None:
     path = image(tmp_path / "x.fits", "i4")
     twin = np.asarray(fits.getdata(path)).astype("i4")
-    with tf.edit(path) as edition:
+    with tf.edit(path) as editor:
         for section, value in writes:
             twin[section] = value
-            edition[0].pixels[section] = value
+            editor[0].pixels[section] = value
     np.testing.assert_array_equal(tf.open(path)[0].read(), twin)
     sums_hold(path)
 
@@ -89,8 +89,8 @@ def test_many_writes_are_as_in_numpy(tmp_path: Path, writes: list[tuple[Any, int
 def test_values_are_broadcast(tmp_path: Path) -> None:
     path = image(tmp_path / "x.fits", "f8")
     twin = np.asarray(fits.getdata(path)).astype("f8")
-    with tf.edit(path) as edition:
-        pixels = edition[0].pixels
+    with tf.edit(path) as editor:
+        pixels = editor[0].pixels
         for section, values in [
             (np.s_[0], 1.5), (np.s_[1], np.arange(6)), (np.s_[2], np.arange(5)[:, None]),
             (np.s_[3, 0], np.ones((1, 1, 6))), (np.s_[..., 0], [True]),
@@ -117,8 +117,8 @@ def test_values_that_do_not_fit_are_refused(dtype: str, value: Any, tmp_path: Pa
     path = tmp_path / "x.fits"
     tf.write(path, np.zeros((3, 4), dtype))
     before = path.read_bytes()
-    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match=r"x\.fits: HDU 0"):
-        edition[0].pixels[1] = value
+    with tf.edit(path) as editor, pytest.raises(tf.UsageError, match=r"x\.fits: HDU 0"):
+        editor[0].pixels[1] = value
     assert path.read_bytes() == before
 
 
@@ -134,8 +134,8 @@ def test_values_that_do_not_fit_are_refused(dtype: str, value: Any, tmp_path: Pa
 def test_the_ends_of_a_type_are_exact(dtype: str, values: np.ndarray, tmp_path: Path) -> None:
     path = tmp_path / "x.fits"
     tf.write(path, np.zeros((3, 4), dtype))
-    with tf.edit(path) as edition:
-        edition[0].pixels[1] = values
+    with tf.edit(path) as editor:
+        editor[0].pixels[1] = values
     found = tf.open(path)[0][1]
     np.testing.assert_array_equal(found, values.astype(dtype))
     np.testing.assert_array_equal(np.signbit(found), np.signbit(values.astype(dtype)))
@@ -143,32 +143,32 @@ def test_the_ends_of_a_type_are_exact(dtype: str, values: np.ndarray, tmp_path: 
 
 def test_undefined_values_become_blank(tmp_path: Path) -> None:
     path = image(tmp_path / "x.fits", "i2", BLANK=-99)
-    with tf.edit(path) as edition:
-        edition[0].pixels[0, 0] = [1.0, np.nan, 3, 4, 5, 6]
-        edition[0].pixels[0, 1] = np.ma.MaskedArray([1, 2, 3, 4, 5, 6], [1, 0, 0, 0, 0, 1])
+    with tf.edit(path) as editor:
+        editor[0].pixels[0, 0] = [1.0, np.nan, 3, 4, 5, 6]
+        editor[0].pixels[0, 1] = np.ma.MaskedArray([1, 2, 3, 4, 5, 6], [1, 0, 0, 0, 0, 1])
         with pytest.raises(tf.UsageError, match="not stored as BLANK = -99"):
-            edition[0].pixels[0, 2, 0] = -99
+            editor[0].pixels[0, 2, 0] = -99
     assert raw(path)[0, 0].tolist() == [1, -99, 3, 4, 5, 6]
     assert raw(path)[0, 1].tolist() == [-99, 2, 3, 4, 5, -99]
     assert np.isnan(tf.open(path)[0][0, 0, 1])
     path = image(tmp_path / "x.fits", "i2")
-    with tf.edit(path) as edition, pytest.raises(tf.UsageError, match="without BLANK"):
-        edition[0].pixels[0] = np.nan
+    with tf.edit(path) as editor, pytest.raises(tf.UsageError, match="without BLANK"):
+        editor[0].pixels[0] = np.nan
 
 
 def test_scaled_pixels_take_whole_steps(tmp_path: Path) -> None:
     path = image(tmp_path / "x.fits", "i2", BSCALE=0.1, BZERO=-5.0, BLANK=-32768)
     values = tf.open(path)[0].read()
     steps = np.arange(-300, 300, 5).reshape(SHAPE)
-    with tf.edit(path) as edition:
-        edition[0].pixels[...] = -5.0 + 0.1 * steps
-        edition[0].pixels[0, 0, 0] = np.nan
+    with tf.edit(path) as editor:
+        editor[0].pixels[...] = -5.0 + 0.1 * steps
+        editor[0].pixels[0, 0, 0] = np.nan
         with pytest.raises(tf.UsageError, match=r"whole steps of BSCALE = 0\.1 from BZERO = -5\.0"):
-            edition[0].pixels[0, 0, 1] = 0.05
+            editor[0].pixels[0, 0, 1] = 0.05
         with pytest.raises(tf.UsageError, match="whole steps"):
-            edition[0].pixels[0, 0, 1] = 1e6
+            editor[0].pixels[0, 0, 1] = 1e6
         # Single precision, as such pixels are read with dtype="float32".
-        edition[0].pixels[1, 1] = values[1, 1].astype("f4")
+        editor[0].pixels[1, 1] = values[1, 1].astype("f4")
     steps[0, 0, 0] = -32768
     steps[1, 1] = np.arange(120).reshape(SHAPE)[1, 1]
     np.testing.assert_array_equal(raw(path), steps)
@@ -177,8 +177,8 @@ def test_scaled_pixels_take_whole_steps(tmp_path: Path) -> None:
 
 def test_scaled_floats_are_rounded_to_the_digits_of_the_file(tmp_path: Path) -> None:
     path = image(tmp_path / "x.fits", "f4", BSCALE=2.0, BZERO=1.0)
-    with tf.edit(path) as edition:
-        edition[0].pixels[0, 0] = [1, 3.3, np.nan, -7, np.inf, 2]
+    with tf.edit(path) as editor:
+        editor[0].pixels[0, 0] = [1, 3.3, np.nan, -7, np.inf, 2]
     np.testing.assert_array_equal(
         raw(path)[0, 0], np.array([0, (3.3 - 1) / 2, np.nan, -4, np.inf, 0.5], "f4")
     )
@@ -186,9 +186,9 @@ def test_scaled_floats_are_rounded_to_the_digits_of_the_file(tmp_path: Path) -> 
 
 def test_a_scale_that_is_edited_first_counts(tmp_path: Path) -> None:
     path = image(tmp_path / "x.fits", "i2")
-    with tf.edit(path) as edition:
-        edition[0].header["BSCALE"] = 2.0
-        edition[0].pixels[0] = 8
+    with tf.edit(path) as editor:
+        editor[0].header["BSCALE"] = 2.0
+        editor[0].pixels[0] = 8
     assert raw(path)[0, 0, 0] == 4
     assert tf.open(path)[0][0, 0, 0] == 8
 
@@ -197,31 +197,31 @@ def test_a_quantity_is_converted(tmp_path: Path) -> None:
     import astropy.units as u
 
     path = image(tmp_path / "x.fits", "f8", BUNIT="mJy")
-    with tf.edit(path) as edition:
-        edition[0].pixels[0, 0, 0] = 2 * u.Jy
+    with tf.edit(path) as editor:
+        editor[0].pixels[0, 0, 0] = 2 * u.Jy
         with pytest.raises(tf.UsageError, match="values in K for pixels in mJy"):
-            edition[0].pixels[0, 0, 1] = 2 * u.K
+            editor[0].pixels[0, 0, 1] = 2 * u.K
     assert tf.open(path)[0][0, 0, 0] == 2000
 
 
 def test_extremes_in_the_header_are_not_left_false(tmp_path: Path) -> None:
     path = image(tmp_path / "x.fits", "f4", DATAMIN=0.0, DATAMAX=119.0)
-    edition = tf.edit(path)
+    editor = tf.edit(path)
     with pytest.warns(tf.TachyfitsWarning, match="DATAMIN and DATAMAX removed"):
-        edition[0].pixels[0, 0, 0] = 500
-    edition.commit()
+        editor[0].pixels[0, 0, 0] = 500
+    editor.commit()
     assert not {"DATAMIN", "DATAMAX"} & set(tf.open(path)[0].header)
 
 
 def test_the_bytes_written_are_those_of_the_pixels(tmp_path: Path) -> None:
     path = tmp_path / "x.fits"
     tf.write(path, np.zeros((64, 256, 256), "f4"))
-    with tf.edit(path) as edition:
-        edition[0].pixels[3, 100:102, 5:20] = 1
-        edition[0].pixels[60, 0, 0] = 2
-    assert edition.done is not None
-    assert edition.done["in_place"]
-    assert edition.done["bytes_written"] < 20_000
+    with tf.edit(path) as editor:
+        editor[0].pixels[3, 100:102, 5:20] = 1
+        editor[0].pixels[60, 0, 0] = 2
+    assert editor.done is not None
+    assert editor.done["in_place"]
+    assert editor.done["bytes_written"] < 20_000
     found = tf.open(path)[0]
     assert float(found.sum()) == 32
     assert found[60, 0, 0] == 2
@@ -229,18 +229,18 @@ def test_the_bytes_written_are_those_of_the_pixels(tmp_path: Path) -> None:
 
 def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.fits"
-    tf.write_table(path, {"A": [1, 2]})
-    with tf.edit(path) as edition:
+    tf.write(path, {"A": [1, 2]})
+    with tf.edit(path) as editor:
         with pytest.raises(tf.TachyfitsError, match="an image"):
-            edition[1].pixels[0] = 1
+            editor[1].pixels[0] = 1
         with pytest.raises(tf.TachyfitsError):
-            edition[0].pixels[0] = 1
+            editor[0].pixels[0] = 1
 
 
 def test_a_new_image_can_be_changed_before_it_is_written(tmp_path: Path) -> None:
     path = image(tmp_path / "x.fits", "i2")
-    with tf.edit(path) as edition:
-        edition.append(np.zeros((2, 3), "u2"), name="MASK")
-        edition["MASK"].pixels[1] = [1, 2, 65535]
-        assert edition["MASK"].pixels.shape == (2, 3)
+    with tf.edit(path) as editor:
+        editor.append(np.zeros((2, 3), "u2"), name="MASK")
+        editor["MASK"].pixels[1] = [1, 2, 65535]
+        assert editor["MASK"].pixels.shape == (2, 3)
     np.testing.assert_array_equal(tf.open(path)["MASK"].read(), [[0, 0, 0], [1, 2, 65535]])

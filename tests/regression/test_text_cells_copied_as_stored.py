@@ -36,9 +36,9 @@ def _stored(path: Path, hdu: int = 1) -> list[bytes]:
 def test_copies_have_the_same_bytes_and_warn_once(odd: Path, tmp_path: Path) -> None:
     ways = {
         "own": lambda table, out: table.write(out, batch_rows=1),
-        "table": lambda table, out: tf.write_table(out, table),
+        "table": lambda table, out: tf.write(out, table),
         "several": lambda table, out: tf.write(out, [(None, None), table]),
-        "command": lambda _, out: run(["table", str(odd), "--to", str(out)]),
+        "command": lambda _, out: run(["table", str(odd), "-o", str(out)]),
     }
     for name, way in ways.items():
         out = tmp_path / f"{name}.fits"
@@ -56,7 +56,7 @@ def test_copies_have_the_same_bytes_and_warn_once(odd: Path, tmp_path: Path) -> 
 
 def test_rows_that_are_chosen_have_the_same_bytes(odd: Path, tmp_path: Path) -> None:
     out = tmp_path / "part.fits"
-    assert run(["table", str(odd), "--where", "ROW != 2", "--to", str(out)]) == 0
+    assert run(["table", str(odd), "--where", "ROW != 2", "-o", str(out)]) == 0
     rows = _stored(odd)
     assert _stored(out) == [rows[0], rows[2], rows[3]]
     with tf.open(out) as file:
@@ -79,7 +79,7 @@ def test_text_in_the_heap(tmp_path: Path) -> None:
 
 
 def test_text_of_text_tables(tmp_path: Path) -> None:
-    tf.write_table(tmp_path / "a.fits", {"S": ["cafe", "b"], "N": [1, 2]}, kind="ascii")
+    tf.write(tmp_path / "a.fits", {"S": ["cafe", "b"], "N": [1, 2]}, kind="ascii")
     content = (tmp_path / "a.fits").read_bytes()
     at = content.rindex(b"cafe")
     content = content[: at + 3] + b"\xe9" + content[at + 4 :]
@@ -92,4 +92,4 @@ def test_text_of_text_tables(tmp_path: Path) -> None:
 
 def test_new_text_must_be_ascii_still(tmp_path: Path) -> None:
     with pytest.raises(tf.UsageError, match="characters that FITS does not have"):
-        tf.write_table(tmp_path / "a.fits", {"S": ["caf\xe9"]})
+        tf.write(tmp_path / "a.fits", {"S": ["caf\xe9"]})

@@ -29,7 +29,8 @@ def test_a_quantity_is_a_threshold_in_its_own_unit(cube: tf.Image) -> None:
         np.testing.assert_array_equal(plane.values, plain.values)
         assert plane.header["HISTORY"] == plain.header["HISTORY"]
         np.testing.assert_array_equal(
-            cube.image("max", threshold=quantity).values, cube.image("max", threshold=7).values
+            cube.collapse("max", threshold=quantity).values,
+            cube.collapse("max", threshold=7).values,
         )
 
 

@@ -133,7 +133,7 @@ def test_images_and_planes_convert_units(cube: tf.Image) -> None:
 
 
 def test_images_and_planes_go_together(cube: tf.Image) -> None:
-    plane = cube.image("mean")
+    plane = cube.collapse("mean")
     difference = cube - plane
     assert isinstance(difference, tf.Image)
     assert difference.unit == "Jy/beam"

@@ -65,8 +65,8 @@ def test_maps_of_moments_and_counts_keep_no_btype(tmp_path: Path) -> None:
     image = tf.open(write_cube(tmp_path / "a.fits", {"BTYPE": "Intensity"}))[0]
     for order in (0, 1, 2):
         assert "BTYPE" not in image.moments([order])[0].header, order
-    assert "BTYPE" not in image.image("count").header
-    assert "BTYPE" not in image.image("max_channel").header
-    assert image.image("max").header["BTYPE"] == "Intensity"
+    assert "BTYPE" not in image.collapse("count").header
+    assert "BTYPE" not in image.collapse("max_channel").header
+    assert image.collapse("max").header["BTYPE"] == "Intensity"
     assert image.plane(np.s_[2]).header["BTYPE"] == "Intensity"
     assert image.spectrum().header["BTYPE"] == "Intensity"

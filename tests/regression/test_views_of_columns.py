@@ -44,7 +44,7 @@ def test_every_view_has_all_elements_where_dimensions_do_not_fit(
     assert [cell.tolist() for cell in table.read("A", raw=True)["A"]] == wanted
     batches = table.batches(rows=2)
     assert [cell.ravel().tolist() for batch in batches for cell in batch["A"]] == wanted
-    tf.write_table(tmp_path / "b.fits", table.read())
+    tf.write(tmp_path / "b.fits", table.read())
     assert tf.open(tmp_path / "b.fits")[1]["A"].to_list() == wanted
     table.write(tmp_path / "c.fits")
     assert tf.open(tmp_path / "c.fits")[1]["A"].to_list() == wanted

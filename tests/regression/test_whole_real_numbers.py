@@ -75,7 +75,7 @@ def test_strict_reading_refuses_a_real_count() -> None:
         tf.open(_groups(GCOUNT="2."), strict=True)
 
 
-def test_verify_marks_it_and_mend_writes_the_integer(tmp_path: Path) -> None:
+def test_verify_marks_it_and_repair_writes_the_integer(tmp_path: Path) -> None:
     path = tmp_path / "groups.fits"
     path.write_bytes(_groups(GCOUNT="2.", NAXIS2="3."))
     found = [one for one in tf.verify(path) if one.code == "whole-real"]
@@ -83,5 +83,5 @@ def test_verify_marks_it_and_mend_writes_the_integer(tmp_path: Path) -> None:
         ("NAXIS2", "error", True),
         ("GCOUNT", "error", True),
     ]
-    tf.mend(path)
+    tf.repair(path)
     assert path.read_bytes() == _groups()

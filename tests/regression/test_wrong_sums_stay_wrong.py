@@ -14,7 +14,7 @@ import tachyfits as tf
 
 
 def _table(path: Path, *, damaged: bool, without: tuple[str, ...] = ()) -> Path:
-    tf.write_table(path, {"a": np.arange(100, dtype="i4"), "b": np.ones(100)}, checksum=True)
+    tf.write(path, {"a": np.arange(100, dtype="i4"), "b": np.ones(100)}, checksum=True)
     if without:
         hdus = fits.open(path)
         content = bytearray(path.read_bytes())
@@ -57,8 +57,8 @@ def test_edits_of_a_table(how: str, damaged: bool, tmp_path: Path) -> None:
     path = _table(tmp_path / "t.fits", damaged=damaged)
     expected = "wrong" if damaged else "right"
     assert tf.open(path)[1].checksum().data == expected
-    with tf.edit(path) as edition:
-        EDITS[how](edition[1])
+    with tf.edit(path) as editor:
+        EDITS[how](editor[1])
     sums = tf.open(path)[1].checksum()
     assert (sums.data, sums.whole) == (expected, expected)
 
@@ -66,15 +66,15 @@ def test_edits_of_a_table(how: str, damaged: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("damaged", [True, False])
 def test_a_header_edit(damaged: bool, tmp_path: Path) -> None:
     path = _table(tmp_path / "t.fits", damaged=damaged)
-    with tf.edit(path) as edition:
-        edition[1].header["OBJECT"] = "M 31"
+    with tf.edit(path) as editor:
+        editor[1].header["OBJECT"] = "M 31"
     sums = tf.open(path)[1].checksum()
     assert (sums.data, sums.whole) == (("wrong",) * 2 if damaged else ("right",) * 2)
 
 
 def test_stating_the_sums_anew_is_what_makes_them_right(tmp_path: Path) -> None:
     path = _table(tmp_path / "t.fits", damaged=True)
-    tf.state_sums(path)
+    tf.update_checksums(path)
     sums = tf.open(path)[1].checksum()
     assert (sums.data, sums.whole) == ("right", "right")
 
@@ -85,8 +85,8 @@ def test_a_sum_that_cannot_be_read_is_not_replaced(tmp_path: Path) -> None:
     at = content.index(b"DATASUM =", 2880)
     card = b"DATASUM = 'no sum  '".ljust(80)
     path.write_bytes(content[:at] + card + content[at + 80 :])
-    with tf.edit(path) as edition:
-        edition[1].update("a", 5, rows=[50])
+    with tf.edit(path) as editor:
+        editor[1].update("a", 5, rows=[50])
     assert tf.open(path)[1].checksum().data == "unreadable"
 
 
@@ -96,6 +96,6 @@ def test_edits_of_a_table_with_a_checksum_alone(how: str, damaged: bool, tmp_pat
     path = _table(tmp_path / "t.fits", damaged=damaged, without=("DATASUM",))
     expected = "wrong" if damaged else "right"
     assert tf.open(path)[1].checksum().whole == expected
-    with tf.edit(path) as edition:
-        EDITS[how](edition[1])
+    with tf.edit(path) as editor:
+        EDITS[how](editor[1])
     assert tf.open(path)[1].checksum().whole == expected

@@ -21,7 +21,7 @@ def opened(request: Request) -> Any:
 def right_tier(request: Request) -> None:
     """Check that this process runs on the requested vector tier, if any."""
     try:
-        tier = tf.build_info()["tier"]
+        tier = tf.info.build()["tier"]
     except tf.UsageError as error:
         raise Unsupported(str(error).splitlines()[0]) from error
     wanted = request.get("tier", tier)

@@ -102,7 +102,7 @@ def digest(array: Any) -> str:
 
 def version() -> str:
     """Name the version, the vector tier and the build profile."""
-    info = tf.build_info()
+    info = tf.info.build()
     how = f"{info['profile']} build, {info['rustc']}"
     return f"tachyfits {info['version']}, tier {info['tier']}, {how}"
 

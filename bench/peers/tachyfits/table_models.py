@@ -87,7 +87,7 @@ def write_table(request: Request) -> dict[str, Any]:
     """Write the columns that are in memory as a new table."""
     columns = kept(request)
     forms = dict.fromkeys(columns, "I6") if request["kind"] == "ascii" else None
-    tf.write_table(
+    tf.write(
         request["output"],
         columns,
         kind=request["kind"],

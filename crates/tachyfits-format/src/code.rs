@@ -251,7 +251,7 @@ codes! {
     WholeReal = "whole-real", Warning,
         "A keyword that must have an integer has a real number without a fraction.",
         example "GCOUNT  =               12151.",
-        hint "it is read as the integer; write it without a point, as {mend()|tachyfits verify --fix} does";
+        hint "it is read as the integer; write it without a point, as {repair()|tachyfits verify --fix} does";
     OrphanContinue = "orphan-continue", Warning,
         "A CONTINUE card follows no string that ends in '&'.",
         example "CONTINUE  'text' after an integer",

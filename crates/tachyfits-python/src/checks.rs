@@ -201,7 +201,7 @@ fn findings(verified: tachyfits::Verification) -> Verified {
 ///
 /// Raises
 /// ------
-/// FitsIoError
+/// IoError
 ///     The file cannot be read.
 #[pyfunction]
 #[pyo3(signature = (path, *, headers_only=false, threads=0, progress=None))]

@@ -47,7 +47,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let value = py.get_type::<PyValueError>();
     let io = class(
         module,
-        "FitsIoError",
+        "IoError",
         &[base.clone(), py.get_type::<PyOSError>()],
         "The bytes cannot be had or written; ``errno`` and ``filename`` are set where they are known.",
     )?;
@@ -56,27 +56,27 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let mut of_the_system = Vec::new();
     for (name, built_in, doc) in [
         (
-            "FitsFileNotFoundError",
+            "IoNotFoundError",
             py.get_type::<PyFileNotFoundError>(),
             "There is no file of this name; a FileNotFoundError too.",
         ),
         (
-            "FitsFileExistsError",
+            "IoExistsError",
             py.get_type::<PyFileExistsError>(),
             "The file exists already; a FileExistsError too.",
         ),
         (
-            "FitsIsADirectoryError",
+            "IoIsADirectoryError",
             py.get_type::<PyIsADirectoryError>(),
             "The name is that of a directory; an IsADirectoryError too.",
         ),
         (
-            "FitsNotADirectoryError",
+            "IoNotADirectoryError",
             py.get_type::<PyNotADirectoryError>(),
             "A part of the path is no directory; a NotADirectoryError too.",
         ),
         (
-            "FitsPermissionError",
+            "IoPermissionError",
             py.get_type::<PyPermissionError>(),
             "The permissions do not allow it; a PermissionError too.",
         ),
@@ -85,12 +85,8 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         of_the_system.push((built_in.unbind(), special.unbind()));
     }
     let bases = [base.clone(), value];
-    let format = class(
-        module,
-        "FitsFormatError",
-        &bases,
-        "The bytes are not what the FITS Standard asks for.",
-    )?;
+    let format =
+        class(module, "FormatError", &bases, "The bytes are not what the FITS Standard asks for.")?;
     let usage = class(module, "UsageError", &bases, "The request does not fit the data.")?;
     let limit = class(
         module,
@@ -177,7 +173,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
-/// Return a FitsIoError with the attributes of an OSError: for some error numbers one that is the built-in class for
+/// Return a IoError with the attributes of an OSError: for some error numbers one that is the built-in class for
 /// the number too, such as a FileNotFoundError.
 #[pyfunction]
 #[pyo3(signature = (message, code, path=None, number=None))]

@@ -52,9 +52,9 @@ impl FitsFile {
     ///
     /// Raises
     /// ------
-    /// FitsIoError
+    /// IoError
     ///     The file cannot be read.
-    /// FitsFormatError
+    /// FormatError
     ///     It is not a FITS file, or, with strict, breaks the Standard.
     #[staticmethod]
     #[pyo3(signature = (path, *, strict=false, storage="auto"))]

@@ -156,7 +156,7 @@ impl RecordFile {
         evidence.unwrap_or_default().iter().map(ToString::to_string).collect()
     }
 
-    /// Return the number of records; FitsFormatError where damage hides how many there are.
+    /// Return the number of records; FormatError where damage hides how many there are.
     fn records(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.file.len()).or_raise(py)
     }

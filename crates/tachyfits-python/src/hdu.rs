@@ -106,7 +106,7 @@ impl Hdu {
     /// ------
     /// UsageError
     ///     The HDU has no image.
-    /// FitsFormatError
+    /// FormatError
     ///     Its scaling keywords are not numbers.
     fn image(&self, py: Python<'_>) -> PyResult<Image> {
         if self.hdu.axes.is_empty() {
@@ -125,7 +125,7 @@ impl Hdu {
     /// ------
     /// UsageError
     ///     The HDU holds no table.
-    /// FitsFormatError
+    /// FormatError
     ///     Its keywords do not say where the columns are.
     fn table(&self, py: Python<'_>) -> PyResult<Table> {
         let table = py.detach(|| self.file.table(self.hdu.index)).or_raise(py)?;

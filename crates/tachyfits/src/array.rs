@@ -85,7 +85,7 @@ impl Array<'_> {
         };
         let written = if (Encoding { blank: None, ..to }) == from { from } else { to };
         let tier = file.tier();
-        let new = new_image(self.axes, &to, file.states_sums());
+        let new = new_image(self.axes, &to, file.updates_checksums());
         let writer = ImageWriter::begin(file, &new, header)?;
         let pieces = Pieces { pixels: self.pixels(), size: from.pixel_bytes() as u64 };
         let progress = Progress { options: *run, total: self.bytes.len() as u64 };

@@ -109,7 +109,7 @@ fn agreement(stated: Option<&str>, compare: impl Fn(&str) -> Option<bool>) -> Ag
 }
 
 /// States the sums in a header: DATASUM, and CHECKSUM, which makes the sum of the whole HDU all ones. Comments stay.
-pub(crate) fn state_sums(
+pub(crate) fn update_checksums(
     header: &mut Header,
     data: OnesComplement,
     tier: Tier,

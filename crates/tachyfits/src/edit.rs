@@ -2,7 +2,7 @@
 //! written at once, completely or not at all.
 //!
 //! An edited file is a list of HDUs, each a header and a rope of data (see [`content`]). Nothing is
-//! read or moved before [`Edition::commit`]. It writes the parts that are not in their position
+//! read or moved before [`Editor::commit`]. It writes the parts that are not in their position
 //! yet, under a journal that can undo it, if that is less than writing a new file; otherwise a new
 //! file replaces the old one.
 
@@ -11,9 +11,9 @@ mod columns;
 mod commit;
 mod content;
 mod heap;
-mod mend;
 mod pixels;
 mod plan;
+mod repair;
 mod restride;
 mod sums;
 mod table;
@@ -27,8 +27,8 @@ use tachyfits_io::{Notice, Purpose, Stamp};
 
 pub use commit::Committed;
 use content::{Source, Stored};
-pub(crate) use mend::is_zeros;
 use plan::{Plan, Rest};
+pub(crate) use repair::is_zeros;
 use unit::{Unit, memory};
 
 use crate::error::{Error, Reason};
@@ -36,10 +36,10 @@ use crate::file::{FitsFile, OpenOptions};
 use crate::image::tier;
 use crate::options::RunOptions;
 
-/// A file open for editing. Dropped without [`Edition::commit`], the file is unchanged.
+/// A file open for editing. Dropped without [`Editor::commit`], the file is unchanged.
 ///
 /// ```
-/// use tachyfits::{Edition, FitsFile, OpenOptions, RunOptions};
+/// use tachyfits::{Editor, FitsFile, OpenOptions, RunOptions};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("m31.fits");
 /// # let cards = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    1",
@@ -49,10 +49,10 @@ use crate::options::RunOptions;
 /// # bytes.resize(5760, 0);
 /// # std::fs::write(&path, bytes)?;
 /// let options = OpenOptions::default();
-/// let mut edition = Edition::open(&path, &options)?;
-/// edition.set(0, "OBJECT", "M 31", "")?;
-/// edition.copy(1, &FitsFile::open(&path, &options)?, 0)?;
-/// let committed = edition.commit(false, &RunOptions::default())?;
+/// let mut editor = Editor::open(&path, &options)?;
+/// editor.set(0, "OBJECT", "M 31", "")?;
+/// editor.copy(1, &FitsFile::open(&path, &options)?, 0)?;
+/// let committed = editor.commit(false, &RunOptions::default())?;
 /// assert_eq!(committed.bytes, 11520);
 /// let file = FitsFile::open(&path, &options)?;
 /// assert_eq!(file.hdus()[0].header.get_text("OBJECT"), Ok(Some("M 31")));
@@ -60,7 +60,7 @@ use crate::options::RunOptions;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Edition {
+pub struct Editor {
     path: PathBuf,
     name: String,
     stamp: Stamp,
@@ -71,12 +71,12 @@ pub struct Edition {
     units: Vec<Unit>,
 }
 
-impl Edition {
-    /// Opens a file for editing. If an earlier edit was interrupted, it is undone first; see [`Edition::notices`].
+impl Editor {
+    /// Opens a file for editing. If an earlier edit was interrupted, it is undone first; see [`Editor::notices`].
     ///
     /// # Errors
     /// As [`FitsFile::open`], and [`Reason::Edit`] if the file is compressed.
-    pub fn open(path: &Path, options: &OpenOptions) -> Result<Edition, Error> {
+    pub fn open(path: &Path, options: &OpenOptions) -> Result<Editor, Error> {
         let file = FitsFile::open_for(path, options, Purpose::Changing)?;
         let stamp = Stamp::of(path)?;
         // The stamp is that of what was opened.
@@ -90,7 +90,7 @@ impl Edition {
         let own: Arc<dyn Source> = Arc::new(Stored { storage, own: true });
         let begin = file.hdus().last().map_or(0, |hdu| hdu.data_offset + padded(hdu.data_bytes));
         let is_error = |warning: &Warning| warning.code().kind() != Kind::Warning;
-        Ok(Edition {
+        Ok(Editor {
             path: path.to_owned(),
             name: file.name().to_owned(),
             stamp,
@@ -161,7 +161,7 @@ impl Edition {
     /// Sets a keyword, as [`Header::set`]: an empty comment keeps the one that is there.
     ///
     /// # Errors
-    /// As [`Edition::change_header`].
+    /// As [`Editor::change_header`].
     pub fn set(
         &mut self,
         hdu: usize,
@@ -175,7 +175,7 @@ impl Edition {
     /// Removes all cards of a keyword, as [`Header::remove`] does; gives how many there were.
     ///
     /// # Errors
-    /// As [`Edition::change_header`].
+    /// As [`Editor::change_header`].
     pub fn delete(&mut self, hdu: usize, keyword: &str) -> Result<usize, Error> {
         self.change_header(hdu, |header| Ok(header.remove(keyword)))
     }
@@ -183,7 +183,7 @@ impl Edition {
     /// Gives the first card of a keyword another keyword; false if there is none.
     ///
     /// # Errors
-    /// As [`Edition::change_header`].
+    /// As [`Editor::change_header`].
     pub fn rename(&mut self, hdu: usize, keyword: &str, to: &str) -> Result<bool, Error> {
         self.change_header(hdu, |header| header.rename(keyword, to))
     }
@@ -191,7 +191,7 @@ impl Edition {
     /// Inserts a card before the card of index `at`, or after the last.
     ///
     /// # Errors
-    /// As [`Edition::change_header`].
+    /// As [`Editor::change_header`].
     pub fn insert_card(&mut self, hdu: usize, at: usize, card: Card) -> Result<(), Error> {
         self.change_header(hdu, |header| {
             header.insert(at, card);
@@ -204,9 +204,9 @@ impl Edition {
     ///
     /// # Errors
     /// [`Reason::NoSuchHdu`].
-    pub fn state_sums(&mut self, hdu: usize) -> Result<(), Error> {
+    pub fn update_checksums(&mut self, hdu: usize) -> Result<(), Error> {
         self.unit(hdu)?;
-        self.units[hdu].states_sums = true;
+        self.units[hdu].updates_checksums = true;
         Ok(())
     }
 
@@ -241,7 +241,7 @@ impl Edition {
     /// The file as it will be, to be read like any other.
     ///
     /// # Errors
-    /// As [`Edition::commit`], but for writing.
+    /// As [`Editor::commit`], but for writing.
     pub fn preview(&self) -> Result<FitsFile, Error> {
         let plan = Plan::new(&self.name, &self.units, &self.own, self.rest)?;
         FitsFile::from_storage(Arc::new(plan), &self.options)

@@ -71,7 +71,7 @@ pub use diff::{
     CardChange, CardDifference, DataDifference, DiffOptions, DifferentValue, FileDifference,
     HduDifference, HduLabel, ValuesDifference, diff,
 };
-pub use edit::{Committed, Edition};
+pub use edit::{Committed, Editor};
 pub use error::{Error, ErrorCode, ErrorKind, ExpressionError, Reason, Refusal, error_codes};
 pub use expression::{
     ExpressionFunction, ExpressionInput, ExpressionPixels, InputValue, evaluate,

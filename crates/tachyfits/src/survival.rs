@@ -18,7 +18,7 @@ use tachyfits_format::{
 use tachyfits_io::Storage;
 use tachyfits_kernels::OnesComplement;
 
-use crate::checksum::state_sums;
+use crate::checksum::update_checksums;
 use crate::error::Error;
 use crate::image::Image;
 use crate::writer::FileWriter;
@@ -87,10 +87,10 @@ impl Survivors {
     pub(crate) fn write_companion(&self, file: &mut FileWriter) -> Result<(), Error> {
         let Some(beams) = &self.beams else { return Ok(()) };
         let mut header = beams.header.clone();
-        if file.states_sums() {
+        if file.updates_checksums() {
             let mut sum = OnesComplement::default();
             sum.accumulate(0, &beams.rows, file.tier());
-            let stated = state_sums(&mut header, sum, file.tier());
+            let stated = update_checksums(&mut header, sum, file.tier());
             file.format_error(stated)?;
         }
         let begin = file.end();

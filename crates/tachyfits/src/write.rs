@@ -75,7 +75,7 @@ impl Image {
             Some(pixels) => check_new_pixels(pixels, &from).map_err(|error| self.place(error))?,
             None => from,
         };
-        let new = new_image(image.node().axes(), &to, file.states_sums());
+        let new = new_image(image.node().axes(), &to, file.updates_checksums());
         let writer = ImageWriter::begin(file, &new, &image.survivors().header)?;
         let axes = image.node().axes();
         let largest = Mutex::new(0.0f64);

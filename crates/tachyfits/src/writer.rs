@@ -8,7 +8,7 @@ use tachyfits_format::{FormatError, HduKind, Header, NewImage, padded};
 use tachyfits_io::{OutputFile, Report};
 use tachyfits_kernels::{OnesComplement, Tier};
 
-use crate::checksum::{each_piece, state_sums};
+use crate::checksum::{each_piece, update_checksums};
 use crate::error::Error;
 use crate::file::FitsFile;
 use crate::image::tier;
@@ -136,7 +136,7 @@ impl FileWriter {
             header.remove(keyword);
         }
         if self.checksum {
-            let stated = state_sums(&mut header, OnesComplement::default(), self.tier);
+            let stated = update_checksums(&mut header, OnesComplement::default(), self.tier);
             self.format_error(stated)?;
         }
         let (begin, bytes) = (self.end + header.block_bytes(), hdu.data_bytes);
@@ -160,7 +160,7 @@ impl FileWriter {
         sum.accumulate(bytes, &fill, self.tier);
         self.write_all_at(begin + bytes, &fill)?;
         if self.checksum {
-            let stated = state_sums(&mut header, sum, self.tier);
+            let stated = update_checksums(&mut header, sum, self.tier);
             self.format_error(stated)?;
         }
         self.write_all_at(self.end, &header.to_bytes())?;
@@ -175,7 +175,7 @@ impl FileWriter {
         }
         let mut header = Header::empty_primary();
         if self.checksum {
-            let stated = state_sums(&mut header, OnesComplement::default(), self.tier);
+            let stated = update_checksums(&mut header, OnesComplement::default(), self.tier);
             self.format_error(stated)?;
         }
         let bytes = header.to_bytes();
@@ -200,7 +200,7 @@ impl FileWriter {
     }
 
     /// DATASUM and CHECKSUM are to be stated.
-    pub(crate) fn states_sums(&self) -> bool {
+    pub(crate) fn updates_checksums(&self) -> bool {
         self.checksum
     }
 
@@ -251,7 +251,7 @@ impl ImageWriter<'_> {
         let data_bytes = new.axes.iter().product::<u64>() * size;
         let (begin, header_bytes) = (file.end(), header.block_bytes());
         file.reserve(begin + header_bytes + padded(data_bytes))?;
-        let sum = file.states_sums().then(Mutex::default);
+        let sum = file.updates_checksums().then(Mutex::default);
         Ok(ImageWriter { file, header, size, begin, header_bytes, data_bytes, sum })
     }
 
@@ -284,7 +284,7 @@ impl ImageWriter<'_> {
         self.file.write_all_at(data_begin + self.data_bytes, &fill)?;
         if let Some(sum) = self.sum.take() {
             let data = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let stated = state_sums(&mut self.header, data, self.file.tier());
+            let stated = update_checksums(&mut self.header, data, self.file.tier());
             self.file.format_error(stated)?;
         }
         self.file.write_all_at(self.begin, &self.header.to_bytes())?;

@@ -6,7 +6,7 @@ mod common;
 
 use common::{Numbers, fits, header};
 use tachyfits::{
-    Edition, Finding, FitsFile, OpenOptions, RunOptions, Severity, Verification, VerifyOptions,
+    Editor, Finding, FitsFile, OpenOptions, RunOptions, Severity, Verification, VerifyOptions,
     verify, verify_bytes,
 };
 
@@ -338,19 +338,19 @@ fn what_can_be_put_right_is_and_nothing_else_changes() {
         findings.iter().filter(|finding| finding.fixable).map(|finding| finding.code).collect()
     };
     let mut before = fixable(&found);
-    let mut edition = Edition::open(&path, &OpenOptions::default()).unwrap();
-    let fixes = edition.mend().unwrap();
+    let mut editor = Editor::open(&path, &OpenOptions::default()).unwrap();
+    let fixes = editor.repair().unwrap();
     let mut said: Vec<&str> = fixes.iter().map(|fix| fix.code).collect();
-    edition.commit(false, &run).unwrap();
+    editor.commit(false, &run).unwrap();
     before.sort_unstable();
     said.sort_unstable();
     assert_eq!(said, before);
     assert_eq!(said.len(), 6, "{said:?}");
     let left = verify(&path, &options, &run).unwrap().findings;
     assert_eq!(left.iter().map(|finding| finding.code).collect::<Vec<_>>(), ["date-form"]);
-    let mended = std::fs::read(&path).unwrap();
-    assert_eq!(mended.len(), 5760);
-    assert_eq!(mended[2880..2886], file[2880..2886]);
+    let repaired = std::fs::read(&path).unwrap();
+    assert_eq!(repaired.len(), 5760);
+    assert_eq!(repaired[2880..2886], file[2880..2886]);
 }
 
 #[test]
@@ -365,9 +365,9 @@ fn a_wrong_datasum_stays_wrong_and_a_right_one_is_kept_right() {
             "CHECKSUM= '0000000000000000'".to_owned(),
         ];
         std::fs::write(&path, fits(16, &[2], &cards, &[0, 1, 0, 2])).unwrap();
-        let mut edition = Edition::open(&path, &OpenOptions::default()).unwrap();
-        assert_eq!(edition.mend().unwrap().len(), 1);
-        edition.commit(false, &run).unwrap();
+        let mut editor = Editor::open(&path, &OpenOptions::default()).unwrap();
+        assert_eq!(editor.repair().unwrap().len(), 1);
+        editor.commit(false, &run).unwrap();
         let found = verify(&path, &VerifyOptions::default(), &run).unwrap().findings;
         assert_eq!(found.iter().map(|finding| finding.code).collect::<Vec<_>>(), expected);
     }

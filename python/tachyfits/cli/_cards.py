@@ -154,11 +154,11 @@ def change_header(common: Common, file: File, changes: tuple[Change, ...]) -> No
 
 
 def _edit(file: File, hdus: Sequence[int], changes: Sequence[Change]) -> list[int]:
-    """Make changes in one edition; return how many cards each HDU had changed."""
+    """Make changes in one editor; return how many cards each HDU had changed."""
     counts = dict.fromkeys(hdus, 0)
-    with tachyfits.edit(file.name) as edition:
+    with tachyfits.edit(file.name) as editor:
         for change in changes:
-            done = {hdu: _change(edition[hdu], change) for hdu in hdus}
+            done = {hdu: _change(editor[hdu], change) for hdu in hdus}
             if not any(done.values()):
                 which = f"HDU {hdus[0]} (0-based)" if len(hdus) == 1 else "any HDU"
                 raise usage(

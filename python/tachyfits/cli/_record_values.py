@@ -105,11 +105,11 @@ def save(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
 
 def _save_fits(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
     if array.dtype.names is not None:
-        tf.write_table(output, dict(_columns(array)), overwrite=overwrite)
+        tf.write(output, dict(_columns(array)), overwrite=overwrite)
     elif array.dtype.kind in "cbS":
         # No image has such pixels.
         values = array[:, 0] if array.shape[1] == 1 else array
-        tf.write_table(output, {"values": values}, overwrite=overwrite)
+        tf.write(output, {"values": values}, overwrite=overwrite)
     elif array.dtype.kind in "iuf" and array.dtype != np.float16:
         tf.write(output, array, overwrite=overwrite)
     else:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import click
 
-from tachyfits import NotFoundError, Table
+from tachyfits import Table, UsageKeyError
 from tachyfits._errors import usage
 
 _ROWS = re.compile(r"(?P<first>\d{0,99})(?P<colon>:?)(?P<last>\d{0,99})")
@@ -46,11 +46,11 @@ def _place(part: str, count: int, place: Callable[[str], int]) -> int:
     """Return the place of a column by its name, as it is or without blanks around, or number."""
     name = part.strip()
     if part != name:
-        with suppress(NotFoundError):
+        with suppress(UsageKeyError):
             return place(part)
     try:
         return place(name)
-    except NotFoundError:
+    except UsageKeyError:
         if name.isdecimal() and len(name) < 9 and 1 <= int(name) <= count:
             return int(name) - 1
         raise

@@ -52,7 +52,7 @@ def as_fits(common: Common, source: TableFile) -> Iterator[File]:
     with tempfile.TemporaryDirectory(prefix="tachyfits-") as folder, warnings_said():
         made = str(Path(folder) / "table.fits")
         with common.meter("table") as progress:
-            tachyfits.write_table(made, source, threads=common.threads, progress=progress)
+            tachyfits.write(made, source, threads=common.threads, progress=progress)
         # Its warnings were printed already.
         with common.open(made, show_warnings=False) as file, warnings_said(False):
             file._name = source.name

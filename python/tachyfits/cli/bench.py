@@ -12,7 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
-from tachyfits import File, Histogram, Image, Stats, TachyfitsError, build_info
+from tachyfits import File, Histogram, Image, Stats, TachyfitsError, info
 from tachyfits.cli._common import Common, common_options, described, heading
 from tachyfits.cli._output import aligned, json_text, report_dict, say
 
@@ -63,7 +63,7 @@ def command(common: Common, repeat: int, only: tuple[str, ...]) -> int:
         image = common.image(file)
         if not common.json:
             click.echo(heading(image))
-            click.echo(f"{build_info()['tier']}, {os.cpu_count()} cores, {common.storage}")
+            click.echo(f"{info.build()['tier']}, {os.cpu_count()} cores, {common.storage}")
         rows = []
         for name in only or EXPERIMENTS:
             if name == "read" and image.size * image.dtype.itemsize > LARGEST_READ and not only:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tachyfits import File, state_sums
+from tachyfits import File, update_checksums
 from tachyfits.cli._common import Common, common_options
 from tachyfits.cli._output import aligned, json_text
 
@@ -75,4 +75,4 @@ def command(common: Common, check: bool, update: bool) -> int:
 def _update(common: Common, file: File) -> None:
     hdus = None if common.hdu is None else [hdu.index for hdu in common.descriptions(file)]
     with common.meter("sums") as progress:
-        state_sums(file.name, hdus, threads=common.threads, progress=progress)
+        update_checksums(file.name, hdus, threads=common.threads, progress=progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tachyfits import error_codes
+from tachyfits import info
 from tachyfits.cli._output import aligned, json_text, row_width
 
 
@@ -18,7 +18,7 @@ def command(as_json: bool) -> None:
       tachyfits errors
       tachyfits errors --json | jq '.[].code'
     """
-    rows = error_codes()
+    rows = info.error_codes()
     if as_json:
         names = ("code", "kind", "meaning")
         click.echo(json_text([dict(zip(names, row, strict=True)) for row in rows]))

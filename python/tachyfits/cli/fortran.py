@@ -132,7 +132,7 @@ def command() -> None:
     Examples:
       tachyfits fortran info run.dat
       tachyfits fortran dump run.dat --form '*f8'
-      tachyfits fortran dump run.dat --form '*f8' --records 2: --to run.npy
+      tachyfits fortran dump run.dat --form '*f8' --records 2: -o run.npy
       tachyfits fortran stats run.dat --form '*f8'
       tachyfits fortran convert run.dat --form '*f8' --to-order big -o big.dat
     """
@@ -200,8 +200,8 @@ def _chosen(text: str | None, file: File) -> tuple[range, bool]:
 )
 @click.option("--records", metavar="A:B:STEP", help="Only these, counted from 1, both ends inside.")
 @click.option(
-    "--to",
-    "output",
+    "-o",
+    "--output",
     type=click.Path(),
     metavar="OUT",
     help="Write .fits, .npy or .csv instead; the records must have one length.",
@@ -221,9 +221,9 @@ def dump(
     Examples:
       tachyfits fortran dump run.dat --form '*f8'
       tachyfits fortran dump run.dat --form '*f8' --records 2:3 --json
-      tachyfits fortran dump run.dat --form '*f8' --to run.fits
+      tachyfits fortran dump run.dat --form '*f8' -o run.fits
       tachyfits fortran dump run.dat --form i4,f8 --form '*f8'
-      tachyfits fortran dump run.dat --form '*f8' --records 2::2 --to fields.npy
+      tachyfits fortran dump run.dat --form '*f8' --records 2::2 -o fields.npy
     """  # fmt: skip
 
     def act(path: str) -> int:

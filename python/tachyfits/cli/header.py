@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tachyfits import File, FitsFormatError
+from tachyfits import File, FormatError
 from tachyfits._hdu import Hdu
 from tachyfits._header import (
     COMMENTARY,
@@ -116,7 +116,7 @@ def _cards_of(hdu: Hdu, keyword: str) -> list[Card]:
     return found
 
 
-def _not_there(file: File, named: str | None, hdus: list[Hdu], name: str) -> FitsFormatError:
+def _not_there(file: File, named: str | None, hdus: list[Hdu], name: str) -> FormatError:
     place = f"{file.name}: HDU {hdus[0].index} (counted from 0): no keyword {name}"
     where = f"--hdu {hdus[0].index}"
     if named == "all":
@@ -124,7 +124,7 @@ def _not_there(file: File, named: str | None, hdus: list[Hdu], name: str) -> Fit
     hint = f"see the cards: tachyfits header {file.name} {where}"
     if named is None and len(file) > 1:
         hint = f"--hdu all looks in all {len(file)} HDUs; {hint}"
-    return FitsFormatError(f"{place}\nhint: {hint}")
+    return FormatError(f"{place}\nhint: {hint}")
 
 
 def _title(hdu: Hdu) -> str:

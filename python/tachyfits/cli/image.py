@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from tachyfits import File, Image, Plane, statistics
+from tachyfits import File, Image, Plane, info
 from tachyfits._collapse import PEAKS
 from tachyfits._errors import usage
 from tachyfits._header import Header
@@ -37,7 +37,7 @@ from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_fields, report_option, report_text
 
 MOMENTS = {"moment0": 0, "moment1": 1, "moment2": 2}
-STATISTICS = [*(name for name, _ in statistics()), *ORDER_STATISTICS, *PEAKS, *MOMENTS]
+STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, *PEAKS, *MOMENTS]
 FITS = (".fits", ".fit", ".fts")
 
 
@@ -215,7 +215,7 @@ def _planes(
             # Units are for coordinates: statistics beside moments have that of the pixels.
             given = line if of_line or not orders else {}
             with common.meter(name) as progress:
-                plane = image.image(name, **where, **given, progress=progress)
+                plane = image.collapse(name, **where, **given, progress=progress)
             made[name] = _from_one(plane) if name.endswith("_channel") else plane
         yield name, made[name]
 

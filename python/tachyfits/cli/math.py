@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tachyfits import Image, TachyfitsError, along, evaluate, expression_functions
+from tachyfits import Image, TachyfitsError, along, evaluate, info
 from tachyfits.cli._common import Common, common_options, described, heading
 from tachyfits.cli._output import json_text, number_text, say
 from tachyfits.cli._written import Output, optional_output_options, report_fields, report_text
@@ -27,7 +27,7 @@ def _table() -> str:
     """Return the functions as lines of the help."""
     rows = [
         (f"{' or '.join(names)}({arguments})", meaning)
-        for names, arguments, meaning in expression_functions()
+        for names, arguments, meaning in info.functions()
     ]
     width = max(len(call) for call, _ in rows if len(call) < 32)
     return "\n".join(f"  {call.ljust(width)}  {meaning}" for call, meaning in rows)

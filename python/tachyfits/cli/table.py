@@ -52,7 +52,7 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
     type=click.IntRange(min=0),
     metavar="N",
     help=f"Only the first N rows (of those that the others leave). Default: {HEAD}, "
-    "with --to and --rows all.",
+    "with -o and --rows all.",
 )
 @click.option(
     "--rows",
@@ -61,8 +61,8 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
 )
 @click.option("--list", "listed", is_flag=True, help="List the columns instead of the rows.")
 @click.option(
-    "--to",
-    "output",
+    "-o",
+    "--output",
     type=click.Path(),
     metavar="OUT",
     help="Write a file instead, in the format that its name ends in: .fits, .csv, "
@@ -82,7 +82,7 @@ def command(
     'tachyfits[arrow]'.
 
     A FILE that ends in .parquet, .arrow or .csv is shown, filtered and written like the FITS table
-    that --to OUT.fits makes of it: undefined values are TNULL, NaN or empty text. That table is
+    that -o OUT.fits makes of it: undefined values are TNULL, NaN or empty text. That table is
     made first, in a temporary file: of the selected columns, and without --where of the selected
     rows. --list and --json show the types of the file itself.
 
@@ -98,17 +98,17 @@ def command(
       tachyfits table table.fits --list
       tachyfits table table.fits --columns NAME,MAG --where 'MAG < 20 && RA > 10' --head 5
       tachyfits table table.fits --rows 2:4 --json
-      tachyfits table table.fits --where "NAME != 'beta'" --to bright.csv
-      tachyfits table table.fits --where 'MAG < 20' --to - | head
-      tachyfits table table.fits --hdu STARS --columns RA,DEC --to positions.fits
-      tachyfits table survey.parquet --to survey.fits
+      tachyfits table table.fits --where "NAME != 'beta'" -o bright.csv
+      tachyfits table table.fits --where 'MAG < 20' -o - | head
+      tachyfits table table.fits --hdu STARS --columns RA,DEC -o positions.fits
+      tachyfits table survey.parquet -o survey.fits
       tachyfits table survey.parquet --where 'MAG < 20' --head 5
     """
     path = common.files[0]
     if output == STDOUT and common.json:
-        raise click.UsageError("--to - prints CSV: it does not go with --json")
+        raise click.UsageError("-o - prints CSV: it does not go with --json")
     if listed and (output or where or rows or head is not None):
-        raise click.UsageError("--list shows columns: it goes with neither rows nor --to")
+        raise click.UsageError("--list shows columns: it goes with neither rows nor -o")
     if output is not None and output != STDOUT:
         format_of(output)
 
@@ -344,7 +344,7 @@ def _print(
 def _make(common: Common, source: TableFile, output: str, overwrite: bool) -> int:
     """Make a FITS table of a file of another format."""
     with warnings_said(), common.meter("table") as progress:
-        tachyfits.write_table(
+        tachyfits.write(
             output, source, overwrite=overwrite, threads=common.threads, progress=progress
         )
     # Warnings about the table were printed already.

@@ -13,7 +13,7 @@ from tachyfits.cli._output import aligned, json_text, row_width
 
 def list_rules(as_json: bool) -> None:
     """Print the rules."""
-    rows = tachyfits.verify_rules()
+    rows = tachyfits.info.rules()
     if as_json:
         names = ("code", "severity", "section", "meaning", "advice")
         click.echo(json_text([dict(zip(names, row, strict=True)) for row in rows]))
@@ -92,7 +92,7 @@ def command(
             fixes: tuple[tachyfits.Fix, ...] = ()
             if fix:
                 with _progress.progress(progress, "fix") as meter:
-                    fixes = tachyfits.mend(path, threads=threads, progress=meter)
+                    fixes = tachyfits.repair(path, threads=threads, progress=meter)
             with _progress.progress(progress, "verify") as meter:
                 found = tachyfits.verify(
                     path, headers_only=headers_only, threads=threads, progress=meter

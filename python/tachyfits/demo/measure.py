@@ -130,7 +130,7 @@ def _measure_channels(image: tf.Image, plan: Plan, found: Measured) -> None:
     else:
         found.spectra = [found.run("spectrum", image, lambda: image.spectrum(section=section))]
     found.mean = found.run(
-        "image", image, lambda: image.image("mean", channels=channels, section=section)
+        "image", image, lambda: image.collapse("mean", channels=channels, section=section)
     )
     for order in (0, 1):
         found.moments[order] = found.run(

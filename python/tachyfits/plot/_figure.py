@@ -118,7 +118,7 @@ def save_figure(
     ------
     UsageError
         The name ends in none of them.
-    FitsIoError
+    IoError
         The file exists and ``overwrite`` is false.
     """
     suffix = Path(path).suffix.lower()

@@ -58,7 +58,7 @@ def test_a_file_cut_under_its_map_is_an_error_that_says_so(folder: Path, size: i
         cut("image.fits", {size})
         try:
             file[0].stats()
-        except tf.FitsIoError as error:
+        except tf.IoError as error:
             print(error.code, error)
         """,
     )
@@ -105,7 +105,7 @@ def test_what_is_whole_of_a_file_that_was_cut_can_be_used_once_it_is_opened_agai
         cut("image.fits", 2_000_000)
         try:
             file[0].stats(np.s_[:100])
-        except tf.FitsIoError as error:
+        except tf.IoError as error:
             print(error.code)
         print(tf.open("image.fits", storage="mmap")[0].stats(np.s_[:100]).sum)
         """,

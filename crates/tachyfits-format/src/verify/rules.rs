@@ -209,11 +209,11 @@ rules! {
     Datasum = "datasum", Warning, "4.4.2.7", None,
         "The data do not have the sum that DATASUM states.",
         hint "the data have changed since it was written: compare with the origin of the file; if the \
-            change was meant, {state_sums() of tachyfits.edit|tachyfits checksum FILE --update} states the new sum";
+            change was meant, {update_checksums() of tachyfits.edit|tachyfits checksum FILE --update} states the new sum";
     Checksum = "checksum", Warning, "4.4.2.7", None,
         "The HDU does not have the sum that CHECKSUM states.",
         hint "something was changed since it was written, the header alone if DATASUM is right; \
-            {state_sums() of tachyfits.edit|tachyfits checksum FILE --update} states the new sum";
+            {update_checksums() of tachyfits.edit|tachyfits checksum FILE --update} states the new sum";
     NotChecked = "not-checked", Warning, "", None,
         "A part of the file could not be checked.",
         hint "repair what is said to be in the way, and verify again";

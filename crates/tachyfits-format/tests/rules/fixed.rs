@@ -12,7 +12,7 @@ use crate::shared::{bytes, fits_files, folder};
 use crate::verified::{COLUMN, LONG, after_empty, ascii, binary, findings, image, provoked};
 
 /// The first header, repaired, and its HDU.
-fn mended(file: &[u8]) -> (Header, Vec<&'static str>) {
+fn repaired(file: &[u8]) -> (Header, Vec<&'static str>) {
     let (parsed, _) = Header::parse(file, Context::default()).unwrap();
     let hdu: Option<Hdu> = {
         let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
@@ -41,7 +41,7 @@ fn what_needs_no_guessing_is_put_right() {
         "FOO     =                    2",
         "DATE-OBS= '28/11/05'",
     ]);
-    let (header, fixes) = mended(&file);
+    let (header, fixes) = repaired(&file);
     let lines: Vec<String> = header
         .cards()
         .iter()
@@ -73,14 +73,14 @@ fn what_needs_no_guessing_is_put_right() {
             "mandatory-order"
         ]
     );
-    assert_eq!(mended(&header.to_bytes()).1, [""; 0]);
+    assert_eq!(repaired(&header.to_bytes()).1, [""; 0]);
 }
 
 /// A file with all its headers repaired, and the codes of the repairs; nothing else may have been
 /// marked as fixable.
-fn mended_file(file: &[u8]) -> (Vec<u8>, Vec<&'static str>) {
+fn repaired_file(file: &[u8]) -> (Vec<u8>, Vec<&'static str>) {
     let mut walker = Walker::new(ReadOptions::default(), file.len() as u64);
-    let (mut mended, mut codes, mut warned) = (Vec::new(), Vec::new(), 0);
+    let (mut repaired, mut codes, mut warned) = (Vec::new(), Vec::new(), 0);
     while let Ok(step) = walker.step() {
         match step {
             Step::Read { offset, bytes } => walker.supply(&file[offset as usize..][..bytes]),
@@ -95,21 +95,21 @@ fn mended_file(file: &[u8]) -> (Vec<u8>, Vec<&'static str>) {
                 let fixed: HashSet<&str> = fixes.iter().map(|fix| fix.code).collect();
                 assert_eq!(marked, fixed, "{found:?}");
                 codes.extend(fixes.iter().map(|fix| fix.code));
-                mended.extend(header.to_bytes());
+                repaired.extend(header.to_bytes());
                 let end = file.len().min(hdu.end_offset() as usize);
-                mended.extend(&file[(hdu.data_offset as usize).min(end)..end]);
+                repaired.extend(&file[(hdu.data_offset as usize).min(end)..end]);
             }
         }
     }
-    (mended, codes)
+    (repaired, codes)
 }
 
 #[test]
 fn what_is_marked_as_fixable_is_put_right_and_is_gone_then() {
     for rule in Rule::ALL {
         let Some(file) = provoked(*rule) else { continue };
-        let (mended, codes) = mended_file(&file);
-        assert_eq!(mended_file(&mended).1, [""; 0], "{rule:?}: {codes:?}");
+        let (repaired, codes) = repaired_file(&file);
+        assert_eq!(repaired_file(&repaired).1, [""; 0], "{rule:?}: {codes:?}");
     }
 }
 
@@ -148,11 +148,11 @@ fn forms_of_columns_are_written_as_the_standard_has_them() {
         ),
     ];
     for (file, line, expected) in cases {
-        let (mended, codes) = mended_file(&file);
-        let text = String::from_utf8_lossy(&mended).into_owned();
+        let (repaired, codes) = repaired_file(&file);
+        let text = String::from_utf8_lossy(&repaired).into_owned();
         assert_eq!(codes, expected, "{line}");
         assert!(text.contains(&format!("{line:<80}")), "{line}");
-        assert_eq!(mended_file(&mended).1, [""; 0], "{line}");
+        assert_eq!(repaired_file(&repaired).1, [""; 0], "{line}");
     }
 }
 
@@ -184,7 +184,7 @@ fn cards_come_to_their_places_and_dates_to_their_form() {
         ),
     ]
     .concat();
-    let (mended, codes) = mended_file(&file);
+    let (repaired, codes) = repaired_file(&file);
     let expected = [
         "date-form",
         "date-form",
@@ -195,7 +195,7 @@ fn cards_come_to_their_places_and_dates_to_their_form() {
         "inherit-place",
     ];
     assert_eq!(codes, expected);
-    let records = mended.chunks(80).map(|record| String::from_utf8_lossy(&record[..30]));
+    let records = repaired.chunks(80).map(|record| String::from_utf8_lossy(&record[..30]));
     let lines: Vec<String> = records.map(|line| line.trim_end().to_owned()).collect();
     let place = |start: &str| lines.iter().position(|line| line.starts_with(start)).unwrap();
     let first = place("WCSAXES =");
@@ -209,7 +209,7 @@ fn cards_come_to_their_places_and_dates_to_their_form() {
         let expected = ["XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", last];
         assert_eq!(keywords[start..start + 6], expected);
     }
-    assert_eq!(mended_file(&mended).1, [""; 0]);
+    assert_eq!(repaired_file(&repaired).1, [""; 0]);
 }
 
 #[test]
@@ -225,17 +225,17 @@ fn cards_in_lower_case_are_held_against_the_rules_as_they_are_read() {
         ),
         (upper, &["old-date", "wcsaxes-place"]),
     ] {
-        let (mended, codes) = mended_file(&image(&cards.each_ref().map(String::as_str)));
+        let (repaired, codes) = repaired_file(&image(&cards.each_ref().map(String::as_str)));
         assert_eq!(codes, expected);
-        let records: Vec<&[u8]> = mended.chunks(80).collect();
+        let records: Vec<&[u8]> = repaired.chunks(80).collect();
         let place = |start: &[u8]| {
             records.iter().position(|record| record[..8].eq_ignore_ascii_case(start)).unwrap()
         };
         assert_eq!(place(b"WCSAXES ") + 1, place(b"CTYPE1  "));
         assert_eq!(&records[place(b"DATE    ")][..22], b"DATE    = '1995-11-28'");
-        assert_eq!(mended_file(&mended).1, [""; 0]);
+        assert_eq!(repaired_file(&repaired).1, [""; 0]);
     }
-    let (mended, codes) = mended_file(&header(&[
+    let (repaired, codes) = repaired_file(&header(&[
         "SIMPLE  =                    T",
         "BITPIX  =                    8",
         "naxis   = 0",
@@ -243,7 +243,7 @@ fn cards_in_lower_case_are_held_against_the_rules_as_they_are_read() {
         "EXTEND  =                    T",
     ]));
     assert_eq!(codes, ["illegal-keyword", "fixed-format"]);
-    assert_eq!(&mended[160..190], b"NAXIS   =                    0");
+    assert_eq!(&repaired[160..190], b"NAXIS   =                    0");
 }
 
 #[test]
@@ -297,8 +297,8 @@ proptest! {
         let (parsed, _) = Header::parse(&header(&cards), Context::default()).unwrap();
         let sizes = |hdu: &Hdu| (hdu.stored, hdu.axes.clone(), hdu.parameter_count, hdu.group_count);
         let before = Hdu::of_header(parsed, 1).unwrap();
-        let (mended, _) = fixed_header(&before.header, Some(&before));
-        let after = Hdu::of_header(mended, 1).unwrap();
+        let (repaired, _) = fixed_header(&before.header, Some(&before));
+        let after = Hdu::of_header(repaired, 1).unwrap();
         prop_assert_eq!(sizes(&before), sizes(&after));
         prop_assert_eq!(fixed_header(&after.header, Some(&after)).1, []);
     }
@@ -307,7 +307,7 @@ proptest! {
 #[test]
 fn a_header_that_is_right_keeps_its_bytes() {
     let file = image(&["OBJECT  =   'free format'", "", "", "COMMENT kept"]);
-    let (header, fixes) = mended(&file);
+    let (header, fixes) = repaired(&file);
     assert_eq!(fixes, [""; 0]);
     assert_eq!(header.to_bytes(), file[..2880]);
 }
@@ -317,10 +317,10 @@ fn a_number_that_is_too_long_for_its_place_is_left_there() {
     // Without the card that says how many bytes there are no data, and so an HDU.
     let file = header(&["SIMPLE  = T", "NAXIS2  = 123456789012345678901234567890"]);
     let (parsed, _) = Header::parse(&file, Context::default()).unwrap();
-    let (mended, fixes) = fixed_header(&parsed, None);
+    let (repaired, fixes) = fixed_header(&parsed, None);
     let keywords: Vec<_> = fixes.iter().map(|fix| fix.place.keyword.as_deref()).collect();
     assert_eq!(keywords, [Some("SIMPLE")]);
-    assert_eq!(mended.cards()[1], parsed.cards()[1]);
+    assert_eq!(repaired.cards()[1], parsed.cards()[1]);
 }
 
 #[test]
@@ -336,11 +336,11 @@ fn findings_that_can_be_put_right_are_marked() {
         findings(&file).iter().map(|finding| (finding.code, finding.fixable)).collect();
     let expected = [("fixed-format", true), ("header-fill", true), ("illegal-byte", false)];
     assert_eq!(marked, HashMap::from(expected));
-    assert_eq!(mended(&file).1, ["fixed-format", "header-fill"]);
+    assert_eq!(repaired(&file).1, ["fixed-format", "header-fill"]);
 }
 
 #[test]
-fn mended_headers_mean_the_same_and_are_stable() {
+fn repaired_headers_mean_the_same_and_are_stable() {
     let Some(folder) = folder() else { return };
     for path in fits_files(folder) {
         let file = bytes(&path);

@@ -275,12 +275,15 @@ fn headers_of_very_many_cards_are_verified_and_mended_in_one_pass() {
         let (parsed, _) = Header::parse(&bytes, Context::default()).unwrap();
         let hdu = walk(&bytes).hdus.remove(0);
         assert!(!verify_header(&parsed, Some(&hdu), &[]).is_empty());
-        let (mended, fixes) = fixed_header(&parsed, Some(&hdu));
+        let (repaired, fixes) = fixed_header(&parsed, Some(&hdu));
         let of_code = fixes.iter().filter(|fix| fix.code == code).count();
         assert_eq!(of_code, if code.is_empty() { 0 } else { CARDS });
-        assert_eq!(mended.cards().len(), parsed.cards().len());
-        assert_eq!(mended.cards()[3].keyword(), if code.is_empty() { "CRPIX1" } else { "WCSAXES" });
-        let (_, again) = fixed_header(&mended, None);
+        assert_eq!(repaired.cards().len(), parsed.cards().len());
+        assert_eq!(
+            repaired.cards()[3].keyword(),
+            if code.is_empty() { "CRPIX1" } else { "WCSAXES" }
+        );
+        let (_, again) = fixed_header(&repaired, None);
         assert_eq!(again, []);
     }
 }
@@ -291,6 +294,6 @@ fn headers_of_very_many_keywords_in_lower_case_are_mended_in_one_pass() {
     let others = (0..100_000).map(|number| format!("{:<8}= 1", format!("x{number}")));
     let cards: Vec<String> = image.map(str::to_owned).into_iter().chain(others).collect();
     let (parsed, _) = Header::parse(&header(&cards), Context::default()).unwrap();
-    let (mended, _) = fixed_header(&parsed, None);
-    assert!(mended.cards()[3..].iter().all(|card| card.keyword().starts_with('X')));
+    let (repaired, _) = fixed_header(&parsed, None);
+    assert!(repaired.cards()[3..].iter().all(|card| card.keyword().starts_with('X')));
 }

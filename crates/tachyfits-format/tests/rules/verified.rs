@@ -376,12 +376,12 @@ fn damaged_headers_end_in_findings_and_are_mended_at_once() {
         let Ok((parsed, warnings)) = Header::parse(&damaged, Context::default()) else { continue };
         let found = verify_header(&parsed, None, &warnings);
         assert!(found.iter().all(|finding| !finding.advice.is_empty()));
-        let (mended, _) = fixed_header(&parsed, None);
+        let (repaired, _) = fixed_header(&parsed, None);
         let text = || String::from_utf8_lossy(&damaged[..880]).into_owned();
-        assert_eq!(mended.cards().len(), parsed.cards().len(), "{}", text());
-        assert_eq!(fixed_header(&mended, None).1, [], "{}", text());
+        assert_eq!(repaired.cards().len(), parsed.cards().len(), "{}", text());
+        assert_eq!(fixed_header(&repaired, None).1, [], "{}", text());
         // Repaired cards read as before, except keywords and the digits of dates.
-        for (before, after) in parsed.cards().iter().zip(mended.cards()) {
+        for (before, after) in parsed.cards().iter().zip(repaired.cards()) {
             let number =
                 |card: &tachyfits_format::Card| card.value().and_then(|value| value.as_f64());
             assert_eq!(

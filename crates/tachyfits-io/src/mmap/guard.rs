@@ -86,7 +86,7 @@ impl Watch {
     }
 
     /// In the handler: puts zeros where the address is, if that is in this map.
-    fn mend(&self, address: usize) -> bool {
+    fn repair(&self, address: usize) -> bool {
         if address < self.start.load(SeqCst) || address >= self.end.load(SeqCst) {
             return false;
         }
@@ -145,7 +145,7 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, context: *mut c_
     let is_fault = told.si_code > 0;
     // SAFETY: the system provides the address with every SIGBUS, and it is used only then.
     let address = unsafe { told.si_addr() }.addr();
-    if is_fault && GUARDED.iter().any(|watch| watch.mend(address)) {
+    if is_fault && GUARDED.iter().any(|watch| watch.repair(address)) {
         return;
     }
     hand_on(signal, info, context, is_fault, address);
@@ -230,8 +230,8 @@ mod tests {
             (watch.start.load(super::SeqCst), watch.end.load(super::SeqCst)),
             (start, start + 8)
         );
-        assert!(!watch.mend(start + 8) && !watch.mend(start - 1) && !watch.is_broken());
+        assert!(!watch.repair(start + 8) && !watch.repair(start - 1) && !watch.is_broken());
         watch.end();
-        assert!(!watch.mend(start));
+        assert!(!watch.repair(start));
     }
 }

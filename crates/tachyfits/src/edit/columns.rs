@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tachyfits_format::{Column, Field, FormatError, Header, NewColumn, TableKind, TableLayout};
 use tachyfits_io::Storage;
 
-use super::Edition;
+use super::Editor;
 use super::content::Rope;
 use super::restride::{Restride, Run};
 use super::table::made_fields;
@@ -16,7 +16,7 @@ use crate::options::RunOptions;
 use crate::table::encode::ColumnInput;
 use crate::table::write::layout_of;
 
-impl Edition {
+impl Editor {
     /// Inserts a column before the column of index `at`, from 0. Its field precedes that one's, in
     /// an ASCII table with a blank after it, unless `column.start` gives its position.
     ///

@@ -15,7 +15,7 @@ use crate::options::{Progress, RunOptions};
 /// Bytes of a task.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// Result of [`super::Edition::commit`].
+/// Result of [`super::Editor::commit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Committed {
     /// The file was changed in place, not replaced by a new one.

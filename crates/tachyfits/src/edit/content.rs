@@ -83,7 +83,7 @@ macro_rules! storage_of {
                 self.$field.read_exact_at(offset, buffer)
             }
 
-            /// Of the edited file the edition itself looks when it is written, before it changes it.
+            /// Of the edited file the editor itself looks when it is written, before it changes it.
             fn check_unchanged(&self) -> Result<(), IoError> {
                 if self.own { Ok(()) } else { self.$field.check_unchanged() }
             }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use tachyfits_format::{Descriptor, Field, Value};
 use tachyfits_io::{SpoolOptions, SpoolWriter};
 
-use super::Edition;
+use super::Editor;
 use super::cells::{Overlay, Patch};
 use super::content::Rope;
 use super::table::Parts;
@@ -30,7 +30,7 @@ pub(super) struct Replaced<'a> {
     pub(super) rows: &'a Rows<'a>,
 }
 
-impl Edition {
+impl Editor {
     /// Leaves out what no array of a table reaches: in its heap, and between rows and heap. Arrays that share bytes do so
     /// still. Gives how many bytes that is. Where what is reached lies in more than a million parts, small gaps between some
     /// of them stay, so that memory is bounded; another call leaves out more.
@@ -419,10 +419,10 @@ mod tests {
                     }
                 }
             }
-            let mut edition = Edition::open(path, &OpenOptions::default()).unwrap();
-            let left_out = edition.compact_heap_to(1, most);
-            let again = edition.compact_heap_to(1, MOST_RANGES);
-            edition.commit(false, &RunOptions::default()).unwrap();
+            let mut editor = Editor::open(path, &OpenOptions::default()).unwrap();
+            let left_out = editor.compact_heap_to(1, most);
+            let again = editor.compact_heap_to(1, MOST_RANGES);
+            editor.commit(false, &RunOptions::default()).unwrap();
             if !whole {
                 prop_assert_eq!(left_out.unwrap_err().code(), "descriptor-range");
                 prop_assert_eq!(again.unwrap_err().code(), "descriptor-range");

@@ -3,7 +3,7 @@
 
 use tachyfits_format::{Hdu, ImageLayout};
 
-use super::Edition;
+use super::Editor;
 use super::cells::{Overlay, Patch};
 use crate::error::{Error, Reason};
 use crate::section::{AxisRange, Section};
@@ -11,7 +11,7 @@ use crate::section::{AxisRange, Section};
 /// The most bytes of one piece of a patch, whose length has 32 bits.
 const PIECE_BYTES: u64 = 1 << 30;
 
-impl Edition {
+impl Editor {
     /// Header information about the pixels of an edited image.
     ///
     /// # Errors

@@ -26,11 +26,11 @@ pub(crate) fn restate(
     let header = unit.header();
     let stated = states(header, "DATASUM") || states(header, "CHECKSUM");
     let is_same = unit.changed.is_none() && !unit.has_new_data();
-    if !(unit.states_sums || (stated && !is_same)) || unit.missing() > 0 {
+    if !(unit.updates_checksums || (stated && !is_same)) || unit.missing() > 0 {
         return Ok(());
     }
     let data_alone = states(header, "DATASUM") && !states(header, "CHECKSUM");
-    let stated = match unit.states_sums {
+    let stated = match unit.updates_checksums {
         true => Stated::Nothing,
         false => stated_sum(unit, tier),
     };
@@ -40,7 +40,7 @@ pub(crate) fn restate(
         Stated::Nothing => whole_sum(unit, run, tier)?,
         Stated::Unreadable => return Ok(()),
     };
-    let with_checksum = unit.states_sums || !data_alone;
+    let with_checksum = unit.updates_checksums || !data_alone;
     let length = unit.origin.as_ref().filter(|_| unit.own);
     let length = length.map(|hdu| hdu.data_offset - hdu.header_offset);
     let name = own.name().to_owned();

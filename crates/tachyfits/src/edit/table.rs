@@ -10,7 +10,7 @@ use tachyfits_format::{Field, FormatError, Header, NewTable, TableKind, TableLay
 use tachyfits_io::{SpoolOptions, SpoolWriter};
 use tachyfits_kernels::Tier;
 
-use super::Edition;
+use super::Editor;
 use super::cells::{Overlay, Patch};
 use super::content::Rope;
 use super::heap::Replaced;
@@ -44,7 +44,7 @@ impl Parts {
     }
 }
 
-impl Edition {
+impl Editor {
     /// Header information about the columns of an edited table.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Edition {
         let at = at.min(self.hdus());
         let mut new = new.clone();
         let rows = new.rows;
-        let states_sums = std::mem::take(&mut new.checksum);
+        let updates_checksums = std::mem::take(&mut new.checksum);
         (new.rows, new.heap_gap, new.heap_bytes) = (0, 0, 0);
         for column in &mut new.columns {
             if let Field::Variable { most, .. } = &mut column.field {
@@ -89,14 +89,14 @@ impl Edition {
         let mut data = parts.rows;
         data.append(parts.heap);
         let mut unit = Unit::new(header, data);
-        unit.states_sums = states_sums;
+        unit.updates_checksums = updates_checksums;
         self.insert(at, unit)
     }
 
     /// Appends rows: the cells of every column, in the order of the columns.
     ///
     /// # Errors
-    /// As [`Edition::insert_rows`].
+    /// As [`Editor::insert_rows`].
     pub fn append_rows(
         &mut self,
         hdu: usize,

@@ -24,7 +24,7 @@ pub(crate) struct Unit {
     pub(crate) fill: Option<Rope>,
     has_other_data: bool,
     /// The sums are to be stated even where they are not.
-    pub(crate) states_sums: bool,
+    pub(crate) updates_checksums: bool,
     /// All arrays of a table were seen to lie in its heap, as those that are added do.
     pub(crate) arrays_are_whole: bool,
 }
@@ -46,7 +46,7 @@ impl Unit {
             data: Rope::of(Arc::clone(source), begin..end),
             fill,
             has_other_data: false,
-            states_sums: false,
+            updates_checksums: false,
             arrays_are_whole: false,
         }
     }
@@ -61,7 +61,7 @@ impl Unit {
             data,
             fill: None,
             has_other_data: true,
-            states_sums: false,
+            updates_checksums: false,
             arrays_are_whole: false,
         }
     }

@@ -10,7 +10,7 @@ use tachyfits_kernels::OnesComplement;
 
 use super::encode::ColumnInput;
 use super::rows_out::{NewRows, write_arrays};
-use crate::checksum::state_sums;
+use crate::checksum::update_checksums;
 use crate::error::{Error, Reason};
 use crate::options::RunOptions;
 use crate::writer::FileWriter;
@@ -72,7 +72,7 @@ impl TableWriter {
         file.begin_extension()?;
         let mut new = new;
         let rows_stated = (new.rows > 0).then_some(new.rows);
-        new.checksum = file.states_sums();
+        new.checksum = file.updates_checksums();
         (new.heap_bytes, new.heap_gap) = (0, 0);
         // The longest forms and numbers that are to come, so that the header keeps its place.
         for column in &mut new.columns {
@@ -153,7 +153,7 @@ impl TableWriter {
         let (row_bytes, tier) = (self.layout.row_bytes, self.file.tier());
         let first = self.rows * row_bytes;
         let begin = self.begin + self.header_bytes;
-        let (file, sums) = (&self.file, self.file.states_sums());
+        let (file, sums) = (&self.file, self.file.updates_checksums());
         let sum = Mutex::new(self.sum);
         let report = new.make(
             run,
@@ -194,7 +194,7 @@ impl TableWriter {
         let tier = self.file.tier();
         let heap_begin = self.rows_stated.map(|rows| rows * self.layout.row_bytes);
         let data_begin = self.begin + self.header_bytes;
-        let (file, sums) = (&self.file, self.file.states_sums());
+        let (file, sums) = (&self.file, self.file.updates_checksums());
         let (mut reached, mut sum) = (self.heap_bytes, self.sum);
         let heap = &mut self.heap;
         let mut write = |bytes: &[u8]| {
@@ -255,8 +255,8 @@ impl TableWriter {
         self.file.write_all_at(data_begin + data_bytes, &fill)?;
         (self.new.rows, self.new.heap_bytes) = (self.rows, self.heap_bytes);
         let mut header = self.file.format_error(self.new.header(&self.carried))?;
-        if self.file.states_sums() {
-            self.file.format_error(state_sums(&mut header, self.sum, tier))?;
+        if self.file.updates_checksums() {
+            self.file.format_error(update_checksums(&mut header, self.sum, tier))?;
         }
         header.fit(self.header_bytes);
         self.file.write_all_at(self.begin, &header.to_bytes())?;

@@ -44,7 +44,7 @@ impl DataCheck<'_> {
     }
 
     /// The header states a sum, so that one must be taken.
-    fn states_sums(&self) -> bool {
+    fn updates_checksums(&self) -> bool {
         let header = &self.hdu.header;
         ["DATASUM", "CHECKSUM"].iter().any(|keyword| header.get(keyword).is_some())
     }
@@ -85,7 +85,7 @@ impl DataCheck<'_> {
         let (row_bytes, rows) = (layout.row_bytes, layout.rows_present);
         let tasks = RowTasks { offset: layout.data_offset, row_bytes, rows, task_rows };
         let progress = Progress { options: *self.run, total: rows * row_bytes };
-        let sums = self.states_sums();
+        let sums = self.updates_checksums();
         let mut sum = OnesComplement::default();
         tachyfits_io::run(
             self.storage,
@@ -189,7 +189,7 @@ impl DataCheck<'_> {
         rows: Option<OnesComplement>,
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
-        if !self.states_sums() {
+        if !self.updates_checksums() {
             return Ok(());
         }
         let hdu = self.hdu;

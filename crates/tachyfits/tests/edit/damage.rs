@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::common::{fits, table_file};
 use crate::tables::{commit, edit, file, open};
-use tachyfits::{ColumnInput, Edition, OpenOptions, Rows, RunOptions};
+use tachyfits::{ColumnInput, Editor, OpenOptions, Rows, RunOptions};
 
 /// The variable that tells a process which file to edit, and how.
 const CHILD: &str = "TACHYFITS_TEST_EDIT";
@@ -17,18 +17,18 @@ fn table_of_bytes(rows: u64) -> Vec<u8> {
 }
 
 fn append(path: &Path, rows: u64) -> Result<(), tachyfits::Error> {
-    let mut edition = Edition::open(path, &OpenOptions::default())?;
+    let mut editor = Editor::open(path, &OpenOptions::default())?;
     let values = vec![2; 100 * rows as usize];
-    edition.append_rows(1, &[ColumnInput::new(&values)], rows, &RunOptions::default())?;
-    edition.commit(false, &RunOptions::default()).map(drop)
+    editor.append_rows(1, &[ColumnInput::new(&values)], rows, &RunOptions::default())?;
+    editor.commit(false, &RunOptions::default()).map(drop)
 }
 
 fn grow_header(path: &Path) -> Result<(), tachyfits::Error> {
-    let mut edition = Edition::open(path, &OpenOptions::default())?;
+    let mut editor = Editor::open(path, &OpenOptions::default())?;
     for number in 0..40 {
-        edition.set(0, &format!("KEY{number}"), number, "")?;
+        editor.set(0, &format!("KEY{number}"), number, "")?;
     }
-    edition.commit(false, &RunOptions::default()).map(drop)
+    editor.commit(false, &RunOptions::default()).map(drop)
 }
 
 /// Does nothing, unless this program was started to edit.
@@ -88,19 +88,19 @@ fn cut_at_any_place_a_file_is_edited_or_refused() {
     let whole = table_of_bytes(40);
     for length in (2880..whole.len()).step_by(711) {
         let (_directory, path) = file(&whole[..length]);
-        let Ok(mut edition) = Edition::open(&path, &OpenOptions::default()) else { continue };
-        if edition.hdus() < 2 {
+        let Ok(mut editor) = Editor::open(&path, &OpenOptions::default()) else { continue };
+        if editor.hdus() < 2 {
             continue;
         }
         let values = vec![2; 100];
         let input = ColumnInput::new(&values);
         let run = RunOptions::default();
-        let appended = edition.append_rows(1, &[input], 1, &run);
-        let updated = edition.update_cells(1, 0, &Rows::List(&[0]), &input, &run);
+        let appended = editor.append_rows(1, &[input], 1, &run);
+        let updated = editor.update_cells(1, 0, &Rows::List(&[0]), &input, &run);
         assert_eq!(appended.is_ok(), length >= 5760 + 4000);
         assert_eq!(updated.is_ok(), appended.is_ok());
         let rows = if appended.is_ok() { 41 } else { 40 };
-        commit(edition);
+        commit(editor);
         assert_eq!(open(&path).table(1).unwrap().layout().rows, rows);
     }
 }
@@ -116,14 +116,14 @@ fn headers_of_any_bytes_are_edited_or_refused() {
             bytes[at % base.len()] = b" =/'0123456789ABTFNX\0\xff"[numbers.below(22) as usize];
         }
         let (_directory, path) = file(&bytes);
-        let Ok(mut edition) = Edition::open(&path, &OpenOptions::default()) else { continue };
+        let Ok(mut editor) = Editor::open(&path, &OpenOptions::default()) else { continue };
         let run = RunOptions::default();
-        for hdu in 0..edition.hdus() {
-            let _ = edition.set(hdu, "OBJECT", "M 31", "");
-            let _ = edition.append_rows(hdu, &[ColumnInput::new(&[3; 100])], 1, &run);
-            let _ = edition.delete_columns(hdu, &[0]);
-            let _ = edition.remove(hdu);
+        for hdu in 0..editor.hdus() {
+            let _ = editor.set(hdu, "OBJECT", "M 31", "");
+            let _ = editor.append_rows(hdu, &[ColumnInput::new(&[3; 100])], 1, &run);
+            let _ = editor.delete_columns(hdu, &[0]);
+            let _ = editor.remove(hdu);
         }
-        let _ = edition.commit(false, &run);
+        let _ = editor.commit(false, &run);
     }
 }

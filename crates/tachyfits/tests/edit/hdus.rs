@@ -7,7 +7,7 @@ use crate::cells::errors;
 use crate::common::{BLOCK, Numbers, fits};
 use proptest::prelude::*;
 use tachyfits::{
-    Agreement, Card, Edition, Error, FitsFile, Header, OpenOptions, Reason, RunOptions, Value,
+    Agreement, Card, Editor, Error, FitsFile, Header, OpenOptions, Reason, RunOptions, Value,
 };
 use tempfile::TempDir;
 
@@ -19,12 +19,12 @@ pub fn open(path: &Path) -> FitsFile {
     FitsFile::open(path, &options()).unwrap()
 }
 
-pub fn edit(path: &Path) -> Edition {
-    Edition::open(path, &options()).unwrap()
+pub fn edit(path: &Path) -> Editor {
+    Editor::open(path, &options()).unwrap()
 }
 
-pub fn commit(edition: Edition) -> bool {
-    edition.commit(false, &RunOptions::default()).unwrap().in_place
+pub fn commit(editor: Editor) -> bool {
+    editor.commit(false, &RunOptions::default()).unwrap().in_place
 }
 
 pub fn file(bytes: &[u8]) -> (TempDir, PathBuf) {
@@ -96,14 +96,14 @@ pub fn data_of(file: &FitsFile, whole: &[u8], hdu: usize) -> Vec<u8> {
 fn a_header_is_changed_in_place_and_nothing_else() {
     let before = several();
     let (_directory, path) = file(&before);
-    let mut edition = edit(&path);
-    edition.set(1, "OBJECT", "M 31", "the target").unwrap();
-    edition.set(1, "EXTNAME", "FIRST", "").unwrap();
-    edition.rename(1, "OBJECT", "TARGET").unwrap();
-    assert_eq!(edition.delete(3, "EXTNAME").unwrap(), 1);
+    let mut editor = edit(&path);
+    editor.set(1, "OBJECT", "M 31", "the target").unwrap();
+    editor.set(1, "EXTNAME", "FIRST", "").unwrap();
+    editor.rename(1, "OBJECT", "TARGET").unwrap();
+    assert_eq!(editor.delete(3, "EXTNAME").unwrap(), 1);
     let history = Card::commentary("HISTORY", "by hand").unwrap();
-    edition.insert_card(3, 7, history[0].clone()).unwrap();
-    assert!(commit(edition));
+    editor.insert_card(3, 7, history[0].clone()).unwrap();
+    assert!(commit(editor));
     let after = fs::read(&path).unwrap();
     let (old, new) =
         (FitsFile::from_bytes("old", before.clone(), &options()).unwrap(), open(&path));
@@ -124,27 +124,27 @@ fn a_header_uses_its_blank_cards_and_gives_them_back() {
     let (_directory, path) = file(&several());
     let size = fs::metadata(&path).unwrap().len();
     // Grown beyond its block, the header moves everything; shrunk again, it keeps the blocks as blank cards.
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     for number in 0..60 {
-        edition.set(0, &format!("KEY{number}"), number, "").unwrap();
+        editor.set(0, &format!("KEY{number}"), number, "").unwrap();
     }
-    assert!(!commit(edition));
+    assert!(!commit(editor));
     assert_eq!(fs::metadata(&path).unwrap().len(), size + BLOCK as u64);
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     for number in 0..60 {
-        edition.delete(0, &format!("KEY{number}")).unwrap();
+        editor.delete(0, &format!("KEY{number}")).unwrap();
     }
-    assert!(commit(edition));
+    assert!(commit(editor));
     assert_eq!(fs::metadata(&path).unwrap().len(), size + BLOCK as u64);
     let blank = |path: &Path| {
         open(path).hdus()[0].header.cards().iter().filter(|card| card.is_blank()).count()
     };
     assert!(blank(&path) > 20);
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     for number in 0..30 {
-        edition.set(0, &format!("KEY{number}"), number, "").unwrap();
+        editor.set(0, &format!("KEY{number}"), number, "").unwrap();
     }
-    assert!(commit(edition));
+    assert!(commit(editor));
     assert_eq!(open(&path).hdus()[0].header.get_i64("KEY29"), Ok(Some(29)));
     assert_eq!(fs::metadata(&path).unwrap().len(), size + BLOCK as u64);
 }
@@ -152,10 +152,10 @@ fn a_header_uses_its_blank_cards_and_gives_them_back() {
 #[test]
 fn hdus_are_appended_at_the_end_and_nothing_else_is_written() {
     let (_directory, path) = file(&several());
-    let mut edition = edit(&path);
-    edition.copy(9, &open(&path), 0).unwrap();
-    edition.copy(9, &open(&path), 2).unwrap();
-    let committed = edition.commit(true, &RunOptions::default()).unwrap();
+    let mut editor = edit(&path);
+    editor.copy(9, &open(&path), 0).unwrap();
+    editor.copy(9, &open(&path), 2).unwrap();
+    let committed = editor.commit(true, &RunOptions::default()).unwrap();
     assert!(committed.in_place);
     // NEXTEND and what was appended: not the 3000 pixels before.
     assert!(committed.bytes_written <= 2880 + 2880 + 5760 + 2880 + 5760, "{committed:?}");
@@ -172,22 +172,22 @@ fn hdus_are_appended_at_the_end_and_nothing_else_is_written() {
 #[test]
 fn a_table_in_front_gets_an_empty_primary_hdu() {
     let (_directory, path) = file(&several());
-    let mut edition = edit(&path);
-    edition.remove(0).unwrap();
-    edition.remove(0).unwrap();
-    assert_eq!(edition.hdus(), 3);
-    assert_eq!(edition.header(0).unwrap().get_i64("NAXIS"), Ok(Some(0)));
-    commit(edition);
+    let mut editor = edit(&path);
+    editor.remove(0).unwrap();
+    editor.remove(0).unwrap();
+    assert_eq!(editor.hdus(), 3);
+    assert_eq!(editor.header(0).unwrap().get_i64("NAXIS"), Ok(Some(0)));
+    commit(editor);
     let file = open(&path);
     let kinds: Vec<_> = file.hdus().iter().map(|hdu| hdu.kind.as_str().to_owned()).collect();
     assert_eq!(kinds, ["primary", "ascii table", "image"]);
     assert!(file.warnings().is_empty());
     // The image that becomes the first loses what only extensions have.
-    let mut edition = edit(&path);
-    edition.remove(0).unwrap();
-    assert_eq!(edition.hdus(), 3);
-    edition.copy(0, &open(&path), 2).unwrap();
-    commit(edition);
+    let mut editor = edit(&path);
+    editor.remove(0).unwrap();
+    assert_eq!(editor.hdus(), 3);
+    editor.copy(0, &open(&path), 2).unwrap();
+    commit(editor);
     let file = open(&path);
     assert_eq!(file.hdus()[0].kind.as_str(), "primary");
     assert_eq!(file.hdus()[0].extname.as_deref(), Some("THREE"));
@@ -199,17 +199,17 @@ fn a_table_in_front_gets_an_empty_primary_hdu() {
 #[test]
 fn the_preview_is_the_file_that_is_written() {
     let (directory, path) = file(&several());
-    let mut edition = edit(&path);
-    edition.remove(1).unwrap();
-    edition.set(0, "OBJECT", "M 31", "").unwrap();
-    edition.copy(1, &open(&path), 3).unwrap();
-    let preview = edition.preview().unwrap();
+    let mut editor = edit(&path);
+    editor.remove(1).unwrap();
+    editor.set(0, "OBJECT", "M 31", "").unwrap();
+    editor.copy(1, &open(&path), 3).unwrap();
+    let preview = editor.preview().unwrap();
     let image = preview.image(1).unwrap();
     let out = directory.path().join("image.fits");
     image.write(&out, &tachyfits::WriteOptions::default(), &RunOptions::default()).unwrap();
     let headers: Vec<_> = (0..3).map(|hdu| preview.header_bytes(hdu).unwrap()).collect();
     let size = preview.bytes();
-    commit(edition);
+    commit(editor);
     let file = open(&path);
     assert_eq!(file.bytes(), size);
     for (index, header) in headers.iter().enumerate() {
@@ -221,9 +221,9 @@ fn the_preview_is_the_file_that_is_written() {
 #[test]
 fn sums_stay_right() {
     let (_directory, path) = file(&several());
-    let mut edition = edit(&path);
-    (0..4).for_each(|hdu| edition.state_sums(hdu).unwrap());
-    commit(edition);
+    let mut editor = edit(&path);
+    (0..4).for_each(|hdu| editor.update_checksums(hdu).unwrap());
+    commit(editor);
     let check = |path: &Path| {
         let file = open(path);
         for hdu in 0..file.hdus().len() {
@@ -236,18 +236,18 @@ fn sums_stay_right() {
         }
     };
     check(&path);
-    let mut edition = edit(&path);
-    edition.set(2, "EXTNAME", "TEXT", "").unwrap();
-    edition.copy(0, &open(&path), 3).unwrap();
-    edition.remove(2).unwrap();
-    commit(edition);
+    let mut editor = edit(&path);
+    editor.set(2, "EXTNAME", "TEXT", "").unwrap();
+    editor.copy(0, &open(&path), 3).unwrap();
+    editor.remove(2).unwrap();
+    commit(editor);
     check(&path);
     assert!(open(&path).hdus()[1].header.position("CHECKSUM").is_some());
     // Only DATASUM stated: no CHECKSUM appears.
-    let mut edition = edit(&path);
-    edition.delete(1, "CHECKSUM").unwrap();
-    edition.set(1, "OBJECT", "M 31", "").unwrap();
-    commit(edition);
+    let mut editor = edit(&path);
+    editor.delete(1, "CHECKSUM").unwrap();
+    editor.set(1, "OBJECT", "M 31", "").unwrap();
+    commit(editor);
     check(&path);
     assert!(open(&path).hdus()[1].header.position("CHECKSUM").is_none());
 }
@@ -255,15 +255,15 @@ fn sums_stay_right() {
 #[test]
 fn a_wrong_sum_of_data_is_not_made_right_by_editing_the_header() {
     let (_directory, path) = file(&several());
-    let mut edition = edit(&path);
-    edition.state_sums(0).unwrap();
-    commit(edition);
+    let mut editor = edit(&path);
+    editor.update_checksums(0).unwrap();
+    commit(editor);
     let mut bytes = fs::read(&path).unwrap();
     bytes[BLOCK + 5] ^= 1;
     fs::write(&path, &bytes).unwrap();
-    let mut edition = edit(&path);
-    edition.set(0, "OBJECT", "M 31", "").unwrap();
-    commit(edition);
+    let mut editor = edit(&path);
+    editor.set(0, "OBJECT", "M 31", "").unwrap();
+    commit(editor);
     let (sum, _) = open(&path).checksum(0, &RunOptions::default()).unwrap();
     assert_eq!(sum.data, Agreement::Wrong);
 }
@@ -273,15 +273,15 @@ fn extensions_are_counted_anew_where_there_are_others_alone() {
     let wrong = String::from_utf8_lossy(&several()[..BLOCK]).replace("     3 ", "     7 ");
     let bytes = [wrong.as_bytes(), &several()[BLOCK..]].concat();
     let (_directory, path) = file(&bytes);
-    let counted = |edition: &Edition| edition.header(0).unwrap().get_i64("NEXTEND").unwrap();
-    let mut edition = edit(&path);
-    edition.set(1, "OBJECT", "M 31", "").unwrap();
-    edition.mend().unwrap();
-    commit(edition);
-    let mut edition = edit(&path);
-    assert_eq!(counted(&edition), Some(7));
-    edition.remove(3).unwrap();
-    assert_eq!(counted(&edition), Some(2));
+    let counted = |editor: &Editor| editor.header(0).unwrap().get_i64("NEXTEND").unwrap();
+    let mut editor = edit(&path);
+    editor.set(1, "OBJECT", "M 31", "").unwrap();
+    editor.repair().unwrap();
+    commit(editor);
+    let mut editor = edit(&path);
+    assert_eq!(counted(&editor), Some(7));
+    editor.remove(3).unwrap();
+    assert_eq!(counted(&editor), Some(2));
 }
 
 #[test]
@@ -295,36 +295,36 @@ fn an_edit_that_changes_nothing_writes_nothing() {
 #[test]
 fn what_cannot_be_edited_is_refused_and_the_file_is_as_it_was() {
     let (_directory, path) = file(&several());
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     let reason = |error: Error| match error {
         Error::Refused(refusal) => refusal.reason,
         other => panic!("{other}"),
     };
     for (hdu, keyword) in [(0, "NAXIS1"), (0, "SIMPLE"), (2, "TFORM1"), (2, "TFIELDS")] {
-        assert_eq!(reason(edition.set(hdu, keyword, 2, "").unwrap_err()), Reason::Structure);
-        assert_eq!(reason(edition.delete(hdu, keyword).unwrap_err()), Reason::Structure);
-        let renamed = edition.rename(hdu, keyword, "OTHER").unwrap_err();
+        assert_eq!(reason(editor.set(hdu, keyword, 2, "").unwrap_err()), Reason::Structure);
+        assert_eq!(reason(editor.delete(hdu, keyword).unwrap_err()), Reason::Structure);
+        let renamed = editor.rename(hdu, keyword, "OTHER").unwrap_err();
         assert_eq!(reason(renamed), Reason::Structure);
     }
-    let text = edition.set(2, "TFORM1", 2, "").unwrap_err().to_string();
+    let text = editor.set(2, "TFORM1", 2, "").unwrap_err().to_string();
     let told =
         "edited.fits: HDU 2 (0-based): expected TFORM1 as it is, found another card or order";
     assert!(text.contains(told) && text.contains("\nhint: change the data"), "{text}");
-    let text = edition.set(0, "EXTEND", false, "").unwrap_err().to_string();
+    let text = editor.set(0, "EXTEND", false, "").unwrap_err().to_string();
     let told = "HDU 0 (0-based): expected EXTEND = T, as long as extensions follow, here 3, found EXTEND = F";
     assert!(text.contains(told), "{text}");
-    edition.set(1, "EXTEND", false, "").unwrap();
-    let inserted = edition.insert_card(0, 1, Card::new("OBJECT", "M 31", "").unwrap());
+    editor.set(1, "EXTEND", false, "").unwrap();
+    let inserted = editor.insert_card(0, 1, Card::new("OBJECT", "M 31", "").unwrap());
     assert_eq!(reason(inserted.unwrap_err()), Reason::Structure);
-    assert_eq!(reason(edition.set(7, "OBJECT", 1, "").unwrap_err()), Reason::NoSuchHdu);
-    assert_eq!(reason(edition.remove(4).unwrap_err()), Reason::NoSuchHdu);
-    edition.set(0, "OBJECT", "M 31", "").unwrap();
+    assert_eq!(reason(editor.set(7, "OBJECT", 1, "").unwrap_err()), Reason::NoSuchHdu);
+    assert_eq!(reason(editor.remove(4).unwrap_err()), Reason::NoSuchHdu);
+    editor.set(0, "OBJECT", "M 31", "").unwrap();
     // Somebody else was faster.
     let mut other = edit(&path);
     other.set(0, "OBJECT", "M 33", "").unwrap();
     commit(other);
     let kept = fs::read(&path).unwrap();
-    let error = edition.commit(false, &RunOptions::default()).unwrap_err();
+    let error = editor.commit(false, &RunOptions::default()).unwrap_err();
     assert_eq!(error.code(), "io-changed");
     assert_eq!(fs::read(&path).unwrap(), kept);
 }
@@ -347,24 +347,24 @@ fn cards_of_structure_are_kept_in_either_case() {
     let table = extension(&cards, &[0; 4008], 0);
     let bytes = [&several()[..3 * BLOCK], &table, &image_extension("LAST", b"xyz")].concat();
     let (_directory, path) = file(&bytes);
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     let refused = |result: Result<(), Error>, keyword: &str| {
         let text = result.unwrap_err().to_string();
         assert!(text.contains(&format!("expected {keyword} as it is")), "{text}");
     };
     for keyword in ["PCOUNT", "pcount", "Pcount", "NAXIS2", "TFORM1"] {
         let upper = &keyword.to_ascii_uppercase();
-        refused(edition.delete(1, keyword).map(drop), upper);
-        refused(edition.rename(1, keyword, "OTHER").map(drop), upper);
-        refused(edition.set(1, upper, 7, ""), upper);
+        refused(editor.delete(1, keyword).map(drop), upper);
+        refused(editor.rename(1, keyword, "OTHER").map(drop), upper);
+        refused(editor.set(1, upper, 7, ""), upper);
     }
     // The other one would be read then.
-    refused(edition.rename(1, "Pcount", "PCOUNT").map(drop), "PCOUNT");
-    assert!(edition.rename(1, "pcount", "PCOUNT").unwrap());
-    assert!(edition.rename(1, "tform1", "TFORM1").unwrap());
+    refused(editor.rename(1, "Pcount", "PCOUNT").map(drop), "PCOUNT");
+    assert!(editor.rename(1, "pcount", "PCOUNT").unwrap());
+    assert!(editor.rename(1, "tform1", "TFORM1").unwrap());
     let comment = |header: &mut Header| header.comment("EXPTIME", "of one exposure");
-    assert!(edition.change_header(1, comment).unwrap());
-    commit(edition);
+    assert!(editor.change_header(1, comment).unwrap());
+    commit(editor);
     let file = open(&path);
     let kinds: Vec<&str> = file.hdus().iter().map(|hdu| hdu.kind.as_str()).collect();
     assert_eq!(kinds, ["primary", "binary table", "image"]);
@@ -378,26 +378,26 @@ fn what_is_cut_short_or_cannot_be_read_stays_as_it_is() {
     let mut bytes = several();
     bytes.truncate(bytes.len() - BLOCK + 40);
     let (_directory, path) = file(&bytes);
-    let mut edition = edit(&path);
-    edition.set(3, "OBJECT", "M 31", "").unwrap();
-    assert!(commit(edition));
+    let mut editor = edit(&path);
+    editor.set(3, "OBJECT", "M 31", "").unwrap();
+    assert!(commit(editor));
     assert_eq!(fs::metadata(&path).unwrap().len(), bytes.len() as u64);
-    let mut edition = edit(&path);
-    assert_eq!(edition.copy(4, &open(&path), 3).unwrap_err().code(), "data-missing");
-    edition.remove(1).unwrap();
-    assert_eq!(edition.commit(false, &RunOptions::default()).unwrap_err().code(), "data-missing");
+    let mut editor = edit(&path);
+    assert_eq!(editor.copy(4, &open(&path), 3).unwrap_err().code(), "data-missing");
+    editor.remove(1).unwrap();
+    assert_eq!(editor.commit(false, &RunOptions::default()).unwrap_err().code(), "data-missing");
     // An HDU without END, after the others.
     let mut bytes = several();
     bytes.extend(card("XTENSION= 'IMAGE   '").into_bytes());
     bytes.resize(bytes.len() + 4000, b'x');
     let (_directory, path) = file(&bytes);
-    let mut edition = edit(&path);
-    edition.set(3, "OBJECT", "M 31", "").unwrap();
-    assert!(commit(edition));
+    let mut editor = edit(&path);
+    editor.set(3, "OBJECT", "M 31", "").unwrap();
+    assert!(commit(editor));
     assert_eq!(fs::read(&path).unwrap()[several().len()..], bytes[several().len()..]);
-    let mut edition = edit(&path);
-    edition.copy(4, &open(&path), 3).unwrap();
-    assert_eq!(edition.commit(false, &RunOptions::default()).unwrap_err().code(), "edit");
+    let mut editor = edit(&path);
+    editor.copy(4, &open(&path), 3).unwrap();
+    assert_eq!(editor.commit(false, &RunOptions::default()).unwrap_err().code(), "edit");
 }
 
 #[test]
@@ -421,7 +421,7 @@ fn a_compressed_file_is_refused() {
     gzip.extend((!crc).to_le_bytes());
     gzip.extend((content.len() as u32).to_le_bytes());
     fs::write(&path, gzip).unwrap();
-    assert_eq!(Edition::open(&path, &options()).unwrap_err().code(), "edit");
+    assert_eq!(Editor::open(&path, &options()).unwrap_err().code(), "edit");
 }
 
 /// An HDU for the twin: the cards that are not structural, and the data.
@@ -442,7 +442,7 @@ proptest! {
 
     /// Edits in any order, written in several commits, give the HDUs that the same edits give a list.
     #[test]
-    fn editions_are_what_lists_are(seed: u64, commits in 1usize..4, sums: bool) {
+    fn editors_are_what_lists_are(seed: u64, commits in 1usize..4, sums: bool) {
         let mut numbers = Numbers(seed);
         let (_directory, path) = file(&several());
         let other = tempfile::tempdir().unwrap();
@@ -452,9 +452,9 @@ proptest! {
         let source_twin = twin_of(&source, &fs::read(&other).unwrap());
         let mut twin = twin_of(&open(&path), &several());
         for _ in 0..commits {
-            let mut edition = edit(&path);
+            let mut editor = edit(&path);
             if sums {
-                (0..edition.hdus()).for_each(|hdu| edition.state_sums(hdu).unwrap());
+                (0..editor.hdus()).for_each(|hdu| editor.update_checksums(hdu).unwrap());
             }
             for _ in 0..numbers.below(6) {
                 let hdu = numbers.below(twin.len() as u64) as usize;
@@ -462,7 +462,7 @@ proptest! {
                     0 | 1 => {
                         let keyword = format!("KEY{}", numbers.below(80));
                         let value = Value::from(numbers.below(1000));
-                        edition.set(hdu, &keyword, value.clone(), "a comment").unwrap();
+                        editor.set(hdu, &keyword, value.clone(), "a comment").unwrap();
                         match twin[hdu].0.iter_mut().find(|(found, _)| *found == keyword) {
                             Some((_, found)) => *found = value,
                             None => twin[hdu].0.push((keyword, value)),
@@ -470,26 +470,26 @@ proptest! {
                     }
                     2 => {
                         let keyword = format!("KEY{}", numbers.below(80));
-                        edition.delete(hdu, &keyword).unwrap();
+                        editor.delete(hdu, &keyword).unwrap();
                         twin[hdu].0.retain(|(found, _)| *found != keyword);
                     }
                     3 => {
                         let from = numbers.below(2) as usize;
-                        edition.copy(hdu, &source, from).unwrap();
+                        editor.copy(hdu, &source, from).unwrap();
                         twin.insert(hdu, source_twin[from].clone());
                     }
                     _ => {
-                        edition.remove(hdu).unwrap();
+                        editor.remove(hdu).unwrap();
                         twin.remove(hdu);
                         // A table in front, or none: the empty primary HDU.
-                        if edition.hdus() > twin.len() {
+                        if editor.hdus() > twin.len() {
                             twin.insert(0, (Vec::new(), Vec::new()));
                         }
                     }
                 }
             }
-            prop_assert_eq!(edition.hdus(), twin.len());
-            commit(edition);
+            prop_assert_eq!(editor.hdus(), twin.len());
+            commit(editor);
             let (file, bytes) = (open(&path), fs::read(&path).unwrap());
             prop_assert!(bytes.len().is_multiple_of(BLOCK));
             prop_assert!(file.warnings().is_empty(), "{:?}", file.warnings());

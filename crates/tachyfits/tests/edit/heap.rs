@@ -61,26 +61,26 @@ fn new_arrays_do_not_become_those_of_a_descriptor_that_reaches_beyond_the_heap()
     let two = ColumnInput { offsets: Some(&[0, 3, 3]), ..one };
     let element = Element::Number(ValueType::I16);
     let field = Field::Variable { element, wide: false, repeat: 1, most: None };
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     for refused in [
-        edition.append_rows(1, &[one], 1, &run),
-        edition.insert_column(1, 1, &NewColumn::new("W", field), &two, &run),
-        edition.update_cells(1, 0, &Rows::Range(1..2), &one, &run),
-        edition.update_cells(1, 0, &Rows::List(&[1]), &one, &run),
+        editor.append_rows(1, &[one], 1, &run),
+        editor.insert_column(1, 1, &NewColumn::new("W", field), &two, &run),
+        editor.update_cells(1, 0, &Rows::Range(1..2), &one, &run),
+        editor.update_cells(1, 0, &Rows::List(&[1]), &one, &run),
     ] {
         let error = refused.unwrap_err();
         assert_eq!(error.code(), "descriptor-range");
         assert!(error.to_string().contains("row 1"), "{error}");
     }
-    assert_eq!(commit(edition).bytes_written, 0);
+    assert_eq!(commit(editor).bytes_written, 0);
     assert_eq!(fs::read(&path).unwrap(), before);
     // A refusal is not permanent: changes that do not touch the heap work, and so does repairing
     // the row itself.
-    let mut edition = edit(&path);
-    edition.delete_rows(1, &Rows::List(&[1])).unwrap();
-    edition.update_cells(1, 0, &Rows::List(&[0]), &one, &run).unwrap();
-    edition.append_rows(1, &[one], 1, &run).unwrap();
-    commit(edition);
+    let mut editor = edit(&path);
+    editor.delete_rows(1, &Rows::List(&[1])).unwrap();
+    editor.update_cells(1, 0, &Rows::List(&[0]), &one, &run).unwrap();
+    editor.append_rows(1, &[one], 1, &run).unwrap();
+    commit(editor);
     assert_eq!(first_array(&path), Ok(values));
 }
 
@@ -89,11 +89,11 @@ fn a_heap_goes_with_the_last_column_of_arrays() {
     let (_directory, path) = reaching_beyond();
     let numbers = [1i32, 2].map(i32::to_ne_bytes).concat();
     let field = Field::Fixed { element: Element::Number(ValueType::I32), repeat: 1, width: 1 };
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     let new = NewColumn::new("N", field);
-    edition.insert_column(1, 0, &new, &ColumnInput::new(&numbers), &RunOptions::default()).unwrap();
-    edition.delete_columns(1, &[1]).unwrap();
-    commit(edition);
+    editor.insert_column(1, 0, &new, &ColumnInput::new(&numbers), &RunOptions::default()).unwrap();
+    editor.delete_columns(1, &[1]).unwrap();
+    commit(editor);
     let file = open(&path);
     let header = &file.hdus()[1].header;
     assert_eq!(header.get_i64("PCOUNT"), Ok(Some(0)));
@@ -105,17 +105,17 @@ fn a_compressed_table_keeps_what_only_its_compressed_descriptors_reach() {
     let flag = "ZTABLE  =                    T";
     let (_directory, path) = table_of([1, 0, 0, 0], flag);
     let before = fs::read(&path).unwrap();
-    let mut edition = edit(&path);
-    let error = edition.compact_heap(1).unwrap_err();
+    let mut editor = edit(&path);
+    let error = editor.compact_heap(1).unwrap_err();
     assert_eq!(error.code(), "edit");
     assert!(error.to_string().contains("a table that is not compressed"), "{error}");
-    assert_eq!(commit(edition).bytes_written, 0);
+    assert_eq!(commit(editor).bytes_written, 0);
     assert_eq!(fs::read(&path).unwrap(), before);
     // A table that merely has the keyword is an ordinary one; in a compressed image each array is
     // that of a cell.
     for card in [flag.replace(" T", " F"), flag.replace("ZTABLE", "ZIMAGE")] {
         let (_directory, path) = table_of([1, 0, 0, 0], &card);
-        let mut edition = edit(&path);
-        assert_eq!(edition.compact_heap(1).unwrap(), 2);
+        let mut editor = edit(&path);
+        assert_eq!(editor.compact_heap(1).unwrap(), 2);
     }
 }

@@ -58,9 +58,9 @@ fn what_an_hdu_is_its_first_card_says_alone() {
     let (_directory, path) = file(&misleading());
     let before = kinds_and_data(&path);
     // The primary image becomes an extension.
-    let mut edition = edit(&path);
-    edition.copy(0, &open(&path), 1).unwrap();
-    commit(edition);
+    let mut editor = edit(&path);
+    editor.copy(0, &open(&path), 1).unwrap();
+    commit(editor);
     let found = kinds_and_data(&path);
     assert_eq!(found[..2], [("primary", b"xyz".to_vec()), ("image", b"abc".to_vec())]);
     assert_eq!(found[2..], before[1..]);
@@ -71,15 +71,15 @@ fn what_an_hdu_is_its_first_card_says_alone() {
         vec![("primary", b"xyz".to_vec())],
         vec![empty.clone()],
     ] {
-        let mut edition = edit(&path);
-        edition.remove(0).unwrap();
-        commit(edition);
+        let mut editor = edit(&path);
+        editor.remove(0).unwrap();
+        commit(editor);
         assert_eq!(kinds_and_data(&path), [&begin[..], &before[2..]].concat());
     }
-    let mut edition = edit(&path);
-    edition.remove(1).unwrap();
-    edition.remove(0).unwrap();
-    commit(edition);
+    let mut editor = edit(&path);
+    editor.remove(1).unwrap();
+    editor.remove(0).unwrap();
+    commit(editor);
     assert_eq!(kinds_and_data(&path), [empty, before[3].clone()]);
 }
 
@@ -89,21 +89,21 @@ fn what_is_mended_is_the_header_that_the_place_of_an_hdu_asks_for() {
     let image = String::from_utf8(image_extension("ONE", b"xyz")).unwrap();
     let image = image.replacen(&card(&format!("NAXIS1  = {:>20}", 3)), &card(free), 1);
     let (_directory, path) = file(&[&fits(8, &[3], &[], b"abc"), image.as_bytes()].concat());
-    let mut edition = edit(&path);
-    edition.copy(0, &open(&path), 1).unwrap();
-    edition.delete(0, "EXTNAME").unwrap();
-    assert_eq!(edition.mend().unwrap().len(), 2);
+    let mut editor = edit(&path);
+    editor.copy(0, &open(&path), 1).unwrap();
+    editor.delete(0, "EXTNAME").unwrap();
+    assert_eq!(editor.repair().unwrap().len(), 2);
     for (hdu, first) in ["SIMPLE", "XTENSION", "XTENSION"].into_iter().enumerate() {
-        let keywords = edition.header(hdu).unwrap().cards().iter().map(Card::keyword);
+        let keywords = editor.header(hdu).unwrap().cards().iter().map(Card::keyword);
         let wanted = [first, "BITPIX", "NAXIS", "NAXIS1"];
         assert_eq!(keywords.take(4).collect::<Vec<_>>(), wanted);
     }
     // One that lies whole in its own file, where this one has no bytes.
     let other = [several(), image_extension("OTHER", b"xyz")].concat();
     let other = FitsFile::from_bytes("other", other, &options()).unwrap();
-    edition.copy(3, &other, 4).unwrap();
-    assert_eq!(edition.mend().unwrap(), []);
-    commit(edition);
+    editor.copy(3, &other, 4).unwrap();
+    assert_eq!(editor.repair().unwrap(), []);
+    commit(editor);
     let found = verify(&path, &VerifyOptions::default(), &RunOptions::default()).unwrap();
     assert_eq!(found.findings, []);
 }

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use tachyfits::{
-    ColumnInput, Committed, Edition, Element, Field, FitsFile, Header, NewColumn, NewTable,
+    ColumnInput, Committed, Editor, Element, Field, FitsFile, Header, NewColumn, NewTable,
     OpenOptions, Reason, Rows, RunOptions, TableKind, TextForm, ValueType,
 };
 use tempfile::TempDir;
@@ -27,12 +27,12 @@ pub fn open(path: &Path) -> FitsFile {
     FitsFile::open(path, &OpenOptions::default()).unwrap()
 }
 
-pub fn edit(path: &Path) -> Edition {
-    Edition::open(path, &OpenOptions::default()).unwrap()
+pub fn edit(path: &Path) -> Editor {
+    Editor::open(path, &OpenOptions::default()).unwrap()
 }
 
-pub fn commit(edition: Edition) -> Committed {
-    edition.commit(false, &RunOptions::default()).unwrap()
+pub fn commit(editor: Editor) -> Committed {
+    editor.commit(false, &RunOptions::default()).unwrap()
 }
 
 fn run() -> RunOptions<'static> {
@@ -97,14 +97,14 @@ fn new_column(numbers: &mut Numbers) -> (Spec, NewColumn) {
 
 impl Twin {
     /// Does something to both.
-    fn step(&mut self, edition: &mut Edition, numbers: &mut Numbers) {
+    fn step(&mut self, editor: &mut Editor, numbers: &mut Numbers) {
         let (all, count) = (self.rows, numbers.below(40) as usize);
         let at = numbers.below(all as u64 + 1) as usize;
         match numbers.below(8) {
             0 | 1 => {
                 let at = if numbers.one_in(2) { all } else { at };
                 let new = more(&self.specs, count, numbers.next());
-                edition.insert_rows(1, at as u64, &inputs(&new), count as u64, &run()).unwrap();
+                editor.insert_rows(1, at as u64, &inputs(&new), count as u64, &run()).unwrap();
                 for (column, new) in self.columns.iter_mut().zip(&new) {
                     *column = column.insert(at, new, all);
                 }
@@ -113,26 +113,26 @@ impl Twin {
             2 => {
                 let end = (at + count).min(all);
                 let range = at as u64..end as u64;
-                edition.delete_rows(1, &Rows::Range(range)).unwrap();
+                editor.delete_rows(1, &Rows::Range(range)).unwrap();
                 self.delete(|row| (at..end).contains(&row));
             }
             3 if all > 0 => {
                 let list: Vec<u64> = (0..count).map(|_| numbers.below(all as u64)).collect();
-                edition.delete_rows(1, &Rows::List(&list)).unwrap();
+                editor.delete_rows(1, &Rows::List(&list)).unwrap();
                 self.delete(|row| list.contains(&(row as u64)));
             }
-            4 | 5 if all > 0 => self.update(edition, numbers),
+            4 | 5 if all > 0 => self.update(editor, numbers),
             6 if self.specs.len() < 12 => {
                 let place = numbers.below(self.specs.len() as u64 + 1) as usize;
                 let (spec, new) = new_column(numbers);
                 let cells = more(std::slice::from_ref(&spec), all, numbers.next()).remove(0);
-                edition.insert_column(1, place, &new, &cells.input(), &run()).unwrap();
+                editor.insert_column(1, place, &new, &cells.input(), &run()).unwrap();
                 self.specs.insert(place, spec);
                 self.columns.insert(place, cells);
             }
             7 if self.specs.len() > 1 => {
                 let gone = numbers.below(self.specs.len() as u64) as usize;
-                edition.delete_columns(1, &[gone]).unwrap();
+                editor.delete_columns(1, &[gone]).unwrap();
                 self.specs.remove(gone);
                 self.columns.remove(gone);
             }
@@ -140,7 +140,7 @@ impl Twin {
         }
     }
 
-    fn update(&mut self, edition: &mut Edition, numbers: &mut Numbers) {
+    fn update(&mut self, editor: &mut Editor, numbers: &mut Numbers) {
         let column = numbers.below(self.specs.len() as u64) as usize;
         let spec = std::slice::from_ref(&self.specs[column]);
         let rows: Vec<usize> = if numbers.one_in(2) {
@@ -156,7 +156,7 @@ impl Twin {
             true => Rows::Range(list[0]..list[0] + list.len() as u64),
             false => Rows::List(&list),
         };
-        edition.update_cells(1, column, &which, &cells.input(), &run()).unwrap();
+        editor.update_cells(1, column, &which, &cells.input(), &run()).unwrap();
         self.columns[column] = self.columns[column].update(&rows, &cells, self.rows);
     }
 
@@ -187,17 +187,17 @@ proptest! {
         let mut numbers = Numbers(seed);
         let known = errors(&open(&path));
         for number in 0..commits {
-            let mut edition = edit(&path);
+            let mut editor = edit(&path);
             if sums && number == 0 {
-                edition.state_sums(1).unwrap();
+                editor.update_checksums(1).unwrap();
             }
             for _ in 0..numbers.below(8) {
-                twin.step(&mut edition, &mut numbers);
+                twin.step(&mut editor, &mut numbers);
             }
-            let preview = edition.preview().unwrap();
+            let preview = editor.preview().unwrap();
             prop_assert_eq!(&read_all(&preview.table(1).unwrap()), &twin.columns);
             drop(preview);
-            let committed = commit(edition);
+            let committed = commit(editor);
             let file = open(&path);
             prop_assert_eq!(committed.bytes, file.bytes());
             prop_assert!(file.warnings().is_empty(), "{:?}", file.warnings());
@@ -237,9 +237,9 @@ fn plain() -> (TempDir, PathBuf, Made) {
 fn appended_rows_are_all_that_is_written() {
     let (_directory, path, made) = plain();
     let new = more(&made.columns, 10, 9);
-    let mut edition = edit(&path);
-    edition.append_rows(1, &inputs(&new), 10, &run()).unwrap();
-    let committed = commit(edition);
+    let mut editor = edit(&path);
+    editor.append_rows(1, &inputs(&new), 10, &run()).unwrap();
+    let committed = commit(editor);
     // The header, ten rows of 164 bytes and the fill.
     assert!(
         committed.in_place && committed.bytes_written < 2880 + 1640 + 2 * 2880,
@@ -251,11 +251,11 @@ fn appended_rows_are_all_that_is_written() {
 fn updated_cells_are_all_that_is_written() {
     let (_directory, path, _) = plain();
     let before = fs::read(&path).unwrap();
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     let values = [7i32, 8].map(i32::to_ne_bytes).concat();
     let rows = Rows::List(&[900, 3]);
-    edition.update_cells(1, 0, &rows, &ColumnInput::new(&values), &run()).unwrap();
-    let committed = commit(edition);
+    editor.update_cells(1, 0, &rows, &ColumnInput::new(&values), &run()).unwrap();
+    let committed = commit(editor);
     assert_eq!((committed.in_place, committed.bytes_written), (true, 8));
     let after = fs::read(&path).unwrap();
     let at = |row: usize| 2 * 2880 + row * 164;
@@ -274,7 +274,7 @@ fn updated_cells_are_all_that_is_written() {
 #[test]
 fn very_many_single_updates_are_one_after_the_other() {
     let (_directory, path, _) = plain();
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     let mut twin = read_all(&open(&path).table(1).unwrap());
     let mut numbers = Numbers(3);
     let mut values: Vec<[u8; 4]> =
@@ -283,20 +283,20 @@ fn very_many_single_updates_are_one_after_the_other() {
         let row = numbers.below(1000);
         values[row as usize] = number.to_ne_bytes();
         let new = number.to_ne_bytes();
-        edition.update_cells(1, 0, &Rows::List(&[row]), &ColumnInput::new(&new), &run()).unwrap();
+        editor.update_cells(1, 0, &Rows::List(&[row]), &ColumnInput::new(&new), &run()).unwrap();
     }
     // Rows that come and go between them lay source upon source.
     for number in 0..200u64 {
         let new = [1i32.to_ne_bytes().to_vec(), vec![0; 160]];
         let inputs = [ColumnInput::new(&new[0]), ColumnInput::new(&new[1])];
-        edition.append_rows(1, &inputs, 1, &run()).unwrap();
-        edition
+        editor.append_rows(1, &inputs, 1, &run()).unwrap();
+        editor
             .update_cells(1, 0, &Rows::List(&[number]), &ColumnInput::new(&[9; 4]), &run())
             .unwrap();
-        edition.delete_rows(1, &Rows::List(&[1000])).unwrap();
+        editor.delete_rows(1, &Rows::List(&[1000])).unwrap();
         values[number as usize] = [9; 4];
     }
-    commit(edition);
+    commit(editor);
     twin[0].values = values.concat();
     assert_eq!(read_all(&open(&path).table(1).unwrap()), twin);
 }
@@ -320,15 +320,15 @@ fn keywords_of_columns_follow_them_with_their_comments() {
     let cards: Vec<String> = cards.iter().map(|&card| card.to_owned()).collect();
     let bytes = table_file("BINTABLE", [9, 2], 0, &cards, &[1; 18]);
     let (_directory, path) = file(&bytes);
-    let mut edition = edit(&path);
-    edition.delete_columns(1, &[0]).unwrap();
+    let mut editor = edit(&path);
+    editor.delete_columns(1, &[0]).unwrap();
     let element = Element::Number(ValueType::U16);
     let field = Field::Fixed { element, repeat: 1, width: 1 };
     let new = NewColumn { unit: Some("count".into()), ..NewColumn::new("N", field) };
     let values = [7u16, 8].map(u16::to_ne_bytes).concat();
-    edition.insert_column(1, 1, &new, &ColumnInput::new(&values), &run()).unwrap();
-    edition.rename_column(1, 0, "MAG").unwrap();
-    commit(edition);
+    editor.insert_column(1, 1, &new, &ColumnInput::new(&values), &run()).unwrap();
+    editor.rename_column(1, 0, "MAG").unwrap();
+    commit(editor);
     let file = open(&path);
     let header = &file.hdus()[1].header;
     let comment =
@@ -362,12 +362,12 @@ fn a_gap_before_the_heap_stays() {
     let data = [row(3, 2), row(2, 2), vec![0xee; 14], (0..6).collect()].concat();
     let bytes = table_file("BINTABLE", [8, 2], 20, &cards, &data);
     let (_directory, path) = file(&bytes);
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     let input = ColumnInput { offsets: Some(&[0, 4]), ..ColumnInput::new(&[9, 8, 7, 6]) };
-    edition.append_rows(1, &[input], 1, &run()).unwrap();
+    editor.append_rows(1, &[input], 1, &run()).unwrap();
     let input = ColumnInput { offsets: Some(&[0, 1]), ..ColumnInput::new(&[5]) };
-    edition.update_cells(1, 0, &Rows::List(&[0]), &input, &run()).unwrap();
-    commit(edition);
+    editor.update_cells(1, 0, &Rows::List(&[0]), &input, &run()).unwrap();
+    commit(editor);
     let file = open(&path);
     let header = &file.hdus()[1].header;
     assert_eq!((header.get_i64("THEAP"), header.get_i64("PCOUNT")), (Ok(Some(38)), Ok(Some(25))));
@@ -393,17 +393,17 @@ fn an_ascii_table_is_edited_too() {
     .map(str::to_owned);
     let bytes = table_file("TABLE", [8, 2], 0, &cards, b"   1 abc   2 def");
     let (_directory, path) = file(&bytes);
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     let numbers = [3i64, 4].map(i64::to_ne_bytes).concat();
     let new = [ColumnInput::new(&numbers), ColumnInput::new(b"ghij\0\0")];
-    edition.insert_rows(1, 1, &new, 2, &run()).unwrap();
-    edition.update_cells(1, 1, &Rows::List(&[3]), &ColumnInput::new(b"z\0\0"), &run()).unwrap();
+    editor.insert_rows(1, 1, &new, 2, &run()).unwrap();
+    editor.update_cells(1, 1, &Rows::List(&[3]), &ColumnInput::new(b"z\0\0"), &run()).unwrap();
     let field = Field::Text { text: TextForm::Fixed, width: 5, decimals: 1 };
     let reals = [0.5f64, 1.5, 2.5, 3.5].map(f64::to_ne_bytes).concat();
-    edition
+    editor
         .insert_column(1, 0, &NewColumn::new("X", field), &ColumnInput::new(&reals), &run())
         .unwrap();
-    commit(edition);
+    commit(editor);
     let rows = |path: &Path| {
         let layout = open(path).table(1).unwrap().layout().clone();
         let whole = fs::read(path).unwrap();
@@ -421,10 +421,10 @@ fn an_ascii_table_is_edited_too() {
         file.table(1).unwrap().layout().columns.iter().map(|column| column.name.clone()).collect();
     assert_eq!(names, ["X", "N", "T"]);
     assert!(file.warnings().is_empty());
-    let mut edition = edit(&path);
-    edition.delete_columns(1, &[1]).unwrap();
-    edition.delete_rows(1, &Rows::Range(0..2)).unwrap();
-    commit(edition);
+    let mut editor = edit(&path);
+    editor.delete_columns(1, &[1]).unwrap();
+    editor.delete_rows(1, &Rows::Range(0..2)).unwrap();
+    commit(editor);
     assert_eq!(rows(&path), ["  2.5  j  ", "  3.5  z  "]);
     assert_eq!(fs::read(&path).unwrap().last(), Some(&b' '));
     let header = open(&path).hdus()[1].header.clone();
@@ -441,11 +441,11 @@ fn a_new_field_of_an_ascii_table_divides_none() {
     ]
     .map(str::to_owned);
     let (_directory, path) = file(&table_file("TABLE", [6, 1], 0, &cards, b"abcdef"));
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     let field = Field::Text { text: TextForm::Characters, width: 1, decimals: 0 };
     let new = NewColumn::new("X", field);
-    edition.insert_column(1, 1, &new, &ColumnInput::new(b"x"), &run()).unwrap();
-    commit(edition);
+    editor.insert_column(1, 1, &new, &ColumnInput::new(b"x"), &run()).unwrap();
+    commit(editor);
     let table = open(&path).table(1).unwrap();
     let offsets: Vec<_> = table.layout().columns.iter().map(|each| each.offset).collect();
     assert_eq!(offsets, [0, 7, 2]);
@@ -456,7 +456,7 @@ fn a_new_field_of_an_ascii_table_divides_none() {
 fn a_table_that_is_refused_an_edit_is_as_it_was() {
     let (_directory, path, made) = plain();
     let before = fs::read(&path).unwrap();
-    let mut edition = edit(&path);
+    let mut editor = edit(&path);
     let new = more(&made.columns, 2, 9);
     let one = ColumnInput::new(&[0; 4]);
     let number = NewColumn::new(
@@ -467,36 +467,36 @@ fn a_table_that_is_refused_an_edit_is_as_it_was() {
         tachyfits::Error::Refused(refusal) => refusal.reason,
         other => panic!("{other}"),
     };
-    let rows = edition.insert_rows(1, 1001, &inputs(&new), 2, &run()).unwrap_err();
+    let rows = editor.insert_rows(1, 1001, &inputs(&new), 2, &run()).unwrap_err();
     assert_eq!(reason(rows), Reason::Rows);
     assert_eq!(
-        reason(edition.append_rows(1, &inputs(&new), 3, &run()).unwrap_err()),
+        reason(editor.append_rows(1, &inputs(&new), 3, &run()).unwrap_err()),
         Reason::CellValues
     );
     assert_eq!(
-        reason(edition.append_rows(1, &inputs(&new[..1]), 2, &run()).unwrap_err()),
+        reason(editor.append_rows(1, &inputs(&new[..1]), 2, &run()).unwrap_err()),
         Reason::CellValues
     );
-    assert_eq!(reason(edition.delete_rows(1, &Rows::List(&[5, 1000])).unwrap_err()), Reason::Rows);
-    assert_eq!(reason(edition.delete_rows(1, &Rows::Range(0..1001)).unwrap_err()), Reason::Rows);
-    let updated = edition.update_cells(1, 2, &Rows::List(&[0]), &one, &run());
+    assert_eq!(reason(editor.delete_rows(1, &Rows::List(&[5, 1000])).unwrap_err()), Reason::Rows);
+    assert_eq!(reason(editor.delete_rows(1, &Rows::Range(0..1001)).unwrap_err()), Reason::Rows);
+    let updated = editor.update_cells(1, 2, &Rows::List(&[0]), &one, &run());
     assert_eq!(reason(updated.unwrap_err()), Reason::Column);
-    let updated = edition.update_cells(1, 0, &Rows::List(&[u64::MAX]), &one, &run());
+    let updated = editor.update_cells(1, 0, &Rows::List(&[u64::MAX]), &one, &run());
     assert_eq!(reason(updated.unwrap_err()), Reason::Rows);
-    let updated = edition.update_cells(1, 0, &Rows::List(&[0, 1]), &one, &run());
+    let updated = editor.update_cells(1, 0, &Rows::List(&[0, 1]), &one, &run());
     assert_eq!(reason(updated.unwrap_err()), Reason::CellValues);
-    assert_eq!(reason(edition.delete_columns(1, &[0, 2]).unwrap_err()), Reason::Column);
+    assert_eq!(reason(editor.delete_columns(1, &[0, 2]).unwrap_err()), Reason::Column);
     assert_eq!(
-        reason(edition.insert_column(1, 3, &number, &one, &run()).unwrap_err()),
+        reason(editor.insert_column(1, 3, &number, &one, &run()).unwrap_err()),
         Reason::Column
     );
     assert_eq!(
-        reason(edition.insert_column(1, 0, &number, &one, &run()).unwrap_err()),
+        reason(editor.insert_column(1, 0, &number, &one, &run()).unwrap_err()),
         Reason::CellValues
     );
-    assert_eq!(reason(edition.rename_column(1, 2, "X").unwrap_err()), Reason::Column);
-    assert!(edition.append_rows(0, &[], 0, &run()).is_err());
-    assert_eq!(commit(edition).bytes_written, 0);
+    assert_eq!(reason(editor.rename_column(1, 2, "X").unwrap_err()), Reason::Column);
+    assert!(editor.append_rows(0, &[], 0, &run()).is_err());
+    assert_eq!(commit(editor).bytes_written, 0);
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
@@ -519,12 +519,12 @@ fn a_new_table_is_put_between_others() {
     let values = [1i16, 2, 3].map(i16::to_ne_bytes).concat();
     let mut inputs = inputs(&columns);
     inputs.push(ColumnInput { offsets: Some(&offsets), ..ColumnInput::new(&values) });
-    let mut edition = edit(&path);
-    edition.insert_table(0, &new, &Header::new(), &inputs, &run()).unwrap();
-    let short = edition.insert_table(9, &new, &Header::new(), &inputs[1..], &run()).unwrap_err();
+    let mut editor = edit(&path);
+    editor.insert_table(0, &new, &Header::new(), &inputs, &run()).unwrap();
+    let short = editor.insert_table(9, &new, &Header::new(), &inputs[1..], &run()).unwrap_err();
     assert_eq!(short.code(), "cell-values");
-    assert_eq!(edition.hdus(), 4);
-    commit(edition);
+    assert_eq!(editor.hdus(), 4);
+    commit(editor);
     let file = open(&path);
     let kinds: Vec<_> = file.hdus().iter().map(|hdu| hdu.kind.as_str().to_owned()).collect();
     assert_eq!(kinds, ["primary", "binary table", "image", "binary table"]);

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use tachyfits::TableKind;
 
-use crate::edition::Edition;
+use crate::editor::Editor;
 use crate::errors::{OrRaise, not_negative};
 use crate::new_columns::{CellsGiven, ColumnGiven, inputs};
 use crate::progress;
@@ -11,7 +11,7 @@ use crate::table::RowsGiven;
 use crate::text::GivenText;
 
 #[pymethods]
-impl Edition {
+impl Editor {
     /// Insert rows before the row of a number: the cells of every column, as `FileWriter.write_rows` takes them.
     #[pyo3(signature = (hdu, at, cells, rows, *, threads=0, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python has them by name")]
@@ -26,9 +26,9 @@ impl Edition {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let (given, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
-        self.with(py, |edition| {
+        self.with(py, |editor| {
             progress::run(py, threads, progress, |run| {
-                edition.insert_rows(hdu, at, &given, rows, run)
+                editor.insert_rows(hdu, at, &given, rows, run)
             })
         })
     }
@@ -36,7 +36,7 @@ impl Edition {
     /// Remove rows.
     fn delete_rows(&self, py: Python<'_>, hdu: usize, rows: RowsGiven<'_>) -> PyResult<()> {
         let rows = rows.engine()?;
-        self.with(py, |edition| edition.delete_rows(hdu, &rows).or_raise(py))
+        self.with(py, |editor| editor.delete_rows(hdu, &rows).or_raise(py))
     }
 
     /// Give the cells of a column in some rows other values.
@@ -54,9 +54,9 @@ impl Edition {
     ) -> PyResult<()> {
         let (rows, cells) = (rows.engine()?, [cells]);
         let (given, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
-        self.with(py, |edition| {
+        self.with(py, |editor| {
             progress::run(py, threads, progress, |run| {
-                edition.update_cells(hdu, column, &rows, &given[0], run)
+                editor.update_cells(hdu, column, &rows, &given[0], run)
             })
         })
     }
@@ -76,23 +76,23 @@ impl Edition {
     ) -> PyResult<()> {
         let cells = [cells];
         let (given, threads) = (inputs(&cells, false)?, not_negative(py, "threads", threads)?);
-        self.with(py, |edition| {
-            let is_ascii = edition.layout(hdu).or_raise(py)?.kind == TableKind::Ascii;
+        self.with(py, |editor| {
+            let is_ascii = editor.layout(hdu).or_raise(py)?.kind == TableKind::Ascii;
             let column = column.engine(py, is_ascii)?;
             progress::run(py, threads, progress, |run| {
-                edition.insert_column(hdu, at, &column, &given[0], run)
+                editor.insert_column(hdu, at, &column, &given[0], run)
             })
         })
     }
 
     /// Remove columns.
     fn delete_columns(&self, py: Python<'_>, hdu: usize, columns: Vec<usize>) -> PyResult<()> {
-        self.with(py, |edition| edition.delete_columns(hdu, &columns).or_raise(py))
+        self.with(py, |editor| editor.delete_columns(hdu, &columns).or_raise(py))
     }
 
     /// Leave out what no array reaches in the heap, and what is between rows and heap; return how many bytes that is.
     fn compact_heap(&self, py: Python<'_>, hdu: usize) -> PyResult<u64> {
-        self.with(py, |edition| py.detach(|| edition.compact_heap(hdu)).or_raise(py))
+        self.with(py, |editor| py.detach(|| editor.compact_heap(hdu)).or_raise(py))
     }
 
     /// Give a column another name.
@@ -103,6 +103,6 @@ impl Edition {
         column: usize,
         name: GivenText,
     ) -> PyResult<()> {
-        self.with(py, |edition| edition.rename_column(hdu, column, &name).or_raise(py))
+        self.with(py, |editor| editor.rename_column(hdu, column, &name).or_raise(py))
     }
 }

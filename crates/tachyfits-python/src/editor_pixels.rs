@@ -3,7 +3,7 @@
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
-use crate::edition::Edition;
+use crate::editor::Editor;
 use crate::errors::OrRaise;
 use crate::section::{Ranges, axis_ranges};
 
@@ -11,12 +11,12 @@ use crate::section::{Ranges, axis_ranges};
 type Layout = (Vec<u64>, i64, f64, f64, bool, Option<i64>, Option<String>);
 
 #[pymethods]
-impl Edition {
+impl Editor {
     /// Return what the header of an image says of its pixels: shape (in NumPy order), BITPIX, BSCALE, BZERO, whether these
     /// two do more than make integers unsigned (or bytes signed), BLANK, BUNIT.
     fn image_layout(&self, py: Python<'_>, hdu: usize) -> PyResult<Layout> {
-        self.with(py, |edition| {
-            let layout = edition.image_layout(hdu).or_raise(py)?;
+        self.with(py, |editor| {
+            let layout = editor.image_layout(hdu).or_raise(py)?;
             let shape = layout.axes.iter().rev().copied().collect();
             let bitpix = layout.stored.bitpix();
             let (scale, zero, scaled) = (layout.scale, layout.zero, layout.scaled);
@@ -39,10 +39,10 @@ impl Edition {
         stored: PyReadonlyArray1<'_, u8>,
     ) -> PyResult<()> {
         let bytes = stored.as_slice()?;
-        self.with(py, |edition| {
-            let place = (edition.name(), Some(hdu));
+        self.with(py, |editor| {
+            let place = (editor.name(), Some(hdu));
             let ranges = axis_ranges(place, ranges).or_raise(py)?;
-            py.detach(|| edition.update_pixels(hdu, &ranges, bytes)).or_raise(py)
+            py.detach(|| editor.update_pixels(hdu, &ranges, bytes)).or_raise(py)
         })
     }
 }

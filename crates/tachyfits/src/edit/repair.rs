@@ -8,15 +8,15 @@ use tachyfits_format::{Code, Field, Fix, Hdu, HduKind, Place, Rule, ValueType, f
 use tachyfits_io::{Storage, fetch};
 
 use super::content::Rope;
-use super::{Edition, Unit};
+use super::{Editor, Unit};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 
 /// Bytes after the last HDU that are checked together.
 const PIECE_BYTES: u64 = 1 << 20;
 
-impl Edition {
-    /// Repairs the findings that [`crate::Finding::fixable`] marks, when the edition is committed,
+impl Editor {
+    /// Repairs the findings that [`crate::Finding::fixable`] marks, when the editor is committed,
     /// and lists the repairs.
     ///
     /// # Errors
@@ -24,20 +24,20 @@ impl Edition {
     /// then.
     ///
     /// ```
-    /// use tachyfits::{Edition, OpenOptions, RunOptions, VerifyOptions, verify};
+    /// use tachyfits::{Editor, OpenOptions, RunOptions, VerifyOptions, verify};
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("free.fits");
     /// let cards = ["SIMPLE  = T", "BITPIX  = 16", "NAXIS   = 0", "END"];
     /// let mut bytes: Vec<u8> = cards.iter().flat_map(|card| format!("{card:<80}").into_bytes()).collect();
     /// bytes.resize(2880, b' ');
     /// std::fs::write(&path, bytes)?;
-    /// let mut edition = Edition::open(&path, &OpenOptions::default())?;
-    /// assert_eq!(edition.mend()?.len(), 3);
-    /// edition.commit(false, &RunOptions::default())?;
+    /// let mut editor = Editor::open(&path, &OpenOptions::default())?;
+    /// assert_eq!(editor.repair()?.len(), 3);
+    /// editor.commit(false, &RunOptions::default())?;
     /// assert_eq!(verify(&path, &VerifyOptions::default(), &RunOptions::default())?.findings, []);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn mend(&mut self) -> Result<Vec<Fix>, Error> {
+    pub fn repair(&mut self) -> Result<Vec<Fix>, Error> {
         let (units, rest) = (self.units.clone(), self.rest);
         let before = self.preview()?;
         let fixes = self.fix_all().and_then(|fixes| self.check_readable(&before).map(|()| fixes));
@@ -81,16 +81,16 @@ impl Edition {
                 unit.changed = Some(header);
                 fixes.extend(fixed);
             }
-            fixes.extend(mend_fill(unit, &hdu)?);
+            fixes.extend(repair_fill(unit, &hdu)?);
             // A part copied from another file has other offsets.
             fixes.extend(missing_fill(&hdu, self.own.bytes()).filter(|_| unit.own));
         }
-        fixes.extend(self.mend_rest()?);
+        fixes.extend(self.repair_rest()?);
         Ok(fixes)
     }
 
     /// Leaves out what follows the last HDU, if that is zeros alone.
-    fn mend_rest(&mut self) -> Result<Option<Fix>, Error> {
+    fn repair_rest(&mut self) -> Result<Option<Fix>, Error> {
         let rest = self.rest.begin..self.own.bytes();
         if rest.is_empty() || self.rest.unreadable || !is_zeros(&*self.own, rest.clone())? {
             return Ok(None);

@@ -1,29 +1,29 @@
-//! Repairing a file and updating its checksums: [`tachyfits::Edition`] in one call.
+//! Repairing a file and updating its checksums: [`tachyfits::Editor`] in one call.
 
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use tachyfits::{Edition, OpenOptions};
+use tachyfits::{Editor, OpenOptions};
 
 use crate::progress;
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(mend, module)?)?;
-    module.add_function(wrap_pyfunction!(state_sums, module)?)
+    module.add_function(wrap_pyfunction!(repair, module)?)?;
+    module.add_function(wrap_pyfunction!(update_checksums, module)?)
 }
 
 /// (code, where, before, after).
 type Fix = (String, String, String, String);
 
-fn notices(edition: &Edition) -> Vec<String> {
-    edition.notices().iter().map(ToString::to_string).collect()
+fn notices(editor: &Editor) -> Vec<String> {
+    editor.notices().iter().map(ToString::to_string).collect()
 }
 
 /// Repair faults of a file that need no guessing; return the repairs, whether the file was changed
 /// in place, and notices about it.
 #[pyfunction]
 #[pyo3(signature = (path, *, sync=false, threads=0, progress=None))]
-fn mend(
+fn repair(
     py: Python<'_>,
     path: PathBuf,
     sync: bool,
@@ -31,12 +31,12 @@ fn mend(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<Fix>, bool, Vec<String>)> {
     progress::run(py, threads, progress, |run| {
-        let mut edition = Edition::open(&path, &OpenOptions::default())?;
-        let notices = notices(&edition);
-        let fixes = edition.mend()?;
+        let mut editor = Editor::open(&path, &OpenOptions::default())?;
+        let notices = notices(&editor);
+        let fixes = editor.repair()?;
         let in_place = match fixes.is_empty() {
             true => true,
-            false => edition.commit(sync, run)?.in_place,
+            false => editor.commit(sync, run)?.in_place,
         };
         let said = |fix: tachyfits::Fix| {
             (fix.code.to_owned(), fix.place.to_string(), fix.before, fix.after)
@@ -49,7 +49,7 @@ fn mend(
 /// beside the file.
 #[pyfunction]
 #[pyo3(signature = (path, hdus=None, *, sync=false, threads=0, progress=None))]
-fn state_sums(
+fn update_checksums(
     py: Python<'_>,
     path: PathBuf,
     hdus: Option<Vec<usize>>,
@@ -58,13 +58,13 @@ fn state_sums(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<usize>, Vec<String>)> {
     progress::run(py, threads, progress, |run| {
-        let mut edition = Edition::open(&path, &OpenOptions::default())?;
-        let notices = notices(&edition);
-        let hdus = hdus.unwrap_or_else(|| (0..edition.hdus()).collect());
+        let mut editor = Editor::open(&path, &OpenOptions::default())?;
+        let notices = notices(&editor);
+        let hdus = hdus.unwrap_or_else(|| (0..editor.hdus()).collect());
         for &hdu in &hdus {
-            edition.state_sums(hdu)?;
+            editor.update_checksums(hdu)?;
         }
-        edition.commit(sync, run)?;
+        editor.commit(sync, run)?;
         Ok((hdus, notices))
     })
 }

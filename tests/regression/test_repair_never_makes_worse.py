@@ -22,7 +22,7 @@ def test_a_damaged_first_card_stays_first(tmp_path: Path) -> None:
     content[8] = ord("9")
     path.write_bytes(content)
     assert tf.open(path)[0].stats().count == 6
-    tf.mend(path)
+    tf.repair(path)
     assert path.read_bytes()[:8] == b"SIMPLE  "
     assert tf.open(path)[0][:].tolist() == [[0, 1, 2], [3, 4, 5]]
 
@@ -55,7 +55,7 @@ def test_damaged_headers_are_mended_or_left_alone(seed: int, tmp_path: Path) -> 
     path.write_bytes(content)
     before = _values(path)
     try:
-        tf.mend(path)
+        tf.repair(path)
     except tf.TachyfitsError:
         assert path.read_bytes() == content
     after = _values(path)

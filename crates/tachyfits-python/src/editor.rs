@@ -18,33 +18,33 @@ use crate::text::GivenText;
 /// Examples
 /// --------
 /// >>> from tachyfits import _core
-/// >>> edition = _core.Edition("table.fits")
-/// >>> edition.set_cards(1, [("OBSERVER", "Hubble", "observer")])
+/// >>> editor = _core.Editor("table.fits")
+/// >>> editor.set_cards(1, [("OBSERVER", "Hubble", "observer")])
 /// [('OBSERVER', '', 'observer')]
-/// >>> edition.rename_card(1, "TUNIT2", "XUNIT2")
+/// >>> editor.rename_card(1, "TUNIT2", "XUNIT2")
 /// True
-/// >>> edition.commit()["in_place"]
+/// >>> editor.commit()["in_place"]
 /// True
 /// >>> _core.FitsFile.open("table.fits").hdu(1).header().get("OBSERVER")
 /// 'Hubble'
 #[pyclass(frozen, module = "tachyfits._core")]
-pub(crate) struct Edition(Mutex<Option<tachyfits::Edition>>);
+pub(crate) struct Editor(Mutex<Option<tachyfits::Editor>>);
 
-impl Edition {
-    fn lock(&self) -> MutexGuard<'_, Option<tachyfits::Edition>> {
+impl Editor {
+    fn lock(&self) -> MutexGuard<'_, Option<tachyfits::Editor>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets `work` look at or change the edition. No lock is held meanwhile: it may call Python, and others may wait for
+    /// Lets `work` look at or change the editor. No lock is held meanwhile: it may call Python, and others may wait for
     /// the interpreter.
     pub(crate) fn with<T>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut tachyfits::Edition) -> PyResult<T>,
+        work: impl FnOnce(&mut tachyfits::Editor) -> PyResult<T>,
     ) -> PyResult<T> {
-        let mut edition = self.lock().take().ok_or_else(|| over(py))?;
-        let outcome = work(&mut edition);
-        *self.lock() = Some(edition);
+        let mut editor = self.lock().take().ok_or_else(|| over(py))?;
+        let outcome = work(&mut editor);
+        *self.lock() = Some(editor);
         outcome
     }
 }
@@ -56,33 +56,33 @@ fn comment_of(header: &tachyfits::Header, keyword: &str) -> String {
 
 fn over(py: Python<'_>) -> PyErr {
     let found = "one that is over, or in use by another thread";
-    argument(py, "an edition that waits", found, "begin another one: tachyfits.edit(path)")
+    argument(py, "an editor that waits", found, "begin another one: tachyfits.edit(path)")
 }
 
 #[pymethods]
-impl Edition {
+impl Editor {
     #[new]
     #[pyo3(signature = (path, *, strict=false))]
-    fn new(py: Python<'_>, path: PathBuf, strict: bool) -> PyResult<Edition> {
+    fn new(py: Python<'_>, path: PathBuf, strict: bool) -> PyResult<Editor> {
         let options = OpenOptions { strict, ..OpenOptions::default() };
-        let edition = py.detach(|| tachyfits::Edition::open(&path, &options)).or_raise(py)?;
-        Ok(Edition(Mutex::new(Some(edition))))
+        let editor = py.detach(|| tachyfits::Editor::open(&path, &options)).or_raise(py)?;
+        Ok(Editor(Mutex::new(Some(editor))))
     }
 
     /// Notices about the file, such as an interrupted edit that was undone.
     #[getter]
     fn notices(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.with(py, |edition| Ok(edition.notices().iter().map(ToString::to_string).collect()))
+        self.with(py, |editor| Ok(editor.notices().iter().map(ToString::to_string).collect()))
     }
 
     /// The file.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |edition| Ok(edition.name().to_owned()))
+        self.with(py, |editor| Ok(editor.name().to_owned()))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.with(py, |edition| Ok(edition.hdus()))
+        self.with(py, |editor| Ok(editor.hdus()))
     }
 
     /// Return (keyword, value, comment) of every card of an HDU, as edited; see ``Header.cards`` for the kind.
@@ -93,7 +93,7 @@ impl Edition {
         hdu: usize,
         kind: Option<Bound<'py, PyType>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        self.with(py, |edition| card_rows(py, edition.header(hdu).or_raise(py)?.cards(), kind))
+        self.with(py, |editor| card_rows(py, editor.header(hdu).or_raise(py)?.cards(), kind))
     }
 
     /// Set cards, each in place of its keyword or after the others; an empty comment keeps the
@@ -105,9 +105,9 @@ impl Edition {
         hdu: usize,
         cards: Cards<'_>,
     ) -> PyResult<Vec<(String, String, String)>> {
-        self.with(py, |edition| {
-            let given = header_for(py, edition.name(), cards, false)?;
-            let changed = edition.change_header(hdu, |header| {
+        self.with(py, |editor| {
+            let given = header_for(py, editor.name(), cards, false)?;
+            let changed = editor.change_header(hdu, |header| {
                 let mut comments = Vec::new();
                 for card in given.cards() {
                     let before = comment_of(header, card.keyword());
@@ -132,9 +132,9 @@ impl Edition {
         at: usize,
         cards: Cards<'_>,
     ) -> PyResult<()> {
-        self.with(py, |edition| {
-            let given = header_for(py, edition.name(), cards, true)?;
-            let changed = edition.change_header(hdu, |header| {
+        self.with(py, |editor| {
+            let given = header_for(py, editor.name(), cards, true)?;
+            let changed = editor.change_header(hdu, |header| {
                 for (place, card) in (at..).zip(given.cards()) {
                     header.insert(place, card.clone());
                 }
@@ -153,8 +153,8 @@ impl Edition {
         keyword: GivenText,
         comment: GivenText,
     ) -> PyResult<Option<String>> {
-        self.with(py, |edition| {
-            let changed = edition.change_header(hdu, |header| {
+        self.with(py, |editor| {
+            let changed = editor.change_header(hdu, |header| {
                 let found = header.comment(&keyword, &comment)?;
                 Ok(found.then(|| comment_of(header, &keyword)))
             });
@@ -164,7 +164,7 @@ impl Edition {
 
     /// Remove all cards of a keyword; return how many there were.
     fn delete_cards(&self, py: Python<'_>, hdu: usize, keyword: GivenText) -> PyResult<usize> {
-        self.with(py, |edition| edition.delete(hdu, &keyword).or_raise(py))
+        self.with(py, |editor| editor.delete(hdu, &keyword).or_raise(py))
     }
 
     /// Give the first card of a keyword another one; false if there is none.
@@ -175,30 +175,30 @@ impl Edition {
         keyword: GivenText,
         to: GivenText,
     ) -> PyResult<bool> {
-        self.with(py, |edition| edition.rename(hdu, &keyword, &to).or_raise(py))
+        self.with(py, |editor| editor.rename(hdu, &keyword, &to).or_raise(py))
     }
 
     /// State DATASUM and CHECKSUM of an HDU; where they are stated already they are kept right without this.
-    fn state_sums(&self, py: Python<'_>, hdu: usize) -> PyResult<()> {
-        self.with(py, |edition| edition.state_sums(hdu).or_raise(py))
+    fn update_checksums(&self, py: Python<'_>, hdu: usize) -> PyResult<()> {
+        self.with(py, |editor| editor.update_checksums(hdu).or_raise(py))
     }
 
     /// Insert a copy of an HDU of any file before the HDU of a number; at the end if there is none of it.
     fn copy(&self, py: Python<'_>, at: usize, file: &FitsFile, hdu: usize) -> PyResult<()> {
-        self.with(py, |edition| edition.copy(at, file.engine(), hdu).or_raise(py))
+        self.with(py, |editor| editor.copy(at, file.engine(), hdu).or_raise(py))
     }
 
     /// Remove an HDU.
     fn remove(&self, py: Python<'_>, hdu: usize) -> PyResult<()> {
-        self.with(py, |edition| edition.remove(hdu).or_raise(py))
+        self.with(py, |editor| editor.remove(hdu).or_raise(py))
     }
 
     /// Return the file as it will be.
     fn preview(&self, py: Python<'_>) -> PyResult<FitsFile> {
-        self.with(py, |edition| Ok(FitsFile::new(edition.preview().or_raise(py)?)))
+        self.with(py, |editor| Ok(FitsFile::new(editor.preview().or_raise(py)?)))
     }
 
-    /// Write all changes. The edition is over then, whether it could be done or not.
+    /// Write all changes. The editor is over then, whether it could be done or not.
     ///
     /// Returns
     /// -------
@@ -213,8 +213,8 @@ impl Edition {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let threads = not_negative(py, "threads", threads)?;
-        let edition = self.lock().take().ok_or_else(|| over(py))?;
-        let done = progress::run(py, threads, progress, |run| edition.commit(sync, run))?;
+        let editor = self.lock().take().ok_or_else(|| over(py))?;
+        let done = progress::run(py, threads, progress, |run| editor.commit(sync, run))?;
         let said = PyDict::new(py);
         said.set_item("in_place", done.in_place)?;
         said.set_item("bytes_written", done.bytes_written)?;
@@ -229,8 +229,8 @@ impl Edition {
 
     fn __repr__(&self) -> String {
         match self.lock().as_ref() {
-            Some(edition) => format!("<Edition of {:?}: {} HDUs>", edition.name(), edition.hdus()),
-            None => "<Edition that is over>".to_owned(),
+            Some(editor) => format!("<Editor of {:?}: {} HDUs>", editor.name(), editor.hdus()),
+            None => "<Editor that is over>".to_owned(),
         }
     }
 }

@@ -1,0 +1,75 @@
+"""What this build of tachyfits knows: its rules, codes, functions and statistics.
+
+>>> import tachyfits as tf
+>>> tf.info.build()["tier"] in tf.info.build()["tiers"]
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tachyfits import _core
+
+__all__ = ["Rule", "build", "error_codes", "functions", "rules", "statistics"]
+
+
+class Rule(NamedTuple):
+    """A rule that `tachyfits.verify` checks."""
+
+    #: Stable name; findings have the same.
+    code: str
+    #: "error" or "warning".
+    severity: str
+    #: Of the FITS Standard 4.0.
+    section: str
+    #: What breaks the rule.
+    meaning: str
+    #: What to do.
+    advice: str
+
+
+def build() -> dict[str, Any]:
+    """Return version, vector tier and those available, cores, compiler and profile."""
+    return _core.build_info()
+
+
+def rules() -> tuple[Rule, ...]:
+    """Return the rules of `tachyfits.verify`, besides the errors of reading (`error_codes`).
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> {rule.code: rule.section for rule in tf.info.rules()}["date-form"]
+    '9.1.1'
+    """
+    return tuple(Rule(*row) for row in _core.verify_rules())
+
+
+def error_codes() -> list[tuple[str, str, str]]:
+    """Return code, kind and meaning of every error and warning.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> [kind for code, kind, meaning in tf.info.error_codes() if code == "io-not-found"]
+    ['Io']
+    """
+    return _core.error_codes()
+
+
+def functions() -> list[tuple[tuple[str, ...], str, str]]:
+    """Return the functions of `tachyfits.evaluate`: names, arguments and meaning of each.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> [meaning for names, arguments, meaning in tf.info.functions() if "log" in names]
+    ['natural logarithm; NaN below 0, -inf at 0']
+    """
+    return _core.expression_functions()
+
+
+def statistics() -> list[tuple[str, str]]:
+    """Return name and meaning of the statistics that reduce pixels."""
+    return _core.statistics()
