@@ -120,7 +120,7 @@ class Cube(Operations):
         Parameters
         ----------
         statistic
-            A name of `tachyfits.info.statistics`; "median", "mad", "percentile90" (any number to 100);
+            A name of `tachyfits.info.statistics`; "median", "mad", "percentile90" (or any other);
             or "max_channel", the number (from 0) of the channel with the maximum, "max_coordinate",
             its coordinate, and likewise "min". The first such channel counts; NaN if no pixel is
             defined.

@@ -53,7 +53,7 @@ def error_codes() -> list[tuple[str, str, str]]:
     --------
     >>> import tachyfits as tf
     >>> [kind for code, kind, meaning in tf.info.error_codes() if code == "io-not-found"]
-    ['Io']
+    ['io']
     """
     return _core.error_codes()
 

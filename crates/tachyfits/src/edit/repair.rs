@@ -134,7 +134,7 @@ impl Readable {
 }
 
 /// The fill after the data becomes zeros, of an ASCII table blanks.
-fn mend_fill(unit: &mut Unit, hdu: &Hdu) -> Result<Option<Fix>, Error> {
+fn repair_fill(unit: &mut Unit, hdu: &Hdu) -> Result<Option<Fix>, Error> {
     let (Some(before), after) = (unit.fill.clone(), unit.new_fill()) else { return Ok(None) };
     let bytes = |rope: &Rope| -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; rope.bytes() as usize];
