@@ -232,7 +232,7 @@ def test_markup_in_a_file_is_text() -> None:
     evil = primary(STORED, [("BUNIT", "<script>"), ("OBJECT", "<b>")])
     file = tf.open(evil)
     for html in (file._repr_html_(), file[0]._repr_html_(), file[0].header._repr_html_(),
-                 file[0].image()._repr_html_()):  # fmt: skip
+                 file[0].collapse()._repr_html_()):  # fmt: skip
         assert "<script>" not in html
         assert "<b>" not in html
 
