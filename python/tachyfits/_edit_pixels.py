@@ -105,7 +105,7 @@ class EditedPixels:
     def __setitem__(self, index: Any, values: Any) -> None:
         layout = self._layout()
         section = resolve(index, layout.shape)
-        self._edition._core.check_pixels(self._index)
+        self._editor._core.check_pixels(self._index)
         pixels = _broadcast(_stored(values, layout, self._where()), section.shape, self._where())
         # Negative steps read the axis from the other end.
         backwards = tuple(axis for axis, (_, _, step) in enumerate(section.ranges) if step < 0)

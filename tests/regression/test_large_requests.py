@@ -204,8 +204,8 @@ path = sys.argv[1]
 def edited():
     with open(path, "wb") as file:
         file.write(long)
-    with tf.edit(path) as edition:
-        edition[0].pixels[0] = 1
+    with tf.edit(path) as editor:
+        editor[0].pixels[0] = 1
 
 def of(content, hdu=0):
     return tf.open(content)[hdu]

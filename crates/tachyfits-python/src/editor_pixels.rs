@@ -26,7 +26,7 @@ impl Editor {
 
     /// Check that the data of an HDU are whole, before pixels for it are made.
     fn check_pixels(&self, py: Python<'_>, hdu: usize) -> PyResult<()> {
-        self.with(py, |edition| edition.check_pixels(hdu).or_raise(py))
+        self.with(py, |editor| editor.check_pixels(hdu).or_raise(py))
     }
 
     /// Give the pixels of a section other values: (start, count, step) for each NumPy axis, steps above 0, and the pixels as
