@@ -23,10 +23,15 @@ NUMBERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c1
 
 def python_rows(columns: tf.Columns) -> str:
     """The specification: cell by cell, with Python's own numbers and csv module."""
-    text = io.StringIO()
     cells = [python_cells(values) for values in columns.values()]
-    csv.writer(text, lineterminator="\n").writerows(zip(*cells, strict=True))
-    return text.getvalue()
+    return "".join(map(python_row, zip(*cells, strict=True)))
+
+
+def python_row(cells: Sequence[str]) -> str:
+    # Before Python 3.13 only the default line end makes the module quote a carriage return.
+    text = io.StringIO()
+    csv.writer(text).writerow(cells)
+    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def python_cells(values: Any) -> list[str]:

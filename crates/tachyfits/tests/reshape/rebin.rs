@@ -61,8 +61,15 @@ fn check(image: &Image, rebinning: &Rebinning) -> Result<(), TestCaseError> {
     let rebinned = first(&image.rebin(rebinning).unwrap());
     let layout = image.layout();
     let is_float = matches!(layout.stored, StoredType::F32 | StoredType::F64);
-    // Sums of integers that stand for themselves are integers; these are small enough for f64.
-    let exact = rebinning.statistic == BlockStatistic::Sum && !is_float && !layout.scaled;
+    // Sums of unscaled integers, and extremes of those of 64 bits, are integers; these are small
+    // enough for f64.
+    let exact = !is_float
+        && !layout.scaled
+        && match rebinning.statistic {
+            BlockStatistic::Sum => true,
+            BlockStatistic::Min | BlockStatistic::Max => layout.stored == StoredType::I64,
+            _ => false,
+        };
     let short =
         !exact && matches!(layout.stored, StoredType::U8 | StoredType::I16 | StoredType::F32);
     let stored = match (exact, short) {
@@ -117,7 +124,7 @@ fn boxes_and_their_edges_fit_together() {
 }
 
 #[test]
-fn a_block_that_is_no_block_is_refused() {
+fn an_invalid_block_is_refused() {
     let image = made(0, &[3, 4], 1);
     let rebinning = |block: &[u64], keep_partial| Rebinning {
         block: block.to_vec(),
