@@ -166,8 +166,8 @@ def write(
         *List*: tables, images, and pairs of one of these and a header or None. None alone is a
         primary HDU without data.
     header
-        Cards, as a `Header` or values by keyword. Cards of structure and scaling are made anew. The
-        ``meta`` of a table comes before them.
+        Cards, as a `Header` or values by keyword. Structure and scaling get new cards. The ``meta``
+        of a table comes before them.
     name
         EXTNAME.
     dtype, scaling, blank
@@ -279,7 +279,7 @@ def _refuse_options(options: Mapping[str, Any], data: str) -> None:
     if given:
         raise usage(
             f"invalid options for {data}: {', '.join(given)}",
-            "give arrays of the type that is to be written",
+            "give arrays of the type to write",
         )
 
 
@@ -312,10 +312,11 @@ def _is_table(data: Any) -> bool:
     """Return whether an object has columns by name, as `write` takes them."""
     if isinstance(data, np.ndarray):
         return data.dtype.names is not None
-    # Whole tables have `columns` (astropy, pandas, polars, pyarrow, ours). A stream of tables may
-    # not; a single column is a stream too, and an array.
+    # Whole tables have `columns` (astropy, pandas, polars, pyarrow, ours), files of other formats
+    # `batches`. A stream of tables may have neither; a single column is a stream too, and an array.
     is_stream = hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__")
-    return isinstance(data, Mapping) or is_lazy(data) or hasattr(data, "columns") or is_stream
+    is_whole = hasattr(data, "columns") or hasattr(data, "batches")
+    return isinstance(data, Mapping) or is_lazy(data) or is_whole or is_stream
 
 
 def fits_name(path: str | os.PathLike[str]) -> str:
@@ -334,12 +335,12 @@ def fits_name(path: str | os.PathLike[str]) -> str:
     ending = Path(name).suffix.lower()
     if ending in COMPRESSED:
         raise usage(
-            f"{name!r} is the name of a compressed file: none is written",
-            "write a name that ends in .fits, and compress that",
+            f"cannot write a compressed file: {name!r}",
+            "write a file with a name that ends in .fits, and compress it",
         )
     if FORMATS.get(ending, "fits") != "fits":
         raise usage(
-            f"{name!r} is no name of a FITS file",
+            f"invalid name {name!r}: expected the name of a FITS file",
             "use .fits; a table is written as CSV, Parquet and Arrow by Table.write",
         )
     return name
@@ -373,7 +374,7 @@ def _cards_given(header: Any) -> list[tuple[str, Any, str]]:
 
         return cards_of(None, header)
     raise usage(
-        f"a header of the type {type(header).__name__}",
+        f"invalid header of type {type(header).__name__}",
         "give a tachyfits Header, or a dict of values by keyword",
     )
 
@@ -394,7 +395,7 @@ def _is_numbers(items: Sequence[Any]) -> bool:
 #: Hint for an array of a type that no image has, by NumPy's kind.
 _OTHER_TYPES = {
     "b": 'give array.astype("uint8"), which holds the same values',
-    "f": 'give array.astype("float32"), or "float64" for what is longer',
+    "f": 'give array.astype("float32"), or "float64" for wider types',
     "c": "give array.real and array.imag, as two images",
     "U": "give numbers, or a dict of columns for a table",
 }
@@ -455,7 +456,7 @@ def with_blank(array: Any, dtype: Any, blank: int) -> Any:
         raise usage(f"{odd} does not fit pixels of {kind}", "choose a wider dtype")
     if least <= stands <= greatest and bool((defined == stands).any()):
         raise usage(
-            f"blank={number}: {stands} is among the values that are defined",
+            f"invalid blank {number}: {stands} is among the defined values",
             "choose one that does not occur",
         )
     filled = data.astype(kind)
@@ -469,6 +470,6 @@ def _refuse_rounding(integers: NDArray[Any]) -> None:
     odd = integers[(integers > 2**53) | (integers < -(2**53))]
     if odd.size:
         raise usage(
-            f"masked integers, of which float64, where NaN is undefined, does not hold {odd[0]}",
-            either("name an integer that is none of them by blank="),
+            f"cannot convert masked integers to float64 exactly: {odd[0]} is among them",
+            either("give an integer that does not occur: blank="),
         )
