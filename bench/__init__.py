@@ -1,7 +1,7 @@
 """The benchmark harness: measures this engine beside its peers, and the numbers against bars.
 
 It is not a profiler and not only a test of correctness: it is a timed test. A row fails when the
-number misses its bar and when any answer behind it is wrong. See README.md.
+number misses its bar and when any of its answers is wrong. See README.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A ratio is the median of the ratios round by round: two times of one round were taken within seconds
 of each other, so a temporary load of the machine affects both. MISS means that the number is on the
-wrong side of its bar; WRONG that an answer behind it is not the expected one, or never came. Of
+wrong side of its bar; WRONG that one of its answers is not the expected one, or never came. Of
 "the fastest of" several, those that are missing are left out, and named. For a contestant with
 fewer rounds it is the ratio of the medians.
 """

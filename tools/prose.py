@@ -112,6 +112,27 @@ PHRASES = [
     _phrase(_I + r"\b(?:speak|speaks|spoke|spoken) (?:of|for|against)\b", "'name', 'describe'"),
     _phrase(_I + r"\b(?:this|the) house\b", "'the project'"),
     _phrase(_I + r"\bby the clock\b", "'measured'"),
+    _phrase(_I + r"\bfound out\b", "'detected'"),
+    _phrase(_I + r"\bpass(?:ed) over(?= (?:by|to|it|them|as|in|for|an?)\b|[.,;:)]|$)", "'skip'"),
+    _phrase(_I + r"\bgo(?:es)? together\b", "'match', 'can be combined', 'broadcast'"),
+    _phrase(_I + r"\bput(?:s|ting)? (?:\w+ )?right\b", "'repair', 'correct'"),
+    _phrase(_I + r"\b(?:has|have) not(?=[.,;:)]|$)", "'lacks', 'does not have'"),
+    _phrase(_I + r"\basked for\b", "'request'"),
+    _phrase(
+        _I + r"\b(?<!hidden )(?<!hide )behind (?:the|a|an|it|its|them|those|each|one)\b", "'after'"
+    ),
+    _phrase(_I + r"\b(?:is|are|was|lies?|lay) as (?:it|they) (?:is|are|was|were)\b", "'unchanged'"),
+    _phrase(_I + r"\bstands?(?! for\b| out\b|-)\b", "'is', 'follows', 'precedes'"),
+    _phrase(
+        _I + r"\b(?:bytes|numbers|they|it) (?:that )?(?:are|is|were) turned\b(?! (?:into|on|off))",
+        "'swapped'",
+    ),
+    _phrase(_I + r"\bgood pixels?\b", "'defined pixels'"),
+    _phrase(_I + r"\bas people (?:have|give|mean|want|see|type|write)\b|\bwhat people\b", "'user'"),
+    _phrase(
+        _I + r"\blies? (?:side by side|apart|together|as|there|where|behind|one)\b",
+        "'is', 'contiguous', 'strided'",
+    ),
     _phrase(_I + r"\btimes (?:numpy|astropy|scipy|pandas)\b", "'n-fold faster than'"),
     _phrase(
         _I + r"\bthrow-?away\b|\bmeasured (?:here|on (?:a|this|my|one) machine)\b"

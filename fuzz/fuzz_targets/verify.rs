@@ -29,6 +29,6 @@ fuzz_target!(|bytes: &[u8]| {
         let (repaired, _) = fixed_header(&header, None);
         assert_eq!(repaired.cards().len(), header.cards().len());
         let (_, again) = fixed_header(&repaired, None);
-        assert!(again.is_empty(), "not all was put right at once: {again:?}");
+        assert!(again.is_empty(), "not all faults were repaired at once: {again:?}");
     }
 });

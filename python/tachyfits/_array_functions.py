@@ -178,7 +178,9 @@ def _position(name: str) -> Callable[..., Any]:
     ) -> Any:
         places = np.asarray(getattr(a, name)(axis, keepdims=keepdims))
         if np.any(places < 0):
-            raise usage(f"there is no good pixel to take the {name} of", "leave these lines out")
+            raise usage(
+                f"cannot take the {name}: a line has no defined pixel", "leave these lines out"
+            )
         return finished(places, None, out)
 
     return implementation

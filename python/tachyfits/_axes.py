@@ -82,14 +82,14 @@ def axis_number(axis: int | str, ndim: int) -> int:
         position = "xyz".find(axis.lower()) if len(axis) == 1 else -1
         if not 0 <= position < ndim:
             raise not_found(
-                f"there is no axis {axis!r} in an image of {ndim} axes",
+                f"invalid axis {axis!r}: the image has {ndim} axes",
                 "use a NumPy number, or one of the letters x (NAXIS1), y (NAXIS2), z (NAXIS3)",
             )
         return ndim - 1 - position
     try:
         number = operator.index(axis)
     except TypeError:
-        raise usage(f"{axis!r} names no axis", "use a NumPy number or a letter x, y, z") from None
+        raise usage(f"invalid axis {axis!r}", "use a NumPy number or a letter x, y, z") from None
     if not -ndim <= number < ndim:
         raise not_found(
             f"axis {number} is out of bounds for an image of {ndim} axes",

@@ -92,8 +92,7 @@ def beam_of(coordinates: Coordinates) -> Beam | None:
     header, cards = coordinates.header, coordinates.cards
     if header.get("CASAMBM") is True:
         raise usage(
-            "the channels have beams of their own (CASAMBM = T), which one kernel does not keep "
-            "true",
+            "the channels have different beams (CASAMBM = T), which one kernel cannot update",
             f"smooth channel ranges of one beam, or {keep_beam_hint()}",
         )
     major, minor, angle = (cards.optional(keyword) for keyword in _KEYWORDS)
@@ -148,7 +147,7 @@ def sky_matrix(
     if sky is None or sky.axes != (1, 2):
         ctypes = image._coordinates.ctypes[:2]
         raise usage(
-            "NAXIS1 and NAXIS2 are no sky coordinates (they are "
+            "NAXIS1 and NAXIS2 are not sky coordinates (they are "
             f"{', '.join(ctype or 'without CTYPE' for ctype in ctypes) or 'none'})",
             hint,
         )
@@ -174,7 +173,7 @@ def pixel_widths(width: Any, image: Pixels) -> tuple[float, float]:
     skew = abs(float(matrix[:, 0] @ matrix[:, 1])) / float(scales[0] * scales[1])
     if skew > 1e-6:
         raise usage(
-            "the pixel axes are not at right angles on the sky: a round kernel is no product",
+            "the pixel axes are not at right angles on the sky, so no round kernel is separable",
             "give the width in pixels",
         )
     return degrees / float(scales[0]), degrees / float(scales[1])

@@ -254,7 +254,7 @@ def update_checksums(
         given = list(hdus) if isinstance(hdus, Iterable) else [hdus]
         numbers = [number for hdu in given if (number := whole_number(hdu)) is not None]
         if len(numbers) < len(given):
-            raise usage(f"hdus={hdus!r} are no numbers of HDUs", "give whole numbers, from 0")
+            raise usage(f"invalid hdus {hdus!r}: expected numbers of HDUs", "give integers, from 0")
     name = path_text(path)
     stated, notices = _core.update_checksums(
         name, numbers, sync=sync, threads=threads, progress=progress

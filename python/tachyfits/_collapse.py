@@ -177,7 +177,7 @@ def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
     return notes
 
 
-_MASK_HINT = "give one that goes with the image as NumPy's arrays do: of its shape, or of a plane"
+_MASK_HINT = "give one that broadcasts to the image: of its shape, or of the shape of a plane"
 
 
 def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
@@ -202,7 +202,7 @@ def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
     except _core.UsageError as error:
         if mask is None:
             raise
-        raise usage(f"this mask does not go with the image: {error}", _MASK_HINT) from error
+        raise usage(f"the mask does not broadcast to the image: {error}", _MASK_HINT) from error
     if selected.shape != image.shape:
         found = f"a mask that makes {selected.shape} of an image of shape {image.shape}"
         raise usage(found, _MASK_HINT)

@@ -133,7 +133,10 @@ class Columns(Mapping[str, Any]):
         self.comments: dict[str, str] = dict(comments or {})
         lengths = {key: len(array) for key, array in self._arrays.items()}
         if len(set(lengths.values())) > 1:
-            raise usage(f"columns of different lengths: {lengths}", "give all the same rows")
+            raise usage(
+                f"columns have different lengths: {lengths}",
+                "give all columns the same number of rows",
+            )
         self._rows = next(iter(lengths.values()), 0)
 
     @property
@@ -161,7 +164,7 @@ class Columns(Mapping[str, Any]):
                     return name
         elif hasattr(key, "__index__") and -len(self) <= key < len(self):
             return self.names[key]
-        raise not_found(f"there is no column {key!r}", f"there are {listed(self._arrays)}")
+        raise not_found(f"no column is named {key!r}", f"the columns are {listed(self._arrays)}")
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)

@@ -160,7 +160,7 @@ def diff(
         Keywords to ignore; ``"DATE*"`` matches all that begin so. Keywords of columns have the
         numbers of the first table.
     ignore_comments
-        Leave out the comments of cards.
+        Ignore the comments of cards.
     places
         Number of differing values to list per array or column.
     threads

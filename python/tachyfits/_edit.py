@@ -118,12 +118,15 @@ class Editor:
             count = len(self)
             if not -count <= key < count:
                 raise not_found(
-                    f"{self.name}: there is no HDU {key}; there are {count}, counted from 0",
+                    f"{self.name}: no HDU {key}; the file has {count}, counted from 0",
                     f"use 0 to {count - 1}",
                 )
             return int(key) % count
         if isinstance(key, slice):
-            raise usage(f"{self.name}: {key!r} is of several HDUs", "take one at a time")
+            raise usage(
+                f"{self.name}: invalid HDU {key!r}: expected one, found several",
+                "take one at a time",
+            )
         hdu: Hdu = self.preview()[key]
         return hdu.index
 
@@ -156,7 +159,7 @@ class Editor:
         """
         place = whole_number(at)
         if place is None:
-            raise usage(f"no HDU goes before {at!r}", "HDUs are counted from 0")
+            raise usage(f"invalid position {at!r} for an HDU", "HDUs are counted from 0")
         check_length("name", name)
         before = len(self)
         at = min(place, before)
@@ -225,7 +228,7 @@ class Editor:
 
 def _refuse(options: Mapping[str, Any]) -> None:
     if options:
-        raise usage(f"{next(iter(options))}= goes with tables", "leave it out")
+        raise usage(f"{next(iter(options))}= applies to tables only", "leave it out")
 
 
 def _no_pickle() -> File:

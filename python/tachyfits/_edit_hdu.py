@@ -72,7 +72,7 @@ class EditedHdu:
         """The table as it will be."""
         hdu = self._editor.preview()[self._index]
         if not isinstance(hdu, Table):
-            raise usage(f"{self._where()} is no table", "rows and columns are those of tables")
+            raise usage(f"{self._where()} is not a table", "only tables have rows and columns")
         return hdu
 
     def _uncompressed(self) -> Table:
@@ -82,7 +82,7 @@ class EditedHdu:
         if compression is not None:
             raise usage(
                 f"{self._where()} is a {compression.text}: its rows and columns cannot be changed",
-                f"{compression.way_out}; its header can be changed as it is",
+                f"{compression.way_out}; its header can be changed",
             )
         return table
 
@@ -115,9 +115,9 @@ class EditedHdu:
         table = self._uncompressed()
         number = whole_number(at, least=-(2**63))
         if number is None:
-            raise usage(f"a row has a whole number, found {at!r}", f"use 0 to {len(table)}")
+            raise usage(f"invalid row {at!r}: expected an integer", f"use 0 to {len(table)}")
         if not 0 <= number <= len(table):
-            raise not_found(f"there is no row {at}", f"use 0 to {len(table)}")
+            raise not_found(f"no row {at}", f"use 0 to {len(table)}")
         whole = with_parts(data, theirs=table.names)[0]
         check_objects(comments_brought(table), comments_brought(whole), self._where())
         since = time_reference(table.header)
@@ -139,7 +139,7 @@ class EditedHdu:
     def delete(self, *, rows: Any = None, where: str | None = None) -> None:
         """Remove rows: the given ones (a slice, numbers, a mask) that satisfy ``where``."""
         if rows is None and where is None:
-            raise usage("delete() without rows", either("say which: rows=..., where=..., or both"))
+            raise usage("delete() needs rows", either("give rows=..., where=..., or both"))
         table = self._uncompressed()
         self._core.delete_rows(self._index, table._selected(rows, where, None, None))
 
@@ -218,7 +218,7 @@ class EditedHdu:
     def delete_column(self, *columns: str | int) -> None:
         """Remove columns; their arrays stay in the heap (see `compact_heap`)."""
         if not columns:
-            raise usage("delete_column() without columns", "say which, by name or number")
+            raise usage("delete_column() needs columns", "give names or numbers")
         table = self._uncompressed()
         numbers = sorted({table.column(column).number for column in columns})
         kept = [column.name for column in table.columns if column.number not in numbers]
@@ -268,15 +268,17 @@ class EditedHdu:
     def _refuse_name(self, name: str, others: Sequence[TableColumn]) -> None:
         """Refuse a column name that is too long or ambiguous."""
         if not isinstance(name, str):
-            raise usage(f"a column's name is text, found {name!r}", "give text")
-        check_length("a name of a column", name)
+            raise usage(f"invalid column name {name!r}: expected text", "give text")
+        check_length("column name", name)
         if not name.strip():
-            raise usage(f"a column needs a name, found {name!r}", "give it one")
+            raise usage(
+                f"invalid column name {name!r}: expected text that is not empty", "give it one"
+            )
         same = [other for other in others if other.name.strip().upper() == name.strip().upper()]
         if same:
             raise usage(
-                f"a column {name!r}, where there is {same[0].name!r}",
-                "choose another name (in FITS case does not count), or rename the other one first",
+                f"column {name!r} would duplicate {same[0].name!r}",
+                "choose another name (case does not matter in FITS), or rename the other one first",
             )
 
     @property

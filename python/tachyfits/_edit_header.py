@@ -77,19 +77,19 @@ class EditedHeader(MutableMapping[str, Any]):
     def _set_comment(self, keyword: str, comment: str) -> None:
         if not isinstance(comment, str):
             raise usage(
-                f"the comment of {keyword} is text, found {comment!r}",
-                "give text; an empty one, '', takes the comment off",
+                f"invalid comment {comment!r} of {keyword}: expected text",
+                "give text; '' removes the comment",
             )
         now = self._core.comment_card(self._index, keyword_text(keyword), comment)
         if now is None:
-            raise not_found(f"there is no keyword {keyword!r} that has a value", "see .cards")
+            raise not_found(f"no keyword {keyword!r} with a value", "list the cards: .cards")
         self._warn_if_cut(keyword, comment, now)
 
     def _warn_if_cut(self, keyword: str, comment: str, now: str) -> None:
         wanted = comment.strip()
         if now != wanted and wanted.startswith(now):
             warn(
-                f"{self._where()}: the comment of {keyword} is cut to what the card has room for, "
+                f"{self._where()}: the comment of {keyword} is cut to fit the card, "
                 f"{now!r}; it was {wanted!r}"
             )
 
@@ -100,7 +100,7 @@ class EditedHeader(MutableMapping[str, Any]):
                 self._core.delete_cards(self._index, name)
             return
         if not self._core.delete_cards(self._index, keyword_text(keyword)):
-            raise not_found(f"there is no keyword {keyword!r}", "see .cards")
+            raise not_found(f"no keyword {keyword!r}", "list the cards: .cards")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._now())
@@ -118,16 +118,16 @@ class EditedHeader(MutableMapping[str, Any]):
         _refuse_sums(new)
         if looked_up(keyword) in COMMENTARY:
             raise usage(
-                f"{keyword!r} renamed: its cards have text, and no value",
-                "delete them, and set the text under the other keyword",
+                f"cannot rename {keyword!r}: its cards have text and no value",
+                "delete them, then set the text under the other keyword",
             )
         if name in self and name not in COMMENTARY and name != looked_up(keyword):
             raise usage(
-                f"{keyword!r} renamed to {to!r}: there is a card {name} already",
+                f"cannot rename {keyword!r} to {to!r}: the header has a card {name}",
                 "delete it first, or choose another keyword",
             )
         if not self._core.rename_card(self._index, keyword, new):
-            raise not_found(f"there is no keyword {keyword!r}", "see .cards")
+            raise not_found(f"no keyword {keyword!r}", "list the cards: .cards")
 
     @placing
     def insert(self, before: str, keyword: str, value: Any) -> None:
@@ -135,7 +135,7 @@ class EditedHeader(MutableMapping[str, Any]):
         names = [card.keyword.upper() for card in self.cards]
         name = looked_up(before)
         if name not in names:
-            raise not_found(f"there is no keyword {before!r}", "see .cards")
+            raise not_found(f"no keyword {before!r}", "list the cards: .cards")
         self._core.insert_cards(self._index, names.index(name), [_card(keyword, value)])
 
     def __repr__(self) -> str:
@@ -184,7 +184,7 @@ def _lines(keyword: str, value: Any) -> Sequence[Any]:
 def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
     name = _written(keyword)
     if is_pattern(name):
-        raise usage(f"a value for {keyword!r}: it is a pattern", "set the keywords one by one")
+        raise usage(f"cannot set {keyword!r}: it is a pattern", "set the keywords one by one")
     _refuse_sums(name)
     given = value[0] if isinstance(value, tuple) and value else value
     if isinstance(given, str) and _ONE_CARD.fullmatch(name):
@@ -200,7 +200,6 @@ def _card(keyword: str, value: Any) -> tuple[str, Any, str]:
 def _refuse_sums(keyword: str) -> None:
     if keyword in ("CHECKSUM", "DATASUM"):
         raise usage(
-            f"a value for {keyword}: it is computed from the bytes whenever the file is written",
-            "have the sums stated: "
-            + either("update_checksums()", "tachyfits checksum FILE --update"),
+            f"cannot set {keyword}: it is computed whenever the file is written",
+            "update the sums: " + either("update_checksums()", "tachyfits checksum FILE --update"),
         )

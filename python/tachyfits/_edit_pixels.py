@@ -99,7 +99,7 @@ class EditedPixels:
     def _image(self) -> Image:
         image = self._editor.preview()[self._index]
         if not isinstance(image, Image):
-            raise usage(f"{self._where()} is not an image", "pixels are those of images")
+            raise usage(f"{self._where()} is not an image", "only images have pixels")
         return image
 
     def __setitem__(self, index: Any, values: Any) -> None:
@@ -125,7 +125,7 @@ class EditedPixels:
         for keyword in gone:
             core.delete_cards(self._index, keyword)
         if gone:
-            warn(f"{self._where()}: {' and '.join(gone)} removed: pixels have other values now")
+            warn(f"{self._where()}: {' and '.join(gone)} removed, because pixel values changed")
 
     def __repr__(self) -> str:
         return f"<tachyfits EditedPixels of {self._where()}: shape {self.shape}>"
@@ -228,11 +228,12 @@ def _integers(
         limits = np.iinfo(stored)
         if undefined.any() and not limits.min <= layout.blank <= limits.max:
             raise usage(
-                f"{where}: undefined values, and BLANK = {layout.blank} is no pixel of this type",
+                f"{where}: undefined values, and BLANK = {layout.blank} is out of range for this "
+                "type",
                 f"set BLANK to a number from {limits.min} to {limits.max}",
             )
         meant = (made == layout.blank) & ~undefined
-        _refuse(meant, array, where, f"values that are not stored as BLANK = {layout.blank}", "")
+        _refuse(meant, array, where, f"values other than BLANK = {layout.blank} when stored", "")
         if undefined.any():
             made = np.where(undefined, np.array(layout.blank, stored), made)
     return np.asarray(made, stored)

@@ -193,7 +193,7 @@ def memory_error(problem: str, hint: str) -> LimitError:
 
 def cancelled() -> IoError:
     """Make the error of work that was stopped by its progress function."""
-    hint = "the progress function asked for it"
+    hint = "the progress function requested it"
     return io_error("cancelled", hint, "io-cancelled", number=errno.ECANCELED)
 
 

@@ -176,7 +176,10 @@ def resolve(value: Any) -> Image | Along | float:
         spectrum = resolve(value.spectrum)
         if isinstance(spectrum, Image):
             return Along(spectrum, value.axis)
-        raise usage(f"{value.spectrum!r} is no spectrum", "a number needs no axis: give it alone")
+        raise usage(
+            f"invalid spectrum {value.spectrum!r}: expected an array",
+            "give the number alone",
+        )
     if isinstance(value, (str, os.PathLike)):
         return resolve(_file.open(value))
     if isinstance(value, _file.File):
@@ -196,7 +199,7 @@ def _of_array(array: NDArray[Any], unit: str = "") -> Image:
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind not in "biuf" or size > 8 or array.ndim == 0:
         raise usage(
-            f"an array of {array.dtype} and shape {array.shape} is no input of an expression",
+            f"invalid input: an array of {array.dtype} and shape {array.shape}",
             "give an Image, a path, an array of real numbers or a number",
         )
     wanted = {"b": "uint8", "f": "float32" if size < 4 else f"float{8 * size}"}

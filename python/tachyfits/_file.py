@@ -228,7 +228,7 @@ class File:
             try:
                 indices = range(*key.indices(count))
             except (TypeError, ValueError) as error:
-                hint = "a slice of HDUs has whole numbers"
+                hint = "use integers in a slice of HDUs"
                 raise usage(f"{self._name}: {key!r}: {error}", hint) from error
             return [self._at(index) for index in indices]
         return self._at(self._index_of(key))
@@ -244,13 +244,13 @@ class File:
         elif not isinstance(key, bool) and hasattr(key, "__index__"):
             return self._numbered(key.__index__())
         hint = either('use file[0], file["EXTNAME"], file["EXTNAME", 2]')
-        raise usage(f"{self._name}: {key!r} names no HDU", hint)
+        raise usage(f"{self._name}: invalid HDU {key!r}", hint)
 
     def _numbered(self, index: int) -> int:
         count = len(self)
         if not -count <= index < count:
             raise not_found(
-                f"{self._name}: there is no HDU {index}; the file has {count}, counted from 0",
+                f"{self._name}: no HDU {index}; the file has {count}, counted from 0",
                 f"use 0 to {count - 1}",
             )
         return index % count

@@ -203,7 +203,7 @@ class Compression(NamedTuple):
     @property
     def hint(self) -> str:
         """Why it is not read, and what to do."""
-        return f"compressed {self.content}s are not read yet: {self.way_out}"
+        return f"compressed {self.content}s are not supported yet: {self.way_out}"
 
 
 def compression_of(hdu: Hdu) -> Compression | None:
@@ -242,7 +242,7 @@ def no_pixels_hint(hdus: Iterable[Hdu], otherwise: str) -> str:
         if compression is not None and compression.content == "image":
             return (
                 f"HDU {hdu.index} is a tile-compressed image ({compression.algorithm}), which is "
-                f"not read yet: {compression.way_out}"
+                f"not supported yet: {compression.way_out}"
             )
     return otherwise
 

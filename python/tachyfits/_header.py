@@ -38,7 +38,10 @@ def looked_up(keyword: str) -> str:
 def keyword_text(keyword: Any) -> str:
     """Return a keyword; raise UsageError unless it is text."""
     if not isinstance(keyword, str):
-        raise usage(f"a keyword is text, found {keyword!r}", "header.cards has them by number")
+        raise usage(
+            f"invalid keyword {keyword!r}: expected text",
+            "use header.cards to find cards by number",
+        )
     return keyword
 
 
@@ -148,11 +151,11 @@ class Cards(Sequence[Card]):
         try:
             place = range(len(self))[index]
         except TypeError as error:
-            hint = either("header.card(keyword) is one by its keyword")
-            raise usage(f"cards go by number, found {index!r}", hint) from error
+            hint = either("use header.card(keyword) to find a card by keyword")
+            raise usage(f"invalid card {index!r}: expected a number", hint) from error
         except IndexError as error:
             hint = f"the header has {len(self)}, counted from 0"
-            raise not_found(f"{self._header._where}there is no card {index}", hint) from error
+            raise not_found(f"{self._header._where}no card {index}", hint) from error
         return self._header._cards[place] if core is None else Card(*core.card_at(place))
 
     def __iter__(self) -> Iterator[Card]:

@@ -392,7 +392,9 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         regions = as_list(region, self.shape)
         count = _BINS if bins is None else whole_number(bins, least=1)
         if count is None:
-            raise usage(f"bins={bins!r} is no number of bins", "give a whole number, 1 or more")
+            raise usage(
+                f"invalid bins {bins!r}: expected a number of bins", "give an integer, 1 or more"
+            )
         low, high = range or self._automatic_range(where, regions, threads, progress)
         if bins is None and self.dtype.kind in "iu":
             low, high, count = _whole_bins(float(low), float(high))
@@ -425,7 +427,8 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
         low, high = min(state.min for state in good), max(state.max for state in good)
         if not np.isfinite([low, high]).all():
             raise usage(
-                f"the pixels go from {low} to {high}: bins of equal width cannot cover that",
+                f"the pixels range from {low} to {high}: bins of equal width cannot cover this "
+                "range",
                 either("give range=(low, high)", "give --range LOW HIGH"),
             )
         # NumPy's choice when all values are equal.

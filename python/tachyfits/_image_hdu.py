@@ -129,5 +129,5 @@ class ImageHdu(Hdu):
         """Return columns of the table that a -TAB axis names."""
         table: Any = self._file[name, version]
         if table.kind != "binary table":
-            raise usage(f"HDU {name},{version} is no binary table", "use the file that has it")
+            raise usage(f"HDU {name},{version} is not a binary table", "use the file that has it")
         return [np.asarray(table[column], dtype=np.float64) for column in columns]

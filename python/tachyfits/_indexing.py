@@ -217,8 +217,7 @@ def _common_shape(fancy: Sequence[_Entry]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
         raise not_found(
-            f"the arrays of the index have shapes {', '.join(map(str, shapes))}, which do not go "
-            "together",
+            f"cannot broadcast index arrays of shapes {', '.join(map(str, shapes))}",
             "give arrays of one shape, or numpy.ix_ of one array per axis",
         ) from error
 

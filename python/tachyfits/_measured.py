@@ -112,7 +112,7 @@ class Measured(NDArrayOperatorsMixin, ABC):
         what = type(self).__name__.lower()
         raise usage(
             f"the truth value of a {what} is ambiguous; use .any() or .all() of a comparison",
-            either("(a == b).all() says whether all values are equal"),
+            either("(a == b).all() tells whether all values are equal"),
         )
 
     # NumPy's mixin compares element by element, so objects are distinguished by identity.

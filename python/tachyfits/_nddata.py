@@ -49,7 +49,8 @@ def _cards_of(data: Any, header: Any) -> Cards:
         cards += cards_of(None, data.wcs.to_header(relax=True))
     elif data.wcs is not None:
         warn(
-            f"coordinates of type {type(data.wcs).__name__}, which no cards say, are left out\n"
+            f"coordinates of type {type(data.wcs).__name__} cannot be written as cards and are "
+            "left out\n"
             "hint: give astropy.wcs.WCS for them"
         )
     # Of one keyword the last.
@@ -66,7 +67,8 @@ def _uncertainty_of(data: Any) -> list[Part]:
     name = type(uncertainty).__name__
     if name not in _POWERS or uncertainty.array is None:
         warn(
-            f"an uncertainty of type {name}, which no reader knows again, is left out\n"
+            f"an uncertainty of type {name} cannot be written so that readers know it; it is left "
+            "out\n"
             f"hint: {', '.join(_POWERS)} are written, as extension UNCERT"
         )
         return []

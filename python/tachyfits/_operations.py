@@ -149,7 +149,7 @@ class Operations(Pixels):
         elif per_beam and update_beam:
             warn(
                 f"{self._where()}: values in {self.unit!r} were not rescaled: the header has no "
-                "beam that can be used (BMAJ, BMIN, BPA, or HISTORY of AIPS)"
+                "usable beam (BMAJ, BMIN, BPA, or HISTORY of AIPS)"
             )
         options: dict[str, Any] = {"edge": edge, "blanks": blanks, "fill": fill}
         core = self._core_image().smooth_planes(x, y, scale=scale, **options)

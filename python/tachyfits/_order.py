@@ -127,7 +127,9 @@ class OrderStatistics(Pixels):
         """
         asked = np.asarray(q, dtype=np.float64)
         if not asked.size:
-            raise usage("no percentile is asked for", "give one or more, from 0 to 100")
+            raise usage(
+                "invalid percentiles: expected one or more", "give one or more, from 0 to 100"
+            )
         percents = [float(percent) for percent in asked.flat]
         options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
         found = self._order(percents, axis, section, region, keepdims, **options)

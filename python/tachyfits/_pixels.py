@@ -246,4 +246,6 @@ class Pixels(ImageHdu):
 
 def _check_out(out: NDArray[Any], shape: tuple[int, ...]) -> None:
     if out.shape != shape:
-        raise usage(f"invalid out of shape {out.shape}: expected {shape}", "make them equal")
+        raise usage(
+            f"invalid out of shape {out.shape}: expected {shape}", "give an array of that shape"
+        )

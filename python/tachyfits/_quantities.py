@@ -82,7 +82,7 @@ def parts_of(quantity: Any) -> tuple[Any, str]:
         quantity = u.Quantity(1.0, quantity)
     if not isinstance(quantity.unit, u.UnitBase):
         raise usage(
-            f"invalid unit {str(quantity.unit)!r}: expected one that is not logarithmic",
+            f"invalid unit {str(quantity.unit)!r}: expected a linear unit",
             "give the quantity in physical units: quantity.physical",
         )
     if quantity.unit.is_equivalent(u.dimensionless_unscaled):

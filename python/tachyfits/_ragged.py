@@ -50,15 +50,15 @@ class Ragged(Sequence[Any]):
         self.cell_shape = tuple(cell_shape)
         if self.offsets.ndim != 1 or not self.offsets.size or self.values.ndim != 1:
             raise usage(
-                f"offsets of shape {self.offsets.shape} and values of shape {self.values.shape} "
-                "make no ragged column",
-                "both have one axis, and offsets one element more than there are cells",
+                f"invalid ragged column: offsets of shape {self.offsets.shape} and values of "
+                f"shape {self.values.shape}",
+                "give arrays of one axis, offsets with one element more than cells",
             )
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         if first < 0 or last > self.values.size or bool((np.diff(self.offsets) < 0).any()):
             raise usage(
                 f"offsets from {first} to {last} do not divide {self.values.size} values",
-                "offsets ascend from 0 to the number of values",
+                "give ascending offsets, from 0 to the number of values",
             )
 
     @classmethod
@@ -125,7 +125,9 @@ class Ragged(Sequence[Any]):
             return Ragged(bounds, self.values, cell_shape=self.cell_shape)
         count, row = len(self), index.__index__()
         if not -count <= row < count:
-            raise not_found(f"there is no cell {row} of {count}", f"use 0 to {count - 1}")
+            raise not_found(
+                f"invalid cell {row}: the column has {count} cells", f"use 0 to {count - 1}"
+            )
         row %= count
         return self._shaped(self.values[self.offsets[row] : self.offsets[row + 1]])
 
@@ -193,7 +195,7 @@ def _common_shape(arrays: Sequence[NDArray[Any]], where: str) -> tuple[int, ...]
             f"{where}: arrays of shapes {shapes[0]} and {shapes[1]}: FITS has one shape for cells "
             "of several axes",
             either(
-                "fill them up to one shape, or flatten them: cell.reshape(-1)",
+                "pad them to one shape, or flatten them: cell.reshape(-1)",
                 "write cells of one shape, or flat ones",
             ),
         )
@@ -259,7 +261,7 @@ def exact_type(
     rounded = next((number for number in among if int(float(number)) != number), None)
     if rounded is not None:
         raise usage(
-            f"{where}: {rounded} is among floats, none of which is this number",
+            f"{where}: the integer {rounded} is among floats and no float64 equals it",
             "use integers alone, None where undefined, or make it a float yourself",
         )
     return kind

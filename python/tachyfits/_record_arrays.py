@@ -63,7 +63,7 @@ def number_from_0(core: _core.RecordFile, number: int) -> int:
 def _no_record(core: _core.RecordFile, number: str) -> TachyfitsError:
     """Make the error that there is no such record; that of damage, which may hide it, is raised."""
     hint = f"the file has {core.records()} records"
-    return not_found(f"{core.name}: there is no record {number}", hint)
+    return not_found(f"{core.name}: no record {number}", hint)
 
 
 class Arrays:
@@ -78,7 +78,7 @@ class Arrays:
         if first < 0 or (count is not None and operator.index(count) < 0):
             many = "all" if count is None else count
             raise usage(
-                f"{self._core.name}: first={first}, count={many}: neither may be less than 0",
+                f"{self._core.name}: invalid first {first}, count {many}: expected 0 or more",
                 "records are counted from 0; file[-1] is the last one",
             )
         last = first if count is None else first + operator.index(count) - 1
@@ -115,9 +115,7 @@ class Arrays:
     def every(self, first: int, count: int | None, step: int) -> range:
         """Return record numbers at a fixed step."""
         if step < 1:
-            raise usage(
-                f"step={step}", either("every second record has step=2; they come in their order")
-            )
+            raise usage(f"step={step}", either("use step=2 for every second record"))
         first, rest = self.within(first, count)
         return range(first, first + rest * (1 if count is None else step), step)
 
@@ -245,18 +243,18 @@ class Arrays:
                 return (np.zeros if found.dtype.names else np.empty)(own, found.dtype)
             except (MemoryError, ValueError) as error:
                 raise _core.LimitError(
-                    f"{self._core.name}: there is no memory for {own} of {found.dtype}\n"
+                    f"{self._core.name}: not enough memory for {own} of {found.dtype}\n"
                     "hint: read fewer records at a time"
                 ) from error
         if not isinstance(out, np.ndarray):
             raise usage(
-                f"out is a {type(out).__name__}, no array",
+                f"invalid out of type {type(out).__name__}: expected an array",
                 f"give a writeable array of {found.result} and shape {own}",
             )
         if found.dtype != found.result:
             raise usage(
-                "out is an array, and logical values become bool in one that is made for them",
-                "leave out away, or read integers instead, i4 for l4: any but 0 is true",
+                "cannot use out= for logical values, which become a new array of bool",
+                "read integers instead, i4 for l4: every value but 0 is true",
             )
         fits = out.dtype == found.dtype and out.shape == own
         if not fits or not out.flags.c_contiguous or not out.flags.writeable:
@@ -264,7 +262,7 @@ class Arrays:
             kept = "" if out.flags.writeable else ", which cannot be written"
             raise usage(
                 f"out is an array of {out.dtype} and shape {out.shape}{lies}{kept}",
-                f"give a writeable one of {found.result} and shape {own}, contiguous in C order",
+                f"give a writeable array of {found.result} and shape {own}, contiguous in C order",
             )
         return out
 

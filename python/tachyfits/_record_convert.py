@@ -44,7 +44,7 @@ def convert_file(
     if precision is not None and precision not in _HALVED:
         raise usage(
             f"precision={precision!r}",
-            "'single' makes reals of 8 bytes those of 4, 'double' those of 16 bytes those of 8",
+            "'single' converts reals of 8 bytes to 4, 'double' reals of 16 bytes to 8",
         )
     access = old_access if access is None else access
     check_access(access, markers, record_bytes)
@@ -52,8 +52,7 @@ def convert_file(
     each, repeats = as_list(() if forms is None else forms)
     if not each and (precision or order not in (None, core.order)):
         raise usage(
-            f"{core.name}: what records are made of is not known, and needed to change their byte "
-            "order or precision",
+            f"{core.name}: a form of the records is needed to change their byte order or precision",
             "give forms, such as '*f8' for any number of reals of 8 bytes",
         )
     runs = core.runs()
@@ -112,9 +111,7 @@ def as_list(forms: Any) -> tuple[list[Any], bool]:
     *before, last = each or [None]
     repeats = last is ... or (isinstance(last, str) and last.strip() == "...")
     if repeats and not before:
-        raise usage(
-            "... repeats no form", "it stands behind the form that all further records have"
-        )
+        raise usage("'...' repeats no form", "put it after the form of all further records")
     return before if repeats else each, repeats
 
 
@@ -153,9 +150,8 @@ def _checked(form: Any, lengths: list[int], records: list[int], name: str) -> st
         new = form_text(dtype_of(form), found)
         if text not in ("", new):
             raise usage(
-                f"{place} has items of {found.dtype} with what aligns their fields, or without, "
-                "unlike others before",
-                "give a list of forms instead of the dtype, those that the records have in turn",
+                f"{place} has aligned or packed items of {found.dtype}, unlike earlier records",
+                "give a list of forms instead of the dtype, which records use in rotation",
             )
         text = new
     return text or form_text(dtype_of(form), layout(form, 0))

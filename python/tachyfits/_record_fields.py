@@ -175,10 +175,10 @@ def field_at(dtype: np.dtype[Any], offset: int, to: int, count: int) -> Field:
     if dtype.kind in "SV":
         return Field(offset, 1, size * count, to)
     if dtype.kind == "b":
-        raise usage("a logical value has no one size", "say which: l1, l2, l4 (the usual) or l8")
+        raise usage("invalid item: a logical needs its size", "use l1, l2, l4 (the default) or l8")
     raise usage(
-        f"Fortran has nothing like {dtype}",
-        "there are integers, reals, complex numbers, logical values and text",
+        f"invalid dtype {dtype}: Fortran has no such type",
+        "use integers, reals, complex numbers, logical values or text",
     )
 
 
@@ -212,6 +212,6 @@ def no_quad() -> str | None:
 def refuse_many(fields: int) -> None:
     if fields > _MOST_FIELDS:
         raise usage(
-            f"a record of {fields} fields is too long to be moved so",
-            either("read or write it as bytes (dtype=None) and take a view of them"),
+            f"a record of {fields} fields is too long for a structured array",
+            either("read or write bytes (dtype=None) and use a view of them"),
         )

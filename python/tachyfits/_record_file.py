@@ -151,7 +151,7 @@ class File:
     def position(self, number: int) -> None:
         number = operator.index(number)
         if number < 0:
-            raise usage(f"{number} is no record", "records are counted from 0")
+            raise usage(f"invalid record {number}", "records are counted from 0")
         self._position = number
 
     def skip(self, records: int = 1) -> None:

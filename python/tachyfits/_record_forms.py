@@ -69,7 +69,7 @@ def form_items(form: str, record_bytes: int, place: str) -> list[Item]:
     except UsageError:
         # It may be the form that is wrong, not the length of the record.
         least = least_bytes(form)
-    more = " and a whole number of what * stands for" if "*" in form else ""
+    more = " and a whole number of repeats of *" if "*" in form else ""
     error = usage(
         f"{place} of {record_bytes} bytes does not have the form {form!r}: {least} bytes{more} "
         "[record-form]",
@@ -97,7 +97,7 @@ def layout_of_form(form: str, record_bytes: int, place: str) -> Layout:
     """Return the layout of a form; a single item is an array, several are a structured one."""
     kept = kept_items(form_items(filling(form), record_bytes, place))
     if not kept:
-        raise usage(f"{form!r} has nothing to read", "give items besides those that are skipped")
+        raise usage(f"invalid form {form!r}: it skips all items", "give an item to read")
     if len(kept) > 1:
         dtype, result, leaves = _together(kept)
         count = 1

@@ -100,7 +100,7 @@ def numbers_of_form(
     """
     items = kept_items(form_items(filling(form), record_bytes, place))
     if not items:
-        raise usage(f"{form!r} has nothing to reduce", "give items besides those that are skipped")
+        raise usage(f"invalid form {form!r}: it skips all items", "give an item to reduce")
     # A single item is read as an array, without fields unless it is a group.
     alone = items[0] if len(items) == 1 else None
     if alone is not None:
@@ -223,10 +223,10 @@ def _several(what: Any, names: list[str]) -> Exception:
         return usage(f"{what!r} has no numbers", _STATISTICS)
     return usage(
         f"{what!r} has several fields: {listed(names)}",
-        "name the one whose numbers are meant: " + either("field=...", "--field NAME"),
+        "choose one: " + either("field=...", "--field NAME"),
     )
 
 
 def _no_field(name: str, names: Any) -> Exception:
     has = listed(names) if names else "no fields"
-    return not_found(f"there is no field {name!r}", f"the record has {has}")
+    return not_found(f"no field is named {name!r}", f"the record has {has}")

@@ -26,7 +26,7 @@ Part = tuple[NDArray[np.uint8], int, int, int, Sequence[Field]]
 def one_record(items: tuple[Any, ...], memory: MemoryOrder) -> Part:
     """Return one record of some items, one after the other."""
     if memory not in ("F", "C"):
-        raise usage(f"memory={memory!r} is no order of elements", "use 'F' or 'C'")
+        raise usage(f"invalid memory {memory!r}: expected a memory layout", "use 'F' or 'C'")
     fields: list[Field] = []
     pieces: list[NDArray[np.uint8]] = []
     at = within = 0
@@ -47,7 +47,9 @@ def many_records(records: Any, memory: MemoryOrder) -> Part:
     """Return the records that an array is along its first axis."""
     array = _array(records)
     if array.ndim == 0:
-        raise usage("a number is no array of records", "its first axis counts the records")
+        raise usage(
+            "invalid records: expected an array, found a number", "use [number] for one record"
+        )
     if memory == "F" and array.ndim > 2:
         array = array.transpose(0, *range(array.ndim - 1, 0, -1))
     array = np.ascontiguousarray(array)
@@ -115,13 +117,13 @@ def _array(item: Any) -> NDArray[Any]:
         array = np.asarray(item)
     except ValueError as error:
         raise usage(
-            f"a {type(item).__name__} that is no array: {error}",
+            f"cannot make an array of a {type(item).__name__}: {error}",
             "write each row as a record or item",
         ) from error
     if array.dtype.kind == "O":
         shown = " ".join(repr(item).split())
         raise usage(
-            f"{shown:.60} is no number, no text and no array of them",
+            f"invalid item {shown:.60}: expected numbers or text",
             "write integers of up to 8 bytes, reals, complex numbers, logical values, text, bytes",
         )
     if array.dtype.kind in "US" and not isinstance(item, np.ndarray) and not _all_text(item):
@@ -166,8 +168,8 @@ def _plain_array(array: NDArray[Any]) -> NDArray[Any]:
         return array.astype(np.int32)
     if dtype.kind == "T":
         raise usage(
-            f"an array of {dtype}, text of no one width",
-            either("give it one: array.astype('U8')"),
+            f"invalid array of {dtype}: text needs a fixed width",
+            either("convert it: array.astype('U8')"),
         )
     if dtype.kind in "US":
         return _characters(array)
@@ -207,6 +209,6 @@ def _latin(text: str) -> bytes:
         return text.encode("latin-1")
     except UnicodeEncodeError as error:
         raise usage(
-            f"{text[error.start]!r} is no character of Latin-1, one byte each, as text is written",
+            f"invalid character {text[error.start]!r}: expected Latin-1, which records store",
             either("write bytes: text.encode('utf-8')"),
         ) from error

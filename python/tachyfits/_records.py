@@ -53,7 +53,7 @@ def dtype_of(what: Any) -> np.dtype[Any]:
         native: np.dtype[Any] = np.dtype(what).newbyteorder("=")
     except (TypeError, ValueError, SyntaxError, OverflowError) as error:
         raise usage(
-            f"{what!r} is neither a dtype nor a form of records",
+            f"invalid form {what!r}: expected a dtype or a form of records",
             "write a NumPy dtype, or items such as i4,3f8,c16,l4,a16,x8,*f8,9(i4,f8)",
         ) from error
     return native
@@ -74,7 +74,7 @@ def of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") -
         size = base.itemsize
         if size == 0 or record_bytes % (size * count):
             raise usage(
-                f"{place} of {record_bytes} bytes is no whole number of {dtype}",
+                f"{place} of {record_bytes} bytes does not hold a whole number of {dtype}",
                 f"{SEE_LENGTHS}; several items describe mixed ones, as in i4,*f8",
             )
         elements = record_bytes // size
@@ -84,21 +84,21 @@ def of_dtype(dtype: np.dtype[Any], record_bytes: int, place: str = "a record") -
     steps = [step for step in (dtype.itemsize, packed) if step and record_bytes % step == 0]
     if not steps:
         raise usage(
-            f"{place} of {record_bytes} bytes is no whole number of items of {dtype}, "
+            f"{place} of {record_bytes} bytes does not hold a whole number of items of {dtype}, "
             f"which have {packed} bytes",
             SEE_LENGTHS,
         )
     if record_bytes and len(set(steps)) > 1:
         raise usage(
-            f"{place} of {record_bytes} bytes may be items of {dtype.itemsize} bytes with what "
-            f"aligns their fields, or of {packed} bytes without",
-            f"give a dtype without gaps: {_REPACK}, or one that has them as fields of type V",
+            f"{place} of {record_bytes} bytes may hold aligned items of {dtype.itemsize} bytes or "
+            f"packed items of {packed} bytes",
+            f"give a dtype without padding: {_REPACK}, or one that has them as fields of type V",
         )
     if record_bytes and dtype.itemsize == packed and not all(_stays(field) for _, field in leaves):
         raise usage(
             f"{place} may have the fields of {dtype} in the order of their names, or of their "
             "offsets",
-            f"give a dtype that has one order: {_REPACK} has that of the names",
+            f"give a dtype with one order of fields: {_REPACK} has that of the names",
         )
     return of_items(dtype, record_bytes // steps[0], packed=steps[0] == packed)
 
@@ -129,9 +129,7 @@ def _form_of(dtype: np.dtype[Any], *, packed: bool) -> tuple[str, int]:
         if not base.itemsize * count:
             continue
         if not packed and offset < at:
-            raise usage(
-                f"fields of {dtype} lie over each other", "give a dtype without such fields"
-            )
+            raise usage(f"fields of {dtype} overlap", "give a dtype without such fields")
         if not packed and offset > at:
             items.append((f"x{offset - at}", 1))
         inside, size = _form_of(base, packed=packed) if base.names else ("", base.itemsize)
@@ -213,19 +211,19 @@ def check_access(access: str, markers: int | None, record_bytes: int | None) -> 
     if record_bytes is not None and not 0 < operator.index(record_bytes) < 2**63:
         raise usage(
             f"record_bytes={record_bytes}",
-            "records of direct access have one byte or more; a program says how many by recl=, in "
-            "bytes or in words of 4",
+            "give the record length: 1 byte or more; programs set it with recl=, in bytes or in "
+            "words of 4",
         )
     if markers is not None and markers not in (4, 8):
         raise usage(
             f"markers={markers!r}",
-            "markers have 4 or 8 bytes; leave markers out: those of an old file are found out, a "
-            "new one has 4",
+            "use 4 or 8, or leave markers out: existing markers are detected, new ones have 4 "
+            "bytes",
         )
     if markers is not None and access in ("direct", "stream"):
         raise usage(
             f"markers of {markers} bytes with {access} access",
-            "only files of sequential access have markers",
+            "only sequential files have markers",
         )
 
 
@@ -233,8 +231,8 @@ def check_name(path: str | os.PathLike[str]) -> None:
     """Refuse the name of a compressed file; z and fz may be components of a field."""
     if str(path).lower().endswith((".gz", ".bz2", ".xz", ".zst", ".zip")):
         raise usage(
-            f"{str(path)!r} is the name of a compressed file: none is written",
-            "write a file of another name, and compress that; gzipped files are read as they are",
+            f"cannot write a compressed file: {str(path)!r}",
+            "write a file with another name, and compress it; gzipped files can be read",
         )
 
 
@@ -273,9 +271,7 @@ def shaped(
 ) -> NDArray[Any]:
     """Return the elements of each record in a shape; ``lead`` are the axes before, of records."""
     if order not in ("F", "C"):
-        raise usage(
-            f"order={order!r} is no order of elements", "use 'F', first index fastest, or 'C'"
-        )
+        raise usage(f"invalid order {order!r}", "use 'F', first index fastest, or 'C'")
     if shape is None:
         return array
     shape = lengths_of(shape)
@@ -290,7 +286,7 @@ def shaped(
         raise usage(
             f"records of {array.shape[len(lead)] if array.ndim > len(lead) else 1} elements "
             f"cannot have the shape {shape}",
-            "give the lengths of the Fortran array, one of them -1 for what follows from the rest",
+            "give the lengths of the Fortran array; one of them may be -1",
         ) from error
     axes = range(len(lead), turned.ndim)
     return np.asarray(turned.transpose(*range(len(lead)), *reversed(axes)))

@@ -39,7 +39,7 @@ def reduction_method(statistic: str, meaning: str) -> Callable[..., Any]:
 
     method.__name__ = statistic
     method.__qualname__ = f"Image.{statistic}"
-    method.__doc__ = f"Return {meaning} of the good pixels; parameters as of `Image.reduce`."
+    method.__doc__ = f"Return {meaning} of the defined pixels; parameters as of `Image.reduce`."
     return method
 
 

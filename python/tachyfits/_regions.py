@@ -138,7 +138,9 @@ def as_list(region: Regions, shape: Sequence[int] | None = None) -> list[Region]
     regions = [region] if isinstance(region, Region) else list(region)
     for item in regions:
         if not isinstance(item, Region):
-            raise usage(f"{item!r} is no region", "use tf.Box, tf.Circle, tf.Ellipse or tf.Polygon")
+            raise usage(
+                f"invalid region {item!r}", "use tf.Box, tf.Circle, tf.Ellipse or tf.Polygon"
+            )
     if not regions:
         raise usage(
             "an empty list of regions",

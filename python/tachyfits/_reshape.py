@@ -126,7 +126,7 @@ class Reshaping(Operations):
         np.float32(29.5)
         """
         if partial not in ("drop", "keep"):
-            raise usage(f"partial={partial!r} is no policy", 'use "drop" or "keep"')
+            raise usage(f"invalid partial {partial!r}", 'use "drop" or "keep"')
         named = {"x": x, "y": y, "z": z}
         if block is None:
             sizes = [1] * self.ndim
@@ -162,7 +162,7 @@ class Reshaping(Operations):
             coordinates (an astropy SkyCoord of several points). The path is straight in pixels
             between them.
         width
-            Pixels across the path that are averaged.
+            Number of pixels across the path to average.
         spacing
             Pixels from one sample to the next, the first at the beginning of the path.
 
@@ -226,7 +226,7 @@ def _fits_axis(name: str, ndim: int) -> int:
 def _block_size(size: int) -> int:
     number = int(size)
     if number != size or number < 1:
-        raise usage(f"a block of {size!r} pixels is none", "use whole numbers from 1")
+        raise usage(f"invalid block of {size!r} pixels", "use integers from 1")
     return number
 
 
@@ -255,7 +255,9 @@ def _points(path: Any, sky: Sky | None) -> NDArray[np.float64]:
             raise usage(
                 "NAXIS1 and NAXIS2 have no sky coordinates", "give the path in (0-based) pixels"
             )
-        with foreign_errors("this path has no place in the image", "give it in (0-based) pixels"):
+        with foreign_errors(
+            "the path cannot be placed in the image", "give it in (0-based) pixels"
+        ):
             pixels = sky.wcs.world_to_pixel(path)
             path = np.column_stack([np.atleast_1d(pixel) for pixel in pixels])
     with foreign_errors("invalid path", hint):

@@ -68,7 +68,7 @@ def resolve(index: Any, shape: Sequence[int]) -> Section:
     dropped: list[int] = []
     if any(item is None for item in items):
         raise usage(
-            "newaxis (None) makes no section of an image",
+            "invalid section: newaxis (None) is not supported",
             "index the image, image[None], or add the axis to the result",
         )
     for axis, (item, length) in enumerate(zip(items, shape, strict=True)):
@@ -85,7 +85,7 @@ def slice_range(item: slice, length: int) -> tuple[int, int, int]:
     try:
         pixels = range(*item.indices(length))
     except (TypeError, ValueError) as error:
-        raise usage(f"{item!r} is no slice of pixels: {error}", "use integers") from None
+        raise usage(f"invalid slice {item!r}: {error}", "use integers") from None
     return (pixels.start, len(pixels), pixels.step) if pixels else (0, 0, 1)
 
 

@@ -123,7 +123,7 @@ def _standard_input() -> Readable:
     """Return standard input as bytes."""
     stream: Any = sys.stdin
     if stream is None:
-        raise usage("'-' is standard input, and there is none", "give a path")
+        raise usage("invalid source '-': standard input is closed", "give a path")
     found: Readable = getattr(stream, "buffer", stream)
     return found
 

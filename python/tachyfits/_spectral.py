@@ -38,7 +38,9 @@ def cube_section(image: Pixels, section: Any, channels: slice | None, axis: int)
             "use one of them",
         )
     if not isinstance(channels, slice):
-        raise usage(f"channels={channels!r} is no slice", either("use channels=slice(40, 90)"))
+        raise usage(
+            f"invalid channels {channels!r}: expected a slice", either("use channels=slice(40, 90)")
+        )
     return where.replace(axis, slice_range(channels, image.shape[axis]))
 
 
@@ -136,7 +138,7 @@ def picture(image: Pixels, section: Any, threads: int | None, progress: Progress
     where = image._section(section)
     if image.ndim < 2:
         raise usage(
-            "an image of one axis is no picture",
+            "an image of one axis cannot be drawn as a picture",
             either("use read(), or plot the array", "draw it: tachyfits spectrum FILE -o OUT.png"),
         )
     axes = [axis for axis, count in enumerate(where.full_shape) if count != 1]

@@ -206,8 +206,8 @@ class _Conversion:
             )
         if not axis.is_spectral:
             raise usage(
-                f"NAXIS{axis.number} ({axis.name}, in {axis.unit or 'no unit'}) is no spectral "
-                f"axis: it has no values in {line.unit!r}",
+                f"NAXIS{axis.number} ({axis.name}, in {axis.unit or 'no unit'}) is not a "
+                f"spectral axis: it has no values in {line.unit!r}",
                 "leave the unit out",
             )
         return _through_frequency(axis, coordinates, source, target, line, own)
@@ -229,7 +229,7 @@ def _through_frequency(
     source_convention = own or line.convention
     if from_doppler and source_convention is None:
         raise usage(
-            f"CTYPE {axis.ctype!r} without VELREF does not say what its velocities are",
+            f"CTYPE {axis.ctype!r} without VELREF does not define its velocity convention",
             'say it with convention: "radio", "optical" or "relativistic"',
         )
     wanted = line.convention or own or ("optical" if axis.kind in ("WAVE", "AWAV") else "radio")
@@ -356,7 +356,7 @@ def _rest_frequency(axis: Axis, coordinates: Coordinates, line: Line) -> Quantit
             'give it: rest="1.420405752 GHz", rest="656.461 nm" (in vacuum), or a number in Hz',
             "give it: --rest '1.420405752 GHz', or --rest '656.461 nm' (in vacuum)",
         )
-    raise usage("a velocity needs a rest frequency, and the header has none that can be used", hint)
+    raise usage("a velocity needs a rest frequency, and the header has no usable one", hint)
 
 
 def _asked_rest(rest: Any, medium: str) -> Quantity:

@@ -42,7 +42,7 @@ def stacked(items: Sequence[Any]) -> tuple[NDArray[Any], Any]:
     except ValueError:
         shapes = sorted({np.shape(array) for array in arrays})
         raise usage(
-            f"arrays that are no one image: their shapes are {listed(shapes)}",
+            f"arrays have different shapes: {listed(shapes)}",
             "give arrays of one shape; several HDUs are pairs, [(array, header or None), ...]",
         ) from None
 
@@ -88,4 +88,4 @@ def _converted(array: Any, own: Any, wanted: Any) -> Any:
         else:
             is_masked = np.ma.isMaskedArray(array)
             return np.ma.MaskedArray(numbers, np.ma.getmaskarray(array)) if is_masked else numbers
-    raise usage(f"arrays that are no one image: {problem}", "give all of them one unit")
+    raise usage(f"arrays have different units: {problem}", "give all of them one unit")

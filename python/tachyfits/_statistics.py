@@ -57,5 +57,5 @@ def reduced(
     names = [name for name, _ in _core.statistics()]
     if not isinstance(statistic, str) or statistic not in names:
         known = ", ".join([*names, *ORDER_STATISTICS, "percentile90 (any number)"])
-        raise usage(f"there is no statistic {statistic!r}", f"use one of {known}")
+        raise usage(f"invalid statistic {statistic!r}", f"use one of {known}")
     return core.reduce([statistic], list(axes), ranges, **common)[statistic]

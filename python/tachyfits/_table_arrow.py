@@ -103,6 +103,6 @@ def _plain_values(name: str, array: Any) -> NDArray[Any]:
         text = array.cast(pa.large_binary()).fill_null(b"")
         return text.to_numpy(zero_copy_only=False).astype("S")  # type: ignore[no-any-return]
     raise usage(
-        f"column {name!r} is of Arrow's {kind}, which no FITS column is",
+        f"column {name!r}: FITS has no type for Arrow's {kind}",
         "cast it to numbers, truth values, text, or lists of these",
     )

@@ -67,7 +67,7 @@ def new_text_column(data: ColumnData, form: str | None) -> NewColumn:
     form = (form or _text_form(defined)).strip().upper()
     if not _FORM.fullmatch(form):
         raise usage(
-            f"column {data.name!r}: {form!r} is no form of an ASCII table",
+            f"column {data.name!r}: invalid form {form!r} for an ASCII table",
             "a form is Aw, Iw, Fw.d, Ew.d or Dw.d: w characters, d of them decimals",
         )
     undefined = data.undefined is not None or (

@@ -52,7 +52,7 @@ def _items_of(header: Any) -> Iterable[tuple[Any, Any]]:
     if cards is None:
         if not hasattr(header, "items"):
             raise usage(
-                f"a header of the type {type(header).__name__}",
+                f"invalid header of type {type(header).__name__}",
                 "give a tachyfits Header, or a dict of values by keyword",
             )
         return header.items()  # type: ignore[no-any-return]
@@ -79,7 +79,7 @@ def _brought(data: Any) -> Cards:
         cards = [card for card, why in zip(cards, problems, strict=True) if not why]
     if unfit:
         lines = in_lines(unfit)
-        warn(f"the table's meta has what no card can hold; it is left out:\n{lines}")
+        warn(f"no card can hold these entries of the table's meta; they are left out:\n{lines}")
     return cards
 
 

@@ -137,7 +137,7 @@ def _of_arrays(name: str, cells: list[Any]) -> NDArray[Any] | Ragged:
     if odd is not None:
         raise usage(
             f"column {name!r} has cells that are arrays of {odd.dtype}, of different lengths",
-            "those hold numbers, truth values or text of one axis: fill the cells up to one length",
+            "those hold numbers, truth values or text of one axis: pad the cells to one length",
         )
     return joined(plain, where=f"column {name!r}")
 
@@ -176,7 +176,7 @@ def _typed(name: str, known: list[Any]) -> NDArray[Any]:
             return array
     shown = listed(sorted({type(cell).__name__ for cell in known}))
     raise usage(
-        f"column {name!r} has values of type {shown}, which make no column of FITS", _ONE_TYPE
+        f"column {name!r} has values of type {shown}, which FITS columns cannot store", _ONE_TYPE
     )
 
 

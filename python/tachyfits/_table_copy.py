@@ -71,8 +71,8 @@ def copy_into(
     if odd:
         names = ", ".join(column.name for column in part.columns if column.name in odd)
         warn(
-            f"{part.table._where()}: text with other characters than printable ASCII, which the "
-            f"Standard has not, is copied as it is stored: {names}"
+            f"{part.table._where()}: text outside printable ASCII, which the Standard does not "
+            f"allow, is copied as stored: {names}"
         )
 
 

@@ -47,7 +47,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
-        raise usage(f"{os.fspath(path)!r} ends in no known format", f"use {', '.join(FORMATS)}")
+        raise usage(f"unknown format of {os.fspath(path)!r}", f"use {', '.join(FORMATS)}")
     return FORMATS[suffix]
 
 

@@ -165,7 +165,7 @@ def _fitted_strings(column: TableColumn, values: NDArray[Any] | Ragged, where: s
     if count * (width - values.dtype.itemsize) > _MOST_BLANKS:
         raise memory_error(
             f"{_place(column, where)}: {count} strings of {width} characters each (TDIM) "
-            f"take {count * width} bytes, of which at most {_MOST_BLANKS} may be blanks",
+            f"take {count * width} bytes, more than {_MOST_BLANKS} of them blanks",
             "give fewer rows at a time; a width that no string has is best repaired in the header",
         )
     return (*characters_of(values, width), None)
@@ -266,7 +266,7 @@ def _fitted_text(
         else:
             form = f"A{len(longest)}" if _IN_TEXT.match(column.form) else f"{len(longest)}A"
             hint += either(
-                ": shorten the text, or write the table anew with a wider column, "
+                ": shorten the text, or write a new table with a wider column, "
                 f"tf.write(path, table.read(), forms={{{column.name!r}: {form!r}}})"
             )
         raise _misfit(column, where, f"{longest.decode()!r}", hint)
@@ -300,7 +300,7 @@ def row_cells(
     missing = [column.key for column in columns if column.key not in given]
     if unknown or (missing and not fill_missing):
         lack = f"lack the columns {listed(missing)}" if missing else ""
-        have = f"have columns that the table has not: {listed(unknown)}" if unknown else ""
+        have = f"have unknown columns: {listed(unknown)}" if unknown else ""
         problem = f"{where}: new rows {' and '.join(filter(None, (lack, have)))}"
         hint = "give each column of the table by its name, and no other"
         if missing and not unknown:

@@ -47,7 +47,7 @@ def formed_column(data: ColumnData, form: str | None) -> NewColumn:
         return new_column(data)
     found = _FORM.fullmatch(form.strip().upper()) if isinstance(form, str) else None
     if found is None:
-        raise usage(f"column {data.name!r}: {form!r} is no form of a binary table", _HINT)
+        raise usage(f"column {data.name!r}: invalid form {form!r} for a binary table", _HINT)
     letter, heap = found["letter"], found["heap"]
     repeat = int(found["repeat"]) if found["repeat"] else None
     if (letter == "A") != (data.values.dtype.kind == "S"):
@@ -128,7 +128,7 @@ def _of_type(data: ColumnData, form: str, letter: str) -> ColumnData:
         if converted is not None:
             break
     else:
-        raise _misfit(data, form, f"values that are not of {' or '.join(names)}")
+        raise _misfit(data, form, f"values of other types than {' or '.join(names)}")
     made = np.zeros(flat.shape, converted.dtype)
     made[... if undefined is None else ~undefined] = converted
     null = data.null

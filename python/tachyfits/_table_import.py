@@ -106,7 +106,7 @@ class TableFile:
         alike = [key.upper() for key in keys]
         if name.upper() not in alike:
             raise not_found(
-                f"{self.name}: there is no column {name!r}", f"there are {listed(keys)}"
+                f"{self.name}: no column is named {name!r}", f"the columns are {listed(keys)}"
             )
         return alike.index(name.upper())
 
@@ -122,7 +122,8 @@ class TableFile:
         missing = [name for name in columns or () if name not in names]
         if missing:
             raise not_found(
-                f"{self.name}: there is no column {missing[0]!r}", f"there are {listed(names)}"
+                f"{self.name}: no column is named {missing[0]!r}",
+                f"the columns are {listed(names)}",
             )
         return [*range(len(names))] if columns is None else [names.index(name) for name in columns]
 
@@ -220,7 +221,7 @@ def _csv(name: str) -> TableFile:
     if table.num_columns == 1 and re.search("[;\t|]", table.column_names[0]):
         warn(
             f"{name}: one column, {table.column_names[0]!r}\n"
-            "hint: cells of CSV stand apart by commas; other files are read by pandas.read_csv"
+            "hint: separate the cells with commas, or read the file with pandas.read_csv"
         )
 
     def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
@@ -261,14 +262,14 @@ def _csv_table(name: str) -> Any:
         return table.rename_columns([_without_blanks(each) for each in table.column_names])
     except UnicodeDecodeError as error:
         raise usage(
-            f"{name}: its first line is no UTF-8",
+            f"{name}: the first line is not UTF-8",
             "convert the file first, as by iconv -f latin1 -t utf-8",
         ) from error
     except pa.ArrowInvalid as error:
         raise usage(
             f"{name}: {_printable(error)}",
-            "a CSV file has the names of the columns in its first line, cells apart by commas, and "
-            "no comments; other files are read by pandas.read_csv",
+            "use column names in the first line, cells separated by commas, and no comments; read "
+            "other files with pandas.read_csv",
         ) from error
 
 
@@ -305,8 +306,8 @@ def _with_whole_integers(name: str, table: Any) -> Any:
         whole = _whole(compute.utf8_ltrim(text, "+"))
         if whole is None:
             warn(
-                f"{name}: column {column!r} has integers that no type of 64 bits holds together: "
-                "they become float64, which rounds them"
+                f"{name}: column {column!r} has integers beyond 64 bits: they are rounded to "
+                "float64"
             )
             continue
         table = table.set_column(place, pa.field(column, whole.type), whole)
@@ -336,10 +337,10 @@ def _told(name: str) -> Iterator[None]:
             f"{name}: no such file", hint, "io-not-found", path=name, number=errno.ENOENT
         ) from error
     except pa.ArrowException as error:
-        hint = "see that it is what its name says, and is whole"
+        hint = "check that the file is complete and has the format of its name"
         raise usage(f"{name}: {_printable(error)}", hint) from error
     except OSError as error:
-        hint = "see that it can be read, and is whole"
+        hint = "check that the file is readable and complete"
         raise io_error(
             f"{name}: {_printable(error)}", hint, "io-read", path=name, number=error.errno
         ) from error

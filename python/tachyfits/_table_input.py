@@ -54,7 +54,9 @@ def columns_of(data: Any) -> list[ColumnData]:
     ]
     lengths = {column.name: column.rows for column in columns}
     if len(set(lengths.values())) > 1:
-        raise usage(f"columns of different lengths: {lengths}", "give all the same rows")
+        raise usage(
+            f"columns have different lengths: {lengths}", "give all columns the same number of rows"
+        )
     return columns
 
 
@@ -109,9 +111,9 @@ def _named(data: Any) -> Named:
         return _of_arrow(data)
     if is_lazy(data):
         raise usage(
-            f"a {type(data).__name__} has no rows yet", either("give what .collect() returns")
+            f"a {type(data).__name__} has no rows yet", either("give the result of .collect()")
         )
-    raise usage(f"{type(data).__name__} is no table that is known", f"give {KNOWN}")
+    raise usage(f"invalid table of type {type(data).__name__}", f"give {KNOWN}")
 
 
 def _of_columns(data: Columns) -> Named:
@@ -209,8 +211,8 @@ def _one_time(name: str, cells: list[Any], first: Any) -> Any:
     except (ScaleValueError, ValueError, TypeError, AttributeError) as error:
         # The last line is about times, those before it about what they might have been.
         raise usage(
-            f"column {name!r}: times that make no column: {str(error).splitlines()[-1]}",
-            "a list is of single times, which have one scale, and all a location or none",
+            f"column {name!r}: cannot store the times: {str(error).splitlines()[-1]}",
+            "give single times of one scale, all with a location or none",
         ) from error
     if missing.any():
         times[missing] = np.ma.masked
@@ -224,14 +226,14 @@ def _numbers_of(name: str, cells: list[Any]) -> tuple[Any, dict[str, Any]]:
     odd = next((cell for cell in cells if not isinstance(cell, (Quantity, type(None)))), None)
     if odd is not None:
         raise usage(
-            f"column {name!r} has quantities and values without a unit, as {odd!r}",
+            f"column {name!r} has quantities and values without a unit, such as {odd!r}",
             "give each of them its unit, None where undefined",
         )
     unit = next(cell.unit for cell in cells if cell is not None)
     try:
         numbers = [None if cell is None else _numpys_cell(cell.to_value(unit)) for cell in cells]
     except UnitConversionError as error:
-        raise usage(f"column {name!r}: {error}", "a column has one unit") from error
+        raise usage(f"column {name!r}: {error}", "give all values of a column one unit") from error
     return numbers, {"unit": text_of_unit(unit)}
 
 
@@ -282,9 +284,9 @@ def _astropy_values(name: str, column: Any) -> Any:
     if isinstance(column, np.ndarray):
         return with_numpys_mask(column)
     raise usage(
-        f"column {name!r} is of astropy's {type(column).__name__}, which no FITS column is",
+        f"column {name!r}: FITS has no type for astropy's {type(column).__name__}",
         either(
-            "write a QTable with it, of which its parts are columns; or split it first: "
+            "write a QTable with it; or split it first: "
             "astropy.table.serialize.represent_mixins_as_columns(table)"
         ),
     )
@@ -310,7 +312,7 @@ def _index_of_pandas(frame: Any) -> Iterator[tuple[Any, Any]]:
             yield name, level.to_series()
         elif not _as_objects(level).equals(_as_objects(same[0])):
             raise usage(
-                f"the index is called {name!r}, as a column with other values is",
+                f"the index and a column with other values are both named {name!r}",
                 either("rename one of them, or leave the index out: frame.reset_index(drop=True)"),
             )
 
@@ -352,7 +354,8 @@ def _of_arrow(data: Any) -> Named:
         table = pa.RecordBatchReader.from_stream(data).read_all()
     except pa.ArrowException as error:
         raise usage(
-            f"a {type(data).__name__} is no table: {error}", "name the column: {'NAME': values}"
+            f"invalid table of type {type(data).__name__}: {error}",
+            "name the column: {'NAME': values}",
         ) from error
     _refuse_objects("", data)
     for field, column in zip(table.schema, table.columns, strict=True):
@@ -393,8 +396,8 @@ def _shape_said(name: str, dimensions: str) -> tuple[int, ...]:
     lengths = dimensions.strip("() ").split(",")
     if not all(length.strip().isdecimal() for length in lengths):
         raise usage(
-            f"column {name!r}: fits.TDIM of its metadata is {dimensions!r}, no shape of cells",
-            "give lengths of axes as TDIMn has them, as '(4,2)', or leave it out",
+            f"column {name!r}: invalid fits.TDIM {dimensions!r} in its metadata",
+            "give lengths of axes as in TDIMn, such as '(4,2)', or leave it out",
         )
     return tuple(map(int, reversed(lengths)))
 
@@ -409,6 +412,6 @@ def _refuse_objects(name: str, data: Any) -> None:
         odd = [name for name, kind in kinds.items() if str(kind) == "Object"]
         if odd:
             raise usage(
-                f"column {odd[0]!r} is of polars' Object, which no FITS column is",
+                f"column {odd[0]!r}: FITS has no type for polars' Object",
                 "cast it to numbers, truth values, text, or lists of these",
             )

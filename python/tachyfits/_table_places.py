@@ -64,7 +64,7 @@ def with_places(
             raise usage(
                 f"the times of the columns {first.name!r} and {column.name!r} are of two "
                 "locations: a table has one (OBSGEO-X, OBSGEO-Y, OBSGEO-Z)",
-                "write them to two tables, or take the location off one of them",
+                "write them to two tables, or remove the location from one of them",
             )
     if theirs is None:
         shapes = {name: location.shape[2:] for name in PLACE if differs_by_row(location)}
@@ -94,7 +94,7 @@ def check_position(column: ColumnData, position: Any, where: str) -> None:
         raise usage(
             f"column {column.name!r}: times with a location, where {where} say that they are of "
             f"{position!r} (TRPOSn, TREFPOS), not of {THERE!r}",
-            "change that, or give the times without their location",
+            "correct the header, or give the times without a location",
         )
 
 
@@ -135,6 +135,6 @@ def check_place(column: ColumnData, name: str, metres: Any, found: Any, where: s
         metres, found = ours[tuple(odd[0])], theirs[tuple(odd[0])]
     raise usage(
         f"column {column.name!r}{row}: times at {name} {metres}, where {where} say {found}",
-        "all times of a row are of one place: leave out cards and columns that say another one, or "
+        "all times of a row share one location: remove cards and columns with another one, or "
         "write the times to another table",
     )

@@ -142,7 +142,7 @@ class TableReading(Hdu):
         elif _is_number(column) and -len(columns) <= column < len(columns):
             return columns[column]
         hint = f"the columns are {listed(self.names)}"
-        raise not_found(f"there is no column {column!r}", hint)
+        raise not_found(f"no column is named {column!r}", hint)
 
     def _chosen(self, columns: ColumnNames) -> list[TableColumn]:
         if columns is None:
@@ -173,8 +173,8 @@ class TableReading(Hdu):
             if self._compression is not None:
                 problem = f"{self._where()} is a {self._compression.text}: table[{key!r}]"
                 raise usage(problem, self._compression.hint)
-            problem = f"{self._where()}: table[{key!r}]: an index is a column here"
-            raise usage(problem, either("table.read(rows=...) takes rows"))
+            problem = f"{self._where()}: table[{key!r}]: an index selects a column"
+            raise usage(problem, either("use table.read(rows=...) for rows"))
         if isinstance(key, (list, tuple)):
             return self.read(key)
         column = self.column(key)
@@ -261,7 +261,9 @@ class TableReading(Hdu):
         self, where: str, first: int, last: int, threads: int | None, progress: Progress | None
     ) -> NDArray[np.int64]:
         if not isinstance(where, str):
-            raise usage(f"a condition is text, found {where!r}", 'write it as "MAG < 20 && N == 1"')
+            raise usage(
+                f"invalid where {where!r}: expected text", 'write it as "MAG < 20 && N == 1"'
+            )
         self._warn_of_tiles()
         return self._core_table().rows_where(
             where, first, last, threads=self._threads(threads), progress=progress
@@ -332,7 +334,7 @@ class TableReading(Hdu):
     def _warn_of_odd(self, column: TableColumn, odd: int) -> None:
         warn(
             f"{self._where()}, column {column.name!r}: {odd} "
-            "logical values are neither T, F nor 0; 1 is taken as true, others as undefined"
+            "logical values are neither T, F nor 0; 1 counts as true, others as undefined"
         )
 
     def _meta(self) -> tuple[dict[str, Any], dict[str, str]]:

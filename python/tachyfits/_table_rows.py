@@ -39,7 +39,7 @@ def resolve_rows(rows: Any, count: int) -> Rows:
         try:
             start, stop, step = rows.indices(count)
         except (TypeError, ValueError) as error:
-            raise usage(f"rows={rows!r}: {error}", "give whole numbers of rows") from error
+            raise usage(f"rows={rows!r}: {error}", "give integers") from error
         if step == 1:
             return start, max(start, stop)
         return _every(start, stop, step)
@@ -81,7 +81,7 @@ def _every(start: int, stop: int, step: int) -> NDArray[np.int64]:
     except MemoryError as error:
         count = len(range(start, stop, step))
         hint = "read fewer rows at a time: " + either("batches()", "--rows or --head")
-        raise memory_error(f"memory for the numbers of {count} rows cannot be had", hint) from error
+        raise memory_error(f"not enough memory for the numbers of {count} rows", hint) from error
 
 
 def _numbers(array: NDArray[Any], count: int) -> NDArray[np.int64]:
@@ -102,7 +102,7 @@ def _refuse_outside(rows: list[int], count: int) -> None:
     for row in rows:
         if not -count <= row < count:
             known = f"use 0 to {count - 1}" if count else "the table has no rows"
-            raise not_found(f"there is no row {row}; the table has {count}, counted from 0", known)
+            raise not_found(f"no row {row}; the table has {count}, counted from 0", known)
 
 
 def batch_size(rows: Any) -> int:

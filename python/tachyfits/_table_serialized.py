@@ -155,7 +155,7 @@ def with_parts(
     twice = next((name for name in count if count[name] > 1), None)
     if twice is not None:
         raise usage(
-            f"there is a column {twice!r}, and a part of an object has this name as well",
+            f"a column and a part of an object are both named {twice!r}",
             "rename the column or the object: table.rename_column",
         )
     made = kind(columns, copy=False)
@@ -217,14 +217,14 @@ def _to_be_alike(attribute: str, expected: Any, found: Any) -> str:
     if attribute == "scale":
         return f"convert them: times.{expected}"
     if attribute == "representation_type":
-        return f'say them so first: coords.representation_type = "{expected}"'
+        return f'convert them first: coords.representation_type = "{expected}"'
     if isinstance(found, Mapping) and expected is None:
         return "leave it out: SkyCoord(coords.ra, coords.dec, frame=coords.frame.name), for example"
     if isinstance(expected, Mapping):
         return f"give each its own: SkyCoord(..., {attribute}=...)"
     return (
-        "bring them to that first: coords.transform_to(frame, merge_attributes=False); "
-        "SkyCoord(coords.frame) leaves out what is no part of the frame"
+        "transform them first: coords.transform_to(frame, merge_attributes=False); "
+        "SkyCoord(coords.frame) drops attributes outside the frame"
     )
 
 

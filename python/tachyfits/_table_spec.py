@@ -109,22 +109,24 @@ def _divided_column(
     return NewColumn(data, spec | text)
 
 
-def check_length(what: str, text: str | None) -> None:
-    """Refuse text of a keyword of the Standard that one card does not hold: none of it goes on.
+def check_length(what: str, text: str | None, place: str = "") -> None:
+    """Refuse text of a reserved keyword that one card cannot hold: it must not be continued.
 
     Programs that read such a name fail, or never end.
     """
     if text is not None and not isinstance(text, str):
-        raise usage(f"{what} is text, found {text!r}", "give text")
+        raise usage(f"{place}invalid {what} {text!r}: expected text", "give text")
     length = len((text or "").replace("'", "''"))
     if length > _CARD_TEXT:
-        raise usage(f"{what} of {length} characters: a card holds {_CARD_TEXT}", "shorten it")
+        raise usage(
+            f"{place}{what} of {length} characters: a card holds {_CARD_TEXT}", "shorten it"
+        )
 
 
 def plain_spec(data: ColumnData) -> dict[str, Any]:
     """Return what every column has."""
     for what, text in (("name", data.name), ("unit", data.unit), ("format", data.display)):
-        check_length(f"column {data.name!r}: a {what}", text)
+        check_length(what, text, f"column {data.name!r}: ")
     name = data.values.dtype.name
     null = None if data.null is None else data.null - ZEROS.get(name, 0)
     return {
@@ -166,9 +168,9 @@ def warn_of_names(columns: Sequence[ColumnData]) -> None:
             )
         if key and key in seen:
             warn(
-                f"column {number} (from 1): expected a name of its own, found {column.name!r} "
+                f"column {number} (from 1): expected a unique name, found {column.name!r} "
                 f"beside {seen[key]!r}\n"
-                "hint: in FITS case does not count; many programs find the first by either name"
+                "hint: case does not matter in FITS; many programs find the first by either name"
             )
         seen.setdefault(key, column.name)
 
@@ -182,7 +184,9 @@ def description_cards(name: str, number: int, description: str) -> Cards:
     if not description:
         return []
     if not isinstance(description, str):
-        raise usage(f"column {name!r}: a description is text, found {description!r}", "give text")
+        raise usage(
+            f"column {name!r}: invalid description {description!r}: expected text", "give text"
+        )
     kept = _core.comment_kept(f"TTYPE{number}", name, description)
     cards: Cards = [(f"TTYPE{number}", name, kept)]
     if not name or kept != description.strip():

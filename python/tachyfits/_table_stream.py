@@ -226,8 +226,7 @@ class Occurring:
         if not self._has_least:
             return self._least
         raise usage(
-            f"column {name!r}: the least and the greatest {self._dtype} occur, so none of these "
-            "can mean undefined",
+            f"column {name!r}: no {self._dtype} is free to mean undefined",
             either(
                 "name a value that does not occur by nulls=, or use a wider type",
                 "use a wider type",

@@ -95,15 +95,15 @@ def joined_strings(name: str, cells: Ragged, delimiter: str | None) -> NDArray[n
     if odd is not None:
         raise usage(
             f"column {name!r}: the string {odd.decode('latin-1')!r} has a {between.decode()!r}, "
-            "which stands between strings",
-            "write it another way",
+            "which separates strings",
+            "write it in another way",
         )
     fields = [between.join(texts[a:b]) for a, b in pairwise(cells.offsets.tolist())]
     lone = (cells.lengths == 1) & np.array([not field for field in fields], bool)
     if lone.any():
         raise usage(
             f"column {name!r}, row {int(np.argmax(lone))} (0-based): a single string without "
-            "characters could not be told from no string",
+            "characters is stored like an empty list",
             "give an empty list, or leave out the column",
         )
     return np.array(fields, f"S{field_width(cells)}")

@@ -52,8 +52,8 @@ def time_text(name: str, times: Any) -> Any:
         first = _first_odd(known)
         place = int(np.flatnonzero(there)[first]) // prod(times.shape[1:])
         raise usage(
-            f"column {name!r}, row {place} (0-based): no calendar has the time {known[first].jd} "
-            "(JD)",
+            f"column {name!r}, row {place} (0-based): the time {known[first].jd} (JD) is outside "
+            "the calendar",
             "write times.jd, as numbers",
         )
     text = _without_zeros(text)
@@ -141,7 +141,7 @@ def times_of(column: Any, scale: Any, place: Sequence[Any] | None) -> Any:
 
     scale = scale_named(scale).lower()
     if scale not in Time.SCALES:
-        raise ValueError(f"no time scale of astropy: {scale}")
+        raise ValueError(f"unknown time scale: {scale}")
     texts, missing = np.ma.getdata(column), np.ma.getmaskarray(column)
     missing = missing | (texts == "")
     filled = np.where(missing, "2000-01-01", texts)

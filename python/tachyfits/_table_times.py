@@ -74,17 +74,17 @@ def _check_scale(
     wanted = scale_named(stated)
     if not said or scale_named(said) == wanted:
         return
-    hint = f"convert them: times.{wanted.lower()}; or write them as text, which says no scale"
+    hint = f"convert them: times.{wanted.lower()}; or write them as text, which has no scale"
     if column.time_scale is None:
         ours, theirs = scale_named(said).lower(), wanted.lower()
         hint = either(
             f'make times of them first: Time(values, scale="{ours}").{theirs}; or give the arrays '
-            "alone, in a dict, which says no scale",
+            "alone, in a dict, which has no scale",
             f"convert them to {theirs} first",
         )
-    expected = f"{keyword} says {wanted}"
+    expected = f"{keyword} is {wanted}"
     if not stated:
-        expected = f"those of the table are {wanted}, as no {keyword} says another"
+        expected = f"the table has {wanted}, because it has no {keyword}"
     raise usage(
         f"{where}, column {column.name!r}: times of the scale {said}, where {expected}", hint
     )
@@ -151,7 +151,7 @@ def place_cards(
     if column.time_scale in _BARYCENTRIC:
         warn(
             f"column {column.name!r}: times of the scale {column.time_scale} have a location on "
-            "the Earth; it is written\nhint: take times of another scale, or times.location off"
+            "the Earth; it is written\nhint: use times of another scale, or remove times.location"
         )
     for name, metres in zip(PLACE, column.location, strict=True):
         if name in there:
@@ -210,7 +210,7 @@ def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) ->
                 raise usage(
                     f"{where}, column {column.name!r}: times with a location, where the table has "
                     f"no {name}",
-                    f"state the place in the header first ({', '.join(PLACE)} in metres), or give "
+                    f"set the location in the header first ({', '.join(PLACE)} in metres), or give "
                     "the times without their location",
                 )
             check_place(column, name, metres, found, f"cards or columns of {where}")
@@ -263,7 +263,7 @@ def _check_reference(name: str, ours: float | None, theirs: float | None, where:
             "JDREF or DATEREF, and what TIMEOFFS or TIMEZERO adds), "
             f"where those of the table are from MJD {ours}",
             f"add {theirs - ours} days to them first, in their unit; and give the arrays alone, in "
-            "a dict, which says no reference",
+            "a dict, which has no reference",
         )
 
 

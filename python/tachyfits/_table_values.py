@@ -167,7 +167,7 @@ def _elements(
 def _seconds(name: str, data: NDArray[Any]) -> NDArray[np.float64]:
     if np.datetime_data(data.dtype)[0] in ("Y", "M", "generic"):
         raise usage(
-            f"column {name!r} is of {data.dtype}, which are no seconds",
+            f"column {name!r}: {data.dtype} cannot be converted to seconds",
             "give durations of weeks or shorter units",
         )
     seconds = data / np.timedelta64(1, "s")
@@ -209,9 +209,9 @@ def _not_ascii(name: str, data: NDArray[Any]) -> Exception:
             return usage(
                 f"column {name!r}, row {place // a_row} (0-based): {text!r} has characters that "
                 "FITS does not have",
-                "text in FITS is ASCII from blank to '~': write other characters another way",
+                "FITS text is ASCII from blank to '~': write other characters in another way",
             )
-    return usage(f"column {name!r} is no ASCII text", "use ASCII text")
+    return usage(f"column {name!r} has text outside ASCII", "use ASCII text")
 
 
 def _filled(
@@ -239,9 +239,14 @@ def filled_integers(
     if null is None:
         null = _free_value(name, defined)
     elif not isinstance(null, (int, np.integer)):
-        raise usage(f"column {name!r}: null={null!r} is no integer", "use one that does not occur")
+        raise usage(
+            f"column {name!r}: invalid null {null!r}: expected an integer",
+            "use one that does not occur",
+        )
     elif not limits.min <= null <= limits.max:
-        raise usage(f"column {name!r}: null={null} is no {data.dtype}", "use one that is")
+        raise usage(
+            f"column {name!r}: invalid null {null}: expected {data.dtype}", "use a value in range"
+        )
     elif mask is not None and bool((defined == null).any()):
         raise usage(
             f"column {name!r}: null={null} occurs among the values that are defined",

@@ -106,7 +106,8 @@ def _names(columns: str | Sequence[str], parts: Mapping[str, Sequence[str]]) -> 
     """Return names of columns, of which one may be given by itself, and of ``parts`` of objects."""
     if not isinstance(columns, Iterable):
         raise usage(
-            f"columns are chosen by name, found {columns!r}", either('as columns=["RA", "DEC"]')
+            f"invalid columns: expected names, found {columns!r}",
+            either('as columns=["RA", "DEC"]'),
         )
     names = [columns] if isinstance(columns, str) else columns
     return [part for name in names for part in parts.get(name, [name])]
@@ -117,7 +118,8 @@ def _check_by_name(**options: Any) -> None:
     for option, said in options.items():
         if said is not None and not isinstance(said, Mapping):
             raise usage(
-                f"{option} go by name of column, found {said!r}", f'as {option}={{"MAG": ...}}'
+                f"invalid {option}: expected a dict by column name, found {said!r}",
+                f'as {option}={{"MAG": ...}}',
             )
 
 
@@ -193,7 +195,7 @@ def chosen(made: list[ColumnData], names: Sequence[str] | None) -> list[ColumnDa
         by_name.setdefault(column.name, column)
     missing = [name for name in names if name not in by_name]
     if missing:
-        raise not_found(f"there is no column {missing[0]!r}", f"there are {listed(by_name)}")
+        raise not_found(f"no column is named {missing[0]!r}", f"the columns are {listed(by_name)}")
     return [by_name[name] for name in dict.fromkeys(names)]
 
 
@@ -225,6 +227,6 @@ def _refuse_unknown(said: Mapping[str, Any], names: Sequence[str], option: str) 
     unknown = [name for name in said if name not in names]
     if unknown:
         raise not_found(
-            f"{option} names a column {unknown[0]!r} that there is not",
-            f"there are {listed(names)}",
+            f"invalid {option}: no column is named {unknown[0]!r}",
+            f"the columns are {listed(names)}",
         )

@@ -12,5 +12,7 @@ def check_threads(threads: Any) -> int:
     """Return a valid number of threads; raise UsageError otherwise."""
     number = whole_number(threads)
     if number is None:
-        raise usage(f"threads={threads!r} is no number of threads", "use 1, 2, ...; 0: one a core")
+        raise usage(
+            f"invalid threads {threads!r}: expected an integer", "use 1, 2, ...; 0: one per core"
+        )
     return number

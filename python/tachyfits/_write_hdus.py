@@ -47,8 +47,8 @@ def write_hdus(
                 data = np.zeros((0,), np.uint8)
             if data is None:
                 raise usage(
-                    f"HDU {place} (0-based) is None: only the primary one can be without data",
-                    "a pair of an array and a header goes into a list: [(array, None)]",
+                    f"HDU {place} (0-based) is None: only the primary HDU can be without data",
+                    "put a pair of array and header into a list: [(array, None)]",
                 )
             parts = parts_of(data, header) if is_nddata(data) else [(data, header)]
             for one, cards in parts:
@@ -88,7 +88,7 @@ def _copy_other(
     """Copy an HDU that is neither image nor table: one without data, or a foreign extension."""
     if hdu.kind in ("primary", "random groups"):
         if hdu.data_bytes:
-            raise usage(f"{hdu._where()} ({hdu.kind}) cannot be copied", "copy the file as it is")
+            raise usage(f"{hdu._where()} ({hdu.kind}) cannot be copied", "copy the whole file")
         cards = image_cards(hdu.header if header is None else header)
         writer.write_array(np.zeros((0,), np.uint8), cards, threads=threads, progress=progress)
         return

@@ -306,7 +306,7 @@ def _check_appended(path: str, markers: int | None, how: dict[str, Any]) -> None
         )
         raise usage(
             f"{path} has {file.markers}-byte {file.order}-endian markers, and {given} is given",
-            "leave that out: what is appended has the markers and the byte order of the file; "
+            "leave it out: appended records use the markers and byte order of the file; "
             "fortran.convert writes a file with others",
         )
 

@@ -1,4 +1,4 @@
-"""What this build of tachyfits knows: its rules, codes, functions and statistics.
+"""Information about this build: its rules, codes, functions and statistics.
 
 >>> import tachyfits as tf
 >>> tf.info.build()["tier"] in tf.info.build()["tiers"]
@@ -23,9 +23,9 @@ class Rule(NamedTuple):
     severity: str
     #: Of the FITS Standard 4.0.
     section: str
-    #: What breaks the rule.
+    #: The fault.
     meaning: str
-    #: What to do.
+    #: The hint.
     advice: str
 
 

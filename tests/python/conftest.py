@@ -38,7 +38,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("LARGE REAL FILES WERE NOT TESTED", sep="!", red=True, bold=True)
         terminalreporter.line(
             f"{len(skipped)} tests were left out because there is no folder {SHARED}.\n"
-            "Those of tests/data were tested; set TACHYFITS_SHARED to a folder with data/ for more."
+            "Only files of tests/data were tested; set TACHYFITS_SHARED to a folder for more."
         )
 
 

@@ -1,6 +1,6 @@
 """Opens damaged copies of files and uses what opens; test_damaged.py runs it as a process.
 
-Whatever happens must be a value, a warning or one `TachyfitsError`. Memory is limited, so that an
+Every result must be a value, a warning or one `TachyfitsError`. Memory is limited, so that an
 allocation that believes a damaged header fails. The last line of output is a count of the cases.
 """
 
@@ -21,7 +21,7 @@ EXTRA_MEMORY = 768 << 20
 #: Rows of a table that are read, and that a condition is asked of.
 MOST_ROWS = 3
 
-#: What is kept of a file whose headers are damaged.
+#: The readable rest of a file whose headers are damaged.
 MOST_BYTES = 40_000
 
 

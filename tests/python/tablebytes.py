@@ -144,7 +144,7 @@ def bit_columns(draw: st.DrawFn, name: str, rows: int) -> Made:
 
 @st.composite
 def text_columns(draw: st.DrawFn, name: str, rows: int) -> Made:
-    """Text that ends at a NUL or with blanks; what is behind a NUL means nothing."""
+    """Text that ends at a NUL or with blanks; bytes after a NUL have no meaning."""
     width = draw(st.sampled_from([1, 4, 9]))
     characters = st.sampled_from(b"Ab z~ \0")
     cells = [bytes(draw(st.lists(characters, min_size=width, max_size=width))) for _ in range(rows)]

@@ -1,6 +1,6 @@
-"""The rules of the house that no compiler checks.
+"""Rules of the project that no compiler checks.
 
-Who may use whom, where the unsafe code is, who opens files.
+They restrict dependencies, unsafe code and the modules that open files.
 
 Reads sources, and imports the package, also in processes of its own.
 """
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CRATES = ROOT / "crates"
 PACKAGE = ROOT / "python" / "tachyfits"
 
-#: Crate to the crates of this house that it may use; nothing points up.
+#: Each crate and the crates of this project that it may use; no dependency points up.
 ARROWS = {
     "tachyfits-kernels": set(),
     "tachyfits-format": {"tachyfits-kernels"},
@@ -54,7 +54,7 @@ FORBIDDEN_MODULES = {
 #: Imported only inside the functions that need them: importing tachyfits costs NumPy and no more.
 HEAVY_LIBRARIES = {"astropy", "dask", "matplotlib", "pandas", "polars", "pyarrow", "xarray"}
 
-#: Parts of the Python package that stand on the API; the API does not know them.
+#: Parts of the Python package above the API; the API does not know them.
 ABOVE_THE_API = ("cli", "demo", "server")
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -186,7 +186,7 @@ def test_every_crate_has_its_arrows() -> None:
 
 
 @pytest.mark.parametrize("crate", ARROWS)
-def test_crates_use_only_what_is_below_them(crate: str) -> None:
+def test_crates_depend_only_on_lower_crates(crate: str) -> None:
     manifest = tomllib.loads((CRATES / crate / "Cargo.toml").read_text(encoding="utf-8"))
     tables = [manifest, *manifest.get("target", {}).values()]
     kinds = ("dependencies", "dev-dependencies", "build-dependencies")
@@ -224,7 +224,7 @@ def test_the_format_crate_forbids_unsafe_code() -> None:
 
 
 @pytest.mark.parametrize("part", ["api", "plot"])
-def test_the_api_does_not_know_what_stands_on_it(part: str) -> None:
+def test_the_api_does_not_import_cli_or_server(part: str) -> None:
     above = tuple(f"tachyfits.{name}" for name in ABOVE_THE_API)
     for path in sorted(PACKAGE.rglob("*.py")):
         if part_of_package(path) == part:

@@ -145,7 +145,7 @@ def test_the_fastest_of_several_counts_and_a_missing_one_is_named(
     assert "WITHOUT other c" in verdict.remark
 
 
-def test_what_cannot_be_measured_never_passes(fakes: dict[str, peers.Peer]) -> None:
+def test_an_unmeasured_bar_never_passes(fakes: dict[str, peers.Peer]) -> None:
     unsupported = {"reply": {"unsupported": "no such thing here"}}
     pair = [contestant("ours", 1.0), contestant("other", 9.0, parameters=unsupported)]
     verdict, status, strict = judged(fakes, pair, FASTER)
@@ -181,7 +181,7 @@ def test_a_ratio_is_the_median_of_the_ratios_round_by_round() -> None:
     assert "1.00" in report.aligned(report.table([verdict], small=False))
 
 
-#: What the project promises to show: row to its limits.
+#: Published goals of the project: row to its limits.
 PROMISED = {
     "1": [1.05],
     "2": [1.4],
@@ -237,7 +237,7 @@ def test_every_definition_names_peers_that_exist() -> None:
     [
         ({"kind": "speed", "of": "ours"}, "is none of"),
         ({"kind": "speedup", "of": "ours"}, "needs `against`"),
-        ({"kind": "seconds", "of": "nobody"}, "no contestant is named 'nobody'"),
+        ({"kind": "seconds", "of": "unknown"}, "no contestant is named 'unknown'"),
         ({"kind": "seconds", "of": "ours", "limits": 1}, "limits"),
     ],
 )
@@ -310,7 +310,7 @@ def test_a_file_that_was_read_is_warm(tmp_path: Path) -> None:
     assert cache.resident_share(path) == 1.0
 
 
-def test_a_run_that_is_cut_off_leaves_what_it_measured(
+def test_an_interrupted_run_keeps_its_measurements(
     fakes: dict[str, peers.Peer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair = {"contestant": [contestant("ours", 1.0)], "bar": [], "expected": {"sum": 10.0}}

@@ -1,6 +1,6 @@
 """The benchmark of what is written: a wrong pixel is caught, and what is expected is right.
 
-What the harness takes to be right is worked out here once more, pixel by pixel in fractions.
+The harness's expected results are computed here again, pixel by pixel in fractions.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def test_lists_are_compared_number_by_number() -> None:
         assert measure.difference(got, [1.0, 2.0]) == math.inf
 
 
-def test_what_is_expected_is_worked_out_again_when_the_input_changed(
+def test_expected_results_are_recomputed_when_the_input_changes(
     cubes: list[data.Input], tmp_path: Path
 ) -> None:
     said: list[str] = []
@@ -232,7 +232,7 @@ def test_nan_is_nan_whatever_its_bits(tmp_path: Path) -> None:
     assert len(prints) == 1
 
 
-def test_what_is_no_plain_whole_image_is_no_result(tmp_path: Path) -> None:
+def test_a_result_must_be_a_plain_complete_image(tmp_path: Path) -> None:
     path = written(tmp_path, np.ones((2, 30, 40)))
     whole = path.read_bytes()
     for part, words in ((whole[:-1], "asks for"), (whole[:1000], "in its header")):
@@ -301,7 +301,7 @@ def test_a_file_that_is_missing_or_cut_off_is_a_failure(
     assert left == []
 
 
-def test_who_sits_out_rounds_is_compared_by_the_medians(writers: dict[str, peers.Peer]) -> None:
+def test_a_peer_that_skips_rounds_is_compared_by_medians(writers: dict[str, peers.Peer]) -> None:
     common = {"peer": "writer", "model": "m", "parameters": {"writes": ""}}
     document = {
         "contestant": [
@@ -417,7 +417,7 @@ def test_inputs_are_deleted_only_when_large_and_no_longer_needed(tmp_path: Path)
     assert [p.name for p in tmp_path.iterdir()] == ["c.fits"]
 
 
-def test_what_a_killed_run_left_is_cleared_away(cubes: list[data.Input]) -> None:
+def test_leftovers_of_a_killed_run_are_removed(cubes: list[data.Input]) -> None:
     left = cubes[0].path.parent / "scratch-999999999-abc"
     left.mkdir()
     (left / "output.fits").write_bytes(bytes(10))
@@ -432,8 +432,8 @@ def test_a_peer_on_request_says_how_to_have_it() -> None:
     casa = peers.load()["casa"]
     assert casa.on_request
     assert casa.remedy() == "run: python -m bench setup --with casa"
-    with pytest.raises(BenchError, match="'nobody' names no peer"):
-        setup(also=["nobody"])
+    with pytest.raises(BenchError, match="'unknown' names no peer"):
+        setup(also=["unknown"])
 
 
 def test_the_plain_loops_and_copies_of_the_peers_give_the_expected_bits(

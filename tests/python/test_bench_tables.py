@@ -1,6 +1,6 @@
 """The benchmark of tables: inputs have exact answers, a wrong value or row is caught.
 
-What the makers say is worked out here once more: by astropy from the file, and in fractions.
+The makers' fingerprints are computed here again: by astropy from the file, and in fractions.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def test_the_peers_take_the_same_fingerprints(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("name", ["table-mixed", "speed-ascii"])
-def test_what_is_to_be_written_is_what_the_table_stores(
+def test_expected_output_equals_the_stored_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "bench" / "peers" / "common"))

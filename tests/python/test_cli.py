@@ -26,7 +26,7 @@ STORED[0, 0, :3] = np.nan
 
 
 class Said:
-    """What one command line printed, and its exit status."""
+    """Output of one command line, and its exit status."""
 
     def __init__(self, status: int, out: str, err: str) -> None:
         self.status, self.out, self.err = status, out, err
@@ -34,7 +34,7 @@ class Said:
     @property
     def json(self) -> Any:
         def refuse(name: str) -> None:
-            raise AssertionError(f"{name} is no JSON")
+            raise AssertionError(f"{name} is not JSON")
 
         return json.loads(self.out, parse_constant=refuse)
 
@@ -132,7 +132,7 @@ def test_a_process_of_its_own_says_the_same(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("header", "cube.fits"), ("info", "cube.fits"), ("--help",)])
-def test_a_pipe_that_nobody_reads_is_success(folder: Path, words: tuple[str, ...]) -> None:
+def test_a_pipe_without_a_reader_is_success(folder: Path, words: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "tachyfits", *words]
@@ -164,7 +164,7 @@ def test_a_full_output_device_is_one_line(folder: Path, words: tuple[str, ...]) 
     assert (done.returncode, done.stderr) == (1, said)
 
 
-def test_a_closed_output_is_no_fault(folder: Path) -> None:
+def test_a_closed_output_is_not_an_error(folder: Path) -> None:
     command = f"{sys.executable} -m tachyfits info cube.fits >&-"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -398,7 +398,7 @@ def test_several_images_of_one_cube(cli: Any, folder: Path) -> None:
     cli("image", "cube.fits", "--hdu", "PIC", "--unit", "GHz", "-o", "x.fits", status=2)
 
 
-def test_what_pictures_and_spectra_cost(cli: Any, folder: Path) -> None:
+def test_pictures_and_spectra_report_their_cost(cli: Any, folder: Path) -> None:
     words = ["image", "cube.fits", "--statistic", "mad", "--statistic", "percentile90"]
     answers = cli(*words, "-o", "p.fits", "--checksum", "--report", "--json").out.splitlines()
     assert [json.loads(line)["report"]["threads"] > 0 for line in answers] == [True, True]

@@ -1,4 +1,4 @@
-"""What files have: HDUs that are listed though they cannot be read, and cards of many headers."""
+"""Real headers: HDUs that are listed though they cannot be read, and cards of many headers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIXELS = np.ones((6, 12, 14), "f4")
 
 
 class Said(NamedTuple):
-    """What one command line printed."""
+    """Output of one command line."""
 
     out: str
     err: str
@@ -48,7 +48,7 @@ def cli(folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     return call
 
 
-def test_info_lists_what_cannot_be_read(cli: Any, folder: Path) -> None:
+def test_info_lists_unreadable_hdus(cli: Any, folder: Path) -> None:
     odd = primary(np.ones((2, 3), "i2"), [("BSCALE", "1")])
     (folder / "odd.fits").write_bytes(odd)
     said = cli("info", "odd.fits").out
@@ -72,7 +72,7 @@ def test_compressed_images_are_named(cli: Any, folder: Path) -> None:
     assert cli("info", "packed.fits", "--json").json["hdus"][1]["compression"] == "RICE_1"
     for words in (("stats", "packed.fits"), ("stats", "packed.fits", "--hdu", "1")):
         said = cli(*words, status=2).err
-        assert "HDU 1 is a tile-compressed image (RICE_1), which is not read yet" in said
+        assert "HDU 1 is a tile-compressed image (RICE_1), which is not supported yet" in said
     with tf.open(folder / "packed.fits") as file:
         assert "compressed image (RICE_1)" in repr(file)
     with pytest.raises(tf.UsageError, match="tile-compressed"):
@@ -93,7 +93,7 @@ def test_headers_of_several_hdus_and_files(cli: Any) -> None:
     said = cli("header", "cube.fits", "--hdu", "all", "-k", "EXTNAME", "-k", "NOPE", status=1)
     assert "EXTNAME = 'PIC'" in said.out
     assert "no HDU has the keyword NOPE" in said.err
-    # What is there is printed where others are not.
+    # Files with the keyword are printed even if others lack it.
     said = cli("header", "cube.fits", "-k", "BUNIT", "-k", "NOPE", status=1)
     assert said.out.startswith("BUNIT   = 'Jy/beam'")
     assert "no keyword NOPE" in said.err
@@ -110,7 +110,7 @@ def test_keywords_by_patterns(cli: Any) -> None:
     assert cli("header", "cube.fits", "-k", "BUNI?").out.startswith("BUNIT   = 'Jy/beam'")
     assert "no keyword NOPE*" in cli("header", "cube.fits", "-k", "nope*", status=1).err
     assert "--hdu all looks in all 2 HDUs" in cli("header", "cube.fits", "-k", "NOPE", status=1).err
-    # As ESO's keywords stand in a file, and as they are looked up.
+    # ESO keywords as stored, and as they are looked up.
     cli(
         "header", "cube.fits", "--set", "HIERARCH ESO DET DIT=3", "--set", "HIERARCH ESO DET NDIT=2"
     )

@@ -88,7 +88,7 @@ def test_physical_pixels_are_found_again_by_ltv_and_ltm(tmp_path: Path) -> None:
         for pixel in range(3):
             physical = start + pixel * step + 1
             assert gain * physical + offset == pytest.approx(pixel + 1, abs=1e-12)
-    # A cutout of a cutout speaks of the first image's pixels.
+    # The HISTORY of a cutout of a cutout refers to the first image's pixels.
     tf.open(path)[0].cutout(np.s_[1:, 1:4], tmp_path / "again.fits")
     header = tf.open(tmp_path / "again.fits")[0].header
     assert header["LTM1_1"] * 5 + header["LTV1"] == pytest.approx(1.0, abs=1e-12)
@@ -138,7 +138,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("fitsverify") is None, reason="fitsverify is not installed")
 @pytest.mark.once
-def test_what_is_written_passes_fitsverify(tmp_path: Path) -> None:
+def test_cutouts_pass_fitsverify(tmp_path: Path) -> None:
     stored = np.arange(6 * 7 * 8, dtype="i2").reshape(6, 7, 8)
     image = tf.open(primary(stored, [*cube_cards(), ("BLANK", 5), ("BSCALE", 0.1)]))[0]
     image.cutout(np.s_[1:, ::2, ::-1], tmp_path / "cut.fits")
@@ -150,7 +150,7 @@ def test_what_is_written_passes_fitsverify(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout
 
 
-def test_what_is_written_is_read_alike_by_astropy(tmp_path: Path) -> None:
+def test_cutouts_read_the_same_in_astropy(tmp_path: Path) -> None:
     from astropy.io import fits
 
     stored = np.arange(6 * 7 * 8, dtype="i4").reshape(6, 7, 8)

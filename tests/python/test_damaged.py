@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 300
 
 
 def damage(how: str, paths: list[Path], least: int) -> None:
-    """Run the cases; at least so many, so that an empty run cannot pass."""
+    """Run the cases; at least ``least`` of them, so that an empty run cannot pass."""
     program = Path(__file__).with_name("damage.py")
     command = [sys.executable, str(program), how, *map(str, paths)]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What differs between two files, from Python and from the command line."""
+"""Differences between two files, from Python and from the command line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_shapes_are_in_numpy_order() -> None:
     assert found.hdus[0].data[0].found == ((2, 3), (3, 2))
 
 
-def test_tables_agree_with_astropy_on_what_differs(tmp_path: Path) -> None:
+def test_differences_of_tables_agree_with_astropy(tmp_path: Path) -> None:
     from astropy.io import fits
 
     rng = np.random.default_rng(5)
@@ -136,7 +136,7 @@ def test_long_keywords_are_ignored_as_they_are_written(tmp_path: Path, ignore: s
     assert tf.diff(*paths, ignore=[ignore]).same
 
 
-def test_wrong_use_is_said() -> None:
+def test_wrong_use_is_named() -> None:
     file = primary(np.zeros(2, "u1"))
     for options in ({"absolute": -1.0}, {"relative": math.nan}, {"places": -1}):
         with pytest.raises(tf.UsageError):

@@ -1,4 +1,4 @@
-"""The examples of the README, the documentation and the help texts run as they stand."""
+"""The examples of the README, the documentation and the help texts run unchanged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def help_lines() -> list[str]:
 
 @pytest.fixture(scope="module")
 def content() -> bytes:
-    """A cube that has every pixel and channel that the examples speak of."""
+    """A cube with every pixel and channel of the examples."""
     planes = np.arange(92, dtype="u1")[:, None, None]
     rows, columns = np.indices((500, 540))
     return primary((planes + rows % 7 + columns % 5).astype("u1"), cube_cards())
@@ -86,7 +86,7 @@ def test_python_examples(path: Path, line: int, text: str, folder: Path) -> None
     with tf.open("cube.fits") as file, tf.open("table.fits") as tables:
         names = {"tf": tf, "np": np, "f": file, "file": file, "cube": file[0]}
         names |= {"table": tables[1]}
-        # What the blocks before it on the page made.
+        # Files that earlier blocks of the page made.
         tf.write(
             "stars.fits", {"NAME": ["alpha", "beta"], "N": [3, 5], "HITS": [[1, 2], []]},
             name="STARS",

@@ -69,18 +69,18 @@ def test_text_of_any_length_is_one_for_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (lambda table: table.add_column(5, [1, 2]), "name is text, found 5"),
-        (lambda table: table.rename_column("N", 5), "name is text, found 5"),
-        (lambda table: table.delete_column(), "without columns"),
+        (lambda table: table.add_column(5, [1, 2]), "invalid column name 5: expected text"),
+        (lambda table: table.rename_column("N", 5), "invalid column name 5: expected text"),
+        (lambda table: table.delete_column(), "needs columns"),
     ],
 )
-def test_wrong_use_is_said(path: Path, change: Any, found: str) -> None:
+def test_wrong_use_is_named(path: Path, change: Any, found: str) -> None:
     with tf.edit(path) as editor, pytest.raises(tf.UsageError, match=found):
         change(editor[1])
     assert len(tf.open(path)[1].columns) == 4
 
 
-def test_what_is_discarded_is_not_written(path: Path) -> None:
+def test_discarded_edits_are_not_written(path: Path) -> None:
     before = path.read_bytes()
     with tf.edit(path) as editor:
         editor[1].update("N", 7)
@@ -88,7 +88,7 @@ def test_what_is_discarded_is_not_written(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_single_number_is_no_image(path: Path, tmp_path: Path) -> None:
+def test_a_single_number_is_refused_as_an_image(path: Path, tmp_path: Path) -> None:
     with tf.edit(path) as editor, pytest.raises(tf.UsageError, match="a single number, 5"):
         editor.append(np.array(5))
     with pytest.raises(tf.UsageError, match=r"a single number, 5\.0"):

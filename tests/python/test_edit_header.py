@@ -1,4 +1,4 @@
-"""Headers that are edited: what a name may be, and which cards an array brings."""
+"""Edited headers: valid keywords, and the cards that an array adds."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def test_names_that_no_card_holds_are_refused(path: Path, change: Any) -> None:
         lambda header: header.insert("BITPIX", 0, 1),
     ],
 )
-def test_keywords_that_are_no_text_are_refused(path: Path, change: Any) -> None:
+def test_keywords_other_than_text_are_refused(path: Path, change: Any) -> None:
     with (
-        pytest.raises(tf.UsageError, match=r"HDU 1 .*: a keyword is text, found 0\nhint: "),
+        pytest.raises(tf.UsageError, match=r"HDU 1 .*: invalid keyword 0: expected text\nhint: "),
         tf.edit(path) as editor,
     ):
         change(editor["STARS"].header)
@@ -77,8 +77,8 @@ def test_keywords_that_are_no_text_are_refused(path: Path, change: Any) -> None:
         (lambda header: header.comments["NONE"], "the header has no keyword 'NONE'"),
         (lambda header: header.update(OBJECT=(1, 2, 3)), r"OBJECT = \(1, 2, 3\)"),
         (lambda header: header.update(OBJECT={}), "expected a value for OBJECT, found {}"),
-        (lambda header: header.update(DATASUM="0"), "a value for DATASUM"),
-        (lambda header: header.insert("NONE", "A", 1), "there is no keyword 'NONE'"),
+        (lambda header: header.update(DATASUM="0"), "cannot set DATASUM"),
+        (lambda header: header.insert("NONE", "A", 1), "no keyword 'NONE'"),
     ],
 )
 def test_messages_about_a_header_say_which_it_is(path: Path, change: Any, problem: str) -> None:
@@ -94,7 +94,7 @@ def test_a_ccddata_is_inserted_with_its_header_and_uncertainty(path: Path) -> No
     )  # fmt: skip
     with tf.edit(path) as editor:
         editor.insert(1, data, name="SCI")
-        with pytest.raises(tf.UsageError, match=rf"^{re.escape(str(path))}: units= goes with tab"):
+        with pytest.raises(tf.UsageError, match=rf"^{re.escape(str(path))}: units= applies to tab"):
             editor.append(data, units={})
     with tf.open(path) as file:
         assert [hdu.name for hdu in file] == ["PRIMARY", "SCI", "UNCERT", "STARS"]
@@ -103,12 +103,12 @@ def test_a_ccddata_is_inserted_with_its_header_and_uncertainty(path: Path) -> No
         assert (file[2][...] == 0.5).all()
 
 
-def test_a_card_is_renamed_to_none_that_is_there(path: Path) -> None:
+def test_renaming_a_card_to_an_existing_keyword_is_refused(path: Path) -> None:
     with tf.edit(path) as editor:
         header = editor[0].header
         header.update({"FIRST": 1, "SECOND": 2, "HISTORY": "made"})
         for to in ("SECOND", "second", "NAXIS"):
-            with pytest.raises(tf.UsageError, match=r"there is a card \w+ already"):
+            with pytest.raises(tf.UsageError, match=r"the header has a card \w+"):
                 header.rename("FIRST", to)
         header.rename("FIRST", "FIRST")
         header.rename("FIRST", "THIRD")
@@ -127,7 +127,7 @@ def test_cards_are_renamed_as_they_are_set_in_either_case(path: Path) -> None:
 def test_text_is_not_renamed(path: Path) -> None:
     with tf.edit(path) as editor:
         editor[0].header["HISTORY"] = "made"
-        with pytest.raises(tf.UsageError, match=r"'HISTORY' renamed: .*no value\nhint: delete"):
+        with pytest.raises(tf.UsageError, match=r"rename 'HISTORY': .*no value\nhint: delete"):
             editor[0].header.rename("HISTORY", "COMMENT")
 
 
@@ -143,5 +143,5 @@ def test_arrays_with_a_unit_say_it(path: Path, tmp_path: Path) -> None:
         image = tf.open(tmp_path / "new.fits")[0]
         assert (image.unit, image[:].max()) == ("Jy beam-1", 1.0)
     for other in (fluxes.value, fluxes.value * u.s):
-        with pytest.raises(tf.UsageError, match=r"no one image: .*\nhint: .*one unit"):
+        with pytest.raises(tf.UsageError, match=r"different units: .*\nhint: .*one unit"):
             tf.write(tmp_path / "new.fits", [fluxes, other], overwrite=True)

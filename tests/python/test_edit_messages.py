@@ -1,4 +1,4 @@
-"""What is said where an editor is asked for what cannot be: where, what, and what to do."""
+"""Messages about invalid edits: where, what is wrong, and what to do."""
 
 from __future__ import annotations
 
@@ -26,28 +26,34 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda stars: stars.insert(1.0, {}), r"a row has a whole number, found 1\.0"),
-        (lambda stars: stars.insert("1", {}), "a row has a whole number, found '1'"),
-        (lambda stars: stars.insert(True, {}), "a row has a whole number, found True"),
-        (lambda stars: stars.insert(9, {}), "there is no row 9"),
-        (lambda stars: stars.append(3), "int is no table that is known"),
-        (lambda stars: stars.delete(rows=9), "there is no row 9"),
+        (lambda stars: stars.insert(1.0, {}), r"invalid row 1\.0"),
+        (lambda stars: stars.insert("1", {}), "invalid row '1'"),
+        (lambda stars: stars.insert(True, {}), "invalid row True"),
+        (lambda stars: stars.insert(9, {}), "no row 9"),
+        (lambda stars: stars.append(3), "invalid table of type int"),
+        (lambda stars: stars.delete(rows=9), "no row 9"),
         (lambda stars: stars.delete(rows=1.0), "rows of type float64"),
-        (lambda stars: stars.delete(where=3), "a condition is text, found 3"),
+        (lambda stars: stars.delete(where=3), "invalid where 3: expected text"),
         (lambda stars: stars.delete(where="NONE > 1"), "expression, character 1"),
-        (lambda stars: stars.update("MAG", 1, rows=[9]), "there is no row 9"),
+        (lambda stars: stars.update("MAG", 1, rows=[9]), "no row 9"),
         (lambda stars: stars.update("MAG", object()), "column 'MAG' has values of type object"),
         (lambda stars: stars.add_column("A", [1]), "column 'A': 1 values for 3 rows"),
         (lambda stars: stars.add_column("A", 1), "column 'A' is a single value"),
-        (lambda stars: stars.add_column("A", [1] * 3, unit=3), "column 'A': a unit is text"),
-        (lambda stars: stars.add_column("A", [1] * 3, description=3), "column 'A': a description"),
-        (lambda stars: stars.add_column("A", [1] * 3, before=1.0), "there is no column 1.0"),
+        (
+            lambda stars: stars.add_column("A", [1] * 3, unit=3),
+            "column 'A': invalid unit 3: expected text",
+        ),
+        (
+            lambda stars: stars.add_column("A", [1] * 3, description=3),
+            "column 'A': invalid description 3",
+        ),
+        (lambda stars: stars.add_column("A", [1] * 3, before=1.0), "no column is named 1.0"),
         (
             lambda stars: stars.add_column("A", [1] * 3, form="I6"),
-            "column 'A': 'I6' is no form of a binary",
+            "column 'A': invalid form 'I6' for a binary",
         ),
-        (lambda stars: stars.rename_column("MAG", 3), "a column's name is text, found 3"),
-        (lambda stars: stars.table.read(1.0), "there is no column 1.0"),
+        (lambda stars: stars.rename_column("MAG", 3), "invalid column name 3: expected text"),
+        (lambda stars: stars.table.read(1.0), "no column is named 1.0"),
     ],
 )
 def test_messages_about_a_table_say_which_it_is(path: Path, change: Any, problem: str) -> None:
@@ -62,12 +68,12 @@ def test_messages_about_a_table_say_which_it_is(path: Path, change: Any, problem
 
 
 @pytest.mark.parametrize("at", [1.0, "1", None, True, -1])
-def test_places_of_hdus_that_are_none_are_refused(path: Path, at: Any) -> None:
+def test_invalid_positions_of_hdus_are_refused(path: Path, at: Any) -> None:
     with tf.edit(path) as editor:
-        for name, change in (("no HDU goes before", lambda: editor.insert(at, np.zeros(2))),
-                             ("is of several HDUs", lambda: editor[0:1])):  # fmt: skip
+        for name, change in (("invalid position", lambda: editor.insert(at, np.zeros(2))),
+                             ("invalid HDU .* found several", lambda: editor[0:1])):  # fmt: skip
             with pytest.raises(tf.UsageError, match=f"{path.name}: .*{name}.*\nhint: "):
                 change()
-        with pytest.raises(tf.UsageError, match=r"name is text, found 3\nhint: "):
+        with pytest.raises(tf.UsageError, match=r"invalid name 3: expected text\nhint: "):
             editor.append(np.zeros(2), name=3)  # type: ignore[arg-type]
         editor.discard()

@@ -29,7 +29,7 @@ def image(array: np.ndarray, cards: Any = ()) -> tf.Image:
 
 
 def same(found: tf.Image, expected: np.ndarray, ulps: int = 0) -> None:
-    """Equal in every bit but the NaN's, or within so many units in the last place."""
+    """Equal in every bit except for NaN, or within ``ulps`` units in the last place."""
     assert found.shape == expected.shape
     values = found[...]
     assert values.dtype == found.dtype
@@ -156,7 +156,7 @@ def test_shapes_go_together_as_those_of_numpy(shape: list[int], data: st.DataObj
     same(result, (whole - one) * other + one)
 
 
-def test_a_spectrum_lies_along_the_axis_that_is_said(tmp_path: Path) -> None:
+def test_a_spectrum_lies_along_the_given_axis(tmp_path: Path) -> None:
     cube = np.arange(27.0).reshape(3, 3, 3)
     spectrum = np.array([1.0, 10.0, 100.0])
     for axis, shape in [("z", (3, 1, 1)), (1, (3, 1)), ("x", (3,)), (-3, (3, 1, 1))]:
@@ -165,7 +165,7 @@ def test_a_spectrum_lies_along_the_axis_that_is_said(tmp_path: Path) -> None:
         same(image(cube) * tf.along(spectrum, axis), cube * spectrum.reshape(shape))
     with pytest.raises(tf.UsageError, match="NAXIS1 and NAXIS2 and NAXIS3"):
         tf.evaluate("a * s", a=cube, s=spectrum)
-    with pytest.raises(tf.UsageError, match="needs no axis"):
+    with pytest.raises(tf.UsageError, match=r"expected an array\nhint: give the number alone"):
         tf.along(2.0, "z") * image(cube)
     # The only axis of its length.
     same(tf.evaluate("a * s", a=cube[:2], s=spectrum[:2]), cube[:2] * spectrum[:2, None, None])
@@ -179,7 +179,7 @@ def test_inputs_are_images_files_paths_and_numbers(tmp_path: Path) -> None:
         for given_as in (file, file[1], path, str(path), array, array.tolist()):
             same(tf.evaluate("a + n", a=given_as, n=np.float32(0.5)), array + 0.5)
     for wrong in (np.zeros(3, complex), np.array(["a"]), None):
-        with pytest.raises(tf.UsageError, match="no input of an expression"):
+        with pytest.raises(tf.UsageError, match="invalid input"):
             tf.evaluate("a", a=wrong)
 
 

@@ -69,18 +69,18 @@ def test_a_header_of_a_file_says_which_it_is_when_it_lacks_a_keyword(path: Path)
     header = tf.open(path)["SCI", 2].header
     place = rf"^{re.escape(str(path))}: HDU 2 \(0-based\): "
     for key in (lambda: header["NONE"], lambda: header.comments["NONE"], lambda: header.cards[99]):
-        with pytest.raises(tf.UsageError, match=place + "(the header has no key|there is no card)"):
+        with pytest.raises(tf.UsageError, match=place + "(the header has no key|no card)"):
             key()
     with pytest.raises(KeyError, match=r"^the header has no keyword 'NONE'"):
         header.replaced({})["NONE"]
 
 
 @pytest.mark.parametrize("key", [1.0, None, True, ("SCI", 1.5), ("SCI", "x"), ("SCI", None)])
-def test_what_names_no_hdu_is_refused_by_the_name_of_the_file(path: Path, key: Any) -> None:
+def test_an_invalid_hdu_names_the_file(path: Path, key: Any) -> None:
     with tf.open(path) as file:
-        with pytest.raises(tf.UsageError, match=f"{path.name}: .* names no HDU\\nhint: use file"):
+        with pytest.raises(tf.UsageError, match=f"{path.name}: invalid HDU .*\\nhint: use file"):
             file[key]
-        with pytest.raises(tf.UsageError, match=f"{path.name}: slice.*\\nhint: .*whole numbers"):
+        with pytest.raises(tf.UsageError, match=f"{path.name}: slice.*\\nhint: use integers"):
             file["a":key]
 
 
@@ -97,7 +97,7 @@ def test_paths_bytes_and_gzip_open_alike(path: Path, wrap: type, tmp_path: Path)
         np.testing.assert_array_equal(file["SCI"][...], STORED)
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_files_that_are_not_fits_are_refused(tmp_path: Path) -> None:
     with pytest.raises(tf.IoError) as missing:
         tf.open(tmp_path / "missing.fits")
     assert "missing.fits" in str(missing.value)
@@ -210,7 +210,7 @@ def test_departures_from_the_standard_are_warnings_or_refused(tmp_path: Path) ->
         tf.open(several(), strict=True)
 
 
-def test_what_things_say_of_themselves(path: Path) -> None:
+def test_reprs_of_files_and_hdus(path: Path) -> None:
     with tf.open(path) as file:
         text = repr(file)
         assert "several.fits: 4 HDUs" in text
@@ -237,7 +237,7 @@ def test_markup_in_a_file_is_text() -> None:
         assert "<b>" not in html
 
 
-def test_strict_refuses_what_a_table_is_warned_of() -> None:
+def test_strict_refuses_tables_with_warnings() -> None:
     column = Made("A", "1J", [big(np.int32(7))], np.array([7], "i4"))
     content = binary_table([column])
     assert len(tf.open(content, strict=True)[1]) == 1
@@ -248,7 +248,7 @@ def test_strict_refuses_what_a_table_is_warned_of() -> None:
         assert tf.open(odd)[1]["A"][0] == 7
 
 
-def test_an_image_without_pixels_is_smoothed_to_none(tmp_path: Path) -> None:
+def test_smoothing_an_image_without_pixels_gives_none(tmp_path: Path) -> None:
     cube = tf.open(primary(np.zeros((7, 5, 0), "f4")))[0]
     cube.smooth("hanning", axis="z").write(tmp_path / "none.fits")
     assert tf.open(tmp_path / "none.fits")[0].shape == (7, 5, 0)
@@ -265,7 +265,9 @@ def test_cards_are_a_sequence_whether_they_were_made_or_not() -> None:
     for cards in (header.cards, tf.Header(header.cards).cards):
         with pytest.raises(IndexError, match=rf"no card {len(each)}\nhint: .*, counted from 0"):
             cards[len(each)]
-        with pytest.raises(tf.UsageError, match=r"cards go by number, found 'BITPIX'\nhint: "):
+        with pytest.raises(
+            tf.UsageError, match=r"invalid card 'BITPIX': expected a number\nhint: "
+        ):
             cards["BITPIX"]  # type: ignore[call-overload]
 
 
@@ -283,11 +285,13 @@ def test_headers_are_mappings_in_the_files_order() -> None:
     assert header.history("COMMENT") == ["one"]
     assert list(header)[:4] == ["SIMPLE", "BITPIX", "NAXIS", "NAXIS1"]
     assert header.get("NOPE", 7) == 7
-    with pytest.raises(tf.UsageError, match=r"a keyword is text, found 0\nhint: header.cards"):
+    with pytest.raises(
+        tf.UsageError, match=r"invalid keyword 0: expected text\nhint: use header.cards"
+    ):
         header[0]  # type: ignore[index]
     with pytest.raises(KeyError):
         header["NOPE"]
-    with pytest.raises(tf.UsageError, match=r"a keyword is text, found 0\nhint: "):
+    with pytest.raises(tf.UsageError, match=r"invalid keyword 0: expected text\nhint: "):
         header.replaced({0: 1})  # type: ignore[dict-item]
     theirs = header.to_astropy()
     assert theirs["CRVAL3"] == header["CRVAL3"] == 1000.0

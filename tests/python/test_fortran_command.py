@@ -46,7 +46,7 @@ def steps(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("steps")
-def test_forms_in_turn(say: Any) -> None:
+def test_forms_in_rotation(say: Any) -> None:
     expected = [f"{n}: {x}" for n, x in enumerate(
         ["0 's0\\n'", "0.1 0.0", "1 's1\\n'", "0.1 1.0", "2 's2\\n'", "0.1 2.0"], 1)]  # fmt: skip
     forms = ["--form", "i4,a3", "--form", "f4"]
@@ -71,9 +71,9 @@ def test_forms_in_turn(say: Any) -> None:
 @pytest.mark.usefixtures("steps")
 def test_records_count_from_1(say: Any) -> None:
     for wrong, why in (
-        ("9", "there is no record 9, the file has 6 (from 1)"),
-        ("7:", "there is no record 7"),
-        ("2:7", "there is no record 7"),
+        ("9", "no record 9; the file has 6 (from 1)"),
+        ("7:", "no record 7"),
+        ("2:7", "no record 7"),
         ("0:2", "records count from 1"),
         ("3:2", "the last record is before the first"),
         ("1:2:0", "records count from 1"),
@@ -129,7 +129,7 @@ def test_long_records_are_made_text_of_no_further_than_is_shown(
     assert max(seen) <= 20
 
 
-def test_what_no_image_holds_becomes_a_table(say: Any) -> None:
+def test_values_that_no_image_holds_become_a_table(say: Any) -> None:
     kinds: dict[str, Any] = {
         "c8": np.array([[1 + 2j, 3], [4, 5j]], "c8"),
         "l4": np.array([[True, False], [False, False]]),
@@ -148,7 +148,7 @@ def test_what_no_image_holds_becomes_a_table(say: Any) -> None:
     assert Path("a.csv").read_text() == "v0,v1\n0.1,inf\nnan,2.0\n"
 
 
-def test_info_tells_what_is_assumed_and_cut(say: Any) -> None:
+def test_info_reports_assumptions_and_truncation(say: Any) -> None:
     fortran.write("a.dat", [1.0, 2.0], [3.0, 4.0], order="big")
     content = Path("a.dat").read_bytes()
     stream = say("info", "a.dat", "--access", "stream")
@@ -189,7 +189,7 @@ def test_options_that_do_not_go_together_are_refused(say: Any, tmp_path: Path) -
             ("convert", "--to-access", "stream", "--to-markers", "8", "-o", "b.dat"),
             "markers of 8 bytes with stream access",
         ),
-        (("convert", "--to-order", "little", "-o", "b.dat"), "what records are made of"),
+        (("convert", "--to-order", "little", "-o", "b.dat"), "a form of the records is needed"),
     ):
         refused = say(words[0], "steps.dat", *words[1:])
         assert refused.status == 2
@@ -234,7 +234,7 @@ def test_quadruple_precision_is_halved(say: Any) -> None:
     assert say("stats", "quad.dat", "--form", "i4,*f16", "--field", "f1").status == 0
     both = say(*words, "--single", "--overwrite")
     assert both.status == 2
-    assert "give one of them" in both.err
+    assert "give only one of" in both.err
 
 
 def test_help_names_every_type_of_a_form(say: Any) -> None:
@@ -274,7 +274,7 @@ def test_values_in_groups_are_shown_and_saved(say: Any) -> None:
     assert plain(np.zeros((2, 3), "i4,f4")) == [[[0, 0.0]] * 3] * 2
 
 
-def test_statistics_are_told_with_record_and_element(say: Any) -> None:
+def test_statistics_name_record_and_element(say: Any) -> None:
     fortran.write("a.dat", [5.0], [1.0, 9.0, 3.0], [-4.0, np.nan], [0.0], order="big")
     row = {"field": None, "count": 6, "nan": 1, "sum": 14.0, "mean": 14 / 6}
     row |= {"min": -4.0, "max": 9.0, "min_position": [3, 1], "max_position": [2, 2]}
@@ -292,8 +292,8 @@ def test_statistics_are_told_with_record_and_element(say: Any) -> None:
     assert three.json[0]["statistics"][0]["max_position"] == [2, 1]
     for words, why in (
         (["--records", "1:4:2"], "no A:B"),
-        (["--records", "9"], "there is no record 9"),
-        (["--field", "f0", "--records", "1"], "no field 'f0'"),
+        (["--records", "9"], "no record 9"),
+        (["--field", "f0", "--records", "1"], "no field is named 'f0'"),
     ):
         refused = say("stats", "a.dat", "--form", "f8", *words)
         assert (refused.status, refused.out) == (2, "")

@@ -1,4 +1,4 @@
-"""What records are made of: forms and dtypes, records of none, statistics of parts, conversion."""
+"""Contents of records: forms and dtypes, empty records, statistics of parts, conversion."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_a_record_that_does_not_have_its_form_is_named(mixed: Path) -> None:
     for form, match in (
         ("i4,2f8", "does not have the form 'i4,2f8': 20 bytes"),
         ("i2,*f8", r"does not have the form 'i2,\*f8': 2 bytes and a whole number"),
-        ("f8", "is no whole number of float64"),
-        (np.dtype("i4,f4"), "is no whole number of items of"),
+        ("f8", "does not hold a whole number of float64"),
+        (np.dtype("i4,f4"), "does not hold a whole number of items of"),
     ):
         for read in (file[3].read, lambda form: file.records(3, 2, form)):
             with pytest.raises(tf.UsageError, match=rf"(?s){place} {match}.*hint: file.index"):
@@ -125,7 +125,7 @@ def test_forms_and_dtypes_convert(mixed: Path, tmp_path: Path, forms: Any) -> No
         assert_array_equal(rows[name], turned[name])
 
 
-def test_items_of_a_dtype_convert_as_many_as_there_are(tmp_path: Path) -> None:
+def test_a_dtype_converts_any_number_of_its_items(tmp_path: Path) -> None:
     path, new = tmp_path / "a.dat", tmp_path / "b.dat"
     aligned = np.dtype([("name", "S3"), ("value", "f8"), ("bytes", "V2")], align=True)
     rows = np.zeros((4, 3), aligned)
@@ -141,7 +141,7 @@ def test_items_of_a_dtype_convert_as_many_as_there_are(tmp_path: Path) -> None:
     fortran.convert(path, new, forms=packed, order="big", overwrite=True)
     assert_array_equal(fortran.open(new)[1].read(packed)["value"], rows["value"][0, :2])
     fortran.write(path, rows[0], rows[0].view("V24"), overwrite=True)
-    match = r"record 1 \(from 0\) has items of .* with what aligns"
+    match = r"record 1 \(from 0\) has aligned or packed items of"
     with pytest.raises(tf.UsageError, match=match):
         fortran.convert(path, new, forms=aligned, order="big", overwrite=True)
 
@@ -163,7 +163,7 @@ def test_an_item_alone_is_any_number_in_conversion_too(headed: Path, tmp_path: P
 def test_no_forms_change_no_byte_order(headed: Path, tmp_path: Path, none: Any) -> None:
     new = tmp_path / "new.dat"
     for change in ({"order": "little"}, {"precision": "single"}):
-        with pytest.raises(tf.UsageError, match="what records are made of is not known"):
+        with pytest.raises(tf.UsageError, match="a form of the records is needed"):
             fortran.convert(headed, new, forms=none, **change)
     assert fortran.convert(headed, new, forms=none, markers=8) == 5
 
@@ -212,7 +212,7 @@ def test_a_direct_file_without_records_is_converted(tmp_path: Path, change: Any)
     assert new.read_bytes() == b""
 
 
-def test_markers_where_there_are_none_are_refused(headed: Path, tmp_path: Path) -> None:
+def test_markers_of_files_without_markers_are_refused(headed: Path, tmp_path: Path) -> None:
     new = tmp_path / "new.dat"
     for access, more in (("direct", {"record_bytes": 4}), ("stream", {})):
         match = f"markers of 8 bytes with {access} access"
@@ -251,7 +251,7 @@ def test_a_record_of_many_derived_types(tmp_path: Path) -> None:
     )
 
 
-#: Derived types in arrays of such, and beside them; some of which have bytes that align them.
+#: Derived types in arrays of derived types, and beside them; some have padding.
 _INNER = np.dtype([("k", "i2"), ("z", "c8")])
 _ALIGNED = np.dtype([("flag", "i1"), ("r", "f8", 2)], align=True)
 NESTED = [
@@ -296,7 +296,7 @@ def test_nested_types_are_their_numbers_one_by_one(
     assert packed(fortran.open(copy, 4)[1].read(dtype), "=") == packed(values, "=")
 
 
-def test_integers_of_16_bytes_are_turned(tmp_path: Path) -> None:
+def test_integers_of_16_bytes_are_swapped(tmp_path: Path) -> None:
     old, new = tmp_path / "a.dat", tmp_path / "b.dat"
     values = [2**127 - 1, -5]
     whole = b"".join(value.to_bytes(16, "big", signed=True) for value in values)

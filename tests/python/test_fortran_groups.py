@@ -81,7 +81,7 @@ def grouped(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 ITEMS = st.builds(
     "{}{}".format, st.sampled_from(("", "", "1", "3")), st.sampled_from(sorted(_TYPES))
 )
-#: Behind items that are read a group is never alone, and never all that there is.
+#: After other items a group is never alone, and never fills the record.
 FORMS = st.recursive(ITEMS, grouped, max_leaves=12).map("i2,i4,{}".format)
 
 
@@ -138,7 +138,7 @@ def test_groups_are_narrowed(tmp_path: Path, many: int, inner: str) -> None:
     "form", ["a1,3(4(f8,40000i2,x1),i4)", "(9(2f8,i2),150000i2)", "90000(2(f8,i2),i4)"]
 )
 def test_groups_of_long_records(tmp_path: Path, form: str) -> None:
-    # Those of more than 256 kB, which are converted by themselves, and many short ones.
+    # Items of more than 256 kB, which are converted separately, and many short ones.
     record = np.random.default_rng(7).bytes(size_of(form) + 1)[: size_of(form)]
     path, new, back = (tmp_path / name for name in ("a.dat", "b.dat", "c.dat"))
     fortran.write(path, record, record, order="big")
@@ -186,19 +186,19 @@ def test_logical_values_and_gaps_in_groups(tmp_path: Path) -> None:
     assert record.read("(x4),x4,2(x2),f8,x4").dtype == np.float64
 
 
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path) -> None:
+def test_faults_of_a_form_name_their_position(tmp_path: Path) -> None:
     path = tmp_path / "a.dat"
     fortran.write(path, np.zeros(10))
     record = fortran.open(path)[0]
     for form, match in (
         ("i4,3(f8,zz)", r'"zz" at character 9 of "i4,3\(f8,zz\)"'),
         ("3(f8,i4", 'a \\) for each \\(, found "\\(" at character 2'),
-        ("2(i4,*f8)", "not in a group"),
-        ("f8)", "neither a dtype nor a form"),
+        ("2(i4,*f8)", "outside groups"),
+        ("f8)", "expected a dtype or a form"),
         ("(" * 17 + "f8" + ")" * 17, "at most 16 deep"),
         ("2(f8,i4)", "does not have the form '2\\(f8,i4\\)': 24 bytes"),
-        ("*(f8,i4)", "whole number of what \\* stands for"),
-        ("20(x4)", "has nothing to read"),
+        ("*(f8,i4)", "whole number of repeats of \\*"),
+        ("20(x4)", "skips all items"),
         ("9999999999(9999999999f8)", "fewer than 2\\^60 bytes"),
     ):
         with pytest.raises(tf.UsageError, match=match):
@@ -246,13 +246,13 @@ def test_statistics_of_an_item_in_groups(tmp_path: Path) -> None:
         assert (stats.count, stats.sum, stats.max_position) == (15, 105.0, (2, 4))
         stats = file.stats(dtype, field="f2")
         assert (stats.count, stats.max, stats.max_position) == (30, 29.0, (2, 9))
-        said = rf"^{re.escape(str(path))}: (there is no field '|.*reals and complex numbers have)"
+        said = rf"^{re.escape(str(path))}: (no field is named '|.*reals and complex numbers have)"
         for wrong in ("f1", "f1.f2", "f3", "f0.f0", "f1."):
             with pytest.raises(tf.UsageError, match=f"(?s){said}"):
                 file.stats(dtype, field=wrong)
         stats = file.stats(dtype, field="f1.f0")
         assert (stats.count, stats.max, stats.max_position) == (60, 59.0, (2, 19))
-        with pytest.raises(tf.UsageError, match="name the one whose numbers are meant"):
+        with pytest.raises(tf.UsageError, match="choose one"):
             file.stats(dtype)
     # Of one group of several, in steps of its own.
     one = file.stats("(i4,4(f8,c8),2f4),*i1", field="f0.f1.f0")
@@ -336,9 +336,7 @@ def test_statistics_of_nested_dtypes_that_are_aligned(tmp_path: Path) -> None:
         ("4(i8,0(i4,2(f4,i4)))", "f1.f1.f0"),
     ],
 )
-def test_statistics_of_no_numbers_in_groups_count_none(
-    tmp_path: Path, form: str, field: str
-) -> None:
+def test_statistics_of_empty_groups_count_nothing(tmp_path: Path, form: str, field: str) -> None:
     path = tmp_path / "a.dat"
     fortran.write(path, np.arange(8, dtype="i4"))
     stats = fortran.open(path).stats(form, field=field)
@@ -350,5 +348,5 @@ def test_statistics_of_too_many_groups_in_groups_are_refused() -> None:
     found = numbers_of_form(form, _record_forms.least_bytes(form), "f1.f0")
     assert len(found.places or ()) == 1000
     form = "1100(i4,1100(f4,1100(i4,f4)))"
-    with pytest.raises(tf.UsageError, match="too long to be moved"):
+    with pytest.raises(tf.UsageError, match="too long for a structured array"):
         numbers_of_form(form, _record_forms.least_bytes(form), "f1.f1.f1")

@@ -19,7 +19,7 @@ both = pytest.mark.parametrize("order", ["big", "little"])
 
 
 def quad(value: float | Fraction, order: Any) -> bytes:
-    """Make an IEEE number of 128 bits, rounded down, of what is no subnormal one."""
+    """Make an IEEE number of 128 bits of a normal number, rounded down."""
     sign = value < 0 or (isinstance(value, float) and math.copysign(1, value) < 0)
     if isinstance(value, float) and not math.isfinite(value):
         bits = 0x7FFF << 112 | (1 << 111 if math.isnan(value) else 0)
@@ -233,7 +233,7 @@ def test_quadruple_becomes_double_precision(
     assert_array_equal(double, [float(value) for value in QUADS] * records)
 
 
-def test_what_double_precision_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_numbers_beyond_double_precision_are_refused(tmp_path: Path) -> None:
     path, new = tmp_path / "a.dat", tmp_path / "b.dat"
     for large, said in ((Fraction(2) ** 1024, "1.8e308"), (-(Fraction(2) ** 16000), "3.0e4816")):
         fortran.write(path, quad(large, "big"), order="big", overwrite=True)
@@ -249,7 +249,7 @@ def test_what_double_precision_cannot_hold_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant == 112, reason="NumPy has real(16) here")
-def test_the_hint_says_what_to_do_with_quadruple_precision(tmp_path: Path) -> None:
+def test_the_hint_explains_quadruple_precision(tmp_path: Path) -> None:
     path = tmp_path / "a.dat"
     fortran.write(path, quad(0.1, "little"), order="little")
     file = fortran.open(path)
@@ -282,12 +282,12 @@ def test_a_precision_that_changes_nothing_is_refused(
     assert file.convert(tmp_path / "b.dat", forms=["i4,2r8,*x1", "*i4"], precision="single") == 1
 
 
-def test_numbers_of_another_length_are_refused_with_what_sizes_there_are(tmp_path: Path) -> None:
+def test_numbers_of_another_length_are_refused_with_valid_sizes(tmp_path: Path) -> None:
     path = tmp_path / "a.dat"
     fortran.write(path, np.zeros(3, "i2"))
     for kind in ("f8", "c8", "f16", "u4"):
         with pytest.raises(
-            tf.UsageError, match=r"(?s)whole numbers of.*of 6 bytes.*hint: numbers have"
+            tf.UsageError, match=r"(?s)whole numbers of.*of 6 bytes.*hint: use numbers of"
         ):
             fortran.open(path).stats(kind)
     for kind in ("a2", "l2", "V2", "S2", "M8[s]"):

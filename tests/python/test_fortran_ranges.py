@@ -1,4 +1,4 @@
-"""Which records are read: slices, steps, numbers that are none; and what no record is made of."""
+"""Selecting records: slices, steps, invalid numbers; and invalid items of a record."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_steps_within_a_run_are_slices(tmp_path: Path, step: int, form: str | No
 
 
 class Counted:
-    """What is between an array and the compiled module, and how often it is asked to read."""
+    """A layer between an array and the compiled module that counts the reads."""
 
     def __init__(self, core: Any) -> None:
         self.core, self.reads = core, 0
@@ -136,10 +136,13 @@ def test_records_beyond_all_files_are_not_found(
         act(file)
 
 
-def test_what_is_asked_for_wrongly_is_told(file: fortran.File) -> None:
-    for first, count, told in ((-1, None, "first=-1, count=all"), (0, -2, "first=0, count=-2")):
+def test_invalid_requests_are_named(file: fortran.File) -> None:
+    for first, count, told in (
+        (-1, None, "invalid first -1, count all"),
+        (0, -2, "invalid first 0, count -2"),
+    ):
         for act in (file.records, file.stats):
-            with pytest.raises(tf.UsageError, match=f"five.dat: {told}: neither may be less than"):
+            with pytest.raises(tf.UsageError, match=f"five.dat: {told}: expected 0 or"):
                 act(first=first, count=count)
     for form in ("a8", "l8", "i16"):
         with pytest.raises(tf.UsageError, match=f"five.dat: {form} has no statistics"):
@@ -153,14 +156,14 @@ def test_batches_of_more_than_all_records(file: fortran.File) -> None:
 
 @pytest.mark.parametrize("out", [np.array(1.0), [1.0], np.empty((5, 2), "f4")])
 @pytest.mark.parametrize("count", [0, 5])
-def test_what_is_no_place_for_records_is_refused(file: fortran.File, out: Any, count: int) -> None:
-    with pytest.raises(tf.UsageError, match="out is a"):
+def test_invalid_out_arrays_are_refused(file: fortran.File, out: Any, count: int) -> None:
+    with pytest.raises(tf.UsageError, match=r"invalid out of type|out is a"):
         file.records(0, count, "f8", out=out)
 
 
 @pytest.mark.parametrize("wrong", ["f8,(", "i4,,f8", ("i4", 2**70), {"names": ["a"]}])
-def test_what_is_no_dtype_is_refused(file: fortran.File, wrong: Any) -> None:
-    with pytest.raises(tf.UsageError, match="neither a dtype nor a form"):
+def test_invalid_dtypes_are_refused(file: fortran.File, wrong: Any) -> None:
+    with pytest.raises(tf.UsageError, match="expected a dtype or a form"):
         file[0].read(wrong)
 
 
@@ -179,11 +182,11 @@ def test_views_of_memory_are_written_as_they_are_seen(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "wrong", [None, {"a": 1}, 2**64, (x for x in "ab"), np.array([1, "a"], "O")]
 )
-def test_what_no_record_is_made_of_is_told_so(tmp_path: Path, wrong: Any) -> None:
+def test_invalid_items_of_a_record_are_named(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(tf.UsageError) as refused:
         fortran.write(tmp_path / "a.dat", wrong)
     problem, hint = str(refused.value).splitlines()
-    assert problem == f"{wrong!r:.60} is no number, no text and no array of them"
+    assert problem == f"invalid item {wrong!r:.60}: expected numbers or text"
     assert hint.startswith("hint: write integers of up to 8 bytes")
 
 
@@ -198,7 +201,7 @@ def test_masks_of_fields_are_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(getattr(np, "dtypes", None), "StringDType"), reason="since NumPy 2")
-def test_text_of_no_one_width_is_refused(tmp_path: Path) -> None:
+def test_text_without_a_fixed_width_is_refused(tmp_path: Path) -> None:
     text = np.array(["a", "bc"], np.dtypes.StringDType())
     with pytest.raises(tf.UsageError, match=r"astype\('U8'\)"):
         fortran.write(tmp_path / "a.dat", text)

@@ -1,4 +1,4 @@
-"""Keywords in lower case are against the Standard and read all the same: none is passed over."""
+"""Keywords in lower case break the Standard, but all of them are read."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fitsbytes import empty_primary, header, pad
 
 pytestmark = pytest.mark.once
 
-#: What the columns of `scaled` read as.
+#: Values of the columns of `scaled`.
 COLUMNS = {"A": [1, 4], "B": [102, 105], "C": [6, 12]}
 
 
 @pytest.fixture(params=[str.lower, str.upper], ids=["lower", "upper"])
 def scaled(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A table whose cards of columns, but for some of the third, are in the case asked for."""
+    """A table with column cards in the requested case, except some of the third column."""
     cards = [("XTENSION", "BINTABLE"), ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", 6), ("NAXIS2", 2)]
     cards += [("PCOUNT", 0), ("GCOUNT", 1), ("TFIELDS", 3)]
     for number, name in enumerate(COLUMNS, 1):
@@ -80,7 +80,7 @@ def test_differences_of_columns_go_by_the_number_in_the_first_table(scaled: Path
     assert {card.keyword for hdu in found.hdus for card in hdu.cards} == {*("NAXIS1", "TFIELDS")}
 
 
-def test_of_tables_with_other_columns_the_places_of_fields_are_no_difference(
+def test_positions_of_fields_are_not_compared_for_other_columns(
     tmp_path: Path,
 ) -> None:
     paths = [tmp_path / "a.fits", tmp_path / "b.fits"]

@@ -89,7 +89,7 @@ def test_mistakes_are_wrong_use_and_leave_files_alone(math: Any) -> None:
         (("a + b", "a=cube.fits"), "b"),
         (("a", "a=cube.fits", "b=1"), '"b"'),
         (("a", "cube.fits"), "NAME=INPUT"),
-        (("a", "a=cube.fits", "a=1"), "one more input"),
+        (("a", "a=cube.fits", "a=1"), "a names two inputs"),
         (("a", "a=cube.fits[7]"), "no HDU 7"),
         (("a + b", "a=cube.fits", "b=gain.fits@x"), "NAXIS1 = 4"),
     ]:

@@ -173,14 +173,14 @@ def test_axes_that_are_not_linear_are_evaluated_by_wcslib() -> None:
         ("LINEAR", [], {"unit": "km/s"}),
     ],
 )
-def test_what_cannot_be_converted_is_refused(ctype: str, more: Any, words: Any) -> None:
+def test_impossible_conversions_are_refused(ctype: str, more: Any, words: Any) -> None:
     image = cube(spectral(ctype, "m/s" if ctype[0] == "V" else "Hz", 1e6, 1e3, *more))
     with pytest.raises(tf.UsageError) as caught:
         image.moment(1, **words)
     assert "hint: " in str(caught.value)
 
 
-def test_velref_says_what_aips_velocities_are() -> None:
+def test_velref_defines_aips_velocities() -> None:
     for velref, convention in ((257, "radio"), (1, "optical")):
         cards = spectral("VELO-LSR", "m/s", 1e6, 1e3, ("RESTFRQ", REST), ("VELREF", velref))
         image = cube(cards, np.ones((1, 2, 2), "f4"))
@@ -225,7 +225,7 @@ def test_outside_of_regions_planes_are_undefined(data: st.DataObject) -> None:
         whole = make(section=index)
         part = make(section=index, region=regions)
         np.testing.assert_array_equal(part.values, np.where(inside, whole.values, np.nan))
-        # What is said of the regions stands behind all the rest.
+        # The regions are recorded after everything else.
         same = list(whole.header.cards)
         assert list(part.header.cards)[: len(same)] == same
 
@@ -281,7 +281,7 @@ def test_order_statistics_make_planes_and_spectra(shape: tuple[int, ...], tmp_pa
     image = cube(stored=noise(shape))
     values = image.read(dtype="float64")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # lines of sight without a good pixel
+        warnings.simplefilter("ignore", RuntimeWarning)  # lines of sight without a defined pixel
         middle = np.nanmedian(values, axis=0)
         spread = np.nanmedian(np.abs(values - middle), axis=0)
         upper = np.nanpercentile(values, 87.5, axis=0)
@@ -312,13 +312,13 @@ def test_history_says_which_pixels_were_chosen_and_how_coordinates_came(tmp_path
     assert f"rest frequency {REST} Hz" in told
     for part in ("pixels of at least 1.0 Jy/beam", f"mask {tmp_path / 'mask.fits'}", "in Box("):
         assert part in told
-    with pytest.raises(tf.UsageError, match="this mask does not go with the image"):
+    with pytest.raises(tf.UsageError, match="the mask does not broadcast to the image"):
         image.moment(0, mask=np.ones((3, 3)))
     masked = image.collapse("max", mask=np.ones(CUBE[1:]))
     assert "mask given as an array" in " ".join(masked.header.history())
 
 
-def test_headers_keep_the_sky_and_lose_what_is_no_longer_true(tmp_path: Path) -> None:
+def test_headers_keep_the_sky_and_drop_outdated_cards(tmp_path: Path) -> None:
     cards = [*cube_cards(), ("BMAJ", 0.01), ("DATAMAX", 5.0), ("DATAMIN", 1.0), ("WCSAXES", 3),
              ("BSCALE", 2.0), ("EXTNAME", "CUBE")]  # fmt: skip
     image = cube(cards)

@@ -175,7 +175,7 @@ def test_arrays_are_made_of_images_by_numpy_itself() -> None:
     assert len(image) == 2
 
 
-def test_bytes_that_are_not_there_are_an_error_with_both_sizes() -> None:
+def test_missing_bytes_are_an_error_with_both_sizes() -> None:
     stored = np.arange(2000, dtype="i2")
     with pytest.warns(tf.TachyfitsWarning):
         image = tf.open(primary(stored)[: 2880 + 1000])[0]
@@ -192,7 +192,7 @@ def test_bytes_that_are_not_there_are_an_error_with_both_sizes() -> None:
         image.stats()
 
 
-def test_sections_and_axes_that_are_none_are_told_with_file_and_hdu(tmp_path: Path) -> None:
+def test_invalid_sections_and_axes_name_file_and_hdu(tmp_path: Path) -> None:
     path = tmp_path / "cube.fits"
     tf.write(path, [(np.zeros((2, 2)), None), (np.zeros((3, 4, 5)), None)])
     image = tf.open(path)[1]
@@ -200,12 +200,12 @@ def test_sections_and_axes_that_are_none_are_told_with_file_and_hdu(tmp_path: Pa
         (lambda: image[9], "index 9 is out of bounds"),
         (lambda: image.read("x"), "invalid index of type str"),
         (lambda: image.stats(np.s_[0, 0, 0, 0]), "too many indices"),
-        (lambda: image.histogram(section=np.s_[::0]), "slice"),
+        (lambda: image.histogram(section=np.s_[::0]), "invalid slice"),
         (lambda: image.median(section=9), "index 9"),
         (lambda: image.mean(axis=9), "axis 9 is out of bounds"),
-        (lambda: image.median(axis="q"), "there is no axis 'q'"),
-        (lambda: image.world_axis(1.0), r"1\.0 names no axis"),
-        (lambda: image.smooth("hanning", axis="q"), "there is no axis 'q'"),
+        (lambda: image.median(axis="q"), "invalid axis 'q'"),
+        (lambda: image.world_axis(1.0), r"invalid axis 1\.0"),
+        (lambda: image.smooth("hanning", axis="q"), "invalid axis 'q'"),
     ):
         place = rf"^{re.escape(str(path))}: HDU 1 \(0-based\): {problem}"
         with pytest.raises(tf.UsageError, match=place):

@@ -64,6 +64,19 @@ BAD = [
     "63 times NumPy",
     "a throw-away script",
     "On a virtual Zen 5 this took 3 ms.",
+    "The byte order is found out from the markers.",
+    "Groups that are passed over.",
+    "Shapes that go together.",
+    "The fill is put right.",
+    "A type that FITS has not.",
+    "the columns that are asked for",
+    "A blank behind the field.",
+    "The file is as it was.",
+    "The keyword stands first.",
+    "The bytes that are turned.",
+    "The mean of the good pixels.",
+    "Units as people write them.",
+    "Pixels lie side by side.",
 ]
 GOOD = [
     "Return the exact median.",
@@ -83,6 +96,8 @@ GOOD = [
     "The header of the first image, or that of the second.",
     "Call `mend`, tf.mend(path) or `what lies there`.",
     "swap bytes, repair the card, compare with the twin",
+    "The cost is hidden behind computing; a cloud stands out of the noise.",
+    "The reader has not finished; ask for help; the user puts it on the right side.",
 ]
 
 

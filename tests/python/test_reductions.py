@@ -262,7 +262,7 @@ def test_histograms_count_every_pixel_once(
         np.testing.assert_array_equal(counts, np.histogram(inside, edges)[0])
 
 
-def test_an_automatic_histogram_goes_from_min_to_max() -> None:
+def test_an_automatic_histogram_covers_min_to_max() -> None:
     random = np.random.default_rng(5)
     stored = random.normal(0, 1, (50, 60)).astype("f4")
     histogram = tf.open(primary(stored))[0].histogram(32)

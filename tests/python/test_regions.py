@@ -49,7 +49,9 @@ def test_borders_that_are_exact_numbers_belong() -> None:
 
 
 @given(x=places, y=places, a=sizes, b=sizes, angle=st.integers(-180, 360))
-def test_ellipses_turn_from_x_towards_y(x: float, y: float, a: float, b: float, angle: int) -> None:
+def test_ellipses_rotate_from_x_towards_y(
+    x: float, y: float, a: float, b: float, angle: int
+) -> None:
     mask = tf.Ellipse(x, y, a, b, angle).mask(HEIGHT, WIDTH)
     cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
     for row, column in np.ndindex(HEIGHT, WIDTH):
@@ -61,7 +63,7 @@ def test_ellipses_turn_from_x_towards_y(x: float, y: float, a: float, b: float, 
 
 
 @given(st.lists(st.tuples(places, places), min_size=3, max_size=7, unique=True))
-def test_polygons_hold_what_an_even_odd_count_of_crossings_says(
+def test_polygons_use_the_even_odd_rule(
     vertices: list[tuple[float, float]],
 ) -> None:
     mask = tf.Polygon(vertices).mask(HEIGHT, WIDTH)

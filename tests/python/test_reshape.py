@@ -311,7 +311,7 @@ def test_real_cubes_keep_their_pixels_and_coordinates() -> None:
 # On the command line.
 
 
-def test_commands_write_what_the_methods_give(
+def test_commands_write_the_results_of_the_methods(
     cube: tf.Image, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, out = str(tmp_path / "cube.fits"), str(tmp_path / "out.fits")
@@ -335,7 +335,7 @@ def test_commands_write_what_the_methods_give(
     np.testing.assert_allclose(tf.open(out)[0][...], expected, rtol=1e-4, atol=1e-6)
 
 
-def test_commands_refuse_what_makes_no_sense(cube: tf.Image, tmp_path: Path) -> None:
+def test_commands_refuse_invalid_options(cube: tf.Image, tmp_path: Path) -> None:
     source, out = str(tmp_path / "cube.fits"), str(tmp_path / "out.fits")
     for words in (
         ["reorder", source, "zz", "-o", out],

@@ -18,7 +18,7 @@ import tachyfits as tf
 from fitsbytes import cube_cards, primary
 from tachyfits.cli import run
 
-#: SciPy's names of what stands beyond the edges.
+#: SciPy's names of the edges.
 SCIPY_EDGES = {"repeat": "nearest", "pair": "mirror", "zero": "constant"}
 
 shapes = st.lists(st.integers(1, 9), min_size=1, max_size=4).map(tuple)
@@ -147,7 +147,7 @@ def test_pixels_near_the_edge_of_a_plane_may_stay() -> None:
     assert (smooth[inside] != values[inside]).all()
 
 
-def test_hanning_at_the_ends_is_what_each_system_does() -> None:
+def test_hanning_at_the_ends_agrees_with_each_system() -> None:
     a0, a1 = 3.0, 7.0
     image = tf.open(primary(np.array([a0, a1, 20.0, -4.0])))[0]
     first = {edge: image.smooth("hanning", axis=0, edge=edge)[0] for edge in
@@ -171,7 +171,7 @@ def test_every_nth_result_has_its_place_in_the_world() -> None:
     np.testing.assert_allclose(here, image.wcs.pixel_to_world_values(1, 2, 6), rtol=1e-12)
 
 
-def test_history_says_what_was_done() -> None:
+def test_history_records_the_operation() -> None:
     image = tf.open(primary(np.ones((6, 5, 4), "f4"), cube_cards()))[0]
 
     def told(smoothed: tf.Image) -> str:
@@ -200,7 +200,7 @@ SKY = [("CTYPE1", "RA---TAN"), ("CTYPE2", "DEC--TAN"), ("CRPIX1", 21.0), ("CRPIX
        ("CUNIT1", "deg"), ("CUNIT2", "deg")]  # fmt: skip
 
 
-def test_a_beam_that_is_left_behind_is_told(tmp_path: Path, capsys: Any) -> None:
+def test_an_unchanged_beam_gives_a_warning(tmp_path: Path, capsys: Any) -> None:
     path = tmp_path / "image.fits"
     path.write_bytes(primary(np.ones((3, 4, 5)), [*SKY, *BEAM]))
     image = tf.open(path)[0]
@@ -268,7 +268,7 @@ def test_a_beam_that_cannot_follow_may_stay(tmp_path: Path) -> None:
     assert run(["smooth", str(path), "--sky", "3,2,1", "--keep-beam", "-o", out]) == 2
 
 
-def test_what_cannot_be_smoothed_is_refused() -> None:
+def test_invalid_smoothing_is_refused() -> None:
     image = tf.open(primary(pixels((3, 4), 4)))[0]
     for call in (
         lambda: image.smooth([0.5, 0.5], axis=0),
@@ -308,7 +308,7 @@ def test_a_computed_image_is_an_image(tmp_path: Path) -> None:
     np.testing.assert_array_equal(tf.open(tmp_path / "cut.fits")[0][...], written[1:3])
 
 
-def test_a_computed_image_pickles_as_what_made_it(tmp_path: Path) -> None:
+def test_a_computed_image_pickles_as_its_expression(tmp_path: Path) -> None:
     path = tmp_path / "cube.fits"
     path.write_bytes(primary(pixels((3, 4, 5), 6)))
     smooth = tf.open(path)[0].smooth("boxcar", 3, axis="x").smooth([0.2, 0.6, 0.2], axis="y")

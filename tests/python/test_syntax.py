@@ -1,4 +1,4 @@
-"""Sections, channels and regions as people write them."""
+"""The syntax of sections, channels and regions."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_ranges_are_cfitsios(length: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "1:", ":5", "1:2:3:4", "1:5:0", "0x1", "1.5", "1:-2"])
-def test_ranges_that_are_none(text: str) -> None:
-    with pytest.raises(ValueError, match="no range"):
+def test_invalid_ranges_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="invalid range"):
         parse_range(text)
 
 
@@ -74,7 +74,7 @@ def test_regions_are_ds9s_and_count_from_1(text: str, region: tf.Region) -> None
      "polygon(1,2,3,4)", "polygon(1,2,3,4,5)", "circle(10:20:30,2,3)", "circle(1,2,3) # red",
      'circle(1,2,3")', "-circle(1,2,3)"],
 )  # fmt: skip
-def test_regions_that_are_none(text: str) -> None:
+def test_invalid_regions_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_region(text)
 
@@ -89,6 +89,6 @@ def test_any_value_becomes_json_that_every_parser_reads(value: object) -> None:
     import json
 
     def refuse(name: str) -> None:
-        raise AssertionError(f"{name} is no JSON")
+        raise AssertionError(f"{name} is not JSON")
 
     assert json.loads(json_text(value), parse_constant=refuse) == plain(value)

@@ -1,4 +1,4 @@
-"""What columns of astropy say of themselves, and headers, come back from every way."""
+"""Properties of astropy columns and headers survive every way through a file."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_descriptions_are_there_in_astropy_and_the_block_is_not(described_file: 
     assert "__serialized_columns__" not in tf.open(described_file)[1].to_astropy(["B"]).meta
 
 
-def test_a_block_that_is_no_yaml_stays_among_the_comments() -> None:
+def test_an_invalid_yaml_block_stays_among_the_comments() -> None:
     block = ["--BEGIN-ASTROPY-SERIALIZED-COLUMNS--", "{", "--END-ASTROPY-SERIALIZED-COLUMNS--"]
     tf.write("odd.fits", {"A": [1], "B": [2]}, header={"OBJECT": "M31"})
     with fits.open("odd.fits", mode="update") as file:
@@ -238,7 +238,7 @@ def test_a_block_that_is_no_yaml_stays_among_the_comments() -> None:
         "      jd1: !astropy.table.SerializedColumn {name: A}\n      jd2: 0.0",
     ],
 )
-def test_a_block_that_others_wrote_stands_in_nobodys_way(yaml: str) -> None:
+def test_a_foreign_yaml_block_does_not_prevent_reading(yaml: str) -> None:
     block = ["--BEGIN-ASTROPY-SERIALIZED-COLUMNS--", *yaml.splitlines()]
     block.append("--END-ASTROPY-SERIALIZED-COLUMNS--")
     tf.write("odd.fits", {"A": [1], "B": [2]})
@@ -310,7 +310,7 @@ def test_a_header_of_astropy_keeps_its_comments() -> None:
 def test_a_header_that_is_given_must_be_one() -> None:
     for header, word in (
         ({"LISTED": [1, 2]}, "LISTED: a value of type list"),
-        ([("A", 1)], "a header of the type list"),
+        ([("A", 1)], "invalid header of type list"),
         ({"X": "\ud800"}, "keyword X: expected printable ASCII"),
         ({"\udfff": 1}, "expected 1 to 8 of A-Z"),
         ({"X": (1, "\ud800")}, "keyword X: expected printable ASCII"),
@@ -347,7 +347,7 @@ def test_shapes_of_arrays_in_the_heap_come_back_from_arrow() -> None:
     assert tf.open("w.fits")[1].header["TDIM1"] == tf.open("v.fits")[1].header["TDIM1"] == "(3,2)"
 
 
-def test_coordinates_of_which_values_are_pixels_go_along_every_way() -> None:
+def test_pixel_coordinates_of_columns_survive_every_conversion() -> None:
     sky = {"TCTYP": "RA---TAN", "TCUNI": "deg", "TCRPX": 100.5, "TCRVL": 10.0, "TCDLT": -0.01,
            "TCROT": 2.0}  # fmt: skip
     header = {f"{word}2": value for word, value in sky.items()} | {"TCTYP1": "TT"}
@@ -390,7 +390,7 @@ def test_limits_and_names_of_archives_go_along_every_way() -> None:
             found = {key: new[key] for key in new if key[:5] in ("TLMIN", "TLMAX", "TUCD1")}
             assert found == {"TLMIN1": 0, "TLMAX1": 8.5, "TUCD1": "pos.cartesian.x"}
             assert "COMMENT" not in new
-    # Cards that are given come first, and columns that are added bring theirs.
+    # Given cards come first, and added columns have their own.
     tf.write("new.fits", read, header={"TUCD2": "meta"}, overwrite=True)
     assert tf.open("new.fits")[1].header["TUCD2"] == "meta"
     with tf.edit("new.fits") as editor:
@@ -402,7 +402,7 @@ def test_limits_and_names_of_archives_go_along_every_way() -> None:
 # Tables of ours.
 
 
-def test_a_table_is_copied_as_it_is_stored() -> None:
+def test_a_table_is_copied_as_stored() -> None:
     columns = [
         fits.Column("BITS", "12X", array=np.ones((2, 12), bool)),
         fits.Column("SCALED", "I", null=-1, array=np.array([5, -1], "i2")),
@@ -433,7 +433,7 @@ def test_a_table_is_copied_as_it_is_stored() -> None:
         tf.write("no.fits", table, descriptions={"C": "none"})
 
 
-def test_what_is_to_be_different_is_read() -> None:
+def test_cells_with_new_properties_are_read_and_converted() -> None:
     tf.write("n.fits", {"N": [1, None], "OK": [True, False]})
     table = tf.open("n.fits")[1]
     tf.write("new.fits", table, nulls={"N": -5}, units={"N": "s"})
@@ -509,7 +509,9 @@ def test_rows_in_another_frame_are_refused(
     table = tf.open(other)[1]
     with tf.edit(path) as editor:
         for data in (QTable({"C": new}), table, table.read(), table.to_astropy()):
-            with pytest.raises(tf.UsageError, match=rf"'C' whose {attribute} is .*\nhint: bring"):
+            with pytest.raises(
+                tf.UsageError, match=rf"'C' whose {attribute} is .*\nhint: transform"
+            ):
                 editor[1].append(data)
         same = SkyCoord(new.transform_to(ours, merge_attributes=False).frame)
         editor[1].append(QTable({"C": same}))
@@ -538,11 +540,11 @@ def test_objects_get_the_descriptions_that_are_given(tmp_path: Path) -> None:
     assert back["pos"].info.description == "where"
     assert tf.open(path)[1].column("m").description == "how bright"
     assert table["pos"].info.description is None
-    with pytest.raises(tf.UsageKeyError, match="descriptions names a column 'nope'"):
+    with pytest.raises(tf.UsageKeyError, match="invalid descriptions: no column is named 'nope'"):
         tf.write(tmp_path / "no.fits", table, descriptions={"nope": "where"})
 
 
 def test_a_column_that_has_the_name_of_a_part_is_refused(tmp_path: Path) -> None:
     table = QTable({"pos": SkyCoord([1.0], [2.0], unit="deg"), "pos.ra": [1.0]})
-    with pytest.raises(tf.UsageError, match=r"there is a column 'pos\.ra'"):
+    with pytest.raises(tf.UsageError, match=r"are both named 'pos\.ra'"):
         tf.write(tmp_path / "no.fits", table)

@@ -74,7 +74,7 @@ def test_cards_that_name_a_column_that_is_gone_go_too(path: Path) -> None:
         assert not any(keyword.startswith(("TC2", "TC1_", "TPC", "TCD")) for keyword in header)
 
 
-def test_a_card_that_names_a_column_that_there_cannot_be_stays(path: Path) -> None:
+def test_a_card_of_an_impossible_column_stays(path: Path) -> None:
     with tf.edit(path) as editor:
         editor[1].header["TC2_0"] = 1.0
     with tf.edit(path) as editor:
@@ -148,7 +148,7 @@ def test_a_new_description_takes_the_place_of_the_old_one(tmp_path: Path) -> Non
         assert astropy.table.Table.read(made)["B"].description == "new"
 
 
-def test_descriptions_that_data_bring_become_what_a_card_holds(tmp_path: Path) -> None:
+def test_descriptions_of_data_are_shortened_to_a_card(tmp_path: Path) -> None:
     table = astropy.table.Table({"A": [1], "B": [2]})
     table["A"].description, table["B"].description = "two\nlines", "in \u00b5m"
     with pytest.warns(tf.TachyfitsWarning, match="column 'B': its description"):
@@ -157,7 +157,7 @@ def test_descriptions_that_data_bring_become_what_a_card_holds(tmp_path: Path) -
     assert astropy.table.Table.read(tmp_path / "made.fits")["B"].description == "in \u00b5m"
 
 
-def test_what_astropy_leaves_of_columns_in_meta_follows_the_columns(tmp_path: Path) -> None:
+def test_column_cards_in_astropys_meta_follow_the_columns(tmp_path: Path) -> None:
     path, made = tmp_path / "made.fits", tmp_path / "new.fits"
     known = {"TUCD1": "of A", "TUCD2": "of B", "TCOMM1": "A is described", "OBJECT": "M31"}
     tf.write(path, {"A": [1], "B": [2], "C": [3]}, header=known)
@@ -179,7 +179,7 @@ def test_limits_in_meta_are_numbers_of_numpy_too(tmp_path: Path) -> None:
     made = tmp_path / "made.fits"
     table = astropy.table.Table({"A": np.array([1, 2], "i2"), "B": [1.0, 2.0]})
     table["A"].meta = {"TLMIN": table["A"].min(), "TLMAX": np.float32(2.5), "TUCD": ["a", "b"]}
-    # What no card can have stays where astropy keeps such things.
+    # A value that fits no card stays in astropy's place for it.
     table["B"].meta = {"TLMIN": float("nan"), "TUCD": "\u03b1", "note": "mine"}
     tf.write(made, table)
     header = tf.open(made)[1].header

@@ -47,7 +47,7 @@ def test_the_first_rows_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "20 of 30 rows" in err
 
 
-def test_a_closed_output_is_no_fault() -> None:
+def test_a_closed_output_is_not_an_error() -> None:
     command = f"{sys.executable} -m tachyfits table stars.fits --columns RA -o - >&-"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -147,7 +147,7 @@ def test_another_table_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--hdu", "0"], "is no table"),
+        (["--hdu", "0"], "is not a table"),
         (["--columns", "DEC"], "DEC"),
         (["--rows", "31"], "1 to 30"),
         (["--rows", "x"], "range of rows"),

@@ -106,7 +106,7 @@ def test_any_integers_in_any_batches(cells: list[int | None], batch_rows: int) -
         try:
             tf.write("any.fits", "any.parquet", overwrite=True)
         except tf.UsageError as error:
-            assert "can mean undefined" in str(error) or "neither can" in str(error)  # noqa: PT017
+            assert "free to mean undefined" in str(error) or "neither can" in str(error)  # noqa: PT017
             assert set(range(-128, 128)) <= set(cells)
             return
     tf.write("whole.fits", table, overwrite=True)
@@ -189,7 +189,7 @@ def test_quotes_within_names_stay() -> None:
     assert list(tf.open("again.fits")[1].names) == names
 
 
-def test_files_that_are_no_csv_are_said() -> None:
+def test_invalid_csv_files_are_named() -> None:
     Path("odd.csv").write_text("# made by hand\nA,B\n1,2\n")
     with pytest.raises(tf.UsageError, match=r"odd.csv: .*\nhint: .*no comments"):
         tf.write("odd.fits", "odd.csv")
@@ -198,10 +198,10 @@ def test_files_that_are_no_csv_are_said() -> None:
         tf.write("odd.fits", "odd.csv")
 
 
-def test_names_of_csv_in_another_encoding_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_names_in_another_encoding_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     Path("odd.csv").write_bytes("NAME,GRÖSSE\n1,2\n".encode("latin-1"))
     assert run(["table", "odd.csv"]) == 2
-    assert "odd.csv: its first line is no UTF-8" in capsys.readouterr().err
+    assert "odd.csv: the first line is not UTF-8" in capsys.readouterr().err
 
 
 def test_integers_of_csv_that_no_type_holds_are_floats_with_a_warning() -> None:
@@ -215,25 +215,25 @@ def test_integers_of_csv_that_no_type_holds_are_floats_with_a_warning() -> None:
     ("words", "status", "said"),
     [
         (["stars.csv", "--where", "B > 1"], 2, "one of the columns NAME, MAG"),
-        (["stars.csv", "--columns", "B"], 2, "stars.csv: there is no column 'B'"),
+        (["stars.csv", "--columns", "B"], 2, "stars.csv: no column is named 'B'"),
         (["stars.csv", "--rows", "4:9"], 2, "stars.csv has the rows 1 to 2; found --rows 4:9"),
         (["stars.csv", "--rows", "0"], 2, "stars.csv has the rows 1 to 2; found --rows 0"),
         (["stars.csv", "--rows", "9" * 20], 2, "stars.csv has the rows 1 to 2"),
         (["stars.csv", "--rows", f"1:{'9' * 20}", "--json"], 2, "stars.csv has the rows 1 to 2"),
-        (["stars.csv", "--rows", "9" * 5000], 2, "is no range of rows"),
-        (["stars.csv", "--columns", "²"], 2, "stars.csv: there is no column '²'"),
+        (["stars.csv", "--rows", "9" * 5000], 2, "invalid range of rows"),
+        (["stars.csv", "--columns", "²"], 2, "stars.csv: no column is named '²'"),
         (["stars.csv", "--columns", "NAME", "--where", "B > 1"], 2, "columns NAME, MAG, N, AT, OK"),
         (["stars.csv", "--list", "--head", "2"], 2, "--list shows columns"),
         (["none.parquet"], 1, "no such file"),
         (["stars.csv", "-o", "out.fits", "--hdu", "1"], 2, "leave out --hdu"),
-        (["stars.csv", "-o", "out.fits", "--columns", "B"], 2, "there are NAME, MAG"),
+        (["stars.csv", "-o", "out.fits", "--columns", "B"], 2, "the columns are NAME, MAG"),
         (["none.csv", "-o", "out.fits"], 1, "no such file"),
         (["uneven.csv", "-o", "out.fits"], 2, "uneven.csv"),
         (["short.parquet", "-o", "out.fits"], 2, "short.parquet"),
         (["short.arrow", "-o", "out.fits"], 2, "short.arrow"),
     ],
 )
-def test_what_cannot_be_taken_is_said(
+def test_unusable_files_and_columns_are_named(
     words: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("stars.csv").write_text(CSV)
@@ -245,7 +245,7 @@ def test_what_cannot_be_taken_is_said(
     assert not Path("out.fits").exists()
 
 
-def test_lists_of_strings_that_grow_are_divided_by_what_none_has(
+def test_growing_lists_of_strings_get_a_free_separator(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(_table_import, "BATCH_ROWS", 2)
@@ -349,7 +349,7 @@ def test_some_rows_alone_are_taken_of_a_file(
         assert (answer["rows"], answer["hdu"]) == (100, None)
         assert sum(taken) == 2 * (last - first)
     assert said("--rows", "26:", "--head", "7")["rows_chosen"] == 75
-    # What the columns are does not hang on the rows that are shown.
+    # The types of the columns do not depend on the rows shown.
     kinds = [{"name": "N", "unit": None, "form": None, "type": "int64"}]
     kinds.append({"name": "T", "unit": None, "form": None, "type": "string"})
     assert said("--head", "2")["columns"] == said("--where", "N > 97")["columns"] == kinds
@@ -390,7 +390,7 @@ def test_names_with_commas_are_names(name: str, capsys: pytest.CaptureFixture[st
         code = run(["table", name, "--columns", text])
         out, err = capsys.readouterr()
         if found is None:
-            assert (code, "no column 'y'" in err) == (2, True)
+            assert (code, "no column is named 'y'" in err) == (2, True)
         else:
             assert (code, out.split("\n")[1].split()) == (0, found)
 
@@ -429,17 +429,19 @@ def test_errors_name_the_file_and_the_row_in_it(form: str, monkeypatch: pytest.M
     with pytest.raises(tf.UsageError, match=rf"^odd.{form}: column 'T', row 4 \(0-based\): '\xe4'"):
         tf.write("no.fits", f"odd.{form}")
     WRITE[form](f"odd.{form}", pa.table({"T": [{"A": 1}]}))
-    with pytest.raises(tf.UsageError, match=rf"^odd.{form}: column 'T' is of Arrow's struct"):
+    with pytest.raises(
+        tf.UsageError, match=rf"^odd.{form}: column 'T': FITS has no type for Arrow's struct"
+    ):
         tf.write("no.fits", f"odd.{form}")
 
 
-def test_what_is_quoted_of_a_file_is_printable() -> None:
+def test_quoted_text_of_a_file_is_printable() -> None:
     Path("odd.csv").write_bytes(b"A\n1,\x1b[31m\x07\n")
     with pytest.raises(tf.UsageError, match=r"got 2: 1,\?\[31m\?"):
         tf.write("no.fits", "odd.csv")
 
 
-def test_columns_of_one_name_are_said_in_a_line(
+def test_duplicate_columns_give_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
@@ -523,7 +525,7 @@ def test_columns_are_named_alike_for_every_output(
         "6",
     ]
     assert taken == [["B", "a", "odd name"]]
-    # A struct is no column of FITS: said where it is asked for.
+    # A struct cannot be a FITS column: the error comes when it is read.
     assert run(["table", "t.parquet", "--columns", "S"]) == 2
     assert "'S'" in capsys.readouterr().err
     taken.clear()
@@ -538,7 +540,7 @@ def test_columns_are_named_alike_for_every_output(
     assert taken == []
 
 
-def test_no_rows_are_none_to_choose_from(capsys: pytest.CaptureFixture[str]) -> None:
+def test_selecting_rows_of_an_empty_table_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     Path("none.csv").write_text("A,B\n")
     tf.write("none.fits", {"A": []})
     for name, place in (("none.csv", ""), ("none.fits", ": HDU 1 (0-based)")):

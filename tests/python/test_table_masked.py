@@ -1,4 +1,4 @@
-"""What astropy's Masked says to be undefined is so in the file, however it is given."""
+"""Undefined values of astropy's Masked are undefined in the file, in every form of input."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_masked_quantities_in_a_list_are_undefined(tmp_path: Path) -> None:
     np.testing.assert_array_equal(tf.open(path)[1]["X"], [np.nan, 2.0, 3000.0])
 
 
-def test_masked_cells_are_undefined_in_what_is_edited(tmp_path: Path) -> None:
+def test_masked_cells_are_undefined_after_an_edit(tmp_path: Path) -> None:
     path = tmp_path / "masked.fits"
     old = {"X": [5.0, 6.0], "N": np.ma.MaskedArray([1, 2], mask=[0, 1])}
     tf.write(path, old, units={"X": "m"})

@@ -102,14 +102,14 @@ def same(ours: Any, theirs: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [*OBJECTS, *QUANTITIES])
-def test_objects_that_astropy_wrote_are_what_it_reads(name: str, tmp_path: Path) -> None:
+def test_objects_written_by_astropy_read_as_in_astropy(name: str, tmp_path: Path) -> None:
     values = {**OBJECTS, **QUANTITIES}[name]
     path = tmp_path / "astropy.fits"
     made(values).write(path)
     ours, theirs = tf.open(path)[1].to_astropy(), Table.read(path)
     assert ours.colnames == theirs.colnames == ["N", "X"]
     same(ours["X"], theirs["X"])
-    # What became of it is written so that the object is there again.
+    # The result is written so that the object is restored.
     for again in (ours, tf.open(path)[1], tf.open(path)[1].read()):
         tf.write(tmp_path / "again.fits", again, overwrite=True)
         alike(QTable.read(tmp_path / "again.fits")["X"], QTable.read(path)["X"])
@@ -120,7 +120,7 @@ def test_objects_that_astropy_wrote_are_what_it_reads(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", [*OBJECTS, *QUANTITIES])
-def test_objects_that_are_written_are_what_astropy_reads(name: str, tmp_path: Path) -> None:
+def test_written_objects_are_read_by_astropy(name: str, tmp_path: Path) -> None:
     values = {**OBJECTS, **QUANTITIES}[name]
     path = tmp_path / "ours.fits"
     table = made(values)
@@ -135,7 +135,7 @@ def test_objects_that_are_written_are_what_astropy_reads(name: str, tmp_path: Pa
     same(back["X"], QTable.read(tmp_path / "astropy.fits")["X"])
 
 
-#: Columns, what a Table of astropy has for them when it wrote the file, and what there is here.
+#: Columns, astropy's Table for them when it wrote the file, and the result here.
 COLUMNS: dict[str, tuple[Any, Any]] = {
     "masked integers": (MaskedColumn([1, 2], mask=[0, 1]), [1, None]),
     "masked floats": (MaskedColumn([1.0, 2.0], mask=[0, 1]), [1.0, np.nan]),
@@ -151,7 +151,7 @@ COLUMNS: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_columns_that_astropy_wrote_are_what_it_reads(name: str, tmp_path: Path) -> None:
+def test_columns_written_by_astropy_read_as_in_astropy(name: str, tmp_path: Path) -> None:
     values, expected = COLUMNS[name]
     path = tmp_path / "astropy.fits"
     made(values).write(path)
@@ -164,7 +164,7 @@ def test_columns_that_astropy_wrote_are_what_it_reads(name: str, tmp_path: Path)
     elif isinstance(values, TimeDelta):
         same(ours["X"], theirs["X"])
     else:
-        # Pairs of days, unless astropy is asked for times.
+        # Pairs of days, unless astropy reads times.
         assert (ours["X"] == theirs["X"]).all()
         assert dict(ours["X"].info.meta) == {"TCTYP": "TDB", "TCUNI": "d"}
     tf.write(tmp_path / "again.fits", ours)
@@ -201,7 +201,7 @@ def test_times_among_columns_of_others_are_times(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("values", [c.Angle([1, 2], "hourangle"), [1, 2] * u.ABmag])
-def test_what_astropy_would_not_read_as_an_object_is_numbers(values: Any, tmp_path: Path) -> None:
+def test_parts_that_astropy_does_not_join_stay_numbers(values: Any, tmp_path: Path) -> None:
     tf.write(tmp_path / "ours.fits", made(values))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", u.UnitsWarning)
@@ -219,11 +219,11 @@ def test_an_object_that_astropy_cannot_make_stays_columns(tmp_path: Path) -> Non
     ours = tf.open(path)[1].to_astropy()
     assert (ours.colnames, ours["X"].unit) == (["N", "X", "P"], u.GHz)
     assert isinstance(ours["P"], c.SkyCoord)
-    # Some of an object's columns are none.
+    # Some of an object's columns are missing.
     assert tf.open(path)[1].to_astropy(["P.ra"]).colnames == ["P.ra"]
 
 
-def test_parts_that_only_rows_or_only_the_table_has_are_said_in_words(tmp_path: Path) -> None:
+def test_messages_name_parts_of_rows_or_of_the_table_alone(tmp_path: Path) -> None:
     path = tmp_path / "sky.fits"
     flat = c.SkyCoord([1, 2] * u.deg, [3, 4] * u.deg)
     deep = c.SkyCoord([1, 2] * u.deg, [3, 4] * u.deg, distance=[5, 6] * u.pc)

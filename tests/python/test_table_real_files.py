@@ -24,7 +24,7 @@ REAL = parameters(
     )
 )
 WHEEL = Path(astropy.__file__).parent
-#: Those of astropy's own tests that are FITS files with tables.
+#: FITS files with tables from astropy's own tests.
 IN_WHEEL = sorted(
     path
     for folder in ("io/fits/tests/data", "io/misc", "timeseries/io/tests/data", "table/tests/data")
@@ -48,7 +48,7 @@ def same(found: Any, expected: Any, where: str) -> None:
     expected = np.asarray(expected)
     if found.dtype.kind in "UO":
         cells = np.char.rstrip(expected.astype("U"), " ")
-        # A string ends at its first NUL; astropy keeps what is behind it.
+        # A string ends at its first NUL; astropy keeps the rest.
         cut = np.array([cell.partition("\0")[0].rstrip() for cell in cells.reshape(-1)] or [""])
         np.testing.assert_array_equal(found.reshape(-1), cut[: found.size], err_msg=where)
         return
@@ -147,7 +147,7 @@ def test_real_tables_as_frames_and_arrow(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_polars_takes_a_table_as_it_is(name: str) -> None:
+def test_polars_accepts_a_table(name: str) -> None:
     pl = pytest.importorskip("polars", reason="LEFT OUT: polars is not installed")
     pytest.importorskip("pyarrow", reason="LEFT OUT: pyarrow is not installed")
     with warnings.catch_warnings():

@@ -97,7 +97,7 @@ def test_strings_of_the_heap_elsewhere(tmp_path: Path) -> None:
     assert text == 'S\nNGC  M3 1IC \n""\nabc\n  x  ab\n'
 
 
-def test_strings_of_the_heap_are_written_as_such(tmp_path: Path) -> None:
+def test_strings_of_the_heap_are_written_to_the_heap(tmp_path: Path) -> None:
     table = opened(in_the_heap("(3,4)", STORED))
     path, again = tmp_path / "copy.fits", tmp_path / "again.fits"
     table.write(path)
@@ -148,12 +148,12 @@ def test_delimiters_divide_fields_into_strings() -> None:
 
 
 @pytest.mark.parametrize("form", ["12A:SSTR8/32", "12A:SSTR99/032", "12A:SSTR0/032"])
-def test_what_the_form_says_of_lengths_is_advice(form: str) -> None:
+def test_the_width_in_the_form_is_advice(form: str) -> None:
     assert in_fields(form)["S"].to_list() == DIVIDED
 
 
 @pytest.mark.parametrize("form", ["12A:SSTR8/000", "12A:SSTR8/x", "12A:SSTR8/300", "12A:SSTR/032"])
-def test_what_is_no_delimiter_leaves_one_string(form: str) -> None:
+def test_an_invalid_delimiter_leaves_one_string(form: str) -> None:
     assert in_fields(form)["S"].tolist() == ["NGC M31", "", "one string..", ""]
 
 
@@ -163,7 +163,7 @@ def test_a_delimiter_that_is_not_printable_is_warned_of() -> None:
         assert table["S"].to_list() == [["a", "b"]]
 
 
-def test_divided_strings_are_written_as_such(tmp_path: Path) -> None:
+def test_divided_strings_are_written_divided(tmp_path: Path) -> None:
     table = in_fields()
     copy = tmp_path / "copy.fits"
     table.write(copy)
@@ -180,7 +180,7 @@ def test_divided_strings_are_written_as_such(tmp_path: Path) -> None:
             assert not [f for f in file.verify() if f.severity == "error"]
 
 
-def test_the_delimiter_is_what_no_string_has(tmp_path: Path) -> None:
+def test_the_delimiter_occurs_in_no_string(tmp_path: Path) -> None:
     bands = [["a|b", "c;d"], [], ["e"]]
     tf.write(tmp_path / "s.fits", {"S": bands})
     table = tf.open(tmp_path / "s.fits")[1]

@@ -27,19 +27,22 @@ TEXT = ["2020-01-01T00:00:00.000"]
 
 def test_rows_of_another_scale_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "times.fits"
-    with pytest.raises(tf.UsageError, match=r"'A'.*TDB.*TCTYP1 says UTC"):
+    with pytest.raises(tf.UsageError, match=r"'A'.*TDB.*TCTYP1 is UTC"):
         tf.write(path, {"A": EXACT}, header={"TCTYP1": "UTC"})
     tf.write(path, {"A": EXACT.tt}, header={"TIMESYS": "TDT"})
     with tf.edit(path) as editor:
         rows = editor[1]
         for change in (lambda: rows.append({"A": EXACT}), lambda: rows.update("A", EXACT)):
-            with pytest.raises(tf.UsageError, match=r"TCTYP1 says TT\nhint.*times.tt"):
+            with pytest.raises(tf.UsageError, match=r"TCTYP1 is TT\nhint.*times.tt"):
                 change()
         rows.append({"A": EXACT.tt})
         rows.add_column("B", Time(["2026-01-01", "2026-01-02"], scale="tt"))
     assert len(tf.open(path)[1]) == 2
     tf.write(path, {"A": ["2026-01-01"]}, overwrite=True)
-    with pytest.raises(tf.UsageError, match="UTC, as no TIMESYS"), tf.edit(path) as editor:
+    with (
+        pytest.raises(tf.UsageError, match="UTC, because it has no TIMESYS"),
+        tf.edit(path) as editor,
+    ):
         editor[1].append({"A": EXACT})
 
 
@@ -63,11 +66,11 @@ def test_rows_of_a_table_that_states_another_scale_are_refused(
         for data in (table, table.read(), table.to_arrow(), table.to_astropy()):
             with pytest.raises(
                 tf.UsageError,
-                match=r"'A': times of the scale T(D?)T, where TIMESYS says UTC\nhint: make times "
+                match=r"'A': times of the scale T(D?)T, where TIMESYS is UTC\nhint: make times "
                 r'of them first: Time\(values, scale="tt"\).utc',
             ):
                 editor[1].append(data)
-        # Whoever gives arrays alone says no scale.
+        # Arrays alone have no scale.
         editor[1].append({"A": table["A"]})
     assert len(tf.open(path)[1]) == 2 * len(rows["A"])
 
@@ -86,10 +89,10 @@ def test_a_scale_is_that_of_times_alone(tmp_path: Path) -> None:
     tf.write(rows, columns, header={"TIMESYS": "JUNK"}, units={"TIME": "s"}, overwrite=True)
     with tf.edit(path) as editor:
         editor[1].append(tf.open(rows)[1])
-    # What the column is, the table says too.
+    # The table states the scale of the column too.
     tf.write(path, {"A": [1.0]}, header={"TCTYP1": "TAI"}, overwrite=True)
     tf.write(rows, {"A": [1.0]}, header={"TIMESYS": "TT"}, overwrite=True)
-    with tf.edit(path) as editor, pytest.raises(tf.UsageError, match="TT, where TCTYP1 says TAI"):
+    with tf.edit(path) as editor, pytest.raises(tf.UsageError, match="TT, where TCTYP1 is TAI"):
         editor[1].append(tf.open(rows)[1])
 
 
@@ -119,7 +122,7 @@ def test_rows_measured_elsewhere_are_refused(tmp_path: Path) -> None:
         (HERE | {"TREFPOS": "BARYCENTER"}, "of 'BARYCENTER'"),
     ],
 )
-def test_rows_with_a_place_are_refused_where_the_table_has_none(
+def test_rows_with_a_location_are_refused_by_a_table_without_one(
     tmp_path: Path, header: dict[str, Any], found: str
 ) -> None:
     path = tmp_path / "times.fits"
@@ -279,7 +282,7 @@ def test_digits_beyond_the_width_of_a_column_of_times_are_refused(
     refused = rf"cannot hold '{new}\.?0*'\nhint: the column has {len(there)} characters: {hint}"
     with pytest.raises(tf.UsageError, match=refused), tf.edit(path) as editor:
         editor[1].append({"T": times})
-    # Text is as it is given.
+    # Text is written unchanged.
     text = np.array(["2020-01-01T00:00:00.000000"])
     refused = rf"hint: the column has {len(there)} characters: shorten"
     with pytest.raises(tf.UsageError, match=refused), tf.edit(path) as editor:
@@ -308,7 +311,7 @@ def test_times_go_to_a_table_that_astropy_wrote(tmp_path: Path) -> None:
     with tf.edit(path) as editor:
         for data in (rows, native, {name: rows[name] for name in rows.colnames}):
             editor[1].append(data)
-        with pytest.raises(tf.UsageError, match=r"'B'.*TT, where TCTYP2 says TDB"):
+        with pytest.raises(tf.UsageError, match=r"'B'.*TT, where TCTYP2 is TDB"):
             editor[1].append({"A": rows["A"], "B": rows["B"].tt, "C": rows["C"]})
         with pytest.raises(tf.UsageError, match=r"'C'.*OBSGEO-X"):
             editor[1].append({**rows, "C": Time(DAYS, location=ELSEWHERE)})

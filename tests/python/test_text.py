@@ -1,4 +1,4 @@
-"""Text with half a character, which UTF-8 has not, is refused or not found as other odd text is."""
+"""Text with lone surrogates, which UTF-8 cannot encode, is refused or not found."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def test_truncated_data_are_readable_as_far_as_they_go() -> None:
     assert (image.data_bytes, image.data_bytes_present) == (4000, 1000)
 
 
-#: What reads with a warning and is refused when strict.
+#: Files that are read with a warning and refused when strict.
 LENIENT = (
     "header_zero_fill", "nul_header", "nonascii", "no_pad", "trunc_data", "trail_junk",
     "trail_block", "simple_F", "dup_kw", "lower_kw",
@@ -194,13 +194,13 @@ def test_departures_warn_and_are_refused_when_strict(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["u16_blank", "u32", "i64_big", "f32_special", "naxis2_zero"])
-def test_what_the_standard_allows_is_silent_and_strict(name: str) -> None:
+def test_legal_files_give_no_warning_and_pass_strict(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         open_trap(name, strict=True)
 
 
-def test_the_command_line_shows_every_trap_or_says_what_is_wrong(
+def test_the_command_line_shows_every_trap_or_names_its_fault(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     from tachyfits.cli import run

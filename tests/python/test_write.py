@@ -240,7 +240,7 @@ def test_masked_values_are_undefined(tmp_path: Path) -> None:
     np.testing.assert_array_equal(written[...], [1, np.nan, 3])
 
 
-def test_arrays_that_are_no_pixels_are_refused(tmp_path: Path) -> None:
+def test_arrays_of_unsupported_types_are_refused(tmp_path: Path) -> None:
     for array in (np.array(["a"]), np.array([1 + 2j]), np.float64(3.0), np.array([True])):
         with pytest.raises(tf.UsageError, match="hint"):
             tf.write(tmp_path / "out.fits", array)
@@ -255,7 +255,7 @@ def test_an_empty_axis_is_written(tmp_path: Path) -> None:
     assert tf.open(tmp_path / "empty.fits")[0].shape == (0, 3)
 
 
-def test_headers_may_be_values_by_keyword_and_types_that_fits_has_not_are_named(
+def test_headers_may_be_dicts_and_unsupported_types_are_named(
     tmp_path: Path,
 ) -> None:
     for header in ({"OBJECT": "M 51", "HISTORY": ["one"]}, fits.Header([("OBJECT", "M 51")])):
@@ -304,7 +304,7 @@ def test_a_single_image_is_written_with_its_header(tmp_path: Path) -> None:
         ((np.ones(3), None), "into a list"),
     ],
 )
-def test_what_is_no_image_is_refused_with_a_way_out(tmp_path: Path, data: Any, said: str) -> None:
+def test_unsupported_images_are_refused_with_a_hint(tmp_path: Path, data: Any, said: str) -> None:
     with pytest.raises(tf.UsageError, match=said):
         tf.write(tmp_path / "new.fits", data)
 
@@ -321,7 +321,9 @@ def test_names_of_other_files_are_refused(tmp_path: Path, ending: str) -> None:
         lambda: image.write(path),
         lambda: image.cutout(np.s_[:1], path),
     ):
-        with pytest.raises(tf.UsageError, match=r"is (the|no) name"):
+        with pytest.raises(
+            tf.UsageError, match=r"expected the name of a FITS file|cannot write a compressed file"
+        ):
             write()
     assert not path.exists()
 
@@ -380,16 +382,16 @@ def test_lists_are_arrays_as_numpy_takes_them(
     ("items", "said"),
     [
         ([1 * u.Jy, 2], "some have no unit"),
-        ([[1, 2], [3]], r"shapes are \(1,\), \(2,\)"),
-        ([[[1], [2]], [[3], [4, 5]]], r"shapes are \(1,\), \(2,\)"),
+        ([[1, 2], [3]], r"different shapes: \(1,\), \(2,\)"),
+        ([[[1], [2]], [[3], [4, 5]]], r"different shapes: \(1,\), \(2,\)"),
     ],
 )
-def test_lists_that_are_no_array_are_refused(tmp_path: Path, items: list[Any], said: str) -> None:
+def test_lists_of_different_shapes_are_refused(tmp_path: Path, items: list[Any], said: str) -> None:
     with pytest.raises(tf.UsageError, match=said):
         tf.write(tmp_path / "new.fits", items)
 
 
-def test_integers_stay_such_or_are_refused(tmp_path: Path) -> None:
+def test_masked_integers_stay_exact_or_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "new.fits"
     great = 2**53 + 1
     counts = u.Quantity([great], "count", dtype="int64")
@@ -397,18 +399,20 @@ def test_integers_stay_such_or_are_refused(tmp_path: Path) -> None:
     assert tf.open(path)[0][...].tolist() == [[great], [great]]
     for integers in ([great, 1], [-great, 1]):
         masked = np.ma.masked_array(integers, [False, True])
-        with pytest.raises(tf.UsageError, match=rf"does not hold {integers[0]}\nhint: .*blank="):
+        with pytest.raises(
+            tf.UsageError, match=rf"exactly: {integers[0]} is among them\nhint: .*blank="
+        ):
             tf.write(path, masked, overwrite=True)
     tf.write(path, np.ma.masked_array([1, great], [False, True]), overwrite=True)
     np.testing.assert_array_equal(tf.open(path)[0][...], [1, np.nan])
 
 
 @pytest.mark.parametrize("unit", [1, u.m])
-def test_arrays_of_several_shapes_are_no_image(tmp_path: Path, unit: Any) -> None:
+def test_arrays_of_several_shapes_are_refused(tmp_path: Path, unit: Any) -> None:
     arrays = [np.ones(2) * unit, np.ones(3) * unit]
-    with pytest.raises(tf.UsageError, match=r"shapes are \(2,\), \(3,\)\nhint: .*one shape"):
+    with pytest.raises(tf.UsageError, match=r"different shapes: \(2,\), \(3,\)\nhint: .*one shape"):
         tf.write(tmp_path / "new.fits", arrays)
-    with pytest.raises(tf.UsageError, match=r"shapes are \(1,\), \(2,\)"):
+    with pytest.raises(tf.UsageError, match=r"different shapes: \(1,\), \(2,\)"):
         tf.write(tmp_path / "new.fits", [[1.0, 2.0], [3.0]])
 
 
@@ -432,7 +436,7 @@ def ccd(**options: Any) -> CCDData:
     return CCDData(data, unit="adu", mask=data == 1, meta=meta, wcs=wcs, **options)
 
 
-def test_a_ccddata_brings_unit_mask_meta_and_coordinates(tmp_path: Path) -> None:
+def test_a_ccddata_keeps_unit_mask_meta_and_coordinates(tmp_path: Path) -> None:
     tf.write(tmp_path / "new.fits", ccd(), {"OBSERVER": "Hubble", "OBJECT": "M 33"}, checksum=True)
     verified(tmp_path / "new.fits")
     image = tf.open(tmp_path / "new.fits")[0]
@@ -458,7 +462,7 @@ def test_a_ccddata_brings_unit_mask_meta_and_coordinates(tmp_path: Path) -> None
     [(StdDevUncertainty, u.adu, 2.0), (VarianceUncertainty, u.adu**2, 2.0),
      (InverseVariance, u.adu**-2, 2.0), (StdDevUncertainty, 1000 * u.adu, 2000.0)],
 )  # fmt: skip
-def test_the_uncertainty_of_a_ccddata_is_what_astropy_reads(
+def test_the_uncertainty_of_a_ccddata_is_read_by_astropy(
     tmp_path: Path, kind: Any, unit: Any, expected: float, among_others: bool
 ) -> None:
     data = ccd(uncertainty=kind(np.full((2, 3), 2.0), unit=u.Unit(unit)), psf=np.eye(2))
@@ -472,8 +476,10 @@ def test_the_uncertainty_of_a_ccddata_is_what_astropy_reads(
     np.testing.assert_array_equal(theirs.psf, np.eye(2))
 
 
-def test_what_of_a_ccddata_no_hdu_says_is_left_out_with_a_warning(tmp_path: Path) -> None:
+def test_parts_of_a_ccddata_that_fits_lacks_give_a_warning(tmp_path: Path) -> None:
     data = NDData(np.ones((2, 3)), uncertainty=UnknownUncertainty(np.ones((2, 3))))
-    with pytest.warns(tf.TachyfitsWarning, match="UnknownUncertainty, .*left out\nhint: StdDev"):
+    with pytest.warns(
+        tf.TachyfitsWarning, match="UnknownUncertainty cannot .*left out\nhint: StdDev"
+    ):
         tf.write(tmp_path / "new.fits", data)
     assert len(tf.open(tmp_path / "new.fits")) == 1

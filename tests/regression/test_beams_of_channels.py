@@ -1,7 +1,7 @@
 """Cubes whose channels have beams of their own: CASAMBM = T, and a table BEAMS beside them.
 
-An operation that keeps channels keeps their rows, numbered anew; one that combines channels leaves
-out the table and CASAMBM, and HISTORY says so.
+An operation that keeps channels keeps their rows, renumbered; one that combines channels leaves out
+the table and CASAMBM, and HISTORY records it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ KEEPING = {
 
 
 @pytest.mark.parametrize("name", KEEPING)
-def test_what_keeps_channels_keeps_their_rows(path: Path, tmp_path: Path, name: str) -> None:
+def test_operations_that_keep_channels_keep_their_rows(
+    path: Path, tmp_path: Path, name: str
+) -> None:
     out = tmp_path / "out.fits"
     KEEPING[name](tf.open(path)[0]).write(out, checksum=True)
     assert beams(out) == (list(range(6)), MAJOR.tolist())
@@ -114,7 +116,7 @@ def test_a_part_of_a_part_is_numbered_again(path: Path, tmp_path: Path) -> None:
     assert beams(second) == ([0, 1], MAJOR[[3, 4]].tolist())
 
 
-def test_polarisations_are_numbered_anew_as_well(tmp_path: Path) -> None:
+def test_polarisations_are_renumbered_too(tmp_path: Path) -> None:
     cards = {"CASAMBM": True, "CTYPE4": "STOKES", "CRVAL4": 1.0, "CRPIX4": 1.0, "CDELT4": 1.0}
     data = np.ones((2, 6, 5, 4), "f4")
     path = write_cube(tmp_path / "iquv.fits", cards, data=data, extra=[beams_table(6, 2)])

@@ -33,7 +33,7 @@ SPECTRAL = ("SPEC#", "SOBS#A", "SSRC#", "VSYS#", "ZSOU#", "VANG#", "RFRQ#A", "RW
 OBSERVED = ("DOBS#", "MJDOB#", "DAVG#", "MJDA#", "OBSGX#", "OBSGY#", "OBSGZ#")
 CARRIED = PLAIN + PIXEL_LISTS + VECTORS + SPECTRAL + OBSERVED
 
-#: The same with a second column behind the underscore.
+#: The same with a second column after the underscore.
 PAIRS = ("TP#_&", "TPC#_&A", "TC#_&", "TCD#_&Z")
 
 

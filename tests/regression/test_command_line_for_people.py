@@ -37,7 +37,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return call
 
 
-def test_an_unknown_command_or_option_says_what_was_meant(cli: Any) -> None:
+def test_an_unknown_command_or_option_suggests_another(cli: Any) -> None:
     for word, meant in (("stat", "stats"), ("Spectrm", "spectrum"), ("histo", "histogram")):
         said = cli(word, "cube.fits")
         assert (said.status, f"Did you mean '{meant}'" in said.err) == (2, True), said.err

@@ -1,4 +1,4 @@
-"""Tile-compressed HDUs that are copied as they stand, and that say what they are."""
+"""Tile-compressed HDUs are copied unchanged, and say that they are compressed."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_rows_of_compressed_hdus_are_not_edited(image: Path, table: Path) -> Non
         assert fits.getheader(path, 1)["OBSERVER"] == "Hubble"
 
 
-def test_compressed_hdus_say_what_they_are(image: Path, table: Path) -> None:
+def test_compressed_hdus_say_that_they_are_compressed(image: Path, table: Path) -> None:
     with tf.open(image) as file, tf.open(table) as other:
         packed, rows = file[1], other[1]
         assert "compressed image (RICE_1), (3, 200)" in repr(packed)

@@ -92,7 +92,7 @@ def test_decimal_numbers_columns_and_expressions(
     st.integers(0, 3),
 )  # fmt: skip
 @settings(max_examples=60, deadline=None)
-def test_any_decimal_is_compared_as_it_is_written(
+def test_any_decimal_is_compared_exactly(
     integers: list[int], decimal: Any, comparison: str, near: int
 ) -> None:
     values = [*integers, int(decimal), int(decimal) + near, int(decimal) - near]

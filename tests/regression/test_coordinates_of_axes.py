@@ -91,7 +91,7 @@ def test_the_sky_is_read_with_the_same_care(tmp_path: Path, keyword: str) -> Non
     for use in (lambda: image.pv([(0, 0), (3, 4)]), lambda: image.smooth_sky("10arcsec"),
                 lambda: image.smooth_sky(2.0), lambda: image.wcs):  # fmt: skip
         if keyword == "CTYPE2":
-            continue  # then NAXIS2 is no axis of the sky
+            continue  # then NAXIS2 is not a sky axis
         with pytest.raises(tf.FormatError, match=f"invalid {keyword} .*{value}"):
             use()
     assert image.smooth_sky(2.0, update_beam=False).stats().count == 120

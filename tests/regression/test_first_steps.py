@@ -1,4 +1,4 @@
-"""What users of astropy and spectral-cube type first, and what a notebook offers them."""
+"""First commands of users of astropy and spectral-cube, and completion in notebooks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_names_complete_in_notebooks(file: tf.File) -> None:
         assert "BUNIT" in editor[0].header._ipython_key_completions_()
 
 
-def test_what_astropy_users_type_first(file: tf.File, capsys: pytest.CaptureFixture[str]) -> None:
+def test_first_commands_of_astropy_users(file: tf.File, capsys: pytest.CaptureFixture[str]) -> None:
     file.info()
     assert "STARS" in capsys.readouterr().out
     data = file[0].data

@@ -1,4 +1,4 @@
-"""Forms that are asked for, lists without elements, and undefined values for other readers."""
+"""Requested forms, lists without elements, and undefined values for other readers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_values_that_a_form_does_not_hold_are_refused(
     assert not (tmp_path / "a.fits").exists()
 
 
-def test_forms_keep_what_is_undefined(tmp_path: Path) -> None:
+def test_forms_keep_undefined_values(tmp_path: Path) -> None:
     table = _written(tmp_path / "a.fits", [1, None, 3], "I")
     assert table["A"].tolist() == [1, None, 3]
     assert table.header["TNULL1"] == -32768
@@ -225,7 +225,7 @@ def test_columns_that_rows_lack_can_be_undefined(tmp_path: Path) -> None:
             editor[1].append({"X": [3.5]})
         editor[1].append({"X": [3.5, 4.5]}, fill_missing=True)
         editor[1].insert(0, {"S": ["first"[:1]], "N": [7]}, fill_missing=True)
-        with pytest.raises(tf.UsageKeyError, match="that the table has not: Q"):
+        with pytest.raises(tf.UsageKeyError, match="have unknown columns: Q"):
             editor[1].append({"Q": [1]}, fill_missing=True)
     table = tf.open(path)[1]
     assert table["N"].tolist() == [7, 1, None, None, None]

@@ -28,7 +28,7 @@ COMMENTS = {
     "ESO TEL AIRM START": (1.234, "Airmass at start of the exposure, first"),
 }
 
-#: What writes a new file from an image with a header.
+#: Functions that write a new file from an image with a header.
 WRITERS: dict[str, Callable[[Any, Path], Any]] = {
     "moment": lambda image, out: image.moment(0).write(out),
     "spectrum": lambda image, out: image.spectrum().write(out),
@@ -145,7 +145,7 @@ def test_comments_of_free_format_cards_stay_whole(how: str, tmp_path: Path) -> N
 
 
 def _with_cards(path: Path, cards: list[bytes]) -> Path:
-    """Write a cube with cards as they stand, which astropy might refuse."""
+    """Write a cube with cards unchanged, which astropy might refuse."""
     write_cube(path, {f"SPACE{number}": number for number in range(len(cards))})
     content = bytearray(path.read_bytes())
     for number, card in enumerate(cards):
@@ -221,7 +221,7 @@ def test_text_outside_ascii_gives_one_warning(tmp_path: Path) -> None:
         file = tf.open(_with_cards(tmp_path / "a.fits", cards))
     assert len(caught) == 1
     (warning,) = [one for one in file.warnings if "illegal-byte" in one]
-    assert "2 more like it" in warning
+    assert "2 similar ones" in warning
     with warnings.catch_warnings():
         warnings.simplefilter("error", tf.TachyfitsWarning)
         file[0].moment(0).write(tmp_path / "o.fits")

@@ -69,7 +69,7 @@ def test_patterns_give_a_header(path: Path) -> None:
         assert header.comments["NAXIS?"] == {"NAXIS1": "", "NAXIS2": ""}
 
 
-def test_what_a_mapping_says_of_a_keyword_agrees(path: Path) -> None:
+def test_mapping_methods_agree_on_a_keyword(path: Path) -> None:
     header = tf.open(path)[0].header
     for keyword, value in header.items():
         assert keyword in header

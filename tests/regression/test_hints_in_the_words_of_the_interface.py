@@ -142,7 +142,7 @@ def test_the_interface_is_the_command_line_only_while_it_runs(
         (["info", "text.fits"], ""),
     ],
 )
-def test_what_a_command_prints_names_flags(
+def test_messages_of_commands_name_flags(
     words: list[str],
     flag: str,
     tmp_path: Path,

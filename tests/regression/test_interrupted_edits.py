@@ -1,4 +1,4 @@
-"""A change that was killed: the next that opens the file undoes it, and nobody reads half of it."""
+"""The next program that opens a file undoes an interrupted edit; none reads a partial one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ OPENERS: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("opener", OPENERS)
-def test_whoever_opens_a_fits_file_undoes_an_interrupted_edit(opener: str, tmp_path: Path) -> None:
+def test_opening_a_fits_file_undoes_an_interrupted_edit(opener: str, tmp_path: Path) -> None:
     path = table(tmp_path / "x.fits")
     old = interrupt(path, update(path))
     assert path.read_bytes() != old
@@ -97,9 +97,7 @@ RECORDS: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("opener", RECORDS)
-def test_whoever_opens_a_record_file_undoes_an_interrupted_append(
-    opener: str, tmp_path: Path
-) -> None:
+def test_opening_a_record_file_undoes_an_interrupted_append(opener: str, tmp_path: Path) -> None:
     path = tmp_path / "run.dat"
     fortran.write(path, np.arange(1000.0))
     old = interrupt(path, lambda: fortran.append(path, np.ones(4_000_000)))
@@ -112,7 +110,7 @@ def test_whoever_opens_a_record_file_undoes_an_interrupted_append(
         assert any("interrupted edit was undone" in message for message in messages)
 
 
-def test_a_file_written_anew_is_not_blocked_by_the_journal_of_the_old_one(tmp_path: Path) -> None:
+def test_a_replaced_file_is_not_blocked_by_the_old_journal(tmp_path: Path) -> None:
     path = table(tmp_path / "x.fits")
     interrupt(path, update(path))
     tf.write(path, np.ones((5, 5)), overwrite=True)
@@ -161,7 +159,7 @@ def test_a_file_that_was_changed_in_part_is_known_by_another_name(how: str, tmp_
     if how == "copied":
         shutil.copy2(path, other)
         _, messages = said(lambda: tf.open(other))
-        assert any("may be changed in part" in message for message in messages)
+        assert any("may be partly changed" in message for message in messages)
         assert tf.open(path)[1]["A"].sum() == 0
         return
     if how == "linked":
@@ -190,8 +188,8 @@ def test_a_damaged_journal_is_an_error_with_a_way_out(place: int, tmp_path: Path
         with pytest.raises(tf.IoError, match="journal") as caught:
             opener(path)
         assert caught.value.code == "io-journal"
-        assert "move the journal" in str(caught.value)
-    # Nothing was dropped, and what was damaged can be put right.
+        assert "rename the journal" in str(caught.value)
+    # Nothing was dropped, and the damage can be repaired.
     assert (journal.read_bytes(), path.read_bytes()) == (damaged, half)
     damaged[place] ^= 1
     journal.write_bytes(damaged)
@@ -214,7 +212,7 @@ def test_an_empty_file_of_that_name_does_not_block_reading(tmp_path: Path) -> No
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user is needed")
 @pytest.mark.parametrize("kind", ["forged", "empty", "link"])
-def test_what_another_user_plants_is_neither_used_nor_in_the_way(kind: str, tmp_path: Path) -> None:
+def test_a_journal_of_another_user_is_ignored(kind: str, tmp_path: Path) -> None:
     folder = tmp_path / "sticky"
     folder.mkdir()
     folder.chmod(0o1777)
@@ -259,7 +257,7 @@ def test_what_another_user_plants_is_neither_used_nor_in_the_way(kind: str, tmp_
 
 
 def _changes(path: Path) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
-    """Return what makes a file anew, and what changes it, by name."""
+    """Return functions that write a new file, and that change it, by name."""
     cells = np.arange(40_000, dtype="f8")
 
     def cube() -> None:
@@ -288,7 +286,7 @@ def _changes(path: Path) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]
         "pixels in place": (cube, pixels),
         "an image written over": (cube, lambda: tf.write(path, np.ones(90_000), overwrite=True)),
         "rows": (columns, rows),
-        "a column, which writes the file anew": (columns, added),
+        "a column, which writes a new file": (columns, added),
         "records appended": (records, lambda: fortran.append(path, cells, cells)),
     }
 
@@ -321,7 +319,7 @@ def test_a_kill_at_any_time_leaves_the_old_or_the_new_file(name: str, tmp_path: 
     assert [child.name for child in tmp_path.iterdir()] == ["file"]
 
 
-def test_the_temporary_file_of_a_killed_writer_goes_with_the_next_one(tmp_path: Path) -> None:
+def test_the_next_writer_removes_the_temporary_file_of_a_killed_one(tmp_path: Path) -> None:
     path = tmp_path / "out.fits"
     left = [tmp_path / f".out.fits.tachyfits-{number}.part" for number in (1, 2)]
     for part in left:

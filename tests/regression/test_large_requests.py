@@ -38,7 +38,7 @@ def _claims(rows: int) -> bytes:
 
 @contextmanager
 def _memory(room: int) -> Iterator[None]:
-    """Let the process have so many bytes more."""
+    """Let the process allocate ``room`` more bytes."""
     with open("/proc/self/statm") as statm:
         used = int(statm.read().split()[0]) * resource.getpagesize()
     old = resource.getrlimit(resource.RLIMIT_AS)

@@ -147,7 +147,7 @@ def test_other_functions_get_arrays(images: dict[str, tf.Image]) -> None:
     np.testing.assert_array_equal(np.clip(image, None, 0), np.clip(PIXELS, None, 0))
 
 
-def test_what_the_engine_has_not_leaves_nan_out_too(images: dict[str, tf.Image]) -> None:
+def test_functions_outside_the_engine_ignore_nan_too(images: dict[str, tf.Image]) -> None:
     for name in ("floats", "holes"):
         image, array = images[name], images[name].read()
         nearest = np.nanpercentile(array, 30, method="nearest")

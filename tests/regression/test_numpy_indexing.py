@@ -26,7 +26,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> tf.Image:
 
 @st.composite
 def indices(draw: st.DrawFn, shape: tuple[int, ...]) -> Any:
-    """Items of every kind; arrays of shapes that go together, mostly."""
+    """Items of every kind; arrays whose shapes broadcast, mostly."""
     common = draw(st.sampled_from([(3,), (2, 3), (1,), (0,), (4, 1)]))
     items: list[Any] = []
     axis, has_ellipsis = 0, False
@@ -86,7 +86,7 @@ def same(image: tf.Image, index: Any) -> None:
 
 @settings(max_examples=300)
 @given(index=indices(PIXELS.shape))
-def test_any_index_gives_what_numpy_gives(image: tf.Image, index: Any) -> None:
+def test_any_index_agrees_with_numpy(image: tf.Image, index: Any) -> None:
     same(image, index)
 
 

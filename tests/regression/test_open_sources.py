@@ -1,4 +1,4 @@
-"""What `tachyfits.open` takes: paths, bytes, file objects and standard input, compressed or not."""
+"""Sources of `tachyfits.open`: paths, bytes, file objects and standard input, compressed or not."""
 
 from __future__ import annotations
 
@@ -138,9 +138,7 @@ def test_damaged_content_is_an_error_that_names_the_file(
             tf.open(packed + b"and more")
 
 
-def test_a_library_for_zstd_is_named_where_there_is_none(
-    content: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_zstd_library_is_named(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = zstd(content)
     for module in ("compression.zstd", "backports.zstd", "zstandard", "pyarrow"):
         monkeypatch.setitem(sys.modules, module, None)
@@ -149,7 +147,7 @@ def test_a_library_for_zstd_is_named_where_there_is_none(
     check(tf.open(bz2.compress(content)))
 
 
-def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
+def test_invalid_sources_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "cube.fits"
     path.write_bytes(b"SIMPLE")
     with path.open(encoding="ascii") as text, pytest.raises(tf.UsageError, match='mode "rb"'):

@@ -22,7 +22,7 @@ SKY = {
     "CTYPE1": "GLON-CAR", "CTYPE2": "GLAT-CAR", "CRVAL1": 18.2, "CRVAL2": 0.0, "CRPIX1": 80.0,
     "CRPIX2": 60.0, "CDELT1": -3e-4, "CDELT2": 3e-4, "CUNIT1": "deg", "CUNIT2": "deg",
 }  # fmt: skip
-LONG = "a very long name of an object that nobody would fit on one line of a small picture " * 2
+LONG = "a very long name of an object that no layout would fit on one line of a small picture " * 2
 
 
 def field(shape: tuple[int, int] = (120, 160)) -> np.ndarray:
@@ -68,7 +68,7 @@ def test_the_default_limits_are_those_of_zscale() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["zscal", "percentile0", "percentilex", (1,), (3, 2), 5])
-def test_limits_that_are_none_are_refused(wrong: Any) -> None:
+def test_invalid_limits_are_refused(wrong: Any) -> None:
     with pytest.raises(tf.UsageError, match="invalid"):
         limits_of(field(), wrong)
 
@@ -98,7 +98,7 @@ def test_every_stretch_uses_its_colours(stretch: str, kind: str) -> None:
     }[kind]
     shown = colours(plane_figure(plane(values), stretch=stretch))
     low, middle, high = np.nanpercentile(shown, [5, 50, 99])
-    # Neither black nor of one colour: the noise is seen, and so is what stands out of it.
+    # Neither black nor of one colour: noise and sources are visible.
     assert 0.05 < middle < 0.9
     assert high - low > 0.15
 
@@ -230,7 +230,7 @@ def test_integers_have_bins_of_whole_width(tmp_path: Path) -> None:
     tf.write(tmp_path / "b.fits", counts.clip(0, 20))
     found = tf.open(tmp_path / "b.fits")[0].histogram()
     np.testing.assert_array_equal(found.counts, np.bincount(counts.clip(0, 20).ravel()))
-    # A number of bins that is asked for is kept.
+    # A requested number of bins is kept.
     assert len(tf.open(tmp_path / "b.fits")[0].histogram(7).counts) == 7
 
 

@@ -146,7 +146,7 @@ def test_undefined_values_become_blank(tmp_path: Path) -> None:
     with tf.edit(path) as editor:
         editor[0].pixels[0, 0] = [1.0, np.nan, 3, 4, 5, 6]
         editor[0].pixels[0, 1] = np.ma.MaskedArray([1, 2, 3, 4, 5, 6], [1, 0, 0, 0, 0, 1])
-        with pytest.raises(tf.UsageError, match="not stored as BLANK = -99"):
+        with pytest.raises(tf.UsageError, match="other than BLANK = -99"):
             editor[0].pixels[0, 2, 0] = -99
     assert raw(path)[0, 0].tolist() == [1, -99, 3, 4, 5, 6]
     assert raw(path)[0, 1].tolist() == [-99, 2, 3, 4, 5, -99]
@@ -227,7 +227,7 @@ def test_the_bytes_written_are_those_of_the_pixels(tmp_path: Path) -> None:
     assert found[60, 0, 0] == 2
 
 
-def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
+def test_hdus_other_than_images_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.fits"
     tf.write(path, {"A": [1, 2]})
     with tf.edit(path) as editor:

@@ -95,6 +95,6 @@ def test_rounding_noise_of_the_matrix_does_not_keep_from_cutting(tmp_path: Path)
 
 
 @pytest.mark.parametrize("path", [[("a", "b")], "line", [(1, 2), (3,)], [None, None], 5])
-def test_paths_that_are_none_are_refused(tmp_path: Path, path: Any) -> None:
+def test_invalid_paths_are_refused(tmp_path: Path, path: Any) -> None:
     with pytest.raises(tf.UsageError, match="hint: "):
         opened(tmp_path).pv(path)

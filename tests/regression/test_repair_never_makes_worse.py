@@ -44,7 +44,7 @@ def _values(path: Path) -> list[object]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_damaged_headers_are_mended_or_left_alone(seed: int, tmp_path: Path) -> None:
+def test_damaged_headers_are_repaired_or_left_alone(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "a.fits"
     tf.write(path, [(np.arange(6.0).reshape(2, 3), None), (np.arange(4, dtype="i2"), None)])
     content = bytearray(path.read_bytes())

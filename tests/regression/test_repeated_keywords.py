@@ -1,4 +1,4 @@
-"""Records of WCS Paper IV share a keyword by design; equal values are no conflict."""
+"""Records of WCS Paper IV share a keyword by design; equal values are not a conflict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _warnings(*cards: str) -> list[str]:
     return [*tf.open(text.ljust(2880).encode()).warnings]
 
 
-def test_record_valued_cards_are_no_duplicates() -> None:
+def test_record_valued_cards_are_not_duplicates() -> None:
     assert not _warnings(
         "DP1     = 'EXTVER: 1.0'",
         "DP1     = 'NAXES: 2.0'",
@@ -35,7 +35,7 @@ def test_a_record_with_two_numbers_is_a_duplicate() -> None:
     assert "\"'NAXES: 3'\" after \"'NAXES: 2'\"" in warning
 
 
-def test_equal_values_are_no_conflict_however_they_are_written() -> None:
+def test_equal_values_in_any_notation_are_not_a_conflict() -> None:
     assert not _warnings(
         "MJDREFF =        0.00076601852",
         "MJDREFF =  7.6601852000000E-04",

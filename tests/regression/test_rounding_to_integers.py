@@ -44,7 +44,7 @@ def test_the_command_line_warns(tmp_path: Path) -> None:
         (np.array([1.0, np.nan]), {"dtype": "uint8", "blank": 255}),
     ],
 )
-def test_nothing_is_said_where_nothing_is_lost(
+def test_lossless_rounding_gives_no_warning(
     tmp_path: Path, data: np.ndarray, options: dict[str, Any]
 ) -> None:
     tf.write(tmp_path / "source.fits", data)

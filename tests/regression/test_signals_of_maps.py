@@ -65,7 +65,7 @@ def run(steps: str, folder: Path) -> subprocess.CompletedProcess[str]:
         "use kill", "fh use kill", "use fh kill", "use fh use kill", "use fh use off dfl kill",
     ],
 )  # fmt: skip
-def test_a_signal_that_is_not_ours_ends_the_process_as_it_would(steps: str, tmp_path: Path) -> None:
+def test_a_foreign_signal_ends_the_process(steps: str, tmp_path: Path) -> None:
     ended = run(steps, tmp_path)
     assert ended.returncode == -signal.SIGBUS, ended.stderr
     assert ended.stderr.count("Fatal Python error: Bus error") <= 2
@@ -75,9 +75,7 @@ def test_a_signal_that_is_not_ours_ends_the_process_as_it_would(steps: str, tmp_
     ("py use kill", "python\nalive\n"), ("ign use kill", "alive\n"),
     ("use py kill", "python\nalive\n"),
 ])  # fmt: skip
-def test_a_signal_that_is_sent_goes_to_whoever_took_it(
-    steps: str, said: str, tmp_path: Path
-) -> None:
+def test_a_sent_signal_goes_to_the_previous_handler(steps: str, said: str, tmp_path: Path) -> None:
     ended = run(steps, tmp_path)
     assert (ended.returncode, ended.stdout) == (0, said), ended.stderr
 

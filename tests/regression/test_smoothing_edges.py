@@ -36,7 +36,7 @@ def symmetric_plane() -> np.ndarray:
 
 
 def beyond(plane: np.ndarray, half: int, edge: str) -> np.ndarray:
-    """Return the plane with what stands beyond its edges."""
+    """Return the plane with the values beyond its edges."""
     modes = {"repeat": "edge", "keep": "edge", "pair": "reflect"}
     if edge in modes:
         return np.pad(plane, half, mode=modes[edge])

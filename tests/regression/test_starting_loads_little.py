@@ -57,7 +57,7 @@ def of_package(modules: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("action", ["", "print(file)", "file.info()", "file._index_of('T')"])
-def test_opening_and_listing_load_what_describes_files(path: Path, action: str) -> None:
+def test_opening_and_listing_load_only_descriptions(path: Path, action: str) -> None:
     modules = loaded(
         f"import tachyfits\nwith tachyfits.open(sys.argv[1]) as file:\n    {action or 'pass'}",
         str(path),
@@ -67,7 +67,7 @@ def test_opening_and_listing_load_what_describes_files(path: Path, action: str) 
 
 
 @pytest.mark.parametrize("words", [["info"], ["info", "--json"], ["header"], ["header", "--json"]])
-def test_commands_on_headers_load_what_describes_files(path: Path, words: list[str]) -> None:
+def test_commands_on_headers_load_only_descriptions(path: Path, words: list[str]) -> None:
     modules = loaded(
         "from tachyfits.cli import run\nassert run(sys.argv[1:]) == 0", *words, str(path)
     )

@@ -43,7 +43,7 @@ def test_units_of_axes_convert(
         np.testing.assert_allclose(image.moment(1, unit=asked).values, 5000.0 * factor)
 
 
-def test_an_angstrom_is_no_ampere_on_the_command_line(
+def test_an_angstrom_is_not_an_ampere_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write_cube(tmp_path / "cube.fits", {"CTYPE3": "WAVE", "CUNIT3": "A"})
@@ -83,7 +83,7 @@ def test_angles_of_the_sky_in_any_case(tmp_path: Path, cunit: str | None) -> Non
     np.testing.assert_allclose(there, [150.0, 2.0], rtol=1e-12)
 
 
-def test_a_unit_that_is_no_angle_is_an_error_of_the_sky(tmp_path: Path) -> None:
+def test_a_sky_axis_in_another_unit_than_angles_is_an_error(tmp_path: Path) -> None:
     image = opened(tmp_path, {"CUNIT1": "furlong"})
     with pytest.raises(tf.FormatError, match="invalid CUNIT1 'furlong': expected a unit of an"):
         image.pv([(0, 0), (3, 4)])
@@ -97,7 +97,7 @@ def test_an_unknown_unit_stays_where_nothing_is_converted(tmp_path: Path) -> Non
         image.spectrum(unit="km/s")
 
 
-def test_remarks_are_no_part_of_a_unit() -> None:
+def test_remarks_do_not_belong_to_a_unit() -> None:
     from tachyfits._units import fits_unit, product_text
 
     for text in ("K (Tmb)", "K (TMB)", "K(TA*)", "KELVIN (tmb)"):
@@ -108,7 +108,7 @@ def test_remarks_are_no_part_of_a_unit() -> None:
 
 
 @pytest.mark.parametrize("text", ["mHz", "MHz", "MHZ", "mhz", "Mhz"])
-def test_milli_and_mega_are_told_apart_where_they_can_be(text: str) -> None:
+def test_milli_and_mega_are_distinguished_where_possible(text: str) -> None:
     from tachyfits._units import fits_unit
 
     assert fits_unit(text).to("Hz") == (1e-3 if text == "mHz" else 1e6)
@@ -144,7 +144,7 @@ def test_the_hint_says_in_which_medium_a_rest_wavelength_is(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("rest", ["fast", "12 Jy", "-1 GHz", "0 GHz", "nan", "1 2 GHz", [1, 2]])
-def test_rest_values_that_are_none_are_refused(tmp_path: Path, rest: Any) -> None:
+def test_invalid_rest_values_are_refused(tmp_path: Path, rest: Any) -> None:
     with pytest.raises(tf.UsageError, match=r"invalid (rest|unit)"):
         opened(tmp_path, {"CTYPE3": "FREQ", "CUNIT3": "GHz"}).spectrum(unit="km/s", rest=rest)
 

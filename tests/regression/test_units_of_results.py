@@ -1,4 +1,4 @@
-"""The unit of a result: never one that the operation changed, and what people ask for."""
+"""The unit of a result: never one that the operation changed, and requested units."""
 
 from __future__ import annotations
 

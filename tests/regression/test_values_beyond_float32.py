@@ -80,7 +80,7 @@ def test_infinite_pixels_stay_infinite(tmp_path: Path) -> None:
     assert np.isinf(tf.evaluate("1 / (a - a)", a=image)[0]).all()
 
 
-def test_writing_as_float32_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
+def test_writing_as_float32_refuses_values_out_of_range(tmp_path: Path) -> None:
     tf.write(tmp_path / "wide.fits", np.array([[1.0, 1e39]]))
     image = tf.open(tmp_path / "wide.fits")[0]
     with pytest.raises(tf.UsageError, match="BITPIX = -32"):

@@ -1,4 +1,4 @@
-"""What a column is in astropy, Arrow and lists: displays and dimensions that do not fit it."""
+"""Columns in astropy, Arrow and lists: displays and dimensions that do not fit them."""
 
 from __future__ import annotations
 

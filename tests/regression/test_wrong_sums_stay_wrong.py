@@ -72,7 +72,7 @@ def test_a_header_edit(damaged: bool, tmp_path: Path) -> None:
     assert (sums.data, sums.whole) == (("wrong",) * 2 if damaged else ("right",) * 2)
 
 
-def test_stating_the_sums_anew_is_what_makes_them_right(tmp_path: Path) -> None:
+def test_updating_the_sums_makes_them_right(tmp_path: Path) -> None:
     path = _table(tmp_path / "t.fits", damaged=True)
     tf.update_checksums(path)
     sums = tf.open(path)[1].checksum()

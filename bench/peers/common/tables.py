@@ -46,7 +46,7 @@ def columns_answer(table: Any, request: Request) -> dict[str, Any]:
     found = table.dtype.names if isinstance(table, np.ndarray) else list(table)
     names = chosen(request)
     if names is not None and list(found) != names:
-        raise ValueError(f"asked for {names}, got {list(found)}")
+        raise ValueError(f"requested {names}, got {list(found)}")
     native = not request.get("any_order", False)
     prints = {name: fingerprint(table[name], native=native) for name in found}
     return {request["columns"]: prints}

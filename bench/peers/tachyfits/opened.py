@@ -26,4 +26,4 @@ def right_tier(request: Request) -> None:
         raise Unsupported(str(error).splitlines()[0]) from error
     wanted = request.get("tier", tier)
     if tier != wanted:
-        raise RuntimeError(f"asked for tier {wanted}, runs on {tier}")
+        raise RuntimeError(f"requested tier {wanted}, runs on {tier}")

@@ -89,7 +89,7 @@ impl fmt::Display for Problem {
         }
         write!(f, "expected {}, found {}", self.expected, self.found)?;
         if self.repeats > 0 {
-            write!(f, " (and {} more like it in this header)", self.repeats)?;
+            write!(f, " (and {} similar ones in this header)", self.repeats)?;
         }
         write!(f, " [{}]\nhint: {}", self.code.as_str(), self.code.hint())
     }

@@ -111,7 +111,7 @@ impl NewColumn {
         if matches!(self.field, Field::Variable { repeat: 2.., .. } | Field::Text { width: 0, .. })
             || self.field.row_bytes() == u64::MAX
         {
-            return Some(("a form that the Standard has", form()));
+            return Some(("a form of the Standard", form()));
         }
         if let Field::Text { text, width, decimals } = self.field
             && text.has_decimals()
@@ -120,17 +120,17 @@ impl NewColumn {
             return Some(("a width with room for the decimals and their point", form()));
         }
         if self.scaling.is_some() && (!self.field.is_number() || self.convention().is_some()) {
-            return Some(("scaling of numbers that have no convention of their own", form()));
+            return Some(("scaling of numbers without an unsigned convention", form()));
         }
         let divided = matches!(self.field, Field::Fixed { element: Element::Character, repeat, width }
             if repeat == width && self.dimensions.is_empty());
         if self.substrings.is_some() && !divided {
-            return Some(("a field of characters that nothing else divides", form()));
+            return Some(("a field of characters without another separator", form()));
         }
         // A NUL ends the last string. Others that the convention does not have are read, with a warning, so that a table with
         // one can be copied.
         if self.substrings.is_some_and(|substrings| substrings.delimiter == 0) {
-            return Some(("strings that another character than NUL divides", form()));
+            return Some(("strings with a separator other than NUL", form()));
         }
         if !self.null_fits() {
             return Some((

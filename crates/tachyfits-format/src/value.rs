@@ -42,7 +42,7 @@ impl Value {
             Value::Complex(..) => "a complex number",
             Value::Text(_) => "a string",
             Value::Undefined => "no value",
-            Value::Invalid(_) => "text of no FITS type",
+            Value::Invalid(_) => "text that is not a FITS value",
         }
     }
 

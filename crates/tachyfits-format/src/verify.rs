@@ -122,7 +122,7 @@ impl fmt::Display for Finding {
         }
         write!(f, "expected {}, found {}", self.expected, self.found)?;
         if self.repeats > 0 {
-            write!(f, " (and {} more like it)", self.repeats)?;
+            write!(f, " (and {} similar ones)", self.repeats)?;
         }
         write!(f, " [{}]\nhint: {}", self.code, self.advice)
     }
@@ -133,7 +133,7 @@ fn severity(problem: &Problem) -> Severity {
     let keyword = problem.place.keyword.as_deref().unwrap_or_default();
     match problem.code {
         Code::DuplicateKeyword if writer::is_mandatory(keyword) => Severity::Error,
-        // SIMPLE = F is legal. Any other value is none.
+        // SIMPLE = F is legal. Any other value is invalid.
         Code::SimpleFalse if problem.found != "F" => Severity::Error,
         Code::SimpleFalse
         | Code::OrphanContinue

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_memory_that_is_kept() {
+    fn the_spare_buffer_is_never_waited_for() {
         let spare = SPARE.lock().unwrap();
         let mut block = Block::default();
         block.room(&(0..5)).fill(7);

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_left_when_they_are_many_and_hold_what_they_held() {
+    fn many_pages_are_unmapped_and_keep_their_content() {
         const PAGE: u64 = LARGE_PAGE as u64;
         let content: Vec<u8> = (0..1 << 20).map(|index| (index / 977) as u8).collect();
         let (_directory, path) = temporary_file(&content);

@@ -306,18 +306,19 @@ impl IoError {
                 format!("the content exceeds the limit of {limit} bytes")
             }
             IoError::Memory { bytes, .. } => {
-                format!("{bytes} bytes of memory are needed and not available")
+                format!("cannot allocate {bytes} bytes of memory")
             }
-            IoError::Temporary { source, .. } => format!("cannot keep a temporary file: {source}"),
-            IoError::Exists { .. } => "the file exists already".to_owned(),
+            IoError::Temporary { source, .. } => format!("cannot write a temporary file: {source}"),
+            IoError::Exists { .. } => "the file exists".to_owned(),
             IoError::Create { source, .. } => format!("cannot be created: {source}"),
             IoError::Write { offset, expected, source, .. } => {
                 format!("cannot write {expected} bytes at offset {offset}: {source}")
             }
-            IoError::Commit { source, .. } => format!("cannot be put in place: {source}"),
+            IoError::Commit { source, .. } => {
+                format!("cannot be renamed to its final name: {source}")
+            }
             IoError::Changed { expected, found, .. } => format!(
-                "expected the file as it was opened ({expected} bytes), found one that was changed \
-                 since ({found} bytes)"
+                "the file has changed since it was opened: expected {expected} bytes, found {found}"
             ),
             IoError::Busy { .. } => "another process is changing the file".to_owned(),
             IoError::Unfinished { journal, cause, .. } => {
@@ -326,24 +327,22 @@ impl IoError {
                     Pending::Forbidden => {
                         "an edit that was interrupted and that this user may not undo"
                     }
-                    Pending::NoLocks => {
-                        "an edit that is not finished, on a file system without locks"
-                    }
+                    Pending::NoLocks => "an unfinished edit, on a file system without locks",
                 };
                 format!(
-                    "expected a whole file, found {found}; its journal is {}",
+                    "expected a complete file, found {found}; its journal is {}",
                     journal.display()
                 )
             }
             IoError::Unrestored { journal, source, .. } => format!(
-                "a change failed and cannot be undone now: {source}; its journal is {}",
+                "an edit failed and cannot be undone now: {source}; its journal is {}",
                 journal.display()
             ),
             IoError::Journal { path, detail, .. } => {
                 format!("invalid journal of an interrupted edit, {}: {detail}", path.display())
             }
             IoError::Values { count, .. } => {
-                format!("expected values within the range of float32, found {count} beyond it")
+                format!("expected values within the range of float32, found {count} outside it")
             }
             IoError::Threads { source } => format!("threads cannot be started: {source}"),
             IoError::Cancelled => "cancelled".to_owned(),
@@ -357,7 +356,7 @@ impl IoError {
             IoError::NotAFile { .. } => "name a regular file",
             IoError::Open { .. } => "check the permissions of the file and of its directory",
             IoError::Read { .. } => "check the disk or the network mount, then try again",
-            IoError::Short { .. } => "the file is cut short or was changed; fetch it again",
+            IoError::Short { .. } => "the file is truncated or has changed; fetch it again",
             IoError::Map { .. } => "use {storage=\"pread\"|--storage pread}",
             IoError::Direct { .. } => {
                 "use {storage=\"pread\"|--storage pread}; this file system has no O_DIRECT"
@@ -367,49 +366,48 @@ impl IoError {
             }
             IoError::Compressed { .. } => "decompress the file first",
             IoError::Limit { .. } => {
-                "raise the limit if the file is to be trusted, or inflate it first"
+                "raise the limit if you trust the file, or decompress it first"
             }
             IoError::Memory { .. } => {
-                "use fewer threads ({threads=1|--threads 1}), or {storage=\"pread\"|--storage pread}"
+                "use fewer threads ({threads=1|--threads 1}), or {storage=\"pread\"|--storage \
+                 pread}"
             }
-            IoError::Temporary { .. } => "free space there, or name another directory by TMPDIR",
+            IoError::Temporary { .. } => "free space there, or set TMPDIR to another directory",
             IoError::Exists { .. } => {
                 "choose another name, or replace the file: {overwrite=True|--overwrite}"
             }
-            IoError::Create { .. } => "check that the directory exists and may be written to",
+            IoError::Create { .. } => "check that the directory exists and is writeable",
             IoError::Write { source, .. } | IoError::Commit { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     "free space on that disk or write to another; nothing was changed"
                 }
                 _ => "check the permissions and the space of that directory; nothing was changed",
             },
-            IoError::Changed { .. } => {
-                "open the file again, and repeat what was done: its content may be another now"
-            }
+            IoError::Changed { .. } => "open the file again and repeat the operation",
             IoError::Busy { .. } => "try again when the other process is done",
             IoError::Unfinished { cause, .. } => match cause {
                 Pending::UnderWay => "try again when the other process is done",
                 Pending::Forbidden => {
-                    "let the owner of the file open it once, which undoes the interrupted edit"
+                    "let the owner of the file open it once to undo the interrupted edit"
                 }
                 Pending::NoLocks => {
-                    "if no process is editing the file, open it for editing once, which undoes the \
+                    "if no process is editing the file, open it for editing once to undo the \
                      interrupted edit"
                 }
             },
             IoError::Unrestored { .. } => {
-                "repair the disk, keep the journal beside the file, and open the file once: that makes \
-                 it whole"
+                "repair the disk, keep the journal beside the file, and open the file once to \
+                 restore it"
             }
             IoError::Journal { .. } => {
-                "the file may be changed in part: move the journal to another name, check the file (tachyfits \
-                 verify), and fetch the file again if it is not whole"
+                "the file may be partly changed: rename the journal, check the file (tachyfits \
+                 verify), and fetch the file again if it is damaged"
             }
             IoError::Threads { .. } => {
                 "use fewer threads ({threads=1|--threads 1}), or raise the limit on processes"
             }
             IoError::Values { .. } => "compute in float64, or scale the values first",
-            IoError::Cancelled => "nothing is wrong; run it again for the result",
+            IoError::Cancelled => "run it again for the result",
         }
     }
 

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_tell_what_was_borrowed_from_what_was_read() {
+    fn reports_distinguish_borrowed_from_read_bytes() {
         const NAP: Duration = Duration::from_millis(5);
         let storage = MemoryStorage::new("content", vec![7; 2 * TRIES]);
         let slowly = |_, block: &mut [u8]| {

@@ -57,7 +57,7 @@ mod tests {
     use super::{Flusher, STEP_BYTES};
 
     #[test]
-    fn a_file_is_flushed_while_it_is_written_and_errors_are_told() {
+    fn a_file_is_flushed_while_it_is_written_and_errors_are_reported() {
         let flusher = Flusher::new(tempfile::tempfile().unwrap());
         (0..10).for_each(|_| flusher.wrote(STEP_BYTES / 3));
         flusher.finish().unwrap();

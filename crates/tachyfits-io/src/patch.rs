@@ -176,17 +176,17 @@ impl fmt::Display for Notice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Notice::Recovered(Recovery::Undone) => formatter
-                .write_str("an interrupted edit was undone: the file is as it was before it"),
+                .write_str("an interrupted edit was undone: the file has its previous content"),
             Notice::Recovered(Recovery::Finished) => formatter.write_str(
-                "an interrupted edit was complete but for its last step, which was done",
+                "an interrupted edit was complete except for its last step, which was done",
             ),
             Notice::Ignored { journal, reason } => {
                 write!(formatter, "the journal {} is ignored: {reason}", journal.display())
             }
             Notice::Lost { journal } => write!(
                 formatter,
-                "it may be changed in part: an edit of it, or of the file that it is a copy of, was \
-                 interrupted, and the journal {} is not there",
+                "it may be partly changed: an edit of it, or of the file that it was copied from, was \
+                 interrupted, and the journal {} is missing",
                 journal.display()
             ),
         }

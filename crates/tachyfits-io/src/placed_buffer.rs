@@ -46,7 +46,7 @@ mod tests {
     use super::PlacedBuffer;
 
     #[test]
-    fn bytes_lie_as_in_the_file_however_often_it_is_used() {
+    fn bytes_have_the_offset_of_the_file_on_every_use() {
         let mut buffer = PlacedBuffer::default();
         for (offset, length) in [(0, 10), (5760, 100_000), (4095, 1), (1 << 40, 0), (4097, 99_999)]
         {

@@ -443,14 +443,14 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_not_there_is_named() {
+    fn a_missing_directory_is_named() {
         let options = SpoolOptions {
             memory_bytes: 0,
             directory: Some("no/such".into()),
             ..Default::default()
         };
         let error = spool("pipe", &b"abc"[..], &options).unwrap_err();
-        assert!(error.message().starts_with("no/such: cannot keep a temporary file"), "{error}");
+        assert!(error.message().starts_with("no/such: cannot write a temporary file"), "{error}");
     }
 
     #[test]

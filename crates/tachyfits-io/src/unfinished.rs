@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_writer_of_a_name_removes_what_a_process_left_that_is_gone() {
+    fn the_next_writer_removes_the_file_of_a_dead_process() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.fits");
         let there = |number| temporary(&path, number).exists();

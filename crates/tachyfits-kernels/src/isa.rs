@@ -59,7 +59,7 @@ impl fmt::Display for UnknownTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{TIER_VARIABLE}={:?} names no vector tier of this machine, expected one of: {}\n\
+            "{TIER_VARIABLE}={:?} is invalid on this machine: expected one of {}\n\
              unset {TIER_VARIABLE} to let tachyfits choose",
             self.asked,
             self.available.join(", ")

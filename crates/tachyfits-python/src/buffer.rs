@@ -218,7 +218,7 @@ fn with_bytes_of<T: Pixel>(
     take: impl FnOnce(&[u8], PixelType) -> PyResult<()>,
 ) -> PyResult<()> {
     let refusal = |found: String| {
-        let expected = "an aligned array, contiguous in C order, that nobody writes to";
+        let expected = "an aligned array, contiguous in C order, not written meanwhile";
         exception(py, &refused(Reason::Output, place, expected, found))
     };
     let array = array.cast::<PyArrayDyn<T>>()?;
@@ -237,7 +237,7 @@ pub(crate) fn borrow<'py, T: Element>(
 ) -> PyResult<PyReadwriteArrayDyn<'py, T>> {
     array.try_readwrite().map_err(|error| {
         let found = error.to_string();
-        exception(py, &refused(Reason::Output, place, "an array that may be written to", found))
+        exception(py, &refused(Reason::Output, place, "a writeable array", found))
     })
 }
 

@@ -168,8 +168,10 @@ pub(crate) fn smoothing_weights<'py>(
                 Some(width) => format!("{:?} with width {width}", &*kernel),
                 None => format!("{:?} without a width", &*kernel),
             };
-            let expected = "\"hanning\" without a width, \"boxcar\" with a whole one, or \"gaussian\" with one";
-            let hint = "the width of a boxcar is its pixels, that of a Gaussian its full width at half maximum";
+            let expected = "\"hanning\" without a width, \"boxcar\" with a whole one, or \
+                            \"gaussian\" with one";
+            let hint =
+                "give a boxcar its number of pixels, a Gaussian its full width at half maximum";
             return Err(argument(py, expected, &found, hint));
         }
     };

@@ -55,8 +55,8 @@ fn comment_of(header: &tachyfits::Header, keyword: &str) -> String {
 }
 
 fn over(py: Python<'_>) -> PyErr {
-    let found = "one that is over, or in use by another thread";
-    argument(py, "an editor that waits", found, "begin another one: tachyfits.edit(path)")
+    let found = "one that is closed, or in use by another thread";
+    argument(py, "an editor that waits", found, "open a new one: tachyfits.edit(path)")
 }
 
 #[pymethods]

@@ -18,7 +18,7 @@ use crate::interface;
 
 /// The code of arguments that only the Python functions have: the engine has no words for them.
 const ARGUMENT: (&str, &str, &str) =
-    ("argument", "usage", "An argument of a Python function is none of those that it takes.");
+    ("argument", "usage", "An argument of a Python function is invalid.");
 
 /// Where the exceptions are to be imported from: tracebacks and pickles say so.
 const MODULE: &str = "tachyfits";
@@ -49,7 +49,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module,
         "IoError",
         &[base.clone(), py.get_type::<PyOSError>()],
-        "The bytes cannot be had or written; ``errno`` and ``filename`` are set where they are known.",
+        "The file cannot be read or written; ``errno`` and ``filename`` are set if known.",
     )?;
     // OSError would say "[Errno 2] None: 'name'" in place of the message.
     io.setattr("__str__", py.get_type::<PyBaseException>().getattr("__str__")?)?;
@@ -58,27 +58,27 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         (
             "IoNotFoundError",
             py.get_type::<PyFileNotFoundError>(),
-            "There is no file of this name; a FileNotFoundError too.",
+            "The file does not exist; also a FileNotFoundError.",
         ),
         (
             "IoExistsError",
             py.get_type::<PyFileExistsError>(),
-            "The file exists already; a FileExistsError too.",
+            "The file exists; also a FileExistsError.",
         ),
         (
             "IoIsADirectoryError",
             py.get_type::<PyIsADirectoryError>(),
-            "The name is that of a directory; an IsADirectoryError too.",
+            "The path is a directory; also an IsADirectoryError.",
         ),
         (
             "IoNotADirectoryError",
             py.get_type::<PyNotADirectoryError>(),
-            "A part of the path is no directory; a NotADirectoryError too.",
+            "A part of the path is not a directory; also a NotADirectoryError.",
         ),
         (
             "IoPermissionError",
             py.get_type::<PyPermissionError>(),
-            "The permissions do not allow it; a PermissionError too.",
+            "Permission denied; also a PermissionError.",
         ),
     ] {
         let special = class(module, name, &[io.clone(), built_in.clone()], doc)?;
@@ -86,20 +86,16 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     let bases = [base.clone(), value];
     let format =
-        class(module, "FormatError", &bases, "The bytes are not what the FITS Standard asks for.")?;
-    let usage = class(module, "UsageError", &bases, "The request does not fit the data.")?;
-    let limit = class(
-        module,
-        "LimitError",
-        &bases,
-        "More was asked for than a limit or the memory allows.",
-    )?;
+        class(module, "FormatError", &bases, "The contents of the file break the FITS Standard.")?;
+    let usage = class(module, "UsageError", &bases, "The request is invalid for these data.")?;
+    let limit =
+        class(module, "LimitError", &bases, "A request exceeds a limit or the available memory.")?;
     let warned = [py.get_type::<PyUserWarning>()];
     class(
         module,
         "TachyfitsWarning",
         &warned,
-        "A file departs from the FITS Standard and is read.",
+        "A file breaks the FITS Standard, but can be read.",
     )?;
     CLASSES.get_or_init(py, || Classes {
         base: base.unbind(),
@@ -242,7 +238,7 @@ pub(crate) fn not_negative<T: TryFrom<i64>>(
 ) -> PyResult<T> {
     T::try_from(number).map_err(|_| {
         let (expected, found) = (format!("{name} of 0 or more"), number.to_string());
-        argument(py, &expected, &found, &format!("leave {name} out for the usual one"))
+        argument(py, &expected, &found, &format!("leave {name} out for the default"))
     })
 }
 

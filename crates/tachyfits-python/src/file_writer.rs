@@ -73,7 +73,7 @@ impl FileWriter {
 
     /// The error for a call that the state does not allow; the state stays.
     fn unfit(&self, py: Python<'_>, expected: &str, state: State) -> PyErr {
-        let error = argument(py, expected, state.words(), "HDUs are written one behind the other");
+        let error = argument(py, expected, state.words(), "write HDUs one after another");
         self.put(state);
         error
     }

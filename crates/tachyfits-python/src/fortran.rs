@@ -55,7 +55,7 @@ fn access(py: Python<'_>, name: &str, record_bytes: Option<u64>) -> PyResult<Rec
         }
         _ => {
             let expected = "access to be one of \"sequential\", \"direct\", \"stream\"";
-            Err(argument(py, expected, &format!("{name:?}"), "leave access out for the usual one"))
+            Err(argument(py, expected, &format!("{name:?}"), "leave access out for the default"))
         }
     }
 }
@@ -66,7 +66,7 @@ fn order(py: Python<'_>, name: Option<&str>) -> PyResult<Option<FileOrder>> {
         Some("big") => Ok(Some(FileOrder::Big)),
         Some("little") => Ok(Some(FileOrder::Little)),
         Some(other) => {
-            let hint = "leave order out: it is found out from the markers, or the machine's own";
+            let hint = "leave order out to detect it from the markers, or to use the machine's";
             Err(argument(py, "order to be \"big\" or \"little\"", &format!("{other:?}"), hint))
         }
     }
@@ -336,7 +336,7 @@ fn narrowing(py: Python<'_>, precision: &str) -> PyResult<Narrowing> {
         "double" => Ok(Narrowing::Double),
         _ => {
             let expected = "precision to be \"single\" or \"double\"";
-            let hint = "single makes reals of 8 bytes those of 4, double those of 16 those of 8";
+            let hint = "single converts reals of 8 bytes to 4, double reals of 16 bytes to 8";
             Err(argument(py, expected, &format!("{precision:?}"), hint))
         }
     }
@@ -427,7 +427,7 @@ impl RecordWriter {
     fn take(&self, py: Python<'_>) -> PyResult<tachyfits::RecordWriter> {
         let writer = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         writer.ok_or_else(|| {
-            let hint = "begin a new file; after an error nothing of the old one is there";
+            let hint = "create a new file; after an error nothing of the old one remains";
             argument(py, "a file that is being written", "one that is finished or given up", hint)
         })
     }

@@ -305,7 +305,7 @@ pub(crate) fn header_for(
 fn warn_of_cuts(py: Python<'_>, file: &str, cut: &[(String, String, String)]) -> PyResult<()> {
     const MOST_NAMED: usize = 16;
     let lines = cut.iter().take(MOST_NAMED).map(|(keyword, left, was)| {
-        format!("\n  - the comment of {keyword} is cut to what the card has room for, {left:?}; it was {was:?}")
+        format!("\n  - the comment of {keyword} is cut to fit the card, {left:?}; it was {was:?}")
     });
     let lines: String = lines.collect();
     let more = match cut.len().saturating_sub(MOST_NAMED) {

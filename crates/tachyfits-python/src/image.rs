@@ -145,11 +145,11 @@ impl Image {
     ///     One (start, count, step) per NumPy axis; the step may be negative.
     /// dtype
     ///     None: `dtype`. "float32", "float64": physical values, computed in float64 and rounded once, NaN where
-    ///     undefined. "exact": the pixels with the unsigned and signed-byte conventions applied, BLANK ones as they
-    ///     are. "raw": the stored numbers.
+    ///     undefined. "exact": the pixels with the unsigned and signed-byte conventions applied, including BLANK
+    ///     ones. "raw": the stored numbers.
     /// out
-    ///     Array to fill: of this very type and shape, writable. Where it is not contiguous in C order, pixels are read
-    ///     into a new array and copied. What it holds after an error is not defined.
+    ///     Array to fill: of exactly this type and shape, writable. If it is not contiguous in C order, pixels are read
+    ///     into a new array and copied. Its contents after an error are undefined.
     ///
     /// Returns
     /// -------

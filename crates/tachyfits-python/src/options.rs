@@ -16,7 +16,7 @@ fn chosen<T: Copy>(
     found.map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<String> = table.iter().map(|(name, _)| format!("{name:?}")).collect();
         let expected = format!("{option} to be one of {}", names.join(", "));
-        let hint = format!("leave {option} out for the usual one");
+        let hint = format!("leave {option} out for the default");
         argument(py, &expected, &format!("{name:?}"), &hint)
     })
 }

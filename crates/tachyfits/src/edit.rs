@@ -139,7 +139,7 @@ impl Editor {
         let mut header = unit.header().clone();
         let value = self.format_error(change(&mut header))?;
         if let Some(keyword) = structure_differs(unit.header(), &header) {
-            let expected = format!("{keyword} as it is");
+            let expected = format!("{keyword} unchanged");
             let refused = Error::refused(Reason::Structure, expected, "another card or order");
             return Err(refused.at(&self.name, hdu));
         }
@@ -277,7 +277,7 @@ impl Editor {
         }
         if let Some(index) = (1..units.len()).find(|&index| units[index].must_be_first()) {
             let refused =
-                Error::refused(Reason::Edit, "random groups as the first HDU only", "them later");
+                Error::refused(Reason::Edit, "random groups only as the first HDU", "them later");
             return Err(refused.at(&self.name, index));
         }
         for (index, unit) in units.iter_mut().enumerate() {

@@ -13,9 +13,9 @@ use tachyfits_kernels::UnknownTier;
 pub enum ErrorKind {
     /// The bytes could not be had or written.
     Io,
-    /// The bytes are not what the FITS Standard asks for.
+    /// The contents of the file break the FITS Standard.
     Format,
-    /// The request does not fit the data.
+    /// The request is invalid for these data.
     Usage,
     /// The request exceeds a limit or the available memory.
     Limit,
@@ -129,34 +129,34 @@ macro_rules! reasons {
 
 reasons! {
     DataMissing = "data-missing", Format,
-        "The file ends before the pixels that were asked for.",
-        hint "the file is cut short: fetch it again, or ask for a section within the pixels that are there";
+        "The file ends before the requested pixels.",
+        hint "the file is truncated: fetch it again, or read a section within the remaining pixels";
     NoSuchHdu = "no-such-hdu", Usage,
-        "There is no HDU of this number.",
-        hint "HDUs are counted from 0; the list of HDUs shows which there are";
+        "No HDU has this number.",
+        hint "count HDUs from 0; see the list of HDUs";
     Column = "column", Usage,
-        "There is no column of this name or number.",
-        hint "names may be in either case; the list of columns shows which there are";
+        "No column has this name or number.",
+        hint "see the list of columns; names may be in either case";
     Rows = "rows", Usage,
-        "Rows do not lie within the table.",
-        hint "rows are counted from 0; ask for rows below the number that the table has";
+        "Rows are outside the table.",
+        hint "count rows from 0, below the number of rows of the table";
     ColumnKind = "column-kind", Usage,
-        "A column cannot be read so.",
-        hint "read columns of arrays in the heap as variable-length arrays, and others as cells of one size";
+        "A column cannot be read in this way.",
+        hint "read variable-length arrays as such, and other columns as cells of one size";
     CellText = "cell-text", Format,
-        "The text of a field of an ASCII table is no number of its form.",
-        hint "the stored text can be read (raw); a TNULLn card says which text means that there is no number";
+        "A field of an ASCII table is not a number of its format.",
+        hint "read the stored text (raw), or set TNULLn to the text of undefined numbers";
     NoSuchAxis = "no-such-axis", Usage,
-        "There is no axis of this number, or it is named twice.",
+        "An axis does not exist, or is named twice.",
         hint "name each axis once, within the number of axes of the image";
     Section = "section", Usage,
-        "A section does not lie within the image.",
-        hint "give one start, count and step per axis that stay within the axis; the step is not 0";
+        "A section extends beyond the image.",
+        hint "give a start, count and step for each axis that stay within it; the step must not be 0";
     Region = "region", Usage,
-        "A region is no region, or cannot be used here.",
-        hint "sizes are 0 or more, numbers finite and at most 1e12; regions need NAXIS1 and NAXIS2 among the axes reduced";
+        "A region is invalid, or cannot be used here.",
+        hint "use sizes of 0 or more and finite numbers up to 1e12, and reduce NAXIS1 and NAXIS2";
     Statistic = "statistic", Usage,
-        "There is no statistic of this name.",
+        "No statistic has this name.",
         hint "use one of: count, nan, sum, mean, rms, std, min, max, min_position, max_position";
     HistogramRange = "histogram-range", Usage,
         "The range of a histogram is empty or not finite, or the number of bins is out of range.",
@@ -166,64 +166,64 @@ reasons! {
         hint "give percentiles from 0 to 100: 50 is the median";
     Moment = "moment", Usage,
         "A moment cannot be computed with these coordinates.",
-        hint "the order is 0, 1 or 2; give one finite coordinate per pixel along the axis, and a finite width";
+        hint "use order 0, 1 or 2, with one finite coordinate per pixel along the axis and a finite width";
     Smoothing = "smoothing", Usage,
-        "A smoothing has weights that cannot be used.",
-        hint "give an odd number of finite weights, the middle one for the pixel itself, and keep every 1st, 2nd, ... result";
+        "The weights of a smoothing are invalid.",
+        hint "give an odd number of finite weights, the middle one for the pixel itself, and a step of 1 or more";
     NewPixels = "new-pixels", Usage,
         "Pixels cannot be written as this type, or with this scaling or BLANK.",
-        hint "BSCALE is finite and not 0; scaling and BLANK are for BITPIX 8, 16, 32 and 64, and BLANK is a number of the type";
+        hint "use a finite BSCALE other than 0; use scaling and BLANK only with BITPIX 8, 16, 32 and 64, and a BLANK in range";
     ValueRange = "value-range", Usage,
         "A value cannot be represented by the pixels to be written.",
-        hint "choose BSCALE and BZERO that cover the values, a wider type, or a BLANK for undefined pixels that no value becomes";
+        hint "choose BSCALE and BZERO that cover the values, a wider type, or a BLANK that no value equals";
     AxisOrder = "axis-order", Usage,
-        "An order of axes does not name each axis once.",
-        hint "name every axis of the image once, the new first axis first";
+        "An axis order does not name each axis once.",
+        hint "name every axis of the image once, in the new order";
     Rebinning = "rebinning", Usage,
-        "Pixels cannot be made of blocks of this shape.",
-        hint "give the pixels of a block along each axis, from 1 to the length of the axis; for blocks of millions of pixels reduce along the axes instead";
+        "Blocks of this shape are invalid.",
+        hint "give the block size along each axis, from 1 to the length of the axis; reduce along the axes instead of using blocks of millions of pixels";
     Path = "path", Usage,
         "A cut cannot be made along this path.",
         hint "give two or more different points, 0-based pixels of NAXIS1 and NAXIS2 within 1e6 of the image and some of the path on it, a width of 1 to 1024 pixels and a spacing above 0";
     Expression = "expression", Usage,
-        "An expression cannot be understood.",
-        hint "correct the expression at the place that is shown";
+        "An expression is invalid.",
+        hint "correct the expression at the marked position";
     ExpressionInput = "expression-input", Usage,
-        "The inputs do not fit the expression, or the shapes of the images do not go together.",
-        hint "give one image or number for each name of the expression, with shapes that go together";
+        "The inputs do not match the expression, or the shapes of the images cannot be broadcast.",
+        hint "give one image or number for each name of the expression, with shapes that can be broadcast";
     CellValues = "cell-values", Usage,
-        "Cells that are to be written do not fit the columns, or the rows.",
-        hint "give each column the cells that reading it would give, with values that its form, TSCAL, TZERO and TNULL can hold";
+        "Cells do not match the columns or the rows.",
+        hint "give cells of the type that reading the column returns, with values that its form, TSCAL, TZERO and TNULL can hold";
     Edit = "edit", Usage,
         "A file cannot be edited in this way.",
-        hint "inflate a compressed file, or restore a compressed table, first; what cannot be read, and random groups, stay where they are";
+        hint "decompress a compressed file or table first; do not move unreadable HDUs or random groups";
     Structure = "structure", Usage,
-        "A card that says where the data are and how they lie cannot be changed by itself.",
-        hint "change the data (rows, columns, HDUs): these cards follow";
+        "A structural card cannot be changed by itself.",
+        hint "change the data (rows, columns, HDUs), which updates these cards";
     Output = "output", Usage,
-        "The array to read into has another size than the section.",
-        hint "make the array as large as the section, of the type that is read";
+        "The output array does not match the section.",
+        hint "give an array of the size of the section and of the type to read";
     PixelKind = "pixel-kind", Usage,
         "The pixels cannot be read as this type.",
-        hint "read scaled or floating-point pixels as float32 or float64; \"raw\" gives the stored values of any";
+        hint "read scaled or floating-point pixels as float32 or float64, or use \"raw\" for stored values";
     Records = "records", Usage,
-        "Records do not lie within a Fortran file.",
-        hint "records are counted from 0 here; ask for records below the number that the file has";
+        "Records are outside a Fortran file.",
+        hint "count records from 0, below the number of records of the file";
     RecordType = "record-type", Usage,
         "Records of a Fortran file cannot be read or written as these numbers.",
-        hint "numbers have 1, 2, 4, 8 or 16 bytes and fill the records; the index shows the length of each record";
+        hint "use numbers of 1, 2, 4, 8 or 16 bytes that fill the records; the index shows the length of each record";
     RecordLength = "record-length", Usage,
-        "A record is to be written with direct access and has another length than all others.",
-        hint "make all records record_bytes long, blanks or zeros at the end, or write them with sequential or stream access";
+        "A direct-access record has another length than the others.",
+        hint "pad all records to record_bytes, or use sequential or stream access";
     Precision = "precision", Usage,
-        "A number is too large for the shorter type that it is to be written as.",
+        "A number is too large for the shorter type.",
         hint "keep the precision of these records, or scale the numbers first";
     Tier = "tier", Usage,
-        "TACHYFITS_TIER names no vector tier of this machine.",
+        "TACHYFITS_TIER is not a vector tier of this machine.",
         hint "unset TACHYFITS_TIER to let tachyfits choose";
     Memory = "memory", Limit,
         "The result, or the regions, do not fit in memory.",
-        hint "reduce more axes, or ask for a smaller section or smaller regions";
+        hint "reduce more axes, or use a smaller section or smaller regions";
 }
 
 impl Error {

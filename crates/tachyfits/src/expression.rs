@@ -231,7 +231,7 @@ fn described(
         header.push_commentary("HISTORY", &printable(&format!("  {} = {what}", name.text)))?;
     }
     if unit == Unit::Unknown && checked.images().any(|bound| bound.image.layout().unit.is_some()) {
-        header.push_commentary("HISTORY", "  without BUNIT, as the unit is not sure")?;
+        header.push_commentary("HISTORY", "  without BUNIT, because the unit is not certain")?;
     }
     Ok(())
 }

@@ -218,7 +218,7 @@ impl Image {
             Some(last) if last >= present => {
                 let size = self.layout.stored.bytes() as u64;
                 let expected = format!(
-                    "{} bytes of data up to the last pixel asked for ({} of the whole image)",
+                    "{} bytes of data up to the last requested pixel ({} of the whole image)",
                     (u128::from(last) + 1) * u128::from(size),
                     u128::from(self.layout.pixels) * u128::from(size),
                 );

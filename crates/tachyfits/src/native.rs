@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_map_lent_and_did_not_have_is_an_error_and_no_zeros() {
+    fn missing_bytes_of_a_map_are_an_error_not_zeros() {
         let mut out = [0; 50_000];
         // Within a page, of which no signal tells, and before it.
         for bytes in [99_990, 10_000] {

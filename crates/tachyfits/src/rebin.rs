@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_of_blocks_is_made_in_smaller_boxes() {
+    fn rebinned_images_use_smaller_boxes() {
         let block = vec![1, 1, 2048];
         let rebinning = Rebinning { block, statistic: BlockStatistic::Median, keep_partial: false };
         let rebinned = cube().rebin(&rebinning).unwrap().image(0).unwrap();

@@ -62,18 +62,18 @@ macro_rules! statistics {
 }
 
 statistics! {
-    Count "count" Sum Integers count "number of good pixels";
+    Count "count" Sum Integers count "number of defined pixels";
     Nan "nan" Sum Integers nan "number of undefined pixels: NaN or BLANK";
-    Sum "sum" Sum Floats sum "sum; 0 where there is no good pixel";
+    Sum "sum" Sum Floats sum "sum; 0 if no pixel is defined";
     Mean "mean" Sum Floats mean "sum over count";
     Rms "rms" Squares Floats rms "root mean square about zero";
     Std "std" Squares Floats std "standard deviation about the mean, divisor count - ddof";
     Min "min" Extremes Floats min "the smallest";
     Max "max" Extremes Floats max "the largest";
     MinPosition "min_position" Extremes Integers min_position
-        "linear index of the first smallest among the pixels reduced; -1 where there is none";
+        "linear index of the first smallest pixel reduced; -1 if none is defined";
     MaxPosition "max_position" Extremes Integers max_position
-        "linear index of the first largest among the pixels reduced; -1 where there is none";
+        "linear index of the first largest pixel reduced; -1 if none is defined";
 }
 
 /// How each statistic comes out of the state; the second argument is ddof.

@@ -147,7 +147,7 @@ struct KeptPixels {
 }
 
 impl KeptPixels {
-    /// Every so manyth pixel of an axis.
+    /// Pixels of an axis at a fixed step.
     fn every(step: u64, length: u64) -> KeptPixels {
         KeptPixels { first: 0, count: length.div_ceil(step), step: step as i64 }
     }

@@ -207,7 +207,7 @@ impl Walked {
             findings.push(Finding::of_rule(rule, header.place(keyword), expected, found.clone()));
         };
         if !extensions.is_empty() && header.get_logical("EXTEND") == Ok(Some(false)) {
-            find(Rule::ExtensionsDenied, "EXTEND", "no extensions, by EXTEND = F".to_owned());
+            find(Rule::ExtensionsDenied, "EXTEND", "no extensions, because EXTEND = F".to_owned());
         }
         // How many there are is not known where one cannot be located.
         let is_end_known =
@@ -216,11 +216,7 @@ impl Walked {
             && stated != extensions.len() as i64
             && is_end_known
         {
-            find(
-                Rule::ExtensionCount,
-                "NEXTEND",
-                format!("as many extensions as NEXTEND = {stated} says"),
-            );
+            find(Rule::ExtensionCount, "NEXTEND", format!("{stated} extensions, as NEXTEND says"));
         }
         findings
     }
@@ -248,7 +244,7 @@ impl Walked {
         }
         let place =
             Place { hdu: Some(context.hdu), offset: Some(context.offset), ..Place::default() };
-        let found = "an HDU whose end is not known";
+        let found = "an HDU with unknown end";
         let expected = "an HDU that can be located";
         self.rest.push(Finding::of_rule(Rule::NotChecked, place, expected, found));
         Ok(())

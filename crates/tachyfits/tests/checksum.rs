@@ -69,7 +69,7 @@ fn both_forms_of_zero_are_the_same_sum() {
 }
 
 #[test]
-fn a_checksum_is_right_when_the_sum_is_all_ones_or_none() {
+fn a_checksum_is_right_when_the_sum_is_all_ones_or_zeros() {
     let card = text("CHECKSUM", "0000000000000000");
     let found = checksum(fits(8, &[4], &[card], &[1, 2, 3, 4]));
     assert_eq!(found.whole, Agreement::Wrong);

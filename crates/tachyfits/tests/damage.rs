@@ -192,7 +192,7 @@ fn header_bytes_changed_one_by_one() {
 }
 
 #[test]
-fn what_is_whole_of_a_truncated_image_can_be_read() {
+fn the_rest_of_a_truncated_image_can_be_read() {
     let (axes, size) = ([100u64, 50], 2);
     let values: Vec<i16> = (0..5000).map(|n| n - 2500).collect();
     let data: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes()).collect();

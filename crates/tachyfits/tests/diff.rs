@@ -51,7 +51,7 @@ fn a_file_is_the_same_as_itself() {
 }
 
 #[test]
-fn cards_are_compared_by_what_they_mean_in_any_order() {
+fn cards_are_compared_by_value_in_any_order() {
     let none: [(String, CardChange); 0] = [];
     assert_eq!(
         cards(&["A       = 1", "B       = 2.0"], &["B       = 2.E0", "A       =   01"]),
@@ -229,7 +229,7 @@ fn differences_are_the_same_for_any_number_of_threads() {
 }
 
 #[test]
-fn shapes_and_kinds_that_differ_are_said() {
+fn different_shapes_and_kinds_are_reported() {
     let shape = plain(&fits(8, &[2, 2], &[], &[0; 4]), &fits(8, &[4], &[], &[0; 4]));
     assert_eq!(shape.hdus[0].data, [DataDifference::Shape([vec![2, 2], vec![4]])]);
     let image = [header(8, &[], &[]), extension("IMAGE", &[1], 0, &[], &[7])].concat();
@@ -370,7 +370,7 @@ fn cards_of_columns_are_named_and_ignored_by_the_number_in_the_first_table() {
 }
 
 #[test]
-fn a_card_of_no_column_is_compared_with_that_of_none() {
+fn cards_of_missing_columns_are_compared_with_each_other() {
     let table = |names: &[&str], unit: &str| {
         let mut cards = vec![format!("TFIELDS = {:>20}", names.len())];
         for (number, name) in (1..).zip(names) {
@@ -391,7 +391,7 @@ fn a_card_of_no_column_is_compared_with_that_of_none() {
 }
 
 #[test]
-fn arrays_of_variable_length_are_compared_by_what_they_hold() {
+fn variable_length_arrays_are_compared_by_content() {
     let file = |descriptors: &[[u8; 2]], heap: &[u8]| {
         let rows: Vec<u8> = descriptors
             .iter()

@@ -487,7 +487,7 @@ fn fields_that_reach_into_each_other_in_the_item_are_moved_one_by_one() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_requests_are_refused() {
     let markers = RecordMarkers::new(4, FileOrder::Big).unwrap();
     let large = 1e300f64.to_be_bytes().to_vec();
     let file = opened(markers, &[vec![1; 8], vec![2; 8], vec![3; 4], large]);

@@ -198,7 +198,7 @@ fn refusal(error: Error) -> Refusal {
 }
 
 #[test]
-fn every_reason_says_where_what_was_expected_what_was_found_and_what_to_do() {
+fn every_reason_has_place_expectation_finding_and_hint() {
     // The two of expressions show the place in them: see the tests of expressions. Files are edited in those of edits.
     let elsewhere = [
         Reason::Tier,

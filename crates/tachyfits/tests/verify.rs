@@ -79,7 +79,7 @@ fn a_file_that_is_right_has_no_findings() {
 }
 
 #[test]
-fn the_values_of_binary_tables_are_looked_at() {
+fn the_values_of_binary_tables_are_checked() {
     let found = findings(&binary(&["1L", "4A"], [5, 4], 0, b"TabcdXab\x07dFabcd\x01ab\xe9d"));
     let said: Vec<_> = found
         .iter()
@@ -90,13 +90,13 @@ fn the_values_of_binary_tables_are_looked_at() {
 }
 
 #[test]
-fn strings_are_looked_at_up_to_their_first_nul() {
+fn strings_are_checked_up_to_their_first_nul() {
     assert_eq!(codes(&binary(&["8A"], [8, 1], 0, b"abc\0\x01\xff\0z")), [""; 0]);
     assert_eq!(codes(&binary(&["8A4"], [8, 1], 0, b"abc\0\x01bcd")), ["text-value"]);
 }
 
 #[test]
-fn descriptors_and_what_they_point_to_are_looked_at() {
+fn descriptors_and_their_arrays_are_checked() {
     let descriptors = |pairs: &[[i32; 2]]| -> Vec<u8> {
         pairs.iter().flatten().flat_map(|number| number.to_be_bytes()).collect()
     };
@@ -139,7 +139,7 @@ fn the_text_of_ascii_tables_is_looked_at() {
 }
 
 #[test]
-fn fill_is_looked_at() {
+fn fill_is_checked() {
     let mut file = fits(8, &[4], &[], &[1; 4]);
     file[5000] = 1;
     file[5001] = 2;
@@ -155,7 +155,7 @@ fn fill_is_looked_at() {
 }
 
 #[test]
-fn sums_are_compared_also_where_rows_are_looked_at() {
+fn sums_are_compared_also_where_rows_are_checked() {
     let mut cards = columns(&["1A", "PB(3)"]);
     cards.push("DATASUM = '0       '".to_owned());
     cards.push("CHECKSUM= '0000000000000000'".to_owned());
@@ -189,7 +189,7 @@ fn empty_image(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn names_that_cannot_be_told_apart_are_found() {
+fn duplicate_names_are_found() {
     let images = ["SCI", "ERR", "sci"].map(empty_image).concat();
     let found = findings(&[header(8, &[], &[]), images].concat());
     assert_eq!(found.len(), 1);
@@ -197,7 +197,7 @@ fn names_that_cannot_be_told_apart_are_found() {
 }
 
 #[test]
-fn what_the_first_header_says_of_extensions_is_compared_with_them() {
+fn the_first_header_is_compared_with_the_extensions() {
     let (image, two) = (empty_image("ONE"), ["ONE", "TWO"].map(empty_image).concat());
     let said = |cards: &[&str], behind: &[u8]| -> Vec<(&str, String, String)> {
         let cards: Vec<String> = cards.iter().map(|&card| card.to_owned()).collect();
@@ -231,7 +231,7 @@ fn what_the_first_header_says_of_extensions_is_compared_with_them() {
 }
 
 #[test]
-fn a_header_that_cannot_be_located_is_looked_at_nevertheless() {
+fn a_header_without_a_location_is_checked_nevertheless() {
     let mut file = fits(16, &[3], &["DATE    = 'today'".to_owned()], &[0; 6]);
     file[160..240].copy_from_slice(format!("{:<80}", "NAXIS   = 'many'").as_bytes());
     assert_eq!(codes(&file), ["numeric-text", "date-form", "not-checked"]);
@@ -240,7 +240,7 @@ fn a_header_that_cannot_be_located_is_looked_at_nevertheless() {
 }
 
 #[test]
-fn what_is_behind_the_last_hdu_is_found_and_missing_data_are() {
+fn bytes_after_the_last_hdu_and_missing_data_are_found() {
     let file = fits(16, &[3], &[], &[0; 6]);
     assert_eq!(codes(&[file.clone(), vec![0; 100]].concat()), ["trailing-bytes"]);
     assert_eq!(codes(&file[..2884]), ["truncated-data"]);
@@ -276,7 +276,7 @@ fn findings_are_the_same_for_any_number_of_threads_and_any_storage() {
 }
 
 #[test]
-fn rows_longer_than_memory_is_given_to_are_looked_at_by_field() {
+fn very_long_rows_are_checked_by_field() {
     let long = 9 << 20;
     let mut data = vec![0; long];
     data[0] = b'X';
@@ -318,7 +318,7 @@ fn any_damage_ends_in_findings() {
 }
 
 #[test]
-fn what_can_be_put_right_is_and_nothing_else_changes() {
+fn repairable_faults_are_repaired_and_nothing_else_changes() {
     let mut file = header(
         16,
         &[3],

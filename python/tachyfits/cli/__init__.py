@@ -2,7 +2,7 @@
 
 A command is a module of this package with a click command named ``command``, and a line in
 ``COMMANDS``. It is imported when it runs, so that one command does not pay for another.
-Coordinates are the FITS ones here: x first, counted from 1, both ends inside.
+Coordinates are the FITS ones here: x first, counted from 1, both ends included.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ SECTIONS = {
     },
     "Make new images": {
         "cutout": "write a part of an image as a FITS file with right coordinates",
-        "math": "an expression over images, spectra and numbers, written as a FITS file",
+        "math": "compute an expression over images, spectra and numbers; write a FITS file",
         "smooth": "smooth along an axis or on the sky: Hanning, boxcar, Gaussian, any weights",
-        "rebin": "make one pixel of each block: mean, sum, median, min, max",
-        "reorder": "put the axes in another order, pixels bit for bit",
+        "rebin": "combine blocks of pixels: mean, sum, median, min, max",
+        "reorder": "reorder the axes; pixels keep their bits",
         "pv": "cut along a path through a cube: position-velocity; FITS and PNG",
     },
     "Check": {
-        "verify": "compare files with the FITS Standard: every departure, its place, what to do",
+        "verify": "check files against the FITS Standard: each departure, where it is, what to do",
         "checksum": "compare DATASUM and CHECKSUM with the bytes of files",
         "diff": "compare two files: HDUs, cards, pixels and cells within tolerances",
     },
@@ -55,9 +55,9 @@ SECTIONS = {
 COMMANDS = {name: text for part in SECTIONS.values() for name, text in part.items()}
 
 EPILOG = """\b
-Coordinates are FITS ones: x (NAXIS1) first, counted from 1, both ends inside.
+Coordinates are FITS ones: x (NAXIS1) first, counted from 1, both ends included.
 A FILE may be compressed (gzip, bzip2, xz, zstd); - is standard input.
-Data goes to stdout, words to stderr.
+Data goes to stdout, messages to stderr.
 Exit status: 0 done, 1 failed or not as wanted, 2 wrong use, 130 interrupted (Ctrl-C).
 
 \b

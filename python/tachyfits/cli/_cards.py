@@ -85,14 +85,16 @@ def parse_set(text: str) -> Change:
     assert parts is not None
     value = parse_value(parts["value"])
     if isinstance(value, (float, complex)) and not cmath.isfinite(value):
-        raise click.BadParameter(f"{text!r}: no real number of 64 bits is that great")
+        raise click.BadParameter(
+            f"invalid value {text!r}: expected a number within the range of float64"
+        )
     return Change("set", keyword, value, (parts["comment"] or "").rstrip())
 
 
 def _split(text: str, form: str) -> tuple[str, str]:
     keyword, equals, rest = text.partition("=")
     if not equals or not keyword.strip():
-        raise click.BadParameter(f"{text!r} is not of the form {form}")
+        raise click.BadParameter(f"invalid value {text!r}: expected {form}")
     return looked_up(keyword), rest
 
 
@@ -162,8 +164,7 @@ def _edit(file: File, hdus: Sequence[int], changes: Sequence[Change]) -> list[in
             if not any(done.values()):
                 which = f"HDU {hdus[0]} (0-based)" if len(hdus) == 1 else "any HDU"
                 raise usage(
-                    f"expected a card {change.keyword}, found no such card in {which} of "
-                    f"{file.name}",
+                    f"no card {change.keyword} in {which} of {file.name}",
                     "nothing was changed; see the cards",
                 )
             counts = {hdu: counts[hdu] + done[hdu] for hdu in hdus}

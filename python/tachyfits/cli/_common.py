@@ -166,15 +166,16 @@ def common_options(
         click.option("--hdu", metavar="N|NAME[,VER]|all",
                      help=f"The HDU: its number (from 0) or EXTNAME. Default: {hdu}."),
         click.option("--json", is_flag=True,
-                     help="Print JSON, a line for each file. NaN is null, infinities are text."),
+                     help="Print one line of JSON per file. NaN is null, infinities are text."),
         click.option("--threads", type=click.IntRange(min=0), default=0, metavar="N",
-                     help="Threads; 0 (the default): one a core. Results do not depend on it."),
+                     help="Number of threads; 0 (the default): one per core. Results do not "
+                          "depend on it."),
         click.option("--progress/--no-progress", default=None,
-                     help="Show progress of work over a second. Default: on a terminal."),
-        click.option("--strict", is_flag=True, help="Refuse what the FITS Standard forbids."),
+                     help="Show progress if the work takes over a second. Default: on a terminal."),
+        click.option("--strict", is_flag=True, help="Fail where a file breaks the FITS Standard."),
         click.option("--storage", type=click.Choice(STORAGES), default="auto", show_default=True,
-                     help="How bytes are read: pread copies them, mmap looks at them in the page "
-                          "cache, auto takes the faster, direct goes past the cache."),
+                     help="How to read: pread copies bytes, mmap uses them in the page cache, "
+                          "auto takes the faster one, direct bypasses the cache."),
     ]  # fmt: skip
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,19 +195,21 @@ def common_options(
 
 region_option = click.option(
     "--region", "regions", type=REGION, multiple=True, metavar="SHAPE",
-    help="Only pixels whose centre is inside, in DS9's syntax: circle(x,y,r), box(x,y,w,h), "
-         "ellipse(x,y,a,b,angle), polygon(x1,y1,...). May be repeated. What lies beyond the image "
-         "does not count, and is warned of.",
+    help="Use only pixels whose centre is inside, in DS9's syntax: circle(x,y,r), box(x,y,w,h), "
+         "ellipse(x,y,a,b,angle), polygon(x1,y1,...). May be repeated. Parts outside the image do "
+         "not count and give a warning.",
 )  # fmt: skip
 section_option = click.option(
     "--section", type=SECTION, metavar="[a:b,...]",
-    help="Only this part, a range for each axis: [1:100,*,5:50:2].",
+    help="Use only this part, one range per axis: [1:100,*,5:50:2].",
 )  # fmt: skip
 channels_option = click.option(
     "--channels", type=CHANNELS, metavar="a:b",
-    help="Only these pixels of the spectral axis, counted from 1, both ends inside.",
+    help="Use only these pixels of the spectral axis, counted from 1, both ends included.",
 )  # fmt: skip
-overwrite_option = click.option("--overwrite", is_flag=True, help="Replace an older output file.")
+overwrite_option = click.option(
+    "--overwrite", is_flag=True, help="Replace an existing output file."
+)
 
 #: Values that click passes for a section, for channels and for regions: (text, parsed).
 SectionOption = tuple[str, tuple[Range, ...]] | None

@@ -60,7 +60,7 @@ def order_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--robust", is_flag=True,
                      help="The rms of the noise, from the width of its peak in the histogram."),
         click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N",
-                     help="Compute --robust N times, to weigh computing against reading; 0 only "
+                     help="Compute --robust N times, to compare computing with reading; 0 only "
                           "reads."),
         buffering_option,
     ]  # fmt: skip
@@ -88,7 +88,7 @@ def order_columns(
     if asked.robust and regions:
         raise usage(
             f"{image.file.name}: --robust takes no regions",
-            "leave --region, or use --section for a part of the planes",
+            "leave --region out, or use --section for a part of the planes",
         )
     shape = (len(regions or [None]), -1)
     columns: dict[str, np.ndarray[Any, Any]] = {}

@@ -106,15 +106,15 @@ def line_options(command: Command) -> Command:
     """Add --unit, --rest, --convention and --rest-medium, the coordinates of a spectral axis."""
     options = (
         click.option("--unit", metavar="UNIT",
-                     help="Of the coordinates: km/s, GHz, um, ... Default: what the header has."),
+                     help="Unit of the coordinates: km/s, GHz, um, ... Default: the header's."),
         click.option("--rest", metavar="VALUE",
                      help="Rest frequency or wavelength with its unit: '1.420405752 GHz'. Default: "
                           "the header's."),
         click.option("--convention", type=click.Choice(CONVENTIONS),
-                     help="Of velocities. Default: that of the axis; radio for frequencies, "
+                     help="Convention of velocities. Default: the axis's; radio for frequencies, "
                           "optical for wavelengths."),
         click.option("--rest-medium", type=click.Choice(MEDIA),
-                     help="Where a rest wavelength is measured. Default: air where the axis is "
+                     help="Medium of a rest wavelength. Default: air where the axis is "
                           "AWAV (refractive index by Edlén 1953), else vacuum."),
     )  # fmt: skip
     for option in reversed(options):
@@ -151,16 +151,16 @@ def drawing_options(command: Command) -> Command:
     """Add the options of colours and contours; the command gets them as a ``drawing``."""
     options = [
         click.option("--stretch", type=click.Choice(STRETCHES), default="linear",
-                     show_default=True, help="How values become colours."),
+                     show_default=True, help="Mapping of values to colours."),
         click.option("--limits", type=LIMITS, metavar="METHOD|LOW,HIGH",
-                     help="Values of the first and the last colour: zscale (background and faint "
+                     help="Range of the colour map: zscale (background and faint "
                           "sources, as in DS9), minmax, percentile (99.5), percentile99 or two "
-                          "numbers. Default: zscale; with other stretches than linear the "
-                          "percentiles 1 and 99.9; velocities are symmetric about their median."),
+                          "numbers. Default: zscale; percentiles 1 and 99.9 with a nonlinear "
+                          "stretch; symmetric about the median for velocities."),
         click.option("--percentile", type=click.FloatRange(50, 100, min_open=True), metavar="P",
-                     help="Limits at this percentile, and as much below."),
-        click.option("--low", type=float, metavar="VALUE", help="The value of the first colour."),
-        click.option("--high", type=float, metavar="VALUE", help="The value of the last colour."),
+                     help="Limits at this percentile and the same share at the lower end."),
+        click.option("--low", type=float, metavar="VALUE", help="Value of the first colour."),
+        click.option("--high", type=float, metavar="VALUE", help="Value of the last colour."),
         click.option("--cmap", metavar="NAME", help="A colour map that matplotlib knows. Default: "
                      "inferno; RdBu_r for velocities; viridis for dispersions."),
         click.option("--contours", is_flag=True,
@@ -197,7 +197,7 @@ class Document:
     def check(self, common: Common) -> None:
         """Refuse one document of several files."""
         if self.path is not None and len(common.files) > 1:
-            raise click.UsageError("one output cannot hold several files")
+            raise click.UsageError("several files cannot share one output")
 
     def draw(self, figure: Any) -> None:
         """Write a figure."""

@@ -40,8 +40,11 @@ def tell(file: File, *, order_given: bool, as_json: bool) -> int:
         say_lines.append(f"  decided: {file.reason}")
         say_lines += [f"    {line}" for line in file.evidence]
     elif assumed:
-        say_lines.append("  assumed: the byte order is this machine's; without markers nothing "
-                         "tells it (--order says another)")  # fmt: skip
+        say_lines.append(
+            "  assumed: the byte order is this machine's, because files without markers do not "
+            "show "
+            "it (--order sets it)"
+        )
     click.echo("\n".join(say_lines))
     rows: list[tuple[str, ...]] = [
         ("records (from 1)", "count", "bytes each", "at byte", "subrecords")

@@ -100,7 +100,7 @@ def save(array: NDArray[Any], output: str, *, overwrite: bool) -> None:
     elif suffix == ".fits":
         _save_fits(array, output, overwrite=overwrite)
     else:
-        raise usage(f"{output} ends in none of .fits .npy .csv", "name the file so")
+        raise usage(f"{output} ends in none of .fits .npy .csv", "use one of these endings")
 
 
 def _save_fits(array: NDArray[Any], output: str, *, overwrite: bool) -> None:

@@ -41,7 +41,7 @@ class Range:
             if not 1 <= pixel <= length:
                 raise usage(
                     f"{axis_name} has the pixels 1 to {length}; {pixel} is outside",
-                    "pixels are counted from 1, and both ends are inside: '*' is all of them",
+                    "pixels are counted from 1, both ends included: '*' selects all",
                 )
         if first <= last:
             return slice(first - 1, last, self.step)
@@ -60,7 +60,7 @@ def parse_range(text: str) -> Range:
     match = _RANGE.fullmatch("".join(text.split()))
     step = int(match["step"] or 1) if match else 0
     if match is None or step == 0:
-        raise ValueError(f"{text!r} is no range of pixels: use 1:100, 5:50:2, 7 or *")
+        raise ValueError(f"invalid range of pixels {text!r}: use 1:100, 5:50:2, 7 or *")
     if match["all"]:
         return Range(None, None, step, match["all"] == "-*")
     first = int(match["first"])
@@ -114,17 +114,17 @@ def parse_region(text: str) -> Region:
     """
     match = _REGION.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is no region: use {REGION_FORMS}")
+        raise ValueError(f"invalid region {text!r}: use {REGION_FORMS}")
     name = match[1].lower()
     try:
         numbers = [float(word) for word in re.split(r"[\s,]+", match[2])]
     except ValueError:
         raise ValueError(
-            f"{text!r} is no region in pixels: coordinates and sizes are plain numbers"
+            f"invalid region {text!r}: expected pixels, with plain numbers only"
         ) from None
     builder = _BUILDERS.get(name)
     if builder is None:
-        raise ValueError(f"{name!r} is no shape that is known: use {REGION_FORMS}")
+        raise ValueError(f"invalid shape {name!r}: use {REGION_FORMS}")
     return builder(numbers, text)
 
 
@@ -139,7 +139,7 @@ def parse_path(text: str) -> list[tuple[float, float]]:
     except ValueError:
         numbers = []
     if len(numbers) < 4 or len(numbers) % 2:
-        raise ValueError(f"{text!r} is no path: give two or more points, '10,20 30,40'")
+        raise ValueError(f"invalid path {text!r}: give two or more points, '10,20 30,40'")
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
@@ -183,7 +183,7 @@ def parse_percentiles(text: str) -> tuple[float, ...]:
     try:
         found = tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise ValueError(f"{text!r} is no list of numbers such as 1,50,99") from None
+        raise ValueError(f"invalid list {text!r}: expected numbers such as 1,50,99") from None
     if not all(0 <= percent <= 100 for percent in found):
         raise ValueError(f"{text!r}: percentiles are from 0 to 100")
     return found

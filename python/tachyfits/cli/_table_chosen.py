@@ -67,13 +67,13 @@ def chosen_slice(text: str, count: int, place: str) -> slice:
     """Return the rows that ``--rows`` selects of ``count``; ``place`` names them in messages."""
     match = _ROWS.fullmatch(text.strip())
     if match is None or not text.strip(" :"):
-        raise click.BadParameter(f"{text!r} is no range of rows: use 1:100, 5:, :10 or 7")
+        raise click.BadParameter(f"invalid range of rows {text!r}: use 1:100, 5:, :10 or 7")
     first = int(match["first"] or 1)
     last = int(match["last"] or (count if match["colon"] else first))
     if not 1 <= first <= last <= count:
         there = f"the rows 1 to {count}" if count else "no rows"
         raise usage(
             f"{place} has {there}; found --rows {text}",
-            "rows are counted from 1, and both ends are inside",
+            "rows are counted from 1, both ends included",
         )
     return slice(first - 1, last)

@@ -108,13 +108,13 @@ def report_text(report: Report) -> str:
 
 report_option = click.option(
     "--report", is_flag=True,
-    help="Say what it cost: seconds of reading, computing and writing, and how much of reading "
-         "and writing was hidden behind computing.",
+    help="Report the cost: seconds of reading, computing and writing, and the share of reading "
+         "and writing hidden behind computing.",
 )  # fmt: skip
 buffering_option = click.option(
     "--buffering", type=click.Choice(["auto", "single", "double"]), default="auto",
     show_default=True,
-    help="single: a thread reads, computes, writes in turn; double: readers fetch ahead.",
+    help="single: each thread reads, computes and writes in sequence; double: readers fetch ahead.",
 )  # fmt: skip
 
 
@@ -131,16 +131,16 @@ def optional_output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def _with_options(command: Callable[..., Any], *, required: bool) -> Callable[..., Any]:
     options = [
         click.option("-o", "--output", type=click.Path(), required=required, metavar="OUT",
-                     help="The new file. It appears when it is complete."),
-        click.option("--overwrite", is_flag=True, help="Replace an older output file."),
+                     help="The new file; it appears when it is complete."),
+        click.option("--overwrite", is_flag=True, help="Replace an existing output file."),
         click.option("--bitpix", type=click.Choice(list(_TYPES)),
                      help="Type of the pixels. Default: as computed."),
         click.option("--bscale", type=float, help="BSCALE for integer pixels."),
         click.option("--bzero", type=float, help="BZERO for integer pixels."),
-        click.option("--blank", type=int, help="BLANK for integer pixels: what NaN becomes."),
+        click.option("--blank", type=int, help="BLANK for integer pixels; NaN becomes BLANK."),
         click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM."),
         click.option("--sync", is_flag=True,
-                     help="End only when the file survives a loss of power."),
+                     help="Return only when the file survives a power failure."),
         buffering_option,
         report_option,
     ]  # fmt: skip

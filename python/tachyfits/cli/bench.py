@@ -36,7 +36,7 @@ EXPERIMENTS: dict[str, Callable[[Image, int], Any]] = {
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="Measured rounds; one more goes before them.",
+    help="Measured rounds, after one warm-up round.",
 )
 @click.option(
     "--only",
@@ -67,7 +67,7 @@ def command(common: Common, repeat: int, only: tuple[str, ...]) -> int:
         rows = []
         for name in only or EXPERIMENTS:
             if name == "read" and image.size * image.dtype.itemsize > LARGEST_READ and not only:
-                say("read: left out, the image is larger than 4 GiB (ask with --only read)")
+                say("read: skipped, the image is larger than 4 GiB (use --only read)")
                 continue
             rows += _experiment(image, name, _thread_counts(common.threads), repeat)
         click.echo(json_text(described(image, rows=rows)) if common.json else _as_text(rows))

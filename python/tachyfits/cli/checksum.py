@@ -11,11 +11,11 @@ from tachyfits.cli._output import aligned, json_text
 
 @click.command()
 @common_options(hdu="all")
-@click.option("--check", is_flag=True, help="Fail as well where an HDU states no sum.")
+@click.option("--check", is_flag=True, help="Also fail if an HDU has no checksums.")
 @click.option(
     "--update",
     is_flag=True,
-    help="Write both sums into the headers of the file, and compare again.",
+    help="Write both sums into the headers of the file, then compare.",
 )
 def command(common: Common, check: bool, update: bool) -> int:
     """Sum the bytes of HDUs in one pass and compare them with DATASUM and CHECKSUM.

@@ -21,9 +21,9 @@ from tachyfits.cli._parts import Part, part_options
     type=click.Path(),
     required=True,
     metavar="OUT",
-    help="The new file. It appears when it is complete.",
+    help="The new file; it appears when it is complete.",
 )
-@click.option("--drop-degenerate", is_flag=True, help="Leave out the axes of length 1.")
+@click.option("--drop-degenerate", is_flag=True, help="Remove axes of length 1.")
 @overwrite_option
 def command(
     common: Common,
@@ -44,7 +44,7 @@ def command(
       tachyfits cutout cube.fits --channels 40:90 -o line.fits --overwrite
     """
     if part.is_whole:
-        raise click.UsageError("say what to cut: --section or --channels")
+        raise click.UsageError("give --section or --channels")
 
     def cut(file: File) -> None:
         image = common.image(file)

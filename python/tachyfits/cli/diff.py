@@ -24,44 +24,44 @@ from tachyfits.cli._output import json_text, number_text
     type=click.FloatRange(min=0),
     default=0.0,
     metavar="X",
-    help="Numbers that differ by no more than this are the same.",
+    help="Largest difference of equal numbers.",
 )
 @click.option(
     "--relative",
     type=click.FloatRange(min=0),
     default=0.0,
     metavar="X",
-    help="Numbers that differ by no more than this times the larger of them are the same; with "
-    "--tolerance one of the two is enough.",
+    help="Largest difference of equal numbers, relative to the larger one; with --tolerance one "
+    "of the two is enough.",
 )
 @click.option(
     "--ignore",
     multiple=True,
     metavar="KEY",
-    help="Leave out a keyword; DATE* stands for all that begin so. May be repeated.",
+    help="Ignore a keyword, or a pattern such as DATE*. May be repeated.",
 )
-@click.option("--ignore-comments", is_flag=True, help="Leave out the comments of cards.")
+@click.option("--ignore-comments", is_flag=True, help="Ignore the comments of cards.")
 @click.option(
     "--places",
     type=click.IntRange(min=0),
     default=10,
     show_default=True,
     metavar="N",
-    help="How many different values of each image or column to list.",
+    help="Number of differing values to list per image or column.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="Print nothing; the exit status says it.")
+@click.option("--quiet", is_flag=True, help="Print nothing; use the exit status.")
 @click.option(
     "--threads",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Threads; 0 (the default): one a core. The result does not depend on it.",
+    help="Number of threads; 0 (the default): one per core. The result does not depend on it.",
 )
 @click.option(
     "--progress/--no-progress",
     default=None,
-    help="Show progress of work over a second. Default: on a terminal.",
+    help="Show progress if the work takes over a second. Default: on a terminal.",
 )
 def command(
     first: str,

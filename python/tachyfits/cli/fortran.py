@@ -33,33 +33,35 @@ SHOWN = 20
 
 _SOURCE = [
     click.option("--markers", type=click.Choice(["4", "8"]),
-                 help="Bytes of the markers around records. Default: found out."),
+                 help="Bytes of the markers around records. Default: detected."),
     click.option("--order", type=click.Choice(["big", "little"]),
-                 help="Byte order. Default: found out from the markers; else this machine's."),
+                 help="Byte order. Default: detected from the markers; else this machine's."),
     click.option("--access", type=click.Choice(["sequential", "direct", "stream"]),
                  default="sequential", show_default=True, help="How the file was written."),
     click.option("--record-bytes", type=click.IntRange(min=1), metavar="N",
                  help="Bytes of a record of direct access."),
-    click.option("--recover", is_flag=True, help="Go on after damage, with the next whole record."),
-    click.option("--json", is_flag=True, help="Print JSON, a line for each file."),
+    click.option("--recover", is_flag=True, help="Continue after damage, with the next whole "
+                                                 "record."),
+    click.option("--json", is_flag=True, help="Print one line of JSON per file."),
 ]  # fmt: skip
 _RUN = [
     click.option("--threads", type=click.IntRange(min=0), default=0, metavar="N",
-                 help="Threads; 0 (the default): one a core."),
+                 help="Number of threads; 0 (the default): one per core."),
     click.option("--progress/--no-progress", default=None,
-                 help="Show progress of work over a second. Default: on a terminal."),
+                 help="Show progress if the work takes over a second. Default: on a terminal."),
 ]  # fmt: skip
 _STATS = [
     click.option("--form", required=True, metavar="FORM",
-                 help="What records are made of: f8 for any number of reals, or several items."),
+                 help="Form of the records: f8 for any number of reals, or several items."),
     click.option("--field", "fields", multiple=True, metavar="NAME",
-                 help="Of mixed records only this: f0, f1, ... in the order of the form, f1.f0 in "
-                      "a group. Repeatable. Default: all that are numbers."),
-    click.option("--records", metavar="A:B", help="Only these, counted from 1, both ends inside."),
+                 help="Field of mixed records: f0, f1, ... in the order of the form, f1.f0 in a "
+                      "group. May be repeated. Default: all numeric fields."),
+    click.option("--records", metavar="A:B", help="Only these records, counted from 1, both ends "
+                                                  "included."),
     click.option("--ddof", type=click.IntRange(min=0), default=0, show_default=True,
                  help="The divisor of std is count - ddof."),
     click.option("--report", is_flag=True,
-                 help="Say what it cost: seconds of io, compute, wall; hidden fraction; GB/s."),
+                 help="Report the cost: seconds of io, compute, wall; hidden fraction; GB/s."),
 ]  # fmt: skip
 
 
@@ -86,7 +88,7 @@ def _opened(path: str, given: dict[str, Any]) -> File:
         recover=given["recover"],
     )
     for first, last, why in file.skipped:
-        say(f"warning: {path}: bytes {first} to {last - 1} passed over: {why.splitlines()[0]}")
+        say(f"warning: {path}: bytes {first} to {last - 1} skipped: {why.splitlines()[0]}")
     return file
 
 
@@ -185,7 +187,7 @@ def _chosen(text: str | None, file: File) -> tuple[range, bool]:
     last = begin if end is None else end
     # Damage is reported after the records before it.
     if last > whole and file.damage is None:
-        raise refused(f"there is no record {last}, the file has {whole} (from 1)")
+        raise refused(f"no record {last}; the file has {whole} (from 1)")
     return range(begin - 1, whole if end is None else end, step), end is None
 
 
@@ -196,17 +198,19 @@ def _chosen(text: str | None, file: File) -> tuple[range, bool]:
     "forms",
     multiple=True,
     metavar="FORM",
-    help="What a record is made of. Default: bytes. Repeated: as those of convert.",
+    help="Form of a record. Default: bytes. May be repeated, as for convert.",
 )
-@click.option("--records", metavar="A:B:STEP", help="Only these, counted from 1, both ends inside.")
+@click.option(
+    "--records", metavar="A:B:STEP", help="Only these records, counted from 1, both ends included."
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(),
     metavar="OUT",
-    help="Write .fits, .npy or .csv instead; the records must have one length.",
+    help="Write .fits, .npy or .csv instead; the records must have equal lengths.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an older output file.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing output file.")
 @_with(_SOURCE + _RUN)
 def dump(
     file: str, forms: tuple[str, ...], records: str | None, output: str | None, overwrite: bool,
@@ -336,15 +340,15 @@ def stats(
     required=True,
     type=click.Path(),
     metavar="OUT",
-    help="The new file; with several files a folder, which is there.",
+    help="The new file; for several files an existing folder.",
 )
 @click.option(
     "--form",
     "forms",
     multiple=True,
     metavar="FORM",
-    help="What records are made of. Needed for order and precision. Repeated: in turn, after the "
-    "last the first again; with ... as the last, all further records are of the one before it.",
+    help="Form of the records. Required for order and precision. If repeated, records use the "
+    "forms in rotation; with ... as the last one, all further records use the form before it.",
 )
 @click.option("--to-order", type=click.Choice(["big", "little"]), help="The new byte order.")
 @click.option("--to-markers", type=click.Choice(["4", "8"]), help="The new markers.")
@@ -352,12 +356,12 @@ def stats(
     "--to-access", type=click.Choice(["sequential", "direct", "stream"]), help="The new access."
 )
 @click.option(
-    "--single", is_flag=True, help="Reals of 8 bytes become those of 4, complex numbers likewise."
+    "--single", is_flag=True, help="Convert reals of 8 bytes to 4, complex numbers likewise."
 )
 @click.option(
-    "--double", is_flag=True, help="Reals of 16 bytes become those of 8, complex numbers likewise."
+    "--double", is_flag=True, help="Convert reals of 16 bytes to 8, complex numbers likewise."
 )
-@click.option("--overwrite", is_flag=True, help="Replace older files.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @_with(_SOURCE + _RUN)
 def convert(
     files: tuple[str, ...], output: str, forms: tuple[str, ...], to_order: str | None,
@@ -375,11 +379,11 @@ def convert(
       tachyfits fortran convert run.dat --form i4,a8 --form '*f8' --form ... --to-order big -o b.dat
     """  # fmt: skip
     if single and double:
-        raise click.UsageError("--single and --double: give one of them")
+        raise click.UsageError("give only one of --single and --double")
     precision = "single" if single else "double" if double else None
     folder = Path(output).is_dir()
     if len(files) > 1 and not folder:
-        raise click.BadParameter(f"{output!r} is no folder", param_hint="'-o' / '--output'")
+        raise click.BadParameter(f"{output!r} is not a folder", param_hint="'-o' / '--output'")
     targets = {path: Path(output, Path(path).name) if folder else Path(output) for path in files}
     of_target: dict[Path, str] = {}
     for path, target in targets.items():

@@ -31,12 +31,10 @@ from tachyfits.cli._output import json_text
     "keywords",
     multiple=True,
     metavar="KEYWORD",
-    help="Only this keyword; one alone prints its bare value. * and ? stand for any characters "
-    "and for one. May be repeated.",
+    help="Print only this keyword; a single one prints its bare value. * matches any characters, "
+    "? one. May be repeated.",
 )
-@click.option(
-    "--raw", is_flag=True, help="The cards as they stand in the file, 80 characters each."
-)
+@click.option("--raw", is_flag=True, help="The cards as stored, 80 characters each.")
 @change_options
 def command(
     common: Common, keywords: tuple[str, ...], raw: bool, changes: tuple[Change, ...]
@@ -69,10 +67,10 @@ def command(
     """
     if changes:
         if raw or keywords:
-            raise click.UsageError("a change goes with neither --raw nor --keyword")
+            raise click.UsageError("a change excludes --raw and --keyword")
         return common.each(lambda file: change_header(common, file, changes))
     if raw and (common.json or keywords):
-        raise click.UsageError("--raw goes with neither --json nor --keyword")
+        raise click.UsageError("--raw excludes --json and --keyword")
 
     several = len(common.files) > 1 or common.hdu == "all"
     is_value = len(keywords) == 1 and not is_pattern(keywords[0])

@@ -27,14 +27,13 @@ COLUMNS = ("low", "high", "count")
     type=float,
     nargs=2,
     metavar="LOW HIGH",
-    help="From LOW to HIGH, both inside. Default: from min to max (one more pass).",
+    help="Range from LOW to HIGH, both included. Default: from min to max (one more pass).",
 )
 @part_options("regions", "section")
 @click.option(
     "--log/--linear",
     default=None,
-    help="Axis of the counts that are drawn. Default: log "
-    "where most bins would be too low to be seen.",
+    help="Scale of the drawn counts. Default: log if most bins would be too low to see.",
 )
 @document_options
 def command(

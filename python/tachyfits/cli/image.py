@@ -50,27 +50,30 @@ FITS = (".fits", ".fit", ".fts")
     multiple=True,
     metavar="NAME",
     help=f"One of {', '.join(STATISTICS)}, percentile90 (any number). Default: mean. May be "
-    "repeated. Of the channels that have an extreme the first counts, from 1.",
+    "repeated. Extreme channels are the first with the value, from 1.",
 )
 @click.option(
     "--moment",
     "orders",
     metavar="0,1,2",
-    help="Moments, made in one pass: 0 the integral, 1 the mean coordinate, 2 the dispersion.",
+    help="Moments, computed in one pass: 0 the integral, 1 the mean coordinate, 2 the dispersion.",
 )
 @click.option("--peak-channel", is_flag=True, help="The same as --statistic max_channel.")
 @line_options
 @part_options("channels", "section", "regions")
 @click.option(
-    "--threshold", type=float, metavar="VALUE", help="Leave out pixels below it, in their unit."
+    "--threshold",
+    type=float,
+    metavar="VALUE",
+    help="Ignore pixels below this value, in their unit.",
 )
 @click.option(
     "--mask",
     type=click.Path(),
     metavar="FILE",
-    help="Leave out pixels where this image (of a cube or a plane) is 0 or undefined.",
+    help="Ignore pixels where this image (a cube or a plane) is 0 or undefined.",
 )
-@click.option("--keep-axis", is_flag=True, help="Keep the spectral axis, with length 1.")
+@click.option("--keep-axis", is_flag=True, help="Keep the spectral axis with length 1.")
 @click.option(
     "-o",
     "--output",
@@ -79,16 +82,18 @@ FITS = (".fits", ".fit", ".fts")
     required=True,
     multiple=True,
     metavar="OUT",
-    help="The picture: .fits, or drawn as .png, .svg or .pdf. May be repeated. Of several pictures "
-    "each has its name put before the ending: OUT-moment1.fits.",
+    help="Output: .fits, or a picture as .png, .svg or .pdf. May be repeated. Several maps get "
+    "their names before the ending: OUT-moment1.fits.",
 )
 @overwrite_option
 @click.option("--checksum", is_flag=True, help="Write DATASUM and CHECKSUM into FITS files.")
-@click.option("--sync", is_flag=True, help="End only when FITS files survive a loss of power.")
+@click.option("--sync", is_flag=True, help="Return only when FITS files survive a power failure.")
 @report_option
 @drawing_options
 @click.option(
-    "--bare", is_flag=True, help="Only the pixels, one for one, y upwards; no axes, no colour bar."
+    "--bare",
+    is_flag=True,
+    help="Draw only the pixels, one to one, y upwards, without axes and colour bar.",
 )
 def command(
     common: Common,
@@ -190,7 +195,7 @@ def _planes(
         if names or part.channels is not None or part.regions or asked:
             raise usage(
                 f"{image.file.name}: HDU {image.index} is a picture: there is nothing to collapse",
-                "leave out what is for cubes: of the choices of pixels --section is left",
+                "use --section to select pixels, and leave out the options for cubes",
             )
         with common.meter("image") as progress:
             yield "pixels", image.plane(part.index(image), progress=progress)

@@ -48,7 +48,7 @@ class _Help(click.Command):
 @click.option(
     "--unit",
     metavar="UNIT",
-    help="BUNIT of the result, '' for none. Default: where it is sure. Values stay as they are.",
+    help="BUNIT of the result, '' for none. Default: set if it is certain. Values do not change.",
 )
 @optional_output_options
 def command(common: Common, expression: str, unit: str | None, output: Output) -> int:
@@ -107,11 +107,11 @@ def _inputs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
         match = _INPUT.fullmatch(text)
         if match is None:
             raise click.BadParameter(
-                f"{text!r} is no NAME=INPUT: write a=cube.fits", param_hint="'NAME=INPUT'"
+                f"invalid input {text!r}: write a=cube.fits", param_hint="'NAME=INPUT'"
             )
         if match[1] in dict(found) or match[1] in ("dtype", "unit"):
             raise click.BadParameter(
-                f"{text!r}: {match[1]} cannot be the name of one more input",
+                f"{text!r}: {match[1]} names two inputs",
                 param_hint="'NAME=INPUT'",
             )
         found.append((match[1], match[2]))

@@ -23,7 +23,7 @@ from tachyfits.cli._written import Output, output_options
     type=PATH,
     required=True,
     metavar="'X,Y X,Y ...'",
-    help="The points of the path in pixels, counted from 1; with --sky in degrees.",
+    help="Points of the path in pixels, counted from 1; with --sky in degrees.",
 )
 @click.option("--sky", is_flag=True, help="The points are longitude,latitude of the image's frame.")
 @click.option(
@@ -32,7 +32,7 @@ from tachyfits.cli._written import Output, output_options
     default=1,
     show_default=True,
     metavar="PIXELS",
-    help="Pixels across the path that are averaged.",
+    help="Number of pixels across the path to average.",
 )
 @click.option(
     "--spacing",
@@ -40,10 +40,14 @@ from tachyfits.cli._written import Output, output_options
     default=1.0,
     show_default=True,
     metavar="PIXELS",
-    help="From one sample to the next.",
+    help="Distance between samples.",
 )
 @click.option(
-    "--png", "picture", type=click.Path(), metavar="OUT", help="Draw it too: .png, .svg or .pdf."
+    "--png",
+    "picture",
+    type=click.Path(),
+    metavar="OUT",
+    help="Also draw a picture: .png, .svg or .pdf.",
 )
 @drawing_options
 @output_options
@@ -76,7 +80,7 @@ def command(
         diagram = image.pv(_path(image, points[1], sky), width=width, spacing=spacing)
         if picture is not None and diagram.ndim != 2:
             raise usage(
-                f"a cut of {diagram.ndim} axes is no picture", "leave --png out, or cut out a cube"
+                f"a cut of {diagram.ndim} axes cannot be drawn", "leave --png out, or use a cube"
             )
         output.write(common, diagram, "pv", path=points[0], width=width, spacing=spacing)
         if picture is not None:

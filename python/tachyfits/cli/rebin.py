@@ -18,14 +18,14 @@ from tachyfits.cli._written import Output, output_options
     type=click.Choice(["mean", "sum", "median", "min", "max"]),
     default="mean",
     show_default=True,
-    help="Of the good pixels of a block; NaN where it has none.",
+    help="Statistic of the defined pixels of a block; NaN if it has none.",
 )
 @click.option(
     "--partial",
     type=click.Choice(["drop", "keep"]),
     default="drop",
     show_default=True,
-    help="Pixels at the end of an axis that are too few for a block: left out, or made one.",
+    help="Incomplete blocks at the end of an axis: drop them or keep them as a pixel.",
 )
 @output_options
 def command(

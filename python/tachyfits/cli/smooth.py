@@ -17,7 +17,7 @@ from tachyfits.cli._written import Output, output_options
     metavar="x|y|z|N",
     default="z",
     show_default=True,
-    help="Along NAXIS1, NAXIS2, NAXIS3, or NAXISN.",
+    help="Axis: NAXIS1, NAXIS2, NAXIS3, or NAXISN.",
 )
 @click.option(
     "--kernel",
@@ -35,40 +35,40 @@ from tachyfits.cli._written import Output, output_options
 @click.option(
     "--weights",
     metavar="W,W,...",
-    help="Any weights, odd in number, in place of a kernel; used as they are.",
+    help="Weights instead of a kernel: an odd number, not normalised.",
 )
 @click.option(
     "--sky",
     metavar="WIDTH",
-    help="In place of an axis: a Gaussian on the sky of this full width at half maximum, as "
-    "12arcsec, or in pixels, of x and y as 4,2 where they differ.",
+    help="Instead of an axis: smooth on the sky with a Gaussian of this full width at half "
+    "maximum, as 12arcsec or in pixels; 4,2 if x and y differ.",
 )
 @click.option(
     "--keep-beam",
     is_flag=True,
-    help="With --sky: leave BMAJ, BMIN, BPA and values per beam as they are.",
+    help="With --sky: do not change BMAJ, BMIN, BPA and values per beam.",
 )
 @click.option(
     "--edge",
     type=click.Choice(["repeat", "pair", "zero", "blank", "keep"]),
     default="repeat",
     show_default=True,
-    help="What stands beyond the ends of the axis.",
+    help="Values beyond the ends of the axis.",
 )
 @click.option(
     "--blanks",
     type=click.Choice(["renormalise", "propagate", "zero"]),
     default="renormalise",
     show_default=True,
-    help="What NaN and BLANK count for.",
+    help="Treatment of NaN and BLANK.",
 )
-@click.option("--fill", is_flag=True, help="Give undefined pixels values where neighbours do.")
+@click.option("--fill", is_flag=True, help="Compute undefined pixels from defined neighbours.")
 @click.option(
     "--every",
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Keep every N-th result, from the first on.",
+    help="Keep every N-th result, starting with the first.",
 )
 @output_options
 def command(
@@ -146,7 +146,7 @@ def _numbers(text: str) -> list[float]:
         return [float(word) for word in text.split(",")]
     except ValueError:
         raise click.BadParameter(
-            f"{text!r} is no list of numbers: write 1,2,1", param_hint="'--weights'"
+            f"invalid weights {text!r}: write 1,2,1", param_hint="'--weights'"
         ) from None
 
 

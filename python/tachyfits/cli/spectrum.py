@@ -27,7 +27,7 @@ STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS]
     metavar="NAME",
     default="mean",
     show_default=True,
-    help="What is made of the pixels of a channel: one of "
+    help="Statistic of the pixels of a channel: one of "
     f"{', '.join(STATISTICS)}, percentile90 (any number).",
 )
 @line_options

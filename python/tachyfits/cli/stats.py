@@ -44,7 +44,7 @@ COUNTS = ("count", "nan")
 @common_options()
 @region_option
 @section_option
-@click.option("--per-plane", is_flag=True, help="A row for each plane of the first two axes.")
+@click.option("--per-plane", is_flag=True, help="One row per plane of the first two axes.")
 @order_options
 @click.option(
     "--ddof",
@@ -56,7 +56,7 @@ COUNTS = ("count", "nan")
 @click.option(
     "--report",
     is_flag=True,
-    help="Say what it cost: seconds of io, compute, wall; hidden fraction; GB/s.",
+    help="Report the cost: seconds of io, compute, wall; hidden fraction; GB/s.",
 )
 def command(
     common: Common,

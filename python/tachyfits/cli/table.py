@@ -45,19 +45,19 @@ COLUMN_HEADING = ("column", "name", "TFORM", "type", "unit", "null", "descriptio
 @click.option(
     "--where",
     metavar="CONDITION",
-    help="Only rows for which this holds: 'MAG < 20 && CLASS == \"STAR\"'.",
+    help="Only rows that satisfy this condition: 'MAG < 20 && CLASS == \"STAR\"'.",
 )
 @click.option(
     "--head",
     type=click.IntRange(min=0),
     metavar="N",
-    help=f"Only the first N rows (of those that the others leave). Default: {HEAD}, "
+    help=f"Only the first N rows, after the other selections. Default: {HEAD}, "
     "with -o and --rows all.",
 )
 @click.option(
     "--rows",
     metavar="A:B",
-    help="Only these rows, counted from 1, both ends inside; 'A:' goes to the end.",
+    help="Only these rows, counted from 1, both ends included; 'A:' extends to the end.",
 )
 @click.option("--list", "listed", is_flag=True, help="List the columns instead of the rows.")
 @click.option(
@@ -184,7 +184,7 @@ def _table(common: Common, file: File) -> Table:
             return hdu
         if named:
             raise usage(
-                f"{file.name}: HDU {hdu.index} ({hdu.kind}) is no table",
+                f"{file.name}: HDU {hdu.index} ({hdu.kind}) is not a table",
                 f"see the list of HDUs: tachyfits info {file.name}",
             )
     raise usage(

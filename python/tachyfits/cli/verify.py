@@ -27,29 +27,31 @@ def list_rules(as_json: bool) -> None:
 @click.option(
     "--fix",
     is_flag=True,
-    help="Put right what needs no guessing, and say what that was; the file is changed "
-    "wholly or not at all. What is left is then listed.",
+    help="Repair faults that need no guessing, and list them; the file gets all repairs or none. "
+    "Then list the remaining findings.",
 )
-@click.option("--strict", is_flag=True, help="Let warnings fail too: exit status 1.")
-@click.option("--headers-only", is_flag=True, help="Read no data: neither values nor checksums.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each file.")
-@click.option("--quiet", is_flag=True, help="Print a line for each file and no findings.")
+@click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
+@click.option(
+    "--headers-only", is_flag=True, help="Do not check data: neither values nor checksums."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per file.")
+@click.option("--quiet", is_flag=True, help="Print one line per file and no findings.")
 @click.option(
     "--rules",
     is_flag=True,
-    help="List the rules and exit; those of any reading are in `tachyfits errors`.",
+    help="List the rules and exit; `tachyfits errors` lists those of reading.",
 )
 @click.option(
     "--threads",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Threads; 0 (the default): one a core. The findings do not depend on it.",
+    help="Number of threads; 0 (the default): one per core. The findings do not depend on it.",
 )
 @click.option(
     "--progress/--no-progress",
     default=None,
-    help="Show progress of work over a second. Default: on a terminal.",
+    help="Show progress if the work takes over a second. Default: on a terminal.",
 )
 def command(
     files: tuple[str, ...],

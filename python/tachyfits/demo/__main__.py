@@ -21,9 +21,9 @@ from tachyfits.demo.pictures import draw
 @click.command()
 @click.argument("file", required=False, type=click.Path())
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("demo-output"),
-              show_default=True, help="Where the cube and the pictures go.")  # fmt: skip
+              show_default=True, help="Folder for the cube and the pictures.")  # fmt: skip
 @click.option("--side", type=click.IntRange(min=512), default=512, show_default=True,
-              help="Pixels along x and y of the galaxy's picture.")  # fmt: skip
+              help="Number of pixels along x and y.")  # fmt: skip
 def command(file: str | None, folder: Path, side: int) -> int:
     """Measure a galaxy that is made from physics, beside the known truth; or a FILE of yours."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def _galaxy(folder: Path, side: int) -> int:
     galaxy = Galaxy(side=side)
     path, plan = folder / "galaxy.fits", galaxy_plan(galaxy)
     started = time.perf_counter()
-    with progress(None, "a galaxy is made") as advance:
+    with progress(None, "simulating a galaxy") as advance:
         truth = write_galaxy(galaxy, path, model_range=plan.channels, progress=advance)
     seconds = time.perf_counter() - started
     print(f"made {path} ({size_text(path.stat().st_size)}) in {seconds:.1f} s")
@@ -57,7 +57,7 @@ def _print_comparison(
     print()
     print(aligned([HEADING, *(line.row() for line in lines)], right=[1, 2, 3, 4]))
     wrong = sum(not line.holds for line in lines)
-    print(f"{len(lines) - wrong} of {len(lines)} results hold")
+    print(f"{len(lines) - wrong} of {len(lines)} results agree with the true values")
     return wrong
 
 

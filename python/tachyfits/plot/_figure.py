@@ -124,7 +124,7 @@ def save_figure(
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise usage(
-            f"{os.fspath(path)}: no picture format goes by that name",
+            f"{os.fspath(path)}: unknown picture format",
             f"end it in one of {' '.join(FORMATS)}",
         )
     # A date in the file would make two runs differ.

@@ -109,7 +109,7 @@ def limits_of(
     if percentile is not None and not 50 < percentile <= 100:
         raise usage(
             f"invalid percentile {percentile:g}: expected one above 50, up to 100",
-            "limits are at this percentile and as much below the lower end",
+            "limits are at this percentile and the same share at the lower end",
         )
     first: float = 0.0
     last: float = 1.0

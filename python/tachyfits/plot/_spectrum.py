@@ -44,7 +44,7 @@ def spectrum_figure(
         Names in the legend; None: the regions'.
     """
     if not spectra:
-        raise usage("there is no spectrum to draw", either("give one or more"))
+        raise usage("no spectrum to draw", either("give one or more"))
     with style():
         figure = new_figure(8.0, 4.2)
         axes = figure.add_subplot()

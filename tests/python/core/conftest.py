@@ -1,4 +1,4 @@
-"""What the tests of the compiled module share: a function that writes files, and a small cube."""
+"""Shared by the tests of the compiled module: a function that writes files, and a small cube."""
 
 from __future__ import annotations
 

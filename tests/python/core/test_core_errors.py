@@ -52,7 +52,7 @@ def test_an_hdu_without_axes_has_no_image(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Invalid 'BLANK' keyword")
-def test_what_describes_the_pixels_warns_too(write: Write, tmp_path: Path) -> None:
+def test_cards_about_pixels_give_warnings_too(write: Write, tmp_path: Path) -> None:
     path = write(tmp_path / "a.fits", np.zeros(3, np.float32), BLANK=7)
     (warning,) = _core.FitsFile.open(path).warnings
     assert "BLANK" in warning

@@ -1,4 +1,4 @@
-"""Files that are cut short while they are looked at through a map, and signals that are not ours.
+"""Files truncated while they are read through a map, and signals of other origin.
 
 Each case is a process of its own, as some of them end by the signal.
 """
@@ -94,10 +94,10 @@ def test_whatever_takes_bytes_of_a_file_that_was_cut_says_so(folder: Path) -> No
     assert not [name for name in ("smooth.fits", "sum.fits") if (folder / name).exists()]
 
 
-def test_what_is_whole_of_a_file_that_was_cut_can_be_used_once_it_is_opened_again(
+def test_the_rest_of_a_truncated_file_is_readable_after_reopening(
     folder: Path,
 ) -> None:
-    # Until then nobody can tell what else was changed with its size.
+    # Until then other changes to the file cannot be ruled out.
     done = run(
         folder,
         """
@@ -134,7 +134,7 @@ def test_a_fault_in_a_map_of_another_ends_the_process_as_without_us(
     assert done.stderr.count("Fatal Python error: Bus error") == expected
 
 
-def test_a_signal_that_is_sent_does_what_it_did(folder: Path) -> None:
+def test_a_sent_signal_keeps_its_effect(folder: Path) -> None:
     sent = run(folder, "use_a_map(); os.kill(os.getpid(), signal.SIGBUS)")
     assert sent.returncode == -signal.SIGBUS
     ignored = run(
@@ -162,7 +162,7 @@ def test_a_signal_that_is_sent_does_what_it_did(folder: Path) -> None:
 def test_a_large_file_gives_the_same_bits_from_the_page_cache_and_from_copies(
     tmp_path: Path,
 ) -> None:
-    # Large enough that it is asked whether its bytes had better be lent; the answer is the clock's.
+    # Large enough that the storage measures whether lending its bytes is faster.
     pixels = np.random.default_rng(5).normal(size=(17, 1000, 1000)).astype(">f4")
     pixels[3, 5, 7] = np.nan
     path = tmp_path / "large.fits"

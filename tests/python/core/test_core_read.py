@@ -132,7 +132,7 @@ def test_an_out_of_another_type_or_shape_is_refused(cube: Path, out: np.ndarray)
 def test_a_read_only_out_is_refused(cube: Path) -> None:
     out = np.zeros((3, 4, 5), np.float32)
     out.flags.writeable = False
-    with pytest.raises(_core.UsageError, match="written"):
+    with pytest.raises(_core.UsageError, match="writeable"):
         image_of(cube).read(out=out)
     assert not out.any()
 
@@ -150,7 +150,7 @@ def test_an_out_that_is_being_written_is_refused(write: Write, tmp_path: Path) -
             return refused.code
         return "read"
 
-    # Who comes first has the array for tens of milliseconds.
+    # The first caller has the array for tens of milliseconds.
     with ThreadPoolExecutor(2) as readers:
         for _ in range(20):
             ends = sorted(end.result() for end in [readers.submit(read), readers.submit(read)])
@@ -178,7 +178,7 @@ def test_more_axes_than_numpy_has_are_refused(tmp_path: Path) -> None:
     assert raised.value.code == "memory"
 
 
-def test_a_truncated_file_says_what_is_missing_without_making_the_array() -> None:
+def test_a_truncated_file_is_reported_without_allocating() -> None:
     cards = [
         "SIMPLE  =                    T",
         "BITPIX  =                  -64",

@@ -28,7 +28,7 @@ def pixels(cube: Path) -> np.ndarray:
     return fits.getdata(cube).astype(np.float64)
 
 
-def test_stats_say_what_numpy_says(image: _core.Image, pixels: np.ndarray) -> None:
+def test_stats_agree_with_numpy(image: _core.Image, pixels: np.ndarray) -> None:
     (stats,) = image.stats()
     assert (stats.count, stats.nan, stats.sum) == (59, 1, np.nansum(pixels))
     assert stats.mean == pytest.approx(np.nanmean(pixels), rel=1e-15)

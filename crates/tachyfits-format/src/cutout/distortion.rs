@@ -78,7 +78,7 @@ pub(super) fn survive(header: &Header, section: &Section) -> Result<(), FormatEr
     }
     let moved = (1..=2).find(|&axis| !section.keeps_in_place(axis));
     if let (Some(keyword), Some(axis)) = (polynomial.or(plate), moved) {
-        let expected = "axes 1 and 2 kept at their places, as the distortion belongs to them";
+        let expected = "axes 1 and 2 in their positions, because the distortion belongs to them";
         let found = match section.number(axis).filter(|_| section.keeps(axis)) {
             Some(number) => format!("axis {axis} as axis {number}"),
             None => format!("axis {axis} left out"),

@@ -91,7 +91,8 @@ pub fn path_header(hdu: &Hdu, offsets: &OffsetAxis) -> Result<Header, FormatErro
     }
     for &(axis, letter) in &lone {
         let text = format!(
-            "tachyfits: coordinates{} of NAXIS{} were left out: the path took the other axis of the sky",
+            "tachyfits: coordinates{} of NAXIS{} were left out: the path took the other axis of \
+             the sky",
             if letter == PRIMARY { String::new() } else { format!(" {letter}") },
             axis - 1
         );
@@ -183,7 +184,7 @@ fn carried_card(
         _ if is_noise(descriptions, name, card_number(header, card)?.unwrap_or(0.0)) => Ok(None),
         _ => {
             let place = header.place(card.keyword());
-            let expected = "coordinates of the first two axes that no other axis depends on";
+            let expected = "coordinates of the first two axes independent of the others";
             Err(FormatError::new(Code::AxisCoupled, place, expected, card.keyword()))
         }
     }

@@ -148,7 +148,7 @@ impl Bytes {
             return Err(Stop::Fault(Fault {
                 offset,
                 cut: true,
-                expected: format!("the {bytes} bytes that the leading marker says, and a marker"),
+                expected: format!("{bytes} bytes, as the leading marker claims, and a marker"),
                 found: format!("{} bytes, then the end of the file", rest - width),
             }));
         }
@@ -160,7 +160,7 @@ impl Bytes {
                 offset: payload.end,
                 cut: false,
                 expected: format!(
-                    "a trailing marker of {expected}, as the leading one at byte {offset} says"
+                    "a trailing marker of {expected}, like the leading one at byte {offset}"
                 ),
                 found: trailing.to_string(),
             }));

@@ -47,7 +47,7 @@ impl fmt::Display for MarkerEvidence {
         match (&self.against, self.reached_end) {
             (Some(against), _) => write!(f, ", then {against}"),
             (None, true) => write!(f, ", and the file ends with the last one"),
-            (None, false) => write!(f, ", nothing against it (the first ones were looked at)"),
+            (None, false) => write!(f, ", no contradiction (the first ones were checked)"),
         }
     }
 }
@@ -148,7 +148,7 @@ impl MarkerDetector {
             let trial = native.or(self.trials.first());
             let markers = trial.map_or(RecordMarkers::ALL[0], |trial| trial.markers);
             let reason =
-                "the file is empty: the usual markers of this machine are taken".to_owned();
+                "the file is empty: the usual markers of this machine are assumed".to_owned();
             return Ok(Detection { markers, reason, evidence: Vec::new() });
         }
         let evidence: Vec<_> = self.trials.iter().map(|t| t.evidence(file_bytes)).collect();
@@ -158,16 +158,16 @@ impl MarkerDetector {
         if let [found] = holds.as_slice() {
             let (markers, records) = (found.markers, found.records);
             let rest = match evidence.len() {
-                1 => "no other was asked for",
+                1 => "no other was allowed",
                 _ => "every other width and order fails",
             };
-            let reason = format!("{markers} hold for the {records} records looked at; {rest}");
+            let reason = format!("{markers} match the {records} records checked; {rest}");
             return detection(markers, reason);
         }
         if holds.len() > 1 {
             return Err(error(
                 Code::RecordFramingAmbiguous,
-                "markers that only one reading fits",
+                "markers with only one interpretation",
                 &evidence,
             ));
         }
@@ -181,7 +181,8 @@ impl MarkerDetector {
             Some(best) if best.bytes > 0 && best.records > next(best) => {
                 let (markers, records) = (best.markers, best.records);
                 let reason = format!(
-                    "{markers} hold for {records} records, more than any other; then the file is damaged"
+                    "{markers} match {records} records, more than any other; then the file is \
+                     damaged"
                 );
                 detection(markers, reason)
             }

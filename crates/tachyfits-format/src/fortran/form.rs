@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
             let begin = self.at + self.rest().len() - self.rest().trim_start().len();
             let (count, mut item) = self.item(depth)?;
             if count.is_none() && (depth > 0 || self.filling.replace(items.len()).is_some()) {
-                return Err(self.problem("one item with * at most, not in a group", begin, 1));
+                return Err(self.problem("at most one item with *, outside groups", begin, 1));
             }
             item.count = count.unwrap_or(0);
             item.offset = offset;
@@ -237,7 +237,7 @@ impl<'a> Parser<'a> {
         // Blanks after it have no meaning.
         self.at += self.rest().len() - self.rest().trim_start().len();
         if !self.rest().is_empty() && !self.rest().starts_with([',', ')']) {
-            return Err(self.problem("a comma behind a group", self.at, 1));
+            return Err(self.problem("a comma after a group", self.at, 1));
         }
         Ok((count, RecordItem { kind: ItemKind::Group, size, count: 0, offset: 0, parts }))
     }

@@ -274,7 +274,7 @@ impl RecordWalker {
 
     fn too_many(&mut self) {
         let most = self.limits.max_runs;
-        let expected = format!("at most {most} runs of records of one length");
+        let expected = format!("at most {most} runs of records of equal length");
         let place = self.place(self.at);
         self.index.damage =
             Some(FormatError::new(Code::RecordIndexTooLarge, place, expected, "one more"));

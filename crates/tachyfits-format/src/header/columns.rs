@@ -231,7 +231,7 @@ impl Header {
                 }
                 Some(keyword) => {
                     let place = self.place(card.keyword());
-                    let expected = format!("room for {keyword}, as it has to be called then");
+                    let expected = format!("room for {keyword}, its new name");
                     let found = format!("{KEYWORD_BYTES} characters for a keyword");
                     return Err(FormatError::new(Code::CardText, place, expected, found));
                 }
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_column_stands_behind_those_before_it() {
+    fn a_new_column_follows_those_before_it() {
         let mut header = Header::new();
         for keyword in ["TFIELDS", "TTYPE1", "TFORM1", "TTYPE3", "TFORM3", "EXTNAME", "TUNIT3"] {
             header.set(keyword, "x", "").unwrap();
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_keyword_with_another_number_is_refused_and_not_lost() {
+    fn a_keyword_too_long_for_its_new_number_is_refused() {
         let mut header = Header::new();
         header.set("TPC98_99", 0.5, "").unwrap();
         let error = header.renumber_columns(|column| Some(column + 1)).unwrap_err();
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_of_a_new_column_stand_beside_those_of_others_in_either_case() {
+    fn cards_of_a_new_column_follow_those_of_others_in_either_case() {
         let element = Field::Fixed { element: Element::Complex32, repeat: 1, width: 1 };
         let new = NewColumn::new("X", element);
         let inserted = |cards: &str, lower: bool| {

@@ -327,7 +327,7 @@ mod tests {
     use super::{Date, date, has_sound_brackets};
 
     #[test]
-    fn dates_are_told_apart() {
+    fn kinds_of_dates_are_distinguished() {
         for text in [
             "2026-02-28",
             "2024-02-29",

@@ -305,6 +305,6 @@ fn fixed_tail(header: &Header) -> Option<Fix> {
         return None;
     }
     let place = Place { keyword: Some("END".to_owned()), ..whole(header) };
-    let before = "bytes other than blanks behind END".to_owned();
+    let before = "bytes other than blanks after END".to_owned();
     Some(Fix { code: Code::HeaderFill.as_str(), place, before, after: "blanks".to_owned() })
 }

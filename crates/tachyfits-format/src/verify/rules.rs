@@ -73,28 +73,27 @@ rules! {
         hint "fill the name up with blanks before the closing quote";
     IndexZeros = "index-zeros", Error, "4.1.2.1", Some(cards::index_zeros),
         "The number at the end of a reserved keyword begins with 0.",
-        hint "NAXIS1 is the keyword, NAXIS001 is another that nobody looks for";
+        hint "write NAXIS1: NAXIS001 is another keyword, which no program reads";
     ContinueForbidden = "continue-forbidden", Error, "4.2.1.2", Some(cards::continue_forbidden),
-        "A mandatory or reserved keyword has a string that goes on in CONTINUE.",
-        hint "shorten the string to 68 characters, or put it under a keyword of your own";
+        "The string of a mandatory or reserved keyword continues in CONTINUE.",
+        hint "shorten the string to 68 characters, or use a keyword that is not reserved";
     UndefinedValue = "undefined-value", Warning, "4.1.2.3", Some(cards::undefined_value),
         "A keyword has no value.",
-        hint "this is legal and says that the value is not known; remove the card if that is not meant";
+        hint "this is legal and means that the value is unknown; remove the card if that is not intended";
     DateForm = "date-form", Error, "9.1.1", Some(cards::date_form),
         "A date is not of the form YYYY-MM-DD or YYYY-MM-DDThh:mm:ss[.sss].",
         hint "write the date in the ISO-8601 form, without a time zone";
     OldDate = "old-date", Warning, "4.4.2.1", Some(cards::old_date),
-        "A date is of the form DD/MM/YY, which means years from 1900 to 1999.",
+        "A date has the form DD/MM/YY, whose years are 1900 to 1999.",
         hint "write it as YYYY-MM-DD; files written from 2000 on must";
     Deprecated = "deprecated-keyword", Warning, "4.4.2, 8.2", Some(cards::deprecated),
         "A keyword is deprecated.",
-        hint "use EQUINOX for EPOCH, PCi_j or CDi_j for CROTAi, RADESYS for RADECSYS, RESTFRQ for \
-            RESTFREQ; leave BLOCKED out";
+        hint "use EQUINOX for EPOCH, PCi_j or CDi_j for CROTAi, RADESYS for RADECSYS, RESTFRQ for RESTFREQ; remove BLOCKED";
     UnitBrackets = "unit-brackets", Warning, "4.3.1", Some(cards::unit_brackets),
-        "A unit has brackets that do not close, or operators with nothing beside them.",
+        "A unit has unmatched brackets, or operators without operands.",
         hint "write units as in erg/(s cm**2)";
     ValueRange = "value-range-keyword", Error, "4.4.2, 7.3.2, 8.2", Some(cards::value_range),
-        "A reserved keyword has a value that it must not have.",
+        "A reserved keyword has a forbidden value.",
         hint "correct the card with a header editor";
     ReservedValue = "reserved-type", Error, "4.4.2", Some(cards::reserved_value),
         "A reserved keyword has a value of another type than the Standard gives it.",
@@ -106,51 +105,51 @@ rules! {
         "A reserved keyword has no meaning in an HDU of this kind.",
         hint "remove the card, or use another keyword";
     IndexRange = "index-range", Error, "4.4.1.1, 7.2.1, 7.3.1", Some(structure::index_range),
-        "The number of a keyword is beyond NAXIS, TFIELDS, PCOUNT or WCSAXES, or 0.",
-        hint "remove the card, or correct the keyword that says how many there are";
+        "The number of a keyword is 0, or exceeds NAXIS, TFIELDS, PCOUNT or WCSAXES.",
+        hint "remove the card, or correct the keyword that gives their number";
     ExtensionShape = "extension-shape", Error, "7.1.1, 7.2.1, 7.3.1", Some(structure::extension_shape),
-        "A standard extension has a BITPIX, NAXIS, PCOUNT or GCOUNT that it must not have.",
+        "A standard extension has a forbidden BITPIX, NAXIS, PCOUNT or GCOUNT.",
         hint "tables have BITPIX = 8, NAXIS = 2, GCOUNT = 1; IMAGE and TABLE have PCOUNT = 0";
     FieldsPlace = "fields-place", Error, "7.2.1, 7.3.1", Some(structure::fields_place),
-        "TFIELDS does not follow GCOUNT at once.",
-        hint "move the card behind GCOUNT";
+        "TFIELDS does not directly follow GCOUNT.",
+        hint "move the card after GCOUNT";
     InheritPlace = "inherit-place", Error, "4.4.2.6", Some(structure::inherit_place),
-        "INHERIT does not follow the mandatory keywords at once.",
-        hint "move the card behind the mandatory keywords";
+        "INHERIT does not directly follow the mandatory keywords.",
+        hint "move the card after the mandatory keywords";
     UnregisteredExtension = "unregistered-extension", Error, "4.4.1.2", Some(structure::unregistered),
-        "XTENSION is none of the registered names.",
+        "XTENSION is not a registered name.",
         hint "use IMAGE, TABLE or BINTABLE, or register the name";
     CompressedKeyword = "compressed-keyword", Error, "10.1.1, 10.3.1", Some(structure::compressed),
-        "A compressed image or table lacks a keyword that it must have.",
-        hint "the original cannot be restored without it; compress it again";
+        "A compressed image or table lacks a required keyword.",
+        hint "compress the original again: it cannot be restored without this keyword";
     ColumnForm = "column-form", Error, "7.2.1, 7.3.1", Some(columns::form),
-        "TFORMn is no form of a column that the Standard has.",
+        "TFORMn is not a column format of the Standard.",
         hint "correct the card with a header editor";
     ColumnUnnamed = "column-unnamed", Warning, "7.3.2", Some(columns::unnamed),
         "A column has no name.",
-        hint "give it one with TTYPEn: most programs find columns by name";
+        hint "set TTYPEn: most programs find columns by name";
     ColumnName = "column-name", Warning, "7.3.2", Some(columns::name),
-        "The name of a column has other characters than letters, digits and underscores.",
-        hint "programs that make variables of the names cannot do so with this one";
+        "The name of a column has characters other than letters, digits and underscores.",
+        hint "rename it: programs cannot use this name for a variable";
     DisplayForm = "display-form", Error, "7.2.2, 7.3.4", Some(columns::display),
-        "TDISPn is no display format, or not one for this type of column.",
+        "TDISPn is not a display format for this type of column.",
         hint "use Aw, Lw, Iw.m, Bw.m, Ow.m, Zw.m, Fw.d, Ew.dEe, ENw.d, ESw.d, Gw.dEe or Dw.dEe";
     DimensionsForm = "dimensions-form", Error, "7.3.2", Some(columns::dimensions),
         "TDIMn begins with a blank, which is significant in strings.",
         hint "begin it with the bracket, as in '(3,4)'";
     ColumnKeyword = "column-keyword", Error, "7.2.2, 7.3.2", Some(columns::keyword),
-        "TSCALn, TZEROn or TNULLn stands at a column of a type that must not have it.",
+        "TSCALn, TZEROn or TNULLn is forbidden for columns of this type.",
         hint "remove the card with a header editor: strings, logicals and bits have no scale, and only integers a \
             TNULLn";
     HeapKeyword = "heap-keyword", Error, "7.3.2", Some(columns::heap_keyword),
-        "THEAP is there although there is no heap (PCOUNT = 0).",
+        "The header has THEAP, but the table has no heap (PCOUNT = 0).",
         hint "remove the card";
     HeapUnused = "heap-unused", Warning, "7.3.5", Some(columns::heap_unused),
-        "There is a heap (PCOUNT > 0), and no column whose arrays could be in it.",
-        hint "no cell reaches it; {compact_heap() of the table in tachyfits.edit|in Python tachyfits.edit} removes it";
+        "The table has a heap (PCOUNT > 0), but no column of variable-length arrays.",
+        hint "remove it with {compact_heap() of the table in tachyfits.edit|tachyfits.edit in Python}";
     ScaleZero = "scale-zero", Warning, "7.2.2, 7.3.2", Some(columns::scale_zero),
-        "TSCALn is 0, so that all values of the column are TZEROn.",
-        hint "correct the card: 1 means that values are as they are stored";
+        "TSCALn is 0, so all values of the column are TZEROn.",
+        hint "correct the card: 1 means no scaling";
     WcsAxesPlace = "wcsaxes-place", Error, "8.2", Some(wcs::axes_place),
         "WCSAXES does not precede the other WCS keywords.",
         hint "move the card before the first of them";
@@ -159,41 +158,40 @@ rules! {
         hint "keep one of the descriptions of the axes: CDi_j, or PCi_j with CDELTi";
     WcsSingular = "wcs-singular", Warning, "8.2", Some(wcs::singular),
         "The matrix of PCi_j or CDi_j is singular: two axes have the same coordinates.",
-        hint "give the missing elements; absent CDi_j are 0 where there is any CDi_j";
+        hint "add the missing elements; if any CDi_j is present, missing ones are 0";
     WcsType = "wcs-type", Warning, "8.2, 8.3", Some(wcs::types),
-        "CTYPEi is not of the 4-3 form, or longitude and latitude do not go together.",
-        hint "celestial axes come in pairs of one projection, such as RA---TAN and DEC--TAN";
+        "CTYPEi does not have the 4-3 form, or longitude and latitude do not match.",
+        hint "use a pair of celestial axes of one projection, such as RA---TAN and DEC--TAN";
     WcsUnit = "wcs-unit", Error, "8.2", Some(wcs::units),
         "The unit of a celestial axis is not deg.",
         hint "give CRVAL, CDELT and CD in degrees and CUNIT = 'deg'";
     WcsAlternate = "wcs-alternate", Warning, "8.2.1", Some(wcs::alternates),
-        "There is an alternative description of the axes without a primary one.",
-        hint "leave the letter at the end of its keywords out";
+        "The axes have an alternative description, but no primary one.",
+        hint "remove the letter at the end of its keywords";
     NameRepeated = "name-repeated", Warning, "4.4.2.6", None,
         "Two HDUs have the same XTENSION, EXTNAME, EXTVER and EXTLEVEL.",
-        hint "give each its own EXTVER, so that it can be named";
+        hint "give each its own EXTVER";
     ExtensionsDenied = "extensions-denied", Warning, "4.4.2.1", None,
-        "EXTEND = F says that no extensions may follow, and there are some.",
-        hint "set EXTEND to T with a header editor; programs may not look for what it denies";
+        "EXTEND = F forbids extensions, but the file has some.",
+        hint "set EXTEND to T with a header editor, because programs may ignore the extensions";
     ExtensionCount = "extension-count", Warning, "", None,
-        "NEXTEND, which the Standard does not have, is not the number of extensions that follow.",
-        hint "if the file was cut or put together, see what is missing; else correct the card with a \
-            header editor";
+        "NEXTEND (not in the Standard) differs from the number of extensions.",
+        hint "check whether extensions are missing; otherwise correct the card with a header editor";
     LogicalValue = "logical-value", Error, "7.3.3.1", None,
         "A logical field holds a byte other than T, F and 0.",
-        hint "write the values again; readers take such bytes for true, false or undefined as they like";
+        hint "write the values again: readers disagree on the meaning of such bytes";
     BitFill = "bit-fill", Error, "7.3.3.1", None,
-        "The bits behind the last one of an X field are not 0.",
-        hint "no value depends on them; writing the column again puts them right";
+        "The unused bits of an X field are not 0.",
+        hint "write the column again; no value depends on these bits";
     TextValue = "text-value", Error, "7.3.3.1", None,
         "A character field holds a byte that is not printable ASCII before its first NUL.",
         hint "replace the character; FITS text is ASCII from 32 to 126";
     DescriptorLength = "descriptor-length", Error, "7.3.5", None,
-        "An array has more elements than TFORMn says the longest has.",
-        hint "correct the number in brackets of TFORMn: programs may set aside memory by it";
+        "An array has more elements than the maximum in TFORMn.",
+        hint "correct the number in brackets of TFORMn: programs may allocate memory by it";
     AsciiEntry = "ascii-entry", Error, "7.2.5", None,
-        "A numeric field of an ASCII table is no number.",
-        hint "write the number again, or use the text of TNULLn for undefined ones";
+        "A numeric field of an ASCII table is not a number.",
+        hint "write the number again, or use the text of TNULLn for undefined values";
     AsciiPoint = "ascii-point", Warning, "7.2.5", None,
         "A number of a real field of an ASCII table has no decimal point.",
         hint "the last d digits of Fw.d are its fraction; write the point, as other programs may not put it there";
@@ -204,17 +202,17 @@ rules! {
         "A byte between the fields of an ASCII table is not 7-bit ASCII.",
         hint "replace the byte by a blank";
     DataFill = "data-fill", Error, "3.3.2, 7.2.3", None,
-        "The data are not filled up with zeros (an ASCII table: with blanks) to 2880 bytes.",
-        hint "no value depends on it; writing the file again puts it right";
+        "The data are not padded to 2880 bytes with zeros (an ASCII table: with blanks).",
+        hint "write the file again; no value depends on these bytes";
     Datasum = "datasum", Warning, "4.4.2.7", None,
-        "The data do not have the sum that DATASUM states.",
+        "The data do not match DATASUM.",
         hint "the data have changed since it was written: compare with the origin of the file; if the \
             change was meant, {update_checksums() of tachyfits.edit|tachyfits checksum FILE --update} states the new sum";
     Checksum = "checksum", Warning, "4.4.2.7", None,
-        "The HDU does not have the sum that CHECKSUM states.",
+        "The HDU does not match CHECKSUM.",
         hint "something was changed since it was written, the header alone if DATASUM is right; \
             {update_checksums() of tachyfits.edit|tachyfits checksum FILE --update} states the new sum";
     NotChecked = "not-checked", Warning, "", None,
         "A part of the file could not be checked.",
-        hint "repair what is said to be in the way, and verify again";
+        hint "repair the fault that prevents the check, and verify again";
 }

@@ -117,7 +117,7 @@ pub(super) fn fields_place(subject: &Subject<'_>, report: &mut Report) {
         return;
     };
     if subject.is_table() && at != before + 1 {
-        let expected = "TFIELDS behind GCOUNT";
+        let expected = "TFIELDS directly after GCOUNT";
         report.push(Rule::FieldsPlace, subject.place(at), expected, behind(header, before));
     }
 }
@@ -137,7 +137,7 @@ pub(super) fn inherit_place(subject: &Subject<'_>, report: &mut Report) {
     };
     // TFORMn and TBCOLn are mandatory as well, in any position.
     if !subject.is_primary() && !subject.is_table() && at != before + 1 {
-        let expected = "INHERIT behind GCOUNT";
+        let expected = "INHERIT directly after GCOUNT";
         report.doubt(Rule::InheritPlace, subject.place(at), expected, behind(header, before));
     }
 }

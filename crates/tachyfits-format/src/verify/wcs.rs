@@ -46,7 +46,7 @@ pub(super) fn axes_place(subject: &Subject<'_>, report: &mut Report) {
     let keyword = |at: usize| subject.header.cards()[at].keyword();
     for (at, first) in late_axes(subject) {
         let expected = format!("{} before {}", keyword(at), keyword(first));
-        report.push(Rule::WcsAxesPlace, subject.place(at), expected, "it behind");
+        report.push(Rule::WcsAxesPlace, subject.place(at), expected, "it after them");
     }
 }
 
@@ -194,7 +194,7 @@ pub(super) fn types(subject: &Subject<'_>, report: &mut Report) {
         let Some((name, code)) = four_three(text) else { continue };
         let projected = PROJECTIONS.contains(&code);
         if !projected && !is_other_algorithm(code) {
-            let expected = "an algorithm of Table 23 or 25 behind the fifth character";
+            let expected = "an algorithm of Table 23 or 25 after the fifth character";
             report.push(Rule::WcsType, subject.place(at), expected, quoted(text));
         }
         if let Some(which) = celestial(name).filter(|_| projected) {

@@ -54,7 +54,7 @@ fn rule_05_nul_bytes_are_read_and_kept() {
 }
 
 #[test]
-fn rule_05_tabs_and_nuls_stand_for_blanks_around_fields() {
+fn rule_05_tabs_and_nuls_count_as_blanks_around_fields() {
     let records: [&[u8]; 3] =
         [b"TABBED  =\t\t42\t/\tanswer\t", b"FILLED\0\0=                    7\0\0", b"END\0TAIL"];
     let hdu = first(&file(&[1], &records[..2]));

@@ -169,7 +169,7 @@ fn every_code_can_be_provoked() {
 fn every_code_is_explained() {
     let mut names = HashSet::new();
     for code in codes() {
-        assert!(names.insert(code.as_str()), "{} stands twice", code.as_str());
+        assert!(names.insert(code.as_str()), "{} is listed twice", code.as_str());
         assert!(code.meaning().ends_with('.') && !code.example().is_empty());
         assert!(!code.hint().is_empty() && !code.hint().contains("  "), "{}", code.as_str());
         assert!(!code.kind().as_str().is_empty());

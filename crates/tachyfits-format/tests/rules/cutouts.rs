@@ -243,7 +243,7 @@ fn cards_that_stay_true_keep_their_bytes() {
 }
 
 #[test]
-fn steps_scale_what_the_standard_says() {
+fn steps_scale_the_cards_of_the_standard() {
     let hdu = hdu_of(16, &[20, 10], &PLAIN);
     let header = cut(&hdu, &[take(19, 7, -3), take(1, 4, 2)]);
     // Pixel 1 is the old pixel 20, which is 9.5 right of the reference.
@@ -417,7 +417,7 @@ fn sections_outside_the_image_are_refused() {
 }
 
 #[test]
-fn coordinates_that_are_no_numbers_are_refused() {
+fn coordinates_other_than_numbers_are_refused() {
     let refused = |card: &str| refusal(&hdu_of(16, &[10], &[card]), &[take(1, 2, 3)]);
     assert_eq!(refused("CRPIX1  = '5       '"), Code::NumericText);
     assert_eq!(refused("CDELT1A =                    T"), Code::KeywordType);
@@ -435,7 +435,7 @@ fn coordinates_that_are_no_numbers_are_refused() {
 }
 
 #[test]
-fn bytes_that_are_not_ascii_do_not_change_what_a_card_says() {
+fn bytes_outside_ascii_do_not_change_the_value_of_a_card() {
     let records: [&[u8]; 4] = [
         b"OBJECT  = 'caf\xe9'",
         b"BZERO\x01  =                   7",

@@ -29,7 +29,7 @@ fn repaired(file: &[u8]) -> (Header, Vec<&'static str>) {
 }
 
 #[test]
-fn what_needs_no_guessing_is_put_right() {
+fn faults_that_need_no_guessing_are_repaired() {
     let file = header(&[
         "SIMPLE  = T / yes",
         "NAXIS   =                    1",
@@ -105,7 +105,7 @@ fn repaired_file(file: &[u8]) -> (Vec<u8>, Vec<&'static str>) {
 }
 
 #[test]
-fn what_is_marked_as_fixable_is_put_right_and_is_gone_then() {
+fn fixable_findings_are_repaired_and_disappear() {
     for rule in Rule::ALL {
         let Some(file) = provoked(*rule) else { continue };
         let (repaired, codes) = repaired_file(&file);

@@ -234,7 +234,8 @@ proptest! {
     }
 
     #[test]
-    fn forms_of_any_text_are_read_or_refused(text in "[ifrclax0-9*,() ]{0,24}", bytes in 0..200u64) {
+    fn forms_of_any_text_are_read_or_refused(text in "[ifrclax0-9*,() \
+        ]{0,24}", bytes in 0..200u64) {
         if let Ok(form) = RecordForm::parse(&text)
             && let Ok(items) = form.items(bytes)
         {
@@ -375,9 +376,13 @@ fn errors_say_record_and_offset() {
     let index = index(markers, &bytes, false);
     let text = index.damage().unwrap().to_string();
     assert_eq!(index.len(), 1);
-    assert!(text.starts_with(
-        "record 2 (from 1), byte 28: expected a trailing marker of 8, as the leading one at byte 16 says, found 9"
-    ), "{text}");
+    assert!(
+        text.starts_with(
+            "record 2 (from 1), byte 28: expected a trailing marker of 8, like the leading one at \
+         byte 16, found 9"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
@@ -417,7 +422,7 @@ fn a_few_bytes_behind_the_damaged_record_are_skipped_with_it() {
 }
 
 #[test]
-fn records_without_bytes_among_others_are_no_obstacle_to_recovery() {
+fn empty_records_do_not_prevent_recovery() {
     for markers in RecordMarkers::ALL {
         let width = markers.bytes();
         let filled = |number: usize| vec![number as u8 | 0x80; 20 + number];
@@ -482,7 +487,7 @@ fn forms_give_places() {
 }
 
 #[test]
-fn what_is_wrong_with_a_form_is_told_with_its_place() {
+fn faults_of_a_form_name_their_position() {
     for (text, expected, found) in [
         ("i4,f9", "items such as", "\"f9\" at character 4 of \"i4,f9\""),
         ("i4,, i4", "items such as", "nothing at character 4"),
@@ -491,14 +496,14 @@ fn what_is_wrong_with_a_form_is_told_with_its_place() {
         ("2(f8,", "items such as", "nothing at character 6"),
         ("i4,2(f8,3(i4)", "a ) for each (", "\"(\" at character 5"),
         ("i4,2(f8))", "no ) without a (", "\")\" at character 9"),
-        ("2(f8)i4", "a comma behind a group", "\"i\" at character 6"),
+        ("2(f8)i4", "a comma after a group", "\"i\" at character 6"),
         ("ü(f8)", "items such as", "\"ü\" at character 1"),
-        ("2(f8)(i4)", "a comma behind a group", "\"(\" at character 6"),
+        ("2(f8)(i4)", "a comma after a group", "\"(\" at character 6"),
         ("i4,-2(f8)", "items such as", "\"-2\" at character 4"),
         ("2()", "items such as", "nothing at character 3"),
         ("i4,2(0f8)", "a group of some bytes", "\"(0f8)\" at character 5"),
-        ("*f8, *i4", "one item with * at most", "\"*\" at character 6"),
-        ("i4,2(i4,*f8)", "one item with * at most, not in a group", "\"*\" at character 9"),
+        ("*f8, *i4", "at most one item with *", "\"*\" at character 6"),
+        ("i4,2(i4,*f8)", "at most one item with *, outside groups", "\"*\" at character 9"),
         ("9999999999(9999999999f8)", "items of fewer than 2^60 bytes", "at character 1"),
         ("99999999999999999999(i4)", "items such as", "at character 1"),
     ] {

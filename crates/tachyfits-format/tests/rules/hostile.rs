@@ -259,7 +259,7 @@ fn a_file_that_shrinks_while_it_is_walked_ends_the_walk() {
 /// Each of these would be quadratic in its cards, or worse, if every card were compared with every
 /// other.
 #[test]
-fn headers_of_very_many_cards_are_verified_and_mended_in_one_pass() {
+fn headers_of_many_cards_are_verified_and_repaired_in_one_pass() {
     const CARDS: usize = 100_000;
     let cards = |first: &str, other: &str| {
         let image =
@@ -289,7 +289,7 @@ fn headers_of_very_many_cards_are_verified_and_mended_in_one_pass() {
 }
 
 #[test]
-fn headers_of_very_many_keywords_in_lower_case_are_mended_in_one_pass() {
+fn many_keywords_in_lower_case_are_repaired_in_one_pass() {
     let image = ["SIMPLE  =                    T", "BITPIX  =                    8", "NAXIS   = 0"];
     let others = (0..100_000).map(|number| format!("{:<8}= 1", format!("x{number}")));
     let cards: Vec<String> = image.map(str::to_owned).into_iter().chain(others).collect();

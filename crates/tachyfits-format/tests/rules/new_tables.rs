@@ -220,7 +220,7 @@ fn carried_cards_keep_their_comments() {
 }
 
 #[test]
-fn what_no_column_can_be_is_refused() {
+fn invalid_columns_are_refused() {
     let unsigned = Field::Fixed { element: Element::Number(ValueType::U16), repeat: 1, width: 1 };
     let characters = Field::Fixed { element: Element::Character, repeat: 8, width: 8 };
     let wide =

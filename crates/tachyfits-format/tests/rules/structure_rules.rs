@@ -197,7 +197,7 @@ fn rule_03_a_cut_off_group_is_not_counted() {
 }
 
 #[test]
-fn rule_04_padding_of_data_is_not_looked_at() {
+fn rule_04_padding_of_data_is_not_checked() {
     let mut file = with_data(primary(16, &[2], &NONE), &[1, 2]);
     file[2880 + 4..].fill(0xa5);
     file.extend(image_of_two());
@@ -206,7 +206,7 @@ fn rule_04_padding_of_data_is_not_looked_at() {
 }
 
 #[test]
-fn rule_05_what_follows_end_is_ignored_with_a_warning() {
+fn rule_05_bytes_after_end_are_ignored_with_a_warning() {
     let mut built = with_data(primary(16, &[2], &NONE), &[1, 2]);
     built[400..2400].fill(0);
     on_both("header_zero_fill", &built, |file| {

@@ -62,7 +62,7 @@ fn rule_26_a_column_of_no_elements_takes_no_bytes() {
 }
 
 #[test]
-fn rule_26_what_follows_the_type_says_nothing() {
+fn rule_26_text_after_the_type_has_no_meaning() {
     let bytes = [&1.5f32.to_be_bytes()[..], &9i16.to_be_bytes()].concat();
     let built = binary([6, 1], &["TTYPE='A' TFORM='1E3.2'", "TTYPE='B' TFORM='I2'"], &bytes);
     on_both("bt_tform_suffix", &built, |file| {
@@ -140,7 +140,7 @@ fn rule_26_every_form() {
 }
 
 #[test]
-fn rule_26_what_is_no_form() {
+fn rule_26_invalid_forms() {
     for form in ["", "1", "1Z", "J1_2PJ", "2PJ", "P", "PZ", "PP", "-1J", "1.5E", "*"] {
         let error = table_hdu(&binary([16, 0], &[&format!("TFORM='{form}'")], &[])).table();
         match form {
@@ -417,7 +417,7 @@ fn rule_36_no_rows_and_no_columns() {
 }
 
 #[test]
-fn what_every_table_has() {
+fn cards_of_every_table() {
     let with = |records: &[String], axes: &[u64], bitpix, counts| {
         let header = crate::build::extension("BINTABLE", bitpix, axes, counts, records);
         let file = [crate::build::empty_primary::<&str>(&[]), header, vec![0; 28800]].concat();

@@ -217,7 +217,7 @@ fn every_rule_of_headers_can_be_provoked() {
 fn every_rule_is_explained() {
     let mut names = HashSet::new();
     for rule in Rule::ALL {
-        assert!(names.insert(rule.as_str()), "{rule:?} stands twice");
+        assert!(names.insert(rule.as_str()), "{rule:?} is listed twice");
         assert!(rule.meaning().ends_with('.') && !rule.hint().is_empty(), "{rule:?}");
         assert!(!rule.hint().contains("  "), "{rule:?}");
     }
@@ -297,7 +297,7 @@ fn findings_of_a_kind_are_counted_when_there_are_many() {
 }
 
 #[test]
-fn findings_say_where_and_what_to_do() {
+fn findings_have_a_place_and_a_hint() {
     let found = findings(&binary(&[LONG, COLUMN, "TDISP1  = 'A4      '"]));
     assert_eq!(
         found[0].to_string(),
@@ -347,7 +347,7 @@ impl Numbers {
 }
 
 #[test]
-fn damaged_headers_end_in_findings_and_are_mended_at_once() {
+fn damaged_headers_give_findings_and_are_repaired_in_one_pass() {
     let whole = header(&[
         "SIMPLE  = T / free",
         "BITPIX  =                    8",

@@ -185,7 +185,7 @@ fn mandatory_cards_look_as_the_standard_shows_them() {
 }
 
 #[test]
-fn what_a_header_cannot_hold_is_refused() {
+fn values_that_no_card_can_hold_are_refused() {
     let code = |keyword: &str, value: Value, comment: &str| {
         Card::new(keyword, value, comment).map(|_| ()).map_err(|error| error.code())
     };

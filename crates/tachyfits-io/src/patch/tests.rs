@@ -189,7 +189,7 @@ fn whichever_step_fails_the_file_is_as_it_was() {
 }
 
 #[test]
-fn a_disk_that_fails_for_good_leaves_what_the_next_edit_restores() {
+fn the_next_edit_restores_the_file_of_a_failed_disk() {
     for new_bytes in [40, 36, 10] {
         for at in 0.. {
             let (directory, path) = file(OLD);
@@ -303,7 +303,7 @@ fn a_full_disk_is_found_before_anything_is_written() {
 }
 
 #[test]
-fn whoever_opens_a_file_undoes_an_interrupted_change() {
+fn opening_a_file_undoes_an_interrupted_change() {
     for purpose in [Purpose::Reading, Purpose::Following, Purpose::Changing] {
         let (directory, path) = file(OLD);
         interrupt(&path);
@@ -351,7 +351,7 @@ fn the_journal_of_another_file_is_not_put_into_this_one() {
 }
 
 #[test]
-fn what_is_no_journal_does_not_keep_a_file_from_being_read() {
+fn an_invalid_journal_does_not_prevent_reading() {
     use std::os::unix::fs::symlink;
     let empty = |journal: &Path| fs::write(journal, b"").unwrap();
     let directory_of_that_name = |journal: &Path| fs::create_dir(journal).unwrap();
@@ -508,7 +508,7 @@ proptest! {
         for _ in 0..2 {
             let error = opened(&path).unwrap_err();
             prop_assert_eq!(error.code(), "io-journal");
-            prop_assert!(error.hint().contains("move the journal"));
+            prop_assert!(error.hint().contains("rename the journal"));
         }
         prop_assert_eq!(fs::read(&journal).unwrap(), bytes);
         prop_assert_eq!(&fs::read(&path).unwrap()[..5], b"half4");

@@ -241,7 +241,7 @@ fn large_blocks_are_read_less_far_ahead() {
 }
 
 #[test]
-fn what_is_not_in_the_cache_is_announced_once() {
+fn uncached_ranges_are_announced_once() {
     for options in arrangements() {
         let hinted_by = |tasks: &Lists, reads_far_ahead| {
             let device = Device { reads_far_ahead, ..Device::new(100 * 200) };

@@ -82,7 +82,10 @@ impl Transfer {
             return None;
         }
         let (from_stride, to_stride) = (self.from.stride, self.to.stride);
-        assert!(self.count == 1 || (from_stride >= run && to_stride >= run), "fields lie apart");
+        assert!(
+            self.count == 1 || (from_stride >= run && to_stride >= run),
+            "fields do not overlap"
+        );
         let ways = match self.count {
             1 => Ways { from_stride: run, to_stride: run, run, count: 1 },
             count => Ways { from_stride, to_stride, run, count }.joined(),

@@ -113,7 +113,7 @@ proptest! {
 /// `numpy.remainder`, `numpy.minimum` and others define pairs that other libraries treat
 /// differently.
 #[test]
-fn what_numpy_says() {
+fn results_agree_with_numpy() {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     let cases = [
         (Binary::Remainder, -7.0, 3.0, 2.0),

@@ -124,7 +124,7 @@ fn singles_keep_every_bit() {
 
 /// Each reason to refuse a value, by hand.
 #[test]
-fn what_an_encoding_cannot_hold_is_counted() {
+fn values_beyond_an_encoding_are_counted() {
     let i16_blank = Encoding { blank: Some(-99), ..Encoding::plain(PixelType::I16) };
     let u16_blank = Encoding { blank: Some(-32_768), ..Encoding::plain(PixelType::U16) };
     let halves = Encoding { scaling: Some((0.5, 0.0)), ..Encoding::plain(PixelType::F32) };

@@ -136,7 +136,7 @@ proptest! {
 
 /// The policies by hand, for an output beside an undefined pixel and for one that is undefined itself.
 #[test]
-fn policies_say_what_they_do() {
+fn policies_have_their_documented_effect() {
     let nan = f64::NAN;
     let rows = [vec![4.0, 4.0, nan, -0.0], vec![8.0, nan, nan, -0.0], vec![nan, 2.0, nan, -0.0]];
     let slices: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();

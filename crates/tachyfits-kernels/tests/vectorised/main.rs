@@ -25,7 +25,7 @@ fn every_kernel_is_vector_code_in_the_release_build() {
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 #[test]
-fn only_x86_64_linux_is_looked_at() {
+fn only_x86_64_linux_is_checked() {
     eprintln!(
         "VECTOR CODE NOT CHECKED: the check reads x86-64 machine code of Linux programs only"
     );

@@ -207,7 +207,7 @@ fn every_kernel_is_vector_code_on_every_tier() {
 }
 
 #[test]
-fn what_sums_pixels_from_memory_asks_for_them_ahead() {
+fn sums_of_pixels_in_memory_prefetch() {
     let program = Program::of_this_test();
     let names = [
         "sum",

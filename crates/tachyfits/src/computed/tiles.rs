@@ -68,8 +68,7 @@ impl Tiles {
     ///
     /// If runs are parts of rows, the boxes at the beginning of an axis are shorter if that lets
     /// all others begin at multiples of the run length in the file. The page cache then has one
-    /// large page for such a run; otherwise it has many small ones, of which the outer ones are
-    /// filled twice.
+    /// large page for such a run; otherwise it has many small ones, and fills the outer ones twice.
     pub(crate) fn new(
         axes: &[u64],
         shape: Vec<u64>,
@@ -285,7 +284,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn boxes_are_what_the_shapes_of_cubes_ask_for() {
+    fn boxes_suit_the_shapes_of_cubes() {
         let planes = |axes, halo| usual_shape(axes, halo, 1);
         assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 0]), [1024, 128, 1]);
         assert_eq!(planes(&[1024, 1024, 1024], &[0, 0, 1]), [1024, 64, 4]);
@@ -312,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_memory_is_written_in_longer_runs_than_it_is_read() {
+    fn inputs_in_memory_are_written_in_longer_runs() {
         assert_eq!(reordered_shape(&[4096, 4096], &[1, 0], 4, true), [4096, 256]);
         assert_eq!(reordered_shape(&[65536, 128, 128], &[2, 0, 1], 4, true), [8192, 128, 8]);
         // Sixteen rows for each half of the fastest axis of the input.

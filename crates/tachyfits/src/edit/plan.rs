@@ -72,7 +72,7 @@ impl Plan {
         if rest.begin < own.bytes() && kept_rest {
             rope.append(Rope::of(Arc::clone(own), rest.begin..own.bytes()));
         } else if rest.begin < own.bytes() && rest.unreadable {
-            let expected = "HDUs that can all be read, where they are moved";
+            let expected = "readable HDUs, where they are moved";
             let found = format!("{} bytes from byte {} on", own.bytes() - rest.begin, rest.begin);
             let last = units.len().saturating_sub(1);
             return Err(Error::refused(Reason::Edit, expected, found).at(name, last));

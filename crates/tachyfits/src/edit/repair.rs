@@ -51,8 +51,8 @@ impl Editor {
     fn check_readable(&self, before: &FitsFile) -> Result<(), Error> {
         let after = self.preview()?;
         let changed = |index: usize| {
-            let expected = "a repaired file in which every HDU can be read as before";
-            let found = "damage that the repair would make worse";
+            let expected = "a repaired file whose HDUs can all be read as before";
+            let found = "damage that the repair would worsen";
             Error::refused(Reason::Edit, expected, found).at(&self.name, index)
         };
         for (index, old) in before.hdus().iter().enumerate() {
@@ -97,7 +97,7 @@ impl Editor {
         }
         self.rest.begin = rest.end;
         let place = Place { offset: Some(rest.start), ..Place::default() };
-        let before = format!("{} zeros behind the last HDU", rest.end - rest.start);
+        let before = format!("{} zeros after the last HDU", rest.end - rest.start);
         let after = "the end of the file".to_owned();
         Ok(Some(Fix { code: Code::TrailingBytes.as_str(), place, before, after }))
     }

@@ -85,7 +85,7 @@ fn check_names(expression: &Expression, inputs: &[ExpressionInput]) -> Result<()
         let name = &input.name;
         let found = format!("{name:?}");
         if !is_name(name) {
-            let expected = "names of inputs of letters, digits and _, not beginning with a digit";
+            let expected = "names of inputs with letters, digits and _, not beginning with a digit";
             return Err(Problem::input(0..0, expected, found));
         }
         if let Some(what) = reserved(name) {
@@ -146,13 +146,9 @@ fn result_axes(named: &[(&Name, &InputValue)]) -> Result<Vec<u64>, Problem> {
     if axes.is_empty() {
         let found = match named.is_empty() {
             true => "no inputs",
-            false => "numbers, or spectra along an axis of nothing",
+            false => "numbers, or spectra without an image",
         };
-        return Err(Problem::input(
-            0..0,
-            "an image among the inputs, which gives the shape",
-            found,
-        ));
+        return Err(Problem::input(0..0, "an image among the inputs", found));
     }
     match pixels(&axes) {
         Some(_) => Ok(axes),
@@ -178,8 +174,9 @@ fn mismatch(name: &Name, image: &Image, axis: usize, length: u64, owner: &Name) 
     let number = axis + 1;
     let expected = format!("NAXIS{number} = {length} as in {}, or 1", owner.text);
     let found = format!("{} of {} pixels", name.text, shape(image.axes()));
-    Problem::input(name.at.clone(), expected, found)
-        .hint("cut out the same part of each, or give images whose axes have 1 pixel or are missing at the end")
+    Problem::input(name.at.clone(), expected, found).hint(
+        "use sections of equal shape, or images whose axes have 1 pixel or are missing at the end",
+    )
 }
 
 /// A shape in FITS order, as people read it.
@@ -249,8 +246,10 @@ fn only_axis(name: &Name, length: u64, axes: &[u64]) -> Result<usize, Problem> {
             let numbers: Vec<String> =
                 fits.iter().map(|axis| format!("NAXIS{}", axis + 1)).collect();
             let expected = format!("one axis of {length} pixels for {}", name.text);
-            Err(Problem::input(name.at.clone(), expected, numbers.join(" and "))
-                .hint("say along which axis the spectrum lies: {tachyfits.along(spectrum, \"z\")|s=spectrum.fits@z}"))
+            Err(Problem::input(name.at.clone(), expected, numbers.join(" and ")).hint(
+                "name the axis of the spectrum: {tachyfits.along(spectrum, \
+                       \"z\")|s=spectrum.fits@z}",
+            ))
         }
     }
 }

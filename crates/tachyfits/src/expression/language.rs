@@ -91,19 +91,19 @@ pub(crate) const FUNCTIONS: &[ExpressionFunction] = &[
     ExpressionFunction {
         names: &["clip"],
         arguments: "x, low, high",
-        meaning: "x, no less than low and no more than high; NaN stays NaN",
+        meaning: "x limited to low and high; NaN stays NaN",
         rule: Rule::Clip,
     },
     ExpressionFunction {
         names: &["min", "minimum"],
         arguments: "a, b, ...",
-        meaning: "the least; NaN if any is NaN",
+        meaning: "minimum; NaN if any is NaN",
         rule: Rule::Several(Binary::Minimum),
     },
     ExpressionFunction {
         names: &["max", "maximum"],
         arguments: "a, b, ...",
-        meaning: "the greatest; NaN if any is NaN",
+        meaning: "maximum; NaN if any is NaN",
         rule: Rule::Several(Binary::Maximum),
     },
 ];

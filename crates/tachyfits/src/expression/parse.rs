@@ -171,9 +171,8 @@ impl Parser<'_> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
             let expected = format!("at most {MOST_DEPTH} brackets and signs within each other");
-            return Err(Problem::new(self.peek().at.clone(), expected, "more").hint(
-                "write parts of it as images of their own, and put these into an expression",
-            ));
+            return Err(Problem::new(self.peek().at.clone(), expected, "more")
+                .hint("split it: use parts of it as separate images"));
         }
         let mut part = self.prefix(least)?;
         let mut compared = false;
@@ -221,8 +220,8 @@ impl Parser<'_> {
             Form::Plain => Ok(()),
             Form::Bits => Err(brackets_missing(self.peek().at.clone(), self.word())),
             Form::Inverted => Err(self
-                .unexpected("brackets around what ~ or ! is for")
-                .hint("write ~(a > b), or (~a) > b if that is meant")),
+                .unexpected("brackets around the operand of ~ or !")
+                .hint("write ~(a > b), or (~a) > b if intended")),
         }
     }
 
@@ -343,9 +342,7 @@ impl Parser<'_> {
             let end = self.tokens[self.next - 1].at.end;
             let found = format!("{} arguments", arguments.len());
             return Err(Problem::new(at.start..end, format!("{}({written})", names[0]), found)
-                .hint(
-                    "the functions and their arguments are in the documentation of expressions",
-                ));
+                .hint("see the functions in the documentation of expressions"));
         }
         let end = self.tokens[self.next - 1].at.end;
         Ok(self.apply(function.rule, &arguments, &(at.start..end)))
@@ -435,7 +432,7 @@ fn of_other_languages(word: &str, dialect: Dialect) -> Option<&'static str> {
     };
     let of_rows = match &*upper {
         "IN" => Some("write x == 1 || x == 2"),
-        "LIKE" => Some("strings are compared whole, by == != < <= > >="),
+        "LIKE" => Some("compare whole strings with == != < <= > >="),
         "IS" => Some("write isnull(x) or !isnull(x)"),
         _ => None,
     };
@@ -444,7 +441,7 @@ fn of_other_languages(word: &str, dialect: Dialect) -> Option<&'static str> {
 
 /// The problem of a comparison beside `&` or `|`, which take its operand as in Python.
 fn brackets_missing(at: Range<usize>, symbol: &str) -> Problem {
-    let expected = "brackets around comparisons beside & and |, which would take their operands";
+    let expected = "brackets around comparisons beside & and |, which bind tighter";
     Problem::new(at, expected, format!("\"{symbol}\""))
         .hint("write (a > 1) & (b > 2), or a > 1 && b > 2")
 }
@@ -457,15 +454,16 @@ fn suggestion(name: &str, dialect: Dialect) -> String {
         "mod" | "fmod" => "write a % b for the remainder".to_owned(),
         "if" | "iif" => "use where(condition, a, b)".to_owned(),
         "sum" | "mean" | "median" | "std" | "rms" if dialect == Dialect::Rows => {
-            "conditions go row by row: read the column and give its statistics as a number"
+            "conditions are evaluated row by row: compute the statistic first and give the number"
                 .to_owned()
         }
         "sum" | "mean" | "median" | "std" | "rms" => {
-            "expressions go pixel by pixel; reduce the result, or give its statistics as a number"
+            "expressions are evaluated pixel by pixel: reduce the result, or compute the \
+             statistic first and give the number"
                 .to_owned()
         }
         _ => match function(&lower) {
-            Some(_) => format!("write {lower} in small letters"),
+            Some(_) => format!("write {lower} in lower case"),
             None => {
                 let names: Vec<&str> =
                     super::language::FUNCTIONS.iter().map(|function| function.names[0]).collect();

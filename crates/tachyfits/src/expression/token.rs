@@ -57,7 +57,7 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Problem
             format!("an expression of at most {MOST_BYTES} bytes"),
             found,
         )
-        .hint("write parts of it as images of their own, and put these into an expression"));
+        .hint("split it: use parts of it as separate images"));
     }
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -99,9 +99,11 @@ fn token(rest: &str, first: char, dialect: Dialect) -> Result<(Kind, usize), Pro
         '.' => problem.hint("write &&, ||, ! or and, or, not for Fortran's .AND., .OR., .NOT."),
         '^' => problem.hint("write ** for powers"),
         '=' if dialect == Dialect::Rows => problem.hint("write == to compare"),
-        '=' => problem.hint("write == to compare; inputs are given beside the expression"),
-        '\'' | '"' => problem.hint("strings are for conditions on the rows of a table"),
-        '[' | ']' | '{' | '}' => problem.hint("use round brackets; cut images out beforehand"),
+        '=' => problem.hint("write == to compare; give inputs beside the expression"),
+        '\'' | '"' => problem.hint("use strings only in conditions on table rows"),
+        '[' | ']' | '{' | '}' => {
+            problem.hint("use round brackets; select sections of images beforehand")
+        }
         _ => problem,
     })
 }

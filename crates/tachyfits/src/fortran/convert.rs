@@ -81,7 +81,7 @@ impl RecordFile {
         let new = &conversion.new;
         let swap = new.order != self.order();
         if conversion.forms.is_empty() && (swap || conversion.narrowing.is_some()) {
-            let expected = "the form of the records, to change the order of bytes or the precision";
+            let expected = "the form of the records, to change byte order or precision";
             return Err(self.refused(Reason::RecordType, expected, "none"));
         }
         let records = self.len()?;

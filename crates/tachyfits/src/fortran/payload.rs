@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lent_is_the_same_from_any_place_to_any_place() {
+    fn lent_bytes_are_the_same_at_any_offset() {
         let tier = tier().unwrap();
         for (bytes, count) in [(8, 99), (40, 30), (1000, 7), (BLOCK + 8, 2)] {
             let payload = content(bytes * count);
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_file_does_not_have_is_an_error_either_way() {
+    fn missing_bytes_are_an_error_either_way() {
         let storage = MemoryStorage::new("made.dat", content(2 * BLOCK));
         let mut pages = Pages::new(2 * BLOCK + PAGE);
         for to in [0, 20] {

@@ -29,7 +29,7 @@ impl RecordFile {
         if let Some(damage) = index.damage() {
             return Err(self.format_error(damage.clone()));
         }
-        let expected = format!("records within the {} that there are", index.len());
+        let expected = format!("records below {}", index.len());
         let found = match count {
             1 => format!("record {first} (from 0)"),
             _ => format!("records {first} to {} (from 0)", end - 1),

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_planned_takes_no_more_memory_for_short_records() {
+    fn plans_of_short_records_need_no_more_memory() {
         assert_eq!(planned(8, 1), (MOST_STRETCHES, MOST_STRETCHES.div_ceil(MOST_OF_TASK)));
         assert_eq!(planned(0, 1), planned(8, 1));
         assert_eq!(planned(8, BLOCK_BYTES / 8), (MOST_TASKS, MOST_TASKS));

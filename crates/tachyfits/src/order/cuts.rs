@@ -1,6 +1,7 @@
-//! Selection of many ranks at once: one pass counts the pixels of all pieces into which cuts divide their order, and keeps
-//! those of the pieces in which a rank probably lies, as long as there is room. The twin of ranges that are each looked
-//! at for themselves, and as exact: cuts decide how often the pixels are read, never what is found.
+//! Selection of many ranks at once: cuts divide the order of the pixels into pieces. One pass
+//! counts the pixels of all pieces, and keeps those of the pieces that probably contain a rank, as
+//! long as memory allows. It is as exact as separate ranges, its twin: cuts determine the number of
+//! passes, never the result.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +41,7 @@ impl Cuts {
         room: f64,
         most: usize,
     ) -> Cuts {
-        // What is equal to an end of a range of one value need not be kept.
+        // Pixels equal to an end of a range of one value need not be kept.
         let parts = ranges.iter().filter(|((low, high), _)| low < high).map(|(_, part)| part);
         let keep = parts.sum::<f64>() * pixels <= 0.9 * room;
         let mut firsts = BTreeMap::new();
@@ -87,7 +88,7 @@ impl Cuts {
     }
 }
 
-/// What a pass found, or one worker of it.
+/// Result of a pass, or of one of its workers.
 pub(super) struct Sorted {
     counts: Vec<u64>,
     keys: Vec<Vec<u64>>,

@@ -11,7 +11,7 @@ const ERRORS: f64 = 4.0;
 /// The most standard errors that are computed for one sample.
 const MOST_ERRORS: usize = 33;
 
-/// The range about a place of a sample, and which part of it lies there.
+/// The range about a position of a sample, and the share of the sample inside.
 fn range(sorted: &[f64], place: f64, error: f64) -> ((f64, f64), f64) {
     let count = sorted.len() as f64;
     let error = ERRORS * error * count + 2.0;

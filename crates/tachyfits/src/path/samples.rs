@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_sample_is_centred_and_leaves_out_what_is_beyond() {
+    fn a_wide_sample_is_centred_and_ignores_pixels_outside() {
         let samples = Samples::new(&[[0.5, 0.0], [5.0, 0.0]], 3, 1.0, [100, 100]);
         let mut taps = Vec::new();
         samples.taps(0, &mut taps);

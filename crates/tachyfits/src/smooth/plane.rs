@@ -362,7 +362,7 @@ impl Places {
 
 /// The pixels of a window of the input.
 enum Pixels<'a> {
-    /// Stored, in pieces of whole rows: each row is decoded when it is asked for.
+    /// Stored, in pieces of whole rows: each row is decoded on request.
     Stored {
         pieces: Vec<&'a [u8]>,
         encoding: Encoding,

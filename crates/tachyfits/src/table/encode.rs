@@ -255,7 +255,10 @@ impl Encoder {
 
     fn no_nulls(&self, nulls: Option<&[u8]>) -> Result<(), Error> {
         match nulls {
-            Some(_) => Err(self.refused("no nulls where nothing can stand for them", "nulls")),
+            Some(_) => Err(self.refused(
+                "no undefined values, because this column cannot represent them",
+                "nulls",
+            )),
             None => Ok(()),
         }
     }
@@ -306,7 +309,9 @@ impl Encoder {
                 let at = nulls.iter().position(|null| *null != 0).unwrap_or(0);
                 let row = first_row + (at / self.elements.max(1)) as u64 + 1;
                 let found = format!("a null in row {row} (from 1)");
-                return Err(self.refused("no nulls where there is no TNULL", found));
+                return Err(
+                    self.refused("no undefined values, because the column has no TNULL", found)
+                );
             }
         }
         Ok(())
@@ -343,7 +348,7 @@ impl Encoder {
         }
         let rows = values.len() / (self.elements * numbers).max(1);
         let (first, last) = (first_row + 1, first_row + rows as u64);
-        let blank = if encoding.blank.is_some() { "" } else { ", there being no TNULL for NaN" };
+        let blank = if encoding.blank.is_some() { "" } else { " (no TNULL for NaN)" };
         let expected = format!("values that the stored numbers can hold{blank}");
         Err(self.refused(expected, format!("{lost} others in rows {first} to {last} (from 1)")))
     }

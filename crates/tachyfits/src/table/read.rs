@@ -141,13 +141,13 @@ impl Table {
                 Rows::List(_) => format!("row {last}"),
             };
             let expected = match layout.rows {
-                0 => "no row, as the table has none".to_owned(),
+                0 => "no rows, because the table is empty".to_owned(),
                 rows => format!("rows from 0 to {} (counted from 0)", rows - 1),
             };
             return Err(self.refused(Reason::Rows, expected, found));
         }
         if last >= layout.rows_present {
-            let expected = format!("{} rows, up to the last one asked for", last + 1);
+            let expected = format!("{} rows, up to the last requested one", last + 1);
             let found = format!(
                 "{} whole rows ({} bytes of data) before the file ends",
                 layout.rows_present, self.hdu.data_bytes_present

@@ -262,7 +262,8 @@ impl Arrays<'_> {
         let ends = offsets.first() == Some(&0) && offsets.last() == Some(&(elements as i64));
         let marked = self.input.nulls.is_none_or(|nulls| nulls.len() == elements);
         if !whole || !ends || !marked || offsets.windows(2).any(|pair| pair[0] > pair[1]) {
-            let expected = "rising offsets from 0 to the number of elements, and as many marks of nulls if any";
+            let expected = "rising offsets from 0 to the number of elements, and as many marks of \
+                            nulls if any";
             return Err(self.refused(expected, format!("others, with {elements} elements")));
         }
         Ok(offsets.windows(2).map(|pair| (pair[1] - pair[0]) as u64).collect())
@@ -288,7 +289,7 @@ impl Arrays<'_> {
             }
             (false, ..) => {
                 let expected =
-                    "arrays within the 2^31 bytes that P descriptors reach (Q reach all)";
+                    "arrays within 2^31 bytes, the range of P descriptors (Q has no limit)";
                 return Err(self.refused(expected, format!("{count} elements at byte {offset}")));
             }
         }

@@ -84,7 +84,7 @@ impl TextField {
     /// Writes TNULLn, filled up with blanks.
     fn write_null(&self, text: &mut [u8]) -> Result<(), String> {
         let Some(null) = &self.null else {
-            return Err("finite numbers where there is no TNULL".to_owned());
+            return Err("finite numbers, because the column has no TNULL".to_owned());
         };
         if null.len() > text.len() {
             return Err("a TNULL that fits the field".to_owned());

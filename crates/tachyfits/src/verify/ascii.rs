@@ -55,7 +55,7 @@ mod tests {
     use super::{is_integer, is_real};
 
     #[test]
-    fn integers_are_told_from_other_text() {
+    fn integers_are_distinguished_from_other_text() {
         for text in ["", "   ", "12", " -3 ", "+0", "123456789012345678901234567890"] {
             assert!(is_integer(text.as_bytes()), "{text:?}");
         }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_told_from_other_text() {
+    fn numbers_are_distinguished_from_other_text() {
         for text in [
             "", "  ", "12", "-1.5", ".5", "5.", "1.5D+02", "1.5+3", " -0.0 ", "1E5", "15-3",
             "+.5D-10",

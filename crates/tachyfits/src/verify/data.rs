@@ -125,7 +125,7 @@ impl DataCheck<'_> {
         if check.has_gaps() {
             let place = self.hdu.header.place("NAXIS1");
             let expected =
-                format!("rows of at most {LONGEST_ROW} bytes between whose fields to look");
+                format!("rows of at most {LONGEST_ROW} bytes, to check gaps between fields");
             let found = format!("{} bytes", layout.row_bytes);
             findings.push(Finding::of_rule(Rule::NotChecked, place, expected, found));
         }

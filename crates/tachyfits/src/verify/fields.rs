@@ -165,7 +165,7 @@ impl<'a> RowCheck<'a> {
         let fill = bytes.last().map_or(0, |byte| byte & ((1 << unused) - 1));
         if fill != 0 {
             tally.hit(column, Kind::Value, || {
-                let expected = format!("{unused} bits of 0 behind the last one");
+                let expected = format!("{unused} unused bits of 0");
                 in_cell(self, Rule::BitFill, column, row, &expected, format!("0b{fill:b}"))
             });
         }

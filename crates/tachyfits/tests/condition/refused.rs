@@ -25,7 +25,7 @@ const MISTAKES: [(&str, &str, &str, &str); 42] = [
     ("MAG < 20 «&» GOOD", "", "", ""),
     ("CLASS «==» 3", "expression", "strings on both sides", "in quotes"),
     ("MAG «<» 'x'", "expression", "strings on both sides", "in quotes"),
-    ("«CLASS» + 1 > 2", "expression", "a number", "compared with strings"),
+    ("«CLASS» + 1 > 2", "expression", "a number", "compare strings only"),
     ("-«CLASS» > 2", "expression", "a number", ""),
     ("sqrt(«'x'») > 2", "expression", "a number", ""),
     ("where(GOOD, «CLASS», 1) > 2", "expression", "a number", ""),
@@ -35,8 +35,8 @@ const MISTAKES: [(&str, &str, &str, &str); 42] = [
     ("«MAGG» < 2", "expression-input", "one of the columns MAG, CLASS", "in either case"),
     ("«#FOO» < 2", "expression-input", "one of the columns", ""),
     ("CLASS == «STAR»", "expression-input", "one of the columns", "put strings into quotes"),
-    ("«e» < 2", "expression-input", "a name that means one thing", "`e` in backquotes"),
-    ("GOOD == «T»", "expression-input", "a name that means one thing", "backquotes"),
+    ("«e» < 2", "expression-input", "an unambiguous name", "`e` in backquotes"),
+    ("GOOD == «T»", "expression-input", "an unambiguous name", "backquotes"),
     ("«C» == 1", "expression-input", "not complex", ""),
     ("«V» == 1", "expression-input", "in the rows", ""),
     ("«XY» == 1", "expression-input", "XY[1] to XY[2]", ""),
@@ -50,7 +50,7 @@ const MISTAKES: [(&str, &str, &str, &str); 42] = [
     ("MAG «=» 3", "expression", "", "write == to compare"),
     ("GOOD «AND» MAG > 1", "expression", "an operator", "write &&"),
     ("CLASS «in» 3", "expression", "an operator", "write x == 1 || x == 2"),
-    ("CLASS «LIKE» 'S%'", "expression", "an operator", "compared whole"),
+    ("CLASS «LIKE» 'S%'", "expression", "an operator", "compare whole strings"),
     ("MAG «is» null", "expression", "an operator", "isnull(x)"),
     ("GOOD «.»AND. GOOD", "expression", "an operator", "write &&"),
     ("MAG >«>» 3", "expression", "", ""),
@@ -108,7 +108,7 @@ fn a_condition_without_columns_of_very_many_rows_is_refused() {
 }
 
 #[test]
-fn text_that_is_no_number_is_shown() {
+fn text_that_is_not_a_number_is_shown() {
     let cards = ["TTYPE1  = 'N'", "TFORM1  = 'I3'", "TBCOL1  = 1"].map(str::to_owned);
     let table = table(table_file("TABLE", [3, 3], 0, &cards, b" 12x y  3"));
     let error = rows(&table, "N > 3").unwrap_err();
@@ -124,7 +124,8 @@ proptest! {
 
     #[test]
     fn any_text_is_a_condition_or_refused(
-        condition in "(MAG|CLASS|GOOD|ID|XY|`T`|'a'|\"|'|`|1|2\\.5|\\[1\\]|==|<|!=|&&|\\||!|not |\\(|\\)|,|where|isnull|#ROW| |[ -~é]){0,14}",
+        condition in "(MAG|CLASS|GOOD|ID|XY|`T`|'a'|\"|'|`|1|2\\.5|\\[1\\]|==|<|!=|&&|\\||!|not \
+                      |\\(|\\)|,|where|isnull|#ROW| |[ -~é]){0,14}",
     ) {
         match rows(&catalog(), &condition) {
             Ok(found) => prop_assert!(found.iter().all(|row| *row < 4) && found.is_sorted()),

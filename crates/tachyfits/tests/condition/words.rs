@@ -50,7 +50,7 @@ pub fn catalog() -> Table {
 }
 
 #[test]
-fn words_mean_what_they_say() {
+fn words_have_their_documented_meaning() {
     let cases: [(&str, &[u64]); 45] = [
         ("MAG < 20 && CLASS == 'STAR'", &[0]),
         ("mag<20&&class=='STAR'", &[0]),

@@ -71,7 +71,7 @@ fn a_full_disk_leaves_the_file_as_it_was() {
 }
 
 #[test]
-fn a_process_that_is_killed_leaves_what_the_next_edit_makes_whole() {
+fn the_next_edit_restores_the_file_of_a_killed_process() {
     for how in ["append", "header"] {
         let before = table_of_bytes(3000);
         let (_directory, path) = file(&before);

@@ -269,7 +269,7 @@ fn a_wrong_sum_of_data_is_not_made_right_by_editing_the_header() {
 }
 
 #[test]
-fn extensions_are_counted_anew_where_there_are_others_alone() {
+fn nextend_is_updated_when_extensions_change() {
     let wrong = String::from_utf8_lossy(&several()[..BLOCK]).replace("     3 ", "     7 ");
     let bytes = [wrong.as_bytes(), &several()[BLOCK..]].concat();
     let (_directory, path) = file(&bytes);
@@ -293,7 +293,7 @@ fn an_edit_that_changes_nothing_writes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_edited_is_refused_and_the_file_is_as_it_was() {
+fn impossible_edits_are_refused_and_the_file_is_unchanged() {
     let (_directory, path) = file(&several());
     let mut editor = edit(&path);
     let reason = |error: Error| match error {
@@ -308,7 +308,7 @@ fn what_cannot_be_edited_is_refused_and_the_file_is_as_it_was() {
     }
     let text = editor.set(2, "TFORM1", 2, "").unwrap_err().to_string();
     let told =
-        "edited.fits: HDU 2 (0-based): expected TFORM1 as it is, found another card or order";
+        "edited.fits: HDU 2 (0-based): expected TFORM1 unchanged, found another card or order";
     assert!(text.contains(told) && text.contains("\nhint: change the data"), "{text}");
     let text = editor.set(0, "EXTEND", false, "").unwrap_err().to_string();
     let told = "HDU 0 (0-based): expected EXTEND = T, as long as extensions follow, here 3, found EXTEND = F";
@@ -350,7 +350,7 @@ fn cards_of_structure_are_kept_in_either_case() {
     let mut editor = edit(&path);
     let refused = |result: Result<(), Error>, keyword: &str| {
         let text = result.unwrap_err().to_string();
-        assert!(text.contains(&format!("expected {keyword} as it is")), "{text}");
+        assert!(text.contains(&format!("expected {keyword} unchanged")), "{text}");
     };
     for keyword in ["PCOUNT", "pcount", "Pcount", "NAXIS2", "TFORM1"] {
         let upper = &keyword.to_ascii_uppercase();
@@ -374,7 +374,7 @@ fn cards_of_structure_are_kept_in_either_case() {
 }
 
 #[test]
-fn what_is_cut_short_or_cannot_be_read_stays_as_it_is() {
+fn truncated_or_unreadable_hdus_stay_unchanged() {
     let mut bytes = several();
     bytes.truncate(bytes.len() - BLOCK + 40);
     let (_directory, path) = file(&bytes);

@@ -101,7 +101,7 @@ fn a_heap_goes_with_the_last_column_of_arrays() {
 }
 
 #[test]
-fn a_compressed_table_keeps_what_only_its_compressed_descriptors_reach() {
+fn a_compressed_table_keeps_arrays_of_compressed_descriptors() {
     let flag = "ZTABLE  =                    T";
     let (_directory, path) = table_of([1, 0, 0, 0], flag);
     let before = fs::read(&path).unwrap();

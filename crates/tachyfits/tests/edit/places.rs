@@ -54,7 +54,7 @@ fn kinds_and_data(path: &Path) -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn what_an_hdu_is_its_first_card_says_alone() {
+fn the_first_card_alone_determines_the_kind_of_an_hdu() {
     let (_directory, path) = file(&misleading());
     let before = kinds_and_data(&path);
     // The primary image becomes an extension.
@@ -84,7 +84,7 @@ fn what_an_hdu_is_its_first_card_says_alone() {
 }
 
 #[test]
-fn what_is_mended_is_the_header_that_the_place_of_an_hdu_asks_for() {
+fn the_position_of_an_hdu_determines_its_header() {
     let free = "NAXIS1  = 3";
     let image = String::from_utf8(image_extension("ONE", b"xyz")).unwrap();
     let image = image.replacen(&card(&format!("NAXIS1  = {:>20}", 3)), &card(free), 1);

@@ -356,8 +356,8 @@ fn keywords_of_columns_follow_them_with_their_comments() {
 
 #[test]
 fn a_gap_before_the_heap_stays() {
-    let cards = ["TFORM1  = '1PB(3)  '", "THEAP   =                   30 / behind a gap"]
-        .map(str::to_owned);
+    let cards =
+        ["TFORM1  = '1PB(3)  '", "THEAP   =                   30 / after a gap"].map(str::to_owned);
     let row = |count: i32, offset: i32| [count.to_be_bytes(), offset.to_be_bytes()].concat();
     let data = [row(3, 2), row(2, 2), vec![0xee; 14], (0..6).collect()].concat();
     let bytes = table_file("BINTABLE", [8, 2], 20, &cards, &data);
@@ -432,7 +432,7 @@ fn an_ascii_table_is_edited_too() {
 }
 
 #[test]
-fn a_new_field_of_an_ascii_table_divides_none() {
+fn a_new_field_of_an_ascii_table_divides_no_other() {
     let cards = [
         "TBCOL1  =                    1",
         "TFORM1  = 'A6      '",

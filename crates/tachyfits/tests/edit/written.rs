@@ -194,7 +194,7 @@ fn fixed(element: Element, repeat: u64) -> Field {
 }
 
 #[test]
-fn what_a_column_cannot_hold_is_refused_with_the_row() {
+fn values_out_of_range_are_refused_with_the_row() {
     let short = Element::Number(ValueType::I16);
     let plain = NewColumn::new("N", fixed(short, 1));
     let with_null = NewColumn { null: Some(Null::Stored(-9)), ..plain.clone() };
@@ -211,7 +211,12 @@ fn what_a_column_cannot_hold_is_refused_with_the_row() {
             3,
             "expected 6 bytes, 2 for each row, found 4 bytes for column 1 (from 1) \"N\"",
         ),
-        (&plain, nulls, 2, "expected no nulls where there is no TNULL, found a null in row 2"),
+        (
+            &plain,
+            nulls,
+            2,
+            "expected no undefined values, because the column has no TNULL, found a null in row 2",
+        ),
         (
             &with_null,
             input,
@@ -249,7 +254,7 @@ fn what_a_column_cannot_hold_is_refused_with_the_row() {
 }
 
 #[test]
-fn what_a_text_field_cannot_hold_is_refused_with_the_row() {
+fn values_wider_than_a_text_field_are_refused_with_the_row() {
     let field = |text, width, decimals| Field::Text { text, width, decimals };
     let integer = NewColumn::new("N", field(TextForm::Integer, 3, 0));
     let with_null = NewColumn { null: Some(Null::Text(" -9".into())), ..integer.clone() };
@@ -265,7 +270,7 @@ fn what_a_text_field_cannot_hold_is_refused_with_the_row() {
             "numbers that 3 characters hold, found 1000, wider than the field in row 2",
         ),
         (&with_null, &integers, "numbers other than TNULL, found -9 in row 2"),
-        (&real, &reals, "finite numbers where there is no TNULL, found NaN in row 2"),
+        (&real, &reals, "finite numbers, because the column has no TNULL, found NaN in row 2"),
         (&real, &far, "found 1000000000, wider than the field in row 1"),
     ] {
         let text = refused(TableKind::Ascii, column.clone(), ColumnInput::new(values), 2);
@@ -277,7 +282,7 @@ fn what_a_text_field_cannot_hold_is_refused_with_the_row() {
 }
 
 #[test]
-fn the_rows_that_were_said_are_the_rows_that_come() {
+fn the_number_of_rows_must_match_the_declared_one() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.fits");
     let column = NewColumn::new("N", fixed(Element::Number(ValueType::U8), 1));
@@ -339,7 +344,7 @@ fn a_file_takes_images_and_tables() {
 }
 
 #[test]
-fn carried_cards_stay_and_the_longest_array_is_said() {
+fn carried_cards_stay_and_the_longest_array_is_declared() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.fits");
     let element = Element::Number(ValueType::I32);

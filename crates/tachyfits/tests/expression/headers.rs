@@ -100,7 +100,7 @@ fn coordinates_are_those_of_the_first_image_of_the_shape() {
 }
 
 #[test]
-fn history_says_what_was_done() {
+fn history_records_the_operation() {
     let cube = made(&[2], &["BUNIT   = 'K'"]);
     let inputs = [images(&[("a", &cube)]), vec![input("c", InputValue::Number(2.5))]].concat();
     let file = result("a **\n c", &inputs).unwrap();
@@ -119,7 +119,7 @@ fn history_says_what_was_done() {
             "tachyfits math: a **  c",
             "  a = made.fits, HDU 0",
             "  c = 2.5",
-            "  without BUNIT, as the unit is not sure",
+            "  without BUNIT, because the unit is not certain",
         ]
     );
 }

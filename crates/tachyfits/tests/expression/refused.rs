@@ -35,7 +35,7 @@ const MISTAKES: [(&str, &str, &str); 36] = [
     ("a «not» a", "an operator or the end", ""),
     ("«and» a", "a number, a name", ""),
     ("«foo»(a)", "the name of a function", "use one of abs"),
-    ("«Sqrt»(a)", "the name of a function", "write sqrt in small letters"),
+    ("«Sqrt»(a)", "the name of a function", "write sqrt in lower case"),
     ("«pow»(a, 2)", "the name of a function", "a ** b"),
     ("«median»(a)", "the name of a function", "pixel by pixel"),
     ("sqrt «+» a", "the arguments of sqrt", ""),
@@ -47,8 +47,8 @@ const MISTAKES: [(&str, &str, &str); 36] = [
     ("min(a, «)»", "a number, a name", ""),
     ("a // «*» 2", "a number, a name", ""),
     // Features of conditions on the rows of tables only.
-    ("a == «'»STAR'", "a number, a name or an operator", "rows of a table"),
-    ("a == «\"»STAR\"", "a number, a name or an operator", "rows of a table"),
+    ("a == «'»STAR'", "a number, a name or an operator", "conditions on table rows"),
+    ("a == «\"»STAR\"", "a number, a name or an operator", "conditions on table rows"),
     ("«`»a` + 1", "a number, a name or an operator", ""),
 ];
 

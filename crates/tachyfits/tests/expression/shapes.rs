@@ -26,7 +26,7 @@ fn an_axis_of_one_pixel_serves_any_length() {
 }
 
 #[test]
-fn a_spectrum_lies_along_the_axis_that_is_said() {
+fn a_spectrum_lies_along_the_given_axis() {
     let square = counting(&[2, 2]);
     for (axis, expected) in [(0, [0.0, 2.0, 2.0, 4.0]), (1, [0.0, 1.0, 3.0, 4.0])] {
         for spectrum in [counting(&[2]), counting(&[1, 2, 1])] {

@@ -74,7 +74,7 @@ fn functions_are_those_of_numpy() {
 }
 
 #[test]
-fn what_stands_twice_is_the_same() {
+fn repeated_parts_are_the_same() {
     let a = counting(&[5]);
     let inputs = images(&[("a", &a), ("same", &a)]);
     let file = result("(a + 1) * (a + 1) - (same + 1) * (1 + a) + a * a / a", &inputs).unwrap();

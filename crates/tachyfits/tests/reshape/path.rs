@@ -181,7 +181,7 @@ fn the_axes_are_offset_and_those_after_the_plane() {
 }
 
 #[test]
-fn a_path_that_is_no_path_is_refused() {
+fn an_invalid_path_is_refused() {
     let image = made(6, &[9, 8, 7], 3);
     let line = [[0.0, 0.0], [3.0, 4.0]];
     let unit = PathCut { unit: Some(("deg".to_owned(), f64::NAN)), ..cut(&line, 1, 1.0) };

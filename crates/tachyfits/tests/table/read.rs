@@ -251,7 +251,7 @@ fn arrays_of_another_size_and_rows_that_are_not_there() {
 
 /// Columns that are read straight into their place: the whole row, and cells of megabytes.
 #[test]
-fn columns_that_are_turned_where_they_are() {
+fn columns_swapped_in_place() {
     let plain = |letter: char, repeat: usize| Spec {
         letter,
         repeat,

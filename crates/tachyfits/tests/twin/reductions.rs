@@ -155,7 +155,7 @@ proptest! {
 }
 
 #[test]
-fn an_image_without_pixels_has_none_to_reduce() {
+fn reducing_an_image_without_pixels() {
     for axes in [vec![], vec![0], vec![3, 0, 2], vec![1 << 40, 1 << 40, 0]] {
         let image = crate::common::image(crate::common::fits(16, &axes, &[], &[]));
         let whole = image.whole();

@@ -161,7 +161,7 @@ impl Checker<'_> {
                 let place = self.expression.places[id].clone();
                 let expected = "strings on both sides, or numbers on both sides";
                 return Err(Problem::new(place, expected, "a string and a number")
-                    .hint("write strings in quotes and numbers without"));
+                    .hint("write strings in quotes and numbers without quotes quotes quotes"));
             }
             (Part { whole: Some(left), .. }, Part { whole: Some(right), .. })
                 if left.is_long() || right.is_long() =>
@@ -250,8 +250,7 @@ impl Checker<'_> {
                     "write `{0}` in backquotes for the column, #ROW for the number of the row",
                     name.text
                 );
-                Err(Problem::input(name.at.clone(), "a name that means one thing", found)
-                    .hint(hint))
+                Err(Problem::input(name.at.clone(), "an unambiguous name", found).hint(hint))
             }
             (Some(column), None) => self.column(name, column),
             (None, Some(word)) if name.element.is_none() => Ok(match word {
@@ -269,8 +268,10 @@ impl Checker<'_> {
             )),
             (None, None) => {
                 let expected = super::super::a_column_of(self.layout);
-                Err(Problem::input(name.at.clone(), expected, format!("{:?}", name.text))
-                    .hint("names may be in either case; put strings into quotes, and names with other characters than letters, digits and _ into backquotes"))
+                Err(Problem::input(name.at.clone(), expected, format!("{:?}", name.text)).hint(
+                    "names may be in either case; put strings into quotes, and names with \
+                           characters other than letters, digits and _ into backquotes",
+                ))
             }
         }
     }
@@ -355,7 +356,7 @@ impl Checker<'_> {
             Kind::Text(_) => {
                 let place = self.expression.places[id].clone();
                 Err(Problem::new(place, "a number", "a string")
-                    .hint("strings can be compared with strings and nothing else"))
+                    .hint("compare strings only with strings"))
             }
             Kind::Number | Kind::Truth | Kind::Logical => Ok(self.parts[id].id),
         }
@@ -375,7 +376,7 @@ impl Checker<'_> {
         };
         let place = self.expression.places[id].clone();
         Err(Problem::new(place, "a truth value: a comparison, or a logical column", found)
-            .hint("compare it with something, as in FLAGS != 0 or CLASS == 'STAR'"))
+            .hint("compare it, as in FLAGS != 0 or CLASS == 'STAR'"))
     }
 
     fn number_part(&mut self, item: Item) -> Part {
@@ -460,11 +461,13 @@ fn element_index(name: &Name, column: &Column) -> Result<u64, Problem> {
 }
 
 /// Hint for requests that a condition cannot express.
-const ELSEWHERE: &str = "conditions are on single numbers, strings, logical values and bits of a row: read the column, choose \
-    from its values, and give the rows by number, read(rows=...)";
+const ELSEWHERE: &str = "conditions need single numbers, strings, logical values or bits: read \
+                         the column, select rows from its values, and give their numbers, \
+                         read(rows=...)";
 
 /// Hint about an element.
-const ELEMENTS: &str = "elements count from 1, in the order of the file: of those of several axes the first axis of TDIM varies fastest";
+const ELEMENTS: &str = "count elements from 1, in file order: the first axis of TDIM varies \
+                        fastest";
 
 fn refused(name: &Name, column: &Column, expected: &str, hint: &str) -> Problem {
     let element = name.element.map_or_else(String::new, |element| format!("[{element}]"));

@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_are_what_is_written() {
+    fn decimals_are_exact() {
         let of = |text| {
             let Decimal { floor, is_whole } = Decimal::of_text(text).unwrap();
             (floor, is_whole)
