@@ -108,10 +108,9 @@ def read_indexed(items: Sequence[Any], shape: Sequence[int], dtype: Any, read: R
     try:
         found: NDArray[Any] = np.empty((math.prod(common), *kept), dtype)
     except MemoryError as error:
-        pixels = math.prod((*common, *kept))
-        raise memory_error(
-            f"memory for {pixels} pixels cannot be had", "read fewer pixels at a time"
-        ) from error
+        count = math.prod((*common, *kept))
+        problem = f"not enough memory for {count} pixels"
+        raise memory_error(problem, "read fewer pixels at a time") from error
     for place, indices in pieces:
         low = [int(index.min()) for index in indices]
         box = dict(ranges)

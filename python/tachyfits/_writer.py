@@ -315,8 +315,9 @@ def _is_table(data: Any) -> bool:
     # Whole tables have `columns` (astropy, pandas, polars, pyarrow, ours), files of other formats
     # `batches`. A stream of tables may have neither; a single column is a stream too, and an array.
     is_stream = hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__")
-    is_whole = hasattr(data, "columns") or hasattr(data, "batches")
-    return isinstance(data, Mapping) or is_lazy(data) or is_whole or is_stream
+    if isinstance(data, Mapping) or is_stream or is_lazy(data):
+        return True
+    return hasattr(data, "columns") or hasattr(data, "batches")
 
 
 def fits_name(path: str | os.PathLike[str]) -> str:

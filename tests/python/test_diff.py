@@ -82,7 +82,7 @@ def columns_file(path: Path, order: str, **changes: dict[str, object]) -> str:
     return str(path)
 
 
-def test_columns_go_together_by_name_and_their_cards_with_them(
+def test_columns_and_their_cards_are_paired_by_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = columns_file(tmp_path / "a.fits", "ABCV")

@@ -164,7 +164,7 @@ def test_missing_objects_are_named(path: Path) -> None:
             editor[0].append({"A": [1]})
 
 
-def test_an_exception_leaves_the_file_as_it_was(path: Path) -> None:
+def test_an_exception_leaves_the_file_unchanged(path: Path) -> None:
     before = path.read_bytes()
 
     def spoil() -> None:
@@ -511,7 +511,7 @@ def test_compacting_keeps_the_used_arrays_of_a_heap(tmp_path: Path) -> None:
     assert tf.open(path)[2].read().tolist() == [0, 1, 2, 3, 4]
 
 
-def test_a_heap_that_no_column_has_goes(tmp_path: Path) -> None:
+def test_a_heap_without_columns_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "a.fits"
     hdu = fits.BinTableHDU.from_columns([fits.Column("A", "J", array=[1, 2])])
     hdu.writeto(path)
@@ -538,7 +538,7 @@ def test_a_heap_that_no_column_has_goes(tmp_path: Path) -> None:
         [[True], []],
     ],
 )
-def test_cells_without_elements_go_into_every_column_of_arrays(tmp_path: Path, cells: Any) -> None:
+def test_cells_without_elements_fit_every_column_of_arrays(tmp_path: Path, cells: Any) -> None:
     path = tmp_path / "arrays.fits"
     tf.write(path, {"A": cells})
     with tf.edit(path) as editor:

@@ -143,7 +143,7 @@ shapes = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 
 
 @given(shape=shapes, data=st.data())
-def test_shapes_go_together_as_those_of_numpy(shape: list[int], data: st.DataObject) -> None:
+def test_shapes_broadcast_as_in_numpy(shape: list[int], data: st.DataObject) -> None:
     def part() -> np.ndarray:
         own = [n if data.draw(st.booleans()) else 1 for n in shape]
         own = own[data.draw(st.integers(0, len(own) - 1)) :]

@@ -337,7 +337,7 @@ def test_statistics_are_those_of_the_array(tmp_path: Path, order: str, length: i
     assert (small.min, small.max, small.sum) == (-128, 127, 2)
 
 
-def test_statistics_of_a_field_behind_one_without_numbers(tmp_path: Path) -> None:
+def test_statistics_of_a_field_after_one_without_numbers(tmp_path: Path) -> None:
     path = tmp_path / "a.dat"
     fortran.write(path, (np.int32(1), 2.0), (np.int32(3), 4.0), order="big")
     file = fortran.open(path)

@@ -180,7 +180,7 @@ def test_info_reports_assumptions_and_truncation(say: Any) -> None:
 
 
 @pytest.mark.usefixtures("steps")
-def test_options_that_do_not_go_together_are_refused(say: Any, tmp_path: Path) -> None:
+def test_conflicting_options_are_refused(say: Any, tmp_path: Path) -> None:
     for words, why in (
         (("info", "--access", "stream", "--markers", "4"), "files of stream access have none"),
         (("info", "--access", "direct"), "--record-bytes belong together"),

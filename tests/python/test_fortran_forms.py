@@ -32,7 +32,7 @@ def headed(tmp_path: Path) -> Path:
     return path
 
 
-def test_no_records_have_the_type_that_is_asked_for(mixed: Path) -> None:
+def test_empty_records_have_the_requested_type(mixed: Path) -> None:
     file = fortran.open(mixed)
     for found in (file.records(0, 0, "i4,3f8,c8"), file.records(5, dtype="i4,3f8,c8")):
         assert found.shape == (0,)

@@ -38,7 +38,7 @@ def columns(path: Path) -> dict[str, list[float]]:
         return {name: values.tolist() for name, values in file[1].read().items()}
 
 
-def test_columns_keep_their_numbers_when_others_go_and_come(scaled: Path) -> None:
+def test_columns_keep_their_cards_when_others_are_removed_and_added(scaled: Path) -> None:
     assert columns(scaled) == COLUMNS
     with tf.edit(scaled) as editor:
         editor[1].delete_column("A")
@@ -72,7 +72,7 @@ def test_meta_of_a_table_has_no_cards_of_structure_or_columns(scaled: Path) -> N
         assert set(opened[1].to_astropy().meta) == {"exptime3"}
 
 
-def test_differences_of_columns_go_by_the_number_in_the_first_table(scaled: Path) -> None:
+def test_differences_of_columns_use_numbers_of_the_first_table(scaled: Path) -> None:
     fewer = Path(shutil.copy(scaled, scaled.with_name("fewer.fits")))
     with tf.edit(fewer) as editor:
         editor[1].delete_column("A")

@@ -370,7 +370,7 @@ def test_pixel_coordinates_of_columns_survive_every_conversion() -> None:
             assert tf.open("new.fits")[1].to_astropy()["T"].scale == "tt"
 
 
-def test_limits_and_names_of_archives_go_along_every_way() -> None:
+def test_limits_and_archive_names_survive_every_conversion() -> None:
     header = {"TLMIN2": 0, "TLMAX2": 8.5, "TUCD2": "pos.cartesian.x", "TLMIN1": -1, "TDMAX2": 7.0}
     tf.write("ev.fits", {"N": [1, 2], "X": [1.0, 2.0]}, header=header)
     table = tf.open("ev.fits")[1]

@@ -63,7 +63,7 @@ def test_cards_of_columns_follow_them_to_a_table_without_others(path: Path) -> N
             assert header["EXPTIME3"] == 9.0
 
 
-def test_cards_that_name_a_column_that_is_gone_go_too(path: Path) -> None:
+def test_cards_of_removed_columns_are_removed(path: Path) -> None:
     part = path.with_name("part.fits")
     with tf.open(path) as file:
         file[1].write(part, ["Y"])
@@ -106,7 +106,7 @@ def test_a_description_that_the_comment_has_no_room_for_is_whole(
         assert (read.colnames, read[name].tolist()) == (["FIRST", name], [1])
 
 
-def test_long_descriptions_go_along_every_way(tmp_path: Path) -> None:
+def test_long_descriptions_survive_every_conversion(tmp_path: Path) -> None:
     path, made = tmp_path / "made.fits", tmp_path / "copy.fits"
     tf.write(path, {"A": [1], "B": [2]}, descriptions={"A": "first", "B": LONG})
     table = tf.open(path)[1]

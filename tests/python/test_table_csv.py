@@ -91,7 +91,7 @@ def test_compiled_rows_are_those_of_the_csv_module(columns: tf.Columns) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_floats_have_the_digits_that_bring_them_back(dtype: str) -> None:
+def test_floats_have_the_digits_that_restore_them(dtype: str) -> None:
     unsigned = np.random.default_rng(3).integers(0, 2**32, 40_000, dtype="u4")
     values = unsigned.view(dtype)
     values = np.concatenate([values, 10.0 ** np.arange(-30, 30).astype(dtype)]).astype(dtype)

@@ -190,7 +190,7 @@ def test_a_single_column_is_refused_as_a_table() -> None:
     )
     for column in (pa.chunked_array([[1, 2]]), series):
         with pytest.raises(tf.UsageError, match="invalid table of type"):
-            written(column)
+            written(column, kind="binary")  # without an option of tables it is an image
 
 
 def test_a_lazy_frame_asks_for_collect() -> None:

@@ -454,7 +454,7 @@ def test_duplicate_columns_give_one_line(
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "csv"])
-def test_columns_of_one_name_go_by_their_place(
+def test_columns_of_one_name_are_selected_by_position(
     form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = f"twice.{form}"

@@ -96,7 +96,7 @@ def test_batches_are_the_table_in_pieces(columns: list[Made], size: int, reuse: 
     assert first == len(table)
 
 
-def test_batches_share_their_memory_when_asked_to() -> None:
+def test_batches_share_their_memory_on_request() -> None:
     for reuse in (False, True):
         table = opened(stars())
         pieces = list(table.batches(rows=2, reuse=reuse))
@@ -235,7 +235,7 @@ def test_cells_that_are_stored_past_the_caches_are_those_of_batches(tmp_path: Pa
     np.testing.assert_array_equal(whole["C"], columns["C"])
 
 
-def test_warnings_are_about_the_line_that_asked() -> None:
+def test_warnings_point_to_the_calling_line() -> None:
     table = opened([Made("L", "L", [b"\1", b"T"], [True, True])])
     ways: list[Callable[[], Any]] = [
         table.read,

@@ -136,7 +136,7 @@ def test_rows_with_a_location_are_refused_by_a_table_without_one(
     assert tf.open(path)[1]["T"].tolist() == DAYS
 
 
-def test_rows_bring_their_place_to_a_table_that_has_it_in_columns(tmp_path: Path) -> None:
+def test_rows_add_their_location_to_a_table_with_location_columns(tmp_path: Path) -> None:
     path = tmp_path / "times.fits"
     times = Time(DAYS, location=DIFFERING)
     tf.write(path, {"T": times})
@@ -301,7 +301,7 @@ def test_times_of_astropy_are_rounded_as_the_hint_says(tmp_path: Path) -> None:
     assert tf.open(path)[1]["T"][2] == "2020-01-01T01:02:03.123"
 
 
-def test_times_go_to_a_table_that_astropy_wrote(tmp_path: Path) -> None:
+def test_times_are_appended_to_a_table_of_astropy(tmp_path: Path) -> None:
     path = tmp_path / "times.fits"
     masked = Time(DAYS, scale="tt")
     masked[1] = np.ma.masked

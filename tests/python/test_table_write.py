@@ -422,7 +422,7 @@ def test_one_cell_for_all_rows_keeps_integers_and_undefined_values(tmp_path: Pat
     np.testing.assert_array_equal(table["D"], 2 * [[5, np.nan]])
 
 
-def test_cells_of_several_axes_go_where_cells_have_them(tmp_path: Path) -> None:
+def test_cells_of_several_axes_need_matching_columns(tmp_path: Path) -> None:
     path = tmp_path / "shapes.fits"
     shaped, flat = [np.ones((2, 2)), None], [[1.0, 2.0], [3.0]]
     tf.write(path, {"A": shaped, "B": flat})

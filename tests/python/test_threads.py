@@ -178,7 +178,7 @@ def test_closing_during_an_operation_is_safe(tmp_path: Path) -> None:
             assert "closed" in str(error)
 
 
-def test_reports_say_what_an_operation_cost(image: tf.Image) -> None:
+def test_reports_give_the_cost_of_an_operation(image: tf.Image) -> None:
     image.stats(threads=2)
     report = image.last_report
     assert report is not None

@@ -104,7 +104,7 @@ def test_real_files_have_few_errors_and_each_is_one(threads: int) -> None:
     assert "blanksetmin32.fits" in found
 
 
-def test_a_table_with_forms_in_lower_case_is_put_right(tmp_path: Path) -> None:
+def test_a_table_with_forms_in_lower_case_is_repaired(tmp_path: Path) -> None:
     from astropy.io import fits
 
     path = shutil.copy(trap("bt_lower_tform"), tmp_path / "a.fits")

@@ -172,7 +172,7 @@ def test_whole_copies_keep_every_card(events: Path, tmp_path: Path) -> None:
     ],
     ids=["read", "astropy", "arrow", "stream"],
 )
-def test_cards_go_through_other_libraries(
+def test_cards_survive_other_libraries(
     events: Path, tmp_path: Path, names: list[str], through: Callable[..., Any]
 ) -> None:
     with tf.open(events) as file:
@@ -182,7 +182,7 @@ def test_cards_go_through_other_libraries(
     assert found == _expected(names, CARRIED, pairs=False)
 
 
-def test_tables_of_astropy_bring_the_cards_of_chosen_columns(events: Path, tmp_path: Path) -> None:
+def test_tables_of_astropy_keep_the_cards_of_chosen_columns(events: Path, tmp_path: Path) -> None:
     with fits.open(events) as opened:
         tf.write(tmp_path / "out.fits", opened[1], columns=["X", "PHA"])
     found = _found(tmp_path / "out.fits")

@@ -122,7 +122,7 @@ def test_tables_fit_the_line_and_cut_no_value(
         assert all(repr(float(value)) in said for value in table[name])
 
 
-def test_long_cells_of_lists_go_on_below(cli: Any, tmp_path: Path) -> None:
+def test_long_cells_of_lists_continue_below(cli: Any, tmp_path: Path) -> None:
     unit = "10**(-20)*erg/s/cm**2/Angstrom"
     hdu = fits.ImageHDU(np.zeros((30, 40, 40), "f4"), name="A_LONG_NAME_OF_AN_EXTENSION")
     hdu.header["BUNIT"] = unit

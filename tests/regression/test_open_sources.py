@@ -111,7 +111,7 @@ def test_streams_are_read_from_their_beginning_and_left_where_they_were(content:
 
 
 @pytest.mark.parametrize("compression", ["bzip2", "xz", "zstd"])
-def test_streams_behind_each_other_are_joined(compression: str, content: bytes) -> None:
+def test_consecutive_streams_are_joined(compression: str, content: bytes) -> None:
     pack = COMPRESSIONS[compression]
     check(tf.open(pack(content[:3000]) + pack(content[3000:])))
     if compression != "zstd":

@@ -200,7 +200,7 @@ def test_a_log_stretch_keeps_the_background_dark() -> None:
     assert float(norm(np.nanmedian(values))) > 0.1
 
 
-def test_contours_are_drawn_at_the_levels_asked_for(tmp_path: Path) -> None:
+def test_contours_are_drawn_at_the_requested_levels(tmp_path: Path) -> None:
     from matplotlib.contour import ContourSet
 
     def levels(**options: Any) -> list[float]:

@@ -88,7 +88,7 @@ def test_comparisons_convert_units_and_give_truth_values(cube: tf.Image, number:
     np.testing.assert_array_equal(of_plane, COMPARISONS[number](plane.quantity))
 
 
-def test_units_that_do_not_go_together_are_refused(cube: tf.Image) -> None:
+def test_incompatible_units_are_refused(cube: tf.Image) -> None:
     plane = cube.plane(0)
     for wrong in (
         lambda x: x + 2 * u.K, lambda x: x > 3 * u.m, lambda x: x ** (2 * u.s),
@@ -132,7 +132,7 @@ def test_images_and_planes_convert_units(cube: tf.Image) -> None:
             given.to("K")
 
 
-def test_images_and_planes_go_together(cube: tf.Image) -> None:
+def test_images_and_planes_broadcast(cube: tf.Image) -> None:
     plane = cube.collapse("mean")
     difference = cube - plane
     assert isinstance(difference, tf.Image)
