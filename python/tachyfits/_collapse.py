@@ -19,6 +19,7 @@ from tachyfits._errors import either, usage
 from tachyfits._expressions import evaluate
 from tachyfits._header import Header
 from tachyfits._quantities import number_in
+from tachyfits._reductions import UNITLESS
 from tachyfits._regions import Regions, as_list
 from tachyfits._results import Plane
 from tachyfits._section import Section
@@ -265,7 +266,7 @@ def collapse(
                 ),
             )
         values = cube.reduced(statistic, threads, progress)
-        of_pixels = statistic not in ("count", "nan")
+        of_pixels = statistic not in UNITLESS
         unit = cube.image.unit if of_pixels else None
         return cube.plane(values, statistic, unit, of_pixels=of_pixels)
     extreme, _, what = statistic.partition("_")

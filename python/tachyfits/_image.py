@@ -290,7 +290,11 @@ class Image(Operators, Cube, OrderStatistics, Reshaping):
     min = reduction_method("min", "the least value")
     max = reduction_method("max", "the greatest value")
     count = reduction_method("count", "the number")
-    count_nan = reduction_method("nan", "the number of undefined (NaN or BLANK) instead")
+    count_nan = reduction_method(
+        "nan", "the number of undefined (NaN or BLANK) instead", "count_nan"
+    )
+    skewness = reduction_method("skewness", "the third standardised moment")
+    kurtosis = reduction_method("kurtosis", "the fourth standardised moment less 3")
 
     def std(
         self,

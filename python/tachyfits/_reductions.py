@@ -13,11 +13,14 @@ from tachyfits._pixels import Progress
 from tachyfits._regions import Regions
 
 #: The statistics of `Image.stats` with an axis.
+#: Statistics that are pure numbers, whatever the unit of the pixels.
+UNITLESS = ("count", "nan", "skewness", "kurtosis")
+
 STANDARD_STATISTICS = ("count", "nan", "sum", "mean", "rms", "std", "min", "max")
 
 
-def reduction_method(statistic: str, meaning: str) -> Callable[..., Any]:
-    """Make the method of one statistic, so that eight of them share one signature."""
+def reduction_method(statistic: str, meaning: str, name: str | None = None) -> Callable[..., Any]:
+    """Make the method of a statistic; all of them share one signature."""
 
     def method(
         self: Any,
@@ -37,8 +40,8 @@ def reduction_method(statistic: str, meaning: str) -> Callable[..., Any]:
             dtype=dtype, out=out, threads=threads, progress=progress,
         )  # fmt: skip
 
-    method.__name__ = statistic
-    method.__qualname__ = f"Image.{statistic}"
+    method.__name__ = name or statistic
+    method.__qualname__ = f"Image.{method.__name__}"
     method.__doc__ = f"Return {meaning} of the defined pixels; parameters as of `Image.reduce`."
     return method
 

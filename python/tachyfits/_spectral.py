@@ -14,6 +14,7 @@ import numpy as np
 from tachyfits._axes import WorldAxis
 from tachyfits._errors import either, usage
 from tachyfits._header import Card, Header
+from tachyfits._reductions import UNITLESS
 from tachyfits._regions import Region
 from tachyfits._results import Plane, Spectrum
 from tachyfits._section import Section, slice_range
@@ -100,10 +101,10 @@ def spectra(
     values = reduced(
         image, statistic, others, where, regions=regions, threads=threads, progress=progress
     )
-    unit = None if statistic in ("count", "nan") else image.unit
+    unit = None if statistic in UNITLESS else image.unit
     chosen: Sequence[Region | None] = [None] if regions is None else regions
     rows = np.asarray(values, dtype=np.float64).reshape(len(chosen), len(world))
-    same = statistic not in ("count", "nan")
+    same = statistic not in UNITLESS
     header = result_header(image, where, (axis,), same_quantity=same)
     changes = {"BUNIT": (unit, "")} if unit else {}
     untrue = () if unit else ("BUNIT",)

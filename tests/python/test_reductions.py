@@ -6,6 +6,7 @@ import itertools
 import math
 import pickle
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -292,3 +293,47 @@ def test_histogram_ranges_that_make_no_sense(limits: tuple[float, float]) -> Non
         tf.open(primary(np.arange(4, dtype="i2")))[0].histogram(4, limits)
     with pytest.raises(tf.UsageError):
         tf.open(primary(np.arange(4, dtype="i2")))[0].histogram(0, (0.0, 1.0))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (1, 2), (0, 2)])
+def test_skewness_and_kurtosis_are_those_of_scipy(axis: Any) -> None:
+    from scipy import stats
+
+    values = np.random.default_rng(3).gamma(2.0, 3.0, (7, 40, 33)).astype("f4") + 1000
+    values[2, 3, ::2] = np.nan
+    values[:, 5, 6] = np.nan
+    image = tf.open(primary(values))[0]
+    flat = values.astype("f8")
+    if isinstance(axis, tuple):
+        kept = next(n for n in range(3) if n not in axis)
+        flat = np.moveaxis(flat, kept, 0).reshape(flat.shape[kept], -1)
+    along = 1 if isinstance(axis, tuple) else axis
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, expected in (
+            ("skewness", stats.skew(flat, axis=along, nan_policy="omit")),
+            ("kurtosis", stats.kurtosis(flat, axis=along, nan_policy="omit")),
+        ):
+            found = getattr(image, name)(axis)
+            np.testing.assert_allclose(found, np.ma.filled(expected, np.nan), rtol=1e-9, atol=1e-9)
+            for threads in (1, 3):
+                again = image.reduce(name, axis, threads=threads)
+                np.testing.assert_array_equal(again, found)
+
+
+def test_pixels_of_one_value_have_no_skewness() -> None:
+    image = tf.open(primary(np.full((3, 4), 105.83)))[0]
+    assert np.isnan(image.skewness())
+    assert np.isnan(image.kurtosis(axis=0)).all()
+    assert np.isnan(tf.open(primary(np.full((3, 4), np.nan)))[0].skewness())
+
+
+def test_the_skewness_of_a_region_and_of_a_plane_have_no_unit() -> None:
+    values = np.random.default_rng(4).gamma(2.0, 3.0, (3, 20, 30)).astype("f4")
+    cards = [("BUNIT", "Jy/beam"), ("CTYPE3", "VRAD"), ("CUNIT3", "m/s"), ("CDELT3", 500.0)]
+    image = tf.open(primary(values, cards))[0]
+    box = tf.Box(10, 10, 8, 6)
+    found = image.spectrum(box, statistic="skewness")
+    assert not found.unit
+    np.testing.assert_array_equal(found.values, image.skewness((1, 2), region=box))
+    assert not image.collapse("kurtosis").unit

@@ -32,6 +32,7 @@ mod order;
 mod pixel;
 mod reals;
 mod rows;
+mod shape;
 mod source;
 mod spectral;
 mod stats;
@@ -62,6 +63,7 @@ pub use order::{CellCounts, Cells, KeyBins, KeyCuts, Split, deviate, key_of, spl
 pub use pixel::{Pixel, PixelType};
 pub use reals::{decode_halves, decode_quads};
 pub use rows::{ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS};
+pub use shape::{Shape, ShapeRows};
 pub use source::{ByteOrder, Encoding, Source};
 pub use spectral::SpectralSum;
 pub use stats::{Extremum, Stats};

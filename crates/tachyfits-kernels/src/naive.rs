@@ -28,7 +28,7 @@ pub use transpose::transpose;
 
 use crate::{
     ByteOrder, Common, Compensated, Encoding, Extremum, HistogramRange, LANES, LEAF_PIXELS,
-    PixelType, SpectralSum, Stats, Sum,
+    PixelType, Shape, SpectralSum, Stats, Sum,
 };
 
 /// A pixel before scaling. Integers are exact.
@@ -245,6 +245,23 @@ pub fn stats(bytes: &[u8], encoding: &Encoding, position: u64) -> Stats {
     for leaf in values.chunks(LEAF_PIXELS) {
         state.merge(&leaf_stats(leaf, position));
         position += leaf.len() as u64;
+    }
+    state
+}
+
+/// Twin of [`Shape::accumulate`].
+pub fn shape(bytes: &[u8], encoding: &Encoding) -> Shape {
+    let mut state = Shape::default();
+    for leaf in decode_f64(bytes, encoding).chunks(LEAF_PIXELS) {
+        let count = leaf.iter().filter(|x| !x.is_nan()).count() as u64;
+        if count > 0 {
+            let about = leaf_sum(leaf.iter().copied()) / count as f64;
+            let differences = leaf.iter().map(|x| if x.is_nan() { 0.0 } else { x - about });
+            let powers: Vec<[f64; 4]> =
+                differences.map(|d| [d, d * d, d * d * d, d * d * d * d]).collect();
+            let sum = |power: usize| leaf_sum_with_nan(powers.iter().map(|powers| powers[power]));
+            state.merge(&Shape::of(count, about, [sum(0), sum(1), sum(2), sum(3)]));
+        }
     }
     state
 }

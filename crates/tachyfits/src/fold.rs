@@ -8,6 +8,7 @@ use crate::image::{Image, filled};
 use crate::integers;
 use crate::lines::{LineReads, Lines};
 use crate::options::RunOptions;
+use crate::statistic::OutputState;
 
 /// Operation on the pixels of a line.
 pub(crate) trait LineFold: Sync {
@@ -60,6 +61,23 @@ impl LineFold for StatsFold {
 
     fn merge(&self, state: &mut Stats, later: &Stats) {
         state.merge(later);
+    }
+}
+
+/// The full statistics and the moments of higher order.
+pub(crate) struct ShapeFold(pub(crate) StatsFold);
+
+impl LineFold for ShapeFold {
+    type State = OutputState;
+
+    fn accumulate(&self, state: &mut OutputState, bytes: &[u8], position: u64) {
+        self.0.accumulate(&mut state.stats, bytes, position);
+        state.shape.accumulate(bytes, &self.0.encoding, self.0.tier);
+    }
+
+    fn merge(&self, state: &mut OutputState, later: &OutputState) {
+        self.0.merge(&mut state.stats, &later.stats);
+        state.shape.merge(&later.shape);
     }
 }
 

@@ -3,11 +3,12 @@
 
 use tachyfits_io::Report;
 use tachyfits_kernels::{
-    Compensated, Encoding, ExtremaRows, Extremum, MomentRows, Stats, Sum, SumRows, Tier,
+    Compensated, Encoding, ExtremaRows, Extremum, MomentRows, Shape, ShapeRows, Stats, Sum,
+    SumRows, Tier,
 };
 
 use crate::error::{Error, Reason};
-use crate::fold::{StatsFold, SumFold, fold_lines};
+use crate::fold::{ShapeFold, StatsFold, SumFold, fold_lines};
 use crate::grid::Grid;
 use crate::image::{Image, no_memory, tier};
 use crate::integers::{self, IntegerRows};
@@ -17,7 +18,7 @@ use crate::region::Region;
 use crate::region_lines::RegionLines;
 use crate::rows::{Row, RowFold, RowPlan, each_tile, fold_rows};
 use crate::section::Section;
-use crate::statistic::{Needs, Statistic, Values};
+use crate::statistic::{Needs, OutputState, Statistic, Values};
 
 /// Result of [`Image::reduce`].
 #[derive(Clone, Debug, PartialEq)]
@@ -205,15 +206,21 @@ impl Image {
         collected: &mut Collected<'_>,
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
-        if collected.statistics.iter().all(|statistic| statistic.needs() == Needs::Sum) {
+        let any = |needs| collected.statistics.iter().any(|statistic| statistic.needs() == needs);
+        if any(Needs::Shape) {
+            let push = |state: &OutputState| collected.push(state);
+            return fold_lines(self, lines, &ShapeFold(self.stats_fold()?), outputs, options, push);
+        }
+        let mut push = |stats| collected.push(&OutputState { stats, ..OutputState::default() });
+        if any(Needs::Squares) || any(Needs::Extremes) {
+            let push = |stats: &Stats| push(*stats);
+            fold_lines(self, lines, &self.stats_fold()?, outputs, options, push)
+        } else {
             let push = |sum: &Sum| {
                 let &Sum { count, nan, sum, common } = sum;
-                collected.push(&Stats { count, nan, sum, common, ..Stats::default() });
+                push(Stats { count, nan, sum, common, ..Stats::default() });
             };
             fold_lines(self, lines, &self.sum_fold()?, outputs, options, push)
-        } else {
-            let push = |state: &Stats| collected.push(state);
-            fold_lines(self, lines, &self.stats_fold()?, outputs, options, push)
         }
     }
 
@@ -264,12 +271,12 @@ impl<'a> Collected<'a> {
         Ok(Collected { statistics, ddof, values, sums })
     }
 
-    fn push(&mut self, stats: &Stats) {
+    fn push(&mut self, state: &OutputState) {
         for (statistic, values) in self.statistics.iter().zip(&mut self.values) {
-            statistic.push(stats, self.ddof, values);
+            statistic.push(state, self.ddof, values);
         }
         if let Some(sums) = &mut self.sums {
-            sums.push(integers::exact(stats.sum));
+            sums.push(integers::exact(state.stats.sum));
         }
     }
 
@@ -294,6 +301,7 @@ impl<'a> Collected<'a> {
 struct StatisticRows {
     squares: bool,
     extremes: bool,
+    shape: bool,
     /// Sums in f64 would not be exact, and should be.
     integers: bool,
 }
@@ -304,6 +312,7 @@ struct TileState {
     sums: Option<SumRows>,
     moments: Option<MomentRows>,
     extremes: Option<ExtremaRows>,
+    shape: Option<ShapeRows>,
     integers: Option<IntegerRows>,
 }
 
@@ -319,6 +328,7 @@ impl StatisticRows {
         StatisticRows {
             squares: any(Needs::Squares),
             extremes: any(Needs::Extremes),
+            shape: any(Needs::Shape),
             integers: exact && long,
         }
     }
@@ -333,6 +343,7 @@ impl RowFold for StatisticRows {
             sums: None,
             moments: None,
             extremes: None,
+            shape: None,
             integers: None,
         };
         if self.integers {
@@ -340,8 +351,11 @@ impl RowFold for StatisticRows {
             rows.iter().for_each(|row| sums.accumulate(row.bytes, encoding));
             state.integers = Some(sums);
         }
+        let bytes: Vec<&[u8]> = rows.iter().map(|row| row.bytes).collect();
+        if self.shape {
+            state.shape = Some(ShapeRows::slab(outputs, &bytes, encoding, tier));
+        }
         if self.squares {
-            let bytes: Vec<&[u8]> = rows.iter().map(|row| row.bytes).collect();
             state.moments = Some(MomentRows::slab(outputs, &bytes, encoding, tier));
         } else {
             let mut sums = SumRows::new(outputs);
@@ -370,6 +384,9 @@ impl RowFold for StatisticRows {
         }
         if let (Some(extremes), Some(later)) = (&mut state.extremes, &later.extremes) {
             extremes.merge(later);
+        }
+        if let (Some(shape), Some(later)) = (&mut state.shape, &later.shape) {
+            shape.merge(later);
         }
         if let (Some(integers), Some(later)) = (&mut state.integers, &later.integers) {
             integers.merge(later);
@@ -403,7 +420,9 @@ impl TileState {
                 stats.min = extreme(extremes.min()[output], extremes.min_row()[output]);
                 stats.max = extreme(extremes.max()[output], extremes.max_row()[output]);
             }
-            collected.push(&stats);
+            let shape =
+                self.shape.as_ref().map_or_else(Shape::default, |shape| shape.outputs[output]);
+            collected.push(&OutputState { stats, shape });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use tachyfits_kernels::Stats;
+use tachyfits_kernels::{Shape, Stats};
 
 use crate::error::{Error, Reason};
 
@@ -15,6 +15,15 @@ pub(crate) enum Needs {
     Squares,
     /// The extremes and where they are.
     Extremes,
+    /// The third and fourth moments about the mean.
+    Shape,
+}
+
+/// The state of the pixels of an output; what no statistic needs is empty.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OutputState {
+    pub(crate) stats: Stats,
+    pub(crate) shape: Shape,
 }
 
 macro_rules! statistics {
@@ -49,10 +58,10 @@ macro_rules! statistics {
             }
 
             /// Appends its value for a set of pixels.
-            pub(crate) fn push(self, stats: &Stats, ddof: u64, values: &mut Values) {
+            pub(crate) fn push(self, state: &OutputState, ddof: u64, values: &mut Values) {
                 match (self, values) {
                     $((Statistic::$name, Values::$kind(values)) => {
-                        values.push(value_of::$value(stats, ddof));
+                        values.push(value_of::$value(state, ddof));
                     })+
                     _ => unreachable!("the values are those that `Statistic::values` made"),
                 }
@@ -70,6 +79,10 @@ statistics! {
     Std "std" Squares Floats std "standard deviation about the mean, divisor count - ddof";
     Min "min" Extremes Floats min "the smallest";
     Max "max" Extremes Floats max "the largest";
+    Skewness "skewness" Shape Floats skewness
+        "third standardised moment of the pixels; NaN where all have one value";
+    Kurtosis "kurtosis" Shape Floats kurtosis
+        "fourth standardised moment of the pixels less 3, which a normal distribution has; NaN as for skewness";
     MinPosition "min_position" Extremes Integers min_position
         "linear index of the first smallest pixel reduced; -1 if none is defined";
     MaxPosition "max_position" Extremes Integers max_position
@@ -78,50 +91,60 @@ statistics! {
 
 /// How each statistic comes out of the state; the second argument is ddof.
 mod value_of {
-    use tachyfits_kernels::{Extremum, Stats};
+    use tachyfits_kernels::Extremum;
 
-    pub(super) fn count(stats: &Stats, _: u64) -> i64 {
-        stats.count as i64
+    use super::OutputState;
+
+    pub(super) fn count(state: &OutputState, _: u64) -> i64 {
+        state.stats.count as i64
     }
 
-    pub(super) fn nan(stats: &Stats, _: u64) -> i64 {
-        stats.nan as i64
+    pub(super) fn nan(state: &OutputState, _: u64) -> i64 {
+        state.stats.nan as i64
     }
 
-    pub(super) fn sum(stats: &Stats, _: u64) -> f64 {
-        stats.sum.value()
+    pub(super) fn sum(state: &OutputState, _: u64) -> f64 {
+        state.stats.sum.value()
     }
 
-    pub(super) fn mean(stats: &Stats, _: u64) -> f64 {
-        stats.mean()
+    pub(super) fn mean(state: &OutputState, _: u64) -> f64 {
+        state.stats.mean()
     }
 
-    pub(super) fn rms(stats: &Stats, _: u64) -> f64 {
+    pub(super) fn rms(state: &OutputState, _: u64) -> f64 {
         // Rows come without extremes, which tell of infinite pixels: here the sum does, for lines and rows alike.
-        match stats.count > 0 && !stats.sum.value().is_finite() {
+        match state.stats.count > 0 && !state.stats.sum.value().is_finite() {
             true => f64::INFINITY,
-            false => stats.rms(),
+            false => state.stats.rms(),
         }
     }
 
-    pub(super) fn std(stats: &Stats, ddof: u64) -> f64 {
-        stats.std(ddof)
+    pub(super) fn std(state: &OutputState, ddof: u64) -> f64 {
+        state.stats.std(ddof)
     }
 
-    pub(super) fn min(stats: &Stats, _: u64) -> f64 {
-        stats.min.map_or(f64::NAN, |extreme| extreme.value)
+    pub(super) fn min(state: &OutputState, _: u64) -> f64 {
+        state.stats.min.map_or(f64::NAN, |extreme| extreme.value)
     }
 
-    pub(super) fn max(stats: &Stats, _: u64) -> f64 {
-        stats.max.map_or(f64::NAN, |extreme| extreme.value)
+    pub(super) fn max(state: &OutputState, _: u64) -> f64 {
+        state.stats.max.map_or(f64::NAN, |extreme| extreme.value)
     }
 
-    pub(super) fn min_position(stats: &Stats, _: u64) -> i64 {
-        position(stats.min)
+    pub(super) fn min_position(state: &OutputState, _: u64) -> i64 {
+        position(state.stats.min)
     }
 
-    pub(super) fn max_position(stats: &Stats, _: u64) -> i64 {
-        position(stats.max)
+    pub(super) fn max_position(state: &OutputState, _: u64) -> i64 {
+        position(state.stats.max)
+    }
+
+    pub(super) fn skewness(state: &OutputState, _: u64) -> f64 {
+        state.shape.skewness()
+    }
+
+    pub(super) fn kurtosis(state: &OutputState, _: u64) -> f64 {
+        state.shape.kurtosis()
     }
 
     fn position(extreme: Option<Extremum>) -> i64 {

@@ -3,7 +3,8 @@
 use crate::content::{Content, Shifted, all_bits, any_scaling, bits, contents, encodings, tiers};
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    Common, Encoding, ExtremaRows, MomentRows, SpectralRows, SumRows, TILE_PIXELS, Tier, naive,
+    Common, Encoding, ExtremaRows, MomentRows, ShapeRows, SpectralRows, SumRows, TILE_PIXELS, Tier,
+    naive,
 };
 
 /// A few rows of as many pixels each, and the outputs before the first one.
@@ -118,6 +119,40 @@ proptest! {
                 let found = [state.center()[output], squares[output]].map(bits);
                 let squares = if twin.squares < 0.0 { 0.0 } else { twin.squares };
                 prop_assert_eq!(found, [twin.center.high, squares].map(bits), "{:?} {:?}", encoding, tier);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn shape_rows_are_those_of_each_output_alone(slab in slabs(), scaling in any_scaling()) {
+        let slab = Slab { at: 0, ..slab };
+        let outputs = slab.outputs();
+        for_each(&slab, scaling, |rows, encoding, tier| {
+            let state = ShapeRows::slab(outputs, rows, encoding, tier);
+            for output in 0..outputs {
+                let pixels = rows.iter().map(|row| {
+                    let bytes = encoding.pixel_bytes();
+                    naive::decode_f64(&row[output * bytes..(output + 1) * bytes], encoding)[0]
+                });
+                let good: Vec<f64> = pixels.filter(|x| !x.is_nan()).collect();
+                let n = good.len() as f64;
+                let found = &state.outputs[output];
+                prop_assert_eq!(found.count, good.len() as u64);
+                if good.is_empty() || !good.iter().all(|x| x.abs() < 1e70) {
+                    continue;
+                }
+                let mean = good.iter().sum::<f64>() / n;
+                let moment = |power: i32| good.iter().map(|x| (x - mean).powi(power)).sum::<f64>() / n;
+                let size = good.iter().fold(0.0f64, |size, x| size.max(x.abs()));
+                prop_assert!((found.mean() - mean).abs() <= 1e-13 * size);
+                let spread = moment(2).sqrt();
+                if spread > 1e-6 * size && spread > 1e-70 {
+                    let skewness = moment(3) / spread.powi(3);
+                    let kurtosis = moment(4) / spread.powi(4) - 3.0;
+                    prop_assert!((found.skewness() - skewness).abs() < 1e-6, "{} {}", found.skewness(), skewness);
+                    prop_assert!((found.kurtosis() - kurtosis).abs() < 1e-6, "{} {}", found.kurtosis(), kurtosis);
+                }
             }
             Ok(())
         })?;

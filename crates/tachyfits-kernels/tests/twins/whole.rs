@@ -3,7 +3,8 @@
 use crate::content::{Content, any_scaling, bits, contents, encodings, tiers};
 use proptest::prelude::*;
 use tachyfits_kernels::{
-    Compensated, Encoding, Extremum, Histogram, HistogramRange, SpectralSum, Stats, Sum, naive,
+    Compensated, Encoding, Extremum, Histogram, HistogramRange, Shape, SpectralSum, Stats, Sum,
+    naive,
 };
 
 fn parts(sum: Compensated) -> [u64; 2] {
@@ -40,6 +41,18 @@ fn check_stats(content: &Content, encoding: &Encoding) -> Result<(), TestCaseErr
         let mut stats = Stats::default();
         stats.accumulate(&bytes, encoding, tier, 1000);
         prop_assert_eq!(stats_bits(&stats), stats_bits(&expected), "{:?} {:?}", encoding, tier);
+    }
+    Ok(())
+}
+
+fn check_shape(content: &Content, encoding: &Encoding) -> Result<(), TestCaseError> {
+    let bytes = content.bytes(encoding);
+    let expected = naive::shape(&bytes, encoding);
+    for tier in tiers() {
+        let mut shape = Shape::default();
+        shape.accumulate(&bytes, encoding, tier);
+        // As text, in which NaN equals NaN.
+        prop_assert_eq!(format!("{shape:?}"), format!("{expected:?}"), "{:?} {:?}", encoding, tier);
     }
     Ok(())
 }
@@ -90,6 +103,13 @@ proptest! {
     fn sum_gives_the_bits_of_its_twin(content in contents(3), scaling in any_scaling()) {
         for encoding in encodings(scaling) {
             check_sum(&content, &encoding)?;
+        }
+    }
+
+    #[test]
+    fn shape_gives_the_bits_of_its_twin(content in contents(3), scaling in any_scaling()) {
+        for encoding in encodings(scaling) {
+            check_shape(&content, &encoding)?;
         }
     }
 

@@ -17,6 +17,8 @@ pub struct Expected {
     pub rms: f64,
     /// Sum of squared differences from the mean.
     squares: f64,
+    /// Skewness and kurtosis; `None` where the pixels differ too little for their digits to be known.
+    shape: Option<[f64; 2]>,
     pub min: Option<(f64, u64)>,
     pub max: Option<(f64, u64)>,
     /// Sum of magnitudes: what rounding errors of sums are measured by.
@@ -34,6 +36,16 @@ impl Expected {
         // The mean to twice the precision: the differences are then good to the last bit.
         let rest = exact_sum(good.iter().copied().chain([-mean; 1].repeat(good.len()))) / n;
         let squares = exact_sum(good.iter().map(|x| ((x - mean) - rest).powi(2)));
+        let moment = |power: i32| {
+            exact_sum(
+                good.iter().map(|x| ((x - mean) - rest).powi(power)).filter(|x| x.is_finite()),
+            ) / n
+        };
+        let largest = good.iter().fold(0.0f64, |a, x| a.max(x.abs()));
+        let spread = moment(2).sqrt();
+        let is_clear = finite && largest < 1e70 && spread > 1e-70 && spread > 1e-5 * largest;
+        let shape =
+            is_clear.then(|| [moment(3) / spread.powi(3), moment(4) / spread.powi(4) - 3.0]);
         let rms = (exact_sum(good.iter().map(|x| x * x)) / n).sqrt();
         Expected {
             count: good.len() as u64,
@@ -41,11 +53,12 @@ impl Expected {
             sum,
             mean,
             rms: if finite { rms } else { f64::INFINITY },
+            shape,
             squares: if finite { squares } else { f64::NAN },
             min: first(pixels, |x, best| x < best),
             max: first(pixels, |x, best| x > best),
             magnitude: good.iter().map(|x| x.abs()).sum(),
-            largest: good.iter().fold(0.0, |a, x| a.max(x.abs())),
+            largest,
         }
     }
 
@@ -73,6 +86,8 @@ impl Expected {
                     Statistic::Max => max.map_or(f64::NAN, |extremum| extremum.value),
                     Statistic::MinPosition => min.map_or(-1.0, |extremum| extremum.position as f64),
                     Statistic::MaxPosition => max.map_or(-1.0, |extremum| extremum.position as f64),
+                    // Not of this state.
+                    Statistic::Skewness | Statistic::Kurtosis => continue,
                 };
                 self.check_value(*statistic, ddof, value);
             }
@@ -91,6 +106,11 @@ impl Expected {
     fn check_value(&self, statistic: Statistic, ddof: u64, value: f64) {
         // Exact but for what rounding may take from sums in which terms cancel.
         let (expected, slack) = match statistic {
+            Statistic::Skewness | Statistic::Kurtosis => match self.shape {
+                Some([skewness, _]) if statistic == Statistic::Skewness => (skewness, 1e-8),
+                Some([_, kurtosis]) => (kurtosis, 1e-8),
+                None => return,
+            },
             Statistic::Count => (self.count as f64, 0.0),
             Statistic::Nan => (self.nan as f64, 0.0),
             Statistic::Sum => (self.sum, 1e-14 * self.magnitude),
