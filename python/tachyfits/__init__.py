@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tachyfits._hdu import Hdu
     from tachyfits._header import Card, Cards, Header
     from tachyfits._image import Image
+    from tachyfits._options import options
     from tachyfits._ragged import Ragged
     from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
     from tachyfits._results import Plane, Spectrum
@@ -109,6 +110,7 @@ __all__ = [
     "fortran",
     "info",
     "open",
+    "options",
     "repair",
     "update_checksums",
     "verify",
@@ -175,6 +177,7 @@ _NAMES = {
         "Header",
     ),
     "_image": ("Image",),
+    "_options": ("options",),
     "_ragged": ("Ragged",),
     "_regions": (
         "Box",

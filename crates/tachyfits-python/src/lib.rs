@@ -72,6 +72,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(header::column_pattern, module)?)?;
     module.add_function(wrap_pyfunction!(expression::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(expression::expression_functions, module)?)?;
+    module.add_function(wrap_pyfunction!(progress::set_defaults, module)?)?;
     module.add_function(wrap_pyfunction!(expression::expression_names, module)?)?;
     stats::add_to(module)?;
     histogram::add_to(module)?;

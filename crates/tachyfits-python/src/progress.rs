@@ -13,13 +13,36 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use tachyfits::{Error, RunOptions};
 
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, not_negative};
 
 /// Calls of the progress function are at least this far apart: a drawn bar need not move faster.
 const BETWEEN_CALLS: Duration = Duration::from_millis(50);
 
 /// How often Ctrl-C is looked for: people wait no longer, and taking the lock this seldom costs nothing.
 const BETWEEN_CHECKS: Duration = Duration::from_millis(100);
+
+/// Threads and the progress function of operations that are given none.
+struct Defaults {
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+}
+
+static DEFAULTS: Mutex<Defaults> = Mutex::new(Defaults { threads: 0, progress: None });
+
+/// Set the threads and the progress function of operations that are given none (0 and None). They apply to the process.
+#[pyfunction]
+#[pyo3(signature = (threads, progress=None))]
+pub(crate) fn set_defaults(
+    py: Python<'_>,
+    threads: i64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    let threads = not_negative(py, "threads", threads)?;
+    // The old function is dropped after the lock is free: that may run Python code.
+    let new = Defaults { threads, progress };
+    drop(std::mem::replace(&mut *DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner), new));
+    Ok(())
+}
 
 /// Runs an operation of the engine. An exception in the progress function stops it and is raised, as KeyboardInterrupt
 /// is; `False` stops it with the error of code "io-cancelled".
@@ -29,6 +52,11 @@ pub(crate) fn run<T: Send>(
     progress: Option<Py<PyAny>>,
     operation: impl FnOnce(&RunOptions<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
+    let (threads, progress) = {
+        let defaults = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let function = || defaults.progress.as_ref().map(|function| function.clone_ref(py));
+        (if threads == 0 { defaults.threads } else { threads }, progress.or_else(function))
+    };
     let watcher = Watcher::new(progress);
     let outcome = py.detach(|| {
         let observe = |done, total| watcher.observe(done, total);

@@ -1,0 +1,51 @@
+"""Options of the process."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tachyfits as tf
+from fitsbytes import primary
+
+
+def test_progress_of_the_options_is_told_and_forgotten() -> None:
+    image = tf.open(primary(np.ones((30, 40), "f4")))[0]
+    told: list[tuple[int, int]] = []
+    own: list[tuple[int, int]] = []
+    with tf.options(progress=lambda done, total: told.append((done, total))):
+        image.stats()
+        assert told[-1] == (4800, 4800)
+        told.clear()
+        image.stats(progress=lambda done, total: own.append((done, total)))
+        assert (told, own[-1]) == ([], (4800, 4800))
+    image.stats()
+    assert told == []
+    assert tf.options.progress is None
+
+
+def test_progress_of_the_options_can_stop_work() -> None:
+    def stop(done: int, total: int) -> bool:
+        raise ZeroDivisionError
+
+    image = tf.open(primary(np.ones((30, 40), "f4")))[0]
+    with tf.options(progress=stop), pytest.raises(ZeroDivisionError):
+        image.stats()
+    assert image.stats().count == 1200
+
+
+def test_threads_of_the_options_serve_operations_that_are_given_none() -> None:
+    image = tf.open(primary(np.ones((30, 40), "f4")))[0]
+    with tf.options(threads=1):
+        assert tf.options.threads == 1
+        image.stats()
+        assert image.last_report is not None
+        assert image.last_report.threads == 1
+    assert tf.options.threads == 0
+
+
+@pytest.mark.parametrize("threads", ["two", 1.5, -1])
+def test_invalid_threads_leave_the_options_as_they_were(threads: object) -> None:
+    with pytest.raises(tf.UsageError, match="threads"):
+        tf.options.threads = threads  # type: ignore[assignment]
+    assert tf.options.threads == 0
