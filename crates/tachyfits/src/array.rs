@@ -52,11 +52,12 @@ impl Array<'_> {
     /// [`Reason::Output`] unless the bytes are those of the axes; otherwise as [`crate::Image::write`].
     pub fn write(
         &self,
-        path: &Path,
+        path: impl AsRef<Path>,
         header: &Header,
         options: &WriteOptions,
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
+        let path = path.as_ref();
         let mut file = FileWriter::create(path, options)?;
         let report = self.write_into(&mut file, header, options.pixels, run)?;
         file.commit()?;

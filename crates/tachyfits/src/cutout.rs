@@ -62,12 +62,13 @@ impl Image {
     /// dropped, or as [`Image::stats`]. An existing file of that name is then unchanged.
     pub fn cutout(
         &self,
-        path: &Path,
+        path: impl AsRef<Path>,
         section: &Section,
         dropped: &[usize],
         overwrite: bool,
         options: &RunOptions<'_>,
     ) -> Result<Report, Error> {
+        let path = path.as_ref();
         let drops = self.reduced_axes(dropped)?;
         self.check_section(section)?;
         let axes: Vec<_> = section

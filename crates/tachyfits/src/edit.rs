@@ -76,7 +76,8 @@ impl Editor {
     ///
     /// # Errors
     /// As [`FitsFile::open`], and [`Reason::Edit`] if the file is compressed.
-    pub fn open(path: &Path, options: &OpenOptions) -> Result<Editor, Error> {
+    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Editor, Error> {
+        let path = path.as_ref();
         let file = FitsFile::open_for(path, options, Purpose::Changing)?;
         let stamp = Stamp::of(path)?;
         // The stamp is that of what was opened.

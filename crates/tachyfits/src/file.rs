@@ -46,7 +46,8 @@ impl FitsFile {
     /// If the file cannot be read, its first HDU is not FITS, or, with `strict`, anything breaks
     /// the Standard. A later HDU that cannot be read gives a warning: the HDUs before it stay
     /// readable.
-    pub fn open(path: &Path, options: &OpenOptions) -> Result<FitsFile, Error> {
+    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<FitsFile, Error> {
+        let path = path.as_ref();
         FitsFile::open_for(path, options, Purpose::Reading)
     }
 

@@ -99,7 +99,8 @@ impl RecordFile {
     ///
     /// # Errors
     /// If it cannot be read, or its markers cannot be detected.
-    pub fn open(path: &Path, options: &RecordOptions) -> Result<RecordFile, Error> {
+    pub fn open(path: impl AsRef<Path>, options: &RecordOptions) -> Result<RecordFile, Error> {
+        let path = path.as_ref();
         RecordFile::open_for(path, options, Purpose::Following)
     }
 

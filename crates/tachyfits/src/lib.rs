@@ -106,11 +106,11 @@ pub use verify::{Verification, VerifyOptions, verify, verify_bytes, verify_stora
 pub use writer::{FileWriter, NewPixels, WriteOptions};
 
 pub use tachyfits_format::{
-    Card, Column, ColumnKeyword, Detection, Element, Fate, Field, FileOrder, Finding, Fix,
-    FormatError, Hdu, HduKind, Header, ImageLayout, Integer, ItemKind, Limits, LinearAxis,
-    MarkerEvidence, NewColumn, NewTable, Null, Place, Real, RecordForm, RecordIndex, RecordItem,
-    RecordLimits, RecordMarkers, RecordRun, Rule, Severity, StoredType, Substrings, TableKind,
-    TableLayout, TextForm, Value, ValueType, Warning, column_keyword, is_structural,
+    Card, Code, Column, ColumnKeyword, Context, Detection, Element, Fate, Field, FileOrder,
+    Finding, Fix, FormatError, Hdu, HduKind, Header, ImageLayout, Integer, ItemKind, Limits,
+    LinearAxis, MarkerEvidence, NewColumn, NewTable, Null, Place, Real, RecordForm, RecordIndex,
+    RecordItem, RecordLimits, RecordMarkers, RecordRun, Rule, Severity, StoredType, Substrings,
+    TableKind, TableLayout, TextForm, Value, ValueType, Warning, column_keyword, is_structural,
 };
 pub use tachyfits_io::{
     Buffering, Compression, IoError, Notice, OutputFile, Recovery, Report, SpoolOptions, Storage,

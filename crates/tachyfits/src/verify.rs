@@ -82,10 +82,11 @@ impl Verification {
 /// # Ok::<(), tachyfits::Error>(())
 /// ```
 pub fn verify(
-    path: &Path,
+    path: impl AsRef<Path>,
     options: &VerifyOptions,
     run: &RunOptions<'_>,
 ) -> Result<Verification, Error> {
+    let path = path.as_ref();
     let mut notices = Vec::new();
     let verified = unchanged(VERIFY_ATTEMPTS, || {
         let (kind, spool) = (options.storage, &options.spool);

@@ -27,10 +27,11 @@ impl Image {
     /// then unchanged.
     pub fn write(
         &self,
-        path: &Path,
+        path: impl AsRef<Path>,
         options: &WriteOptions,
         run: &RunOptions<'_>,
     ) -> Result<Report, Error> {
+        let path = path.as_ref();
         let mut file = FileWriter::create(path, options)?;
         let image = self.to_computed()?;
         let report = self.write_computed(&image, &mut file, options.pixels, run)?;

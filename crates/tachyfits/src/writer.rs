@@ -77,7 +77,8 @@ impl FileWriter {
     ///
     /// # Errors
     /// As [`OutputFile::create`].
-    pub fn create(path: &Path, options: &WriteOptions) -> Result<FileWriter, Error> {
+    pub fn create(path: impl AsRef<Path>, options: &WriteOptions) -> Result<FileWriter, Error> {
+        let path = path.as_ref();
         let mut output = OutputFile::create(path, options.overwrite)?;
         if options.sync {
             output.flush_early()?;

@@ -74,10 +74,11 @@ impl RecordFile {
     /// their forms; if the file is damaged, or cannot be read or written. A file of that name is then as it was.
     pub fn convert(
         &self,
-        path: &Path,
+        path: impl AsRef<Path>,
         conversion: &Conversion,
         options: &RunOptions<'_>,
     ) -> Result<u64, Error> {
+        let path = path.as_ref();
         let new = &conversion.new;
         let swap = new.order != self.order();
         if conversion.forms.is_empty() && (swap || conversion.narrowing.is_some()) {

@@ -112,7 +112,8 @@ impl RecordWriter {
     ///
     /// # Errors
     /// As [`OutputFile::create`], and [`Reason::RecordType`] for invalid markers.
-    pub fn create(path: &Path, new: &NewRecords) -> Result<RecordWriter, Error> {
+    pub fn create(path: impl AsRef<Path>, new: &NewRecords) -> Result<RecordWriter, Error> {
+        let path = path.as_ref();
         let markers = new.markers()?;
         let output = OutputFile::create(path, new.overwrite)?;
         Ok(RecordWriter { output, new: *new, markers, end: AppendBlock::new(0), records: 0 })
@@ -165,11 +166,12 @@ impl RecordWriter {
 /// # Errors
 /// If the file is damaged, cut short or not a file of such records, or cannot be written.
 pub fn append_records(
-    path: &Path,
+    path: impl AsRef<Path>,
     options: &RecordOptions,
     parts: &[RecordPart<'_>],
     run: &RunOptions<'_>,
 ) -> Result<Vec<Notice>, Error> {
+    let path = path.as_ref();
     let options = RecordOptions { recover: false, ..options.clone() };
     let file = RecordFile::open_for(path, &options, Purpose::Changing)?;
     let stamp = Stamp::of(path)?;
