@@ -19,7 +19,7 @@ from tachyfits._reductions import finished
 if TYPE_CHECKING:
     from tachyfits._image import Image
 
-#: The largest integer below which float64 has all.
+#: float64 represents every integer up to this one.
 _EXACT = 2.0**53
 
 #: Implementations by the function of NumPy, whose parameters they have. They return NotImplemented

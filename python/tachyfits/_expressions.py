@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 #: Name of an array in memory.
 ARRAY_NAME = "<array>"
 
-#: Operators make no longer text: the expression so far becomes an image of its own.
+#: The most characters of an expression that operators build: beyond it, the expression so far
+#: becomes a separate image.
 MOST_CHARACTERS = 8000
 
 

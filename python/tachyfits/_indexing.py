@@ -160,7 +160,7 @@ def _entries(items: Sequence[Any], shape: Sequence[int], lone_mask: bool) -> lis
     entries: list[_Entry] = []
     axis = 0
     full = expanded(items, len(shape))
-    # An Ellipsis keeps arrays apart also where it is for no axis.
+    # An Ellipsis separates index arrays even if it stands for no axis.
     ellipsis = next((n for n, item in enumerate(items) if item is Ellipsis), len(full))
     added = len(full) - len(items)
     for place, item in enumerate(full):

@@ -24,7 +24,7 @@ from tachyfits._threads import check_threads
 if TYPE_CHECKING:
     import astropy.wcs
 
-#: Called now and then with (bytes done, bytes in all); returning False stops the operation.
+#: Called repeatedly with (bytes done, total bytes); returning False stops the operation.
 Progress = Callable[[int, int], bool | None]
 
 

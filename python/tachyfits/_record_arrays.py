@@ -196,7 +196,7 @@ class Arrays:
     def _numbers(self, first: int, count: int, dtype: Any, field: str | None) -> Numbers:
         form = dtype if is_form(dtype) else None
         if field is None and not is_items(dtype):
-            # Of all records, whatever their lengths.
+            # All records, which may differ in length.
             numbers = numbers_of_form(form, 0) if form else numbers_of(empty_layout(dtype), dtype)
             return replace(numbers, places=None)
         place = f"{self._core.name}: record {first} (from 0)"

@@ -34,7 +34,7 @@ class Field(NamedTuple):
     elements: int
     #: Where they begin in the item.
     to: int
-    #: How often all that is there, and bytes from one to the next in the record and in the item.
+    #: Number of repeats of the whole, and bytes from one to the next in the record and in the item.
     repeats: int = 1
     step: int = 0
     to_step: int = 0

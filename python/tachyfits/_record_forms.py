@@ -33,7 +33,7 @@ PLAIN = re.compile(r"\s*[ifc]\d+\s*")
 _ALONE = re.compile(r"\s*[ifrclax]\d+\s*")
 #: A group, as it begins; NumPy's shapes have no letter in their parentheses.
 _GROUP = re.compile(r"\([^()]*[a-z]")
-#: Bytes of an element of an array: more are an error of NumPy's, or a negative number.
+#: The most bytes of an element of an array: beyond it NumPy raises, or gives a negative number.
 _MOST_BYTES = 2**31 - 1
 
 
@@ -67,7 +67,7 @@ def form_items(form: str, record_bytes: int, place: str) -> list[Item]:
     try:
         return _core.record_items(form, record_bytes)
     except UsageError:
-        # It may be the form that is wrong, not the length of the record.
+        # The form may be invalid, rather than the length of the record.
         least = least_bytes(form)
     more = " and a whole number of repeats of *" if "*" in form else ""
     error = usage(

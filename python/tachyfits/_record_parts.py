@@ -79,7 +79,7 @@ def _layout_written(dtype: np.dtype[Any], elements: int) -> Layout:
     _refuse_long(dtype)
     if dtype.names is None:
         return of_dtype(dtype, dtype.itemsize * elements)
-    # Item by item: what aligns fields in memory is not written.
+    # Item by item, because the padding of fields in memory is not written.
     return of_items(dtype, elements, packed=True)
 
 

@@ -41,7 +41,7 @@ def layout(what: Any, record_bytes: int, place: str = "a record") -> Layout:
     if is_form(what) and not PLAIN.fullmatch(what):
         return layout_of_form(what, record_bytes, place)
     if isinstance(what, str) and PLAIN.fullmatch(what):
-        # i3, f12: NumPy's own complaint names no form.
+        # i3, f12: the error of NumPy does not mention forms.
         _core.record_items(f"*{what.strip()}", 0)
         what = wide(what.strip()) or what.strip()
     return of_dtype(dtype_of(what), record_bytes, place)
@@ -276,7 +276,7 @@ def shaped(
         return array
     shape = lengths_of(shape)
     if lead == (0,):
-        # Of no records nothing says how long they are.
+        # Without records, a length of -1 stands for 0.
         shape = tuple(max(length, 0) for length in shape)
     try:
         if order == "C":

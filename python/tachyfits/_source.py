@@ -160,7 +160,7 @@ def _from_the_beginning(source: Any) -> Iterator[None]:
 class _Joined:
     """First bytes, and then those of a stream."""
 
-    #: pyarrow asks for it.
+    #: pyarrow reads this attribute.
     closed = False
 
     def __init__(self, first: bytes, rest: Readable) -> None:

@@ -95,7 +95,7 @@ def _null_of(data: ColumnData, defined: NDArray[Any], form: str, *, given: bool)
     while True:
         greatest = min(10**width - 1, 2**63 - 1)
         least = [max(-(10 ** (width - 1)) + 1, -(2**63))] if width > 1 else []
-        # Those with all digits: -99, 999, 998, 997.
+        # Only numbers that fill the width: -99, 999, 998, 997.
         tried = [*least, *range(greatest, max(greatest - 10_000, -1), -1)]
         free = (number for number in tried if len(str(number)) == width)
         found = next((number for number in free if number not in occurring), None)

@@ -201,5 +201,5 @@ def _lines_of(value: Any) -> Sequence[str] | None:
     try:
         return [str(line) for line in value]
     except TypeError:
-        # A single Time of astropy, which says that it can be gone through.
+        # A scalar Time of astropy has __iter__, but raises TypeError.
         return None

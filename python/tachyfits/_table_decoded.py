@@ -75,7 +75,7 @@ def _texts(
     if not column.shape:
         return strings(offsets, characters, as_bytes=as_bytes)
     width = column.dtype.itemsize // 4
-    # A width above that of any NumPy text divides nothing.
+    # A width above that of any NumPy text leaves strings undivided.
     width = width if width < _WIDEST else len(characters) + 1
     texts = strings_of_width(offsets, characters, width, column.shape, as_bytes=as_bytes)
     fits = len(column.shape) == 1 or _fit(texts.lengths, column.shape)

@@ -355,7 +355,7 @@ def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, wher
     if values is None or values is np.ma.masked:
         kind = "U1" if column.dtype.kind == "U" else column.dtype
         values = np.ma.MaskedArray(np.zeros((rows, *column.shape), kind), mask=True)
-        # Of arrays of any length it is one without elements.
+        # An undefined variable-length array has no elements.
         values = Ragged(np.zeros(rows + 1), np.zeros(0)) if column.is_variable else values
     else:
         values, known = with_what_they_say(column.name, values)

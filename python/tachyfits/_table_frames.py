@@ -95,7 +95,7 @@ def _set_format(column: Any, display: str | None) -> bool:
         try:
             column.format = _format_of(display)
         except ValueError:
-            # Of a letter that fits, with digits that Python does not take.
+            # The letter is valid, but Python does not accept the digits.
             return False
     return True
 

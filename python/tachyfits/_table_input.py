@@ -386,7 +386,7 @@ def carried_in(said: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
         try:
             cards[carried_keyword(word, 1)] = json.loads(text)
         except ValueError:
-            # Another program's.
+            # Another program wrote this keyword.
             continue
     return carried_by_column(cards).get(1, ())
 

@@ -31,7 +31,7 @@ def resolve_rows(rows: Any, count: int) -> Rows:
     if rows is None:
         return 0, count
     if isinstance(rows, range):
-        # Before there are any: it costs nothing to ask for very many.
+        # Check the ends before creating the numbers: a range may be very long.
         _refuse_outside([*rows[:1], *rows[-1:]], count)
         first, step = (rows[0], rows.step) if len(rows) > 1 else (sum(rows), 1)
         return _numbers(first + step * _every(0, len(rows), 1), count)

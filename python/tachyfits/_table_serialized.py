@@ -31,7 +31,7 @@ _LINE = 70
 #: converted, and its representation.
 _SHOWN = frozenset(["name", "unit", "wrap_angle", "format", "precision", "in_subfmt", "out_subfmt"])
 
-#: Quantities of which astropy's readers make the class again.
+#: Subclasses of Quantity that astropy's readers restore.
 _QUANTITIES = frozenset(["Angle", "Latitude", "Longitude", "Distance"])
 
 
@@ -332,7 +332,7 @@ def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str,
         try:
             new = _construct_mixins_from_columns(alone)[name]
         except ODD:
-            # Of another version of astropy, say.
+            # For example, another version of astropy wrote it.
             left[name] = made
             continue
         if isinstance(new, Quantity) and parts == [name]:

@@ -123,7 +123,7 @@ def _that_fit(widths: Sequence[int], width: int | None) -> Iterable[int | None]:
             break
         room -= size
         first, last = (first + 1, last) if from_front else (first, last - 1)
-    # The first column is shown however wide it is.
+    # The first column is always shown, at any width.
     front = max(first, 1)
     back = range(max(last, front), len(widths))
     return [*range(front), *([None] if front < back.start else []), *back]

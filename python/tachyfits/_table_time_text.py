@@ -147,7 +147,7 @@ def times_of(column: Any, scale: Any, place: Sequence[Any] | None) -> Any:
     filled = np.where(missing, "2000-01-01", texts)
     location = None
     if place is not None:
-        # A place of each row is that of all its times.
+        # A location per row applies to all times of that row.
         by_row = [
             part.reshape(part.shape + (1,) * (texts.ndim - part.ndim)) if np.ndim(part) else part
             for part in place

@@ -285,7 +285,7 @@ def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str
                 times = times_of(table[name], column.time_scale or meta.get("TIMESYS"), there)
                 times.info.meta = table[name].info.meta
                 table.replace_column(name, times)
-                # Otherwise the next header would have the scale of these times, for text as well.
+                # Otherwise the next header would state the scale of these times, also for text.
                 table.meta.setdefault("TIMESYS", "UTC")
                 said = {"TRPOS": None if there is not None else column.position}
         known = {key: text for key, text in said.items() if text is not None} | dict(column.carried)

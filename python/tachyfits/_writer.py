@@ -220,7 +220,7 @@ def write(
     given = [option for option, value in of_tables.items() if value is not None]
     if given or _is_table(data) or isinstance(data, (str, os.PathLike)):
         _refuse_options(of_images, "a table")
-        # That module needs this one.
+        # Imported here because that module imports this one.
         from tachyfits._table_write import write_table
 
         write_table(
@@ -302,7 +302,7 @@ def is_nddata(data: Any) -> bool:
 
 
 def _is_image(data: Any) -> bool:
-    # That module needs this one.
+    # Imported here because that module imports this one.
     from tachyfits._image import Image
 
     return isinstance(data, Image)
@@ -329,7 +329,7 @@ def fits_name(path: str | os.PathLike[str]) -> str:
         The ending is that of a compressed file or of another format, and this file would be
         neither.
     """
-    # That module needs this one.
+    # Imported here because that module imports this one.
     from tachyfits._table_export import FORMATS
 
     name = path_text(path)

@@ -21,11 +21,11 @@ class Rule(NamedTuple):
     code: str
     #: "error" or "warning".
     severity: str
-    #: Of the FITS Standard 4.0.
+    #: Section of the FITS Standard 4.0.
     section: str
-    #: The fault.
+    #: Description of the finding.
     meaning: str
-    #: The hint.
+    #: Hint: the next step.
     advice: str
 
 

@@ -378,7 +378,7 @@ def test_the_share_of_hidden_io_is_that_of_three_runs_or_as_reported() -> None:
         ({}, {"kind": "overlap", "of": "ours", "against": ["ours"]}, "two `against`"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
+def test_invalid_contestants_and_bars_are_refused(
     contestant: dict[str, Any], bar: dict[str, Any], words: str
 ) -> None:
     document = {

@@ -187,7 +187,7 @@ def test_the_robust_rms_is_that_of_the_noise() -> None:
     assert np.isnan(opened(np.full((2, 3), np.nan, "f4"))[0].robust_rms())
 
 
-def test_what_makes_no_sense_is_refused() -> None:
+def test_invalid_arguments_of_order_statistics_are_refused() -> None:
     image, _ = opened(np.zeros((3, 4), "f4"))
     for q in (-1, 100.5, math.nan):
         with pytest.raises(tf.UsageError, match="from 0 to 100"):

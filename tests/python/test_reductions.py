@@ -288,7 +288,7 @@ def test_histograms_merge() -> None:
 
 
 @pytest.mark.parametrize("limits", [(1.0, 1.0), (2.0, 1.0), (np.nan, 1.0), (0.0, np.inf)])
-def test_histogram_ranges_that_make_no_sense(limits: tuple[float, float]) -> None:
+def test_invalid_histogram_ranges_are_refused(limits: tuple[float, float]) -> None:
     with pytest.raises(tf.UsageError):
         tf.open(primary(np.arange(4, dtype="i2")))[0].histogram(4, limits)
     with pytest.raises(tf.UsageError):

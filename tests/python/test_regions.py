@@ -157,7 +157,7 @@ def test_several_regions_at_once_are_each_on_their_own() -> None:
         np.testing.assert_array_equal(image.sum("xy", region=region), row)
 
 
-def test_regions_that_make_no_sense() -> None:
+def test_invalid_regions_are_refused() -> None:
     image = tf.open(primary(np.zeros((3, 4), "i2")))[0]
     for make in (
         lambda: tf.Circle(1, 1, -1).mask(3, 3),

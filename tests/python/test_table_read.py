@@ -396,7 +396,7 @@ def test_rows_by_condition(text: str, meaning: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["DEC > 1", "RA >", "NAME > 3", "RA == 'x'", "", "VAR > 1"])
-def test_conditions_that_make_no_sense_are_refused(text: str) -> None:
+def test_invalid_conditions_are_refused(text: str) -> None:
     with pytest.raises(tf.UsageError) as caught:
         opened(stars()).where(text)
     assert "\nhint: " in str(caught.value)

@@ -33,7 +33,7 @@ pub enum ValueType {
     F64,
 }
 
-/// Where the pixels of an image are and how they are meant.
+/// Position and interpretation of the pixels of an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageLayout {
     /// Sizes of the axes in FITS order, NAXIS1 first and fastest; empty when NAXIS = 0.

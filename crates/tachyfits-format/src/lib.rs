@@ -4,7 +4,7 @@
 //!
 //! - [`Header`] and [`Card`]: what a header says, with its raw bytes kept.
 //! - [`Walker`]: from one HDU to the next, giving an [`Hdu`] for each.
-//! - [`ImageLayout`], [`RandomGroups`] and [`TableLayout`]: where the numbers are and how they are meant.
+//! - [`ImageLayout`], [`RandomGroups`] and [`TableLayout`]: position and interpretation of the numbers.
 //! - [`verify_header`]: every rule of the Standard that a header can break, as a [`Finding`] each; [`fixed_header`].
 //! - [`RecordWalker`] and its kin: the records of unformatted Fortran files.
 //! - [`LinearAxis`] and [`cutout_header`]: the coordinates of an axis, and those of a part of an

@@ -223,7 +223,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn what_is_put_is_written_once_in_whole_blocks(
+        fn bytes_are_written_once_in_whole_blocks(
             at in 0u64..3 * BLOCK,
             parts in prop::collection::vec((0u64..BLOCK / 16 + 9, any::<bool>(), 0u64..20), 1..20),
             threads in 1usize..4,

@@ -43,7 +43,7 @@ pub fn storage_suite(make: impl Fn(&[u8]) -> Arc<dyn Storage>) {
     concurrent_reads(&*storage, &content);
 }
 
-/// Writes `content` to a file in a directory of its own, which is removed when the first of the two is dropped.
+/// Writes `content` to a file in a separate directory, which is removed when the first of the two is dropped.
 ///
 /// # Panics
 /// If the temporary directory cannot be written.

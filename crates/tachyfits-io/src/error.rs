@@ -1,5 +1,5 @@
 //! Errors of reading and writing bytes: one variant per cause, with the place, the expected and the
-//! found value, a stable code, and a hint on a line of its own.
+//! found value, a stable code, and a hint on a separate line.
 //!
 //! It does not know FITS: the engine adds the HDU and the keyword.
 

@@ -170,7 +170,7 @@ struct Shared<'a, 'b, W> {
     work: W,
     other: Option<Trial<'a>>,
     options: &'a RunOptions<'a>,
-    /// Another thread has met an error.
+    /// Another thread reported an error.
     failed: AtomicBool,
     done: Mutex<u64>,
     read_bytes: AtomicU64,

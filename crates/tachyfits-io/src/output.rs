@@ -187,7 +187,7 @@ impl OutputFile {
             true => file.metadata().and_then(|metadata| file.set_len(metadata.len())),
             false => Ok(()),
         };
-        // Its errors are reported once only: not again by what follows.
+        // Its errors are reported once, and not repeated by later calls.
         let flushed = self.flusher.map_or(Ok(()), Flusher::finish);
         let trimmed = flushed.and(trimmed);
         let synced = trimmed.and_then(|()| if sync { file.sync_all() } else { Ok(()) });

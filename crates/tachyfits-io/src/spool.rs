@@ -333,7 +333,7 @@ mod tests {
         content
     }
 
-    /// Repeatable bytes that neither compress to nothing nor not at all.
+    /// Reproducible bytes that compress moderately.
     fn sample(length: usize) -> Vec<u8> {
         (0..length as u64).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect()
     }

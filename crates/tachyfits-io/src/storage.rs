@@ -26,7 +26,7 @@ pub struct Wanted {
     pub range: Range<u64>,
     /// The span of all ranges.
     pub all: Range<u64>,
-    /// How much of that is wanted, of 1.
+    /// Fraction of that which is requested.
     pub share: f64,
     /// Whether it is in the page cache, few tasks share it, and no buffering was requested.
     pub free: bool,

@@ -50,7 +50,7 @@ impl Encoding {
         self.scaling.is_none() && !self.pixel.is_float() && self.pixel_bytes() <= 4
     }
 
-    /// Whether a pixel stands for another value than the stored type's, or for none.
+    /// Whether pixels are scaled (an unsigned convention counts), or have a BLANK.
     pub(crate) fn is_scaled(&self) -> bool {
         // A float has no BLANK: NaN says undefined, and a pixel that nothing scales keeps its -0.0.
         let has_blank = self.blank.is_some() && !self.pixel.is_float();

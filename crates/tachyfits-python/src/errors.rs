@@ -1,6 +1,6 @@
-//! Exceptions: one class for each kind of error, under one base, each also of the built-in kind that people catch.
+//! Exceptions: one class for each kind of error, under one base, each also a subclass of the matching built-in exception.
 //!
-//! Two bases cannot be had from Rust, so the classes are made as Python makes them, by calling `type`.
+//! PyO3 cannot declare two base classes, so the classes are made as Python makes them, by calling `type`.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -16,7 +16,8 @@ impl Image {
     /// Return moments along an axis, all made in one pass: a float64 array of the shape of the other axes for each.
     ///
     /// Moment 0 is sum(I * width of its channel); moment 1 the mean coordinate weighted with I; moment 2 the dispersion
-    /// about it, its square root taken. NaN where no pixel is good or the weights make no sense.
+    /// about it, its square root taken. NaN without defined pixels, where the weights add up to 0, or where a mean
+    /// square is negative.
     ///
     /// Parameters
     /// ----------

@@ -84,7 +84,7 @@ impl Checksum {
         let data = agreement(stated_datasum.as_deref(), |text| {
             text.parse::<u32>().ok().map(|stated| same_sum(stated, datasum))
         });
-        // Which letters encode the complement is free; that the sum is 0 is what counts.
+        // The letters that encode the complement are arbitrary; only the sum must be 0.
         let whole = agreement(stated_checksum.as_deref(), |text| {
             (text.len() == 16 && text.is_ascii()).then(|| same_sum(sum, 0))
         });

@@ -35,7 +35,7 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// If the section is not of this image, a fate is missing, or the coordinates make no sense.
+    /// If the section is not of this image, a fate is missing, or the coordinates are invalid.
     pub fn result_cards(
         &self,
         section: &Section,

@@ -39,7 +39,7 @@ impl Default for DiffOptions {
     }
 }
 
-/// Which HDU is meant.
+/// Identifies an HDU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HduLabel {
     /// Its number, from 0.

@@ -95,7 +95,7 @@ pub struct RecordFile {
 }
 
 impl RecordFile {
-    /// Opens a file; its records are looked for when the first one is wanted.
+    /// Opens a file; its records are searched for at the first request.
     ///
     /// # Errors
     /// If it cannot be read, or its markers cannot be detected.

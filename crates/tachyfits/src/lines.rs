@@ -10,8 +10,9 @@ use tachyfits_kernels::{LEAF_PIXELS, gather};
 
 use crate::grid::{Grid, Loop, Outer};
 
-/// The most pixels of a line: it becomes a state of its own. 512 KiB of f64: where the second-level cache has 1 or 2 MiB, a
-/// block of this size is read into it at full speed and still there when it is folded (2 MiB blocks: half the speed).
+/// The most pixels of a line, which becomes a separate state. 512 KiB of f64: where the second-level cache has 1 or
+/// 2 MiB, a block of this size is read into it at full speed and still there when it is folded (2 MiB blocks: half the
+/// speed).
 pub(crate) const LINE_PIXELS: u64 = 1 << 16;
 
 /// The most lines of a task.
@@ -117,7 +118,7 @@ pub(crate) trait Lines: Sync {
     fn visit(&self, task: u64, line: &mut dyn FnMut(Line));
     /// The lines of an output follow each other.
     fn is_sequential(&self) -> bool;
-    /// Pixels in all.
+    /// Total number of pixels.
     fn pixels(&self) -> u64;
 }
 

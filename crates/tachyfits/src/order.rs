@@ -1,7 +1,7 @@
 //! Order statistics: exact medians, median absolute deviations and percentiles, of everything, of regions, and along any
 //! axes, in bounded memory.
 //!
-//! Two roads: where an output has few pixels they are gathered in memory (`tiles`); where it has many they are gone over
+//! Two methods: where an output has few pixels they are gathered in memory (`tiles`); where it has many they are read
 //! again and again until the value is found (`stream`), which after a sample is usually once. Zeros are one value, 0.0.
 
 mod cuts;

@@ -358,7 +358,7 @@ impl Rows<'_> {
 #[inline(always)]
 fn add(value: f64, sum: &mut f64, count: &mut u32) {
     let good = !value.is_nan();
-    // -0.0 is what leaves every sum as it is.
+    // -0.0 leaves every sum unchanged.
     *sum += if good { value } else { -0.0 };
     *count += u32::from(good);
 }

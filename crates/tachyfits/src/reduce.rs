@@ -1,5 +1,5 @@
-//! Reductions: the statistics of everything, of regions, and along any axes. Two roads: lines, where the innermost loop
-//! is reduced, and rows, where it is kept.
+//! Reductions: the statistics of everything, of regions, and along any axes. Two methods: lines, where the innermost
+//! loop is reduced, and rows, where it is kept.
 
 use tachyfits_io::Report;
 use tachyfits_kernels::{

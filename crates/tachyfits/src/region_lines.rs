@@ -10,7 +10,7 @@ use crate::options::RunOptions;
 use crate::region::{Region, RegionRows, RowSpan};
 use crate::section::{AxisRange, Section};
 
-/// Pixels of a task, about: regions leave gaps, which are read too.
+/// Approximate number of pixels of a task: regions leave gaps, which are read too.
 const TASK_PIXELS: u64 = 1 << 17;
 /// The most lines of a task.
 const TASK_LINES: usize = 1024;

@@ -44,7 +44,7 @@ const TRIES: usize = 20;
 /// Half widths to each side of the mode that the second moment is taken over.
 const HALF_WIDTHS: usize = 3;
 
-/// Pixels that can be gone over again and again.
+/// Pixels that can be read repeatedly.
 trait Pixels {
     fn stats(&mut self) -> Result<Stats, Error>;
     /// Adds the pixels to counters that were made for the cells.

@@ -35,7 +35,7 @@ macro_rules! statistics {
         }
 
         impl Statistic {
-            /// Every statistic, in the order in which people list them.
+            /// Every statistic, in the conventional order.
             pub const ALL: &'static [Statistic] = &[$(Statistic::$name),+];
 
             /// Its name.

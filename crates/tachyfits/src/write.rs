@@ -1,4 +1,4 @@
-//! Writing an image, stored or computed, as a file of its own: box by box, encoded on the way.
+//! Writing an image, stored or computed, as a separate file: box by box, encoded on the way.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -234,7 +234,7 @@ pub(crate) struct ImageWriter<'a> {
 }
 
 impl ImageWriter<'_> {
-    /// Begins an image: the first HDU, or an extension. Room for the pixels is made sure of.
+    /// Begins an image: the first HDU, or an extension. Reserves space for the pixels.
     ///
     /// # Errors
     /// As [`NewImage::header`] and [`OutputFile::reserve`].

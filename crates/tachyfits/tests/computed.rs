@@ -229,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_what_was_there(image in any_image(), checksum in any::<bool>()) {
+    fn written_images_equal_their_input(image in any_image(), checksum in any::<bool>()) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("copy.fits");
         let options = WriteOptions { checksum, ..WriteOptions::default() };

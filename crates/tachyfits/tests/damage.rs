@@ -263,7 +263,7 @@ fn a_sparse_file_of_a_terabyte() {
     let circle = [Region::circle(4000.0, 8000.0, 9.0).unwrap()];
     let spectrum = image.reduce(&[Statistic::Count], &[0, 1], &channels, Some(&circle), 0, &ONE);
     assert_eq!(spectrum.unwrap().0.axes, [90, 1]);
-    // Every pixel of a column of planes, each in a page of its own.
+    // Every pixel of a column of planes, each in a separate page.
     let pixel = image.section(&[range(8191, 1), range(8191, 1), range(0, 4096)]).unwrap();
     let (stats, _) = image.stats(&pixel, None, &RunOptions::default()).unwrap();
     assert_eq!((stats[0].count, stats[0].sum.value()), (4096, 0.0));

@@ -34,7 +34,7 @@ def warnings_said(said: bool = True) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always" if said else "ignore", TachyfitsWarning)
         shown = warnings.showwarning
-        # Several statistics of one command meet the same fault.
+        # Several statistics of one command may give the same warning.
         told: set[str] = set()
 
         def show(

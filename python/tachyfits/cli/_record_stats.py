@@ -75,7 +75,7 @@ def _place(
         return None
     if len(position) == 2:
         return [first + position[0] + 1, position[1] + 1]
-    # Records of several lengths: the number of the element among all of them.
+    # Records of different lengths: the position is an index into the elements of all records.
     index = file.index
     begin = np.maximum(index["first"].astype(np.int64), first)
     end = np.minimum((index["first"] + index["records"]).astype(np.int64), first + count)

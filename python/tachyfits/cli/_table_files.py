@@ -18,7 +18,7 @@ from tachyfits.cli._output import aligned, json_text
 
 COLUMN_HEADING = ("column", "name", "type", "unit", "description")
 
-#: A name in backquotes, text, a word, and whether it is that of a function.
+#: A name in backquotes, text, or a word, with the bracket that follows the name of a function.
 _WORD = re.compile(r"`([^`]*)`|'[^']*'|\"[^\"]*\"|(?<![\w.])([^\W\d]\w*)(\s*\()?")
 
 #: Words of conditions that are not columns, unless columns have these names.
@@ -53,7 +53,7 @@ def as_fits(common: Common, source: TableFile) -> Iterator[File]:
         made = str(Path(folder) / "table.fits")
         with common.meter("table") as progress:
             tachyfits.write(made, source, threads=common.threads, progress=progress)
-        # Its warnings were printed already.
+        # The conversion has already printed the warnings.
         with common.open(made, show_warnings=False) as file, warnings_said(False):
             file._name = source.name
             yield file

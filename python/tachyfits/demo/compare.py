@@ -51,7 +51,7 @@ class Line:
 
 HEADING = ("result", "truth", "found", "difference", "allowed", "unit", "", "cost")
 
-#: Where the rotation is measured: radius in kpc of a circle on the receding major axis.
+#: Position at which the rotation is measured: radius in kpc on the receding major axis.
 PLACE_KPC = 5.0
 
 

@@ -39,7 +39,7 @@ _LARGER = {
 
 _SUPERSCRIPTS = str.maketrans("0123456789-+.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺·")
 
-#: A unit that is longer than this is written with exponents.
+#: Units with more characters than this are written with exponents.
 _LONG_UNIT = 12
 
 

@@ -38,7 +38,7 @@ _SAMPLE = 4_000_000
 #: Percentiles that stretched colours reach from and to, unless limits are given.
 _STRETCHED = {"log": (1.0, 99.9), "asinh": (1.0, 99.9), "sqrt": (1.0, 99.5)}
 
-#: The same of velocities: noise in a few pixels has no bound.
+#: The same for velocities, whose noise in a few pixels is unbounded.
 _VELOCITIES = (2.0, 98.0)
 
 #: Standard deviations that the background has below its median, and velocities around theirs.

@@ -67,7 +67,7 @@ def test_a_file_cut_under_its_map_is_an_error_that_says_so(folder: Path, size: i
     assert f"the file ends at {size}" in done.stdout
 
 
-def test_whatever_takes_bytes_of_a_file_that_was_cut_says_so(folder: Path) -> None:
+def test_every_reader_of_a_truncated_file_raises(folder: Path) -> None:
     done = run(
         folder,
         """

@@ -1,4 +1,4 @@
-//! From marker to marker through a sequential file: which bytes are wanted next, and the index at the end.
+//! From marker to marker through a sequential file: which bytes to read next, and the index at the end.
 //!
 //! The walk reads markers only. For short records it requests whole blocks and walks through them;
 //! for long ones, the two adjacent markers between records. Blocks grow while the markers are close
@@ -53,7 +53,7 @@ impl From<Need> for RecordStep {
 pub struct RecordLimits {
     /// Runs of the index, subrecords counted: 2^25 take 2 GB.
     pub max_runs: usize,
-    /// Records no further apart than this are reached by reading on; others by a read of their own.
+    /// Records no further apart than this are reached by reading on; others by a separate read.
     pub near_bytes: u64,
 }
 
@@ -214,7 +214,7 @@ impl RecordWalker {
         self.index
     }
 
-    /// Takes records until bytes are missing, the file ends, or damage is met.
+    /// Takes records until bytes are missing, the file ends, or damage is found.
     fn walk(&mut self) -> Option<RecordStep> {
         if self.at == self.bytes.file_bytes && self.pieces.is_empty() {
             self.finished = true;

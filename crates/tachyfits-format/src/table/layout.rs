@@ -12,7 +12,7 @@ use crate::hdu::{Hdu, HduKind, StoredType};
 /// TTYPEn has room for three digits (Sect. 7.2.1).
 pub(crate) const MOST_COLUMNS: usize = 999;
 
-/// No byte of the file backs rows of 0 bytes, so their number has a limit of its own.
+/// No byte of the file backs rows of 0 bytes, so their number has a separate limit.
 const MOST_EMPTY_ROWS: u64 = 1 << 20;
 
 impl Hdu {

@@ -145,7 +145,7 @@ fn display_letter(text: &str) -> Option<&str> {
     let digits;
     let rest = match rest.strip_prefix('.') {
         None => {
-            // A fraction is wanted by real formats, and allowed by integer ones.
+            // Real formats require a fraction; integer formats allow one.
             let whole = matches!(letter, "A" | "L" | "I" | "B" | "O" | "Z");
             return (whole && is_width(width) && rest.is_empty()).then_some(letter);
         }

@@ -7,7 +7,7 @@
 use super::subject::{Report, Subject};
 use super::{Severity, cards, columns, structure, wcs};
 
-/// Looks for one thing in a header.
+/// Searches a header for one kind of problem.
 pub(super) type Check = fn(&Subject<'_>, &mut Report);
 
 macro_rules! rules {
@@ -38,7 +38,7 @@ macro_rules! rules {
                 match self { $(Rule::$name => Severity::$severity),+ }
             }
 
-            /// The section of the Standard 4.0.
+            /// Section of the FITS Standard 4.0.
             #[must_use]
             pub const fn section(self) -> &'static str {
                 match self { $(Rule::$name => $section),+ }

@@ -136,7 +136,7 @@ fn eliminated(mut matrix: Vec<Vec<f64>>) -> bool {
         let pivot = (step..size)
             .max_by(|a, b| matrix[*a][step].abs().total_cmp(&matrix[*b][step].abs()))
             .expect("there are rows left");
-        // Rows are of size 1: less is what rounding leaves.
+        // The largest element of each row was 1: smaller pivots are rounding errors.
         if matrix[pivot][step].abs() < 1e-14 {
             return true;
         }

@@ -280,7 +280,7 @@ fn spelled(
 proptest! {
     /// Of several cards of a keyword one is read, by its case and place: it is the same one afterwards.
     #[test]
-    fn what_is_put_right_leaves_the_data_what_they_are(
+    fn fixes_keep_the_shape_of_the_data(
         cards in (
             spelled("BITPIX", 1..3, &[8, 16]),
             spelled("NAXIS", 1..3, &[1, 2]),

@@ -176,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_whole_before_a_cut_stays_readable(
+    fn whole_records_before_a_cut_stay_readable(
         markers in markers(), records in records(), cut in any::<prop::sample::Index>(),
     ) {
         let bytes = file(markers, &records, 60);

@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn what_is_asked_for_is_read_back(mut table in new_table()) {
+    fn requested_columns_are_read_back_unchanged(mut table in new_table()) {
         let (offsets, row_bytes) = table.row().unwrap();
         let hdu = walk_strictly(&file(&table, &Header::new())).whole().hdus.remove(1);
         let layout = hdu.table().unwrap();

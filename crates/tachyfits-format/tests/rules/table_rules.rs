@@ -144,7 +144,7 @@ fn rule_26_invalid_forms() {
     for form in ["", "1", "1Z", "J1_2PJ", "2PJ", "P", "PZ", "PP", "-1J", "1.5E", "*"] {
         let error = table_hdu(&binary([16, 0], &[&format!("TFORM='{form}'")], &[])).table();
         match form {
-            // The type comes first; what follows says nothing.
+            // The type comes first; the rest is ignored.
             "J1_2PJ" => assert!(error.is_ok()),
             _ => assert_eq!(error.unwrap_err().code(), Code::ColumnForm, "{form}"),
         }

@@ -104,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(keyword in keyword(), value in value(), comment in "[ -~]{0,90}") {
+    fn written_cards_are_read_back_unchanged(keyword in keyword(), value in value(), comment in "[ -~]{0,90}") {
         let card = match Card::new(&keyword, value.clone(), &comment) {
             Ok(card) => card,
             Err(error) => {

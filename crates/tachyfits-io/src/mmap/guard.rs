@@ -141,7 +141,7 @@ fn action(new: Option<&libc::sigaction>) -> io::Result<libc::sigaction> {
 extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: with SA_SIGINFO the system passes a structure that lives while the handler runs.
     let told = unsafe { &*info };
-    // Above 0, the system has met a fault; otherwise some process sent the signal.
+    // Above 0, the system reports a fault; otherwise some process sent the signal.
     let is_fault = told.si_code > 0;
     // SAFETY: the system provides the address with every SIGBUS, and it is used only then.
     let address = unsafe { told.si_addr() }.addr();

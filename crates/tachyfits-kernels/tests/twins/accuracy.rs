@@ -157,7 +157,7 @@ proptest! {
         let pixel = |at: usize| if at % hole == 1 { f64::NAN } else { value };
         let pixels: Vec<u8> = (0..pixels).flat_map(|at| pixel(at).to_be_bytes()).collect();
         let plain = Encoding::plain(PixelType::F64);
-        // Outputs of which every other one is constant, and the first undefined at times.
+        // Every second output is constant; the first is sometimes undefined.
         let row = |row: usize| -> Vec<u8> {
             let at = |at: usize| if at == 0 { pixel(row) } else if at % 2 == 1 { row as f64 } else { value };
             (0..20).flat_map(|x| at(x).to_be_bytes()).collect()

@@ -9,7 +9,7 @@ use tachyfits_io::{JoinedStorage, Tasks};
 use super::node::{Node, Reads, Sources};
 use super::window::Window;
 
-/// Pixels of a box, about: 512 KiB of f32.
+/// Approximate number of pixels of a box: 512 KiB of f32.
 const BOX_PIXELS: u64 = 1 << 17;
 /// Pixels of a run that is worth a read and a write of its own: 16 KiB of f32.
 const RUN_PIXELS: u64 = 1 << 12;

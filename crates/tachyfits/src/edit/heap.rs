@@ -394,7 +394,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_reached_stays_and_nothing_else(
+        fn only_referenced_heap_bytes_are_kept(
             arrays in arrays(),
             gap in prop_oneof![Just(0usize), 1usize..9],
             most in prop_oneof![2usize..6, Just(MOST_RANGES)],

@@ -43,7 +43,7 @@ pub(crate) struct Name {
     pub(crate) at: Range<usize>,
     /// It is in backquotes: it is the name of a column, even if it is a word of the language.
     pub(crate) is_quoted: bool,
-    /// Which element of the column is meant, from 1: `NAME[2]`.
+    /// Index of the element of the column, from 1: `NAME[2]`.
     pub(crate) element: Option<u64>,
 }
 
@@ -292,7 +292,7 @@ impl Parser<'_> {
         self.input(text.to_owned(), at, false)
     }
 
-    /// The name of an input, and which of its elements is meant.
+    /// The name of an input, and the index of its element.
     fn input(&mut self, text: String, at: Range<usize>, is_quoted: bool) -> Result<Id, Problem> {
         let element = self.element()?;
         let same =

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::image::tier;
 use crate::options::RunOptions;
 
-/// Records that take more bytes than this are read straight to where they are wanted.
+/// Records that take more bytes than this are read directly to their destination.
 const SHORT_RECORD: u64 = 16 << 10;
 
 /// Records that may be there.

@@ -1,7 +1,7 @@
 //! The bytes of records, one after the other: where each of them is in the file, and reading them.
 //!
 //! Short records are read together, markers and all, into a block that stays in the cache, and picked from there; long
-//! ones straight to where they are wanted. Either way the bytes of numbers are swapped on the way.
+//! ones directly to their destination. Either way the bytes of numbers are swapped on the way.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -91,7 +91,7 @@ impl<'a> Payload<'a> {
 
     /// The run that has a byte of the payload, and the byte's place in the payload of that whole run.
     fn find(&self, position: u64) -> Option<(&'a RecordRun, u64)> {
-        // Runs without bytes begin where the next one does: the last one that begins here is meant.
+        // Runs without bytes begin where the next one does: the last one that begins here counts.
         let at = self.starts.partition_point(|&start| start <= position).checked_sub(1)?;
         let run = self.runs.get(at)?;
         let skipped = if at == 0 { self.skipped * run.bytes } else { 0 };
@@ -321,12 +321,12 @@ pub(crate) fn with_block<R>(
     })
 }
 
-/// Reads bytes to where they are wanted.
+/// Reads bytes to their destination.
 fn read_exact(storage: &dyn Storage, offset: u64, out: &mut [u8]) -> Result<(), IoError> {
     read_numbers(storage, offset, out, 0, 1, Tier::SCALAR)
 }
 
-/// Reads bytes to where they are wanted; by a block, where the kernel would be slow to put them there.
+/// Reads bytes to their destination; by a block, where the kernel would be slow to put them there.
 ///
 /// The first `numbers` of them are numbers of `swap` bytes, which are swapped if that is more than 1.
 pub(crate) fn read_numbers(

@@ -23,7 +23,7 @@ use crate::image::tier;
 use crate::options::{Progress, RunOptions};
 use crate::table::added;
 
-/// Numbers of a piece that becomes a state of its own, as in images.
+/// Numbers of a piece that becomes a separate state, as in images.
 const LINE_NUMBERS: u64 = 1 << 16;
 
 /// Type of the numbers of records.

@@ -121,7 +121,7 @@ impl Sorted {
         }
     }
 
-    /// Defined pixels in all.
+    /// Total number of defined pixels.
     pub(super) fn count(&self) -> u64 {
         self.counts.iter().sum()
     }

@@ -26,7 +26,7 @@ fn range(sorted: &[f64], place: f64, error: f64) -> ((f64, f64), f64) {
 pub(crate) struct SampledLines<'a> {
     lines: &'a dyn Lines,
     tasks: u64,
-    /// Pixels of a task, about.
+    /// Approximate number of pixels of a task.
     pixels: u64,
 }
 

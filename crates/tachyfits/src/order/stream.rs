@@ -82,7 +82,7 @@ impl Found {
         }
     }
 
-    /// Defined pixels in all.
+    /// Total number of defined pixels.
     fn count(&self) -> u64 {
         match self {
             Found::Kept { counts, .. } => counts.count(),
@@ -138,7 +138,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// The next piece, if it has the rank.
+    /// The next piece, if it contains the rank.
     fn next(&mut self, last: u64, count: u64) -> Option<Piece> {
         let piece = Piece { first: self.first, last, below: self.below, end: self.below + count };
         (self.first, self.below) = (last.saturating_add(1), piece.end);
@@ -200,7 +200,7 @@ impl Open {
     }
 }
 
-/// Pixels that can be gone over again and again.
+/// Pixels that can be read repeatedly.
 pub(crate) struct Population<'a> {
     image: &'a Image,
     lines: &'a dyn Lines,

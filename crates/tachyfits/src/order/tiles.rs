@@ -20,7 +20,7 @@ use crate::lines::{LINE_PIXELS, PixelBytes, Stretch};
 
 /// The most runs of a task.
 const TASK_RUNS: u64 = 1024;
-/// Pixels of the outputs that a thread gathers at a time, about: 2 MiB of f32.
+/// Approximate number of pixels that a thread gathers at a time: 2 MiB of f32.
 const GATHERED_PIXELS: u64 = 1 << 19;
 /// The most outputs that are gathered at a time: 16 cache lines of f32 in each row.
 const GATHERED_OUTPUTS: u64 = 256;

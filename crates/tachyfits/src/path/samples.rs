@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Samples that are made together, so that the rows of pixels that they need have few others between.
+/// Samples that are computed together, because the rows that they need are close to each other.
 pub(super) const CHUNK: usize = 256;
 
 /// The samples of a path, in order.
@@ -31,7 +31,7 @@ pub(super) struct Row {
     pub(super) count: u64,
 }
 
-/// Samples that are made together and the rows that they need.
+/// Samples that are computed together, and the rows that they need.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub(super) samples: Range<usize>,
@@ -58,7 +58,7 @@ impl Samples {
             .map(|pair| (pair[0], pair[1], distance(pair[0], pair[1])))
             .filter(|segment| segment.2 > 0.0)
             .collect();
-        // The last sample may miss the end of the path by what rounding takes.
+        // The last sample may miss the end of the path by a rounding error.
         let count = (length(points) / spacing + 1e-9).floor() as usize + 1;
         let (mut segment, mut begin) = (0, 0.0);
         let mut places = Vec::with_capacity(count);
@@ -138,7 +138,7 @@ impl Chunk {
         self.before.last().zip(self.rows.last()).map_or(0, |(n, row)| n + row.count as usize)
     }
 
-    /// The row of this y, which one of the samples needs, and how many pixels come before it.
+    /// A needed row: its y, and the number of pixels before it.
     pub(super) fn row(&self, y: u64) -> (usize, Row) {
         let number = self.rows.partition_point(|row| row.y < y);
         (self.before[number], self.rows[number])

@@ -100,7 +100,7 @@ impl Decoder {
         let way = match element {
             // Each array of characters is a string, which its reader ends.
             Element::Character => Way::Copy,
-            // Elements are bits even where they are wanted as they are stored: arrays begin with a byte of their own.
+            // Elements are bits even where they are wanted as they are stored: arrays begin with a separate byte.
             Element::Bit => Way::Bits,
             _ => element_way(column, element, &cells, raw, TextAs::Bytes),
         };

@@ -408,7 +408,7 @@ fn element_way(column: &Column, element: Element, cells: &Cells, raw: bool, text
     };
     match (element, cells.kind) {
         (Element::Logical | Element::Bit, _) if raw => Way::Copy,
-        // Of a copy text is what it was, whether the Standard allows it or not.
+        // A copy keeps text unchanged, even if the Standard forbids it.
         (Element::Character, _) if raw && text == TextAs::Bytes => Way::Copy,
         (Element::Logical, _) => Way::Logical,
         (Element::Bit, _) => Way::Bits,

@@ -17,7 +17,7 @@ use crate::image::{filled, tier};
 use crate::native::read_native;
 use crate::options::{Progress, RunOptions};
 
-/// Bytes from which on a cell is worth a run of its own.
+/// Bytes from which on a cell is worth a separate run.
 const LONG_CELL: u64 = 4 << 20;
 /// Bytes of cells waiting for their positions, for rows in arbitrary order: few enough to stay in
 /// the caches.
@@ -281,8 +281,8 @@ impl Reading<'_> {
         Ok((report, odd))
     }
 
-    /// Reads a column straight into the place where it is wanted, and turns it there: one that is the whole row, or cells so
-    /// long that each is worth a read of its own, of which a block would have to hold one at least.
+    /// Reads a column directly into its destination, and swaps it there: one that is the whole row, or cells so
+    /// long that each is worth a separate read, of which a block would have to hold one at least.
     fn in_place(
         &self,
         rows: &Rows<'_>,
@@ -325,7 +325,7 @@ impl Reading<'_> {
         Ok(Some(report))
     }
 
-    /// Reads rows in ascending order, some at a time, and puts their cells where they are wanted.
+    /// Reads rows in ascending order, some at a time, and stores their cells at their destination.
     fn unsorted(
         &self,
         list: &[u64],

@@ -119,7 +119,7 @@ impl<'a> RowReads<'a> {
         self.task_rows
     }
 
-    /// Bytes that are wanted in all.
+    /// Total number of requested bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let wanted: u64 = self.parts.iter().map(|part| part.end - part.start).sum();
         let row = if self.is_near { self.row_bytes } else { wanted };

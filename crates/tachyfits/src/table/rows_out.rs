@@ -94,7 +94,7 @@ impl<'a> NewRows<'a> {
         merge: impl FnMut(R) -> Result<(), Error> + Send,
     ) -> Result<Report, Error> {
         let mut merge = merge;
-        // The cells of the first column are what the progress is counted by.
+        // Progress counts the cells of the first column.
         let first = self.columns.first().map_or(&[][..], |(_, input)| input.values);
         let cell = first.len() as u64 / self.rows.max(1);
         let storage = MemoryStorage::new("cells", first);

@@ -1,4 +1,4 @@
-//! New tables: what is written is what is read back, whatever the columns, the batches and the threads.
+//! New tables: the values read back equal those written, for any columns, batches and threads.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn what_is_written_is_read_back(
+    fn written_tables_are_read_back_unchanged(
         made in tables(), seed: u64, checksum: bool, stated: bool, threads in 1usize..4
     ) {
         let source = table(made.bytes(), 1);

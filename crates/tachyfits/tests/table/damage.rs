@@ -119,7 +119,7 @@ fn bytes_of_tables_changed_one_by_one() {
         // Bytes of every card, and of the rows, whose descriptors and texts are then any.
         let is_blank = |at: usize| file[at / 80 * 80..][..80].iter().all(|&byte| byte == b' ');
         let bytes = (BLOCK..file.len()).filter(|&at| at % 97 == 0 || !is_blank(at));
-        // One in three: each card is met many times.
+        // One in three: each card occurs many times.
         for at in bytes.step_by(3) {
             let mut changed = file.clone();
             changed[at] ^= if numbers.one_in(2) { 0xff } else { 1 << numbers.below(8) };

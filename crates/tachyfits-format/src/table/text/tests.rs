@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn what_programs_write_is_read_as_the_plain_way_does(
+    fn common_fields_are_parsed_as_the_slow_path_does(
         value in number(), decimals in 0..20usize, width in 0..32usize, damage in 0..120usize, by in any::<u8>(),
     ) {
         let mut field = vec![0; width];
@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_standard_library_reads_is_read_so(value in number(), precision in 0..20usize, width in 0..30usize) {
+    fn fields_are_parsed_as_the_standard_library_does(value in number(), precision in 0..20usize, width in 0..30usize) {
         for text in [format!("{value:width$.precision$E}"), format!("{value:.precision$}"), format!("{value:?}")] {
             let expected: f64 = text.trim().parse().unwrap();
             // Without a point it is implied: not here.
@@ -263,7 +263,7 @@ fn integers() {
 }
 
 #[test]
-fn what_is_written() {
+fn numbers_are_formatted_for_their_field() {
     let write = |value, form, decimals, width: usize| {
         let mut field = vec![0; width];
         let result = write_real(value, form, decimals, &mut field);

@@ -436,7 +436,7 @@ fn word(name: &str) -> Option<Word> {
     }
 }
 
-/// Which element of the column is meant, from 0.
+/// Index of the element of the column, from 0.
 fn element_index(name: &Name, column: &Column) -> Result<u64, Problem> {
     let (elements, width) = match column.field {
         Field::Fixed { element: Element::Character, repeat, width } => (repeat, width),
