@@ -1,4 +1,4 @@
-"""Threads and progress of operations that are given none."""
+"""Default number of threads and progress function of this process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Progress = Callable[[int, int], Any]
 
 
 class Options:
-    """Defaults of this process: threads, and a function that is told the progress of work.
+    """Defaults of this process: number of threads, and a function that receives the progress.
 
-    An operation uses them unless ``threads`` or ``progress`` is given to it or to the file.
+    An operation uses them unless the call or the file has its own ``threads`` or ``progress``.
 
     Examples
     --------
