@@ -16,7 +16,7 @@ from tachyfits.cli import run
 
 def write_groups(path: Path, shape: tuple[int, ...] = (5, 2, 3), **cards: Any) -> np.ndarray:
     data = np.random.default_rng(6).normal(0, 1, shape).astype("f4")
-    data[1, 0, 0] = np.nan
+    data[(1, *[0] * (len(shape) - 1))] = np.nan
     groups = fits.GroupData(
         data, bitpix=-32, parnames=["UU", "DATE", "DATE"],
         pardata=[np.arange(shape[0]), np.full(shape[0], 100.0), np.full(shape[0], 0.5)],
@@ -112,3 +112,44 @@ def test_groups_that_are_cut_short_are_an_error(tmp_path: Path) -> None:
     assert np.isnan(image[1, 0, 0])
     with pytest.raises(tf.TachyfitsError):
         image.read()
+
+
+SHAPES = [(40, 4), (300, 7), (9, 8, 12), (50, 3, 5), (7, 2, 6, 8), (3, 700, 11)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_smoothing_reaches_across_groups(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    # Boxes of whole rows are smoothed where they lie, but the parameters of groups divide them.
+    ndimage = pytest.importorskip("scipy.ndimage")
+    write_groups(tmp_path / "g.fits", shape)
+    for threads in (1, 2):
+        image = tf.open(tmp_path / "g.fits", threads=threads)[0]
+        data = image.read().astype("f8")
+        data[np.isnan(data)] = 0
+        for axis in range(len(shape)):
+            for every in (1, 2):
+                smooth = image.smooth("boxcar", 3, axis=axis, every=every, blanks="zero", fill=True)
+                expected = ndimage.correlate1d(data, np.ones(3) / 3, axis=axis, mode="nearest")
+                kept = tuple(
+                    slice(None, None, every if a == axis else 1) for a in range(len(shape))
+                )
+                np.testing.assert_allclose(smooth.read(), expected[kept], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_other_operations_reach_across_groups(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    write_groups(tmp_path / "g.fits", shape)
+    image = tf.open(tmp_path / "g.fits")[0]
+    data = image.read()
+    axes = len(shape)
+    order = tuple(reversed(range(axes)))
+    np.testing.assert_array_equal(image.reorder(axes=order).read(), data.transpose(order))
+    np.testing.assert_array_equal(tf.evaluate("a + b", a=image, b=image).read(), data + data)
+    for axis in range(axes):
+        factors = [2 if other == axis else 1 for other in range(axes)]
+        whole = np.take(data, range(shape[axis] // 2 * 2), axis=axis).astype("f8")
+        blocks = (*shape[:axis], shape[axis] // 2, 2, *shape[axis + 1 :])
+        expected = np.nanmean(whole.reshape(blocks), axis=axis + 1)
+        found = image.rebin(tuple(factors)).read()
+        found = np.take(found, range(shape[axis] // 2), axis=axis)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

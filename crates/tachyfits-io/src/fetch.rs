@@ -1,6 +1,7 @@
 //! The bytes of one task: fetched into a reused, aligned buffer, or borrowed where the storage has them in memory.
 
 use std::cell::Cell;
+use std::fmt;
 use std::ops::Range;
 
 use crate::aligned::{AlignedBuffer, CACHE_LINE};
@@ -14,10 +15,17 @@ use crate::storage::{Storage, check_within};
 const STAGING_BYTES: u64 = 256 << 10;
 
 /// The bytes of the ranges that a task requested, in the order of its request.
-#[derive(Debug)]
 pub struct Fetched<'a> {
     places: &'a [Place<'a>],
     bytes: &'a [u8],
+    /// Asks the run of the task whether it was cancelled.
+    pub(crate) cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,
+}
+
+impl fmt::Debug for Fetched<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fetched").field("places", &self.places).finish_non_exhaustive()
+    }
 }
 
 impl Fetched<'_> {
@@ -35,6 +43,12 @@ impl Fetched<'_> {
     /// The number of ranges of the task.
     pub fn pieces(&self) -> usize {
         self.places.len()
+    }
+
+    /// Whether the run was cancelled. A task that takes longer than some hundredths of a second asks now and then, and may
+    /// end with any result then: it is not merged.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.is_some_and(|cancelled| cancelled())
     }
 }
 
@@ -133,7 +147,7 @@ impl<'s> Block<'s> {
 
     /// The bytes that were fetched last.
     pub(crate) fn fetched(&self) -> Fetched<'_> {
-        Fetched { places: &self.places, bytes: self.buffer.bytes() }
+        Fetched { places: &self.places, bytes: self.buffer.bytes(), cancelled: None }
     }
 
     /// The number of bytes requested.

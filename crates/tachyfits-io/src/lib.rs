@@ -51,5 +51,7 @@ pub use patch::{Held, Notice, Patch, Recovery, Stamp};
 pub use pipeline::{Buffering, RunOptions, Tasks, Watch, run, threads_or_all};
 pub use placed_buffer::PlacedBuffer;
 pub use report::Report;
-pub use spool::{Compression, SpoolOptions, SpoolWriter, compression_of, open_bytes, spool};
+pub use spool::{
+    Compression, SharedWatch, SpoolOptions, SpoolWriter, compression_of, open_bytes, spool,
+};
 pub use storage::{Purpose, Storage, StorageKind, Wanted, open, open_for, open_with};

@@ -53,8 +53,8 @@ pub trait Tasks: Sync {
 
 /// Sees a run progress and may stop it.
 pub trait Watch: Sync {
-    /// Called after each task with the bytes of all finished tasks, on whichever thread finished it (the calling thread
-    /// works too), by one thread at a time and with rising numbers. [`ControlFlow::Break`] stops the run with
+    /// Called after each task, and within long ones, with the bytes of all finished tasks, on whichever thread finished it (the calling thread
+    /// works too), by one thread at a time and never with a smaller number. [`ControlFlow::Break`] stops the run with
     /// [`IoError::Cancelled`].
     fn progress(&self, bytes_done: u64) -> ControlFlow<()>;
 }
@@ -412,7 +412,10 @@ where
 
     fn compute(&self, index: u64, block: &Block<'_>, scratch: &mut W, spent: &mut Spent) {
         let begun = Instant::now();
-        let made = (self.work)(scratch, index, &block.fetched());
+        let cancelled = || self.is_cancelled();
+        let mut fetched = block.fetched();
+        fetched.cancelled = Some(&cancelled);
+        let made = (self.work)(scratch, index, &fetched);
         // An error of work comes second: bytes that were not there explain it.
         match block.intact(self.feed.storage).map_err(E::from).and(made) {
             Ok(result) => self.coordinator.complete(index, result, |index, result| {
@@ -422,8 +425,19 @@ where
             Err(error) => self.coordinator.fail(index, error),
         }
         spent.compute += begun.elapsed();
+        self.progress(block.wanted());
+    }
+
+    /// Whether the run was cancelled, which the watch is asked.
+    fn is_cancelled(&self) -> bool {
+        self.progress(0);
+        self.coordinator.is_cancelled()
+    }
+
+    /// Tells the watch about more bytes, and stops if it wants that.
+    fn progress(&self, bytes: u64) {
         let mut bytes_done = self.bytes_done.lock().unwrap_or_else(PoisonError::into_inner);
-        *bytes_done += block.wanted();
+        *bytes_done += bytes;
         if let Some(watch) = self.watch
             && watch.progress(*bytes_done).is_break()
         {

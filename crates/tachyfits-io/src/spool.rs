@@ -3,6 +3,7 @@
 //!
 //! The temporary file has no name, so that nothing is left behind however the process ends.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use flate2::bufread::GzDecoder;
 use crate::error::IoError;
 use crate::file::FileStorage;
 use crate::memory::MemoryStorage;
+use crate::pipeline::Watch;
 use crate::storage::Storage;
 
 /// A compressed format, recognised by the first bytes of the content and never by a name. Only gzip is inflated here.
@@ -79,11 +81,23 @@ pub struct SpoolOptions {
     pub total_bytes: u64,
     /// The directory of the temporary file; `None` is the system's (`TMPDIR`).
     pub directory: Option<PathBuf>,
+    /// Asked after each block of 256 KiB whether to go on.
+    pub watch: Option<SharedWatch>,
+}
+
+/// A watch that options keep.
+#[derive(Clone)]
+pub struct SharedWatch(pub Arc<dyn Watch + Send>);
+
+impl fmt::Debug for SharedWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedWatch")
+    }
 }
 
 impl Default for SpoolOptions {
     fn default() -> SpoolOptions {
-        SpoolOptions { memory_bytes: 64 << 20, total_bytes: 64 << 30, directory: None }
+        SpoolOptions { memory_bytes: 64 << 20, total_bytes: 64 << 30, directory: None, watch: None }
     }
 }
 
@@ -99,6 +113,7 @@ impl Default for SpoolOptions {
 ///
 /// # Errors
 /// If reading fails, the gzip content is damaged, a limit is exceeded or the temporary file cannot be kept.
+/// [`IoError::Cancelled`] if the watch stops it.
 pub fn spool(
     name: &str,
     reader: impl Read,
@@ -223,7 +238,13 @@ impl SpoolWriter {
         loop {
             match reader.read(&mut block) {
                 Ok(0) => return Ok(()),
-                Ok(count) => self.write_all(&block[..count])?,
+                Ok(count) => {
+                    self.write_all(&block[..count])?;
+                    let watch = self.options.watch.as_ref();
+                    if watch.is_some_and(|watch| watch.0.progress(self.bytes).is_break()) {
+                        return Err(IoError::Cancelled);
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.read_error(error)),
             }
@@ -313,18 +334,50 @@ impl SpoolWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::{Compression, SpoolOptions, compression_of, open_bytes, spool};
+    use super::{
+        BLOCK_BYTES, Compression, SharedWatch, SpoolOptions, compression_of, open_bytes, spool,
+    };
+    use crate::Watch;
     use crate::conformance::{storage_suite, temporary_file};
     use crate::{IoError, Storage, StorageKind, open, open_with};
     use flate2::write::GzEncoder;
     use proptest::prelude::*;
     use std::io::Write;
+    use std::ops::ControlFlow;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn gzip(content: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(content).unwrap();
         encoder.finish().unwrap()
+    }
+
+    /// Stops at the third block.
+    #[derive(Default)]
+    struct Third(AtomicUsize);
+
+    impl Watch for Third {
+        fn progress(&self, _bytes_done: u64) -> ControlFlow<()> {
+            match self.0.fetch_add(1, Ordering::Relaxed) {
+                2 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    #[test]
+    fn a_watch_is_asked_after_each_block() {
+        let content = vec![7; 8 * BLOCK_BYTES];
+        for bytes in [gzip(&content), content] {
+            let watch = Arc::new(Third::default());
+            let options = SpoolOptions {
+                watch: Some(SharedWatch(Arc::clone(&watch) as _)),
+                ..SpoolOptions::default()
+            };
+            let error = spool("x", &bytes[..], &options).unwrap_err();
+            assert_eq!((error.code(), watch.0.load(Ordering::Relaxed)), ("io-cancelled", 3));
+        }
     }
 
     fn all(storage: &dyn Storage) -> Vec<u8> {
@@ -437,7 +490,8 @@ mod tests {
     fn a_bomb_stops_at_the_limit() {
         let compressed = gzip(&vec![0; 5 << 20]);
         assert!(compressed.len() < 100_000);
-        let options = SpoolOptions { memory_bytes: 1 << 20, total_bytes: 4 << 20, directory: None };
+        let options =
+            SpoolOptions { memory_bytes: 1 << 20, total_bytes: 4 << 20, ..SpoolOptions::default() };
         let error = spool("bomb.gz", &compressed[..], &options).unwrap_err();
         assert!(matches!(error, IoError::Limit { limit: 4_194_304, .. }), "{error}");
     }

@@ -212,8 +212,8 @@ fn verify(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Verified> {
-    let verified = progress::run(py, threads, progress, |run| {
-        tachyfits::verify(&path, &options(headers_only), run)
+    let verified = progress::run_opening(py, threads, progress, |run, spool| {
+        tachyfits::verify(&path, &VerifyOptions { spool, ..options(headers_only) }, run)
     })?;
     Ok(findings(verified))
 }
@@ -230,8 +230,9 @@ fn verify_bytes(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Verified> {
     let data = PyBackedBytes::from(data);
-    let verified = progress::run(py, threads, progress, |run| {
-        tachyfits::verify_bytes(name, data, &options(headers_only), run)
+    let verified = progress::run_opening(py, threads, progress, |run, spool| {
+        let options = VerifyOptions { spool, ..options(headers_only) };
+        tachyfits::verify_bytes(name, data, &options, run)
     })?;
     Ok(findings(verified))
 }

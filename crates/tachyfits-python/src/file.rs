@@ -11,7 +11,7 @@ use tachyfits::{OpenOptions, Reason};
 use crate::errors::{OrRaise, exception, refused};
 use crate::hdu::Hdu;
 use crate::reader::spooled;
-use crate::{checks, interface, options};
+use crate::{checks, interface, options, progress};
 
 /// An open FITS file: its HDUs. Opening costs the headers.
 ///
@@ -60,8 +60,10 @@ impl FitsFile {
     #[pyo3(signature = (path, *, strict=false, storage="auto"))]
     fn open(py: Python<'_>, path: PathBuf, strict: bool, storage: &str) -> PyResult<FitsFile> {
         let storage = options::storage(py, storage)?;
-        let options = OpenOptions { strict, storage, ..OpenOptions::default() };
-        let file = py.detach(|| tachyfits::FitsFile::open(&path, &options)).or_raise(py)?;
+        let file = progress::open(py, |spool| {
+            let options = OpenOptions { strict, storage, spool, ..OpenOptions::default() };
+            tachyfits::FitsFile::open(&path, &options)
+        })?;
         Ok(FitsFile(Arc::new(file)))
     }
 
@@ -75,9 +77,11 @@ impl FitsFile {
         strict: bool,
     ) -> PyResult<FitsFile> {
         let data = PyBackedBytes::from(data);
-        let options = OpenOptions { strict, ..OpenOptions::default() };
-        let opened = py.detach(|| tachyfits::FitsFile::from_bytes(name, data, &options));
-        Ok(FitsFile(Arc::new(opened.or_raise(py)?)))
+        let file = progress::open(py, |spool| {
+            let options = OpenOptions { strict, spool, ..OpenOptions::default() };
+            tachyfits::FitsFile::from_bytes(name, data, &options)
+        })?;
+        Ok(FitsFile(Arc::new(file)))
     }
 
     /// Open what an object gives by ``read(size)``, to its end; gzip content is inflated. Errors call it by the name.

@@ -101,7 +101,7 @@ impl RecordFile {
         recover: bool,
         storage: &str,
     ) -> PyResult<RecordFile> {
-        let options = RecordOptions {
+        let mut options = RecordOptions {
             access: self::access(py, access, record_bytes)?,
             marker_bytes: markers,
             order: self::order(py, order)?,
@@ -109,7 +109,10 @@ impl RecordFile {
             storage: options::storage(py, storage)?,
             ..RecordOptions::default()
         };
-        let opened = py.detach(|| tachyfits::RecordFile::open(&path, &options)).or_raise(py)?;
+        let opened = progress::open(py, |spool| {
+            options.spool = spool;
+            tachyfits::RecordFile::open(&path, &options)
+        })?;
         Ok(RecordFile { file: Arc::new(opened), report: Mutex::new(None) })
     }
 

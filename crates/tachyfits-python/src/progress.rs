@@ -6,20 +6,21 @@
 //! thread sees, is seen.
 
 use std::ops::ControlFlow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tachyfits::{Error, RunOptions};
+use tachyfits::{Error, RunOptions, SharedWatch, SpoolOptions, Watch};
 
 use crate::errors::{OrRaise, not_negative};
 
 /// Calls of the progress function are at least this far apart: a drawn bar need not move faster.
 const BETWEEN_CALLS: Duration = Duration::from_millis(50);
 
-/// How often Ctrl-C is looked for: people wait no longer, and taking the lock this seldom costs nothing.
-const BETWEEN_CHECKS: Duration = Duration::from_millis(100);
+/// How often Ctrl-C is looked for: with the piece of work in hand it is seen within 0.2 s, and taking the lock this seldom
+/// costs nothing.
+const BETWEEN_CHECKS: Duration = Duration::from_millis(50);
 
 /// Threads and the progress function of operations that are given none.
 struct Defaults {
@@ -52,17 +53,36 @@ pub(crate) fn run<T: Send>(
     progress: Option<Py<PyAny>>,
     operation: impl FnOnce(&RunOptions<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
+    run_opening(py, threads, progress, |options, _spool| operation(options))
+}
+
+/// Runs an operation that opens a file first, whose compressed content Ctrl-C interrupts too.
+pub(crate) fn run_opening<T: Send>(
+    py: Python<'_>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+    operation: impl FnOnce(&RunOptions<'_>, SpoolOptions) -> Result<T, Error> + Send,
+) -> PyResult<T> {
     let (threads, progress) = {
         let defaults = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
         let function = || defaults.progress.as_ref().map(|function| function.clone_ref(py));
         (if threads == 0 { defaults.threads } else { threads }, progress.or_else(function))
     };
-    let watcher = Watcher::new(progress);
+    let watcher = Arc::new(Watcher::new(progress));
     let outcome = py.detach(|| {
-        let observe = |done, total| watcher.observe(done, total);
-        operation(&RunOptions { threads, progress: Some(&observe), ..RunOptions::default() })
+        let observe = |done, total| watcher.observe(Some((done, total)));
+        let options = RunOptions { threads, progress: Some(&observe), ..RunOptions::default() };
+        operation(&options, watcher.spool_options())
     });
     watcher.finish(py, outcome)
+}
+
+/// Opens something, which Ctrl-C interrupts.
+pub(crate) fn open<T: Send>(
+    py: Python<'_>,
+    operation: impl FnOnce(SpoolOptions) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    run_opening(py, 0, None, |_options, spool| operation(spool))
 }
 
 /// Connects the engine and Python during one operation.
@@ -82,6 +102,12 @@ struct State {
     raised: Option<PyErr>,
 }
 
+impl Watch for Watcher {
+    fn progress(&self, _bytes_done: u64) -> ControlFlow<()> {
+        self.observe(None)
+    }
+}
+
 impl Watcher {
     fn new(callback: Option<Py<PyAny>>) -> Watcher {
         let now = Instant::now();
@@ -89,29 +115,36 @@ impl Watcher {
         Watcher { callback, caller: thread::current().id(), state: Mutex::new(state) }
     }
 
-    /// Called by the engine after each piece of work, by one thread at a time.
-    fn observe(&self, done: u64, total: u64) -> ControlFlow<()> {
+    /// Options of opening a file with this watcher.
+    fn spool_options(self: &Arc<Self>) -> SpoolOptions {
+        let watch = Some(SharedWatch(Arc::clone(self) as _));
+        SpoolOptions { watch, ..SpoolOptions::default() }
+    }
+
+    /// Called by the engine after each piece of work, by one thread at a time; `None` where the progress is unknown.
+    fn observe(&self, progress: Option<(u64, u64)>) -> ControlFlow<()> {
         let mut state = self.lock();
-        state.latest = Some((done, total));
+        state.latest = progress.or(state.latest);
         if thread::current().id() != self.caller {
             return ControlFlow::Continue(());
         }
         let now = Instant::now();
-        let call = self.callback.is_some() && now - state.called >= BETWEEN_CALLS;
+        let call =
+            progress.filter(|_| self.callback.is_some() && now - state.called >= BETWEEN_CALLS);
         let check = now - state.checked >= BETWEEN_CHECKS;
         // No lock of ours is held while Python code runs.
         drop(state);
-        if !call && !check {
+        if call.is_none() && !check {
             return ControlFlow::Continue(());
         }
         let outcome = Python::try_attach(|py| {
             if check {
                 py.check_signals()?;
             }
-            if call { self.call(py, (done, total)) } else { Ok(true) }
+            call.map_or(Ok(true), |progress| self.call(py, progress))
         });
         let mut state = self.lock();
-        if call {
+        if call.is_some() {
             // From the end of a slow call, not from its beginning.
             state.called = Instant::now();
         }

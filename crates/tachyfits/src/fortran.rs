@@ -63,6 +63,8 @@ pub struct RecordOptions {
     pub recover: bool,
     /// How bytes are read.
     pub storage: StorageKind,
+    /// How much of compressed input is kept, and where.
+    pub spool: SpoolOptions,
     /// Limits of the index.
     pub limits: RecordLimits,
 }
@@ -111,8 +113,8 @@ impl RecordFile {
     ) -> Result<RecordFile, Error> {
         let mut notices = Vec::new();
         let file = unchanged(ATTEMPTS, || {
-            let (kind, spool) = (options.storage, SpoolOptions::default());
-            let storage = tachyfits_io::open_for(path, kind, &spool, purpose, &mut notices)?;
+            let (kind, spool) = (options.storage, &options.spool);
+            let storage = tachyfits_io::open_for(path, kind, spool, purpose, &mut notices)?;
             let file = RecordFile::from_storage(Arc::clone(&storage), options);
             storage.check_unchanged()?;
             file
@@ -168,7 +170,9 @@ impl RecordFile {
         }
         let order =
             markers.map(RecordMarkers::order).or(options.order).unwrap_or(FileOrder::NATIVE);
-        let (access, options) = (options.access, options.clone());
+        // The watch is that of the opening.
+        let spool = SpoolOptions { watch: None, ..options.spool.clone() };
+        let (access, options) = (options.access, RecordOptions { spool, ..options.clone() });
         Ok(RecordFile {
             storage,
             access,

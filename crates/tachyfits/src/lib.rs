@@ -113,8 +113,8 @@ pub use tachyfits_format::{
     TableKind, TableLayout, TextForm, Value, ValueType, Warning, column_keyword, is_structural,
 };
 pub use tachyfits_io::{
-    Buffering, Compression, IoError, Notice, OutputFile, Recovery, Report, SpoolOptions, Storage,
-    StorageKind, spool,
+    Buffering, Compression, IoError, Notice, OutputFile, Recovery, Report, SharedWatch,
+    SpoolOptions, Storage, StorageKind, Watch, spool,
 };
 pub use tachyfits_kernels::{
     Blanks, Common, Compensated, Extremum, Histogram, HistogramRange, PixelType, Stats, Sum, Tier,

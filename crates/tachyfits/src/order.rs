@@ -8,6 +8,7 @@ mod cuts;
 mod passes;
 mod rank;
 mod sample;
+mod select;
 mod stream;
 mod tiles;
 
@@ -15,6 +16,7 @@ use tachyfits_io::Report;
 
 pub(crate) use passes::Passes;
 pub use rank::OrderStatistic;
+pub(crate) use select::sort;
 use stream::Population;
 
 use crate::error::{Error, Reason};

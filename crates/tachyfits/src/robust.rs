@@ -6,6 +6,7 @@
 //! taking the middle of the fullest cell for the mode, and in leaving out the first and the last cell, which hold
 //! whatever lies beyond, of the last sum too.
 
+use std::ops::ControlFlow;
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Mutex, PoisonError};
 
@@ -405,7 +406,12 @@ impl Plane<'_> {
         work: impl Fn(&mut W, u64) -> R + Sync,
         mut merge: impl FnMut(R) + Send,
     ) -> Result<(), Error> {
-        let options = RunOptions { threads: self.threads, ..RunOptions::default() };
+        let progress = |_done, _total| match self.fetched.is_cancelled() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        let threads = self.threads;
+        let options = RunOptions { threads, progress: Some(&progress), ..RunOptions::default() };
         self.image.run(
             &Here(self.lines.tasks()),
             self.lines.pixels(),

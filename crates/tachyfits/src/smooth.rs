@@ -332,6 +332,9 @@ impl Smooth {
             return;
         }
         for part in 0..outer {
+            if feed.fetched.is_cancelled() {
+                break;
+            }
             let bytes = inner * results * self.encoding.pixel_bytes();
             let out = &mut out[part * bytes..(part + 1) * bytes];
             if inner == 1 {
@@ -359,6 +362,9 @@ impl Smooth {
         let size = self.encoding.pixel_bytes();
         let results = out.len() / (inner * size);
         for begin in (0..inner).step_by(STRIP_PIXELS) {
+            if feed.fetched.is_cancelled() {
+                break;
+            }
             let strip = begin..inner.min(begin + STRIP_PIXELS);
             let mut index = first * self.smoothing.every;
             let mut result = 0;

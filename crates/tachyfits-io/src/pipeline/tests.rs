@@ -362,6 +362,33 @@ fn a_watch_cancels() {
 }
 
 #[test]
+fn a_watch_cancels_within_a_task() {
+    for options in arrangements() {
+        let watch = Impatient { limit: 0, seen: Mutex::default() };
+        let options = RunOptions { watch: Some(&watch), ..options };
+        let (steps, merged) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let outcome = run(
+            &Device::new(100_000),
+            &hundreds(1000),
+            &options,
+            || (),
+            |(), _, fetched| {
+                while !fetched.is_cancelled() {
+                    steps.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok::<_, Failure>(())
+            },
+            |_, ()| {
+                merged.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            },
+        );
+        assert!(matches!(outcome.unwrap_err(), Failure::Io(IoError::Cancelled)));
+        assert_eq!((steps.into_inner(), merged.into_inner()), (0, 0), "{}", describe(&options));
+    }
+}
+
+#[test]
 fn a_panic_anywhere_reaches_the_caller() {
     let panics = |place: &str, options: &RunOptions<'_>| {
         let mut device = Device::new(10_000);

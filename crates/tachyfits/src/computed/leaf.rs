@@ -73,6 +73,10 @@ impl Node for Leaf {
     }
 
     fn stored(&self, window: &Window, feed: &mut Feed<'_>) -> Option<Range<usize>> {
+        if self.groups.is_some() {
+            // Runs of the box are divided where groups end.
+            return None;
+        }
         let first = feed.next;
         feed.next += self.runs(window).len();
         Some(first..feed.next)

@@ -35,9 +35,8 @@ pub(crate) trait Node: Send + Sync + std::fmt::Debug {
     /// Gives the pixels of a box as the bytes that [`Node::encoding`] describes.
     fn bytes(&self, window: &Window, feed: &mut Feed<'_>, out: &mut [u8]);
 
-    /// If the pixels of a box are stored, returns them as pieces of the fetched bytes, each with
-    /// the same number of pixels, in the order of the box. A caller that can process pieces needs
-    /// no buffer for the box.
+    /// If the pixels of a box are stored, returns them as pieces of the fetched bytes, one for each of
+    /// the [`Window::runs`] of the box. A caller that can process pieces needs no buffer for the box.
     fn stored(&self, _window: &Window, _feed: &mut Feed<'_>) -> Option<Range<usize>> {
         None
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use tachyfits_kernels::{KeyCuts, key_of, value_of_key};
 
+use super::select::select;
 use super::stream::{Open, Piece};
 
 /// The cuts of a pass, and which pieces it keeps.
@@ -134,16 +135,15 @@ impl Sorted {
         whole: bool,
         opens: &mut Vec<Open>,
         known: &mut Vec<(u64, f64)>,
-        check: impl Fn() -> Result<(), E>,
+        check: &dyn Fn() -> Result<(), E>,
     ) -> Result<(), E> {
         let firsts = cuts.cuts.firsts();
         let mut end = 0;
         let ends: Vec<u64> = self.counts.iter().map(|count| (end += count, end).1).collect();
-        let mut sorted = vec![false; self.keys.len()];
-        let mut failed = Ok(());
+        let mut kept = vec![(0, Vec::new()); self.keys.len()];
         opens.retain_mut(|open| {
             let at = ends.partition_point(|&end| end <= open.rank());
-            if failed.is_err() || at == ends.len() {
+            if at == ends.len() {
                 return true;
             }
             let piece = Piece {
@@ -152,20 +152,21 @@ impl Sorted {
                 below: ends[at] - self.counts[at],
                 end: ends[at],
             };
-            let value = match cuts.kept[at].filter(|_| whole) {
-                Some(place) => {
-                    let keys = &mut self.keys[place as usize];
-                    if !std::mem::replace(&mut sorted[place as usize], true) {
-                        failed = check();
-                        keys.sort_unstable();
-                    }
-                    Some(value_of_key(keys[(open.rank() - piece.below) as usize]))
-                }
-                None => open.within(piece),
-            };
+            if let Some(place) = cuts.kept[at].filter(|_| whole) {
+                let (first, places) = &mut kept[place as usize];
+                *first = piece.below;
+                places.push((open.rank() - piece.below) as usize);
+                return false;
+            }
+            let value = open.within(piece);
             known.extend(value.map(|value| (open.rank(), value)));
             value.is_none()
         });
-        failed
+        for (keys, (first, places)) in self.keys.iter_mut().zip(kept) {
+            select(keys, &places, u64::cmp, check, &mut |place, key| {
+                known.push((first + place as u64, value_of_key(key)));
+            })?;
+        }
+        Ok(())
     }
 }

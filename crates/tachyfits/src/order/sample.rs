@@ -3,6 +3,7 @@
 
 use tachyfits_kernels::{LEAF_PIXELS, Tier, deviate};
 
+use super::select::sort;
 use crate::lines::{Line, Lines, Stretch};
 
 /// Standard errors that a range goes to each side: it misses one time in 10 000, and then there is another pass.
@@ -11,8 +12,11 @@ const ERRORS: f64 = 4.0;
 /// The most standard errors that are computed for one sample.
 const MOST_ERRORS: usize = 33;
 
+/// A range of values, and the share of all pixels that is probably inside.
+pub(crate) type Part = ((f64, f64), f64);
+
 /// The range about a position of a sample, and the share of the sample inside.
-fn range(sorted: &[f64], place: f64, error: f64) -> ((f64, f64), f64) {
+fn range(sorted: &[f64], place: f64, error: f64) -> Part {
     let count = sorted.len() as f64;
     let error = ERRORS * error * count + 2.0;
     let (from, to) = (place - error, place + error);
@@ -105,32 +109,40 @@ impl Sample {
     }
 
     /// For each fraction the range that probably holds the value of which this fraction is below, and which part of all
-    /// values that range probably holds.
-    pub(crate) fn ranges(&self, fractions: &[f64]) -> Vec<((f64, f64), f64)> {
-        let sorted = self.sorted();
+    /// values that range probably holds. `check` is asked before each look at the sample whether to go on.
+    pub(crate) fn ranges<E>(
+        &self,
+        fractions: &[f64],
+        check: &dyn Fn() -> Result<(), E>,
+    ) -> Result<Vec<Part>, E> {
+        let sorted = self.sorted(check)?;
         let count = sorted.len() as f64;
         let place = |fraction: f64| (fraction * count).clamp(0.0, count - 1.0);
-        let error = |fraction| self.error(sorted[place(fraction) as usize]);
+        let error = |fraction| {
+            check()?;
+            Ok(self.error(sorted[place(fraction) as usize]))
+        };
         if fractions.len() <= MOST_ERRORS {
-            let range = |&fraction: &f64| range(&sorted, place(fraction), error(fraction));
+            let range = |&fraction: &f64| Ok(range(&sorted, place(fraction), error(fraction)?));
             return fractions.iter().map(range).collect();
         }
         // An error costs a look at the whole sample: of many fractions each has the larger one of its neighbours.
         let steps = MOST_ERRORS as f64 - 1.0;
-        let errors: Vec<f64> = (0..MOST_ERRORS).map(|step| error(step as f64 / steps)).collect();
+        let errors = (0..MOST_ERRORS).map(|step| error(step as f64 / steps));
+        let errors: Vec<f64> = errors.collect::<Result<_, E>>()?;
         let range = |&fraction: &f64| {
             let step = fraction.clamp(0.0, 1.0) * steps;
             let error = errors[step.floor() as usize].max(errors[step.ceil() as usize]);
             range(&sorted, place(fraction), error)
         };
-        fractions.iter().map(range).collect()
+        Ok(fractions.iter().map(range).collect())
     }
 
     /// The values in their order.
-    pub(crate) fn sorted(&self) -> Vec<f64> {
+    pub(crate) fn sorted<E>(&self, check: &dyn Fn() -> Result<(), E>) -> Result<Vec<f64>, E> {
         let mut sorted = self.values.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        sorted
+        sort(&mut sorted, f64::total_cmp, check)?;
+        Ok(sorted)
     }
 
     /// The standard error of the fraction below a value, from how the clusters differ in it.

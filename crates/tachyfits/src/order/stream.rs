@@ -15,8 +15,9 @@ use tachyfits_kernels::{
 use super::OrderLimits;
 use super::cuts::{Cuts, Sorted};
 use super::passes::Passes;
-use super::rank::{LEAST_SORTED, OrderStatistic};
-use super::sample::{Sample, SampledLines};
+use super::rank::OrderStatistic;
+use super::sample::{Part, Sample, SampledLines};
+use super::select::select;
 use crate::error::Error;
 use crate::image::Image;
 use crate::lines::{LineReads, Lines};
@@ -40,7 +41,7 @@ enum Task {
 /// Result of a pass.
 #[derive(Clone, Debug)]
 enum Found {
-    Kept { low: f64, high: f64, counts: Split, values: Vec<f64>, sorted: bool },
+    Kept { low: f64, high: f64, counts: Split, values: Vec<f64> },
     Counted { bins: KeyBins, counts: Vec<u64> },
 }
 
@@ -49,7 +50,7 @@ impl Found {
         match task {
             Task::Keep { low, high } => {
                 let (counts, values) = Default::default();
-                Found::Kept { low, high, counts, values, sorted: false }
+                Found::Kept { low, high, counts, values }
             }
             Task::Count(bins) => Found::Counted { bins, counts: vec![0; bins.bins + 3] },
         }
@@ -150,6 +151,16 @@ impl Pieces {
     }
 }
 
+/// What a pass says about a rank.
+enum Narrowed {
+    Open,
+    Value(f64),
+    /// Its value is among those that were kept, which begin with this rank.
+    Kept {
+        below: u64,
+    },
+}
+
 /// Bounds of a rank: it lies within these keys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
@@ -163,23 +174,18 @@ impl Open {
         Open { rank, within: Piece { first, last, below: 0, end: count } }
     }
 
-    /// Narrows it by what a pass found; the value, where that is known now. `whole`: nothing that was to be kept was
-    /// left out.
-    fn narrow(&mut self, found: &mut Found, whole: bool) -> Option<f64> {
+    /// Narrows it by what a pass found. `whole`: nothing that was to be kept was left out.
+    fn narrow(&mut self, found: &Found, whole: bool) -> Narrowed {
         let piece = found.piece(self.rank);
-        if let Found::Kept { low, high, counts, values, sorted } = found
+        if let Found::Kept { low, high, counts, .. } = found
             && whole
             && piece.first > key_of(*low)
             && piece.last < key_of(*high)
             && counts.between > 0
         {
-            let place = (self.rank - piece.below) as usize;
-            return Some(match sorted {
-                true => values[place],
-                false => *values.select_nth_unstable_by(place, f64::total_cmp).1,
-            });
+            return Narrowed::Kept { below: piece.below };
         }
-        self.within(piece)
+        self.within(piece).map_or(Narrowed::Open, Narrowed::Value)
     }
 
     /// The rank that is looked for.
@@ -258,18 +264,18 @@ impl<'a> Population<'a> {
     ) -> Result<Vec<f64>, Error> {
         let mut opens: Vec<Open>;
         let mut known: Vec<(u64, f64)> = Vec::new();
-        let count = if let Some(cuts) = self.first_cuts(statistics, center) {
+        let count = if let Some(cuts) = self.first_cuts(statistics, center, passes)? {
             let (found, whole) = self.cut(&cuts, center, passes)?;
             let count = found.count();
             opens = open_ranks(statistics, count);
-            found.narrow(&cuts, whole, &mut opens, &mut known, || passes.check_cancelled())?;
+            found.narrow(&cuts, whole, &mut opens, &mut known, &|| passes.check_cancelled())?;
             count
         } else {
-            let tasks = self.first_tasks(statistics, center);
+            let tasks = self.first_tasks(statistics, center, passes)?;
             let (mut found, whole) = self.pass(&tasks, center, passes)?;
             let count = found[0].count();
             opens = open_ranks(statistics, count);
-            narrow(&mut opens, &mut known, &mut found, whole);
+            narrow(&mut opens, &mut known, &mut found, whole, &|| passes.check_cancelled())?;
             count
         };
         if count == 0 {
@@ -282,10 +288,10 @@ impl<'a> Population<'a> {
             if within.len() > self.limits.ranges {
                 let cuts = Cuts::next(&within, self.limits.kept, self.most_cuts());
                 let (found, whole) = self.cut(&cuts, center, passes)?;
-                found.narrow(&cuts, whole, &mut opens, &mut known, || passes.check_cancelled())?;
+                found.narrow(&cuts, whole, &mut opens, &mut known, &|| passes.check_cancelled())?;
             } else {
                 let (mut found, whole) = self.pass(&self.next_tasks(within), center, passes)?;
-                narrow(&mut opens, &mut known, &mut found, whole);
+                narrow(&mut opens, &mut known, &mut found, whole, &|| passes.check_cancelled())?;
             }
         }
         let known: HashMap<u64, f64> = known.into_iter().collect();
@@ -295,14 +301,21 @@ impl<'a> Population<'a> {
     }
 
     /// The ranges of the first pass: everything where it is little, else what a sample says.
-    fn first_tasks(&self, statistics: &[OrderStatistic], center: Option<f64>) -> Vec<Task> {
+    fn first_tasks(
+        &self,
+        statistics: &[OrderStatistic],
+        center: Option<f64>,
+        passes: &Passes<'_>,
+    ) -> Result<Vec<Task>, Error> {
         let all = Task::Keep { low: f64::NEG_INFINITY, high: f64::INFINITY };
         let Some(sample) = self.sample.as_ref().filter(|sample| !sample.is_empty()) else {
-            return vec![all];
+            return Ok(vec![all]);
         };
         let joined = match center {
-            None => joined_ranges(sample, statistics),
-            Some(center) => joined_ranges(&sample.deviations(center, self.tier), statistics),
+            None => joined_ranges(sample, statistics, passes)?,
+            Some(center) => {
+                joined_ranges(&sample.deviations(center, self.tier), statistics, passes)?
+            }
         };
         let mut room = self.limits.kept as f64;
         let pixels = self.lines.pixels() as f64;
@@ -315,21 +328,27 @@ impl<'a> Population<'a> {
             room -= kept;
             Task::Keep { low, high }
         };
-        joined.into_iter().map(task).collect()
+        Ok(joined.into_iter().map(task).collect())
     }
 
     /// The cuts of the first pass, where there are too many statistics to look at each and a sample says where they are.
-    fn first_cuts(&self, statistics: &[OrderStatistic], center: Option<f64>) -> Option<Cuts> {
-        let sample = self.sample.as_ref().filter(|sample| !sample.is_empty())?;
-        if statistics.len() <= self.limits.ranges {
-            return None;
-        }
+    fn first_cuts(
+        &self,
+        statistics: &[OrderStatistic],
+        center: Option<f64>,
+        passes: &Passes<'_>,
+    ) -> Result<Option<Cuts>, Error> {
+        let sample = self.sample.as_ref().filter(|sample| !sample.is_empty());
+        let Some(sample) = sample.filter(|_| statistics.len() > self.limits.ranges) else {
+            return Ok(None);
+        };
         let deviations = center.map(|center| sample.deviations(center, self.tier));
         let sample = deviations.as_ref().unwrap_or(sample);
-        let ranges = joined_ranges(sample, statistics);
+        let ranges = joined_ranges(sample, statistics, passes)?;
         let most = (statistics.len() * CUTS_PER_STATISTIC).clamp(LEAST_CUTS, self.most_cuts());
         let (pixels, room) = (self.lines.pixels() as f64, self.limits.kept as f64);
-        Some(Cuts::first(&ranges, &sample.sorted(), pixels, room, most))
+        let sorted = sample.sorted(&|| passes.check_cancelled())?;
+        Ok(Some(Cuts::first(&ranges, &sorted, pixels, room, most)))
     }
 
     /// The most cuts of a pass.
@@ -469,11 +488,15 @@ impl<'a> Population<'a> {
 }
 
 /// The ranges of a sample in which statistics probably are, rising and apart, each with the part of the pixels in it.
-fn joined_ranges(sample: &Sample, statistics: &[OrderStatistic]) -> Vec<((f64, f64), f64)> {
+fn joined_ranges(
+    sample: &Sample,
+    statistics: &[OrderStatistic],
+    passes: &Passes<'_>,
+) -> Result<Vec<Part>, Error> {
     let fractions: Vec<f64> = statistics.iter().map(|of| of.fraction()).collect();
-    let mut ranges = sample.ranges(&fractions);
+    let mut ranges = sample.ranges(&fractions, &|| passes.check_cancelled())?;
     ranges.sort_by(|((a, _), _), ((b, _), _)| a.total_cmp(b));
-    let mut joined: Vec<((f64, f64), f64)> = Vec::new();
+    let mut joined: Vec<Part> = Vec::new();
     for ((low, high), part) in ranges {
         match joined.last_mut() {
             Some(((_, end), sum)) if low <= *end => {
@@ -482,7 +505,7 @@ fn joined_ranges(sample: &Sample, statistics: &[OrderStatistic]) -> Vec<((f64, f
             _ => joined.push(((low, high), part)),
         }
     }
-    joined
+    Ok(joined)
 }
 
 /// The ranks of statistics, each once; none where nothing is defined.
@@ -496,19 +519,36 @@ fn open_ranks(statistics: &[OrderStatistic], count: u64) -> Vec<Open> {
     ranks.into_iter().map(|rank| Open::new(rank, count)).collect()
 }
 
-/// Narrows every rank by what a pass found; those whose value is known go from one list to the other.
-fn narrow(opens: &mut Vec<Open>, known: &mut Vec<(u64, f64)>, found: &mut [Found], whole: bool) {
-    if opens.len() >= LEAST_SORTED {
-        for found in &mut *found {
-            if let Found::Kept { values, sorted, .. } = found {
-                values.sort_unstable_by(f64::total_cmp);
-                *sorted = true;
+/// Narrows every rank by what a pass found; those whose value is known go from one list to the other. `check` is asked now
+/// and then whether to go on.
+fn narrow(
+    opens: &mut Vec<Open>,
+    known: &mut Vec<(u64, f64)>,
+    found: &mut [Found],
+    whole: bool,
+    check: &dyn Fn() -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut kept = vec![(0, Vec::new()); found.len()];
+    opens.retain_mut(|open| {
+        for (found, (first, places)) in found.iter().zip(&mut kept) {
+            match open.narrow(found, whole) {
+                Narrowed::Open => continue,
+                Narrowed::Value(value) => known.push((open.rank, value)),
+                Narrowed::Kept { below } => {
+                    *first = below;
+                    places.push((open.rank - below) as usize);
+                }
             }
+            return false;
+        }
+        true
+    });
+    for (found, (first, places)) in found.iter_mut().zip(kept) {
+        if let Found::Kept { values, .. } = found {
+            select(values, &places, f64::total_cmp, check, &mut |place, value| {
+                known.push((first + place as u64, value));
+            })?;
         }
     }
-    opens.retain_mut(|open| {
-        let value = found.iter_mut().find_map(|found| open.narrow(found, whole));
-        known.extend(value.map(|value| (open.rank, value)));
-        value.is_none()
-    });
+    Ok(())
 }

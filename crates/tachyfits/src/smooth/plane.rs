@@ -136,6 +136,9 @@ impl SmoothPlanes {
         let mut good: Option<Sums> = None;
         let mut own = feed.scratch.f64s(part.x.needed);
         for (band, out) in out.chunks_mut(BAND * row_bytes).enumerate() {
+            if feed.fetched.is_cancelled() {
+                break;
+            }
             let rows = band * BAND..band * BAND + out.len() / row_bytes;
             self.sum(part, Of::Pixels, &rows, &mut sums, &mut has_nan, tier);
             if renormalises && part.has_undefined(&rows, self.edge, &has_nan) {

@@ -16,6 +16,7 @@ use crate::error::{Error, Reason};
 use crate::image::{filled, tier};
 use crate::native::read_native;
 use crate::options::{Progress, RunOptions};
+use crate::order::sort;
 
 /// Bytes from which on a cell is worth a separate run.
 const LONG_CELL: u64 = 4 << 20;
@@ -331,16 +332,17 @@ impl Reading<'_> {
         list: &[u64],
         outs: &mut [CellsOut<'_>],
     ) -> Result<(Report, Vec<u64>), Error> {
-        let mut places = filled(list.len() as u64, 0usize, "the order of the rows")?;
-        places.iter_mut().enumerate().for_each(|(place, out)| *out = place);
-        places.sort_unstable_by_key(|&place| (list[place], place));
+        let mut order = filled(list.len() as u64, (0u64, 0usize), "the order of the rows")?;
+        order.iter_mut().zip(list).enumerate().for_each(|(at, (out, &row))| *out = (row, at));
         let cell = |decoder: &Decoder| decoder.cell_bytes + decoder.elements;
         let row_bytes: usize = self.decoders.iter().map(cell).sum();
         let batch = (WAITING_BYTES / row_bytes.max(1)).max(1);
+        let total = (list.len() as u64).saturating_mul(row_bytes as u64);
+        sort(&mut order, Ord::cmp, &|| self.options.check_cancelled(total))?;
         let mut odd = vec![0; self.decoders.len()];
         let mut report = Report::default();
-        for places in places.chunks(batch) {
-            let rows: Vec<u64> = places.iter().map(|&place| list[place]).collect();
+        for part in order.chunks(batch) {
+            let (rows, places): (Vec<u64>, Vec<usize>) = part.iter().copied().unzip();
             let mut waiting = self.waiting(places.len(), outs)?;
             let mut waiting_outs: Vec<CellsOut<'_>> = waiting
                 .iter_mut()
@@ -352,9 +354,9 @@ impl Reading<'_> {
             for ((decoder, out), (values, nulls)) in
                 self.decoders.iter().zip(outs.iter_mut()).zip(&waiting)
             {
-                spread(values, decoder.cell_bytes, places, out.values);
+                spread(values, decoder.cell_bytes, &places, out.values);
                 if let (Some(nulls), Some(out)) = (nulls, &mut out.nulls) {
-                    spread(nulls, decoder.elements, places, out);
+                    spread(nulls, decoder.elements, &places, out);
                 }
             }
         }

@@ -1,0 +1,144 @@
+//! Selection of many ranks in a list whose sort would take too long to wait for when the run is cancelled.
+
+use std::cmp::Ordering;
+
+/// Values that are selected from in one step; sorting this many takes a few milliseconds.
+const STEP: usize = 128 << 10;
+
+/// Up to this many ranks are looked for one by one, more by halving the values.
+const FEW: usize = 4;
+
+/// Calls `give` with each of `ranks`, which rise, and the value that a sort of `values` would put there.
+///
+/// `check` is asked before each step: at least once for every [`STEP`] values that are sorted.
+pub(super) fn select<T: Copy, E>(
+    values: &mut [T],
+    ranks: &[usize],
+    compare: fn(&T, &T) -> Ordering,
+    check: &dyn Fn() -> Result<(), E>,
+    give: &mut dyn FnMut(usize, T),
+) -> Result<(), E> {
+    Selection { compare, check, give }.part(values, 0, ranks)
+}
+
+/// Sorts `values`; `check` is asked as in [`select`].
+pub(crate) fn sort<T: Copy, E>(
+    values: &mut [T],
+    compare: fn(&T, &T) -> Ordering,
+    check: &dyn Fn() -> Result<(), E>,
+) -> Result<(), E> {
+    check()?;
+    if values.len() <= STEP {
+        values.sort_unstable_by(compare);
+        return Ok(());
+    }
+    let (low, _, high) = values.select_nth_unstable_by(values.len() / 2, compare);
+    sort(low, compare, check)?;
+    sort(high, compare, check)
+}
+
+struct Selection<'a, T, E> {
+    compare: fn(&T, &T) -> Ordering,
+    check: &'a dyn Fn() -> Result<(), E>,
+    give: &'a mut dyn FnMut(usize, T),
+}
+
+impl<T: Copy, E> Selection<'_, T, E> {
+    /// Selects from the values of the ranks `first..`.
+    fn part(&mut self, values: &mut [T], first: usize, ranks: &[usize]) -> Result<(), E> {
+        if ranks.is_empty() {
+            return Ok(());
+        }
+        (self.check)()?;
+        if values.len() <= STEP && ranks.len() > FEW {
+            values.sort_unstable_by(self.compare);
+            ranks.iter().for_each(|&rank| (self.give)(rank, values[rank - first]));
+            return Ok(());
+        }
+        let middle = match ranks.len() {
+            ..=FEW => ranks[ranks.len() / 2],
+            _ => first + values.len() / 2,
+        };
+        let (low, &mut value, high) = values.select_nth_unstable_by(middle - first, self.compare);
+        let below = ranks.partition_point(|&rank| rank < middle);
+        let above = ranks.partition_point(|&rank| rank <= middle);
+        self.part(low, first, &ranks[..below])?;
+        ranks[below..above].iter().for_each(|&rank| (self.give)(rank, value));
+        self.part(high, middle + 1, &ranks[above..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    fn scattered(count: usize, distinct: u64) -> Vec<u64> {
+        let mix = |index: u64| (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        (0..count as u64).map(|index| mix(index) % distinct).collect()
+    }
+
+    fn selected(values: &[u64], ranks: &[usize]) -> (Vec<(usize, u64)>, usize) {
+        let (mut found, checks) = (Vec::new(), Cell::new(0));
+        let check = || {
+            checks.set(checks.get() + 1);
+            Ok::<(), ()>(())
+        };
+        let mut values = values.to_vec();
+        select(&mut values, ranks, u64::cmp, &check, &mut |rank, value| found.push((rank, value)))
+            .unwrap();
+        (found, checks.get())
+    }
+
+    #[test]
+    fn selects_what_a_sort_puts_there() {
+        for (count, distinct) in
+            [(1, 5), (7, 3), (1000, 10), (5 * STEP + 3, 1 << 40), (3 * STEP, 2)]
+        {
+            let values = scattered(count, distinct);
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            for step in [1, 2, 997, count] {
+                let ranks: Vec<usize> = (0..count).step_by(step).collect();
+                let expected: Vec<_> = ranks.iter().map(|&rank| (rank, sorted[rank])).collect();
+                assert!(selected(&values, &ranks).0 == expected, "{count} values, step {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn sorts_as_the_library_does() {
+        for (count, distinct) in [(0, 1), (1000, 10), (STEP + 1, 3), (5 * STEP + 3, 1 << 40)] {
+            let (mut values, mut expected) =
+                (scattered(count, distinct), scattered(count, distinct));
+            expected.sort_unstable();
+            let checks = Cell::new(0);
+            let check = || {
+                checks.set(checks.get() + 1);
+                Ok::<(), ()>(())
+            };
+            sort(&mut values, u64::cmp, &check).unwrap();
+            assert!(values == expected && checks.get() >= count / STEP, "{count} values");
+        }
+        assert_eq!(sort(&mut scattered(9, 9), u64::cmp, &|| Err("stop")), Err("stop"));
+    }
+
+    #[test]
+    fn asks_whether_to_go_on_before_each_step() {
+        let values = scattered(16 * STEP, 1 << 40);
+        let ranks: Vec<usize> = (0..values.len()).step_by(1000).collect();
+        assert!(selected(&values, &ranks).1 >= 16);
+        assert!(selected(&values, &ranks[..3]).1 >= 3);
+    }
+
+    #[test]
+    fn stops_at_the_first_refusal() {
+        let mut values = scattered(4 * STEP, 1 << 40);
+        let ranks: Vec<usize> = (0..values.len()).collect();
+        let mut given = 0;
+        let stopped =
+            select(&mut values, &ranks, u64::cmp, &|| Err("stop"), &mut |_, _| given += 1);
+        assert_eq!((stopped, given), (Err("stop"), 0));
+    }
+}
