@@ -155,6 +155,10 @@ _DECIDED: list[tuple[str, list[str], str, str]] = [
     ("image", [n("VELREF", "257.0")], "warning", "whole-real"),
     ("image", [t("VELREF", "257")], "warning", "numeric-text"),
     ("image", [n("INHERIT", "T")], "error", "forbidden-keyword"),
+    ("extension", [n("INHERIT", "T")], "right", ""),
+    ("extension", [n("INHERIT", 1)], "error", "reserved-type"),
+    ("extension", [t("OBJECT", "a"), n("INHERIT", "T")], "warning", "inherit-place"),
+    ("image", [n("EXTLEVEL", 1)], "right", ""),
     ("extension", [n("EXTLEVEL", 0)], "error", "value-range-keyword"),
     ("image", [t("DATE", "2020-02-30")], "error", "date-form"),
     ("image", [t("DATE", "2020-02-20T10:00:00.5Z")], "error", "date-form"),
@@ -239,6 +243,23 @@ def test_a_changed_card_has_its_verdict(
     found = _verdict(_file(kind, changes))
     assert found[0] == verdict
     assert code in found[1] or not code
+
+
+@pytest.mark.parametrize(
+    ("cards", "verdict"),
+    [
+        ([n("BITPIX", 8)], "error"),
+        ([n("NAXIS", 0)], "error"),
+        ([t("OBJECT", "a"), t("OBJECT", "b")], "warning"),
+    ],
+)
+def test_a_mandatory_card_must_not_be_repeated_and_another_should_not(
+    cards: list[str], verdict: str
+) -> None:
+    # Section 4.1.2.3 of the Standard.
+    found = _verdict(_blocks([*_PRIMARY, *cards]))
+    assert found[0] == verdict
+    assert "duplicate-keyword" in found[1]
 
 
 @pytest.mark.parametrize(
