@@ -1,4 +1,4 @@
-"""What people read about named bad inputs: the words that say what is wrong, and where."""
+"""Named bad inputs: the words of errors and warnings say what is wrong, and where."""
 
 from __future__ import annotations
 

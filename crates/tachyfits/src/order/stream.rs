@@ -151,7 +151,7 @@ impl Pieces {
     }
 }
 
-/// What a pass says about a rank.
+/// The result of a pass for a rank.
 enum Narrowed {
     Open,
     Value(f64),
