@@ -91,6 +91,14 @@ def test_polygons_of_many_corners_have_the_right_pixels() -> None:
     assert not mask[distance > 200.0001].any()
 
 
+def test_a_mask_of_a_polygon_can_be_stopped() -> None:
+    """Its rows are work like any other: the progress function is told of it and may end it."""
+    polygon = tf.Polygon([(float(i * 13 % 399), float(i * 7919 % 399)) for i in range(200_000)])
+    with tf.options(progress=lambda done, total: False), pytest.raises(tf.IoError) as raised:
+        polygon.mask(2000, 2000)
+    assert raised.value.code == "io-cancelled"
+
+
 def test_more_corners_than_any_polygon_has_are_refused() -> None:
     with pytest.raises(tf.UsageError, match="3 to 1048576 corners"):
         tf.Polygon([(0.0, 0.0)] * (2**20 + 1)).mask(3, 3)

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 use crate::buffer::zeros;
 use crate::errors::{OrRaise, not_negative};
+use crate::progress;
 
 /// Pixels of the plane of the last two axes whose centres lie inside, borders included.
 ///
@@ -96,12 +97,13 @@ impl Region {
         let mask = zeros::<bool>(py, &[height, width], ("", None))?;
         let mut borrowed = mask.readwrite();
         let inside = borrowed.as_slice_mut()?;
-        py.detach(|| {
-            for span in self.region.spans(width, height) {
+        progress::run(py, 0, None, |run| {
+            for span in self.region.spans_unless_cancelled(width, height, run)? {
                 let row = (span.y * width) as usize;
                 inside[row + span.first as usize..=row + span.last as usize].fill(true);
             }
-        });
+            Ok(())
+        })?;
         Ok(mask.clone())
     }
 
