@@ -38,7 +38,7 @@ impl ErrorKind {
 ///
 /// ```
 /// use tachyfits::{ErrorKind, FitsFile, OpenOptions};
-/// let error = FitsFile::open("no/such/cube.fits".as_ref(), &OpenOptions::default()).unwrap_err();
+/// let error = FitsFile::open("no/such/cube.fits", &OpenOptions::default()).unwrap_err();
 /// assert_eq!((error.kind(), error.code()), (ErrorKind::Io, "io-not-found"));
 /// ```
 #[derive(Debug)]
