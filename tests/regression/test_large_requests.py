@@ -149,6 +149,8 @@ work = {
     'mask': lambda: polygon.mask(4000, 4000),
     'regions': lambda: image.histogram(region=[polygon] * 50),
 }[sys.argv[1]]
+# A shell may start background jobs with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print('begun', flush=True)
 outcome = 'done'
 try:
