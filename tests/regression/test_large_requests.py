@@ -92,7 +92,7 @@ def test_polygons_of_many_corners_have_the_right_pixels() -> None:
 
 
 def test_a_mask_of_a_polygon_can_be_stopped() -> None:
-    """Its rows are work like any other: the progress function is told of it and may end it."""
+    """The progress function sees the rows of a mask, and may end the work."""
     polygon = tf.Polygon([(float(i * 13 % 399), float(i * 7919 % 399)) for i in range(200_000)])
     with tf.options(progress=lambda done, total: False), pytest.raises(tf.IoError) as raised:
         polygon.mask(2000, 2000)
