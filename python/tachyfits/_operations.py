@@ -157,6 +157,11 @@ class Operations(Pixels):
             core = core.hdu(0).image().with_cards(cards)
         return self._computed(core, "smooth_sky", width, update_beam=update_beam, **options)
 
+    def _named(self, name: str) -> Image:
+        """Return the same pixels, stored as they are, with another EXTNAME."""
+        core = self._core_image().with_cards([("EXTNAME", name, "")])
+        return self._computed(core, "_named", name)
+
     def write(
         self,
         path: str | os.PathLike[str],

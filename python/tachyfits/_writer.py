@@ -246,9 +246,10 @@ def write(
 
         write_hdus(path, data, overwrite, checksum, sync, check_threads(threads), progress)
         return
-    if name is not None:
-        own = data.header if header is None and _is_image(data) else header
-        cards = [card for card in _cards_given(own) if card[0].upper() != "EXTNAME"]
+    if name is not None and header is None and _is_image(data):
+        data = data._named(name)
+    elif name is not None:
+        cards = [card for card in _cards_given(header) if card[0].upper() != "EXTNAME"]
         header = Header([*cards, ("EXTNAME", name, "")])
     if _is_image(data) and header is None:
         data.write(

@@ -483,3 +483,17 @@ def test_parts_of_a_ccddata_that_fits_lacks_give_a_warning(tmp_path: Path) -> No
     ):
         tf.write(tmp_path / "new.fits", data)
     assert len(tf.open(tmp_path / "new.fits")) == 1
+
+
+def test_the_name_of_an_image_is_written_and_its_pixels_stay_as_stored(tmp_path: Path) -> None:
+    tf.write(tmp_path / "a.fits", np.array([[0.5, np.nan]]), {"OBJECT": "M31"}, name="FIRST",
+             dtype="int16", scaling=(0.5, 0.0), blank=-1)  # fmt: skip
+    first = tf.open(tmp_path / "a.fits")[0]
+    assert (first.name, first.header["OBJECT"]) == ("FIRST", "M31")
+    tf.write(tmp_path / "b.fits", first, name="SECOND")
+    second = tf.open(tmp_path / "b.fits")[0]
+    assert (second.name, second.header["OBJECT"], second.bitpix) == ("SECOND", "M31", 16)
+    assert second.scaling == first.scaling
+    np.testing.assert_array_equal(second[:], first[:])
+    with pytest.raises(tf.UsageError, match="name= go with a single HDU"):
+        tf.write(tmp_path / "c.fits", [np.ones((2, 3)), {"A": [1]}], name="THIRD")
