@@ -351,12 +351,12 @@ impl RowFold for StatisticRows {
             rows.iter().for_each(|row| sums.accumulate(row.bytes, encoding));
             state.integers = Some(sums);
         }
-        let bytes: Vec<&[u8]> = rows.iter().map(|row| row.bytes).collect();
+        let bytes = || rows.iter().map(|row| row.bytes).collect::<Vec<_>>();
         if self.shape {
-            state.shape = Some(ShapeRows::slab(outputs, &bytes, encoding, tier));
+            state.shape = Some(ShapeRows::slab(outputs, &bytes(), encoding, tier));
         }
         if self.squares {
-            state.moments = Some(MomentRows::slab(outputs, &bytes, encoding, tier));
+            state.moments = Some(MomentRows::slab(outputs, &bytes(), encoding, tier));
         } else {
             let mut sums = SumRows::new(outputs);
             each_tile(outputs, rows, encoding, |at, bytes, _| {
