@@ -73,7 +73,7 @@ class DataDifference:
         Numbers of values: compared, those that differ by more than the tolerances, and among these
         those undefined in one file alone.
     largest, largest_at
-        The largest difference among them and its position; NaN and () if there is none.
+        The largest difference among them and its position; NaN and () if no values differ.
     places
         The first values that differ.
     """

@@ -114,7 +114,7 @@ def test_units_that_do_not_fit_are_refused(metres: str) -> None:
             with pytest.raises(tf.UsageError, match="convert them to that"):
                 editor[1].append(rows(D=values))
         with pytest.raises(tf.UsageError, match="cannot hold"):
-            editor[1].update("N", 1 * u.cm, rows=[0])  # 0.01 m is no integer
+            editor[1].update("N", 1 * u.cm, rows=[0])  # 0.01 m is not an integer
         with pytest.warns(tf.TachyfitsWarning, match="'BARE' has no unit"):
             editor[1].update("BARE", 7 * u.km, rows=[0])
     assert tf.open(metres)[1]["BARE"].tolist() == [7.0, 2.0]
