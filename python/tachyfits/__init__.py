@@ -19,9 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tachyfits import fortran, info
-    from tachyfits._axes import WorldAxis
-    from tachyfits._checks import Fix, Verification, repair, update_checksums, verify
-    from tachyfits._columns import Columns, TableColumn
     from tachyfits._core import (
         Checksum,
         Finding,
@@ -41,23 +38,26 @@ if TYPE_CHECKING:
         UsageError,
         __version__,
     )
-    from tachyfits._diff import FileDifference, diff
-    from tachyfits._edit import Editor, edit
-    from tachyfits._edit_hdu import EditedHdu
-    from tachyfits._edit_header import EditedHeader
-    from tachyfits._errors import UsageKeyError
-    from tachyfits._expressions import along, evaluate
-    from tachyfits._file import File, open  # noqa: A004 - tf.open is the name people expect
-    from tachyfits._hdu import Hdu
-    from tachyfits._header import Card, Cards, Header
-    from tachyfits._image import Image
-    from tachyfits._options import options
-    from tachyfits._ragged import Ragged
-    from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
-    from tachyfits._results import Plane, Spectrum
-    from tachyfits._summary import CoordinateSummary
-    from tachyfits._table import Table
-    from tachyfits._writer import write
+    from tachyfits.base.errors import UsageKeyError
+    from tachyfits.base.options import options
+    from tachyfits.checks.diff import FileDifference, diff
+    from tachyfits.checks.verify import Fix, Verification, repair, update_checksums, verify
+    from tachyfits.editing.editor import Editor, edit
+    from tachyfits.editing.hdu import EditedHdu
+    from tachyfits.editing.header import EditedHeader
+    from tachyfits.file.file import File, open  # noqa: A004 - tf.open is the name people expect
+    from tachyfits.file.hdu import Hdu
+    from tachyfits.header.cards import Card, Cards, Header
+    from tachyfits.header.summary import CoordinateSummary
+    from tachyfits.image.expressions import along, evaluate
+    from tachyfits.image.image import Image
+    from tachyfits.results.plane import Plane, Spectrum
+    from tachyfits.table.columns import Columns, TableColumn
+    from tachyfits.table.ragged import Ragged
+    from tachyfits.table.table import Table
+    from tachyfits.text.axes import WorldAxis
+    from tachyfits.text.regions import Box, Circle, Ellipse, Polygon, Region
+    from tachyfits.writing.writer import write
 
 __all__ = [
     "Box",
@@ -120,29 +120,17 @@ __all__ = [
 #: Modules and the public names that they define. A module is imported when one of its names is
 #: first used, so that opening an image does not load what edits tables.
 _NAMES = {
-    "_axes": ("WorldAxis",),
-    "_checks": (
-        "Fix",
-        "Verification",
-        "repair",
-        "update_checksums",
-        "verify",
-    ),
-    "_columns": (
-        "Columns",
-        "TableColumn",
-    ),
     "_core": (
         "Checksum",
         "Finding",
-        "IoExistsError",
-        "IoNotFoundError",
         "FormatError",
+        "Histogram",
         "IoError",
+        "IoExistsError",
         "IoIsADirectoryError",
         "IoNotADirectoryError",
+        "IoNotFoundError",
         "IoPermissionError",
-        "Histogram",
         "LimitError",
         "Report",
         "Stats",
@@ -151,48 +139,26 @@ _NAMES = {
         "UsageError",
         "__version__",
     ),
-    "_diff": (
-        "FileDifference",
-        "diff",
-    ),
-    "_edit": (
-        "Editor",
-        "edit",
-    ),
-    "_edit_hdu": ("EditedHdu",),
-    "_edit_header": ("EditedHeader",),
-    "_errors": ("UsageKeyError",),
-    "_expressions": (
-        "along",
-        "evaluate",
-    ),
-    "_file": (
-        "File",
-        "open",
-    ),
-    "_hdu": ("Hdu",),
-    "_header": (
-        "Card",
-        "Cards",
-        "Header",
-    ),
-    "_image": ("Image",),
-    "_options": ("options",),
-    "_ragged": ("Ragged",),
-    "_regions": (
-        "Box",
-        "Circle",
-        "Ellipse",
-        "Polygon",
-        "Region",
-    ),
-    "_results": (
-        "Plane",
-        "Spectrum",
-    ),
-    "_summary": ("CoordinateSummary",),
-    "_table": ("Table",),
-    "_writer": ("write",),
+    "base.errors": ("UsageKeyError",),
+    "base.options": ("options",),
+    "checks.diff": ("FileDifference", "diff"),
+    "checks.verify": ("Fix", "Verification", "repair", "update_checksums", "verify"),
+    "editing.editor": ("Editor", "edit"),
+    "editing.hdu": ("EditedHdu",),
+    "editing.header": ("EditedHeader",),
+    "file.file": ("File", "open"),
+    "file.hdu": ("Hdu",),
+    "header.cards": ("Card", "Cards", "Header"),
+    "header.summary": ("CoordinateSummary",),
+    "image.expressions": ("along", "evaluate"),
+    "image.image": ("Image",),
+    "results.plane": ("Plane", "Spectrum"),
+    "table.columns": ("Columns", "TableColumn"),
+    "table.ragged": ("Ragged",),
+    "table.table": ("Table",),
+    "text.axes": ("WorldAxis",),
+    "text.regions": ("Box", "Circle", "Ellipse", "Polygon", "Region"),
+    "writing.writer": ("write",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -40,13 +40,13 @@ from typing import Any
 
 from tachyfits import _core
 from tachyfits._core import FormatError
-from tachyfits._errors import usage, warn_of
-from tachyfits._record_file import EndOfRecords, File, Record
-from tachyfits._record_numbers import ComplexStats
-from tachyfits._record_parts import Part, many_records, one_record
-from tachyfits._records import MemoryOrder, check_access, check_name
-from tachyfits._source import path_text
-from tachyfits._threads import check_threads
+from tachyfits.base.errors import usage, warn_of
+from tachyfits.base.sources import path_text
+from tachyfits.base.threads import check_threads
+from tachyfits.records.file import EndOfRecords, File, Record
+from tachyfits.records.layouts import MemoryOrder, check_access, check_name
+from tachyfits.records.numbers import ComplexStats
+from tachyfits.records.parts import Part, many_records, one_record
 
 __all__ = [
     "ComplexStats",

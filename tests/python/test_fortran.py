@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import tachyfits as tf
-from tachyfits import _record_parts, fortran
+from tachyfits import fortran
+from tachyfits.records import parts
 
 PREFIX = {"big": ">", "little": "<"}
 LETTER = {4: "i", 8: "q"}
@@ -231,9 +232,9 @@ def test_text_without_width_has_no_bytes(tmp_path: Path, kind: str) -> None:
 
 def test_text_that_is_full_is_written_from_where_it_is() -> None:
     text = np.full(1000, b"abc\0efgh", "S8")
-    assert np.shares_memory(_record_parts.many_records(text, "F")[0], text)
+    assert np.shares_memory(parts.many_records(text, "F")[0], text)
     text[7] = b"short"
-    written = _record_parts.many_records(text, "F")[0].reshape(-1, 8)
+    written = parts.many_records(text, "F")[0].reshape(-1, 8)
     assert [written[6].tobytes(), written[7].tobytes()] == [b"abc\0efgh", b"short   "]
 
 

@@ -11,7 +11,8 @@ from numpy.lib.recfunctions import repack_fields
 from numpy.testing import assert_array_equal
 
 import tachyfits as tf
-from tachyfits import _record_parts, fortran
+from tachyfits import fortran
+from tachyfits.records import parts
 
 
 @pytest.fixture
@@ -237,7 +238,7 @@ def test_a_record_of_many_derived_types(tmp_path: Path) -> None:
     fortran.convert(tmp_path / "big.dat", tmp_path / "little.dat", forms=[item], order="little")
     assert np.array_equal(fortran.open(tmp_path / "little.dat")[0].read(item), items)
     # However many types there are, they have as many fields as one.
-    assert len(_record_parts._kept[item, 30_000].fields) == 3
+    assert len(parts._kept[item, 30_000].fields) == 3
     many = np.zeros(400_000, item)
     many["m"] = np.arange(400_000)
     fortran.write(tmp_path / "more.dat", many, order="big")

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import tachyfits as tf
-from tachyfits import _record_forms, _records, fortran
-from tachyfits._record_numbers import numbers_of_form
+from tachyfits import fortran
+from tachyfits.records import forms, layouts
+from tachyfits.records.numbers import numbers_of_form
 
 _TYPES = ("i1", "i2", "i4", "f4", "r8", "f8", "c8", "c16", "l4", "a3", "x5")
 
@@ -211,7 +212,7 @@ def test_faults_of_a_form_name_their_position(tmp_path: Path) -> None:
 
 
 def test_more_fields_than_there_may_be_are_refused_before_they_are_made() -> None:
-    layout = _records.layout
+    layout = layouts.layout
     form, size = "1100(1100(1100(i1,i2),i1),i1)", 1100 * (1100 * (1100 * 3 + 1) + 1)
     with pytest.raises(tf.UsageError, match="of 2421101 fields is too long"):
         layout(form, size)
@@ -226,8 +227,8 @@ def test_more_fields_than_there_may_be_are_refused_before_they_are_made() -> Non
 )
 def test_items_that_no_dtype_holds_are_refused(form: str) -> None:
     with pytest.raises(tf.UsageError, match=r"(?s)a dtype of NumPy's has at most.*x4,\*f8"):
-        _records.layout(form, 3 * 2**30 + 4 if "*" in form else _record_forms.least_bytes(form))
-    assert _records.layout("x4,*f8", 3 * 2**30 + 4).elements == 3 * 2**27
+        layouts.layout(form, 3 * 2**30 + 4 if "*" in form else forms.least_bytes(form))
+    assert layouts.layout("x4,*f8", 3 * 2**30 + 4).elements == 3 * 2**27
 
 
 def test_statistics_of_an_item_in_groups(tmp_path: Path) -> None:
@@ -281,7 +282,7 @@ def test_statistics_of_groups_in_groups_are_those_of_the_array(
     form: str, field: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.dat"
-    record_bytes = _record_forms.least_bytes(form)
+    record_bytes = forms.least_bytes(form)
     rng = np.random.default_rng(7)
     with fortran.create(path, order="big") as new:
         for _ in range(3):
@@ -345,8 +346,8 @@ def test_statistics_of_empty_groups_count_nothing(tmp_path: Path, form: str, fie
 
 def test_statistics_of_too_many_groups_in_groups_are_refused() -> None:
     form = "1000(i4,1100(f4,i4))"
-    found = numbers_of_form(form, _record_forms.least_bytes(form), "f1.f0")
+    found = numbers_of_form(form, forms.least_bytes(form), "f1.f0")
     assert len(found.places or ()) == 1000
     form = "1100(i4,1100(f4,1100(i4,f4)))"
     with pytest.raises(tf.UsageError, match="too long for a structured array"):
-        numbers_of_form(form, _record_forms.least_bytes(form), "f1.f1.f1")
+        numbers_of_form(form, forms.least_bytes(form), "f1.f1.f1")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import tachyfits as tf
-from tachyfits._table_export import csv_rows
+from tachyfits.writing.export import csv_rows
 
 NUMBERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16", "?", "S5"]
 
@@ -108,7 +108,7 @@ def test_a_table_is_streamed_in_batches(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     numbers = np.arange(1000)
     tf.write("t.fits", {"N": numbers, "NAME": [f"star, {n}" for n in numbers]})
-    monkeypatch.setattr("tachyfits._table_part.BATCH_ROWS", 64)
+    monkeypatch.setattr("tachyfits.table.part.BATCH_ROWS", 64)
     tf.open("t.fits", threads=2)[1].write("t.csv", where="N != 5")
     rows = list(csv.reader(Path("t.csv").read_text().splitlines()))
     expected = [[str(n), f"star, {n}"] for n in numbers if n != 5]

@@ -322,7 +322,7 @@ def test_no_rows_are_appended_to_columns_of_any_type() -> None:
 def test_text_that_is_not_ascii_is_named_by_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(tf.UsageError, match=r"column 'S', row 1 \(0-based\): 'é'"):
         written({"S": [["a", "b"], ["c", "é"]]})
-    monkeypatch.setattr("tachyfits._table_import.BATCH_ROWS", 2)
+    monkeypatch.setattr("tachyfits.interop.table_files.BATCH_ROWS", 2)
     pytest.importorskip("pyarrow.parquet").write_table(pa.table({"S": [*"abcé"]}), "e.parquet")
     with pytest.raises(tf.UsageError, match=r"e.parquet: column 'S', row 3 \(0-based\)"):
         written("e.parquet")

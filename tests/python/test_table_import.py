@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tachyfits as tf
-from tachyfits import _table_import
 from tachyfits.cli import run
+from tachyfits.interop import table_files
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ def several(rows: int) -> pa.Table:
 def test_batches_give_the_bytes_of_the_whole(
     form: str, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_table_import, "BATCH_ROWS", 4)
+    monkeypatch.setattr(table_files, "BATCH_ROWS", 4)
     WRITE[form](f"table.{form}", several(rows))
     table = READ[form](f"table.{form}")
     options: dict[str, Any] = {"name": "T", "units": {"F4": "Jy"}, "checksum": True}
@@ -102,7 +102,7 @@ def test_any_integers_in_any_batches(cells: list[int | None], batch_rows: int) -
     table = pa.table({"N": pa.array(cells, pa.int8()), "M": pa.array(cells, pa.int64())})
     pq.write_table(table, "any.parquet")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_table_import, "BATCH_ROWS", batch_rows)
+        patch.setattr(table_files, "BATCH_ROWS", batch_rows)
         try:
             tf.write("any.fits", "any.parquet", overwrite=True)
         except tf.UsageError as error:
@@ -248,7 +248,7 @@ def test_unusable_files_and_columns_are_named(
 def test_growing_lists_of_strings_get_a_free_separator(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_table_import, "BATCH_ROWS", 2)
+    monkeypatch.setattr(table_files, "BATCH_ROWS", 2)
     lists = [["a"], [], ["b|c", "d"], None, ["e;f", "long", "longer"]]
     pq.write_table(pa.table({"L": lists}), "lists.parquet")
     tf.write("lists.fits", "lists.parquet")
@@ -292,17 +292,17 @@ def test_files_of_other_formats_are_shown_and_filtered(
 def test_the_first_rows_are_all_that_is_taken_of_a_file_where_they_are_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_table_import, "BATCH_ROWS", 10)
+    monkeypatch.setattr(table_files, "BATCH_ROWS", 10)
     pq.write_table(several(100), "table.parquet")
     taken = []
-    batches = _table_import.TableFile.batches
+    batches = table_files.TableFile.batches
 
     def counted(self: Any, columns: Any) -> Any:
         for batch in batches(self, columns):
             taken.append(batch.num_rows)
             yield batch
 
-    monkeypatch.setattr(_table_import.TableFile, "batches", counted)
+    monkeypatch.setattr(table_files.TableFile, "batches", counted)
     for more in ([], ["--json"], ["-o", "-"]):
         assert run(["table", "table.parquet", "--head", "15", *more]) == 0
         assert taken == [10, 5, 10, 5]
@@ -313,7 +313,7 @@ def test_the_first_rows_are_all_that_is_taken_of_a_file_where_they_are_enough(
 def test_some_rows_alone_are_taken_of_a_file(
     form: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(_table_import, "BATCH_ROWS", 10)
+    monkeypatch.setattr(table_files, "BATCH_ROWS", 10)
     table = pa.table({"N": range(100), "T": ["x" * (n // 30) for n in range(100)]})
     ways = {
         "parquet": lambda path: pq.write_table(table, path, row_group_size=30),
@@ -322,14 +322,14 @@ def test_some_rows_alone_are_taken_of_a_file(
     }
     ways[form](f"t.{form}")
     taken = []
-    batches = _table_import.TableFile.batches
+    batches = table_files.TableFile.batches
 
     def counted(self: Any, columns: Any) -> Any:
         for batch in batches(self, columns):
             taken.append(batch.num_rows)
             yield batch
 
-    monkeypatch.setattr(_table_import.TableFile, "batches", counted)
+    monkeypatch.setattr(table_files.TableFile, "batches", counted)
 
     def said(*words: str) -> dict[str, Any]:
         taken.clear()
@@ -368,7 +368,7 @@ def test_columns_of_other_files_are_called_as_in_fits(
         warnings.simplefilter("ignore")
         tf.write("t.fits", "t.parquet")
         expected = list(tf.open("t.fits")[1].names)
-    source = _table_import.open_table_file("t.parquet")
+    source = table_files.open_table_file("t.parquet")
     assert source.keys == expected
     assert [source.place(key) for key in expected] == [*range(len(names))]
     for place, key in enumerate(expected):
@@ -396,7 +396,7 @@ def test_names_with_commas_are_names(name: str, capsys: pytest.CaptureFixture[st
 
 
 def test_progress_rises_over_both_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_table_import, "BATCH_ROWS", 10)
+    monkeypatch.setattr(table_files, "BATCH_ROWS", 10)
     pq.write_table(several(30), "table.parquet")
     told: list[tuple[int, int]] = []
     tf.write("out.fits", "table.parquet", progress=lambda *now: told.append(now))
@@ -423,7 +423,7 @@ def test_errors_have_their_codes() -> None:
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_errors_name_the_file_and_the_row_in_it(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_table_import, "BATCH_ROWS", 2)
+    monkeypatch.setattr(table_files, "BATCH_ROWS", 2)
     texts = ["a", "b", "c", "d", "\xe4"]
     WRITE[form](f"odd.{form}", pa.table({"T": texts}))
     with pytest.raises(tf.UsageError, match=rf"^odd.{form}: column 'T', row 4 \(0-based\): '\xe4'"):
@@ -499,13 +499,13 @@ def test_columns_are_named_alike_for_every_output(
     ]
     pq.write_table(pa.table(columns, schema=pa.schema(fields)), "t.parquet")
     taken: list[list[str]] = []
-    empty = _table_import.TableFile.empty
+    empty = table_files.TableFile.empty
 
     def noted(self: Any, places: Any) -> Any:
         taken.append([self.schema.names[place] for place in places])
         return empty(self, places)
 
-    monkeypatch.setattr(_table_import.TableFile, "empty", noted)
+    monkeypatch.setattr(table_files.TableFile, "empty", noted)
 
     def said(*words: str) -> list[str]:
         assert run(["table", "t.parquet", *words]) == 0, capsys.readouterr().err

@@ -15,7 +15,7 @@ from astropy.table import QTable
 from astropy.time import Time, TimeDelta
 
 import tachyfits as tf
-from tachyfits._table_values import column_data
+from tachyfits.table.values import column_data
 
 pytestmark = pytest.mark.once
 

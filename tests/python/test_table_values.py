@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import tachyfits as tf
-from tachyfits._table_input import columns_of
-from tachyfits._table_values import column_data
+from tachyfits.interop.inputs import columns_of
+from tachyfits.table.values import column_data
 
 pytestmark = pytest.mark.once
 
@@ -201,7 +201,7 @@ def test_values_that_numpy_would_change_are_refused(values: Any, word: str) -> N
     "values", [[1e18, 2e18, np.inf], [[1e18], [np.float32(2)]], [1e18 + 1j, 0.5]], ids=str
 )
 def test_large_floats_are_checked_quickly(values: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("tachyfits._table_cells._of_objects")
+    monkeypatch.delattr("tachyfits.table.cells._of_objects")
     np.testing.assert_array_equal(column_data("A", values).values, np.array(values))
 
 
@@ -215,7 +215,7 @@ def test_undefined_cells_of_a_list_are_not_text() -> None:
 
 
 def test_lists_of_numbers_are_taken_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("tachyfits._table_cells.joined")
+    monkeypatch.delattr("tachyfits.table.cells.joined")
     for cells, expected in (
         ([[1, 2], None, (3,), []], [[1, 2], [], [3], []]),
         ([[1, None], [2.5]], [[1.0, None], [2.5]]),
@@ -391,7 +391,7 @@ def test_tables_of_no_known_kind_and_uneven_ones_are_refused() -> None:
 def test_lists_of_text_are_taken_all_at_once(
     cells: list[Any], expected: list[list[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr("tachyfits._table_cells.joined")
+    monkeypatch.delattr("tachyfits.table.cells.joined")
     values = column_data("S", cells).values
     found = values.to_list() if isinstance(values, tf.Ragged) else values.tolist()
     assert (found, values.dtype.kind) == (expected, "S")

@@ -13,7 +13,7 @@ from astropy.io import fits
 from astropy.wcs import WCS
 
 import tachyfits as tf
-from tachyfits._coordinates import Coordinates
+from tachyfits.header.coordinates import Coordinates
 
 DATA = Path(astropy.wcs.__file__).parent / "tests" / "data"
 HEADERS = sorted(DATA.glob("**/*.hdr"))

@@ -18,7 +18,7 @@ import pytest
 import tachyfits as tf
 from smallcubes import write_cube
 from tachyfits import _core
-from tachyfits._errors import either
+from tachyfits.base.errors import either
 from tachyfits.cli import run
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tachyfits as tf
 from smallcubes import write_cube
-from tachyfits import _indexing
+from tachyfits.text import indices as reading
 
 PIXELS = np.arange(3 * 4 * 5 * 6, dtype="f4").reshape(3, 4, 5, 6)
 
@@ -93,12 +93,12 @@ def test_any_index_agrees_with_numpy(image: tf.Image, index: Any) -> None:
 @settings(max_examples=80)
 @given(index=indices(PIXELS.shape))
 def test_results_do_not_depend_on_the_pieces_that_are_read(image: tf.Image, index: Any) -> None:
-    before = _indexing._BOX_PIXELS, _indexing._GAP_PIXELS
-    _indexing._BOX_PIXELS, _indexing._GAP_PIXELS = 100, 1
+    before = reading._BOX_PIXELS, reading._GAP_PIXELS
+    reading._BOX_PIXELS, reading._GAP_PIXELS = 100, 1
     try:
         same(image, index)
     finally:
-        _indexing._BOX_PIXELS, _indexing._GAP_PIXELS = before
+        reading._BOX_PIXELS, reading._GAP_PIXELS = before
 
 
 @pytest.mark.parametrize(

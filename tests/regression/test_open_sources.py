@@ -236,7 +236,7 @@ def test_without_permission_it_is_a_permission_error(tmp_path: Path) -> None:
 
 
 def test_the_class_follows_from_the_error_number() -> None:
-    from tachyfits._errors import io_error
+    from tachyfits.base.errors import io_error
 
     for number, built_in in [
         (errno.EACCES, PermissionError), (errno.EPERM, PermissionError), (errno.EIO, OSError),

@@ -17,14 +17,16 @@ from smallcubes import write_cube
 
 #: Modules of this package that open files and describe their HDUs.
 OPENING = {
-    "_axes", "_beam", "_coordinates", "_core", "_errors", "_file", "_hdu", "_header", "_image_hdu",
-    "_numpy", "_source", "_summary", "_threads", "_units", "_wcs_cards", "_whole",
+    "_core", "base", "base.errors", "base.lazy_numpy", "base.numbers", "base.sources",
+    "base.threads", "file", "file.file", "file.hdu", "file.image_hdu", "header", "header.beam",
+    "header.cards", "header.coordinates", "header.summary", "header.wcs_cards", "text",
+    "text.axes", "text.units",
 }  # fmt: skip
 
 #: Modules of this package that any command loads besides.
 COMMANDS = {
-    "_regions", "_section", "_statistics", "cli", "cli._common", "cli._group", "cli._output",
-    "cli._progress", "cli._syntax",
+    "cli", "cli._common", "cli._group", "cli._output", "cli._progress", "cli._syntax",
+    "text.regions", "text.sections", "text.statistics",
 }  # fmt: skip
 
 #: Libraries that take long to import, and that listing needs for no usual header.
@@ -85,4 +87,4 @@ with tachyfits.open(sys.argv[1]) as file:
     assert file[0] is file.image() and file["T"] is file.table() and str(file) == text
     assert isinstance(file[0], tachyfits.Image) and isinstance(file[1], tachyfits.Table)
 """
-    assert {"tachyfits._image", "tachyfits._table", "numpy"} <= loaded(code, str(path))
+    assert {"tachyfits.image.image", "tachyfits.table.table", "numpy"} <= loaded(code, str(path))

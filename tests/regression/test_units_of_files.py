@@ -98,7 +98,7 @@ def test_an_unknown_unit_stays_where_nothing_is_converted(tmp_path: Path) -> Non
 
 
 def test_remarks_do_not_belong_to_a_unit() -> None:
-    from tachyfits._units import fits_unit, product_text
+    from tachyfits.text.units import fits_unit, product_text
 
     for text in ("K (Tmb)", "K (TMB)", "K(TA*)", "KELVIN (tmb)"):
         assert str(fits_unit(text)) == "K", text
@@ -109,7 +109,7 @@ def test_remarks_do_not_belong_to_a_unit() -> None:
 
 @pytest.mark.parametrize("text", ["mHz", "MHz", "MHZ", "mhz", "Mhz"])
 def test_milli_and_mega_are_distinguished_where_possible(text: str) -> None:
-    from tachyfits._units import fits_unit
+    from tachyfits.text.units import fits_unit
 
     assert fits_unit(text).to("Hz") == (1e-3 if text == "mHz" else 1e6)
 

@@ -301,6 +301,6 @@ fn errno_name(error: &IoError) -> Option<&'static str> {
 
 /// Warns the line that called the package, with a `TachyfitsWarning`. Which line that is, the package knows.
 pub(crate) fn warn(py: Python<'_>, message: String) -> PyResult<()> {
-    py.import("tachyfits._errors")?.call_method1("warn", (message,))?;
+    py.import("tachyfits.base.errors")?.call_method1("warn", (message,))?;
     Ok(())
 }

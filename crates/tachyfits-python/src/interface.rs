@@ -1,7 +1,7 @@
 //! Which interface speaks: a hint names arguments in Python and flags on the command line.
 //!
 //! Hints of the engine hold both wordings as `{Python|command line}`; they are chosen here, where messages become
-//! Python's. `tachyfits._errors.either` does the same for hints that are written in Python.
+//! Python's. `tachyfits.base.errors.either` does the same for hints that are written in Python.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -12,10 +12,10 @@ import click
 
 import tachyfits
 from tachyfits import File
-from tachyfits._errors import usage
-from tachyfits._header import looked_up
+from tachyfits.base.errors import usage
 from tachyfits.cli._common import Common
 from tachyfits.cli._output import json_text, say
+from tachyfits.header.cards import looked_up
 
 
 class Change(NamedTuple):

@@ -14,18 +14,18 @@ import click
 
 import tachyfits
 from tachyfits import TachyfitsError, TachyfitsWarning
-from tachyfits._errors import usage
-from tachyfits._file import STORAGES, File
-from tachyfits._hdu import Hdu, no_pixels_hint
-from tachyfits._image_hdu import ImageHdu
-from tachyfits._regions import Region
+from tachyfits.base.errors import usage
 from tachyfits.cli import _progress
 from tachyfits.cli._output import say
 from tachyfits.cli._syntax import CHANNELS, REGION, SECTION, Range, numpy_index
+from tachyfits.file.file import STORAGES, File
+from tachyfits.file.hdu import Hdu, no_pixels_hint
+from tachyfits.file.image_hdu import ImageHdu
+from tachyfits.text.regions import Region
 
 if TYPE_CHECKING:
     from tachyfits import Image
-    from tachyfits._pixels import Progress
+    from tachyfits.image.pixels import Progress
 
 
 @contextmanager

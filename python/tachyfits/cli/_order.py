@@ -11,10 +11,10 @@ import click
 import numpy as np
 
 from tachyfits import Image, Region, _core
-from tachyfits._errors import usage
-from tachyfits._pixels import Progress
+from tachyfits.base.errors import usage
 from tachyfits.cli._syntax import PERCENTILES
 from tachyfits.cli._written import buffering_option
+from tachyfits.image.pixels import Progress
 
 
 @dataclass(frozen=True)

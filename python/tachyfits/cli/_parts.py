@@ -11,9 +11,7 @@ import click
 
 import tachyfits
 from tachyfits import Image
-from tachyfits._errors import usage
-from tachyfits._spectral_units import CONVENTIONS, MEDIA
-from tachyfits._writer import write_atomically
+from tachyfits.base.errors import usage
 from tachyfits.cli._common import (
     ChannelsOption,
     Common,
@@ -29,6 +27,8 @@ from tachyfits.cli._common import (
     suffix_of,
 )
 from tachyfits.cli._syntax import LIMITS, NUMBERS
+from tachyfits.header.spectral_units import CONVENTIONS, MEDIA
+from tachyfits.writing.writer import write_atomically
 
 #: As `tachyfits.plot` has them, which is imported for drawing alone.
 STRETCHES = ("linear", "log", "asinh", "sqrt")

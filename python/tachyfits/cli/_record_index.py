@@ -8,9 +8,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._record_arrays import INDEX
-from tachyfits._record_file import File
 from tachyfits.cli._output import aligned, json_text, say, size_text
+from tachyfits.records.arrays import INDEX
+from tachyfits.records.file import File
 
 #: Rows of the index that are shown.
 _SHOWN = 20

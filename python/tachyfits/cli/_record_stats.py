@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tachyfits._core import Report, Stats
-from tachyfits._record_arrays import Progress
-from tachyfits._record_file import File
-from tachyfits._record_numbers import ComplexStats
 from tachyfits.cli._output import aligned, cell_text, columns_text
+from tachyfits.records.arrays import Progress
+from tachyfits.records.file import File
+from tachyfits.records.numbers import ComplexStats
 
 _Row = dict[str, Any]
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tachyfits as tf
-from tachyfits._errors import usage
-from tachyfits._writer import write_atomically
+from tachyfits.base.errors import usage
 from tachyfits.cli._output import csv_text, number_text
+from tachyfits.writing.writer import write_atomically
 
 #: Characters that pad text.
 _PADDING = " \0"

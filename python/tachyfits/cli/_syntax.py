@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from tachyfits._errors import usage
-from tachyfits._regions import Box, Circle, Ellipse, Polygon, Region
-from tachyfits._statistics import order_statistic
+from tachyfits.base.errors import usage
+from tachyfits.text.regions import Box, Circle, Ellipse, Polygon, Region
+from tachyfits.text.statistics import order_statistic
 
 _RANGE = re.compile(r"(?:(?P<all>-?\*)|(?P<first>\d+)(?::(?P<last>\d+))?)(?::(?P<step>\d+))?")
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 import click
 
 from tachyfits import Table, UsageKeyError
-from tachyfits._errors import usage
+from tachyfits.base.errors import usage
 
 _ROWS = re.compile(r"(?P<first>\d{0,99})(?P<colon>:?)(?P<last>\d{0,99})")
 

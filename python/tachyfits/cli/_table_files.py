@@ -12,9 +12,9 @@ import click
 
 import tachyfits
 from tachyfits import File
-from tachyfits._table_import import TableFile
 from tachyfits.cli._common import Common, warnings_said
 from tachyfits.cli._output import aligned, json_text
+from tachyfits.interop.table_files import TableFile
 
 COLUMN_HEADING = ("column", "name", "type", "unit", "description")
 

@@ -9,7 +9,7 @@ import click
 
 import tachyfits
 from tachyfits import FileDifference
-from tachyfits._diff import DataDifference, HduDifference, HduLabel
+from tachyfits.checks.diff import DataDifference, HduDifference, HduLabel
 from tachyfits.cli import _progress
 from tachyfits.cli._common import warnings_said
 from tachyfits.cli._output import json_text, number_text

@@ -12,9 +12,7 @@ import click
 
 import tachyfits as tf
 from tachyfits import TachyfitsError
-from tachyfits._errors import listed, usage
-from tachyfits._record_convert import as_list, number_of_form
-from tachyfits._record_file import File, Record
+from tachyfits.base.errors import listed, usage
 from tachyfits.cli import _progress
 from tachyfits.cli._group import Group
 from tachyfits.cli._output import (
@@ -27,6 +25,8 @@ from tachyfits.cli._output import (
 from tachyfits.cli._record_index import tell
 from tachyfits.cli._record_stats import as_text, statistics
 from tachyfits.cli._record_values import line, plain, save
+from tachyfits.records.convert import as_list, number_of_form
+from tachyfits.records.file import File, Record
 
 #: Values of a record that are printed.
 SHOWN = 20

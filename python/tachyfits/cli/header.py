@@ -8,8 +8,11 @@ from typing import Any
 import click
 
 from tachyfits import File, FormatError
-from tachyfits._hdu import Hdu
-from tachyfits._header import (
+from tachyfits.cli._cards import Change, change_header, change_options
+from tachyfits.cli._common import Common, common_options
+from tachyfits.cli._output import json_text
+from tachyfits.file.hdu import Hdu
+from tachyfits.header.cards import (
     COMMENTARY,
     Card,
     card_line,
@@ -18,9 +21,6 @@ from tachyfits._header import (
     matching,
     value_text,
 )
-from tachyfits.cli._cards import Change, change_header, change_options
-from tachyfits.cli._common import Common, common_options
-from tachyfits.cli._output import json_text
 
 
 @click.command()

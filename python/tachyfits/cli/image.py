@@ -11,10 +11,7 @@ import click
 import numpy as np
 
 from tachyfits import File, Image, Plane, info
-from tachyfits._collapse import PEAKS
-from tachyfits._errors import usage
-from tachyfits._header import Header
-from tachyfits._statistics import ORDER_STATISTICS
+from tachyfits.base.errors import usage
 from tachyfits.cli._common import (
     Common,
     common_options,
@@ -35,6 +32,9 @@ from tachyfits.cli._parts import (
 )
 from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_fields, report_option, report_text
+from tachyfits.header.cards import Header
+from tachyfits.image.collapse import PEAKS
+from tachyfits.text.statistics import ORDER_STATISTICS
 
 MOMENTS = {"moment0": 0, "moment1": 1, "moment2": 2}
 STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS, *PEAKS, *MOMENTS]

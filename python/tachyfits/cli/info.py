@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from tachyfits._file import File
-from tachyfits._hdu import Hdu, compression_of
-from tachyfits._image_hdu import ImageHdu
 from tachyfits.cli._common import Common, common_options, coordinate_lines
 from tachyfits.cli._output import aligned, json_text, size_text
+from tachyfits.file.file import File
+from tachyfits.file.hdu import Hdu, compression_of
+from tachyfits.file.image_hdu import ImageHdu
 
 HEADING = ("HDU", "name", "ver", "kind", "type", "axes (NAXIS1 first)", "unit", "size")
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tachyfits import File, Image
-from tachyfits._errors import foreign_errors, usage
+from tachyfits.base.errors import foreign_errors, usage
 from tachyfits.cli._common import Common, common_options, suffix_of, title
 from tachyfits.cli._output import say
 from tachyfits.cli._parts import DRAWN, Drawing, drawing_options

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tachyfits import File
-from tachyfits._errors import usage
+from tachyfits.base.errors import usage
 from tachyfits.cli._common import Common, common_options
 from tachyfits.cli._written import Output, output_options
 

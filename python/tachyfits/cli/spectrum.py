@@ -8,12 +8,12 @@ import click
 import numpy as np
 
 from tachyfits import File, Image, Spectrum, info
-from tachyfits._statistics import ORDER_STATISTICS
 from tachyfits.cli._common import Common, common_options, described, title
 from tachyfits.cli._output import columns_text, csv_text, json_text, say
 from tachyfits.cli._parts import Document, Part, document_options, line_options, part_options
 from tachyfits.cli._syntax import StatisticType
 from tachyfits.cli._written import report_fields, report_option, report_text
+from tachyfits.text.statistics import ORDER_STATISTICS
 
 STATISTICS = [*(name for name, _ in info.statistics()), *ORDER_STATISTICS]
 

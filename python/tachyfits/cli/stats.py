@@ -9,8 +9,7 @@ import numpy as np
 
 from tachyfits import File, Image, Stats
 from tachyfits._core import Report
-from tachyfits._errors import usage
-from tachyfits._reductions import STANDARD_STATISTICS
+from tachyfits.base.errors import usage
 from tachyfits.cli._common import (
     Common,
     RegionOptions,
@@ -35,6 +34,7 @@ from tachyfits.cli._output import (
     report_line,
     say,
 )
+from tachyfits.image.reductions import STANDARD_STATISTICS
 
 #: Statistics that have no unit.
 COUNTS = ("count", "nan")

@@ -12,16 +12,16 @@ import numpy as np
 
 import tachyfits
 from tachyfits import Columns, File, Ragged, Table
-from tachyfits._errors import usage
-from tachyfits._table_export import FORMATS, format_of, write_stream
-from tachyfits._table_import import TableFile, open_table_file
-from tachyfits._table_part import Part
-from tachyfits._table_rows import resolve_rows
-from tachyfits._table_text import columns_of_text
+from tachyfits.base.errors import usage
 from tachyfits.cli._common import Common, common_options, overwrite_option, warnings_said
 from tachyfits.cli._output import aligned, in_blocks, json_text, say, size_text
 from tachyfits.cli._table_chosen import chosen_columns, chosen_places, chosen_rows, chosen_slice
 from tachyfits.cli._table_files import as_fits, list_columns, places_needed
+from tachyfits.interop.table_files import TableFile, open_table_file
+from tachyfits.table.display import columns_of_text
+from tachyfits.table.part import Part
+from tachyfits.table.rows import resolve_rows
+from tachyfits.writing.export import FORMATS, format_of, write_stream
 
 #: Default number of rows shown.
 HEAD = 20

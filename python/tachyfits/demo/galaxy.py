@@ -15,8 +15,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._header import Header
-from tachyfits._writer import header_block, padding, write_atomically
+from tachyfits.header.cards import Header
+from tachyfits.writing.writer import header_block, padding, write_atomically
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tachyfits._errors import usage
-from tachyfits._writer import write_atomically
+from tachyfits.base.errors import usage
 from tachyfits.plot._labels import fit_titles
+from tachyfits.writing.writer import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

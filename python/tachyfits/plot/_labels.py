@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tachyfits._header import Header
-from tachyfits._units import fits_unit
+from tachyfits.header.cards import Header
+from tachyfits.text.units import fits_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._errors import either, usage
+from tachyfits.base.errors import either, usage
 
 if TYPE_CHECKING:
     from matplotlib.colors import Normalize

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import TachyfitsError
-from tachyfits._beam import beam_of
-from tachyfits._coordinates import Coordinates
-from tachyfits._errors import either, foreign_errors, usage, warn
-from tachyfits._header import Header
-from tachyfits._results import Plane
-from tachyfits._writer import write_atomically
+from tachyfits.base.errors import either, foreign_errors, usage, warn
+from tachyfits.header.beam import beam_of
+from tachyfits.header.cards import Header
+from tachyfits.header.coordinates import Coordinates
 from tachyfits.plot._figure import fit, new_figure, style
 from tachyfits.plot._labels import (
     axis_name,
@@ -28,6 +26,8 @@ from tachyfits.plot._labels import (
     with_unit,
 )
 from tachyfits.plot._limits import limits_of, noise_of, round_values, sample, stretched
+from tachyfits.results.plane import Plane
+from tachyfits.writing.writer import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tachyfits._errors import either, usage
+from tachyfits.base.errors import either, usage
 from tachyfits.plot._figure import fit, new_figure, style
 from tachyfits.plot._labels import (
     capitalised,
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-    from tachyfits._axes import WorldAxis
-    from tachyfits._image import Image
+    from tachyfits.image.image import Image
     from tachyfits.plot._limits import Limits
     from tachyfits.plot._plane import Contours
+    from tachyfits.text.axes import WorldAxis
 
 #: Units for degrees, by the largest offset: (up to this many degrees, factor, unit).
 _OFFSETS = ((0.05, 3600.0, "arcsec"), (3.0, 60.0, "arcmin"))

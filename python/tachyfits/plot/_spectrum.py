@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tachyfits._errors import either, usage
-from tachyfits._regions import Polygon
-from tachyfits._results import Spectrum
+from tachyfits.base.errors import either, usage
 from tachyfits.plot._figure import LINE_COLOURS, fit, new_figure, style
 from tachyfits.plot._labels import (
     broken,
@@ -20,6 +18,8 @@ from tachyfits.plot._labels import (
     title_of,
     with_unit,
 )
+from tachyfits.results.plane import Spectrum
+from tachyfits.text.regions import Polygon
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,1 @@
+"""Foundations of every layer: errors, options, whole numbers, and sources of bytes."""

@@ -1,0 +1,215 @@
+"""Exceptions that only Python needs (four kinds come from the compiled module), and warning."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from types import FrameType
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from tachyfits import _core
+from tachyfits._core import (
+    FormatError,
+    IoError,
+    LimitError,
+    TachyfitsError,
+    TachyfitsWarning,
+    UsageError,
+    on_command_line,
+)
+
+#: Where the package is: warnings are about lines that are not in it.
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class _Placed(Protocol):
+    def _where(self) -> str: ...
+
+
+_Of = TypeVar("_Of", bound=_Placed)
+
+
+class UsageKeyError(UsageError, IndexError, KeyError):
+    """No HDU, keyword, axis or pixel of that name or number.
+
+    It is an IndexError and a KeyError too, so that the idioms of lists and dictionaries work.
+    """
+
+    # KeyError would show the repr of the message.
+    __str__ = Exception.__str__
+
+
+def either(python: str, command_line: str = "") -> str:
+    """Return the wording for the interface at hand: arguments in Python, flags on the command line.
+
+    Every hint (and every message) that names an argument or a flag is worded by this function.
+    Hints of the compiled module hold both as ``{python|command line}``.
+
+    Parameters
+    ----------
+    python
+        What to say in Python.
+    command_line
+        What to say on the command line. "" is for what cannot be done there, or cannot go wrong.
+
+    >>> either("use overwrite=True", "use --overwrite")
+    'use overwrite=True'
+    """
+    return command_line if on_command_line() else python
+
+
+def listed(names: Iterable[object], most: int = 10) -> str:
+    """Return names with commas between, the first ``most`` of a long list; "none" of no names.
+
+    >>> listed(["RA", "DEC"]), listed(range(3001), most=3)
+    ('RA, DEC', '0, 1, 2 and 2998 more')
+    """
+    given = [str(name) for name in names]
+    # One name more takes no more room than "and 1 more".
+    shown = given if len(given) <= most + 1 else given[:most]
+    more = f" and {len(given) - len(shown)} more" if len(given) > len(shown) else ""
+    return (", ".join(shown) + more) or "none"
+
+
+def in_lines(items: Sequence[object], most: int = 10) -> str:
+    """Return items as a list of lines, the first ``most`` of a long one.
+
+    >>> print(in_lines(["one", "two", "three", "four"], most=2))
+      - one
+      - two
+      - and 2 more
+    """
+    shown = items if len(items) <= most + 1 else items[:most]
+    more = [f"and {len(items) - len(shown)} more"] if len(items) > len(shown) else []
+    return "\n".join(f"  - {item}" for item in (*shown, *more))
+
+
+def with_hint(problem: str, hint: str) -> str:
+    """Return a message: what is wrong, and on a line of its own what to do, if anything."""
+    return f"{problem}\nhint: {hint}" if hint else problem
+
+
+def usage(problem: str, hint: str) -> UsageError:
+    """Make a UsageError: what is wrong, and on a line of its own what to do."""
+    return UsageError(with_hint(problem, hint))
+
+
+def not_found(problem: str, hint: str) -> UsageKeyError:
+    """Make a UsageKeyError: what is missing, and on a line of its own what to do."""
+    return UsageKeyError(with_hint(problem, hint))
+
+
+def format_error(problem: str, hint: str, code: str) -> FormatError:
+    """Make a FormatError as the compiled module does: with its code."""
+    error = FormatError(with_hint(f"{problem} [{code}]", hint))
+    error.code = code
+    return error
+
+
+@contextmanager
+def foreign_errors(problem: str, hint: str) -> Iterator[None]:
+    """Turn exceptions of astropy, WCSLIB and NumPy into UsageError: the only boundary to them.
+
+    They raise many kinds for headers and values that they cannot use, MemoryError among them.
+
+    >>> with foreign_errors("invalid path", "give pairs of numbers"):
+    ...     float("x")
+    Traceback (most recent call last):
+    tachyfits.UsageError: invalid path: could not convert string to float: 'x'
+    hint: give pairs of numbers
+    """
+    try:
+        yield
+    except TachyfitsError:
+        raise
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        # WCSLIB gives a trace of its functions, the cause last.
+        said = lines[-1] if lines else type(error).__name__
+        raise usage(f"{problem}: {said.rstrip('.')}", hint) from error
+
+
+@contextmanager
+def placed(where: str) -> Iterator[None]:
+    """Name the place in a UsageError from within that does not name the file.
+
+    ``where``: the file, followed by the HDU if there is one (`tachyfits.file.hdu.place_of`).
+
+    >>> with placed("stars.fits: HDU 1 (0-based)"):
+    ...     raise usage("there is no row 9", "use 0 to 2")
+    Traceback (most recent call last):
+    tachyfits.UsageError: stars.fits: HDU 1 (0-based): there is no row 9
+    hint: use 0 to 2
+    """
+    try:
+        yield
+    except UsageError as error:
+        _place(error, where)
+        raise
+
+
+def _place(error: UsageError, where: str) -> None:
+    if not str(error).startswith(where.partition(": HDU ")[0]):
+        error.args = (f"{where}: {error}",)
+
+
+def placing(method: Callable[Concatenate[_Of, _P], _R]) -> Callable[Concatenate[_Of, _P], _R]:
+    """Decorate a method of what knows its place (``_where()``) to be `placed` there."""
+
+    @wraps(method)
+    def within(self: _Of, /, *args: _P.args, **options: _P.kwargs) -> _R:
+        # A context manager costs a microsecond, where a few rows are read in 15.
+        try:
+            return method(self, *args, **options)
+        except UsageError as error:
+            _place(error, self._where())
+            raise
+
+    return within
+
+
+def io_error(
+    problem: str, hint: str, code: str, *, path: str | None = None, number: int | None = None
+) -> IoError:
+    """Make a IoError as the compiled module does: with its code, errno and filename."""
+    return _core.io_error(with_hint(f"{problem} [{code}]", hint), code, path, number)
+
+
+def memory_error(problem: str, hint: str) -> LimitError:
+    """Make a LimitError as the compiled module does: of what would take too much memory."""
+    error = LimitError(with_hint(f"{problem} [memory]", hint))
+    error.code = "memory"
+    return error
+
+
+def cancelled() -> IoError:
+    """Make the error of work that was stopped by its progress function."""
+    hint = "the progress function requested it"
+    return io_error("cancelled", hint, "io-cancelled", number=errno.ECANCELED)
+
+
+def warn_of(name: str, notices: Iterable[str]) -> None:
+    """Warn of what was found beside a file when it was opened."""
+    for notice in notices:
+        warn(f"{name}: {notice}")
+
+
+def warn(message: str) -> None:
+    """Warn the line that called the package, however deep in it this is.
+
+    From Python 3.12 on warnings do so themselves (``skip_file_prefixes``).
+    """
+    frame: FrameType | None = sys._getframe()
+    level = 0
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, TachyfitsWarning, stacklevel=level + 1)

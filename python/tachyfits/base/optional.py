@@ -1,0 +1,34 @@
+"""Optional libraries, imported on demand."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tachyfits.base.errors import usage
+
+
+def needed(module: str, what_for: str, *, extra: str | None = None) -> Any:
+    """Import a library, or say how to install it.
+
+    Raises
+    ------
+    UsageError
+        It is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        how = f"pip install 'tachyfits[{extra}]' (or: pip install {library})" if extra else (
+            f"pip install {library}"
+        )  # fmt: skip
+        raise usage(f"{what_for} needs {library}, which is not installed ({error})", how) from error
+
+
+def is_lazy(data: Any) -> bool:
+    """Return whether something is a frame whose rows are still to be made, as polars' LazyFrame.
+
+    To ask one of those for its columns is work, of which it warns.
+    """
+    return hasattr(data, "collect") and not hasattr(data, "__arrow_c_stream__")

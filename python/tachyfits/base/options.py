@@ -1,0 +1,82 @@
+"""Default number of threads and progress function of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tachyfits import _core
+from tachyfits.base.threads import check_threads
+
+__all__ = ["Options", "options"]
+
+#: Called with the bytes done and all bytes; returning False stops the work.
+Progress = Callable[[int, int], Any]
+
+
+class Options:
+    """Defaults of this process: number of threads, and a function that receives the progress.
+
+    An operation uses them unless the call or the file has its own ``threads`` or ``progress``.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> tf.options.threads = 2
+    >>> told = []
+    >>> with tf.options(progress=lambda done, total: told.append(done == total)):
+    ...     mean = tf.open("cube.fits")[0].mean()
+    >>> told[-1], tf.options.progress
+    (True, None)
+    >>> tf.options.threads = 0
+    """
+
+    def __init__(self) -> None:
+        self._threads = 0
+        self._progress: Progress | None = None
+
+    @property
+    def threads(self) -> int:
+        """Number of threads; 0 means one per core. Results do not depend on it."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, number: int) -> None:
+        self._set(number, self._progress)
+
+    @property
+    def progress(self) -> Progress | None:
+        """Function called with the bytes done and all bytes, at most 20 times a second."""
+        return self._progress
+
+    @progress.setter
+    def progress(self, function: Progress | None) -> None:
+        self._set(self._threads, function)
+
+    def _set(self, threads: int, progress: Progress | None) -> None:
+        threads = check_threads(threads)
+        _core.set_defaults(threads, progress)
+        self._threads, self._progress = threads, progress
+
+    @contextmanager
+    def __call__(
+        self, *, threads: int | None = None, progress: Progress | None = None
+    ) -> Iterator[None]:
+        """Set options for a block; None keeps an option."""
+        before = self._threads, self._progress
+        self._set(
+            self._threads if threads is None else threads,
+            self._progress if progress is None else progress,
+        )
+        try:
+            yield
+        finally:
+            self._set(*before)
+
+    def __repr__(self) -> str:
+        return f"<tachyfits options: threads={self._threads}, progress={self._progress}>"
+
+
+#: The options of this process.
+options = Options()

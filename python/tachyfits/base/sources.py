@@ -1,0 +1,356 @@
+"""Sources: arguments of `open` converted for the engine: a path, bytes, or a stream.
+
+The engine recognises compressed content by its first bytes and inflates gzip. bzip2, xz and zstd
+are decompressed here while they are read; the engine keeps the content and limits its size.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+from tachyfits import _core
+from tachyfits._core import IoError, TachyfitsError
+from tachyfits.base.errors import either, io_error, usage
+
+_T = TypeVar("_T")
+
+#: Bytes that are read from a compressed stream at a time.
+_BLOCK = 1 << 16
+
+#: Bytes at the beginning of content that are more than enough to recognise how it is compressed.
+_RECOGNISED = 64
+
+#: Most memory that decompressing xz may take; its own presets need at most 65 MiB.
+_XZ_MEMORY = 1 << 30
+
+#: Modules with the decompressor of the standard library of Python 3.14.
+_ZSTD = ("compression.zstd", "backports.zstd")
+
+#: The code of errors of compressed content, as the engine has it.
+_COMPRESSED = "io-compressed"
+
+
+class Readable(Protocol):
+    """A file object: anything with ``read(size)`` that gives bytes, none at the end."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to ``size`` bytes; all for a negative number."""
+
+
+#: Sources to open: a path, "-" for standard input, the bytes of a file, or a file object.
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | Readable
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    """Return a path as text, with a leading ~ or ~user replaced by the home directory.
+
+    >>> path_text("cube.fits")
+    'cube.fits'
+    """
+    text = os.fspath(path)
+    return os.path.expanduser(text) if text.startswith("~") else text
+
+
+def given(source: Any) -> str | bytes | Readable:
+    """Return a source as a path, the bytes of a file, or an object with ``read``.
+
+    A file object that was opened for reading by its path is given as that path, so that any part of
+    the file can be read later.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        if source == "-":
+            return _standard_input()
+        return path_text(source)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source)
+    if isinstance(source, io.BytesIO):
+        return source.getvalue()
+    if isinstance(source, io.TextIOBase):
+        raise usage(
+            f"invalid source {source!r}: expected bytes, found a file opened as text",
+            'open it with mode "rb", or give its path',
+        )
+    if callable(getattr(source, "read", None)):
+        readable: Readable = source
+        return _path_of(readable) or readable
+    raise usage(
+        f"invalid source of the type {type(source).__name__}: expected a path, bytes or a file "
+        "object",
+        either("give the path of a FITS file, its bytes, or an object with read()"),
+    )
+
+
+def name_of(source: str | bytes | Readable) -> str:
+    """Return what messages call a source."""
+    if isinstance(source, str):
+        return source
+    if isinstance(source, bytes):
+        return "<bytes>"
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) and name else "<stream>"
+
+
+def read_source(
+    source: str | bytes | Readable,
+    *,
+    path: Callable[[str], _T],
+    content: Callable[[bytes], _T],
+    stream: Callable[[Readable, str], _T],
+) -> _T:
+    """Call one of three functions of the engine with a source, decompressed where it must be."""
+    name = name_of(source)
+    if not isinstance(source, (str, bytes)):
+        with _from_the_beginning(source):
+            return stream(_decompressed(name, source), name)
+    try:
+        return path(source) if isinstance(source, str) else content(source)
+    except IoError as error:
+        if error.code != _COMPRESSED:
+            raise
+    if isinstance(source, bytes):
+        return stream(_decompressed(name, io.BytesIO(source)), name)
+    with builtins.open(source, "rb") as raw:
+        return stream(_decompressed(name, raw), name)
+
+
+def _standard_input() -> Readable:
+    """Return standard input as bytes."""
+    stream: Any = sys.stdin
+    if stream is None:
+        raise usage("invalid source '-': standard input is closed", "give a path")
+    found: Readable = getattr(stream, "buffer", stream)
+    return found
+
+
+def _path_of(source: Readable) -> str | None:
+    """Return the path of a file object that was opened by it, for reading alone."""
+    name = getattr(source, "name", None)
+    if not isinstance(source, (io.BufferedReader, io.FileIO)) or not isinstance(name, str):
+        return None
+    try:
+        of_object, of_path = os.fstat(source.fileno()), os.stat(name)
+    except (AttributeError, OSError, ValueError):
+        # A member of an archive, which has a name and no file of its own.
+        return None
+    same = os.path.samestat(of_object, of_path) and os.path.isfile(name)
+    return name if same and not source.writable() else None
+
+
+@contextmanager
+def _from_the_beginning(source: Any) -> Iterator[None]:
+    """Go to the beginning of what can seek, and back to where it was; leave a pipe as it is."""
+    seekable = getattr(source, "seekable", None)
+    if seekable is None or not seekable():
+        yield
+        return
+    position = source.tell()
+    source.seek(0)
+    try:
+        yield
+    finally:
+        source.seek(position)
+
+
+class _Joined:
+    """First bytes, and then those of a stream."""
+
+    #: pyarrow reads this attribute.
+    closed = False
+
+    def __init__(self, first: bytes, rest: Readable) -> None:
+        self._first, self._rest = first, rest
+
+    def close(self) -> None:
+        """Leave the stream open for its owner."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to ``size`` bytes."""
+        if not self._first:
+            return self._rest.read(size)
+        given, self._first = self._first[:size], self._first[size:]
+        return given
+
+
+def _first_bytes(source: Readable) -> bytes:
+    """Return enough of the first bytes of a stream to recognise its format."""
+    first = b""
+    while len(first) < _RECOGNISED:
+        try:
+            block = source.read(_BLOCK)
+        except Exception as error:
+            if isinstance(error, TachyfitsError):
+                raise
+            problem = f"{name_of(source)}: cannot be read at offset {len(first)}: {error}"
+            raise io_error(problem, "see the error of the file object", "io-read") from error
+        if not isinstance(block, bytes):
+            raise usage(
+                f"invalid source {source!r}: expected bytes, found that read() gives "
+                f"{type(block).__name__}",
+                'give a file object opened with mode "rb"',
+            )
+        if not block:
+            break
+        first += block
+    return first
+
+
+class _Decoder(Protocol):
+    """A decompressor of the standard library for one stream."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+class _Streams:
+    """The decompressed content of one or more streams, one after the other.
+
+    Zeros may follow the last one, as they may follow the members of gzip content.
+    """
+
+    def __init__(self, make: Callable[[], _Decoder], source: Readable) -> None:
+        self._make, self._source = make, source
+        self._decoder, self._rest = make(), b""
+
+    def read(self, size: int, /) -> bytes:
+        """Return some bytes, ``size`` at the most."""
+        while not self._decoder.eof or self._next():
+            data = b""
+            if self._decoder.needs_input:
+                data, self._rest = self._rest or self._source.read(_BLOCK), b""
+                if not data:
+                    raise EOFError("it is cut short")
+            content = self._decoder.decompress(data, size)
+            if content:
+                return content
+        return b""
+
+    def _next(self) -> bool:
+        """Begin the next stream; False where there is none."""
+        self._rest = self._decoder.unused_data.lstrip(b"\0")
+        while not self._rest:
+            block = self._source.read(_BLOCK)
+            if not block:
+                return False
+            self._rest = block.lstrip(b"\0")
+        self._decoder = self._make()
+        return True
+
+
+class _Named:
+    """A stream of decompressed content whose errors name the file."""
+
+    def __init__(self, name: str, compression: str, content: Any) -> None:
+        self._name, self._compression, self._content = name, compression, content
+        self._bytes = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return some bytes, ``size`` at the most."""
+        try:
+            content: bytes = self._content.read(size)
+        except _damage() as error:
+            raise io_error(
+                f"{self._name}: {self._compression} content cannot be decompressed after "
+                f"{self._bytes} bytes: {error}",
+                "the file is damaged or incomplete; fetch it again",
+                _COMPRESSED,
+                path=self._name,
+            ) from error
+        self._bytes += len(content)
+        return content
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """Return the classes of errors of damaged content, of those libraries that are loaded."""
+    names = dict.fromkeys((*_ZSTD, "zstandard"), "ZstdError") | {"lzma": "LZMAError"}
+    loaded = (
+        (sys.modules[module], name) for module, name in names.items() if module in sys.modules
+    )
+    return (EOFError, OSError, ValueError, *(getattr(module, name) for module, name in loaded))
+
+
+def _decompressed(name: str, stream: Readable) -> Readable:
+    """Return the content of a stream, decompressed but for gzip, which the engine inflates."""
+    first = _first_bytes(stream)
+    source, compression = _Joined(first, stream), _core.compression(first)
+    if compression in (None, "gzip"):
+        return source
+    assert compression is not None
+    if compression == "bzip2":
+        content: Any = _Streams(importlib.import_module("bz2").BZ2Decompressor, source)
+    elif compression == "xz":
+        lzma = importlib.import_module("lzma")
+        content = _Streams(lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY), source)
+    else:
+        content = _zstd(source)
+    return _Named(name, compression, content)
+
+
+class _Zstandard:
+    """A decoder by the library zstandard, whose own gives all that it can make of its input."""
+
+    #: Bytes that are decompressed at a time: zstd makes 128 KiB of 4 bytes at the most.
+    _PIECE = 1 << 10
+
+    def __init__(self, library: Any) -> None:
+        self._decoder = library.ZstdDecompressor().decompressobj()
+        self._input = self._output = b""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the stream is at its end."""
+        return bool(self._decoder.eof) and not self._output
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether nothing more can be made of the input so far."""
+        return not self._input and not self._output
+
+    @property
+    def unused_data(self) -> bytes:
+        """Input after the end of the stream."""
+        unused: bytes = self._decoder.unused_data + self._input
+        return unused
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """Return some content, ``max_length`` bytes at the most."""
+        self._input += data
+        if not self._output:
+            piece, self._input = self._input[: self._PIECE], self._input[self._PIECE :]
+            self._output = self._decoder.decompress(piece)
+        content, self._output = self._output[:max_length], self._output[max_length:]
+        return content
+
+
+def _zstd(source: Readable) -> Any:
+    """Return the decompressed content of a zstd stream, by whichever library there is."""
+    for library in _ZSTD:
+        try:
+            return _Streams(importlib.import_module(library).ZstdDecompressor, source)
+        except ImportError:
+            continue
+    try:
+        zstandard = importlib.import_module("zstandard")
+    except ImportError:
+        pass
+    else:
+        return _Streams(lambda: _Zstandard(zstandard), source)
+    try:
+        arrow = importlib.import_module("pyarrow")
+    except ImportError as error:
+        raise usage(
+            "zstd content needs a library that decompresses it, and none is installed",
+            "pip install zstandard, or decompress the file first",
+        ) from error
+    return arrow.CompressedInputStream(arrow.PythonFile(source, "r"), "zstd")

@@ -1,0 +1,1 @@
+"""Checks and comparisons of files."""

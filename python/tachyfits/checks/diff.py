@@ -1,0 +1,261 @@
+"""Differences between two files: HDUs, cards, pixels, cells.
+
+The engine compares; this module makes Python results of the differences.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tachyfits.base.errors import usage
+from tachyfits.base.threads import check_threads
+from tachyfits.file.file import File
+from tachyfits.file.file import open as open_file
+from tachyfits.header.cards import looked_up
+
+if TYPE_CHECKING:
+    from tachyfits.image.pixels import Progress
+
+#: Types of a source of bytes; an open File too.
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | File
+
+
+@dataclass(frozen=True)
+class HduLabel:
+    """An HDU: its number (from 0), EXTNAME, EXTVER, and its kind."""
+
+    index: int
+    name: str | None
+    version: int
+    kind: str
+
+
+class CardDifference(NamedTuple):
+    """A card that differs; ``change`` is "added", "removed", "value" or "comment".
+
+    ``first`` and ``second`` are the values in FITS notation; None for a missing card.
+    """
+
+    keyword: str
+    change: str
+    first: str | None
+    second: str | None
+
+
+class DifferentValue(NamedTuple):
+    """A value that differs, as text, and its position: NumPy indices; for cells (row, element)."""
+
+    at: tuple[int, ...]
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class DataDifference:
+    """A difference of the data of two HDUs.
+
+    Attributes
+    ----------
+    what
+        "values": pixels, or the cells of ``column``, differ; "shape": the axes (NumPy order)
+        differ; "rows": tables have different numbers of rows, and the rows that both have are
+        compared; "columns": only one table has the columns; "order": columns are in another order,
+        ``found`` has their names; "cells": the cells of ``column`` cannot be compared; "kind": one
+        is an image or a table, and the other is not.
+    found
+        What the two have, but for values.
+    column
+        The column; None for pixels.
+    compared, different, undefined
+        Numbers of values: compared, those that differ by more than the tolerances, and among these
+        those undefined in one file alone.
+    largest, largest_at
+        The largest difference among them and its position; NaN and () if no values differ.
+    places
+        The first values that differ.
+    """
+
+    what: str
+    found: tuple[Any, Any] | None = None
+    column: str | None = None
+    compared: int = 0
+    different: int = 0
+    undefined: int = 0
+    largest: float = float("nan")
+    largest_at: tuple[int, ...] = ()
+    places: tuple[DifferentValue, ...] = ()
+
+
+@dataclass(frozen=True)
+class HduDifference:
+    """Differences between two HDUs: ``cards``, in no particular order, and ``data``.
+
+    The keyword of a column's card has the number that the column has in the first table.
+    """
+
+    hdus: tuple[HduLabel, HduLabel]
+    cards: tuple[CardDifference, ...]
+    data: tuple[DataDifference, ...]
+
+
+@dataclass(frozen=True)
+class FileDifference:
+    """Differences between two files; false in a condition if there are none.
+
+    Attributes
+    ----------
+    files
+        Their names.
+    only
+        HDUs of the first file alone, and of the second alone.
+    hdus
+        Pairs of HDUs that differ.
+    compared
+        Number of pairs that were compared.
+    """
+
+    files: tuple[str, str]
+    only: tuple[tuple[HduLabel, ...], tuple[HduLabel, ...]]
+    hdus: tuple[HduDifference, ...]
+    compared: int = field(default=0)
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not self.hdus and not any(self.only)
+
+    def __bool__(self) -> bool:
+        return not self.same
+
+
+def diff(
+    first: Source,
+    second: Source,
+    *,
+    absolute: float = 0.0,
+    relative: float = 0.0,
+    ignore: Sequence[str] = (),
+    ignore_comments: bool = False,
+    places: int = 10,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> FileDifference:
+    """Compare two files: HDUs, cards, pixels and the cells of tables, in one pass over both.
+
+    HDUs are paired by EXTNAME and EXTVER if both files have them, else by number; columns by name,
+    and their cards with them. The order of cards does not matter, nor the notation of a number.
+    Values are compared scaled; NaN equals NaN and null equals null; BITPIX may differ.
+
+    Parameters
+    ----------
+    first, second
+        Paths, bytes of files, or open files.
+    absolute, relative
+        Numbers are equal if they differ by at most ``absolute``, or by at most ``relative`` times
+        the larger magnitude of the two; numbers in cards too.
+    ignore
+        Keywords to ignore; ``"DATE*"`` matches all that begin so. Keywords of columns have the
+        numbers of the first table.
+    ignore_comments
+        Ignore the comments of cards.
+    places
+        Number of differing values to list per array or column.
+    threads
+        Number of threads; 0: one per core. The result does not depend on it.
+    progress
+        Called with (bytes done, total bytes); returning False cancels.
+
+    Returns
+    -------
+    FileDifference
+        ``same``, ``hdus`` and ``only``; true in a condition if something differs.
+
+    Raises
+    ------
+    IoError, FormatError
+        A file cannot be read, or ends within its data.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> with tf.open("cube.fits") as file:
+    ...     (file[0] + 1).write("more.fits", overwrite=True)
+    >>> loose = {"ignore": ["HISTORY"], "ignore_comments": True}
+    >>> found = tf.diff("cube.fits", "more.fits", **loose)
+    >>> found.same, found.hdus[0].data[0].different, found.hdus[0].data[0].largest
+    (False, 60, 1.0)
+    >>> tf.diff("cube.fits", "more.fits", absolute=1.0, **loose).same
+    True
+    """
+    if not (absolute >= 0 and relative >= 0):
+        raise usage(f"tolerances of {absolute!r} and {relative!r}", "give tolerances of 0 or more")
+    if places < 0:
+        raise usage(f"places={places!r}", "give the number of values to list: 0 or more")
+    a, b = (_opened(source) for source in (first, second))
+    from tachyfits import _core
+
+    found = _core.diff(
+        a._open_core(),
+        b._open_core(),
+        absolute=float(absolute),
+        relative=float(relative),
+        ignore=[_pattern(keyword) for keyword in ([ignore] if isinstance(ignore, str) else ignore)],
+        ignore_comments=ignore_comments,
+        places=places,
+        threads=check_threads(threads),
+        progress=progress,
+    )
+    only = tuple(tuple(HduLabel(**label) for label in labels) for labels in found["only"])
+    return FileDifference(
+        files=(a.name, b.name),
+        only=(only[0], only[1]),
+        hdus=tuple(_hdu(one) for one in found["hdus"]),
+        compared=found["compared"],
+    )
+
+
+def _pattern(keyword: str) -> str:
+    """Return a keyword, or the beginning of some, as in cards: without the word HIERARCH."""
+    name = looked_up(str(keyword))
+    return name.removeprefix("HIERARCH ").lstrip() if name.endswith("*") else name
+
+
+def _opened(source: Source) -> File:
+    return source if isinstance(source, File) else open_file(source)
+
+
+def _hdu(found: dict[str, Any]) -> HduDifference:
+    first, second = found["hdus"]
+    return HduDifference(
+        hdus=(HduLabel(**first), HduLabel(**second)),
+        cards=tuple(CardDifference(*card) for card in found["cards"]),
+        data=tuple(_data(one) for one in found["data"]),
+    )
+
+
+def _data(found: dict[str, Any]) -> DataDifference:
+    what = found["what"]
+    if what == "shape":
+        first, second = (tuple(reversed(axes)) for axes in found["found"])
+        return DataDifference(what, (first, second))
+    if what != "values":
+        return DataDifference(what, tuple(found["found"]), found.get("column"))
+    # Pixels have FITS order in the engine; rows and elements have that of NumPy already.
+    pixels = found["column"] is None
+
+    def order(at: list[int]) -> tuple[int, ...]:
+        return tuple(reversed(at)) if pixels else tuple(at)
+
+    return DataDifference(
+        what,
+        column=found["column"],
+        compared=found["compared"],
+        different=found["different"],
+        undefined=found["undefined"],
+        largest=found["largest"],
+        largest_at=order(found["largest_at"]),
+        places=tuple(DifferentValue(order(at), a, b) for at, a, b in found["places"]),
+    )

@@ -1,0 +1,381 @@
+"""Convert values to the types of existing columns without loss.
+
+A column says what its cells are (the types that reading gives); values of another type are taken
+if every one of them is the same number there. Floats alone are rounded, to the digits or decimals
+that the column has; where whole steps are stored (TSCALn), each must be one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import either, listed, memory_error, not_found, usage, warn
+from tachyfits.interop.inputs import with_what_they_say
+from tachyfits.interop.time_text import rounding_to, without_zeros_beyond
+from tachyfits.interop.times import Brought, Stated, check_location, check_times
+from tachyfits.table.cells import as_array
+from tachyfits.table.columns import TableColumn
+from tachyfits.table.ragged import Ragged
+from tachyfits.table.strings import as_ragged, characters_of, joined_strings
+from tachyfits.table.values import ColumnData, column_data
+from tachyfits.text.units import fits_unit
+from tachyfits.writing.columns import Cells, bytes_of
+
+#: The forms of numbers in an ASCII table; those of a binary one have no width after the letter.
+_IN_TEXT = re.compile(r"[IFED]\d")
+
+#: Bytes of blanks that fill strings up to the width that a header states, whatever that is.
+_MOST_BLANKS = 1 << 28
+
+#: Hint for cells that are arrays.
+_ARRAYS = "give an array for each row, in a list: [[1, 2, 3]] for one row"
+
+#: The forms of integers, in binary and in ASCII tables.
+_INTEGERS = re.compile(r"\d*[PQ]?[BIJK]")
+
+
+def fitted(column: TableColumn, data: ColumnData, where: str) -> Cells:
+    """Return values as the cells of a column.
+
+    Raises
+    ------
+    UsageError
+        A value cannot be held: too large, not whole, too long, of another shape, or undefined in a
+        column that has nothing for that.
+    """
+    if not data.rows:
+        # No values are of no type.
+        return np.zeros(0, np.uint8), np.zeros(1, np.int64) if column.is_variable else None, None
+    if _has_no_elements(column, data.values):
+        nothing = np.zeros(0, np.uint8), np.zeros(data.rows + 1, np.int64), None
+        empty = np.zeros(data.rows, "S1")
+        return nothing if column.is_variable else (_fitted_text(column, empty, where), None, None)
+    data = _in_unit(column, data, where)
+    if column.is_variable:
+        return _fitted_arrays(column, data, where)
+    values = data.values
+    if column.delimiter and values.dtype.kind == "S" and _is_of_arrays(values):
+        values = joined_strings(column.name, as_ragged(values), column.delimiter)
+        # The field may end where the last string does.
+        values = values.astype(f"S{max(int(np.char.str_len(values).max(initial=0)), 1)}")
+    if isinstance(values, Ragged):
+        raise _misfit(column, where, "arrays of different lengths", "give arrays of one length")
+    if values.shape[1:] != column.shape:
+        raise _misfit(
+            column, where, f"cells of shape {values.shape[1:]}", f"cells have {column.shape}"
+        )
+    if _is_nothing(values, column.dtype):
+        kind = "S1" if column.dtype.kind == "U" else column.dtype
+        values, everywhere = np.zeros(values.shape, kind), np.ones(values.shape, bool)
+        data = replace(data, values=values, undefined=everywhere)
+    if column.dtype.kind == "U":
+        return _fitted_text(column, values, where, is_time=data.is_time), None, None
+    undefined = _undefined(column, data, where)
+    converted = _converted(column, values, undefined, where)
+    if _IN_TEXT.match(column.form) and bool(np.isinf(converted).any()):
+        # The engine writes TNULLn for whatever is not finite.
+        raise _misfit(column, where, "infinities", "text has none: write a binary table")
+    return bytes_of(converted), None, _as_bytes(undefined)
+
+
+def _in_unit(column: TableColumn, data: ColumnData, where: str) -> ColumnData:
+    """Return values in the column's unit; those that say none are taken to be in it."""
+    wanted, values = column.unit, data.values
+    if not data.unit or data.unit == wanted or values.dtype.kind not in "iufc":
+        return data
+    if not wanted:
+        warn(
+            f"{where}, column {column.name!r} has no unit: numbers in {data.unit!r} are taken as "
+            "they are"
+        )
+        return data
+    theirs, ours = fits_unit(data.unit), fits_unit(wanted)
+    if theirs is None or ours is None or not theirs.is_equivalent(ours):
+        raise _misfit(
+            column, where, f"values in {data.unit!r}",
+            f"the column is in {wanted!r}: convert them to that, or give numbers without a unit",
+        )  # fmt: skip
+    if theirs == ours:
+        return data
+    flat = values.values if isinstance(values, Ragged) else values
+    wide = flat.astype(np.complex128 if flat.dtype.kind == "c" else np.float64)
+    converted = theirs.to(ours, wide)
+    if isinstance(values, Ragged):
+        converted = Ragged(values.offsets, converted, cell_shape=values.cell_shape)
+    return replace(data, values=converted, unit=wanted)
+
+
+def _has_no_elements(column: TableColumn, values: NDArray[Any] | Ragged) -> bool:
+    """Say whether a column of arrays is given cells that are all empty, and so of no type."""
+    if not (column.is_variable or column.delimiter):
+        return False
+    if isinstance(values, Ragged):
+        return not values.values.size
+    undefined = values.ndim == 1 and values.dtype.kind == "f" and bool(np.isnan(values).all())
+    return undefined or (values.ndim > 1 and not values.size)
+
+
+def _is_nothing(values: NDArray[Any], wanted: np.dtype[Any]) -> bool:
+    """Say whether values are nothing but undefined, and so of no type of their own."""
+    if values.dtype.kind != "f" or wanted.kind not in "biuU" or not values.size:
+        return False
+    return bool(np.isnan(values).all())
+
+
+def _fitted_arrays(column: TableColumn, data: ColumnData, where: str) -> Cells:
+    values = data.values
+    if column.dtype.kind == "U":
+        if column.shape and values.dtype.kind == "S" and _is_of_arrays(values):
+            return _fitted_strings(column, values, where)
+        if isinstance(values, Ragged) or values.dtype.kind != "S" or values.ndim != 1:
+            raise _misfit(column, where, f"values of {values.dtype}", "give text")
+        cells = [np.frombuffer(cell, np.uint8) for cell in values.tolist()]
+        joined = Ragged.from_cells(cells, np.uint8)
+        return bytes_of(joined.values), joined.offsets, None
+    shape = values.cell_shape if isinstance(values, Ragged) else values.shape[1:]
+    if len(shape) > 1 and shape != column.shape:
+        hint = f"cells have {column.shape}" if column.shape else "flatten them"
+        raise _misfit(column, where, f"cells of shape {shape}", hint)
+    if not isinstance(values, Ragged):
+        if values.ndim < 2:
+            raise _misfit(column, where, "single values", "give an array for each row")
+        values = as_ragged(values)
+    undefined = _undefined(column, data, where)
+    undefined = None if undefined is None else undefined.reshape(-1)
+    converted = _converted(column, values.values, undefined, where)
+    return bytes_of(converted), values.offsets, _as_bytes(undefined)
+
+
+def _is_of_arrays(values: NDArray[Any] | Ragged) -> bool:
+    return isinstance(values, Ragged) or values.ndim > 1
+
+
+def _fitted_strings(column: TableColumn, values: NDArray[Any] | Ragged, where: str) -> Cells:
+    """Return arrays of strings as cells of the heap that TDIMn divides into strings."""
+    width = column.dtype.itemsize // 4
+    if values.dtype.itemsize > width:
+        found = f"text of {values.dtype.itemsize} characters"
+        raise _misfit(column, where, found, f"a string has {width}, as TDIM says")
+    count = values.values.size if isinstance(values, Ragged) else values.size
+    if count * (width - values.dtype.itemsize) > _MOST_BLANKS:
+        raise memory_error(
+            f"{_place(column, where)}: {count} strings of {width} characters each (TDIM) "
+            f"take {count * width} bytes, more than {_MOST_BLANKS} of them blanks",
+            "give fewer rows at a time; a width that no string has is best repaired in the header",
+        )
+    return (*characters_of(values, width), None)
+
+
+def _undefined(column: TableColumn, data: ColumnData, where: str) -> NDArray[np.bool_] | None:
+    """Return where values are undefined, if the column has something that says so."""
+    undefined = data.undefined
+    if undefined is None or column.dtype.kind in "bfc":
+        return undefined
+    if column.null is None:
+        raise _misfit(
+            column, where, "undefined values",
+            "the column has no TNULL: set it in the header first, or give numbers",
+        )  # fmt: skip
+    return undefined
+
+
+def _as_bytes(undefined: NDArray[np.bool_] | None) -> NDArray[np.uint8] | None:
+    return None if undefined is None else bytes_of(undefined)
+
+
+def _converted(
+    column: TableColumn, values: NDArray[Any], undefined: NDArray[np.bool_] | None, where: str
+) -> NDArray[Any]:
+    """Return the values in the column's type; each is the same number there."""
+    converted = _of_type(column, values, undefined, where)
+    if column.dtype.kind != "f" or not column.scale or not _INTEGERS.match(column.form):
+        return converted
+    # The value that reading computes from the nearest step may differ in the last digits.
+    kind = values.dtype if values.dtype.kind == "f" else column.dtype
+    with np.errstate(all="ignore"):
+        steps = np.rint((converted - column.zero) / column.scale)
+        nearest = column.zero + column.scale * steps
+        room = 4 * np.finfo(kind).eps * np.maximum(np.abs(converted), abs(column.zero))
+        odd = np.abs(nearest - converted) > room
+    if undefined is not None:
+        odd &= ~undefined.reshape(odd.shape)
+    if odd.any():
+        raise _misfit(
+            column, where, f"{converted[odd][0]}, which would become {nearest[odd][0]}",
+            f"it stores whole steps of {column.scale:g} from {column.zero:g} (TSCAL, TZERO): "
+            "round to these",
+        )  # fmt: skip
+    return converted
+
+
+def _of_type(
+    column: TableColumn, values: NDArray[Any], undefined: NDArray[np.bool_] | None, where: str
+) -> NDArray[Any]:
+    kind, wanted = values.dtype.kind, column.dtype
+    if (wanted.kind == "b") != (kind == "b") or kind in "S":
+        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {wanted}")
+    if values.dtype == wanted:
+        return values
+    if kind == "c" and wanted.kind != "c":
+        raise _misfit(column, where, f"values of {values.dtype}", f"the column is of {wanted}")
+    with np.errstate(all="ignore"):
+        converted = values.astype(wanted)
+        plain = converted.real if wanted.kind == "c" and kind != "c" else converted
+        back = plain.astype(values.dtype)
+    same = back == values
+    if wanted.kind in "iu" and kind in "iu":
+        # An integer may come back the same though its sign changed on the way.
+        same &= (converted < 0) == (values < 0)
+    elif wanted.kind in "iu":
+        # A float beyond the integers may become the greatest, and come back by rounding.
+        same &= values < float(int(np.iinfo(wanted).max) + 1)
+    elif kind in "iu" and wanted.kind == "f":
+        same &= converted < float(int(np.iinfo(values.dtype).max) + 1)
+    elif wanted.kind in "fc" and kind in "fc":
+        # Floats are rounded to the column's digits; only what becomes infinite is lost.
+        same = np.isfinite(converted) | ~np.isfinite(values)
+    if undefined is not None:
+        same = same | undefined.reshape(same.shape)
+    if not same.all():
+        first = values.reshape(-1)[int(np.flatnonzero(~same.reshape(-1))[0])]
+        others = "; a binary table has other types" if _IN_TEXT.match(column.form) else ""
+        hint = f"the column is of {wanted}{others}"
+        raise _misfit(column, where, f"{first} ({values.dtype})", hint)
+    return converted
+
+
+def _fitted_text(
+    column: TableColumn, values: NDArray[Any], where: str, *, is_time: bool = False
+) -> NDArray[np.uint8]:
+    width = column.dtype.itemsize // 4
+    if values.dtype.kind != "S":
+        raise _misfit(column, where, f"values of {values.dtype}", "give text")
+    if is_time:
+        values = without_zeros_beyond(values, width)
+    lengths = np.char.str_len(values)
+    if values.size and int(lengths.max()) > width:
+        longest = values.reshape(-1)[int(lengths.reshape(-1).argmax())]
+        hint = f"the column has {width} characters"
+        if is_time:
+            hint += f": {rounding_to(width)}"
+        else:
+            form = f"A{len(longest)}" if _IN_TEXT.match(column.form) else f"{len(longest)}A"
+            hint += either(
+                ": shorten the text, or write a new table with a wider column, "
+                f"tf.write(path, table.read(), forms={{{column.name!r}: {form!r}}})"
+            )
+        raise _misfit(column, where, f"{longest.decode()!r}", hint)
+    return bytes_of(values.astype(f"S{width}")) if width else bytes_of(values[:0])
+
+
+def _misfit(column: TableColumn, where: str, found: str, hint: str) -> Exception:
+    return usage(f"{_place(column, where)}: cannot hold {found}", hint)
+
+
+def _place(column: TableColumn, where: str) -> str:
+    place = f"{where}, column" if where else "column"
+    return f"{place} {column.name!r} ({column.form})"
+
+
+def row_cells(
+    columns: tuple[TableColumn, ...],
+    made: list[ColumnData],
+    stated: Stated,
+    where: str,
+    brought: Brought,
+    fill_missing: bool,
+) -> tuple[list[Cells], int]:
+    """Return the cells of new rows for every column of a table, and how many rows there are.
+
+    ``stated`` is the table's information about its times, ``brought`` that of the rows. With
+    ``fill_missing`` missing columns are undefined.
+    """
+    check_location(stated, made, where)
+    given, unknown = _data_of_each(columns, made)
+    missing = [column.key for column in columns if column.key not in given]
+    if unknown or (missing and not fill_missing):
+        lack = f"lack the columns {listed(missing)}" if missing else ""
+        have = f"have unknown columns: {listed(unknown)}" if unknown else ""
+        problem = f"{where}: new rows {' and '.join(filter(None, (lack, have)))}"
+        hint = "give each column of the table by its name, and no other"
+        if missing and not unknown:
+            hint += either("; fill_missing=True makes the cells of the others undefined")
+        raise not_found(problem, hint)
+    rows = made[0].rows if made else 0
+    cells = []
+    for column in columns:
+        if column.key in given:
+            check_times(stated, column, given[column.key], where, brought)
+            cells.append(fitted(column, given[column.key], where))
+        else:
+            cells.append(values_for(column, None, rows, stated, where))
+    return cells, rows
+
+
+def _data_of_each(
+    columns: tuple[TableColumn, ...], made: list[ColumnData]
+) -> tuple[dict[str, ColumnData], list[str]]:
+    """Return the values of each column that has some, by key, and the names that no column has.
+
+    Each of the values serves one column: one that is spelled so, or else one in any case; of
+    columns of one name the first of them by that name.
+    """
+    given: dict[str, ColumnData] = {}
+    for spelling in (str.rstrip, lambda name: name.rstrip().upper()):
+        rest: dict[str, list[ColumnData]] = {}
+        for data in made:
+            rest.setdefault(spelling(data.name), []).append(data)
+        for column in columns:
+            for name in (spelling(column.key), spelling(column.name)):
+                if column.key not in given and rest.get(name):
+                    given[column.key] = rest[name].pop(0)
+        made = [data for several in rest.values() for data in several]
+    return given, [data.name for data in made]
+
+
+def _repeated(cell: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    if not np.ma.isMaskedArray(cell):
+        return np.broadcast_to(cell, shape, subok=True)
+    # NumPy forgets the mask.
+    mask = np.broadcast_to(np.ma.getmaskarray(cell), shape)
+    return np.ma.MaskedArray(np.broadcast_to(np.ma.getdata(cell), shape), mask=mask)
+
+
+def values_for(column: TableColumn, values: Any, rows: int, stated: Stated, where: str) -> Cells:
+    """Return values of a column for ``rows`` rows; a single value applies to all of them.
+
+    ``stated`` is what the table says of the times of these rows.
+    """
+    known: dict[str, Any] = {}
+    if values is None or values is np.ma.masked:
+        kind = "U1" if column.dtype.kind == "U" else column.dtype
+        values = np.ma.MaskedArray(np.zeros((rows, *column.shape), kind), mask=True)
+        # An undefined variable-length array has no elements.
+        values = Ragged(np.zeros(rows + 1), np.zeros(0)) if column.is_variable else values
+    else:
+        values, known = with_what_they_say(column.name, values)
+    if not column.is_variable:
+        if isinstance(values, (list, tuple)):
+            values = as_array(column.name, values)
+        single = values if isinstance(values, Ragged) else np.asanyarray(values)
+        if not isinstance(single, Ragged) and single.shape in (column.shape, ()):
+            # A number that is given for an array is that of all its elements.
+            values = _repeated(single, (rows, *column.shape))
+    elif not isinstance(values, (list, tuple, Ragged)) and np.ndim(values) == 0:
+        if column.dtype.kind != "U" or column.shape:
+            raise _misfit(column, where, "a single value", _ARRAYS)
+        values = _repeated(np.asanyarray(values), (rows,))
+    data = column_data(column.name, values, **known)
+    check_times(stated, column, data, where)
+    if data.rows != rows:
+        raise usage(
+            f"{where}, column {column.name!r}: {data.rows} values for {rows} rows",
+            _ARRAYS if column.is_variable else "give one for each row, or a single one for all",
+        )
+    check_location(stated, [data], where)
+    return fitted(column, data, where)

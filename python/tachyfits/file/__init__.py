@@ -1,0 +1,1 @@
+"""Files and HDUs as their headers describe them."""

@@ -1,0 +1,462 @@
+"""File: an open FITS file as a sequence of HDUs, and the function that opens it.
+
+Opening reads the headers. This module reads no pixels. The modules that read pixels or rows are
+imported when an HDU with data is requested, so listing HDUs needs neither them nor NumPy.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, cast, overload
+
+from tachyfits import _core
+from tachyfits.base.errors import either, in_lines, listed, not_found, usage, warn, warn_of
+from tachyfits.base.numbers import whole_number
+from tachyfits.base.sources import Source, given, read_source
+from tachyfits.base.threads import check_threads
+from tachyfits.file.hdu import Hdu, compression_of, no_pixels_hint
+from tachyfits.file.image_hdu import ImageHdu
+
+if TYPE_CHECKING:
+    from tachyfits.checks.verify import Verification
+    from tachyfits.image.image import Image
+    from tachyfits.image.pixels import Progress
+    from tachyfits.table.table import Table
+
+#: How to restore an object when it is unpickled: a function and its arguments.
+Recipe = tuple[Callable[..., Any], tuple[Any, ...]]
+
+#: Ways of reading a file; see `open`.
+STORAGES = ("auto", "pread", "mmap", "direct")
+
+
+def open(  # noqa: A001 - tf.open is the name people expect
+    source: Source,
+    *,
+    strict: bool = False,
+    storage: str = "auto",
+    threads: int = 0,
+) -> File:
+    """Open a FITS file. Costs the headers.
+
+    Parameters
+    ----------
+    source
+        A path (``~`` is the home directory), "-" for standard input, the bytes of a file, or a file
+        object with ``read()``. A file object that can seek is read from its beginning. Content that
+        is compressed by gzip, bzip2, xz or zstd is recognised by its first bytes and decompressed
+        into memory or, beyond 64 MiB, into a temporary file; zstd needs Python 3.14 or one of the
+        packages zstandard and pyarrow.
+    strict
+        Refuse what the FITS Standard does not allow, instead of reading it with a warning.
+    storage
+        How bytes are read: "auto" (through a memory map for cached files where that is faster,
+        copied otherwise; the default), "pread" (copied by positioned reads), "mmap" (always through
+        a memory map), or "direct" (bypassing the page cache, for cubes far larger than memory).
+    threads
+        Default number of threads of the operations on this file; 0 means one per core.
+        Results do not depend on it.
+
+    Returns
+    -------
+    File
+        A context manager and a sequence of HDUs.
+
+    Raises
+    ------
+    IoError
+        The file cannot be read (an OSError too). For a missing file it is a FileNotFoundError, for
+        a directory an IsADirectoryError, without permission a PermissionError.
+    FormatError
+        It is not a FITS file (a ValueError too).
+    LimitError
+        The decompressed content exceeds 64 GiB.
+
+    Warns
+    -----
+    TachyfitsWarning
+        The file breaks the Standard; one warning lists how. Another warning says that an
+        interrupted edit was undone, or that a journal beside the file belongs to another one.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> with tf.open("cube.fits") as file:
+    ...     print(len(file), file[0].shape)
+    1 (3, 4, 5)
+    """
+    if storage not in STORAGES:
+        expected = ", ".join(STORAGES)
+        raise usage(f"invalid storage {storage!r}: expected one of {expected}", 'use "auto"')
+    file = File(source, strict=strict, storage=storage, threads=threads)
+    warn_of(file.name, file.notices)
+    if file.warnings:
+        warn(f"{file.name}:\n{in_lines(file.warnings)}")
+    return file
+
+
+class File:
+    """An open FITS file: a sequence of HDUs. Make one with `tachyfits.open`.
+
+    ``file[0]`` is an HDU by its 0-based number, ``file["SCI"]`` by EXTNAME (any case, the first
+    of that name), ``file["SCI", 2]`` by EXTNAME and EXTVER.
+
+    A file pickles as its path and options, and unpickling reopens it; one opened from bytes pickles
+    as these bytes.
+    """
+
+    def __init__(
+        self, source: Source, *, strict: bool = False, storage: str = "auto", threads: int = 0
+    ) -> None:
+        found = given(source)
+        core = read_source(
+            found,
+            path=lambda path: _core.FitsFile.open(path, strict=strict, storage=storage),
+            content=lambda content: _core.FitsFile.from_bytes(content, strict=strict),
+            stream=lambda reader, name: _core.FitsFile.from_reader(
+                reader, name=name, strict=strict
+            ),
+        )
+        # A path object would take as long as a third of all of opening.
+        if isinstance(found, str) and not os.path.isabs(found):
+            found = os.path.join(os.getcwd(), found)
+        recipe = (_reopen, (found, strict, storage, threads))
+        self._begin(core, recipe if isinstance(found, (str, bytes)) else None, threads)
+
+    @classmethod
+    def computed(cls, core: _core.FitsFile, recipe: Recipe, *, threads: int = 0) -> File:
+        """Return the file that the engine computes; ``recipe`` restores it when unpickled."""
+        file = cls.__new__(cls)
+        file._begin(core, recipe, threads)
+        return file
+
+    def _begin(self, core: _core.FitsFile, recipe: Recipe | None, threads: int) -> None:
+        self._core: _core.FitsFile | None = core
+        self._recipe = recipe
+        self._threads = check_threads(threads)
+        self._hdus: dict[int, Hdu] = {}
+        self._name = core.name
+        self._warnings = tuple(core.warnings)
+
+    def _open_core(self) -> _core.FitsFile:
+        if self._core is None:
+            raise usage(
+                f"{self._name}: the file is closed",
+                "use it inside its 'with' block, or open it again with tf.open",
+            )
+        return self._core
+
+    @property
+    def name(self) -> str:
+        """The path, or "<bytes>"."""
+        return self._name
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the (decompressed) file."""
+        return self._open_core().bytes
+
+    @property
+    def storage(self) -> str:
+        """How the file is read."""
+        return self._open_core().storage
+
+    @property
+    def threads(self) -> int:
+        """Default number of threads of operations; 0 means one per core."""
+        return self._threads
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """How the file departs from the Standard."""
+        return self._warnings
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Notices about the file when it was opened, such as an interrupted edit."""
+        return tuple(self._open_core().notices)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._core is None
+
+    def close(self) -> None:
+        """Close the file. Its HDUs cannot be used any more; closing twice is fine."""
+        self._core = None
+        for hdu in self._hdus.values():
+            hdu._release()
+        self._hdus.clear()
+
+    def __enter__(self) -> File:
+        self._open_core()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._open_core())
+
+    def __iter__(self) -> Iterator[Hdu]:
+        for index in range(len(self)):
+            yield self._at(index)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self[key]  # type: ignore[call-overload]
+        except (LookupError, TypeError, ValueError):
+            return False
+        return True
+
+    # Image, Table or another Hdu: the type depends on the file, so callers need no cast.
+    @overload
+    def __getitem__(self, key: int | str | tuple[str, int]) -> Any: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Hdu]: ...
+    def __getitem__(self, key: int | str | tuple[str, int] | slice) -> Hdu | list[Hdu]:
+        if isinstance(key, slice):
+            count = len(self)
+            try:
+                indices = range(*key.indices(count))
+            except (TypeError, ValueError) as error:
+                hint = "use integers in a slice of HDUs"
+                raise usage(f"{self._name}: {key!r}: {error}", hint) from error
+            return [self._at(index) for index in indices]
+        return self._at(self._index_of(key))
+
+    def _index_of(self, key: int | str | tuple[str, int]) -> int:
+        """Return the number of the HDU that a key names."""
+        if isinstance(key, str):
+            return self._named(key, None)
+        if isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str):
+            version = whole_number(key[1], least=-(2**63))
+            if version is not None:
+                return self._named(key[0], version)
+        elif not isinstance(key, bool) and hasattr(key, "__index__"):
+            return self._numbered(key.__index__())
+        hint = either('use file[0], file["EXTNAME"], file["EXTNAME", 2]')
+        raise usage(f"{self._name}: invalid HDU {key!r}", hint)
+
+    def _numbered(self, index: int) -> int:
+        count = len(self)
+        if not -count <= index < count:
+            raise not_found(
+                f"{self._name}: no HDU {index}; the file has {count}, counted from 0",
+                f"use 0 to {count - 1}",
+            )
+        return index % count
+
+    def _at(self, index: int) -> Hdu:
+        if index not in self._hdus:
+            kind = _class_of(self._open_core().hdu(index))
+            self._hdus[index] = kind(self, index)
+        return self._hdus[index]
+
+    def _described(self, index: int) -> Hdu:
+        """Return an HDU without the methods that read its pixels or rows: for lists of HDUs."""
+        return (ImageHdu if self._open_core().hdu(index).has_image else Hdu)(self, index)
+
+    def _descriptions(self) -> Iterator[Hdu]:
+        return (self._described(index) for index in range(len(self)))
+
+    def _named(self, name: str, version: int | None) -> int:
+        wanted = name.strip().upper()
+        for hdu in self._descriptions():
+            if hdu.name.strip().upper() == wanted and version in (None, hdu.version):
+                return hdu.index
+        which = f"{name!r}" if version is None else f"{name!r} and EXTVER {version}"
+        names = listed(f"{hdu.index}: {hdu.name!r}" for hdu in self._descriptions())
+        raise not_found(
+            f"{self._name}: no HDU has EXTNAME {which}", f"the HDUs (0-based) are {names}"
+        )
+
+    def image(self, key: int | str | tuple[str, int] | None = None) -> Image:
+        """Return an HDU that is an image; None: the first with pixels.
+
+        Equals ``file[key]``, with a type that type checkers know.
+
+        Raises
+        ------
+        UsageError
+            The HDU is not an image, or no HDU has pixels.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("cube.fits").image().shape
+        (3, 4, 5)
+        """
+        if key is None:
+            found = next(
+                (hdu for hdu in self._descriptions() if isinstance(hdu, ImageHdu) and hdu.size),
+                None,
+            )
+            if found is None:
+                hint = no_pixels_hint(self._descriptions(), "choose a file with an image")
+                raise usage(f"{self._name}: no HDU has pixels", hint)
+            return cast("Image", self._at(found.index))
+        hdu = self._at(self._index_of(key))
+        if not isinstance(hdu, ImageHdu):
+            hint = no_pixels_hint([hdu], "print(file) lists the HDUs")
+            raise usage(f"{hdu._where()}: expected an image, found a {hdu.kind}", hint)
+        return cast("Image", hdu)
+
+    def table(self, key: int | str | tuple[str, int] | None = None) -> Table:
+        """Return an HDU that is a table; None: the first one.
+
+        Equals ``file[key]``, with a type that type checkers know.
+
+        Raises
+        ------
+        UsageError
+            The HDU is not a table, or no HDU is one.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("table.fits").table("STARS")["MAG"][0]
+        np.float64(18.5)
+        """
+        if key is None:
+            found = next((n for n in range(len(self)) if self._has_rows(n)), None)
+            if found is None:
+                raise usage(f"{self._name}: no HDU is a table", "print(file) lists the HDUs")
+            return cast("Table", self._at(found))
+        hdu = self._at(self._index_of(key))
+        if not self._has_rows(hdu.index):
+            problem = f"{hdu._where()}: expected a table, found a {hdu.kind}"
+            raise usage(problem, "print(file) lists the HDUs")
+        return cast("Table", hdu)
+
+    def _has_rows(self, index: int) -> bool:
+        core = self._open_core().hdu(index)
+        return core.has_table and not core.has_image
+
+    def info(self) -> None:
+        """Print the table of HDUs, as astropy's ``info`` does."""
+        print(self)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            from tachyfits.image.image import Image
+
+            problem = f"'File' object has no attribute {name!r}"
+            if not name.startswith("_") and hasattr(Image, name):
+                problem += f"\nhint: an image has it: file[0].{name}"
+            raise AttributeError(problem, name=name, obj=self)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(dict.fromkeys(hdu.name for hdu in self._descriptions() if hdu.name))
+
+    def verify(
+        self,
+        *,
+        headers_only: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Verification:
+        """Check the file against the FITS Standard; see `tachyfits.verify`."""
+        from tachyfits.checks.verify import Verification
+
+        number = self._threads if threads is None else check_threads(threads)
+        if self._recipe is not None and self._recipe[0] is not _reopen:
+            raise usage(f"{self._name} is computed", "write it, and verify the file")
+        hdus, findings, _ = self._open_core().verify(
+            headers_only=headers_only, threads=number, progress=progress
+        )
+        return Verification(self._name, hdus, findings)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the table of HDUs as text: number, name, version, kind, type, shape, unit."""
+        table: list[tuple[str, ...]] = []
+        for hdu in self._descriptions():
+            image = hdu if isinstance(hdu, ImageHdu) and hdu._problem() is None else None
+            compression = compression_of(hdu)
+            unknown = "unknown" if isinstance(hdu, ImageHdu) else ""
+            table.append(
+                (
+                    str(hdu.index),
+                    hdu.name,
+                    str(hdu.version),
+                    hdu.kind,
+                    image._type_name if image else compression.text if compression else unknown,
+                    (compression and compression.size_text) or self._shape_text(hdu),
+                    (image.unit or "") if image else "",
+                )
+            )
+        return table
+
+    def _shape_text(self, hdu: Hdu) -> str:
+        if self._has_rows(hdu.index):
+            columns = hdu.header.get("TFIELDS")
+            rows = hdu.header.get("NAXIS2")
+            return (
+                f"{rows} row{'' if rows == 1 else 's'}, "
+                f"{columns} column{'' if columns == 1 else 's'}"
+            )
+        axes = tuple(reversed(hdu._hdu().axes))
+        shape = axes if isinstance(hdu, ImageHdu) and hdu._problem() else hdu.shape
+        return str(shape) if shape else ""
+
+    def __repr__(self) -> str:
+        if self._core is None:
+            return f"<tachyfits File {self._name}, closed>"
+        heading = ("HDU", "name", "ver", "kind", "type", "shape (NumPy order)", "unit")
+        rows = [heading, *self.rows()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(heading))]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        count = f"{len(self)} HDU{'' if len(self) == 1 else 's'}"
+        return "\n".join([f"{self._name}: {count}, {self.size_bytes} bytes", *lines])
+
+    def _repr_html_(self) -> str:
+        if self._core is None:
+            return f"<p>{html.escape(repr(self))}</p>"
+        heading = ("HDU", "name", "ver", "kind", "type", "shape (NumPy order)", "unit")
+        head = "".join(f"<th>{name}</th>" for name in heading)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.rows()
+        )
+        return (
+            f"<table><caption>{html.escape(self._name)}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+    def __reduce__(self) -> Recipe:
+        if self._recipe is None:
+            raise usage(
+                f"{self._name} was read from a file object and cannot be pickled",
+                either("open it by its path, or give its bytes: tachyfits.open(stream.read())"),
+            )
+        return self._recipe
+
+
+def _class_of(core: _core.Hdu) -> type[Hdu]:
+    """Return the class of an HDU; its readers of data are imported when they are first needed."""
+    if core.has_image:
+        from tachyfits.image.image import Image
+
+        return Image
+    if core.has_table:
+        from tachyfits.table.table import Table
+
+        return Table
+    return Hdu
+
+
+def _reopen(source: str | bytes, strict: bool, storage: str, threads: int) -> File:
+    """Unpickle a File: open the same path again."""
+    return File(source, strict=strict, storage=storage, threads=threads)

@@ -1,0 +1,253 @@
+"""Hdu: common behaviour of every header and data unit.
+
+Images add their pixels in `image.image`, tables their rows in `table.table`. An HDU belongs to an
+open File and requests the engine's object from it, so that every use notices a closed file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from tachyfits import _core
+from tachyfits.base.numbers import whole_number
+from tachyfits.base.threads import check_threads
+from tachyfits.header.cards import Header
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tachyfits.file.file import File
+    from tachyfits.image.pixels import Progress
+
+#: NAXIS is 999 at most.
+_MOST_AXES = 999
+
+
+class Hdu:
+    """One header and data unit of an open file; get it by indexing the File.
+
+    An HDU with pixels is an `Image`, one with rows and columns a `Table`. Others (empty primary
+    HDUs, foreign extensions) only have a header.
+    """
+
+    def __init__(self, file: File, index: int) -> None:
+        self._file = file
+        self._index = index
+        self._header: Header | None = None
+
+    def _hdu(self) -> _core.Hdu:
+        return self._file._open_core().hdu(self._index)
+
+    @property
+    def file(self) -> File:
+        """The file that the HDU is in."""
+        return self._file
+
+    @property
+    def index(self) -> int:
+        """The 0-based number of the HDU."""
+        return self._index
+
+    @property
+    def name(self) -> str:
+        """EXTNAME; "PRIMARY" for a primary HDU without one, else "" if it is missing."""
+        return self._hdu().extname or ("PRIMARY" if self._index == 0 else "")
+
+    @property
+    def version(self) -> int:
+        """EXTVER, 1 when there is none."""
+        return self._hdu().extver
+
+    @property
+    def kind(self) -> str:
+        """Kind of the HDU: "primary", "image", "binary table", ... or its XTENSION."""
+        return self._hdu().kind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """NAXISn in NumPy order (reversed FITS); () without data. For a table rows and columns."""
+        return tuple(reversed(self._hdu().axes))
+
+    @property
+    def data_offset(self) -> int:
+        """Offset of the data in the (decompressed) file, bytes."""
+        return self._hdu().data_offset
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of data according to the header, without padding."""
+        return self._hdu().data_bytes
+
+    @property
+    def data_bytes_present(self) -> int:
+        """Bytes of data in the file; less than ``data_bytes`` if it is truncated."""
+        return self._hdu().data_bytes_present
+
+    @property
+    def header(self) -> Header:
+        """The header: a mapping by keyword, with ``.cards`` and ``.comments``."""
+        return self.stored_header
+
+    @property
+    def stored_header(self) -> Header:
+        """The header as the file has it."""
+        if self._header is None:
+            self._header = Header.of_file(self._hdu().header(), self._where())
+        return self._header
+
+    def _release(self) -> None:
+        """Release the engine's objects of this HDU: its file is closed."""
+
+    def _where(self) -> str:
+        return place_of(self._file.name, self._index)
+
+    def checksum(
+        self, *, threads: int | None = None, progress: Progress | None = None
+    ) -> _core.Checksum:
+        """Sum the bytes of the HDU in one pass and compare them with DATASUM and CHECKSUM.
+
+        Parameters
+        ----------
+        threads
+            Number of threads; None: those of the file.
+        progress
+            Called with (bytes done, total bytes); returning False cancels.
+
+        Returns
+        -------
+        Checksum
+            ``ok`` if neither sum is wrong (a missing one is not); ``data`` and ``whole`` are
+            "right", "wrong", "not stated" or "unreadable" for DATASUM and CHECKSUM; ``datasum`` is
+            the sum of the data.
+
+        Raises
+        ------
+        FormatError
+            The file ends before the data do.
+
+        Notes
+        -----
+        FITS Standard 4.0, section 4.4.2.7 and appendix J.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> with tf.open("cube.fits") as file:
+        ...     print(file[0].checksum().data)
+        not stated
+        """
+        number = self._file.threads if threads is None else check_threads(threads)
+        return self._hdu().checksum(threads=number, progress=progress)
+
+    def group_parameters(self) -> dict[str, NDArray[np.float64]]:
+        """Return the parameters of random groups by PTYPE, scaled, one value per group.
+
+        Parameters of the same PTYPE are added, as the Standard says (section 6.1.2). The arrays of
+        the groups are the pixels of an `Image`, whose first NumPy axis counts the groups.
+        """
+        return self._hdu().group_parameters()
+
+    def __repr__(self) -> str:
+        shape = f" {self.shape}" if self.shape else ""
+        return (
+            f"<tachyfits {type(self).__name__} HDU {self._index} {self.name!r} {self.kind}"
+            f"{shape} of {self._file.name}>"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _hdu_of, (self._file, self._index)
+
+
+def place_of(name: str, index: int) -> str:
+    """Return the HDU and its file, for messages.
+
+    >>> place_of("stars.fits", 1)
+    'stars.fits: HDU 1 (0-based)'
+    """
+    return f"{name}: HDU {index} (0-based)"
+
+
+class Compression(NamedTuple):
+    """Content of a binary table with compressed tiles (section 10 of the Standard)."""
+
+    #: "image" (ZIMAGE = T) or "table" (ZTABLE = T).
+    content: str
+    #: ZCMPTYPE of an image, ZCTYPn of a table: "RICE_1", "GZIP_2, RICE_1", "unknown".
+    algorithm: str
+    #: Shape of an image in NumPy order, or rows and columns of a table; () if it is not stored.
+    shape: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The kind as text: "compressed image (RICE_1)"."""
+        return f"compressed {self.content} ({self.algorithm})"
+
+    @property
+    def size_text(self) -> str:
+        """The shape of an image, or the number of rows and columns of the table."""
+        if self.content == "image" or not self.shape:
+            return str(self.shape) if self.shape else ""
+        rows, columns = self.shape
+        return (
+            f"{rows} row{'' if rows == 1 else 's'}, {columns} column{'' if columns == 1 else 's'}"
+        )
+
+    @property
+    def way_out(self) -> str:
+        """How to read it."""
+        program = "funpack or astropy" if self.content == "image" else "funpack"
+        return f"decompress the file first, with {program}"
+
+    @property
+    def hint(self) -> str:
+        """Why it is not read, and what to do."""
+        return f"compressed {self.content}s are not supported yet: {self.way_out}"
+
+
+def compression_of(hdu: Hdu) -> Compression | None:
+    """Return the compressed content of a table; None for an ordinary one.
+
+    An image is tested before a table, as no table is both.
+    """
+    if hdu.kind != "binary table":
+        return None
+    header = hdu.header
+    if header.get("ZIMAGE") is True:
+        algorithms = [header.get("ZCMPTYPE")]
+        axes = whole_number(header.get("ZNAXIS"), least=0)
+        lengths = [
+            whole_number(header.get(f"ZNAXIS{n}"), least=0)
+            for n in range(min(axes or 0, _MOST_AXES), 0, -1)
+        ]
+        content = "image"
+    elif header.get("ZTABLE") is True:
+        columns = whole_number(header.get("TFIELDS"), least=0)
+        algorithms = [header.get(f"ZCTYP{n}") for n in range(1, (columns or 0) + 1)]
+        lengths = [whole_number(header.get("ZNAXIS2"), least=0), columns]
+        content = "table"
+    else:
+        return None
+    named = dict.fromkeys(str(name).strip() for name in algorithms if name is not None)
+    algorithm = ", ".join(sorted(name for name in named if name)) or "unknown"
+    known = tuple(length for length in lengths if length is not None)
+    return Compression(content, algorithm, known if len(known) == len(lengths) else ())
+
+
+def no_pixels_hint(hdus: Iterable[Hdu], otherwise: str) -> str:
+    """Return a hint about HDUs without pixels, which may have compressed ones."""
+    for hdu in hdus:
+        compression = compression_of(hdu)
+        if compression is not None and compression.content == "image":
+            return (
+                f"HDU {hdu.index} is a tile-compressed image ({compression.algorithm}), which is "
+                f"not supported yet: {compression.way_out}"
+            )
+    return otherwise
+
+
+def _hdu_of(file: File, index: int) -> Hdu:
+    """Unpickle an HDU: its file is reopened by path."""
+    hdu: Hdu = file[index]
+    return hdu

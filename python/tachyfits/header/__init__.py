@@ -1,0 +1,1 @@
+"""Cards of a header, and what they say of coordinates."""

@@ -1,0 +1,377 @@
+"""Spectral coordinates in a requested unit: frequency, wavelength, energy or velocity.
+
+The arithmetic is astropy's, by its spectral and Doppler equivalencies. Every conversion goes
+through the frequency. Reference frames are left as they are: nothing here moves an observer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import either, foreign_errors, usage
+from tachyfits.header.coordinates import DOPPLER_TYPES, Axis, Coordinates, pixel_numbers
+from tachyfits.text.units import SPECTRAL, asked_quantity, asked_unit, fits_unit, unit_text
+
+if TYPE_CHECKING:
+    from astropy.units import Quantity
+
+#: How a Doppler shift is written as a velocity: linear in frequency, linear in wavelength, or the
+#: velocity that special relativity gives.
+CONVENTIONS = ("radio", "optical", "relativistic")
+
+#: Where a rest wavelength was measured.
+MEDIA = ("vacuum", "air")
+
+
+@dataclass(frozen=True)
+class Line:
+    """Requested form of the spectral axis: the arguments of those names of `Image.moments`."""
+
+    unit: str | None = None
+    rest: Any = None
+    convention: str | None = None
+    rest_medium: str | None = None
+
+
+@dataclass(frozen=True)
+class Described:
+    """Cards of a converted axis: CTYPE, CUNIT, CRVAL, and the factor of its increment."""
+
+    ctype: str
+    cunit: str
+    crval: float
+    factor: float
+
+
+@dataclass(frozen=True)
+class Channels:
+    """The channels of a section: where they are and how wide.
+
+    Attributes
+    ----------
+    name
+        The CTYPE of the coordinate.
+    values
+        The coordinate of each centre.
+    widths
+        The width of each, never negative; a single number when all have the same.
+    unit
+        Of both, as a FITS header writes it.
+    note
+        How they came from the header's own coordinates, for HISTORY; "" when they are those.
+    rest_hz
+        The rest frequency that went into them, None when none did.
+    described
+        How a header says the coordinates; None where those of the file's header stay.
+    """
+
+    name: str
+    values: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    unit: str
+    note: str = ""
+    rest_hz: float | None = None
+    described: Described | None = None
+
+
+def channels_of(
+    coordinates: Coordinates, number: int, pieces: tuple[int, int, int], line: Line
+) -> Channels:
+    """Return the channels of a section of an axis (NumPy number) as a line asks for them.
+
+    Raises
+    ------
+    FormatError
+        A card that the coordinates depend on cannot be used.
+    UsageError
+        The axis has no coordinates in that unit.
+    """
+    start, count, step = pieces
+    axis = coordinates.usable_axis(number, count)
+    pixels = pixel_numbers(start, count, step)
+    if line.unit is None:
+        if line != Line():
+            raise usage(
+                "rest, convention and rest_medium are for another unit",
+                either('name it: unit="km/s"', "name it: --unit km/s"),
+            )
+        return Channels(axis.name, axis.values(pixels), axis.widths(pixels, step), axis.unit)
+    if not axis.has_coordinate:
+        name = f"NAXIS{axis.number} ({axis.ctype or 'no CTYPE'})"
+        problem = axis.problem or f"{name} has no coordinates"
+        raise usage(f"{problem}: it has no values in {line.unit!r}", "leave the unit out")
+    failed = f"{coordinates.where}: the {axis.name} axis has no values in {line.unit!r}"
+    with foreign_errors(failed, "leave the unit out, or correct CUNIT"):
+        conversion = _Conversion.choose(axis, coordinates, line)
+        values = conversion(axis.values(pixels))
+        half = step / 2
+        if axis.is_linear and conversion.is_linear and pixels.size:
+            # Differences of values far from zero have lost digits, those of the ends the fewest.
+            ends = np.array([pixels[0] - half, pixels[-1] + half])
+            widths = np.abs(np.diff(conversion(axis.values(ends)))) / pixels.size
+        else:
+            edges = [conversion(axis.values(pixels + side)) for side in (-half, half)]
+            widths = np.abs(edges[1] - edges[0])
+        described = _described(axis, conversion)
+    good = np.isfinite(values).all() and np.isfinite(widths).all()
+    if not good:
+        raise usage(
+            f"some channels of the {axis.name} axis have no value in {line.unit!r}",
+            "check CRVAL, CDELT and the rest frequency, or cut the channels with "
+            + either("channels=", "--channels"),
+        )
+    return Channels(
+        conversion.name, values, widths, unit_text(conversion.target), conversion.note,
+        conversion.rest_hz, described,
+    )  # fmt: skip
+
+
+#: Quantity in which values of each type are linear, by the letters of Paper III: frequency,
+#: wavelength, wavelength in air, velocity.
+_LINEAR_IN = {
+    "FREQ": "F", "ENER": "F", "WAVN": "F", "VRAD": "F", "WAVE": "W", "VOPT": "W", "ZOPT": "W",
+    "AWAV": "A", "VELO": "V", "BETA": "V",
+}  # fmt: skip
+
+
+def _described(axis: Axis, conversion: _Conversion) -> Described | None:
+    """Return how a header says the converted axis (Standard, 8.4): VOPT-F2W and the like."""
+    ours, theirs = conversion.linear_in, _LINEAR_IN.get(conversion.name[:4])
+    if not axis.is_linear or (ours != theirs and None in (ours, theirs)):
+        return None
+    ctype = conversion.name if ours == theirs else f"{conversion.name}-{ours}2{theirs}"
+    step = abs(axis.cdelt) or 1.0
+    # The derivative at the reference pixel, of fourth order.
+    at = axis.crval + step * np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    far, near, value, nearer, farther = conversion(at).tolist()
+    factor = (8 * (nearer - near) - (farther - far)) / (12 * step)
+    if not np.isfinite([value, factor]).all() or factor == 0:
+        return None
+    return Described(ctype, unit_text(conversion.target), value, factor)
+
+
+@dataclass(frozen=True)
+class _Conversion:
+    """From values of a native axis to those in another unit."""
+
+    convert: Callable[[Quantity], Quantity]
+    source: Any
+    target: Any
+    is_linear: bool
+    name: str
+    note: str
+    rest_hz: float | None = None
+    #: Quantity in which the axis itself is linear, as in `_LINEAR_IN`.
+    linear_in: str | None = None
+
+    def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.convert(values * self.source).value, dtype=np.float64)
+
+    @staticmethod
+    def choose(axis: Axis, coordinates: Coordinates, line: Line) -> _Conversion:
+        import astropy.units as u
+
+        if line.convention is not None and line.convention not in CONVENTIONS:
+            raise usage(
+                f"invalid convention {line.convention!r}: expected {', '.join(CONVENTIONS)}",
+                "leave it out for that of the axis",
+            )
+        if line.rest_medium is not None and line.rest_medium not in MEDIA:
+            raise usage(
+                f"invalid rest_medium {line.rest_medium!r}: expected {', '.join(MEDIA)}",
+                "leave it out for the medium of the axis",
+            )
+        source, target = fits_unit(axis.unit, SPECTRAL), asked_unit(str(line.unit), SPECTRAL)
+        if source is None:
+            raise coordinates.cards.invalid(f"CUNIT{axis.number}", axis.cunit, "a known unit")
+        own = _own_convention(axis, coordinates)
+        is_velocity = target.is_equivalent(u.m / u.s)
+        same_kind = source.is_equivalent(target) and source.physical_type != "dimensionless"
+        if same_kind and (
+            not (is_velocity and axis.is_spectral)
+            or None in (line.convention, own)
+            or line.convention == own
+        ):
+            said = own or line.convention if is_velocity else None
+            note = f"{said} convention" if said else ""
+            linear_in = _LINEAR_IN.get(axis.name[:4])
+            return _Conversion(
+                lambda q: q.to(target), source, target, True, axis.name, note, None, linear_in
+            )
+        if not axis.is_spectral:
+            raise usage(
+                f"NAXIS{axis.number} ({axis.name}, in {axis.unit or 'no unit'}) is not a "
+                f"spectral axis: it has no values in {line.unit!r}",
+                "leave the unit out",
+            )
+        return _through_frequency(axis, coordinates, source, target, line, own)
+
+
+def _through_frequency(
+    axis: Axis, coordinates: Coordinates, source: Any, target: Any, line: Line, own: str | None
+) -> _Conversion:
+    """Convert by way of the frequency, with a rest frequency where a velocity needs one."""
+    import astropy.units as u
+
+    is_velocity = target.is_equivalent(u.m / u.s)
+    if not is_velocity and not target.is_equivalent(u.Hz, u.spectral()):
+        raise usage(
+            f"invalid unit {line.unit!r}: expected a unit of a spectral axis",
+            "use one of frequency, wavelength, energy, wave number or velocity",
+        )
+    from_doppler = axis.kind in DOPPLER_TYPES
+    source_convention = own or line.convention
+    if from_doppler and source_convention is None:
+        raise usage(
+            f"CTYPE {axis.ctype!r} without VELREF does not define its velocity convention",
+            'say it with convention: "radio", "optical" or "relativistic"',
+        )
+    wanted = line.convention or own or ("optical" if axis.kind in ("WAVE", "AWAV") else "radio")
+    needs_rest = is_velocity or from_doppler
+    frequency = _rest_frequency(axis, coordinates, line) if needs_rest else None
+
+    def convert(values: Quantity) -> Quantity:
+        hertz = _to_frequency(axis.kind, values, frequency, source_convention)
+        if is_velocity:
+            return hertz.to(target, equivalencies=_doppler(wanted, frequency))
+        return hertz.to(target, equivalencies=u.spectral())
+
+    note = f"{wanted} convention" if is_velocity else ""
+    if frequency is not None:
+        note = f"{note}, rest frequency {float(frequency.value)!r} Hz".lstrip(", ")
+    hz = None if frequency is None else float(frequency.value)
+    linear_in = _LINEAR_IN.get(axis.kind)
+    if axis.kind == "VELO":
+        linear_in = {"radio": "F", "optical": "W"}.get(str(source_convention), "V")
+    name = _name_of(target, wanted)
+    is_linear = linear_in == _LINEAR_IN[name]
+    return _Conversion(convert, source, target, is_linear, name, note, hz, linear_in)
+
+
+def _name_of(target: Any, convention: str) -> str:
+    """Return the CTYPE of coordinates in a unit."""
+    import astropy.units as u
+
+    if target.is_equivalent(u.m / u.s):
+        return {"radio": "VRAD", "optical": "VOPT", "relativistic": "VELO"}[convention]
+    for unit, name in ((u.Hz, "FREQ"), (u.m, "WAVE"), (u.J, "ENER")):
+        if target.is_equivalent(unit):
+            return name
+    return "WAVN"
+
+
+def _to_frequency(kind: str, values: Quantity, rest: Any, convention: str | None) -> Quantity:
+    """Return frequencies in Hz of values of a spectral axis."""
+    import astropy.units as u
+    from astropy.constants import c
+
+    if kind == "ZOPT":
+        return rest / (1 + values.to(u.dimensionless_unscaled))
+    if kind == "BETA":
+        values = values.to(u.dimensionless_unscaled) * c
+    if rest is not None and values.unit.is_equivalent(u.m / u.s):
+        return values.to(u.Hz, equivalencies=_doppler(str(convention), rest))
+    if kind == "AWAV":
+        values = values * _refraction_of_air(values)
+    return values.to(u.Hz, equivalencies=u.spectral())
+
+
+def _doppler(convention: str, rest: Any) -> Any:
+    import astropy.units as u
+
+    equivalencies = {
+        "radio": u.doppler_radio,
+        "optical": u.doppler_optical,
+        "relativistic": u.doppler_relativistic,
+    }
+    return equivalencies[convention](rest)
+
+
+def _refraction_of_air(wavelengths: Quantity) -> Any:
+    """Return the refractive index of air, by the wavelength in it, at 15 degrees C.
+
+    B. Edlen, J. Opt. Soc. Am. 43, 339 (1953), which catalogues of lines and WCSLIB follow. The
+    formula of FITS Paper III is for air at 0 degrees and puts H alpha 4.7 km/s off.
+    """
+    import astropy.units as u
+
+    in_air = wavelengths.to_value(u.um)
+    index = np.ones_like(in_air)
+    for _ in range(3):
+        # Of the wave number in vacuum, which the index gives: it changes little.
+        square = (in_air * index) ** -2.0
+        index = 1.000064328 + 0.0294981 / (146 - square) + 0.0002554 / (41 - square)
+    return index
+
+
+def _own_convention(axis: Axis, coordinates: Coordinates) -> str | None:
+    """Return the convention of a velocity axis; None where the header does not say it.
+
+    The Standard's VELO is the apparent radial velocity; AIPS' VELO-LSR and the like are what VELREF
+    says: above 256 radio velocities, else optical ones.
+    """
+    kind = axis.kind
+    if kind in ("VRAD", "BETA"):
+        return "radio" if kind == "VRAD" else "relativistic"
+    if kind in ("VOPT", "ZOPT", "FELO"):
+        return "optical"
+    if kind != "VELO":
+        return None
+    velref = coordinates.velref
+    if velref is not None and velref > 0:
+        return "radio" if velref > 256 else "optical"
+    return "relativistic" if axis.ctype.upper() == "VELO" else None
+
+
+def _rest_frequency(axis: Axis, coordinates: Coordinates, line: Line) -> Quantity:
+    """Return the rest frequency in Hz: the requested one, or that of the header.
+
+    A requested rest wavelength is in the medium of the axis unless ``rest_medium`` is given;
+    RESTWAV of a header is in vacuum (Standard, 8.4.1).
+    """
+    import astropy.units as u
+
+    if line.rest is not None:
+        medium = line.rest_medium or ("air" if axis.kind == "AWAV" else "vacuum")
+        return _asked_rest(line.rest, medium)
+    hertz = coordinates.rest_frequency()
+    if hertz is not None:
+        return hertz * u.Hz
+    if axis.kind == "AWAV":
+        rest = either('rest="656.28 nm"', "--rest '656.28 nm'")
+        hint = (
+            f"give it: {rest} is a wavelength in air, as the axis has it (refractive index by "
+            "Edlén 1953); "
+            + either('rest_medium="vacuum"', "--rest-medium vacuum")
+            + " says that it is one in vacuum"
+        )
+    else:
+        hint = either(
+            'give it: rest="1.420405752 GHz", rest="656.461 nm" (in vacuum), or a number in Hz',
+            "give it: --rest '1.420405752 GHz', or --rest '656.461 nm' (in vacuum)",
+        )
+    raise usage("a velocity needs a rest frequency, and the header has no usable one", hint)
+
+
+def _asked_rest(rest: Any, medium: str) -> Quantity:
+    import astropy.units as u
+
+    hint = either(
+        'use rest="1.420405752 GHz", rest="656.28 nm", or a number in Hz',
+        "use --rest '1.420405752 GHz', or --rest '656.28 nm'",
+    )
+    with foreign_errors(f"invalid rest {rest!r}", hint):
+        quantity = asked_quantity(rest, SPECTRAL, default="Hz")
+        if medium == "air" and quantity.unit.is_equivalent(u.m):
+            quantity = quantity * _refraction_of_air(quantity)
+        hertz = quantity.to(u.Hz, equivalencies=u.spectral())
+        good = hertz.isscalar and np.isfinite(hertz.value) and hertz.value > 0
+    if not good:
+        raise usage(f"invalid rest {rest!r}: expected one positive number", hint)
+    return hertz

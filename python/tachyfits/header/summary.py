@@ -1,0 +1,194 @@
+"""Where an image is, in a few numbers: for lists of files, statistics and notebooks.
+
+It reads cards and computes what linear axes give, so that a list of files rarely imports astropy;
+an axis that is not linear, and the sky far from the reference pixel, are evaluated by WCSLIB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tachyfits._core import TachyfitsError
+from tachyfits.base.errors import foreign_errors
+from tachyfits.header.beam import Beam, beam_of
+from tachyfits.header.coordinates import Coordinates
+
+if TYPE_CHECKING:
+    from tachyfits.file.image_hdu import ImageHdu
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class SkyPosition:
+    """The sky at one pixel: the reference pixel, or the centre of the image if that is outside.
+
+    Attributes
+    ----------
+    longitude, latitude
+        Degrees.
+    frame
+        RADESYS ("ICRS", "FK5", ...) or the system that CTYPE names ("galactic", ...).
+    pixel
+        That pixel, in FITS order and counted from 1.
+    scale
+        Degrees from one pixel to the next at the reference pixel, along the two axes in FITS order.
+    """
+
+    longitude: float
+    latitude: float
+    frame: str
+    pixel: tuple[float, float]
+    scale: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class SpectralRange:
+    """The spectral axis.
+
+    Attributes
+    ----------
+    name, unit
+        CTYPE and unit of the coordinate.
+    first, last
+        Coordinates of the first and the last channel.
+    step
+        From one channel to the next; None where it changes.
+    """
+
+    name: str
+    unit: str
+    first: float
+    last: float
+    step: float | None
+
+
+@dataclass(frozen=True)
+class CoordinateSummary:
+    """Where an image is.
+
+    Attributes
+    ----------
+    sky
+        Position and scale; None without sky coordinates.
+    spectral
+        The spectral axis; None without one.
+    beam
+        Full widths and position angle, degrees; None without a beam.
+    rest_frequency
+        Hz; None where the header gives none.
+    problems
+        Cards that cannot be used: each with its value.
+    """
+
+    sky: SkyPosition | None
+    spectral: SpectralRange | None
+    beam: Beam | None
+    rest_frequency: float | None
+    problems: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the numbers as dictionaries, as JSON has them."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        parts = []
+        if self.sky is not None:
+            sky = self.sky
+            x, y = (f"{pixel:.10g}" for pixel in sky.pixel)
+            where = _position_text(sky.longitude, sky.latitude, sky.frame)
+            parts += [f"{where} at pixel ({x}, {y})", f"pixels {_angles_text(*sky.scale)}"]
+        if self.spectral is not None:
+            axis = self.spectral
+            parts.append(f"{axis.name} {axis.first:.10g} to {axis.last:.10g} {axis.unit}".rstrip())
+        if self.beam is not None:
+            beam = self.beam
+            parts.append(f"beam {_angles_text(beam.major, beam.minor)} at {beam.angle:.4g} deg")
+        if self.rest_frequency is not None:
+            parts.append(f"rest frequency {self.rest_frequency / 1e9:.12g} GHz")
+        return "; ".join(parts)
+
+
+def _position_text(longitude: float, latitude: float, frame: str) -> str:
+    """Return a position in the usual notation of its frame.
+
+    >>> _position_text(150.0, -2.5, "ICRS"), _position_text(30.25, 1.5, "galactic")
+    ('10:00:00.00 -02:30:00.0 (ICRS)', '30.25, +1.5 deg (galactic)')
+    """
+    if frame.upper() != frame or not abs(latitude) <= 90:
+        return f"{longitude:.8g}, {latitude:+.8g} deg ({frame})"
+    hours = _sexagesimal(longitude % 360 / 15, 2)
+    sign = "-" if latitude < 0 else "+"
+    return f"{hours} {sign}{_sexagesimal(abs(latitude), 1)} ({frame})"
+
+
+def _sexagesimal(value: float, digits: int) -> str:
+    """Return hours or degrees, minutes and seconds; seconds never round up to 60."""
+    units = round(value * 3600 * 10**digits)
+    seconds, fraction = divmod(units, 10**digits)
+    minutes, seconds = divmod(seconds, 60)
+    whole, minutes = divmod(minutes, 60)
+    return f"{whole:02}:{minutes:02}:{seconds:02}.{fraction:0{digits}}"
+
+
+def _angles_text(one: float, other: float) -> str:
+    """Return two angles in degrees in the unit that suits them.
+
+    >>> _angles_text(1e-3, 1e-3), _angles_text(0.5, 1.5)
+    ('3.6 x 3.6 arcsec', '0.5 x 1.5 deg')
+    """
+    most = max(one, other)
+    factor, unit = (3600, "arcsec") if most < 1 / 30 else (60, "arcmin") if most < 1 else (1, "deg")
+    return f"{one * factor:.5g} x {other * factor:.5g} {unit}"
+
+
+def summary_of(image: ImageHdu) -> CoordinateSummary:
+    """Return where an image is, as far as its cards say."""
+    problems: list[str] = []
+    coordinates = Coordinates(
+        image.header, image.ndim, table=image._table_of_axis, tell=problems.append
+    )
+
+    def known(part: Callable[[], _T]) -> _T | None:
+        try:
+            return part()
+        except TachyfitsError as error:
+            problems.append(str(error).partition("\nhint")[0])
+            return None
+
+    sky = known(lambda: _sky_of(coordinates, image.shape))
+    spectral = known(lambda: _spectral_of(coordinates, image.shape))
+    beam = known(lambda: beam_of(coordinates))
+    rest = known(coordinates.rest_frequency)
+    return CoordinateSummary(sky, spectral, beam, rest, tuple(dict.fromkeys(problems)))
+
+
+def _sky_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SkyPosition | None:
+    sky = coordinates.sky
+    if sky is None:
+        return None
+    lengths = [shape[len(shape) - axis] for axis in sky.axes]
+    inside = all(0.5 <= at <= n + 0.5 for at, n in zip(sky.pixel, lengths, strict=True))
+    if inside or 0 in lengths:
+        position, pixel = sky.position, sky.pixel
+    else:
+        pixel = ((lengths[0] + 1) / 2, (lengths[1] + 1) / 2)
+        with foreign_errors("the sky at the centre cannot be evaluated", "correct the header"):
+            found = sky.wcs.wcs_pix2world([pixel], 1)[0]
+        ordered = found if sky.longitude < sky.latitude else found[::-1]
+        position = (float(ordered[0]), float(ordered[1]))
+    return SkyPosition(position[0] % 360.0, position[1], sky.frame, pixel, sky.scales)
+
+
+def _spectral_of(coordinates: Coordinates, shape: tuple[int, ...]) -> SpectralRange | None:
+    if len(shape) < 3 and not coordinates.has_spectral_type:
+        return None
+    number = coordinates.spectral_axis
+    axis = coordinates.usable_axis(number, shape[number])
+    if not axis.has_coordinate or axis.kind == "STOK" or shape[number] == 0:
+        return None
+    first, last = axis.ends(shape[number])
+    step = axis.cdelt if axis.is_linear else None
+    return SpectralRange(axis.name, axis.unit, first, last, step)

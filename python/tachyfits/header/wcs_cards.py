@@ -1,0 +1,429 @@
+"""The cards of a header that describe coordinates, each checked for its type (Standard 4.0, 8).
+
+Every reader of world coordinates, spectra and beams gets values here. A card of the wrong type is
+an error if a number depends on it (`number`, `text`), and a warning otherwise (`optional`). astropy
+and WCSLIB get a new header with checked values only: WCSLIB fills in defaults for cards that it
+cannot read, and reads sizes without checking them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tachyfits._core import FormatError
+from tachyfits.base.errors import either, format_error, warn
+from tachyfits.header.cards import Card, Header, card_line
+
+#: WCSLIB takes no more axes.
+MOST_AXES = 32
+#: SIP polynomials have at most this order.
+_MOST_ORDER = 9
+
+#: Keywords of one axis, as `CRVAL1`: (type, whether coordinates depend on it).
+_OF_AXIS = {
+    "CTYPE": ("text", True), "CUNIT": ("text", True), "CRPIX": ("number", True),
+    "CRVAL": ("number", True), "CDELT": ("number", True), "CROTA": ("number", True),
+    "CNAME": ("text", False), "CRDER": ("number", False), "CSYER": ("number", False),
+    "CZPHS": ("number", False), "CPERI": ("number", False),
+}  # fmt: skip
+
+#: Keywords of the whole description, in the same form.
+_OF_ALL = {
+    "WCSAXES": ("axes", True), "LONPOLE": ("number", True), "LATPOLE": ("number", True),
+    "WCSNAME": ("text", False), "EQUINOX": ("number", False), "EPOCH": ("number", False),
+    "RADESYS": ("text", False), "RADECSYS": ("text", False), "RESTFRQ": ("number", False),
+    "RESTFREQ": ("number", False), "RESTWAV": ("number", False), "SPECSYS": ("text", False),
+    "SSYSOBS": ("text", False), "SSYSSRC": ("text", False), "VELREF": ("integer", False),
+    "VELOSYS": ("number", False), "VELANGL": ("number", False), "ZSOURCE": ("number", False),
+    "OBSGEO-X": ("number", False), "OBSGEO-Y": ("number", False), "OBSGEO-Z": ("number", False),
+    "OBSGEO-L": ("number", False), "OBSGEO-B": ("number", False), "OBSGEO-H": ("number", False),
+    "DATE-OBS": ("text", False), "DATE-BEG": ("text", False), "DATE-AVG": ("text", False),
+    "DATE-END": ("text", False), "DATEREF": ("text", False), "MJD-OBS": ("number", False),
+    "MJD-BEG": ("number", False), "MJD-AVG": ("number", False), "MJD-END": ("number", False),
+    "MJDREF": ("number", False), "MJDREFI": ("number", False), "MJDREFF": ("number", False),
+    "JDREF": ("number", False), "JDREFI": ("number", False), "JDREFF": ("number", False),
+    "TIMESYS": ("text", False), "TIMEUNIT": ("text", False), "TREFPOS": ("text", False),
+    "TREFDIR": ("text", False), "TSTART": ("number", False), "TSTOP": ("number", False),
+    "JEPOCH": ("number", False), "BEPOCH": ("number", False), "TIMEOFFS": ("number", False),
+    "BMAJ": ("number", False), "BMIN": ("number", False), "BPA": ("number", False),
+}  # fmt: skip
+
+#: Cards that decide how a spectral axis may be converted, and the frame of the sky: an invalid one
+#: gives a warning when such an axis is read.
+SPECTRAL_EXTRAS = (
+    "RESTFRQ", "RESTFREQ", "RESTWAV", "VELREF", "SPECSYS", "SSYSOBS", "SSYSSRC", "VELOSYS",
+    "VELANGL", "ZSOURCE",
+)  # fmt: skip
+CELESTIAL_EXTRAS = ("RADESYS", "RADECSYS", "EQUINOX", "EPOCH")
+
+_AXIS_CARD = re.compile(rf"({'|'.join(_OF_AXIS)})([1-9]\d{{0,2}})")
+_MATRIX_CARD = re.compile(r"(PC|CD)(?:([1-9]\d{0,2})_([1-9]\d{0,2})|(\d{3})(\d{3}))")
+_PARAMETER_CARD = re.compile(r"(PV|PS)([1-9]\d{0,2})_(0|[1-9]\d?)")
+#: SIP, and the tables and polynomials of the distortion paper as astropy and WCSLIB read them.
+_SIP_CARD = re.compile(r"(AP|BP|A|B)_(ORDER|DMAX|\d+_\d+)")
+_DISTORTION_CARD = re.compile(
+    r"((?:CP|CQ)DIS|D2IMDIS|(?:CP|CQ)ERR|D2IMERR)([1-9]\d?)|(DP|DQ|D2IM|D2IMARR)([1-9]\d?)"
+    r"|AXISCORR|D2IMEXT|D2IMERR"
+)
+#: The field of a record-valued card that counts axes.
+_RECORD_AXES = re.compile(r"\s*NAXES\s*:\s*(\S+)\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Content of a coordinate keyword, and the axes (from 1) that it describes."""
+
+    root: str
+    type: str
+    is_essential: bool
+    axes: tuple[int, ...] = ()
+    #: The number of a parameter: 2 of PV1_2.
+    parameter: int | None = None
+
+    @property
+    def is_distortion(self) -> bool:
+        """Whether it belongs to SIP or the distortion paper, which describe NAXIS1 and NAXIS2."""
+        return self.type in ("order", "record", "any") or bool(_SIP_CARD.fullmatch(self.root))
+
+    def renumbered(self, number: dict[int, int]) -> str:
+        """Return the keyword with renumbered axes."""
+        axes = [str(number[axis]) for axis in self.axes]
+        if self.parameter is not None:
+            axes.append(str(self.parameter))
+        return self.root + "_".join(axes)
+
+
+def kind_of(keyword: str) -> Kind | None:
+    """Return what a keyword (in capitals) of the primary description holds; None for others.
+
+    >>> kind_of("PC1_2"), kind_of("OBJECT")
+    (Kind(root='PC', type='number', is_essential=True, axes=(1, 2), parameter=None), None)
+    """
+    if keyword in _OF_ALL:
+        return Kind(keyword, *_OF_ALL[keyword])
+    if found := _AXIS_CARD.fullmatch(keyword):
+        return Kind(found[1], *_OF_AXIS[found[1]], (int(found[2]),))
+    if found := _MATRIX_CARD.fullmatch(keyword):
+        axes = (int(found[2] or found[4]), int(found[3] or found[5]))
+        return Kind(found[1], "number", True, axes) if min(axes) > 0 else None
+    if found := _PARAMETER_CARD.fullmatch(keyword):
+        kind = "number" if found[1] == "PV" else "text"
+        return Kind(found[1], kind, True, (int(found[2]),), int(found[3]))
+    if found := _SIP_CARD.fullmatch(keyword):
+        kind = "order" if found[2] == "ORDER" else "number"
+        return Kind(keyword, kind, found[2] != "DMAX")
+    if found := _DISTORTION_CARD.fullmatch(keyword):
+        kind = "record" if found[3] else "any"
+        return Kind(keyword, kind, True)
+    return None
+
+
+class WcsCards:
+    """The checked cards of coordinates of one header.
+
+    Parameters
+    ----------
+    header
+        Any header; its first card of a keyword counts.
+    ndim
+        NAXIS.
+    where
+        File and HDU, for messages; "" for a header in memory.
+    tell
+        Takes warnings.
+    """
+
+    def __init__(
+        self, header: Header, ndim: int, where: str = "", tell: Callable[[str], None] = warn
+    ) -> None:
+        self.header = header
+        self.ndim = ndim
+        self.where = where
+        self._tell = tell
+        self._warned: set[str] = set()
+        self._found: dict[str, dict[tuple[int, int], str]] | None = None
+
+    # One value.
+
+    def number(self, keyword: str, default: float) -> float:
+        """Return a number that coordinates depend on; FormatError for anything else."""
+        value = self._checked(keyword, "number")
+        return default if value is None else float(value)
+
+    def text(self, keyword: str) -> str:
+        """Return a text that coordinates depend on, without blanks around; "" where absent."""
+        return str(self._checked(keyword, "text") or "").strip()
+
+    def optional(self, keyword: str) -> Any:
+        """Return a value that coordinates do not depend on; None, with a warning, if unusable."""
+        kind = kind_of(keyword)
+        value = self.header.get(keyword)
+        if value is None or kind is None:
+            return None
+        problem = _problem(value, kind.type)
+        if problem is not None:
+            self.warn_once(keyword, self._ignored(keyword, value, problem))
+            return None
+        if kind.type == "integer" and isinstance(value, float):
+            text = f"{self._place}{keyword} = {value!r} is read as the integer {int(value)}"
+            self.warn_once(keyword, text)
+            return int(value)
+        return value.strip() if isinstance(value, str) else value
+
+    def warn_of(self, keywords: Sequence[str]) -> None:
+        """Warn of those of some cards that cannot be used, each once."""
+        for keyword in keywords:
+            self.optional(keyword)
+
+    def axes(self) -> int:
+        """Return WCSAXES, NAXIS without it; FormatError for more axes than WCSLIB takes."""
+        declared = self._checked("WCSAXES", "axes") or 0
+        count = max(int(declared), self.ndim)
+        if count > MOST_AXES:
+            raise self.invalid("NAXIS", count, f"at most {MOST_AXES} axes with coordinates")
+        return count
+
+    def _checked(self, keyword: str, kind: str) -> Any:
+        value = self.header.get(keyword)
+        if value is None and not (keyword in self.header and _needs_value(keyword)):
+            return None
+        problem = _problem(value, kind)
+        if problem is not None:
+            raise self.invalid(keyword, value, problem)
+        return value
+
+    @property
+    def _place(self) -> str:
+        return f"{self.where}: " if self.where else ""
+
+    def invalid(self, keyword: str, value: Any, expected: str) -> FormatError:
+        """Return the error of a card whose value cannot be used, by its keyword and value."""
+        named = f"{keyword} {value!r}" if value is not None else keyword
+        found = _type_name(value) if value is not None else "no value"
+        return format_error(
+            f"{self._place}invalid {named}: expected {expected}, found {found}",
+            "correct the card: "
+            + either(
+                f'editor[0].header["{keyword}"] = value, in tachyfits.edit(path)',
+                f"tachyfits header FILE --set {keyword}=VALUE",
+            ),
+            "numeric-text" if isinstance(value, str) and "number" in expected else "keyword-type",
+        )
+
+    def _ignored(self, keyword: str, value: Any, expected: str) -> str:
+        return (
+            f"{self._place}{keyword} = {value!r} is ignored: expected {expected}, found "
+            f"{_type_name(value)}"
+        )
+
+    def warn_once(self, key: str, message: str) -> None:
+        """Warn once of each card, however often it is read."""
+        if key not in self._warned:
+            self._warned.add(key)
+            self._tell(message)
+
+    # The matrix.
+
+    def matrix(self, row: int) -> dict[int, float]:
+        """Return the elements of a row of the matrix from pixels to world units that are not 0.
+
+        CDELTi · PCi_j, or CDi_j (8.1, 8.2). If PC and CD are both present, which the Standard
+        forbids, PC counts, as in WCSLIB; an axis without CDi_j has its CDELT. An off-diagonal
+        element that moves the coordinate by less than 1e-6 pixel over the whole image is rounding
+        noise, and is left out with a warning. CROTA is not applied.
+        """
+        cdelt = self.number(f"CDELT{row}", 1.0)
+        pc, cd = self._elements("PC"), self._elements("CD")
+        if cd and not pc and any(row in place for place in cd):
+            elements = {
+                column: (keyword, self.number(keyword, 0.0))
+                for (i, column), keyword in cd.items()
+                if i == row
+            }
+        else:
+            elements = {row: ("", cdelt)}
+            for (i, column), keyword in pc.items():
+                if i == row:
+                    elements[column] = (keyword, cdelt * self.number(keyword, 0.0))
+        diagonal = abs(elements.get(row, ("", 0.0))[1])
+        found = {}
+        for column, (keyword, value) in elements.items():
+            is_noise = abs(value) * self._length(column) < 1e-6 * diagonal
+            if column != row and value != 0 and is_noise:
+                text = (
+                    f"{self._place}{keyword} = {self.header[keyword]!r} is ignored: it is "
+                    f"rounding noise beside the diagonal of axis {row}"
+                )
+                self.warn_once(keyword, text)
+            elif column == row or value != 0:
+                found[column] = value
+        return found
+
+    def matrix_keyword(self, row: int, column: int) -> str:
+        """Return the card of an element of the matrix; "" if it has none."""
+        return self._elements("PC").get((row, column)) or self._elements("CD").get(
+            (row, column), ""
+        )
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether any card of PC or CD is there."""
+        return bool(self._elements("PC") or self._elements("CD"))
+
+    def _length(self, axis: int) -> int:
+        length = self.header.get(f"NAXIS{axis}")
+        # Headers of results have no NAXISn.
+        return length if isinstance(length, int) and length > 0 else 10_000
+
+    def _elements(self, root: str) -> dict[tuple[int, int], str]:
+        """Return which elements of PC or CD have a card: their keywords."""
+        if self._found is None:
+            self._found = {"PC": {}, "CD": {}}
+            for keyword in self.header:
+                match = _MATRIX_CARD.fullmatch(keyword.upper())
+                kind = kind_of(keyword.upper()) if match else None
+                if kind is not None:
+                    self._found[kind.root].setdefault((kind.axes[0], kind.axes[1]), keyword)
+        return self._found[root]
+
+    # For astropy.
+
+    def checked(self, axes: Sequence[int] | None = None) -> Iterator[tuple[str, Kind | None, Any]]:
+        """Give the cards for astropy: keyword, what it is, and a value of the right type.
+
+        Parameters
+        ----------
+        axes
+            The axes that are wanted, which get the numbers from 1; None: all, as they are, with
+            all other cards that have a value.
+
+        Raises
+        ------
+        FormatError
+            A card of a wanted axis, or of all, is not of the type that it must have.
+        """
+        number = None if axes is None else {axis: n for n, axis in enumerate(axes, 1)}
+        if number is None:
+            self.axes()
+        seen: set[str] = set()
+        for card in self.header.cards:
+            keyword = card.keyword.upper()
+            kind = kind_of(keyword)
+            is_record = kind is not None and kind.type in ("record", "any")
+            if keyword in seen and not is_record:
+                continue
+            if card.value is None and not _needs_value(keyword):
+                continue
+            if not _FITS_KEYWORD.fullmatch(keyword) or keyword in _COMMENTARY:
+                continue
+            seen.add(keyword)
+            if kind is None:
+                if number is None and not _is_alternate(keyword):
+                    yield keyword, None, card.value
+                continue
+            if kind.axes and number is not None:
+                if not set(kind.axes) <= set(number):
+                    continue
+                keyword = kind.renumbered(number)
+            if keyword == "WCSAXES" and number is not None:
+                continue
+            if any(axis > MOST_AXES for axis in kind.axes):
+                raise self.invalid(card.keyword, card.value, f"an axis from 1 to {MOST_AXES}")
+            value = self._for_astropy(card, kind)
+            if value is not None:
+                yield keyword, kind, value
+
+    def _for_astropy(self, card: Card, kind: Kind) -> Any:
+        if not kind.is_essential:
+            return self.optional(card.keyword.upper())
+        problem = _problem(card.value, kind.type)
+        if problem is not None:
+            raise self.invalid(card.keyword, card.value, problem)
+        return int(card.value) if kind.type in ("axes", "order") else card.value
+
+
+_FITS_KEYWORD = re.compile(r"[A-Z0-9_-]{1,8}")
+_COMMENTARY = ("COMMENT", "HISTORY", "CONTINUE", "END", "")
+
+
+def _needs_value(keyword: str) -> bool:
+    """Say whether a card without a value is an error: its default would give other coordinates."""
+    return keyword.startswith(("CRVAL", "CRPIX", "CDELT", "PC", "CD", "PV")) and bool(
+        kind_of(keyword)
+    )
+
+
+def _is_alternate(keyword: str) -> bool:
+    """Say whether a keyword belongs to an alternate description (A to Z)."""
+    return keyword[-1].isalpha() and kind_of(keyword[:-1]) is not None
+
+
+def header_text(cards: Sequence[tuple[str, Any]]) -> str:
+    """Return cards as the text of a header, 80 characters each; long strings are left out.
+
+    >>> len(header_text([("CRPIX1", 2.0), ("OBJECT", "M 31")]))
+    160
+    """
+    # Readers of old conventions expect strings of at least 8 characters.
+    padded = (
+        Card(keyword, f"{value:<8}" if isinstance(value, str) else value)
+        for keyword, value in cards
+    )
+    lines = (card_line(card) for card in padded)
+    return "".join(f"{line:<80}" for line in lines if len(line) <= 80 and line.isascii())
+
+
+def _problem(value: Any, kind: str) -> str | None:
+    """Return what was expected of a value that is not of its kind; None if it is."""
+    is_number = _is_number(value)
+    if kind == "any":
+        return None
+    if kind == "text":
+        return None if isinstance(value, str) else "text"
+    if kind == "number":
+        return None if is_number else "a number"
+    if kind == "record":
+        return _record_problem(value)
+    whole = is_number and float(value).is_integer()
+    low, high, name = {
+        "integer": (-(2**31), 2**31 - 1, "an integer number"),
+        "axes": (0, MOST_AXES, f"a number of axes up to {MOST_AXES}"),
+        "order": (0, _MOST_ORDER, f"the order of a polynomial, a number up to {_MOST_ORDER}"),
+    }[kind]
+    return None if whole and low <= value <= high else name
+
+
+def _is_number(value: Any) -> bool:
+    """Say whether a value is a number that float64 holds."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _record_problem(value: Any) -> str | None:
+    found = _RECORD_AXES.match(value) if isinstance(value, str) else None
+    if found is None:
+        return None
+    try:
+        count = float(found[1])
+    except ValueError:
+        count = -1.0
+    fine = count.is_integer() and 0 < count <= MOST_AXES
+    return None if fine else f"a number of axes up to {MOST_AXES}"
+
+
+def _type_name(value: Any) -> str:
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, bool):
+        return "a logical value"
+    if isinstance(value, complex):
+        return "a complex number"
+    return "a number" if _is_number(value) else "a number out of range"

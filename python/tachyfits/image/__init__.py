@@ -1,0 +1,1 @@
+"""Images: reading, reducing and computing pixels."""

@@ -1,0 +1,276 @@
+"""NumPy's functions of images: ``numpy.mean(image)`` is one pass of the engine, not an array first.
+
+The reductions are those of `Image`: NaN and BLANK are left out, so that ``numpy.mean`` and
+``numpy.nanmean`` agree. Any other function gets the pixels as arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import usage
+from tachyfits.image.operators import call
+from tachyfits.image.reductions import finished
+
+if TYPE_CHECKING:
+    from tachyfits.image.image import Image
+
+#: float64 represents every integer up to this one.
+_EXACT = 2.0**53
+
+#: Implementations by the function of NumPy, whose parameters they have. They return NotImplemented
+#: for arguments that the engine does not have.
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+
+
+def array_function(function: Any, args: Any, options: Any) -> Any:
+    """Return a function of NumPy of images: by the engine, else of the pixels as arrays."""
+    found = NotImplemented
+    if function in _FUNCTIONS and _is_image(args[0] if args else options.get("a")):
+        found = _FUNCTIONS[function](*args, **options)
+    if found is NotImplemented:
+        found = function(*_as_arrays(args), **_as_arrays(options))
+    return found
+
+
+def _is_image(value: Any) -> bool:
+    # Only images have this; their class needs this module.
+    return hasattr(type(value), "_core_image")
+
+
+def _as_arrays(value: Any) -> Any:
+    """Return arguments with arrays in the place of images."""
+    if _is_image(value):
+        return np.asarray(value)
+    if isinstance(value, dict):
+        return {name: _as_arrays(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_as_arrays(each) for each in value)
+    return value
+
+
+def _implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate an implementation of functions of NumPy."""
+
+    def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        _FUNCTIONS.update(dict.fromkeys(functions, implementation))
+        return implementation
+
+    return register
+
+
+def _where(where: Any) -> Any:
+    """Return a mask as `Image.reduce` takes it: NumPy's True is everything."""
+    return None if where is True else where
+
+
+@_implements(np.sum, np.nansum)
+def _sum(
+    a: Image, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> Any:  # fmt: skip
+    total = np.asarray(a.sum(axis, keepdims=keepdims, where=_where(where)))
+    if a.dtype == np.bool_:
+        total = total.astype(np.int64)
+    return finished(total if initial is None else total + initial, dtype, out)
+
+
+@_implements(np.mean, np.nanmean)
+def _mean(
+    a: Image, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+    *, where: Any = True,
+) -> Any:  # fmt: skip
+    return a.mean(axis, keepdims=keepdims, where=_where(where), dtype=dtype, out=out)
+
+
+def _spread(name: str) -> Callable[..., Any]:
+    def implementation(
+        a: Image, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+        keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
+    ) -> Any:  # fmt: skip
+        divisor = ddof if correction is None else correction
+        if divisor != int(divisor) or divisor < 0:
+            function = getattr(np, f"nan{name}")
+            given = {} if where is True else {"where": np.asarray(where)}
+            pixels = np.asarray(a)
+            return function(pixels, axis, dtype, out, ddof=divisor, keepdims=keepdims, **given)
+        return getattr(a, name)(
+            axis, ddof=int(divisor), keepdims=keepdims, where=_where(where), dtype=dtype, out=out
+        )
+
+    return implementation
+
+
+_implements(np.std, np.nanstd)(_spread("std"))
+_implements(np.var, np.nanvar)(_spread("var"))
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    # One of the arguments of `initial` and the result.
+    choose = np.fmax if name == "max" else np.fmin
+
+    def implementation(
+        a: Image, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+        where: Any = True,
+    ) -> Any:  # fmt: skip
+        values = getattr(a, name)(axis, keepdims=keepdims, where=_where(where))
+        values = np.asarray(values if initial is None else choose(values, initial))
+        return _of_the_type(a, values, out)
+
+    return implementation
+
+
+_implements(np.max, np.amax, np.nanmax)(_extreme("max"))
+_implements(np.min, np.amin, np.nanmin)(_extreme("min"))
+
+
+def _of_the_type(image: Image, values: NDArray[np.float64], out: Any = None) -> Any:
+    """Return extremes in the type of the pixels; NotImplemented where float64 has not held them."""
+    if image.dtype.kind == "f" or not np.isfinite(values).all():
+        return finished(values, None, out)
+    if image.dtype.itemsize == 8 and np.any(np.abs(values) >= _EXACT):
+        return NotImplemented
+    return finished(values, image.dtype, out)
+
+
+@_implements(np.ptp)
+def _ptp(a: Image, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    ends = a._reduce(("max", "min"), axis, keepdims=keepdims)
+    return _of_the_type(a, ends["max"] - ends["min"], out)
+
+
+@_implements(np.median, np.nanmedian)
+def _median(
+    a: Image, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    return finished(np.asarray(a.median(axis, keepdims=keepdims)), None, out)
+
+
+def _ranked(scale: float) -> Callable[..., Any]:
+    def implementation(
+        a: Image, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+        method: str = "linear", keepdims: bool = False, *, weights: Any = None,
+        **old: Any,
+    ) -> Any:  # fmt: skip
+        if method != "linear" or weights is not None or old:
+            more = old if weights is None else old | {"weights": weights}
+            function: Any = np.nanpercentile if scale == 1 else np.nanquantile
+            pixels = np.asarray(a)
+            return function(pixels, q, axis, out, method=method, keepdims=keepdims, **more)
+        percents = np.multiply(q, scale)
+        return finished(np.asarray(a.percentile(percents, axis, keepdims=keepdims)), None, out)
+
+    return implementation
+
+
+_implements(np.percentile, np.nanpercentile)(_ranked(1.0))
+_implements(np.quantile, np.nanquantile)(_ranked(100.0))
+
+
+def _position(name: str) -> Callable[..., Any]:
+    def implementation(
+        a: Image, axis: Any = None, out: Any = None, *, keepdims: bool = False
+    ) -> Any:
+        places = np.asarray(getattr(a, name)(axis, keepdims=keepdims))
+        if np.any(places < 0):
+            raise usage(
+                f"cannot take the {name}: a line has no defined pixel", "leave these lines out"
+            )
+        return finished(places, None, out)
+
+    return implementation
+
+
+_implements(np.argmax, np.nanargmax)(_position("argmax"))
+_implements(np.argmin, np.nanargmin)(_position("argmin"))
+
+
+def _truth(name: str) -> Callable[..., Any]:
+    def implementation(
+        a: Image, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    ) -> Any:
+        if where is not True:
+            return NotImplemented
+        return finished(np.asarray(getattr(a, name)(axis, keepdims=keepdims)), None, out)
+
+    return implementation
+
+
+_implements(np.any)(_truth("any"))
+_implements(np.all)(_truth("all"))
+
+
+@_implements(np.count_nonzero)
+def _count_nonzero(a: Image, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return finished(np.asarray((a != 0).sum(axis, keepdims=keepdims)), np.intp)
+
+
+@_implements(np.average)
+def _average(
+    a: Image, axis: Any = None, weights: Any = None, returned: bool = False,
+    *, keepdims: bool = False,
+) -> Any:  # fmt: skip
+    if weights is None and not returned:
+        return a.mean(axis, keepdims=keepdims)
+    pixels = np.asarray(a)
+    good: Any = np.ma.array(pixels, mask=np.isnan(pixels))
+    average: Any = np.ma.average
+    found = average(good, axis, weights, returned, keepdims=keepdims)
+    parts = found if returned else (found,)
+    filled = tuple(np.ma.filled(np.ma.asarray(part, dtype=np.float64), np.nan) for part in parts)
+    return filled if returned else filled[0][()]
+
+
+@_implements(np.clip)
+def _clip(a: Image, a_min: Any = None, a_max: Any = None, out: Any = None, **options: Any) -> Any:
+    low, high = options.pop("min", a_min), options.pop("max", a_max)
+    if out is not None or options:
+        return NotImplemented
+    return call("clip", a, -np.inf if low is None else low, np.inf if high is None else high)
+
+
+@_implements(np.where)
+def _choose(condition: Image, *choices: Any) -> Any:
+    return call("where", condition, *choices) if len(choices) == 2 else NotImplemented
+
+
+@_implements(np.shape)
+def _shape(a: Image) -> tuple[int, ...]:
+    return a.shape
+
+
+@_implements(np.ndim)
+def _ndim(a: Image) -> int:
+    return a.ndim
+
+
+@_implements(np.size)
+def _size(a: Image, axis: int | None = None) -> int:
+    return a.size if axis is None else a.shape[axis]
+
+
+@_implements(np.iscomplexobj)
+def _iscomplexobj(x: Image) -> bool:
+    return False
+
+
+@_implements(np.result_type)
+def _result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
+    return np.result_type(*(x.dtype if _is_image(x) else x for x in arrays_and_dtypes))
+
+
+def _like(function: Any) -> None:
+    def implementation(a: Image, *args: Any, shape: Any = None, **options: Any) -> Any:
+        empty: NDArray[Any] = np.empty(0, a.dtype)
+        return function(empty, *args, shape=a.shape if shape is None else shape, **options)
+
+    _implements(function)(implementation)
+
+
+for _function in (np.empty_like, np.zeros_like, np.ones_like, np.full_like):
+    _like(_function)

@@ -1,0 +1,310 @@
+"""Cubes collapsed along the spectral axis: statistics, peaks and moments as planes of the sky.
+
+The loops are the engine's. This chooses the section, gives the engine the coordinates of the
+channels, and the results their shape, unit and header.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, SupportsFloat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import either, usage
+from tachyfits.base.numbers import whole_number
+from tachyfits.header.cards import Header
+from tachyfits.header.spectral_units import Channels, Line, channels_of
+from tachyfits.image.expressions import evaluate
+from tachyfits.image.reductions import UNITLESS
+from tachyfits.image.spectra import check_single, cube_section, result_header
+from tachyfits.results.plane import Plane
+from tachyfits.results.quantities import number_in
+from tachyfits.text.regions import Regions, as_list
+from tachyfits.text.sections import Section
+from tachyfits.text.statistics import reduced
+from tachyfits.text.units import product_text
+
+if TYPE_CHECKING:
+    from tachyfits.image.image import Image
+    from tachyfits.image.pixels import Progress
+
+#: Results of `Image.collapse` besides the statistics: the channel of an extreme, as a number from 0
+#: and as its coordinate.
+PEAKS = ("max_channel", "max_coordinate", "min_channel", "min_coordinate")
+
+#: The FITS Standard's name for a number of channels (table 5).
+CHANNEL_UNIT = "chan"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which pixels count: the arguments of those names of `Image.moments`."""
+
+    channels: slice | None = None
+    section: Any = None
+    region: Regions = None
+    threshold: SupportsFloat | None = None
+    mask: Any = None
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """A cube, its spectral and sky axes, and the pixels that are collapsed.
+
+    ``pixels`` are what is read: the cube, or what a threshold and a mask leave of it. ``where`` is
+    the section whose sky the planes have; ``within`` that part of it which is read, and ``inside``
+    the pixels of that which count (None: all).
+    """
+
+    image: Image
+    pixels: Image
+    axis: int
+    sky: tuple[int, int]
+    where: Section
+    within: Section
+    inside: NDArray[np.bool_] | None
+    keep_axis: bool
+    #: The request, for HISTORY.
+    selection: Selection
+
+    @staticmethod
+    def of(image: Image, selection: Selection, keep_axis: bool) -> Collapse:
+        """Choose the axes and the pixels; UsageError where they make no plane."""
+        axis = image.spectral_axis
+        sky = image._coordinates.sky_axes(axis)
+        if len(sky) != 2:
+            problem = f"an image of {image.ndim} axes has one beside the spectral one"
+            raise usage(problem, "use a cube")
+        where = cube_section(image, selection.section, selection.channels, axis)
+        check_single(image, where, (axis, *sky))
+        pair = (sky[0], sky[1])
+        within, inside = _inside(image, where, pair, as_list(selection.region, image.shape))
+        if selection.threshold is not None:
+            threshold = number_in(selection.threshold, image.unit, "threshold")
+            selection = replace(selection, threshold=threshold)
+        pixels = selected(image, selection.threshold, selection.mask)
+        return Collapse(image, pixels, axis, pair, where, within, inside, keep_axis, selection)
+
+    @property
+    def ranges(self) -> list[tuple[int, int, int]]:
+        """The pixels that are read, one (start, count, step) per NumPy axis."""
+        return list(self.within.ranges)
+
+    def channels(self, line: Line) -> Channels:
+        """Return the coordinates of the channels."""
+        pieces = self.where.ranges[self.axis]
+        return channels_of(self.image._coordinates, self.axis, pieces, line)
+
+    def reduced(
+        self, statistic: str, threads: int | None, progress: Progress | None
+    ) -> NDArray[Any]:
+        """Return a statistic of every line of sight, of the engine's own type."""
+        # The threads of the file are those of what is computed from it, too.
+        threads = self.image._threads(threads)
+        return reduced(
+            self.pixels, statistic, [self.axis], self.within, threads=threads, progress=progress
+        )
+
+    def plane(
+        self,
+        values: NDArray[Any],
+        name: str,
+        unit: str | None,
+        channels: Channels | None = None,
+        *,
+        of_pixels: bool = False,
+    ) -> Plane:
+        """Give values their shape (y, x), unit and coordinates; NaN outside of regions.
+
+        ``of_pixels``: they are what the pixels are (BTYPE), not a coordinate or a number of them.
+        """
+        shape = (self.where.full_shape[self.sky[0]], self.where.full_shape[self.sky[1]])
+        inner = tuple(self.within.full_shape[axis] for axis in self.sky)
+        plane: NDArray[np.float64] = np.asarray(values, dtype=np.float64).reshape(inner)
+        if self.inside is not None:
+            corner = [
+                _index_within(self.where.ranges[axis], self.within.ranges[axis])
+                for axis in self.sky
+            ]
+            whole: NDArray[np.float64] = np.full(shape, np.nan)
+            (y, x), (height, width) = corner, inner
+            whole[y : y + height, x : x + width] = np.where(self.inside, plane, np.nan)
+            plane = whole
+        header = self._header(name, unit, channels, of_pixels=of_pixels)
+        # NumPy axes of the file's array: those of the image that are left, in their order.
+        left = sorted((*self.sky, self.axis))
+        kept = left.index(self.axis) if self.keep_axis else None
+        return Plane(plane, unit, header, name, kept, self.pixels.last_report, self.image.file.name)
+
+    def _header(
+        self, name: str, unit: str | None, channels: Channels | None, *, of_pixels: bool
+    ) -> Header:
+        collapsed = (self.axis,) if self.keep_axis else ()
+        header = result_header(self.image, self.where, self.sky, collapsed, same_quantity=of_pixels)
+        changes: dict[str, Any] = {"BUNIT": (unit, "")} if unit else {}
+        if channels is not None and channels.rest_hz is not None:
+            changes["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
+        untrue = () if unit else ("BUNIT",)
+        header = header.replaced(changes, without=untrue)
+        start, count, step = self.where.ranges[self.axis]
+        last = start + (count - 1) * step
+        notes = [
+            f"tachyfits {_core.__version__}: {name} along NAXIS{self.image.ndim - self.axis} of "
+            f"HDU {self.image.index}, pixels {start + 1} to {last + 1} by {step} (1-based)"
+        ]
+        if channels is not None and channels.note:
+            notes.append(f"coordinates in {channels.unit}: {channels.note}")
+        notes += _selection_notes(self.selection, self.image.unit)
+        return Header([*header.cards, *(("HISTORY", note, "") for note in notes)])
+
+
+def _selection_notes(selection: Selection, unit: str | None) -> list[str]:
+    """Return what HISTORY says of the choice of pixels, beside their numbers."""
+    notes = []
+    if selection.threshold is not None:
+        of_unit = f" {unit}" if unit else ""
+        notes.append(f"pixels of at least {float(selection.threshold)!r}{of_unit}")
+    if selection.mask is not None:
+        mask = selection.mask
+        file = getattr(getattr(mask, "file", None), "name", None)
+        name = os.fspath(mask) if isinstance(mask, (str, os.PathLike)) else file
+        notes.append(f"pixels of the mask {name or 'given as an array'}")
+    notes += [f"pixels in {region} (from 0)" for region in as_list(selection.region) or ()]
+    return notes
+
+
+_MASK_HINT = "give one that broadcasts to the image: of its shape, or of the shape of a plane"
+
+
+def selected(image: Image, threshold: SupportsFloat | None, mask: Any) -> Image:
+    """Return an image whose pixels below the threshold, and where the mask has none, are NaN.
+
+    It is computed as it is read. Undefined pixels of a mask leave theirs out.
+    """
+    if threshold is None and mask is None:
+        return image
+    conditions = []
+    inputs: dict[str, Any] = {"a": image}
+    if mask is not None:
+        conditions.append("not isnan(m) and m != 0")
+        inputs["m"] = mask
+    if threshold is not None:
+        conditions.append("a >= t")
+        inputs["t"] = float(threshold)
+    # The type of the pixels, or one that holds their values as they are.
+    dtype = "float32" if image.dtype == np.float32 else "float64"
+    try:
+        selected = evaluate(f"where({' and '.join(conditions)}, a, nan)", dtype=dtype, **inputs)
+    except _core.UsageError as error:
+        if mask is None:
+            raise
+        raise usage(f"the mask does not broadcast to the image: {error}", _MASK_HINT) from error
+    if selected.shape != image.shape:
+        found = f"a mask that makes {selected.shape} of an image of shape {image.shape}"
+        raise usage(found, _MASK_HINT)
+    return selected
+
+
+def _index_within(outer: tuple[int, int, int], inner: tuple[int, int, int]) -> int:
+    """Return which pixel of a range another one, with the same step, begins at."""
+    return (inner[0] - outer[0]) // outer[2]
+
+
+def _inside(
+    image: Image, where: Section, sky: tuple[int, int], regions: Any
+) -> tuple[Section, NDArray[np.bool_] | None]:
+    """Return the part of a section that regions reach into, and which pixels of it they hold.
+
+    Regions are in the image's own coordinates, whatever the section.
+    """
+    if regions is None:
+        return where, None
+    if sky != (image.ndim - 2, image.ndim - 1):
+        raise usage(
+            "a region needs the sky on the first two FITS axes; here the sky is on "
+            + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
+            either(
+                "leave region= out, and cut with section=",
+                "leave --region out, and cut with --section",
+            ),
+        )
+    height, width = image.shape[-2:]
+    mask = np.zeros((height, width), dtype=np.bool_)
+    for region in regions:
+        mask |= region.mask(height, width)
+    rows, columns = (
+        np.arange(count) * step + start for start, count, step in (where.ranges[a] for a in sky)
+    )
+    mask = mask[np.ix_(rows, columns)]
+    within = where
+    pieces = []
+    for axis, hit in zip(sky, (mask.any(axis=1), mask.any(axis=0)), strict=True):
+        start, _, step = where.ranges[axis]
+        found = np.flatnonzero(hit)
+        first, count = (int(found[0]), int(np.ptp(found)) + 1) if found.size else (0, 0)
+        within = within.replace(axis, (start + first * step, count, step))
+        pieces.append(slice(first, first + count))
+    return within, mask[tuple(pieces)]
+
+
+def collapse(
+    cube: Collapse, statistic: str, line: Line, threads: int | None, progress: Progress | None
+) -> Plane:
+    """Make the plane of one statistic, or of one of `PEAKS`."""
+    if statistic not in PEAKS:
+        if line != Line():
+            raise usage(
+                f"the {statistic} of pixels has their unit",
+                either(
+                    "unit=, rest= and convention= are for coordinates: max_coordinate, moments",
+                    "--unit, --rest and --convention are for coordinates: max_coordinate, moments",
+                ),
+            )
+        values = cube.reduced(statistic, threads, progress)
+        of_pixels = statistic not in UNITLESS
+        unit = cube.image.unit if of_pixels else None
+        return cube.plane(values, statistic, unit, of_pixels=of_pixels)
+    extreme, _, what = statistic.partition("_")
+    channels = cube.channels(line) if what == "coordinate" else None
+    position = cube.reduced(f"{extreme}_position", threads, progress).reshape(-1)
+    start, count, step = cube.where.ranges[cube.axis]
+    known = np.arange(count) * step + start if channels is None else channels.values
+    values = np.full(position.shape, np.nan)
+    values[position >= 0] = known[position[position >= 0]]
+    unit = CHANNEL_UNIT if channels is None else channels.unit
+    name = statistic if channels is not None else f"{statistic} (from 0)"
+    return cube.plane(values, name, unit, channels)
+
+
+def moments(
+    cube: Collapse,
+    orders: Sequence[int],
+    line: Line,
+    threads: int | None,
+    progress: Progress | None,
+) -> list[Plane]:
+    """Make moment maps in one pass."""
+    wanted = [whole_number(order) for order in orders] if np.iterable(orders) else [None]
+    if not set(wanted) <= {0, 1, 2}:
+        raise usage(f"invalid moments {orders!r}: expected some of 0, 1 and 2", "use (0, 1, 2)")
+    channels = cube.channels(line)
+    arrays = cube.pixels._core_image().moments(
+        list(orders),
+        cube.axis,
+        np.ascontiguousarray(channels.values),
+        cube.ranges,
+        widths=np.ascontiguousarray(channels.widths),
+        threads=cube.image._threads(threads),
+        progress=progress,
+    )
+    integral = product_text(cube.image.unit, channels.unit)
+    units = [channels.unit if order else integral for order in orders]
+    return [
+        cube.plane(values, f"moment {order}", unit, channels)
+        for order, values, unit in zip(orders, arrays, units, strict=True)
+    ]

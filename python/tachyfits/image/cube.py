@@ -1,0 +1,274 @@
+"""Cube: spectra, planes of the sky and moments of images that have a spectral axis.
+
+`image.spectra` finds the spectral axis, `image.collapse` makes planes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, SupportsFloat, cast, overload
+
+from tachyfits.header.spectral_units import Line
+from tachyfits.image.collapse import Collapse, Selection, collapse, moments
+from tachyfits.image.operations import Operations
+from tachyfits.image.pixels import Progress
+from tachyfits.image.spectra import picture, spectra
+from tachyfits.results.plane import Plane, Spectrum
+from tachyfits.text.regions import Region, Regions, as_list
+
+if TYPE_CHECKING:
+    from tachyfits.image.image import Image
+
+
+class Cube(Operations):
+    """Reductions of an image along its spectral axis."""
+
+    @overload
+    def spectrum(
+        self,
+        region: Region | None = None,
+        *,
+        statistic: str = "mean",
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
+        channels: slice | None = None,
+        section: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Spectrum: ...
+    @overload
+    def spectrum(
+        self,
+        region: Sequence[Region],
+        *,
+        statistic: str = "mean",
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
+        channels: slice | None = None,
+        section: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[Spectrum]: ...
+    def spectrum(
+        self,
+        region: Regions = None,
+        *,
+        statistic: str = "mean",
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
+        channels: slice | None = None,
+        section: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Spectrum | list[Spectrum]:
+        """Reduce every channel to a number.
+
+        Parameters
+        ----------
+        region
+            A region of the sky plane, or a list of them (which gives a list of spectra).
+        statistic
+            A name of `tachyfits.info.statistics`; "median", "mad", "percentile90" (or any other).
+        unit, rest, convention, rest_medium
+            Of the coordinates, as in `moments`.
+        channels
+            A slice of the spectral axis, 0-based.
+        section
+            A NumPy index expression for the other axes, such as the polarisation of a 4-D cube.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> spectrum = tf.open("cube.fits")[0].spectrum(tf.Box(1, 1, 2, 2))
+        >>> spectrum.values, spectrum.axis.values, spectrum.axis.unit
+        (array([ 6., 26., 46.]), array([1000., 1500., 2000.]), 'm/s')
+        >>> tf.open("cube.fits")[0].spectrum(unit="km/s").axis.values
+        array([1. , 1.5, 2. ])
+        """
+        regions = as_list(region, self.shape)
+        line = Line(unit, rest, convention, rest_medium)
+        found = spectra(self, regions, statistic, channels, section, line, threads, progress)
+        return found[0] if region is None or isinstance(region, Region) else found
+
+    def collapse(
+        self,
+        statistic: str = "mean",
+        *,
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
+        channels: slice | None = None,
+        section: Any = None,
+        region: Regions = None,
+        threshold: SupportsFloat | None = None,
+        mask: Any = None,
+        keep_axis: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Plane:
+        """Collapse the spectral axis: a map of the sky, one statistic per line of sight.
+
+        Parameters
+        ----------
+        statistic
+            A name of `tachyfits.info.statistics`; "median", "mad", "percentile90" (or any other);
+            or "max_channel", the number (from 0) of the channel with the maximum, "max_coordinate",
+            its coordinate, and likewise "min". The first such channel counts; NaN if no pixel is
+            defined.
+        unit, rest, convention, rest_medium
+            Of a coordinate, as in `moments`.
+        channels
+            A slice of the spectral axis, 0-based.
+        section
+            A NumPy index expression for the other axes.
+        region
+            A region of the sky, or several: the plane is NaN outside all of them, and only the box
+            around them is read. Coordinates are those of the whole image.
+        threshold
+            Pixels below it are ignored: a number in the unit of the pixels, or a quantity.
+        mask
+            An image, a path or an array that broadcasts to the cube (such as a plane): pixels where
+            it is 0 or undefined are ignored.
+        keep_axis
+            Keep the spectral axis with length 1 in the header and in written files.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.collapse("max", channels=slice(0, 2)).values[0]
+        array([20., 21., 22., 23., 24.])
+        >>> cube.collapse("max_coordinate", unit="km/s", region=tf.Box(1, 0, 2, 0)).values[0]
+        array([ 2.,  2.,  2., nan, nan])
+        """
+        selection = Selection(channels, section, region, threshold, mask)
+        cube = Collapse.of(cast("Image", self), selection, keep_axis)
+        line = Line(unit, rest, convention, rest_medium)
+        return collapse(cube, statistic, line, threads, progress)
+
+    def plane(
+        self,
+        section: Any = None,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Plane:
+        """Return the pixels of an image, or of one channel of a cube, to draw or to write.
+
+        Parameters
+        ----------
+        section
+            A NumPy index expression that leaves two axes (others of length 1): ``np.s_[10]`` is
+            a channel of a cube. None: everything.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> tf.open("cube.fits")[0].plane(np.s_[2, ::-1]).values[0]
+        array([55., 56., 57., 58., 59.])
+        """
+        return picture(self, section, threads, progress)
+
+    def moment(
+        self,
+        order: int,
+        *,
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
+        channels: slice | None = None,
+        section: Any = None,
+        region: Regions = None,
+        threshold: SupportsFloat | None = None,
+        mask: Any = None,
+        keep_axis: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Plane:
+        """Return one moment map along the spectral axis; parameters as of `moments`.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> velocity = tf.open("cube.fits")[0].moment(1, unit="km/s")
+        >>> velocity.values[0, :2], velocity.unit
+        (array([1.83333333, 1.81746032]), 'km s-1')
+        """
+        selection = Selection(channels, section, region, threshold, mask)
+        cube = Collapse.of(cast("Image", self), selection, keep_axis)
+        line = Line(unit, rest, convention, rest_medium)
+        return moments(cube, [order], line, threads, progress)[0]
+
+    def moments(
+        self,
+        orders: Sequence[int] = (0, 1, 2),
+        *,
+        unit: str | None = None,
+        rest: Any = None,
+        convention: str | None = None,
+        rest_medium: str | None = None,
+        channels: slice | None = None,
+        section: Any = None,
+        region: Regions = None,
+        threshold: SupportsFloat | None = None,
+        mask: Any = None,
+        keep_axis: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[Plane]:
+        """Return moment maps along the spectral axis, all computed in one pass over the pixels.
+
+        Moment 0 is the integral: the sum of each pixel times the width of its channel, in the unit
+        of the pixels times that of the axis. If the requested coordinates are not equally spaced,
+        each channel has its own width, with edges half a channel on either side. Moment 1 is the
+        mean coordinate weighted by the pixels, moment 2 the dispersion about it: the square root of
+        the weighted mean square (CASA, MIRIAD; spectral-cube gives its square). Widths do not
+        weight these two, as in other packages. NaN and BLANK are ignored. The result is NaN if no
+        pixel is defined, if the weights add up to 0, or if negative ones make the mean square
+        negative.
+
+        Parameters
+        ----------
+        orders
+            Of 0, 1 and 2.
+        unit
+            Unit of the coordinate: "km/s", "GHz", "um", ..., in any letter case; None: that of the
+            header. An axis without a coordinate is counted in pixels from 1, as in FITS.
+        rest
+            Rest frequency in Hz, or text or a Quantity with a unit, also of wavelength; None:
+            RESTFRQ or RESTWAV (in vacuum).
+        convention
+            "radio", "optical" or "relativistic" velocities; None: those of the axis, or "radio" for
+            frequencies and "optical" for wavelengths. A HISTORY card records it. Wavelengths in air
+            (AWAV) are converted to vacuum first, by the refractive index of B. Edlén (J. Opt. Soc.
+            Am. 43, 339, 1953); reference frames are not converted.
+        rest_medium
+            Medium of a wavelength in ``rest``: "air" or "vacuum"; None: that of the axis, air for
+            AWAV.
+        channels
+            A slice of the spectral axis, 0-based: channels of noise alone spoil moments 1 and 2.
+        section
+            A NumPy index expression for the other axes.
+        region, threshold, mask, keep_axis
+            As in `image`. Pixels are compared as they are read, without another pass.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> for plane in tf.open("cube.fits")[0].moments((0, 1), unit="km/s"):
+        ...     print(plane.name, plane.unit, plane.values[0, 0])
+        moment 0 Jy beam-1 km s-1 30.0
+        moment 1 km s-1 1.8333333333333333
+        """
+        selection = Selection(channels, section, region, threshold, mask)
+        cube = Collapse.of(cast("Image", self), selection, keep_axis)
+        line = Line(unit, rest, convention, rest_medium)
+        return moments(cube, orders, line, threads, progress)

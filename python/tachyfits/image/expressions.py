@@ -1,0 +1,328 @@
+"""Expressions: images computed from images, pixel by pixel, from a text or from operators.
+
+The engine parses and computes the text. This module finds an image for each input, and converts
+operators on images to a text over the images that they name, so that a chain of operators is one
+pass over its inputs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import usage
+from tachyfits.file.hdu import Hdu
+from tachyfits.results.measured import Measured, amount, has_unit, unit_parts
+from tachyfits.text.axes import axis_number
+from tachyfits.text.units import text_of_unit
+
+if TYPE_CHECKING:
+    from tachyfits.file.file import File
+    from tachyfits.image.image import Image
+
+#: Name of an array in memory.
+ARRAY_NAME = "<array>"
+
+#: The most characters of an expression that operators build: beyond it, the expression so far
+#: becomes a separate image.
+MOST_CHARACTERS = 8000
+
+
+@dataclass(frozen=True)
+class Along:
+    """A spectrum and its axis in a result; made by `along`."""
+
+    spectrum: Any
+    axis: int | str
+
+
+def along(spectrum: Any, axis: int | str) -> Along:
+    """Assign a spectrum to an axis of an expression's result.
+
+    Parameters
+    ----------
+    spectrum
+        An image for `evaluate`, with one axis longer than 1.
+    axis
+        A FITS letter ("x", "y", "z") or a NumPy number of the result.
+
+    Examples
+    --------
+    >>> import numpy as np, tachyfits as tf
+    >>> cube = tf.open("cube.fits")[0]
+    >>> gain = np.array([1.0, 2.0, 4.0])
+    >>> tf.evaluate("cube / gain", cube=cube, gain=tf.along(gain, "z"))[:, 0, 0]
+    array([ 0., 10., 10.])
+    """
+    return Along(spectrum, axis)
+
+
+def evaluate(expression: str, /, *, dtype: Any = None, unit: Any = None, **inputs: Any) -> Image:
+    """Return the image of an expression over images, computed when it is read or written.
+
+    Parameters
+    ----------
+    expression
+        Names, numbers and ``pi e nan inf``; ``+ - * / // % **``; ``< <= > >= == !=`` (1 where
+        true, else 0); ``and or not``, ``&& || !`` and, as NumPy has them, ``& | ~``; brackets; and
+        the functions of `tachyfits.info.functions`: ``abs sqrt exp log log10 sin cos tan asin acos
+        atan atan2 sinh cosh tanh floor ceil round isnan isfinite where(condition, a, b)
+        clip(x, low, high) min(a, b, ...) max(a, b, ...)``. Precedence is Python's.
+    dtype
+        "float32" or "float64"; None: bool for a comparison or another condition, else float32 if
+        every image has float32 pixels or integers of at most 16 bits, and float64 for others.
+        Arithmetic is in float64 and rounded once, at the end; a finite value beyond float32 is an
+        error when it is computed.
+    unit
+        BUNIT of the result, as text or an astropy unit; "" for none. None: set if it is certain.
+        Values do not change.
+    **inputs
+        For each name an `Image`, a `File` or a path (the first HDU with pixels), a NumPy array or
+        an object that converts to one, a number, an astropy quantity (in the unit of the images if
+        it can be converted), or `along` of a spectrum. Shapes broadcast as in NumPy: axes may be
+        missing in front, and an axis of length 1 matches any length. A spectrum (one axis) beside
+        images of several axes lies along the only axis of its length.
+
+    Returns
+    -------
+    Image
+        With the header of the first image of its shape, HISTORY of the operation, and BUNIT if it
+        is certain (sums of equal units, products with numbers). NaN and BLANK are NaN in
+        arithmetic; a comparison with them is false (``!=`` true); as a truth value they are true.
+        Computed box by box in bounded memory; each input is read once, however often it is named.
+
+    Raises
+    ------
+    UsageError
+        The expression is invalid, a name has no input or an input no name, or shapes cannot be
+        broadcast; the message shows the position. Nothing is read before this check.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> cube = tf.open("cube.fits")[0]
+    >>> tf.evaluate("where(a > 50, a - c, nan)", a=cube, c=50)[2, 3]
+    array([5., 6., 7., 8., 9.], dtype=float32)
+    >>> tf.evaluate("a - b / 2", a=cube, b="cube.fits").write("half.fits", overwrite=True)
+    >>> tf.evaluate("a + sqr(a)", a=cube)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    tachyfits.UsageError: expression, character 5 (from 1): ...
+    """
+    plain = {name: resolve(value) for name, value in inputs.items() if not has_unit(value)}
+    # The engine compares units as texts.
+    units = [image.unit for image in plain.values() if isinstance(image, Hdu) and image.unit]
+    found = {
+        name: plain[name] if name in plain else _of_amount(value, units)
+        for name, value in inputs.items()
+    }
+    given = None if unit is None else text_of_unit(unit) or ""
+    return _image(expression, found, None if dtype is None else np.dtype(dtype).name, given)
+
+
+def _image(
+    expression: str, inputs: dict[str, Any], dtype: str | None, unit: str | None = None
+) -> Image:
+    """Return the image of an expression whose inputs are resolved."""
+    image: Image = _file(expression, inputs, dtype, unit)[0]
+    return image
+
+
+def _file(
+    expression: str, inputs: dict[str, Any], dtype: str | None, unit: str | None = None
+) -> File:
+    """Return the file of an expression; also called to unpickle it.
+
+    ``unit``: BUNIT, "" for none; None: the engine finds it.
+    """
+    from tachyfits.file.file import File
+
+    images = [value.spectrum if isinstance(value, Along) else value for value in inputs.values()]
+    threads = next((image.file.threads for image in images if not isinstance(image, float)), 0)
+    ndim = max(
+        (value.ndim for value in inputs.values() if not isinstance(value, (float, Along))),
+        default=0,
+    )
+    given = [(name, _given(value, ndim)) for name, value in inputs.items()]
+    core = _core.evaluate(expression, given, dtype=dtype, unit=unit)
+    return File.computed(core, (_file, (expression, inputs, dtype, unit)), threads=threads)
+
+
+def _given(value: Any, ndim: int) -> float | _core.Image | tuple[_core.Image, int]:
+    """Return an input for the engine; ``ndim`` is that of the result."""
+    if isinstance(value, float):
+        return value
+    if isinstance(value, Along):
+        return value.spectrum._core_image(), axis_number(value.axis, ndim) - ndim
+    core: _core.Image = value._core_image()
+    return core
+
+
+def resolve(value: Any) -> Image | Along | float:
+    """Find the image, the spectrum or the number of an argument."""
+    from tachyfits.file import file
+    from tachyfits.image.image import Image
+
+    if isinstance(value, Image):
+        return value
+    if has_unit(value):
+        return _of_amount(value)
+    if isinstance(value, Along):
+        spectrum = resolve(value.spectrum)
+        if isinstance(spectrum, Image):
+            return Along(spectrum, value.axis)
+        raise usage(
+            f"invalid spectrum {value.spectrum!r}: expected an array",
+            "give the number alone",
+        )
+    if isinstance(value, (str, os.PathLike)):
+        return resolve(file.open(value))
+    if isinstance(value, file.File):
+        return value.image()
+    array = np.asarray(value)
+    return float(array) if array.ndim == 0 and array.dtype.kind in "biuf" else _of_array(array)
+
+
+def _of_amount(value: Any, units: Iterable[str] = ()) -> Image | Along | float:
+    """Return a quantity as an image in memory with its unit, one of ``units`` if possible."""
+    number, unit = amount(value, units)
+    return _of_array(np.atleast_1d(np.asarray(number)), unit) if unit else resolve(number)
+
+
+def _of_array(array: NDArray[Any], unit: str = "") -> Image:
+    """Return an array as an image in memory."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind not in "biuf" or size > 8 or array.ndim == 0:
+        raise usage(
+            f"invalid input: an array of {array.dtype} and shape {array.shape}",
+            "give an Image, a path, an array of real numbers or a number",
+        )
+    wanted = {"b": "uint8", "f": "float32" if size < 4 else f"float{8 * size}"}
+    native = np.dtype(wanted.get(kind, array.dtype.newbyteorder("=")))
+    image: Image = _array_file(np.ascontiguousarray(array, dtype=native), unit)[0]
+    return image
+
+
+def _array_file(array: NDArray[Any], unit: str = "") -> File:
+    """Return an array as a file in memory; also called to unpickle it."""
+    from tachyfits.file.file import File
+
+    cards = [("BUNIT", unit, "")] if unit else []
+    core = _core.array_file(array, cards, name=ARRAY_NAME)
+    return File.computed(core, (_array_file, (array, unit)))
+
+
+#: The unit of expressions without quantities: the engine finds it.
+ENGINES = object()
+
+
+@dataclass(frozen=True)
+class Formula:
+    """An expression built by operators: pieces of text, and the inputs between them.
+
+    Attributes
+    ----------
+    parts
+        Text and inputs (images, spectra along an axis), alternating in order.
+    power
+        Precedence of its outermost operator.
+    unit
+        Its unit if a quantity takes part, as in `tachyfits.results.quantities`; else `ENGINES`.
+    """
+
+    parts: tuple[Any, ...]
+    power: int
+    unit: Any = ENGINES
+
+    def characters(self) -> int:
+        """Return about how long the text is."""
+        return sum(len(part) if isinstance(part, str) else 4 for part in self.parts)
+
+    def within(self, least: int) -> tuple[Any, ...]:
+        """Return the parts, in brackets if operators around it bind tighter."""
+        return self.parts if self.power >= least else ("(", *self.parts, ")")
+
+    def image(self) -> Image:
+        """Return the resulting image, which keeps this formula."""
+        names: dict[tuple[int, Any], str] = {}
+        inputs: dict[str, Any] = {}
+        fresh = _names()
+        text = []
+        for part in self.parts:
+            if isinstance(part, str):
+                text.append(part)
+                continue
+            source = part.spectrum if isinstance(part, Along) else part
+            key = (id(source), part.axis if isinstance(part, Along) else None)
+            name = names.get(key)
+            if name is None:
+                name = names[key] = next(fresh)
+                inputs[name] = part
+            text.append(name)
+        unit = None if self.unit is ENGINES else self.unit or ""
+        image: Image = _file("".join(text), inputs, None, unit)[0]
+        image._formula = self
+        return image
+
+    def own_unit(self) -> str | None:
+        """Return the unit: "" for a number, None if it is unknown."""
+        if self.unit is not ENGINES:
+            unit: str | None = self.unit
+            return unit
+        if not any(isinstance(part, str) for part in self.parts):
+            source = self.parts[0]
+            found = source.spectrum if isinstance(source, Along) else source
+            # An array is an image in memory, and a number for quantities.
+            return found.unit or ("" if found.file.name == ARRAY_NAME else None)
+        if all(isinstance(part, str) for part in self.parts):
+            return ""
+        return self.image().unit
+
+
+def _names() -> Iterator[str]:
+    """Give names for inputs: a, b, c, d, and then more."""
+    yield from "abcd"
+    for number in itertools.count(5):
+        yield f"v{number}"
+
+
+#: Precedence of operands that need no brackets.
+ATOM = 11
+
+
+def formula_of(value: Any, beside: Any = None) -> Formula | None:
+    """Return an operand as a formula; None for any other object.
+
+    ``beside``: an image along whose spectral axis a spectrum lies.
+    """
+    from tachyfits.image.image import Image
+
+    if isinstance(value, Image):
+        formula = value._formula
+        short = formula is not None and formula.characters() < MOST_CHARACTERS
+        return formula if short and formula is not None else Formula((value,), ATOM)
+    if isinstance(value, Measured) and value.ndim == 1 and beside is not None:
+        value = along(value, beside.spectral_axis - beside.ndim)
+    if isinstance(value, Along):
+        formula = Formula((resolve(value),), ATOM)
+        unit = unit_parts(value.spectrum)[1] if has_unit(value.spectrum) else ""
+        return replace(formula, unit=unit) if unit else formula
+    if has_unit(value):
+        number, unit = unit_parts(value)
+        inner = formula_of(number)
+        return None if inner is None else replace(inner, unit=unit)
+    if isinstance(value, Measured):
+        return Formula((resolve(value.values),), ATOM)
+    if isinstance(value, (bool, int, float, np.number, np.bool_)) and np.isrealobj(value):
+        number = float(value)
+        text = repr(number) if np.isfinite(number) else f"{number}"
+        return Formula((text,), ATOM) if not text.startswith("-") else Formula((f"({text})",), ATOM)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return Formula((resolve(value),), ATOM) if value.ndim else formula_of(value[()])
+    return None

@@ -1,0 +1,481 @@
+"""Image: reductions of the pixels of one HDU, and results made from them.
+
+It translates user input (NumPy indices, axis letters, regions) into the engine's terms and its
+answers back; every loop over pixels is in the compiled module. Reading is in `image.pixels`;
+spectra, planes and moments are in `image.cube`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import either, usage
+from tachyfits.base.numbers import whole_number
+from tachyfits.image.array_functions import array_function
+from tachyfits.image.collapse import selected
+from tachyfits.image.cube import Cube
+from tachyfits.image.operators import Operators
+from tachyfits.image.order_statistics import OrderStatistics
+from tachyfits.image.pixels import Progress
+from tachyfits.image.reductions import STANDARD_STATISTICS, finished, reduction_method
+from tachyfits.image.reshape import Reshaping
+from tachyfits.results.plane import table_html
+from tachyfits.text.axes import Axis
+from tachyfits.text.regions import Region, Regions, as_list, kept_shape, to_core
+from tachyfits.text.sections import Section
+from tachyfits.writing.writer import fits_name
+
+#: Names in other packages, and the equivalent here.
+_ELSEWHERE = {
+    "section": "image[...]",
+    "writeto": "image.write(path)",
+    "filled_data": "image.read()",
+    "unmasked_data": "image.read()",
+    "moment0": "image.moment(0)",
+    "moment1": "image.moment(1)",
+    "moment2": "image.moment(2)",
+    "spectral_slab": "image.moment(0, channels=slice(first, end))",
+    "with_spectral_unit": 'image.moments(unit="km/s")',
+}
+
+#: Default number of bins of a histogram.
+_BINS = 256
+
+
+def _whole_bins(low: float, high: float) -> tuple[float, float, int]:
+    """Return the borders and the number of bins of whole width for the integers in a range.
+
+    >>> _whole_bins(0.0, 20.0), _whole_bins(-3.0, 1000.0), _whole_bins(0.2, 0.4)
+    ((-0.5, 20.5, 21), (-3.5, 1000.5, 251), (0.2, 0.4, 256))
+    """
+    first, last = math.ceil(low), math.floor(high)
+    # Beyond 2**52 float64 has no halves.
+    if first > last or max(abs(first), abs(last)) >= 2**52:
+        return low, high, _BINS
+    width = -(-(last - first + 1) // _BINS)
+    count = -(-(last - first + 1) // width)
+    return first - 0.5, first - 0.5 + count * width, count
+
+
+class Image(Operators, Cube, OrderStatistics, Reshaping):
+    """Pixels of one HDU: lazy until indexed, reduced or written.
+
+    Axes are in NumPy order, indices 0-based; a section is a NumPy index expression (``np.s_``).
+    NaN and BLANK pixels are ignored by every reduction, and counted. Results are in the unit of
+    the pixels, float64, and do not depend on the number of threads.
+
+    NumPy's reductions accept images (``numpy.mean(image, axis=0)``) and run in the engine in one
+    pass. Like the methods they ignore NaN and BLANK, so ``numpy.mean`` behaves as
+    ``numpy.nanmean``. Other NumPy functions read all pixels first and treat NaN as in an array.
+
+    Every operation takes ``threads`` (None: the file's default; 0: one per core) and ``progress``,
+    a function that is called with (bytes done, total bytes) and stops the work by returning False.
+
+    The arrays of random groups are one image, whose first axis counts the groups;
+    `group_parameters` returns the parameters of each group.
+
+    Examples
+    --------
+    >>> import numpy as np, tachyfits as tf
+    >>> cube = tf.open("cube.fits")[0]
+    >>> cube[0, 1:3, ::2]
+    array([[ 5.,  7.,  9.],
+           [10., 12., 14.]], dtype=float32)
+    >>> cube.max(axis="z").shape, cube.stats(section=np.s_[1]).count
+    ((4, 5), 20)
+    """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            hint = _ELSEWHERE.get(name)
+            if hint is None and hasattr(np.ndarray, name):
+                hint = either(f"an image is read first: image.read().{name}")
+            problem = f"'Image' object has no attribute {name!r}"
+            text = f"{problem}\nhint: {hint}" if hint and not name.startswith("_") else problem
+            raise AttributeError(text, name=name, obj=self)
+
+    def __repr__(self) -> str:
+        if self._problem() is not None:
+            return f"<tachyfits Image unknown, HDU {self.index} of {self.file.name}>"
+        unit = f" [{self.unit}]" if self.unit else ""
+        name = f" {self.name!r}" if self.name else ""
+        where = f"HDU {self.index}{name} of {self.file.name}"
+        return f"<tachyfits Image {self.shape} {self.dtype}{unit}, {where}>"
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "file": self.file.name,
+            "HDU": f"{self.index} {self.name}",
+            "shape (NumPy order)": str(self.shape),
+            "type": f"{self.dtype} (BITPIX {self.bitpix})",
+            "unit": self.unit or "",
+            "coordinates": str(self.coordinates),
+            "bytes": f"{self.data_bytes:,}",
+        }
+        return table_html(rows)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Apply a NumPy function to images, in the engine if it can."""
+        return array_function(function, args, options)
+
+    # Reductions.
+
+    @overload
+    def stats(
+        self,
+        section: Any = None,
+        region: Region | None = None,
+        *,
+        axis: None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> _core.Stats: ...
+    @overload
+    def stats(
+        self,
+        section: Any = None,
+        *,
+        region: Sequence[Region],
+        axis: None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[_core.Stats]: ...
+    @overload
+    def stats(
+        self,
+        section: Any = None,
+        region: Regions = None,
+        *,
+        axis: Axis,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, NDArray[Any]]: ...
+    def stats(
+        self,
+        section: Any = None,
+        region: Regions = None,
+        *,
+        axis: Axis | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> _core.Stats | list[_core.Stats] | dict[str, NDArray[Any]]:
+        """Return count, nan, sum, mean, rms, std, min and max in one pass.
+
+        Parameters
+        ----------
+        section
+            A NumPy index expression; None: everything.
+        region
+            A region of the sky plane, or a list of them, in every plane of the section. Coordinates
+            are those of the whole image.
+        axis
+            None: one `Stats` (a list of them for a list of regions); its positions of min and max
+            are indices within the section. Axes to reduce, as numbers or letters: a dictionary of
+            arrays by name, whose shape is that of the kept axes.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> stats = cube.stats()
+        >>> stats.count, stats.nan, stats.mean, stats.max_position
+        (60, 0, 29.5, (2, 3, 4))
+        >>> cube.stats(axis="xy")["max"]
+        array([19., 39., 59.])
+        """
+        if axis is not None:
+            return self._reduce(
+                STANDARD_STATISTICS, axis, section, region, threads=threads, progress=progress
+            )
+        regions = as_list(region, self.shape)
+        states = self._core_image().stats(
+            self._ranges(self._section(section)),
+            regions=to_core(regions),
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        return states[0] if region is None or isinstance(region, Region) else states
+
+    def reduce(
+        self,
+        statistic: str,
+        axis: Axis | None = None,
+        *,
+        section: Any = None,
+        region: Regions = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+        where: Any = None,
+        dtype: Any = None,
+        out: NDArray[Any] | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Reduce axes by a statistic of `tachyfits.info.statistics`, by its name.
+
+        Parameters
+        ----------
+        statistic
+            "sum", "mean", "rms" (about zero), "std" (about the mean), "min", "max", "count" (of
+            defined pixels), "nan" (of undefined ones), ...
+        axis
+            Axes to reduce, as NumPy numbers or FITS letters ("xy"); None: all. They are axes of
+            the image, also when integers in the section drop some.
+        section
+            A NumPy index expression; None: everything.
+        region
+            A region, or a list of them (the result then has a first axis for them). Both sky axes
+            (the last two) must be reduced.
+        ddof
+            Divisor of "std" is count - ddof.
+        keepdims
+            Keep the reduced axes, with length 1.
+        where
+            A mask, such as ``cube > 3``, an array or a path, that broadcasts to the image: pixels
+            where it is 0 or undefined are ignored.
+        dtype, out
+            Type of the result, and an array for it, as in NumPy.
+
+        Returns
+        -------
+        numpy.ndarray or NumPy scalar
+            Its shape is that of the kept axes. NaN if no pixel is defined.
+        """
+        image = self if where is None else selected(self, None, where)
+        values = image._reduce(
+            (statistic,), axis, section, region, ddof, keepdims, threads, progress
+        )
+        return finished(values[statistic], dtype, out)
+
+    def _reduce(
+        self,
+        names: Sequence[str],
+        axis: Axis | None,
+        section: Any = None,
+        region: Regions = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Reduce, and give the results the documented shape."""
+        where = self._section(section)
+        axes = self._axis_numbers(axis)
+        regions = as_list(region, self.shape)
+        arrays = self._core_image().reduce(
+            list(names),
+            list(axes),
+            self._ranges(where),
+            regions=to_core(regions),
+            ddof=ddof,
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        shape = kept_shape(where, axes, region, keepdims)
+        return {name: np.asarray(array).reshape(shape) for name, array in arrays.items()}
+
+    sum = reduction_method("sum", "the sum")
+    mean = reduction_method("mean", "the mean")
+    rms = reduction_method("rms", "the root mean square about zero")
+    min = reduction_method("min", "the least value")
+    max = reduction_method("max", "the greatest value")
+    count = reduction_method("count", "the number")
+    count_nan = reduction_method(
+        "nan", "the number of undefined (NaN or BLANK) instead", "count_nan"
+    )
+    skewness = reduction_method("skewness", "the third standardised moment")
+    kurtosis = reduction_method("kurtosis", "the fourth standardised moment less 3")
+
+    def std(
+        self,
+        axis: Axis | None = None,
+        *,
+        section: Any = None,
+        region: Regions = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+        where: Any = None,
+        dtype: Any = None,
+        out: NDArray[Any] | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return the standard deviation about the mean, divisor count - ddof; see `reduce`."""
+        return self.reduce(
+            "std", axis, section=section, region=region, ddof=ddof, keepdims=keepdims, where=where,
+            dtype=dtype, out=out, threads=threads, progress=progress,
+        )  # fmt: skip
+
+    def var(
+        self, axis: Axis | None = None, *, dtype: Any = None, out: Any = None, **options: Any
+    ) -> Any:
+        """Return the variance: the square of `std`, whose parameters it has."""
+        return finished(np.square(np.asarray(self.std(axis, **options))), dtype, out)
+
+    def argmax(self, axis: int | str | None = None, **options: Any) -> Any:
+        """Return the index of the first maximum along an axis; see `argmin`."""
+        return self.reduce("max_position", axis, **options)
+
+    def argmin(self, axis: int | str | None = None, **options: Any) -> Any:
+        """Return the index of the first minimum along an axis; None: in the flattened image.
+
+        Parameters are those of `reduce`. -1 if no pixel is defined.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> int(cube.argmax()), cube.argmin(axis="z")[0]
+        (59, array([0, 0, 0, 0, 0]))
+        """
+        return self.reduce("min_position", axis, **options)
+
+    def any(self, axis: Axis | None = None, **options: Any) -> Any:
+        """Say whether any pixel is not 0, NaN among them; parameters as of `reduce`.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> bool((cube > 58).any()), (cube > 58).any(axis="xy")
+        (True, array([False, False,  True]))
+        """
+        values = np.asarray((self != 0).reduce("max", axis, **options))
+        return np.equal(values, 1)[()]
+
+    def all(self, axis: Axis | None = None, **options: Any) -> Any:
+        """Say whether no pixel is 0; parameters as of `reduce`."""
+        values = np.asarray((self != 0).reduce("min", axis, **options))
+        return np.not_equal(values, 0)[()]
+
+    def histogram(
+        self,
+        bins: int | None = None,
+        range: tuple[float, float] | None = None,  # noqa: A002 - NumPy's name for it
+        *,
+        section: Any = None,
+        region: Regions = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> _core.Histogram:
+        """Count pixels in equal bins.
+
+        Parameters
+        ----------
+        bins
+            Number of bins. None: 256; for integers at most 256 of an integer width, with borders
+            halfway between integers, so that each bin covers equally many of them.
+        range
+            (low, high), both included. None: from min to max, which costs another pass.
+        section, region
+            As in `stats`; a pixel inside several regions counts once.
+
+        Returns
+        -------
+        Histogram
+            ``counts``, ``edges`` (bins + 1), and the numbers of pixels ``below``, ``above`` and
+            ``nan``.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("cube.fits")[0].histogram(bins=3).counts
+        array([20, 20, 20], dtype=uint64)
+        """
+        where = self._section(section)
+        regions = as_list(region, self.shape)
+        count = _BINS if bins is None else whole_number(bins, least=1)
+        if count is None:
+            raise usage(
+                f"invalid bins {bins!r}: expected a number of bins", "give an integer, 1 or more"
+            )
+        low, high = range or self._automatic_range(where, regions, threads, progress)
+        if bins is None and self.dtype.kind in "iu":
+            low, high, count = _whole_bins(float(low), float(high))
+        return self._core_image().histogram(
+            float(low),
+            float(high),
+            count,
+            self._ranges(where),
+            regions=to_core(regions),
+            threads=self._threads(threads),
+            progress=progress,
+        )
+
+    def _automatic_range(
+        self,
+        section: Section,
+        regions: list[Region] | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> tuple[float, float]:
+        states = self._core_image().stats(
+            self._ranges(section),
+            regions=to_core(regions),
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        good = [state for state in states if state.count]
+        if not good:
+            return 0.0, 1.0
+        low, high = min(state.min for state in good), max(state.max for state in good)
+        if not np.isfinite([low, high]).all():
+            raise usage(
+                f"the pixels range from {low} to {high}: bins of equal width cannot cover this "
+                "range",
+                either("give range=(low, high)", "give --range LOW HIGH"),
+            )
+        # NumPy's choice when all values are equal.
+        return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+    def cutout(
+        self,
+        section: Any,
+        path: str | os.PathLike[str],
+        *,
+        drop_degenerate: bool = False,
+        overwrite: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write a section into a new FITS file, with its type and coordinates.
+
+        Parameters
+        ----------
+        section
+            A NumPy index expression. Axes that integers drop are kept with length 1, unless
+            ``drop_degenerate``.
+        path
+            The new file; it appears when it is complete.
+        drop_degenerate
+            Leave out every axis of length 1.
+        overwrite
+            Replace an older file.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> tf.open("cube.fits")[0].cutout(np.s_[1:, :, ::2], "part.fits", overwrite=True)
+        >>> tf.open("part.fits")[0].shape
+        (2, 4, 3)
+        """
+        where = self._section(section)
+        single = [axis for axis, count in enumerate(where.full_shape) if count == 1]
+        self._core_image().cutout(
+            fits_name(path),
+            list(where.ranges),
+            drop_axes=single if drop_degenerate else (),
+            overwrite=overwrite,
+            threads=self._threads(threads),
+            progress=progress,
+        )

@@ -1,0 +1,252 @@
+"""Operations: images computed from images, when they are read or written.
+
+Nothing here touches pixels: each method asks the engine for an image that can compute itself, and
+returns it as an `Image` of a `File` that is not on any disk. It can be indexed, reduced, used in
+further operations, and written, box by box, in one pass over the bytes of its inputs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import either, warn
+from tachyfits.header import beam
+from tachyfits.image.pixels import Pixels, Progress
+from tachyfits.writing.writer import fits_name, tell_rounding
+
+if TYPE_CHECKING:
+    from tachyfits.image.image import Image
+
+
+class Operations(Pixels):
+    """Operations on the pixels of one HDU that return an image."""
+
+    def smooth(
+        self,
+        kernel: str | Sequence[float] | NDArray[Any] = "hanning",
+        width: float | None = None,
+        *,
+        axis: int | str = "z",
+        edge: str = "repeat",
+        blanks: str = "renormalise",
+        fill: bool = False,
+        every: int = 1,
+    ) -> Image:
+        """Smooth along one axis; computed when the result is read, reduced or written.
+
+        Parameters
+        ----------
+        kernel
+            "hanning" (weights 1/4, 1/2, 1/4), "boxcar", "gaussian" (cut at 4 standard deviations),
+            or an odd number of weights, from the lowest index to the highest, which are not
+            normalised.
+        width
+            Pixels of a boxcar, an odd number; full width at half maximum of a Gaussian in pixels.
+        axis
+            A NumPy number or a FITS letter: "x", "y", "z".
+        edge
+            Values of pixels beyond the ends: "repeat", the last one (MIRIAD, SciPy's "nearest");
+            "pair", mirror images about its centre, which Hanning makes the mean of the last pair
+            (CASA); "zero" (NEMO); "blank", undefined pixels; "keep": pixels whose neighbours would
+            lie beyond keep their values.
+        blanks
+            Treatment of NaN and BLANK: "renormalise", the weights of the defined pixels alone
+            (spectral-cube, astropy); "propagate", the result is NaN (SciPy); "zero" (CASA, MIRIAD).
+        fill
+            Also compute undefined pixels from defined neighbours; otherwise they stay undefined.
+        every
+            Keep the results of the first pixel and every n-th after it (decimation).
+
+        Returns
+        -------
+        Image
+            With the same axes (except for ``every``) and unit. float32 for float32 pixels and
+            integers of up to 16 bits, float64 for others; each is a sum in float64 in the order of
+            the weights, rounded once.
+
+        Warns
+        -----
+        TachyfitsWarning
+            The axis is a sky axis and the header has a beam: beam and values per beam stay
+            unchanged; `smooth_sky` updates both.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.smooth("hanning", axis="z")[:, 0, 0]
+        array([ 5., 20., 35.], dtype=float32)
+        >>> cube.smooth("hanning", axis="x", edge="pair").write("smooth.fits", overwrite=True)
+        """
+        number = self._axis_number(axis)
+        if isinstance(kernel, str):
+            weights = _core.smoothing_weights(kernel, None if width is None else float(width))
+        else:
+            weights = np.ascontiguousarray(kernel, dtype=np.float64).reshape(-1)
+        core = self._core_image().smooth(
+            number, weights, edge=edge, blanks=blanks, fill=fill, every=every
+        )
+        if beam.is_left_behind(self, number):
+            warn(
+                f"{self._file.name}: smoothing along one axis of the sky leaves the beam (BMAJ, "
+                "BMIN, BPA) and values per beam as they were; a Gaussian on the sky "
+                f"({either('smooth_sky()', '--sky')}) has them follow"
+            )
+        options = {"edge": edge, "blanks": blanks, "fill": fill, "every": every}
+        return self._computed(core, "smooth", weights, axis=number, **options)
+
+    def smooth_sky(
+        self,
+        width: Any,
+        *,
+        update_beam: bool = True,
+        edge: str = "repeat",
+        blanks: str = "renormalise",
+        fill: bool = False,
+    ) -> Image:
+        """Smooth every plane with a Gaussian; computed when the result is read or written.
+
+        Parameters
+        ----------
+        width
+            Full width at half maximum: pixels, pixels along x and y as a pair, or an angle for a
+            round kernel ("12arcsec", an astropy Quantity). Cut at 4 standard deviations.
+        update_beam
+            Update the beam of the header (BMAJ, BMIN, BPA), and multiply values per beam (a BUNIT
+            with "beam") by the ratio of the beams' areas, including those that ``edge="keep"``
+            leaves unsmoothed.
+        edge, blanks, fill
+            As in `smooth`; undefined pixels are renormalised in two dimensions.
+
+        Raises
+        ------
+        UsageError
+            An angle without sky coordinates in NAXIS1 and NAXIS2, or beams that differ by channel.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> smooth = tf.open("cube.fits")[0].smooth_sky(2.0)
+        >>> smooth.shape, round(float(smooth[0, 1, 1]), 3)
+        ((3, 4, 5), 6.183)
+        """
+        widths = beam.pixel_widths(width, self)
+        x, y = (_core.smoothing_weights("gaussian", pixels) for pixels in widths)
+        old = beam.beam_of(self._coordinates) if update_beam else None
+        per_beam = "beam" in (self.unit or "").lower()
+        cards: list[tuple[str, Any, str]] = []
+        scale = 1.0
+        if old is not None:
+            new = beam.smoothed_beam(old, widths, self)
+            cards = [("BMAJ", new.major, ""), ("BMIN", new.minor, ""), ("BPA", new.angle, "")]
+            if per_beam:
+                scale = new.area / old.area
+        elif per_beam and update_beam:
+            warn(
+                f"{self._where()}: values in {self.unit!r} were not rescaled: the header has no "
+                "usable beam (BMAJ, BMIN, BPA, or HISTORY of AIPS)"
+            )
+        options: dict[str, Any] = {"edge": edge, "blanks": blanks, "fill": fill}
+        core = self._core_image().smooth_planes(x, y, scale=scale, **options)
+        if cards:
+            core = core.hdu(0).image().with_cards(cards)
+        return self._computed(core, "smooth_sky", width, update_beam=update_beam, **options)
+
+    def _named(self, name: str) -> Image:
+        """Return the same pixels, stored as they are, with another EXTNAME."""
+        core = self._core_image().with_cards([("EXTNAME", name, "")])
+        return self._computed(core, "_named", name)
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        dtype: Any = None,
+        scaling: tuple[float, float] | None = None,
+        blank: int | None = None,
+        overwrite: bool = False,
+        checksum: bool = False,
+        sync: bool = False,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write the image as the primary array of a new FITS file.
+
+        The file appears under its name when it is complete; after an error, a full disk or a kill
+        an existing file of that name is unchanged. Memory stays bounded for an image of any size.
+
+        Parameters
+        ----------
+        path
+            The new file.
+        dtype
+            Type of the pixels ("int16", "uint16", "float64", ...); None: their own, bit for bit.
+            Values are rounded to the nearest integer (ties to even), and refused if they do not
+            fit.
+        scaling
+            (BSCALE, BZERO) for integer types: stored = (value - BZERO) / BSCALE.
+        blank
+            BLANK for integer types; NaN becomes BLANK.
+        overwrite
+            Replace an older file.
+        checksum
+            Write DATASUM and CHECKSUM, computed on the way.
+        sync
+            Return only when the file survives a power failure.
+        buffering
+            "single": each thread reads, computes and writes in sequence; "double": readers fetch
+            ahead; "auto" chooses "single" if the page cache has the input.
+
+        Raises
+        ------
+        IoError
+            The file exists and ``overwrite`` is false, or reading or writing fails.
+        UsageError
+            A value does not fit the pixels.
+
+        Warns
+        -----
+        TachyfitsWarning
+            Values were rounded to integers; it names the largest error.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.write("short.fits", dtype="int16", scaling=(0.5, 0.0), blank=-1, overwrite=True)
+        >>> float(tf.open("short.fits")[0].max())
+        59.0
+        """
+        error = self._core_image().write(
+            fits_name(path),
+            pixel=None if dtype is None else np.dtype(dtype).name,
+            scaling=scaling,
+            blank=blank,
+            overwrite=overwrite,
+            checksum=checksum,
+            sync=sync,
+            buffering=buffering,
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        tell_rounding(path, error, self.unit)
+
+    def _computed(self, core: _core.FitsFile, method: str, *args: Any, **kwargs: Any) -> Image:
+        """Return the image that the engine computes; it pickles as the call that made it."""
+        from tachyfits.file.file import File
+
+        recipe = (_recomputed, (self, method, args, kwargs))
+        image: Image = File.computed(core, recipe, threads=self._file.threads)[0]
+        return image
+
+
+def _recomputed(image: Operations, method: str, args: Any, kwargs: Any) -> Any:
+    """Unpickle the file of a computed image: call the method again."""
+    return getattr(image, method)(*args, **kwargs).file

@@ -1,0 +1,230 @@
+"""Operators on images: arithmetic, comparisons and NumPy functions give images, computed lazily.
+
+Each operator adds to a formula over the images that it began with. A chain of them is one
+expression, read in one pass; see `tachyfits.evaluate` for what the operators mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tachyfits.base.errors import usage
+from tachyfits.image.expressions import ATOM, ENGINES, Formula, formula_of
+from tachyfits.results.quantities import SIGNS, UFUNCS, conversion, outcome
+
+if TYPE_CHECKING:
+    from tachyfits.image.image import Image
+
+#: How tightly operators bind, from loose to tight, as the engine reads them; see `infix`.
+_COMPARISON, _ARITHMETIC, _SIGN, _POWER = 4, 7, 9, 10
+_POWERS = {"|": 5, "&": 6, "+": 7, "-": 7, "*": 8, "/": 8, "//": 8, "%": 8, "**": _POWER}
+
+
+def infix(left: Any, operator: str, right: Any) -> Any:
+    """Return the image of ``left operator right``; NotImplemented for other operands."""
+    formulas = _formulas((left, right))
+    if formulas is None:
+        return NotImplemented
+    first, second = formulas
+    unit, second = _with_unit(operator, first, second, right)
+    power = _POWERS.get(operator, _COMPARISON)
+    # Powers are taken from the right, all others from the left; a comparison wants brackets
+    # around everything but arithmetic.
+    before = {_POWER: ATOM, _COMPARISON: _ARITHMETIC}.get(power, power)
+    after = {_POWER: _SIGN, _COMPARISON: _ARITHMETIC}.get(power, power + 1)
+    parts = (*first.within(before), f" {operator} ", *second.within(after))
+    return Formula(parts, power, unit).image()
+
+
+def _formulas(operands: Sequence[Any]) -> list[Formula] | None:
+    """Return operands as formulas; None if one is not an operand.
+
+    A spectrum lies along the spectral axis of the first image among them.
+    """
+    image = next((given for given in operands if hasattr(type(given), "_core_image")), None)
+    formulas = [formula_of(given, beside=image) for given in operands]
+    found = [formula for formula in formulas if formula is not None]
+    return found if len(found) == len(operands) else None
+
+
+def _with_unit(operator: str, first: Formula, second: Formula, right: Any) -> tuple[Any, Formula]:
+    """Return the unit of a result, and the second operand in the unit of the first.
+
+    Where no quantity takes part, units are the engine's.
+    """
+    if first.unit is ENGINES and second.unit is ENGINES:
+        return ENGINES, second
+    power = right if isinstance(right, (int, float, np.number)) else None
+    found = outcome(operator, first.own_unit(), second.own_unit(), power)
+    return found.unit, _scaled(second, found.factor)
+
+
+def _scaled(formula: Formula, factor: float) -> Formula:
+    if factor == 1:
+        return formula
+    return Formula((*formula.within(_POWERS["*"]), f" * {factor!r}"), _POWERS["*"])
+
+
+def call(function: str, *arguments: Any) -> Any:
+    """Return the image of a function of the engine; NotImplemented for other arguments."""
+    given = _formulas(arguments)
+    if given is None:
+        return NotImplemented
+    unit: Any = ENGINES
+    if any(formula.unit is not ENGINES for formula in given):
+        # The condition of a choice has a unit of its own.
+        first = 1 if function == "where" else 0
+        if len(given) == 1:
+            found = outcome(function, given[0].own_unit())
+            unit, given = found.unit, [_scaled(given[0], found.factor)]
+        for number in range(first + 1, len(given)):
+            unit, given[number] = _with_unit(function, given[first], given[number], None)
+    parts: list[Any] = [f"{function}("]
+    for number, formula in enumerate(given):
+        parts += [", "] * (number > 0) + list(formula.parts)
+    return Formula((*parts, ")"), ATOM, unit).image()
+
+
+def _exclusive(left: Any, right: Any) -> Any:
+    """Return the image of ``left ^ right``, of truth values."""
+    if _formulas((left, right)) is None:
+        return NotImplemented
+    truths = [
+        infix(given, "!=", 0) if hasattr(type(given), "_core_image") else np.not_equal(given, 0)[()]
+        for given in (left, right)
+    ]
+    return infix(truths[0], "!=", truths[1])
+
+
+def _signed(sign: str, operand: Any, power: int) -> Image:
+    formula = formula_of(operand)
+    assert formula is not None
+    parts: tuple[Any, ...] = (sign, *formula.within(_SIGN))
+    unit = formula.unit if sign != "~" or formula.unit is ENGINES else ""
+    # An inverted operand is always bracketed: beside a comparison it would be ambiguous.
+    return Formula(parts if power < ATOM else ("(", *parts, ")"), power, unit).image()
+
+
+def _infix_methods(operator: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the methods of an operator: image first, and image last."""
+
+    def forward(self: Any, other: Any) -> Any:
+        return infix(self, operator, other)
+
+    def backward(self: Any, other: Any) -> Any:
+        return infix(other, operator, self)
+
+    forward.__doc__ = f"Return the image of ``self {operator} other``."
+    backward.__doc__ = f"Return the image of ``other {operator} self``."
+    return forward, backward
+
+
+class Operators:
+    """Arithmetic on images. The results are images; nothing is read until they are.
+
+    An astropy quantity, or a unit, contributes its unit: ``cube * (2 * u.K)`` has the product as
+    its BUNIT, and operands of additions and comparisons are converted to the unit of the pixels.
+
+    Examples
+    --------
+    >>> import numpy as np, tachyfits as tf
+    >>> cube = tf.open("cube.fits")[0]
+    >>> (2 * cube - cube / 2)[0, 0]
+    array([0. , 1.5, 3. , 4.5, 6. ], dtype=float32)
+    >>> bright = (cube > 10) & (cube < 13)
+    >>> bright.dtype, cube[bright], np.sqrt(cube)[0, 0, 4]
+    (dtype('bool'), array([11., 12.], dtype=float32), np.float32(2.0))
+    """
+
+    #: The expression that made the image, if operators did.
+    _formula: Formula | None = None
+
+    __add__, __radd__ = _infix_methods("+")
+    __sub__, __rsub__ = _infix_methods("-")
+    __mul__, __rmul__ = _infix_methods("*")
+    __truediv__, __rtruediv__ = _infix_methods("/")
+    __floordiv__, __rfloordiv__ = _infix_methods("//")
+    __mod__, __rmod__ = _infix_methods("%")
+    __pow__, __rpow__ = _infix_methods("**")
+    __and__, __rand__ = _infix_methods("&")
+    __or__, __ror__ = _infix_methods("|")
+
+    def __xor__(self, other: Any) -> Any:
+        """Return the image that is true where one of two conditions is and the other is not."""
+        return _exclusive(self, other)
+
+    __rxor__ = __xor__
+
+    __lt__, __gt__ = _infix_methods("<")
+    __le__, __ge__ = _infix_methods("<=")
+
+    def __eq__(self, other: object) -> Any:
+        """Return the image of ``self == other``; as objects, images are the same with ``is``."""
+        return infix(self, "==", other)
+
+    def __ne__(self, other: object) -> Any:
+        """Return the image of ``self != other``."""
+        return infix(self, "!=", other)
+
+    __hash__ = object.__hash__
+
+    def __neg__(self) -> Image:
+        """Return the image of ``-self``."""
+        return _signed("-", self, _SIGN)
+
+    def __pos__(self) -> Image:
+        """Return the image of ``+self``."""
+        return _signed("+", self, _SIGN)
+
+    def __invert__(self) -> Image:
+        """Return the image that is 1 where this one is 0, and 0 elsewhere."""
+        return _signed("~", self, ATOM)
+
+    def __abs__(self) -> Any:
+        """Return the image of the absolute values."""
+        return call("abs", self)
+
+    def to(self, unit: Any) -> Image:
+        """Return the image in another unit, as text or of astropy; computed when it is read.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0].to("mJy/beam")
+        >>> cube.unit, cube[0, 0, :3]
+        ('mJy beam-1', array([   0., 1000., 2000.], dtype=float32))
+        """
+        formula = formula_of(self)
+        assert formula is not None
+        text, factor = conversion(formula.own_unit(), unit)
+        return replace(_scaled(formula, factor), unit=text).image()
+
+    def __bool__(self) -> bool:
+        """Refuse to be one truth value where it is one for each pixel."""
+        if self._formula is not None:
+            raise usage(
+                "the truth value of an image is ambiguous; use .any() or .all()",
+                "combine conditions with & and | instead of 'and' and 'or'",
+            )
+        return True
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Return the image of a NumPy function of images, numbers and arrays."""
+        name = UFUNCS.get(ufunc)
+        if method != "__call__" or options:
+            return NotImplemented
+        if name in SIGNS:
+            return _signed(SIGNS[name], inputs[0], ATOM if name == "not" else _SIGN)
+        if ufunc is np.square:
+            return infix(inputs[0], "**", 2)
+        if ufunc is np.isinf:
+            return infix(call("abs", *inputs), "==", np.inf)
+        if ufunc is np.logical_xor or ufunc is np.bitwise_xor:
+            return _exclusive(*inputs)
+        if name is None:
+            return NotImplemented
+        return call(name, *inputs) if name[0].isalpha() else infix(inputs[0], name, inputs[1])

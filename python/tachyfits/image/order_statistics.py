@@ -1,0 +1,223 @@
+"""Order statistics of an image: median, median absolute deviation, percentiles, robust rms.
+
+It translates; the selection is in the compiled module, exact and in bounded memory for an image of
+any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tachyfits.base.errors import usage
+from tachyfits.image.pixels import Pixels, Progress
+from tachyfits.text.axes import Axis
+from tachyfits.text.regions import Regions, as_list, kept_shape, to_core
+
+
+class OrderStatistics(Pixels):
+    """Order statistics of the pixels of one HDU."""
+
+    def median(
+        self,
+        axis: Axis | None = None,
+        *,
+        section: Any = None,
+        region: Regions = None,
+        keepdims: bool = False,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return the exact median of the defined pixels.
+
+        Parameters
+        ----------
+        axis
+            Axes to reduce, as NumPy numbers or FITS letters ("z": a median image, "xy": a spectrum
+            of medians); None: all.
+        section
+            A NumPy index expression; None: everything.
+        region
+            A region, or a list of them (the result then has a first axis for them). Both sky axes
+            (the last two) must be reduced.
+        keepdims
+            Keep the reduced axes, with length 1.
+        buffering
+            "single": each thread reads its own blocks. "double": other threads read ahead. "auto":
+            ahead if the bytes are not in memory. The result does not depend on it.
+
+        Returns
+        -------
+        numpy.ndarray or NumPy scalar
+            float64 with the shape of the kept axes, in the unit of the pixels; NaN if no pixel is
+            defined. NaN and BLANK pixels are ignored; -0.0 counts as 0.0.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> float(cube.median()), cube.median(axis="xy"), cube.median(axis="z").shape
+        (29.5, array([ 9.5, 29.5, 49.5]), (4, 5))
+        """
+        options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
+        return self._order(["median"], axis, section, region, keepdims, **options)[0][()]
+
+    def mad(
+        self,
+        axis: Axis | None = None,
+        *,
+        section: Any = None,
+        region: Regions = None,
+        keepdims: bool = False,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return the median absolute deviation: the median of the distances to the median, exact.
+
+        It is not scaled: times 1.4826 it estimates the standard deviation of normal noise.
+        Parameters and result are as of `median`; NaN if the median is infinite.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("cube.fits")[0].mad(axis="xy")
+        array([5., 5., 5.])
+        """
+        options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
+        return self._order(["mad"], axis, section, region, keepdims, **options)[0][()]
+
+    def percentile(
+        self,
+        q: ArrayLike,
+        axis: Axis | None = None,
+        *,
+        section: Any = None,
+        region: Regions = None,
+        keepdims: bool = False,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return exact percentiles of the defined pixels, interpolated linearly as in NumPy.
+
+        At most 10 000 at a time.
+
+        Parameters
+        ----------
+        q
+            From 0 (the minimum) to 100 (the maximum): a number, or an array of them, whose axes
+            come first in the result.
+
+        Other parameters, and the result, are as of `median`. Several percentiles of all pixels
+        usually cost one pass for every eight of them.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.percentile([0, 50, 99])
+        array([ 0.  , 29.5 , 58.41])
+        >>> cube.percentile(25, axis="z")[0]
+        array([10., 11., 12., 13., 14.])
+        """
+        asked = np.asarray(q, dtype=np.float64)
+        if not asked.size:
+            raise usage(
+                "invalid percentiles: expected one or more", "give one or more, from 0 to 100"
+            )
+        percents = [float(percent) for percent in asked.flat]
+        options: dict[str, Any] = {"buffering": buffering, "threads": threads, "progress": progress}
+        found = self._order(percents, axis, section, region, keepdims, **options)
+        return np.stack(found).reshape((*asked.shape, *found[0].shape))[()]
+
+    def robust_rms(
+        self,
+        *,
+        per_plane: bool = False,
+        section: Any = None,
+        repeat: int = 1,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Return the width of the noise in the histogram of the pixels, insensitive to sources.
+
+        A histogram of about 30 pixels per cell is rebuilt, up to 20 times, until the peak about its
+        fullest cell is 10 to 50 cells wide at half its height. The result is the standard deviation
+        of the pixels within three half widths of it, and at most that of all pixels.
+        `ObitFArrayRMS` of Obit does the same.
+
+        Parameters
+        ----------
+        per_plane
+            One value per plane of the last two axes; otherwise one value for all pixels.
+        section
+            A NumPy index expression; None: everything.
+        repeat
+            How often to compute it, to compare computing with reading; 0 only reads, and gives NaN.
+            The cost is in `last_report`.
+        buffering
+            As in `median`, but "auto" also reads ahead for a plane that all threads share. Planes
+            of more than 128 MiB, and a single one, are not held in memory but read again for each
+            histogram.
+
+        Returns
+        -------
+        numpy.ndarray or NumPy scalar
+            float64 in the unit of the pixels, with the shape of the other axes. NaN if a plane has
+            fewer than five defined pixels, an infinite one, or no peak.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> cube = tf.open("cube.fits")[0]
+        >>> cube.robust_rms(per_plane=True, repeat=2, buffering="double").shape
+        (3,)
+        >>> cube.last_report.buffering
+        'ahead'
+        """
+        where = self._section(section)
+        if per_plane and self.ndim < 2:
+            raise usage("an image of one axis has no planes", "leave per_plane out")
+        values = self._core_image().robust_rms(
+            per_plane,
+            self._ranges(where),
+            repeat=repeat,
+            buffering=buffering,
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        axes = self._axis_numbers("xy" if per_plane else None)
+        return values.reshape(kept_shape(where, axes, None))[()]
+
+    def _order(
+        self,
+        statistics: Sequence[str | float],
+        axis: Axis | None,
+        section: Any,
+        region: Regions,
+        keepdims: bool = False,
+        *,
+        buffering: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[NDArray[np.float64]]:
+        """Find order statistics, and give the results the documented shape."""
+        where = self._section(section)
+        axes = self._axis_numbers(axis)
+        arrays = self._core_image().order(
+            list(statistics),
+            list(axes),
+            self._ranges(where),
+            regions=to_core(as_list(region, self.shape)),
+            buffering=buffering,
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        shape = kept_shape(where, axes, region, keepdims)
+        return [array.reshape(shape) for array in arrays]

@@ -1,0 +1,251 @@
+"""Pixels: reading those of an image HDU.
+
+It translates NumPy indices and types into the engine's terms. `file.image_hdu` reads the header,
+`image.image` has the reductions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import either, placing, usage
+from tachyfits.base.threads import check_threads
+from tachyfits.file.image_hdu import ImageHdu
+from tachyfits.results.measured import as_array
+from tachyfits.text.axes import Axis, WorldAxis, axis_number, axis_numbers
+from tachyfits.text.indices import is_section, read_indexed, with_new_axes
+from tachyfits.text.sections import Section, resolve, slice_range
+
+if TYPE_CHECKING:
+    import astropy.wcs
+
+#: Called repeatedly with (bytes done, total bytes); returning False stops the operation.
+Progress = Callable[[int, int], bool | None]
+
+
+class Pixels(ImageHdu):
+    """The pixels of one HDU: lazy until indexed or read. `Image` adds the reductions."""
+
+    def _threads(self, threads: int | None) -> int:
+        return self._file.threads if threads is None else check_threads(threads)
+
+    # Header information.
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type that indexing gives: native, float64 where the pixels are scaled or BLANK.
+
+        bool where the image is a comparison or another condition, such as ``cube > 3``.
+        """
+        return np.dtype(self._core_image().dtype)
+
+    @property
+    def wcs(self) -> astropy.wcs.WCS:
+        """World coordinates, by astropy. Its axes are in FITS order.
+
+        Raises
+        ------
+        FormatError
+            A card is not of the type that it must have, or there are more than 32 axes.
+        """
+        return self._coordinates.wcs()
+
+    @property
+    def spectral_axis(self) -> int:
+        """NumPy number of the spectral axis: the first of a spectral CTYPE, else NAXIS3's."""
+        return self._coordinates.spectral_axis
+
+    @property
+    def last_report(self) -> _core.Report | None:
+        """Cost of the latest operation on this object; None before the first."""
+        return self._image.last_report if self._image is not None else None
+
+    def world_axis(self, axis: int | str = "z", channels: slice | None = None) -> WorldAxis:
+        """Return the world values along one axis, in CUNIT.
+
+        Axes that are not linear (WAVE-LOG, FELO, -TAB) are evaluated by WCSLIB. An axis without a
+        coordinate of its own (of the sky, or mixed with another by PC or CD) is given by the
+        numbers of its pixels, counted from 1 as FITS does, with the unit "pixel".
+
+        Raises
+        ------
+        FormatError
+            A card of the axis cannot be used: it is named, with its value.
+        """
+        number = self._axis_number(axis)
+        if not isinstance(channels, slice | None):
+            raise usage(f"invalid channels {channels!r}: expected a slice", "use slice(40, 90)")
+        pieces = slice_range(channels or slice(None), self.shape[number])
+        return self._coordinates.world_axis(number, *pieces)
+
+    # Pixels.
+
+    @property
+    def data(self) -> NDArray[Any]:
+        """All pixels as an array that cannot be written to: `read`, by the name that astropy has.
+
+        They are read at each use; a section, ``image[10:20]``, reads its own pixels alone.
+        """
+        pixels = self.read()
+        pixels.flags.writeable = False
+        return pixels
+
+    def __getitem__(self, index: Any) -> Any:
+        # None means everything elsewhere; as an index it is newaxis.
+        return self._indexed(index if isinstance(index, tuple) else (index,))[()]
+
+    def __iter__(self) -> Iterator[Any]:
+        for index in range(len(self)):
+            yield self[index]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("the pixels are in a file: they cannot become an array without a copy")
+        return as_array(self.read(), dtype, None)
+
+    def read(
+        self,
+        section: Any = None,
+        *,
+        dtype: Any = None,
+        out: NDArray[Any] | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[Any]:
+        """Read pixels into a native-endian array.
+
+        Parameters
+        ----------
+        section
+            A NumPy index expression, with arrays of integers, masks and newaxis too; None:
+            everything.
+        dtype
+            None: `Image.dtype`. "float32" or "float64": physical values (computed in float64,
+            rounded once), NaN where blank. "exact": integers with the conventions for unsigned
+            types applied, blank ones as they are. "raw": the stored values.
+        out
+            Array to fill, of the result's shape and type; it is returned.
+
+        Raises
+        ------
+        UsageError
+            The section or the type makes no sense (a ValueError; an IndexError out of bounds).
+        FormatError
+            The file is too short; the parts that are whole stay readable.
+        IoError
+            The file cannot be read.
+
+        Examples
+        --------
+        >>> import numpy as np, tachyfits as tf
+        >>> tf.open("cube.fits")[0].read(np.s_[0, 0], dtype="float64")
+        array([0., 1., 2., 3., 4.])
+        """
+        if isinstance(section, Section):
+            return self._read(section, dtype, out, threads, progress)
+        index = () if section is None else section
+        items = index if isinstance(index, tuple) else (index,)
+        return self._indexed(items, dtype, out, threads, progress)
+
+    @placing
+    def _indexed(
+        self,
+        items: tuple[Any, ...],
+        dtype: Any = None,
+        out: NDArray[Any] | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[Any]:
+        if is_section(items):
+            return self._read(resolve(items, self.shape), dtype, out, threads, progress)
+
+        def read(section: Section) -> NDArray[Any]:
+            return self._read(Section(section.ranges), dtype, None, threads, progress)
+
+        if is_section([item for item in items if item is not None]):
+            found = with_new_axes(items, self.shape, read)
+        else:
+            none = read(Section(((0, 0, 1),) * self.ndim))
+            found = read_indexed(items, self.shape, none.dtype, read)
+        if out is not None:
+            _check_out(out, found.shape)
+            out[...] = found
+        return found if out is None else out
+
+    def _read(
+        self,
+        section: Section,
+        dtype: Any,
+        out: NDArray[Any] | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> NDArray[Any]:
+        target = None
+        if out is not None:
+            _check_out(out, section.shape)
+            # Axes of length 1 where integers drop them: a view of the same memory.
+            target = out[tuple(None if a in section.dropped else slice(None)
+                               for a in range(len(section.ranges)))]  # fmt: skip
+        name = self._dtype_name(dtype)
+        # The engine has truth values as bytes of 0 and 1.
+        logical = name is None and self.dtype == np.bool_
+        if logical and target is not None and target.dtype == np.bool_:
+            target = target.view(np.uint8)
+        pixels = self._core_image().read(
+            self._ranges(section),
+            dtype=name,
+            out=target,
+            threads=self._threads(threads),
+            progress=progress,
+        )
+        if out is not None:
+            return out
+        return (pixels.view(np.bool_) if logical else pixels).reshape(section.shape)
+
+    @placing
+    def _section(self, section: Any) -> Section:
+        return resolve(section, self.shape)
+
+    @placing
+    def _axis_number(self, axis: int | str) -> int:
+        return axis_number(axis, self.ndim)
+
+    @placing
+    def _axis_numbers(self, axis: Axis | None) -> tuple[int, ...]:
+        return axis_numbers(axis, self.ndim)
+
+    def _ranges(self, section: Section) -> list[tuple[int, int, int]] | None:
+        return None if section.is_whole(self.shape) else list(section.ranges)
+
+    def _dtype_name(self, dtype: Any) -> str | None:
+        if dtype is None:
+            return None
+        if isinstance(dtype, str) and dtype in ("exact", "raw"):
+            return dtype
+        try:
+            name = str(np.dtype(dtype).name)
+        except TypeError:
+            name = str(dtype)
+        if name in ("float32", "float64"):
+            return name
+        if name == str(self.dtype):
+            return None
+        raise usage(
+            f"pixels cannot be read as {dtype!r}",
+            either('use "float32", "float64", "exact" or "raw", and .astype() on the result'),
+        )
+
+
+def _check_out(out: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if out.shape != shape:
+        raise usage(
+            f"invalid out of shape {out.shape}: expected {shape}", "give an array of that shape"
+        )

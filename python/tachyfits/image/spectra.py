@@ -1,0 +1,186 @@
+"""Spectra and pictures: which axis is spectral, what is left of it, coordinates and headers.
+
+The loops are the engine's. "Degenerate" axes (a polarisation axis of length 1) are dropped; a
+longer one must be cut to one value by the section, because mixing Stokes I and V means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tachyfits.base.errors import either, usage
+from tachyfits.header.cards import Card, Header
+from tachyfits.header.spectral_units import Channels, Line, channels_of
+from tachyfits.image.reductions import UNITLESS
+from tachyfits.results.plane import Plane, Spectrum
+from tachyfits.text.axes import WorldAxis
+from tachyfits.text.regions import Region
+from tachyfits.text.sections import Section, slice_range
+from tachyfits.text.statistics import reduced
+
+if TYPE_CHECKING:
+    from tachyfits.image.pixels import Pixels, Progress
+
+
+def cube_section(image: Pixels, section: Any, channels: slice | None, axis: int) -> Section:
+    """Return the section with the channels cut out of the spectral axis."""
+    where = image._section(section)
+    if channels is None:
+        return where
+    if where.ranges[axis] != (0, image.shape[axis], 1):
+        raise usage(
+            either(
+                f"both channels= and section= cut the spectral axis (NumPy axis {axis})",
+                "both --channels and --section cut the spectral axis",
+            ),
+            "use one of them",
+        )
+    if not isinstance(channels, slice):
+        raise usage(
+            f"invalid channels {channels!r}: expected a slice", either("use channels=slice(40, 90)")
+        )
+    return where.replace(axis, slice_range(channels, image.shape[axis]))
+
+
+def one_of_axis(ndim: int, axis: int) -> str:
+    """Return a section as the command line takes it: the first pixel of one NumPy axis.
+
+    >>> one_of_axis(4, 1)
+    '*,*,1,*'
+    """
+    return ",".join("1" if number == axis else "*" for number in reversed(range(ndim)))
+
+
+def check_single(image: Pixels, where: Section, kept: Sequence[int]) -> None:
+    """Refuse axes that are neither sky nor spectral and have more than one value."""
+    ctypes = image._coordinates.ctypes
+    for axis, count in enumerate(where.full_shape):
+        if axis not in kept and count != 1:
+            number = image.ndim - axis
+            name = ctypes[number - 1] or "no CTYPE"
+            raise usage(
+                f"NAXIS{number} ({name}) has {count} values, and they cannot be mixed",
+                either(
+                    f"choose one: section= with an integer for NumPy axis {axis}",
+                    f"choose one: --section '{one_of_axis(image.ndim, axis)}'",
+                ),
+            )
+
+
+def spectra(
+    image: Pixels,
+    regions: list[Region] | None,
+    statistic: str,
+    channels: slice | None,
+    section: Any,
+    line: Line,
+    threads: int | None,
+    progress: Progress | None,
+) -> list[Spectrum]:
+    """Return one spectrum per region, or one of every pixel."""
+    axis = image.spectral_axis
+    sky = image._coordinates.sky_axes(axis)
+    where = cube_section(image, section, channels, axis)
+    check_single(image, where, (axis, *sky))
+    if regions is not None and sky != (image.ndim - 2, image.ndim - 1):
+        raise usage(
+            "a region needs the sky on the first two FITS axes; here the sky is on "
+            + ", ".join(f"NAXIS{image.ndim - number}" for number in reversed(sky)),
+            either(
+                "leave region= out, and cut with section=",
+                "leave --region out, and cut with --section",
+            ),
+        )
+    # Before any pixel is read: it may fail.
+    known = channels_of(image._coordinates, axis, where.ranges[axis], line)
+    world = WorldAxis(known.name, known.unit, known.values)
+    others = [number for number in range(image.ndim) if number != axis]
+    values = reduced(
+        image, statistic, others, where, regions=regions, threads=threads, progress=progress
+    )
+    unit = None if statistic in UNITLESS else image.unit
+    chosen: Sequence[Region | None] = [None] if regions is None else regions
+    rows = np.asarray(values, dtype=np.float64).reshape(len(chosen), len(world))
+    same = statistic not in UNITLESS
+    header = result_header(image, where, (axis,), same_quantity=same)
+    changes = {"BUNIT": (unit, "")} if unit else {}
+    untrue = () if unit else ("BUNIT",)
+    header = header.replaced(changes | _axis_cards(header, known), without=untrue)
+    return [
+        Spectrum(world, row, unit, statistic, region, header, image.file.name)
+        for row, region in zip(rows, chosen, strict=True)
+    ]
+
+
+def _axis_cards(header: Header, channels: Channels) -> dict[str, Any]:
+    """Return the cards of the axis of a spectrum whose coordinates were converted."""
+    described = channels.described
+    if described is None:
+        return {}
+    cards: dict[str, Any] = {
+        "CTYPE1": described.ctype,
+        "CUNIT1": described.cunit,
+        "CRVAL1": described.crval,
+    }
+    for keyword in ("CDELT1", "CD1_1"):
+        step = header.get(keyword, 1.0 if keyword == "CDELT1" else None)
+        if step is not None:
+            cards[keyword] = step * described.factor
+    if channels.rest_hz is not None:
+        cards["RESTFRQ"] = (channels.rest_hz, "[Hz] rest frequency")
+    return cards
+
+
+def picture(image: Pixels, section: Any, threads: int | None, progress: Progress | None) -> Plane:
+    """Return pixels of two axes as they are; others must be cut to one value."""
+    where = image._section(section)
+    if image.ndim < 2:
+        raise usage(
+            "an image of one axis cannot be drawn as a picture",
+            either("use read(), or plot the array", "draw it: tachyfits spectrum FILE -o OUT.png"),
+        )
+    axes = [axis for axis, count in enumerate(where.full_shape) if count != 1]
+    for axis in reversed(range(image.ndim)):
+        # A picture of one row is one of x and y all the same.
+        if len(axes) < 2 and axis not in axes:
+            axes.append(axis)
+    if len(axes) > 2:
+        raise usage(
+            f"{len(axes)} axes of the section have more than one pixel, a picture has two",
+            either(
+                "choose one pixel of the others: plane(np.s_[10]) is a channel of a cube",
+                "choose one pixel of the others: --section '*,*,10' is a channel of a cube",
+            ),
+        )
+    axes.sort()
+    values = image.read(where, dtype="float64", threads=threads, progress=progress)
+    header = result_header(image, where, axes)
+    if image.unit:
+        header = header.replaced({"BUNIT": image.unit})
+    shape = (where.full_shape[axes[0]], where.full_shape[axes[1]])
+    return Plane(values.reshape(shape), image.unit, header, "pixels", source=image.file.name)
+
+
+def result_header(
+    image: Pixels,
+    where: Section,
+    kept: Sequence[int],
+    collapsed: Sequence[int] = (),
+    *,
+    same_quantity: bool = True,
+) -> Header:
+    """Return the header of a result that has some axes of a section of an image (NumPy numbers).
+
+    Without ``same_quantity`` its values are not of the quantity that BTYPE names.
+    """
+    cards = image._core_image().result_cards(
+        list(where.ranges),
+        kept=list(kept),
+        collapsed=list(collapsed),
+        same_quantity=same_quantity,
+        kind=Card,
+    )
+    return Header(cards)

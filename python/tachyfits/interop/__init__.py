@@ -1,0 +1,1 @@
+"""Tables of other libraries; each library is imported on demand."""

@@ -1,0 +1,369 @@
+"""astropy's block of comments: what it keeps of columns that FITS has no keyword for.
+
+Descriptions, and the columns that together are a SkyCoord or another object, are YAML in COMMENT
+cards between two marks. Readers of the block expect every column in it, so it is rewritten when
+columns are removed. astropy splits objects into columns and restores them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from tachyfits.base.errors import usage
+from tachyfits.interop.astropy_yaml import OBJECTS, ODD, changed
+from tachyfits.interop.times import left_in_meta
+from tachyfits.text.units import unit_text
+
+BEGIN = "--BEGIN-ASTROPY-SERIALIZED-COLUMNS--"
+END = "--END-ASTROPY-SERIALIZED-COLUMNS--"
+
+
+#: Characters of a line in one card; a backslash after them continues the line.
+_LINE = 70
+
+
+#: Attributes of an object that do not depend on rows: names and units of columns, which are
+#: converted, and its representation.
+_SHOWN = frozenset(["name", "unit", "wrap_angle", "format", "precision", "in_subfmt", "out_subfmt"])
+
+#: Subclasses of Quantity that astropy's readers restore.
+_QUANTITIES = frozenset(["Angle", "Latitude", "Longitude", "Distance"])
+
+
+#: Cards as the engine takes them.
+Cards = list[tuple[str, Any, str]]
+
+
+def cards_for(
+    cards: Sequence[tuple[str, Any, str]],
+    names: Collection[str] | None,
+    renamed: tuple[str, str] | None = None,
+    descriptions: Mapping[str, str] | None = None,
+) -> Cards:
+    """Return the cards of a table with these columns alone: the block describes no others.
+
+    ``names``: None for all. ``renamed``: the old name in the block and the new one among ``names``.
+    ``descriptions``: in the place of those that the block has.
+
+    >>> block = [BEGIN, "datatype:", "- {name: A, description: first}", "- {name: B}", END]
+    >>> cards = [("COMMENT", "mine", ""), *(("COMMENT", line, "") for line in block)]
+    >>> [value for _, value, _ in cards_for(cards, ["A"])][2:4]
+    ['datatype:', '- {name: A, description: first}']
+    >>> cards_for(cards, ["B"])
+    [('COMMENT', 'mine', '')]
+    >>> cards_for(cards, ["Q", "B"], renamed=("A", "Q"))[3]
+    ('COMMENT', '- {name: Q, description: first}', '')
+    """
+    places = [place for place, card in enumerate(cards) if card[0] == "COMMENT"]
+    comments = [str(cards[place][1]) for place in places]
+    found = _bounds(comments)
+    if found is None:
+        return list(cards)
+    begin, end = found
+    old = comments[begin + 1 : end]
+    kept = changed(_lines(old), names, renamed, descriptions or {})
+    if kept == _lines(old):
+        return list(cards)
+    ours = set(places[begin : end + 1])
+    new: Cards = [("COMMENT", text, "") for text in _block(kept)]
+    before = [card for place, card in enumerate(cards) if place < places[begin]]
+    behind = [
+        card for place, card in enumerate(cards) if place > places[begin] and place not in ours
+    ]
+    return [*before, *new, *behind]
+
+
+def parted(comments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the comments of a table without the block, and the YAML lines of it."""
+    found = _bounds(comments)
+    if found is None:
+        return list(comments), []
+    begin, end = found
+    return [*comments[:begin], *comments[end + 1 :]], _lines(comments[begin + 1 : end])
+
+
+def known_of(lines: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Return what a block says of each column, and of the objects that columns are parts of.
+
+    Raises
+    ------
+    ValueError
+        It is no such block.
+    """
+    from astropy.table.meta import YamlParseError, get_header_from_yaml
+
+    try:
+        header = get_header_from_yaml(list(lines))
+        columns = {column["name"]: dict(column) for column in header["datatype"]}
+        return columns, dict(header.get("meta", {}).get(OBJECTS, {}))
+    except (YamlParseError, *ODD) as error:
+        raise ValueError(f"no description of columns: {error}") from error
+
+
+def with_parts(
+    data: Any,
+    descriptions: Mapping[str, str] | None = None,
+    theirs: Collection[str] = (),
+) -> tuple[Any, dict[str, list[str]]]:
+    """Return an astropy Table whose objects (a SkyCoord) are columns, and their names by object.
+
+    Which columns they are is in its meta, where astropy has it, with the ``descriptions`` of
+    objects that are given. Anything else is returned as it is. ``theirs``: names of the columns of
+    the table that these are rows of, in which times may be pairs of days as astropy writes them.
+
+    Raises
+    ------
+    UsageError
+        A column has the name of a part of an object.
+    """
+    if not hasattr(data, "itercols"):
+        return data, {}
+    odd = {
+        column.info.name
+        for column in data.itercols()
+        if not _is_column(column) or f"{column.info.name}.jd1" in theirs
+    }
+    if not odd:
+        return data, {}
+    from astropy.table import QTable, Table
+    from astropy.table.serialize import represent_mixins_as_columns
+    from astropy.utils.data_info import serialize_context_as
+
+    kind = QTable if isinstance(data, QTable) else Table
+    columns: list[Any] = []
+    names: dict[str, list[str]] = {}
+    objects = dict(data.meta.get(OBJECTS) or {})
+    for column in data.itercols():
+        name = column.info.name
+        if name not in odd:
+            columns.append(column)
+            continue
+        alone = kind([column], names=[name])
+        if descriptions and name in descriptions:
+            alone[name].info.description = str(descriptions[name] or "") or None
+        with serialize_context_as("fits"):
+            parts = represent_mixins_as_columns(alone)
+        columns.extend(parts.itercols())
+        names[name] = parts.colnames
+        objects |= parts.meta.get(OBJECTS, {})
+    count = Counter(column.info.name for column in columns)
+    twice = next((name for name in count if count[name] > 1), None)
+    if twice is not None:
+        raise usage(
+            f"a column and a part of an object are both named {twice!r}",
+            "rename the column or the object: table.rename_column",
+        )
+    made = kind(columns, copy=False)
+    made.meta = {**data.meta, OBJECTS: objects}
+    return made, names
+
+
+def _is_column(column: Any) -> bool:
+    """Return whether FITS's own keywords say all of a column of astropy's: numbers, text, times."""
+    from astropy.time import Time, TimeDelta
+
+    if type(column).__name__ in _QUANTITIES and hasattr(column, "unit"):
+        try:
+            unit_text(column.unit)
+        except ValueError:
+            # In a unit that FITS has not astropy would not read the object.
+            return True
+        return False
+    plain = isinstance(column, np.ndarray) and column.dtype.names is None
+    return plain or isinstance(column, (Time, TimeDelta))
+
+
+def check_objects(comments: Sequence[str], new: Sequence[str], where: str) -> None:
+    """Refuse rows with objects that a table has too, but in another frame: numbers alone are added.
+
+    Parameters
+    ----------
+    comments, new
+        Those of the table, and of what the rows are taken from.
+    """
+    # Of numbers in a unit that is all there is to compare.
+    objects = {name: made for name, made in _objects_of(new).items() if _columns_of(made) != {name}}
+    theirs = {
+        name.upper(): made for name, made in (_objects_of(comments) if objects else {}).items()
+    }
+    for name, made in objects.items():
+        known = theirs.get(name.upper())
+        odd = None if known is None else _odd_attribute(known, made)
+        if odd is not None:
+            attribute, expected, found = odd
+            raise usage(
+                f"{where}: rows with objects {name!r} {_difference(attribute, expected, found)}",
+                _to_be_alike(attribute, expected, found),
+            )
+
+
+def _difference(attribute: str, expected: Any, found: Any) -> str:
+    """Return in words how an attribute differs; one that has columns is a mapping."""
+    ours, new = ("none" if value is None else value for value in (expected, found))
+    if isinstance(found, Mapping):
+        return f"with a {attribute} of each row, where those of the table have {ours}"
+    if isinstance(expected, Mapping):
+        return f"without a {attribute} of each row, where those of the table have one"
+    return f"whose {attribute} is {new}, where those of the table have {ours}"
+
+
+def _to_be_alike(attribute: str, expected: Any, found: Any) -> str:
+    """Return what makes objects as the table has them, where an attribute is not the same."""
+    if attribute == "scale":
+        return f"convert them: times.{expected}"
+    if attribute == "representation_type":
+        return f'convert them first: coords.representation_type = "{expected}"'
+    if isinstance(found, Mapping) and expected is None:
+        return "leave it out: SkyCoord(coords.ra, coords.dec, frame=coords.frame.name), for example"
+    if isinstance(expected, Mapping):
+        return f"give each its own: SkyCoord(..., {attribute}=...)"
+    return (
+        "transform them first: coords.transform_to(frame, merge_attributes=False); "
+        "SkyCoord(coords.frame) drops attributes outside the frame"
+    )
+
+
+def _objects_of(comments: Sequence[str]) -> dict[str, Any]:
+    """Return the objects of a block among comments; none where there is none that can be read."""
+    lines = parted(comments)[1]
+    try:
+        return known_of(lines)[1] if lines else {}
+    except ValueError:
+        return {}
+
+
+def _odd_attribute(ours: Any, new: Any) -> tuple[str, Any, Any] | None:
+    """Return the first attribute that is not the same in two objects of `known_of`, and both."""
+    if not (isinstance(ours, Mapping) and isinstance(new, Mapping)):
+        return None if _is_same(ours, new) else ("", ours, new)
+    # The parts that there are follow from the first two.
+    for key in dict.fromkeys(["frame", "representation_type", *ours, *new]):
+        if key in _SHOWN:
+            continue
+        odd = _odd_attribute(ours.get(key), new.get(key))
+        if odd is not None:
+            inner, expected, found = odd
+            return f"{key}.{inner}".rstrip("."), expected, found
+    return None
+
+
+def _is_same(ours: Any, new: Any) -> bool:
+    if isinstance(ours, str) and isinstance(new, str):
+        # Versions of astropy have one class in several modules.
+        return ours.rpartition(".")[2] == new.rpartition(".")[2]
+    if ours is None or new is None:
+        return ours is new
+    try:
+        return bool(np.all(ours == new))
+    except ODD:
+        return False
+
+
+def block_of(table: Any) -> list[str]:
+    """Return the block for an astropy Table; nothing where FITS's own keywords say everything."""
+    from astropy.table.meta import get_yaml_from_header
+
+    objects = table.meta.get(OBJECTS) or {}
+    columns = list(table[:0].itercols())
+    for column in columns:
+        column.info.meta = left_in_meta(column.info.meta)
+    said = any(column.info.description or column.info.meta for column in columns)
+    if not objects and not said:
+        return []
+    header = {"cols": columns, "meta": {OBJECTS: objects}}
+    return _block(get_yaml_from_header(header))
+
+
+def _bounds(comments: Sequence[str]) -> tuple[int, int] | None:
+    try:
+        begin = comments.index(BEGIN)
+        return begin, comments.index(END, begin)
+    except ValueError:
+        return None
+
+
+def _lines(comments: Sequence[str]) -> list[str]:
+    """Return the lines that cards hold, the parts of long ones together."""
+    lines: list[str] = []
+    goes_on = False
+    for text in comments:
+        if goes_on:
+            lines[-1] += text[:_LINE]
+        else:
+            lines.append(text[:_LINE])
+        goes_on = len(text) > _LINE
+    return lines
+
+
+def _block(lines: Sequence[str]) -> list[str]:
+    """Return the comments of a block of these lines; none of no lines."""
+    return [BEGIN, *chain.from_iterable(map(_parts, lines)), END] if lines else []
+
+
+def _parts(line: str) -> Iterator[str]:
+    # Blanks at the end of a card are lost: the backslash keeps those within a line.
+    for first in range(0, max(len(line), 1), _LINE):
+        yield line[first : first + _LINE] + ("\\" if first + _LINE < len(line) else "")
+
+
+def with_objects(table: Any, objects: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return an astropy Table with objects of `known_of` in place of their columns, and the others.
+
+    These are what a Table has as columns of numbers, quantities, and what astropy cannot make.
+    """
+    from astropy.table import Table
+    from astropy.table.serialize import _construct_mixins_from_columns
+    from astropy.units import Quantity
+
+    columns = dict(table.columns)
+    left = {}
+    for name, made in objects.items():
+        parts = [key for key in columns if key in _columns_of(made)]
+        if not parts or (name in columns and name not in parts):
+            # No column would be in its place, or one of its name would go.
+            left[name] = made
+            continue
+        alone = Table([columns[key] for key in parts], names=parts, meta={OBJECTS: {name: made}})
+        try:
+            new = _construct_mixins_from_columns(alone)[name]
+        except ODD:
+            # For example, another version of astropy wrote it.
+            left[name] = made
+            continue
+        if isinstance(new, Quantity) and parts == [name]:
+            columns[name].unit = new.unit
+            left[name] = made
+            continue
+        columns = {
+            name if key == parts[0] else key: new if key == parts[0] else column
+            for key, column in columns.items() if key not in parts[1:]
+        }  # fmt: skip
+    if len(left) == len(objects):
+        return table, left
+    return Table(list(columns.values()), names=list(columns), copy=False, meta=table.meta), left
+
+
+def without_lost(objects: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return the objects of `known_of` all of whose columns are among these.
+
+    Raises
+    ------
+    ValueError
+        They are no such objects.
+    """
+    try:
+        return {name: made for name, made in objects.items() if _columns_of(made) <= set(names)}
+    except ODD as error:
+        raise ValueError(f"no objects made of columns: {error}") from error
+
+
+def _columns_of(made: Any) -> set[str]:
+    if not isinstance(made, Mapping):
+        return set()
+    own = {made["name"]} if type(made).__name__ == "SerializedColumn" and "name" in made else set()
+    return own.union(*(_columns_of(part) for part in made.values()))

@@ -1,0 +1,81 @@
+"""Images of astropy.nddata (CCDData, NDData) as what is written of them; astropy is not imported.
+
+astropy writes the pixels, an extension MASK, and UNCERT and PSFIMAGE if present. Here masked pixels
+are undefined in the pixels, so every reader sees them; the other extensions are astropy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import warn
+from tachyfits.header.cards import Header
+from tachyfits.interop.mixins import Cards
+from tachyfits.text.units import text_of_unit
+from tachyfits.writing.table_cards import cards_of
+
+#: An array, and the cards of its HDU.
+Part = tuple[NDArray[Any], Header]
+
+#: Uncertainties that CCDData.read knows again, by their class: their unit is a power of the data's.
+_POWERS = {"StdDevUncertainty": 1, "VarianceUncertainty": 2, "InverseVariance": -2}
+
+
+def parts_of(data: Any, header: Any = None) -> list[Part]:
+    """Return the HDUs of an image of astropy.nddata: the pixels, UNCERT and PSFIMAGE.
+
+    ``header`` has cards beside those of its meta, and before them where both have a keyword.
+    """
+    pixels = np.asarray(data.data)
+    if data.mask is not None:
+        pixels = np.ma.MaskedArray(pixels, mask=np.broadcast_to(data.mask, pixels.shape))
+    parts = [(pixels, Header(_cards_of(data, header)))]
+    if data.uncertainty is not None:
+        parts += _uncertainty_of(data)
+    if getattr(data, "psf", None) is not None:
+        parts.append((np.asarray(data.psf), Header([("EXTNAME", "PSFIMAGE", "")])))
+    return parts
+
+
+def _cards_of(data: Any, header: Any) -> Cards:
+    """Return the cards of the pixels: those of meta, coordinates, the unit, and those given."""
+    is_header = hasattr(data.meta, "cards")
+    cards = cards_of(None, data.meta) if is_header else cards_of(data, None)
+    cards += _unit_cards(data.unit)
+    if hasattr(data.wcs, "to_header"):
+        cards += cards_of(None, data.wcs.to_header(relax=True))
+    elif data.wcs is not None:
+        warn(
+            f"coordinates of type {type(data.wcs).__name__} cannot be written as cards and are "
+            "left out\n"
+            "hint: give astropy.wcs.WCS for them"
+        )
+    # Of one keyword the last.
+    return cards_of(None, Header([*cards, *cards_of(None, header)]))
+
+
+def _unit_cards(unit: Any) -> Cards:
+    text = text_of_unit(unit)
+    return [] if text is None else [("BUNIT", text, "")]
+
+
+def _uncertainty_of(data: Any) -> list[Part]:
+    uncertainty = data.uncertainty
+    name = type(uncertainty).__name__
+    if name not in _POWERS or uncertainty.array is None:
+        warn(
+            f"an uncertainty of type {name} cannot be written so that readers know it; it is left "
+            "out\n"
+            f"hint: {', '.join(_POWERS)} are written, as extension UNCERT"
+        )
+        return []
+    array = np.asarray(uncertainty.array)
+    cards: Cards = [("EXTNAME", "UNCERT", ""), ("UTYPE", name, "kind of uncertainty")]
+    if uncertainty.unit is not None and data.unit is not None:
+        wanted = data.unit ** _POWERS[name]
+        array = uncertainty.unit.to(wanted, array)
+        cards += _unit_cards(wanted)
+    return [(array, Header(cards))]

@@ -1,0 +1,141 @@
+"""Where the times of a table were measured: the place of the observatory.
+
+The Standard (Sect. 9.2.3) has one location for a table, OBSGEO-X, OBSGEO-Y and OBSGEO-Z, in cards
+or in columns, and TRPOSn assigns it to a column. astropy's times have one location, or one each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import usage
+from tachyfits.table.columns import TableColumn
+from tachyfits.table.values import ColumnData, column_data
+from tachyfits.text.units import fits_unit
+
+#: Where the observatory is: geocentric, in metres. Columns of these names have it row by row.
+PLACE = ("OBSGEO-X", "OBSGEO-Y", "OBSGEO-Z")
+
+#: TRPOSn, TREFPOS of times that were measured there.
+THERE = "TOPOCENTER"
+
+
+def location_of(times: Any) -> NDArray[np.float64] | None:
+    """Return x, y and z in metres of an astropy Time, one for all rows where they agree."""
+    location = getattr(times, "location", None)
+    if location is None or not location.size:
+        return None
+    metres = np.stack([np.asarray(part.to_value("m")) for part in location.geocentric])
+    flat = metres.reshape(3, -1)
+    if np.array_equal(flat, np.broadcast_to(flat[:, :1], flat.shape), equal_nan=True):
+        return flat[:, 0]
+    return np.broadcast_to(metres, (3, *times.shape))
+
+
+def differs_by_row(location: NDArray[np.float64] | None) -> bool:
+    """Return whether a location of `location_of` is one for each row."""
+    return location is not None and location.ndim > 1
+
+
+def with_places(
+    columns: Sequence[ColumnData], theirs: Sequence[TableColumn] | None = None
+) -> list[ColumnData]:
+    """Return columns, with those of the observatory's place where they are needed.
+
+    ``theirs``: the columns of the table that these are rows of, which may have the location in
+    columns, one per row or one per element; None for a new table, which has it in columns if it
+    differs by row.
+
+    Raises
+    ------
+    UsageError
+        The times say several places.
+    """
+    placed = [(column, column.location) for column in columns if column.location is not None]
+    if not placed:
+        return list(columns)
+    first, location = placed[0]
+    for column, other in placed:
+        if not np.array_equal(location, other, equal_nan=True):
+            raise usage(
+                f"the times of the columns {first.name!r} and {column.name!r} are of two "
+                "locations: a table has one (OBSGEO-X, OBSGEO-Y, OBSGEO-Z)",
+                "write them to two tables, or remove the location from one of them",
+            )
+    if theirs is None:
+        shapes = {name: location.shape[2:] for name in PLACE if differs_by_row(location)}
+    else:
+        shapes = {column.name: column.shape for column in theirs}
+    ours = {column.name for column in columns}
+    added = []
+    for name, metres in zip(PLACE, location, strict=True):
+        if name in shapes and name not in ours:
+            added.append(column_data(name, _by_row(metres, first.rows, shapes[name]), unit="m"))
+    return [*columns, *added]
+
+
+def _by_row(metres: NDArray[np.float64], rows: int, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return a place of all rows, of each, or of each element, as cells of a shape."""
+    if metres.ndim > 1:
+        each = metres.reshape(rows, -1)
+        if shape or not np.array_equal(each, np.broadcast_to(each[:, :1], each.shape)):
+            return metres
+        metres = each[:, 0]
+    # Of a row it is that of all its elements.
+    return np.broadcast_to(metres.reshape(-1, *(1,) * len(shape)), (rows, *shape))
+
+
+def check_position(column: ColumnData, position: Any, where: str) -> None:
+    """Raise UsageError if times with a location go where another position is stated."""
+    if position is not None and str(position).strip().upper() != THERE:
+        raise usage(
+            f"column {column.name!r}: times with a location, where {where} say that they are of "
+            f"{position!r} (TRPOSn, TREFPOS), not of {THERE!r}",
+            "correct the header, or give the times without a location",
+        )
+
+
+def in_metres(values: Any, unit: str | None) -> Any:
+    """Return lengths in metres, unchanged without a unit; None if they are not lengths."""
+    known = fits_unit(unit or "m")
+    is_number = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
+    if known is None or not is_number or not known.is_equivalent("m"):
+        return None
+    return values if known == "m" else known.to("m", np.ma.filled(values.astype(float), np.nan))
+
+
+def place_columns(columns: Sequence[ColumnData]) -> dict[str, Any]:
+    """Return what columns say of the observatory's place, in metres by name."""
+    if all(column.location is None for column in columns):
+        # The unit needs astropy, which takes long to import.
+        return {}
+    place = [column for column in columns if column.name in PLACE]
+    return {column.name: in_metres(column.values, column.unit) for column in place}
+
+
+def check_place(column: ColumnData, name: str, metres: Any, found: Any, where: str) -> None:
+    """Raise UsageError for times at another location; of each row if it is an array."""
+    row = ""
+    if np.asarray(found).dtype.kind in "iuf":
+        # An array with fewer axes applies to all elements of a row.
+        axes = max(np.ndim(found), np.ndim(metres))
+        ours, theirs = (
+            each.reshape(each.shape + (1,) * (axes - each.ndim))
+            for each in map(np.asarray, (metres, found))
+        )
+        ours, theirs = np.broadcast_arrays(ours, theirs)
+        # Other units than metres, and decimals of a card, leave the last digits open.
+        odd = np.argwhere(~np.isclose(theirs, ours, rtol=1e-12, atol=0, equal_nan=True))
+        if not len(odd):
+            return
+        row = f", row {odd[0][0]} (0-based)" if axes else ""
+        metres, found = ours[tuple(odd[0])], theirs[tuple(odd[0])]
+    raise usage(
+        f"column {column.name!r}{row}: times at {name} {metres}, where {where} say {found}",
+        "all times of a row share one location: remove cards and columns with another one, or "
+        "write the times to another table",
+    )

@@ -1,0 +1,351 @@
+"""Parquet, Arrow and CSV files as tables that can be written: batch by batch, as often as asked.
+
+They are read by pyarrow. CSV, whose types follow from all of its cells, is read whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tachyfits.base.errors import io_error, listed, not_found, usage, warn
+from tachyfits.base.optional import needed
+from tachyfits.base.sources import path_text
+from tachyfits.writing.export import format_of
+
+#: Rows that are taken at a time.
+BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file of another format, whose columns go by their place: several may have one name.
+
+    Attributes
+    ----------
+    name
+        Its path.
+    schema
+        Names and types of the columns, as Arrow has them.
+    rows
+        How many there are.
+    """
+
+    name: str
+    schema: Any
+    rows: int
+    #: Gives the rows of the columns at some places, in the order of these, from a row to before
+    #: another.
+    _batches: Callable[[list[int], int, int], Iterator[Any]]
+
+    def batches(self, places: Sequence[int]) -> Iterator[Any]:
+        """Give the rows of the columns at some places as Arrow tables of some rows each."""
+        pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
+        batches = self._batches(list(places), 0, self.rows)
+        while True:
+            with _told(self.name):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield pa.Table.from_batches([batch])
+
+    def between(self, start: int, stop: int) -> TableFile:
+        """Return what the file would be with the rows from one to before another alone."""
+
+        def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
+            return self._batches(places, start + first, start + last)
+
+        return replace(self, rows=stop - start, _batches=batches)
+
+    def only(self, places: Sequence[int]) -> TableFile:
+        """Return what the file would be with the columns at some places alone."""
+        pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
+        fields = [self.schema.field(place) for place in places]
+
+        def batches(among: list[int], first: int, last: int) -> Iterator[Any]:
+            return self._batches([places[place] for place in among], first, last)
+
+        return replace(
+            self, schema=pa.schema(fields, metadata=self.schema.metadata), _batches=batches
+        )
+
+    def empty(self, places: Sequence[int]) -> Any:
+        """Return the columns at some places without a row."""
+        return self.schema.empty_table().select(list(places))
+
+    def read(self, columns: Sequence[str] | None) -> Any:
+        """Return some columns, all for None, with all rows."""
+        places = self.chosen(columns)
+        pa = needed("pyarrow", f"reading {self.name}", extra="arrow")
+        return pa.concat_tables([self.empty(places), *self.batches(places)])
+
+    @property
+    def keys(self) -> list[str]:
+        """Unique names of the columns in the FITS table."""
+        return keys_of([name.rstrip() for name in self.schema.names])
+
+    def place(self, name: str) -> int:
+        """Return the place of a column as the FITS table does: by name or key, spelled so first.
+
+        Raises
+        ------
+        UsageKeyError
+            There is no such column.
+        """
+        keys = self.keys
+        for place, known in enumerate(zip(keys, self.schema.names, strict=True)):
+            if name in (known[0], known[1].rstrip()):
+                return place
+        alike = [key.upper() for key in keys]
+        if name.upper() not in alike:
+            raise not_found(
+                f"{self.name}: no column is named {name!r}", f"the columns are {listed(keys)}"
+            )
+        return alike.index(name.upper())
+
+    def chosen(self, columns: Sequence[str] | None) -> list[int]:
+        """Return the places of some columns, of all for None; of one name the first.
+
+        Raises
+        ------
+        UsageKeyError
+            There is no such column.
+        """
+        names: list[str] = self.schema.names
+        missing = [name for name in columns or () if name not in names]
+        if missing:
+            raise not_found(
+                f"{self.name}: no column is named {missing[0]!r}",
+                f"the columns are {listed(names)}",
+            )
+        return [*range(len(names))] if columns is None else [names.index(name) for name in columns]
+
+
+def keys_of(names: Sequence[str]) -> list[str]:
+    """Return what columns of these names are called in a FITS table, by the engine's rule.
+
+    >>> keys_of(["A", "a", "", "A_2"])
+    ['A', 'a_2_2', 'col3', 'A_2']
+    """
+    keys, taken = list(names), set()
+    rest = []
+    for place, name in enumerate(names):
+        if name and name.lower() not in taken:
+            taken.add(name.lower())
+        else:
+            rest.append(place)
+    for place in rest:
+        key = names[place] or f"col{place + 1}"
+        while key.lower() in taken:
+            key += f"_{place + 1}"
+        taken.add(key.lower())
+        keys[place] = key
+    return keys
+
+
+def is_table_file(data: Any) -> bool:
+    """Return whether something names a file, rather than being a table."""
+    return isinstance(data, (str, os.PathLike))
+
+
+def open_table_file(path: str | os.PathLike[str]) -> TableFile:
+    """Open a Parquet, Arrow or CSV file; the name says which.
+
+    Raises
+    ------
+    UsageError
+        The name ends in none of these, pyarrow is not installed, or the content is not what the
+        name says.
+    IoError
+        The file cannot be read.
+    """
+    name = path_text(path)
+    form = format_of(name)
+    if form == "fits":
+        raise usage(f"{name!r} is a FITS file", "open it first: tachyfits.open")
+    needed("pyarrow", f"reading {form}", extra="arrow")
+    with _told(name):
+        return {"parquet": _parquet, "arrow": _arrow, "csv": _csv}[form](name)
+
+
+def _parquet(name: str) -> TableFile:
+    parquet = needed("pyarrow.parquet", "reading parquet")
+    # Read ahead, a table of 1 GB took as much memory.
+    file = parquet.ParquetFile(name, pre_buffer=False, buffer_size=1 << 20)
+
+    names: list[str] = file.schema_arrow.names
+    is_unique = len(set(names)) == len(names)
+
+    groups = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+    ends = np.cumsum([0, *groups])
+
+    def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
+        # By a name it would give all columns that have it.
+        wanted = [names[place] for place in places] if is_unique else None
+        touched = np.flatnonzero((ends[:-1] < last) & (ends[1:] > first)).tolist()
+        if not touched:
+            return
+        at = int(ends[touched[0]])
+        read = file.iter_batches(BATCH_ROWS, row_groups=touched, columns=wanted)
+        for batch in _within(read, at, first, last):
+            yield batch.select(places if wanted is None else wanted)
+
+    return TableFile(name, file.schema_arrow, file.metadata.num_rows, batches)
+
+
+def _arrow(name: str) -> TableFile:
+    pa = needed("pyarrow", "reading arrow")
+    # The map stays as long as the file that looks at it.
+    file = needed("pyarrow.ipc", "reading arrow").open_file(pa.memory_map(name))
+    rows = sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
+
+    def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
+        stored = (file.get_batch(number) for number in range(file.num_record_batches))
+        for batch in _within(stored, 0, first, last):
+            batch = batch.select(places)
+            for row in range(0, batch.num_rows, BATCH_ROWS):
+                yield batch.slice(row, BATCH_ROWS)
+
+    return TableFile(name, file.schema, rows, batches)
+
+
+def _csv(name: str) -> TableFile:
+    table = _with_whole_integers(name, _csv_table(name))
+    if table.num_columns == 1 and re.search("[;\t|]", table.column_names[0]):
+        warn(
+            f"{name}: one column, {table.column_names[0]!r}\n"
+            "hint: separate the cells with commas, or read the file with pandas.read_csv"
+        )
+
+    def batches(places: list[int], first: int, last: int) -> Iterator[Any]:
+        some = table.select(places).slice(first, last - first)
+        yield from some.to_batches(BATCH_ROWS)
+
+    return TableFile(name, table.schema, table.num_rows, batches)
+
+
+def _without_blanks(name: str) -> str:
+    """Return a name of CSV as other readers do: without blanks around it.
+
+    >>> [_without_blanks(name) for name in ("A ", ' "B"', ' "6"" disk"', 'disk 6"')]
+    ['A', 'B', '6" disk', 'disk 6"']
+    """
+    plain = name.strip()
+    # Quotes with nothing before them the reader has taken off already.
+    quoted = name[:1].isspace() and len(plain) > 1 and plain[0] == plain[-1] == '"'
+    return plain[1:-1].replace('""', '"') if quoted else plain
+
+
+def _within(batches: Iterator[Any], at: int, first: int, last: int) -> Iterator[Any]:
+    """Give what is from a row to before another of batches, the first of which begins at a row."""
+    for batch in batches:
+        if at >= last:
+            return
+        start = max(first - at, 0)
+        some = batch.slice(start, max(last - at - start, 0))
+        at += batch.num_rows
+        if some.num_rows:
+            yield some
+
+
+def _csv_table(name: str) -> Any:
+    pa = needed("pyarrow", "reading csv")
+    try:
+        table = needed("pyarrow.csv", "reading csv").read_csv(name)
+        return table.rename_columns([_without_blanks(each) for each in table.column_names])
+    except UnicodeDecodeError as error:
+        raise usage(
+            f"{name}: the first line is not UTF-8",
+            "convert the file first, as by iconv -f latin1 -t utf-8",
+        ) from error
+    except pa.ArrowInvalid as error:
+        raise usage(
+            f"{name}: {_printable(error)}",
+            "use column names in the first line, cells separated by commas, and no comments; read "
+            "other files with pandas.read_csv",
+        ) from error
+
+
+def _with_whole_integers(name: str, table: Any) -> Any:
+    """Return the table of a CSV file with integers where pyarrow has floats for them.
+
+    It never guesses uint64, and does not accept a sign +. Integers beyond 64 bits stay floats, with
+    a warning.
+    """
+    pa, csv = needed("pyarrow", "reading csv"), needed("pyarrow.csv", "reading csv")
+    compute = needed("pyarrow.compute", "reading csv")
+    # By numbers that pyarrow gives them: several may have one name.
+    odd = {
+        f"f{place}": place
+        for place, column in enumerate(table.columns)
+        if pa.types.is_float64(column.type)
+        and compute.all(compute.equal(compute.floor(column), column)).as_py()
+    }
+    if not odd:
+        return table
+    options = csv.ConvertOptions(
+        include_columns=list(odd),
+        column_types=dict.fromkeys(odd, pa.string()),
+        strings_can_be_null=True,
+    )
+    numbered = csv.ReadOptions(autogenerate_column_names=True)
+    texts = csv.read_csv(name, read_options=numbered, convert_options=options)
+    for key, place in odd.items():
+        column = table.column_names[place]
+        # Before the first row there are the names.
+        text = compute.utf8_trim_whitespace(texts[key].slice(1))
+        if not compute.all(compute.match_substring_regex(text, r"^[+-]?\d+$")).as_py():
+            continue
+        whole = _whole(compute.utf8_ltrim(text, "+"))
+        if whole is None:
+            warn(
+                f"{name}: column {column!r} has integers beyond 64 bits: they are rounded to "
+                "float64"
+            )
+            continue
+        table = table.set_column(place, pa.field(column, whole.type), whole)
+    return table
+
+
+def _whole(text: Any) -> Any:
+    """Return text as integers of the type of 64 bits that holds them all; None of none."""
+    pa = needed("pyarrow", "reading csv")
+    for kind in (pa.int64(), pa.uint64()):
+        try:
+            return text.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Turn what pyarrow raises into errors that name the file."""
+    pa = needed("pyarrow", f"reading {name}", extra="arrow")
+    try:
+        yield
+    except FileNotFoundError as error:
+        hint = "check the name and the current directory"
+        raise io_error(
+            f"{name}: no such file", hint, "io-not-found", path=name, number=errno.ENOENT
+        ) from error
+    except pa.ArrowException as error:
+        hint = "check that the file is complete and has the format of its name"
+        raise usage(f"{name}: {_printable(error)}", hint) from error
+    except OSError as error:
+        hint = "check that the file is readable and complete"
+        raise io_error(
+            f"{name}: {_printable(error)}", hint, "io-read", path=name, number=error.errno
+        ) from error
+
+
+def _printable(error: Exception) -> str:
+    """Return what pyarrow says, which may quote the file, in characters for a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in " ".join(str(error).split()))

@@ -1,0 +1,325 @@
+"""Times in tables: ISO 8601 text in columns, with their time scale and location.
+
+The Standard (Sect. 9.2.1) has one scale for the times of a table, by default UTC, another one for a
+column with TCTYPn, and one location (`interop.observatory`). astropy's times are written with
+these, and rows with other scales or locations are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tachyfits.base.errors import either, usage, warn
+from tachyfits.interop.observatory import (
+    PLACE,
+    THERE,
+    check_place,
+    check_position,
+    place_columns,
+)
+from tachyfits.interop.time_text import times_of
+from tachyfits.table.columns import TableColumn
+from tachyfits.table.metadata import (
+    carried_by_column,
+    carried_keyword,
+    is_carried,
+    is_time_scale,
+    position_of,
+    scale_named,
+    time_scale_of,
+)
+from tachyfits.table.values import ColumnData
+
+#: Scales of times at the barycentre of the solar system.
+_BARYCENTRIC = ("TDB", "TCB")
+
+#: The beginning of a date with a time of the day.
+_WITH_CLOCK = re.compile(rb"[+-]?\d{4,5}-\d\d-\d\dT\d\d:")
+
+#: Days, up to which times are counted from the same: half of a step of JDREF in 64 bits, 20 us.
+#: Cards leave out fewer digits of MJDREF; what clocks are corrected by may be little more.
+_SAME_REFERENCE = 2.5e-10
+
+#: Units of time (Table 34 of the Standard).
+_UNITS = frozenset(["s", "d", "a", "cy", "min", "h", "yr", "ta", "Ba"])
+
+
+def scale_cards(
+    cards: Sequence[tuple[str, Any, str]], columns: Sequence[ColumnData]
+) -> list[tuple[str, Any, str]]:
+    """Return the cards of a new table, with TIMESYS if its columns say a time scale.
+
+    It is that of the first; TCTYPn says that of each (`place_cards`).
+    """
+    scale = next((column.time_scale for column in columns if column.time_scale), None)
+    if scale is None or any(card[0] == "TIMESYS" for card in cards):
+        return list(cards)
+    return [*cards, ("TIMESYS", scale, "time scale of the columns of times")]
+
+
+def _check_scale(
+    column: ColumnData, keyword: str, stated: Any, where: str, brought: str | None = None
+) -> None:
+    """Refuse times of another scale than a keyword states; None states UTC.
+
+    ``brought``: the scale of times that say none themselves.
+    """
+    said = column.time_scale or column.coordinate or brought
+    wanted = scale_named(stated)
+    if not said or scale_named(said) == wanted:
+        return
+    hint = f"convert them: times.{wanted.lower()}; or write them as text, which has no scale"
+    if column.time_scale is None:
+        ours, theirs = scale_named(said).lower(), wanted.lower()
+        hint = either(
+            f'make times of them first: Time(values, scale="{ours}").{theirs}; or give the arrays '
+            "alone, in a dict, which has no scale",
+            f"convert them to {theirs} first",
+        )
+    expected = f"{keyword} is {wanted}"
+    if not stated:
+        expected = f"the table has {wanted}, because it has no {keyword}"
+    raise usage(
+        f"{where}, column {column.name!r}: times of the scale {said}, where {expected}", hint
+    )
+
+
+def _is_time(column: ColumnData) -> bool:
+    """Return whether a column that says no scale has times: its cards or its text say so.
+
+    One that is called TIME, in a unit of time, has them by custom.
+    """
+    if column.position is not None:
+        return True
+    values = column.values
+    if isinstance(values, np.ndarray) and values.dtype.kind == "S":
+        flat = values.reshape(-1)
+        first = int((flat != b"").argmax()) if flat.size else 0
+        return any(_WITH_CLOCK.match(cell) for cell in flat[first : first + 1].tolist())
+    return column.name.upper() == "TIME" and (column.unit or "").strip() in _UNITS
+
+
+def time_cards(
+    cards: Sequence[tuple[str, Any, str]], columns: Sequence[ColumnData]
+) -> list[tuple[str, Any, str]]:
+    """Return the cards of a new table, with the scales and the place of its times.
+
+    Raises
+    ------
+    UsageError
+        They say several places, or others than the cards.
+    """
+    all_cards = scale_cards(cards, columns)
+    there = place_columns(columns)
+    for number, column in enumerate(columns, 1):
+        all_cards += place_cards(all_cards, column, number, there)
+    return all_cards
+
+
+def place_cards(
+    cards: Sequence[tuple[str, Any, str]],
+    column: ColumnData,
+    number: int,
+    there: Mapping[str, Any],
+) -> list[tuple[str, Any, str]]:
+    """Return the cards that a table needs for what a column's data say: limits, scale, place.
+
+    ``there``: what the table's columns say of the place, in metres by name, which needs no cards.
+
+    Raises
+    ------
+    UsageError
+        It has others.
+    """
+    stated = {keyword.upper(): value for keyword, value, _ in cards}
+    carried = ((carried_keyword(word, number), value, "") for word, value in column.carried)
+    new = [card for card in carried if card[0] not in stated]
+    new += _own_scale_cards(stated, column, number)
+    position = column.position if column.location is None else THERE
+    keyword = f"TRPOS{number}"
+    if position and keyword not in stated:
+        new.append((keyword, position, "where the times were measured"))
+    if column.location is None:
+        return new
+    check_position(column, stated.get(keyword), "the table's cards")
+    if column.time_scale in _BARYCENTRIC:
+        warn(
+            f"column {column.name!r}: times of the scale {column.time_scale} have a location on "
+            "the Earth; it is written\nhint: use times of another scale, or remove times.location"
+        )
+    for name, metres in zip(PLACE, column.location, strict=True):
+        if name in there:
+            check_place(column, name, metres, there[name], "the table's columns")
+        if name in stated:
+            check_place(column, name, metres, stated[name], "the table's cards")
+        elif name not in there:
+            new.append((name, metres.item(), "[m] geocentric place of the observatory"))
+    return new
+
+
+def _own_scale_cards(
+    stated: Mapping[str, Any], column: ColumnData, number: int
+) -> list[tuple[str, Any, str]]:
+    """Return TCTYPn of a column of times, by which readers know text to be times, and the scale."""
+    own, keyword = column.time_scale or column.coordinate, f"TCTYP{number}"
+    if time_scale_of(stated, number):
+        _check_scale(column, keyword, stated[keyword], "the table's cards")
+    elif own and keyword not in stated:
+        return [(keyword, own, "time scale of the column")]
+    return []
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Scale and location of a table's times.
+
+    Attributes
+    ----------
+    scale, position
+        TIMESYS and TREFPOS; None without one.
+    place
+        Gives what it says of a name of `PLACE`, in metres, of all rows or of each; None: nothing.
+    reference
+        What times that are numbers are counted from (`time_reference`); None: it does not say.
+    """
+
+    scale: Any
+    position: Any
+    place: Callable[[str], Any]
+    reference: float | None
+
+
+def check_location(stated: Stated, columns: Sequence[ColumnData], where: str) -> None:
+    """Refuse times of another place than the table states that they are to be in.
+
+    The locations in ``columns`` apply to the rows that they belong to.
+    """
+    there = place_columns(columns)
+    for column in columns:
+        if column.location is None:
+            continue
+        for name, metres in zip(PLACE, column.location, strict=True):
+            found = there[name] if name in there else stated.place(name)
+            if found is None:
+                raise usage(
+                    f"{where}, column {column.name!r}: times with a location, where the table has "
+                    f"no {name}",
+                    f"set the location in the header first ({', '.join(PLACE)} in metres), or give "
+                    "the times without their location",
+                )
+            check_place(column, name, metres, found, f"cards or columns of {where}")
+
+
+@dataclass(frozen=True)
+class Brought:
+    """Information about times in a table from which rows are taken.
+
+    Attributes
+    ----------
+    scale
+        TIMESYS; None without one.
+    reference
+        What times that are numbers are counted from; None: it does not say.
+    of_each
+        Columns of another scale say it, as they do not in a table that astropy read.
+    """
+
+    scale: Any = None
+    reference: float | None = None
+    of_each: bool = True
+
+
+def check_times(
+    stated: Stated,
+    column: TableColumn,
+    data: ColumnData,
+    where: str,
+    brought: Brought = Brought(),
+) -> None:
+    """Refuse times of another scale than a column's, or on the Earth where those are elsewhere."""
+    own = column.time_scale
+    keyword = f"TCTYP{column.number + 1}" if own else "TIMESYS"
+    is_time = own is not None or column.position is not None or _is_time(data)
+    scale = None
+    if is_time and is_time_scale(brought.scale) and (own is None or brought.of_each):
+        scale = brought.scale
+    _check_scale(data, keyword, own or stated.scale, where, scale)
+    if is_time and data.time_scale is None and column.dtype.kind in "iuf":
+        _check_reference(column.name, stated.reference, brought.reference, where)
+    if data.location is not None:
+        check_position(data, column.position or stated.position, where)
+
+
+def _check_reference(name: str, ours: float | None, theirs: float | None, where: str) -> None:
+    if ours is not None and theirs is not None and abs(ours - theirs) > _SAME_REFERENCE:
+        raise usage(
+            f"{where}, column {name!r}: times that are counted from MJD {theirs} (MJDREF, "
+            "JDREF or DATEREF, and what TIMEOFFS or TIMEZERO adds), "
+            f"where those of the table are from MJD {ours}",
+            f"add {theirs - ours} days to them first, in their unit; and give the arrays alone, in "
+            "a dict, which has no reference",
+        )
+
+
+def make_times(table: Any, columns: Mapping[str, TableColumn], meta: Mapping[str, Any]) -> None:
+    """Make times of the text columns of an astropy Table that the header declares as times.
+
+    TCTYPn (a time scale), or TRPOSn (TOPOCENTER) with the location, declares them. Text that is not
+    a time, and numbers, stay unchanged: the meta of the column then has TRPOS and TCTYP, and the
+    words of `carried_by_column`. If there are times, the table's meta has TIMESYS, UTC if the
+    header has none.
+    """
+    place: list[Any] = [table[key] if key in table.colnames else meta.get(key) for key in PLACE]
+    is_known = all(part is not None for part in place)
+    for name, column in columns.items():
+        there = place if is_known and column.position == THERE else None
+        said = {"TRPOS": column.position, "TCTYP": column.time_scale}
+        if column.dtype.kind == "U" and (there is not None or column.time_scale is not None):
+            with suppress(ValueError, TypeError):
+                times = times_of(table[name], column.time_scale or meta.get("TIMESYS"), there)
+                times.info.meta = table[name].info.meta
+                table.replace_column(name, times)
+                # Otherwise the next header would state the scale of these times, also for text.
+                table.meta.setdefault("TIMESYS", "UTC")
+                said = {"TRPOS": None if there is not None else column.position}
+        known = {key: text for key, text in said.items() if text is not None} | dict(column.carried)
+        if known:
+            table[name].info.meta = {**(table[name].info.meta or {}), **known}
+
+
+def said_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what the meta of a column of astropy has for its cards (`make_times`).
+
+    >>> said_in_meta({"TRPOS": "GEOCENTER", "TCTYP": "RA---TAN", "TUCD": "time.epoch", "note": 1})
+    {'position': 'GEOCENTER', 'carried': (('TCTYP', 'RA---TAN'), ('TUCD', 'time.epoch'))}
+    """
+    cards = {
+        carried_keyword(key, 1): text
+        for key, text in (meta or {}).items()
+        if key == "TRPOS" or is_carried(key)
+    }
+    said = {
+        "position": position_of(cards, 1),
+        "coordinate": time_scale_of(cards, 1),
+        "carried": carried_by_column(cards).get(1, ()),
+    }
+    return {key: found for key, found in said.items() if found}
+
+
+def left_in_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the meta of a column of astropy without what its cards have (`said_in_meta`).
+
+    >>> left_in_meta({"TCTYP": "RA---TAN", "TUCD": ["time", "epoch"], "note": 1})
+    {'TUCD': ['time', 'epoch'], 'note': 1}
+    """
+    said = said_in_meta(meta)
+    words = {"position": "TRPOS", "coordinate": "TCTYP"}
+    in_cards = {word for key, word in words.items() if key in said}
+    in_cards |= {word for word, _ in said.get("carried", ())}
+    return {key: value for key, value in (meta or {}).items() if key not in in_cards}

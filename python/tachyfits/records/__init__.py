@@ -1,0 +1,1 @@
+"""Unformatted records of Fortran programs; `tachyfits.fortran` has the public functions."""

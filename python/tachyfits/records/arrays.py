@@ -1,0 +1,324 @@
+"""Records of a Fortran file as arrays: which ones, laid out how, and read into which memory.
+
+`records.file` defines records and the order in which they are read.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._core import TachyfitsError, UsageError
+from tachyfits.base.errors import either, not_found, placed, usage
+from tachyfits.base.threads import check_threads
+from tachyfits.records.fields import Field, Layout
+from tachyfits.records.forms import is_form, is_items, least_bytes
+from tachyfits.records.layouts import empty_layout, layout
+from tachyfits.records.numbers import (
+    Numbers,
+    names_of_dtype,
+    number_names,
+    numbers_of,
+    numbers_of_form,
+)
+
+Progress = Callable[[int, int], bool | None]
+
+#: A row of `File.index`: the first record of a run of records of one length, how many there are,
+#: the bytes of each, and where those of the first begin in the file.
+INDEX = np.dtype([("first", "u8"), ("records", "u8"), ("bytes", "u8"), ("offset", "u8")])
+#: As many records as there are.
+_ALL = 2**64 - 1
+
+
+def _one_length_hint() -> str:
+    """Return what to do about records of several lengths."""
+    index = either("file.index", "tachyfits fortran info")
+    return f"read records of one length at a time, or one by one; {index} has the length of each"
+
+
+def index_of(core: _core.RecordFile) -> NDArray[Any]:
+    """Return where the records are: a row of `INDEX` for each run of records of one length."""
+    return np.ascontiguousarray(core.runs()).view(INDEX).reshape(-1)
+
+
+def number_from_0(core: _core.RecordFile, number: int) -> int:
+    """Return the number of an existing record; negative ones count from the end."""
+    if number < 0:
+        count = core.records()
+        if number < -count:
+            raise _no_record(core, f"{number}")
+        return number + count
+    if number >= core.whole_records():
+        raise _no_record(core, f"{number} (from 0)")
+    return number
+
+
+def _no_record(core: _core.RecordFile, number: str) -> TachyfitsError:
+    """Make the error that there is no such record; that of damage, which may hide it, is raised."""
+    hint = f"the file has {core.records()} records"
+    return not_found(f"{core.name}: no record {number}", hint)
+
+
+class Arrays:
+    """The records of an open file, read as arrays."""
+
+    def __init__(self, core: _core.RecordFile) -> None:
+        self._core = core
+
+    def within(self, first: int, count: int | None) -> tuple[int, int]:
+        """Return the first record and how many; without a count those up to the end."""
+        first = operator.index(first)
+        if first < 0 or (count is not None and operator.index(count) < 0):
+            many = "all" if count is None else count
+            raise usage(
+                f"{self._core.name}: invalid first {first}, count {many}: expected 0 or more",
+                "records are counted from 0; file[-1] is the last one",
+            )
+        last = first if count is None else first + operator.index(count) - 1
+        if count is not None and last < _ALL:
+            return first, operator.index(count)
+        if last > self._core.records():
+            raise _no_record(self._core, f"{last} (from 0)")
+        return first, self._core.records() - first
+
+    def together(
+        self,
+        first: int,
+        count: int | None,
+        dtype: Any,
+        out: NDArray[Any] | None,
+        threads: int,
+        progress: Progress | None,
+    ) -> tuple[NDArray[Any], Layout]:
+        """Read records that follow each other."""
+        first = operator.index(first)
+        most = _ALL if count is None else operator.index(count)
+        exactly = count is not None
+        ahead = self._ahead(first, most, dtype, lambda *_: out, threads, progress, exactly=exactly)
+        if ahead is not None:
+            return ahead
+        first, most = self.within(first, count)
+        if not most:
+            return self._nothing(dtype, out)
+        found = self.layout(dtype, first, most)
+        array = self._into(out, found, found.shape(most))
+        self._read(first, most, found, array, threads, progress)
+        return array, found
+
+    def every(self, first: int, count: int | None, step: int) -> range:
+        """Return record numbers at a fixed step."""
+        if step < 1:
+            raise usage(f"step={step}", either("use step=2 for every second record"))
+        first, rest = self.within(first, count)
+        return range(first, first + rest * (1 if count is None else step), step)
+
+    def apart(
+        self,
+        records: range,
+        dtype: Any,
+        out: NDArray[Any] | None,
+        threads: int,
+        progress: Progress | None,
+    ) -> tuple[NDArray[Any], Layout]:
+        """Read records that do not follow each other, and have one length."""
+        if not records:
+            return self._nothing(dtype, out)
+        number_from_0(self._core, records[-1])
+        bytes_each = self._core.record(records[0])[0]
+        self._check_lengths(records, bytes_each)
+        found = layout(dtype, bytes_each, f"{self._core.name}: record {records[0]} (from 0)")
+        array = self._into(out, found, found.shape(len(records)))
+        step = records.step if len(records) > 1 else 1
+        self._read(records[0], len(records), found, array, threads, progress, step=step)
+        return array, found
+
+    def _check_lengths(self, records: range, wanted: int) -> None:
+        """Refuse records, which are there, of several lengths."""
+        index = index_of(self._core)
+        if len(index) == 1 or len(records) == 1:
+            return
+        each = np.arange(records[0], records[-1] + 1, records.step, dtype=np.uint64)
+        lengths = index["bytes"][np.searchsorted(index["first"], each, side="right") - 1]
+        if (other := np.flatnonzero(lengths != wanted)).size:
+            raise usage(
+                f"{self._core.name}: records {records[0]} and {records[other[0]]} (from 0) have "
+                f"{wanted} and {lengths[other[0]]} bytes",
+                _one_length_hint(),
+            )
+
+    def batches(self, dtype: Any, records: int, threads: int) -> Iterator[NDArray[Any]]:
+        """Give the records of a file, all of one length, some at a time."""
+        if records < 1:
+            raise usage(f"records={records} at a time", "read one record or more at a time")
+        threads = check_threads(threads)
+        kept: NDArray[Any] | None = None
+        first = 0
+
+        def again(found: Layout, number: int) -> NDArray[Any] | None:
+            same = kept is not None and kept.shape == found.shape(number)
+            return kept if same and found.dtype == found.result else None
+
+        while True:
+            ahead = self._ahead(first, records, dtype, again, threads, None)
+            if ahead is not None:
+                array, found = ahead
+            else:
+                number = min(records, self._core.whole_records() - first)
+                if number <= 0:
+                    self._core.records()
+                    return
+                found = self.layout(dtype, first, number)
+                array = self._into(again(found, number), found, found.shape(number))
+                self._read(first, number, found, array, threads, None)
+            kept = found.finished(array)
+            first += len(kept)
+            yield kept
+
+    def one(self, number: int, record_bytes: int, dtype: Any, threads: int) -> NDArray[Any]:
+        """Read one record of ``record_bytes`` bytes."""
+        found = layout(dtype, record_bytes, f"{self._core.name}: record {number} (from 0)")
+        array = self._into(None, found, (found.elements,))
+        self._read(number, 1, found, array, threads, None)
+        return found.finished(array)
+
+    def numbers(self, first: int, count: int, dtype: Any, field: str | None) -> Numbers:
+        """Return which numbers of records are reduced."""
+        with placed(self._core.name):
+            return self._numbers(first, count, dtype, field)
+
+    def _numbers(self, first: int, count: int, dtype: Any, field: str | None) -> Numbers:
+        form = dtype if is_form(dtype) else None
+        if field is None and not is_items(dtype):
+            # All records, which may differ in length.
+            numbers = numbers_of_form(form, 0) if form else numbers_of(empty_layout(dtype), dtype)
+            return replace(numbers, places=None)
+        place = f"{self._core.name}: record {first} (from 0)"
+        if form:
+            record_bytes = self._common_bytes(first, count) if count else least_bytes(form)
+            return numbers_of_form(form, record_bytes, field, place)
+        found = self.layout(dtype, first, count) if count else empty_layout(dtype)
+        return numbers_of(found, dtype, field)
+
+    def number_fields(self, first: int, count: int, dtype: Any) -> list[str]:
+        """Return the names of the fields of mixed records that have statistics."""
+        if is_items(dtype):
+            record_bytes = self._common_bytes(first, count) if count else least_bytes(dtype)
+            place = f"{self._core.name}: record {first} (from 0)"
+            return number_names(dtype, record_bytes, place, reduced=True)
+        # A type alone has no fields, and need not be one that NumPy has.
+        return [] if is_form(dtype) else list(names_of_dtype(empty_layout(dtype).dtype))
+
+    def layout(self, dtype: Any, first: int, count: int) -> Layout:
+        """Return the layout of records of one length."""
+        place = f"{self._core.name}: record {first} (from 0)"
+        return layout(dtype, self._common_bytes(first, count), place)
+
+    def _common_bytes(self, first: int, count: int) -> int:
+        try:
+            return self._core.common_bytes(first, count)
+        except UsageError as error:
+            if error.code == "record-type":
+                problem = str(error).partition("\nhint: ")[0]
+                error.args = (f"{problem}\nhint: {_one_length_hint()}",)
+            raise
+
+    def _nothing(self, dtype: Any, out: NDArray[Any] | None) -> tuple[NDArray[Any], Layout]:
+        """Return the array of no records."""
+        found = empty_layout(dtype)
+        empty = isinstance(out, np.ndarray) and out.shape[:1] == (0,)
+        own = out.shape if out is not None and empty else found.shape(0)
+        return self._into(out, found, own), found
+
+    def _into(self, out: NDArray[Any] | None, found: Layout, own: tuple[int, ...]) -> NDArray[Any]:
+        if out is None:
+            try:
+                # Bytes between the fields of an aligned dtype are 0.
+                return (np.zeros if found.dtype.names else np.empty)(own, found.dtype)
+            except (MemoryError, ValueError) as error:
+                raise _core.LimitError(
+                    f"{self._core.name}: not enough memory for {own} of {found.dtype}\n"
+                    "hint: read fewer records at a time"
+                ) from error
+        if not isinstance(out, np.ndarray):
+            raise usage(
+                f"invalid out of type {type(out).__name__}: expected an array",
+                f"give a writeable array of {found.result} and shape {own}",
+            )
+        if found.dtype != found.result:
+            raise usage(
+                "cannot use out= for logical values, which become a new array of bool",
+                "read integers instead, i4 for l4: every value but 0 is true",
+            )
+        fits = out.dtype == found.dtype and out.shape == own
+        if not fits or not out.flags.c_contiguous or not out.flags.writeable:
+            lies = "" if out.flags.c_contiguous else ", not contiguous in C order"
+            kept = "" if out.flags.writeable else ", which cannot be written"
+            raise usage(
+                f"out is an array of {out.dtype} and shape {out.shape}{lies}{kept}",
+                f"give a writeable array of {found.result} and shape {own}, contiguous in C order",
+            )
+        return out
+
+    def _ahead(
+        self,
+        first: int,
+        most: int,
+        dtype: Any,
+        out: Callable[[Layout, int], NDArray[Any] | None],
+        threads: int,
+        progress: Progress | None,
+        *,
+        exactly: bool = False,
+    ) -> tuple[NDArray[Any], Layout] | None:
+        """Read records that may all have one length, and check their markers on the way.
+
+        None: they do not, or another fault is there; the index decides.
+        """
+        there = 0 <= first <= _ALL and most > 0
+        guess = self._core.ahead(first, min(most, _ALL)) if there else None
+        if guess is None or (exactly and guess[0] != most):
+            return None
+        count, record_bytes = guess
+        try:
+            found = layout(dtype, record_bytes)
+            array = self._into(out(found, count), found, found.shape(count))
+        except (UsageError, _core.LimitError):
+            return None
+        done = self._core.read(
+            *self._arguments(first, count, found, array),
+            ahead=True,
+            threads=check_threads(threads),
+            progress=progress,
+        )
+        return (array, found) if done else None
+
+    def _arguments(
+        self, first: int, count: int, found: Layout, array: NDArray[Any]
+    ) -> tuple[int, int, int, int, tuple[Field, ...], NDArray[np.uint8]]:
+        bytes_of = array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
+        return first, count, found.record_bytes, found.item_bytes, found.fields, bytes_of
+
+    def _read(
+        self,
+        first: int,
+        count: int,
+        found: Layout,
+        array: NDArray[Any],
+        threads: int,
+        progress: Progress | None,
+        *,
+        step: int = 1,
+    ) -> None:
+        self._core.read(
+            *self._arguments(first, count, found, array),
+            step=step,
+            threads=check_threads(threads),
+            progress=progress,
+        )

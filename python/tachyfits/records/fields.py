@@ -1,0 +1,218 @@
+"""Fields: where numbers are in a Fortran record, and where they go in the items of an array.
+
+An item is an element of the resulting array. The compiled module moves the fields between records
+and items. A repeated field, as in an array of derived types, is one field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import either, usage
+
+#: Hint for records of another length.
+SEE_LENGTHS = (
+    "file.index, or `tachyfits fortran info`, has the length of each record; "
+    "in a form * takes as many as fill it"
+)
+#: Fields of structured items that a record may have beside each other; each is moved by itself.
+_MOST_FIELDS = 1 << 20
+
+
+class Field(NamedTuple):
+    """Numbers of a record, and where they go; the compiled module takes them as such tuples."""
+
+    #: Offset in the record, the bytes of a number, the count of contiguous ones.
+    offset: int
+    size: int
+    elements: int
+    #: Where they begin in the item.
+    to: int
+    #: Number of repeats of the whole, and bytes from one to the next in the record and in the item.
+    repeats: int = 1
+    step: int = 0
+    to_step: int = 0
+
+    @property
+    def run_bytes(self) -> int:
+        """Contiguous bytes."""
+        return self.size * self.elements
+
+    def moved(self, offset: int, to: int) -> Field:
+        """Return the field that is so much further in record and item."""
+        return self._replace(offset=self.offset + offset, to=self.to + to)
+
+    def repeated(self, count: int, step: int, to_step: int) -> Field | None:
+        """Return the field of all items if they are this field alone; None for several fields."""
+        if self.repeats == 1 and self.run_bytes == step == to_step:
+            return self._replace(elements=count * self.elements)
+        if (self.repeats * self.step, self.repeats * self.to_step) == (step, to_step):
+            return self._replace(repeats=count * self.repeats)
+        if self.repeats == 1:
+            return self._replace(repeats=count, step=step, to_step=to_step)
+        return self if count == 1 else None
+
+    def each(self) -> list[Field]:
+        """Return as many fields that are there once."""
+        once = self._replace(repeats=1, step=0, to_step=0)
+        return [once.moved(n * self.step, n * self.to_step) for n in range(self.repeats)]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How records of one length become elements of an array."""
+
+    record_bytes: int
+    #: The dtype as read: native, logical values as integers.
+    dtype: np.dtype[Any]
+    #: Elements that a record becomes.
+    elements: int
+    fields: tuple[Field, ...]
+    #: The final dtype: logical values as bool.
+    result: np.dtype[Any]
+    #: Of structured dtypes: what the numbers of each field are.
+    bases: tuple[np.dtype[Any], ...] = ()
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes that a record becomes."""
+        return self.dtype.itemsize * self.elements
+
+    def shape(self, count: int) -> tuple[int, ...]:
+        """Return the shape of an array of ``count`` records."""
+        alone = self.dtype.names is not None and self.elements == 1
+        return (count,) if alone else (count, self.elements)
+
+    def finished(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the array with logical values as such: any bit set is true."""
+        if self.result == self.dtype:
+            return array
+        if self.result.names is None:
+            return np.asarray(array != 0)
+        made = np.empty(array.shape, self.result)
+        _finish(array, made)
+        return made
+
+
+def _finish(array: NDArray[Any], made: NDArray[Any]) -> None:
+    """Fill the fields of an array with logical values as bool, those of nested fields too."""
+    for name in made.dtype.names or ():
+        base = made.dtype[name].base
+        if base.names is not None:
+            _finish(array[name], made[name])
+        else:
+            made[name] = array[name] != 0 if base == np.bool_ else array[name]
+
+
+_BYTES = np.dtype(np.uint8)
+
+#: The numbers of a field, and the field.
+Leaf = tuple[np.dtype[Any], Field]
+
+
+def repeated(leaves: list[Leaf], count: int, step: int, to_step: int) -> list[Leaf]:
+    """Return the fields of consecutive items, as few as possible."""
+    if count == 1:
+        return leaves
+    whole = [(base, field.repeated(count, step, to_step)) for base, field in leaves]
+    if all(field for _, field in whole):
+        return [(base, field) for base, field in whole if field]
+    fields_of_one = sum(field.repeats for _, field in leaves)
+    refuse_many(min(fields_of_one, count * len(leaves)))
+    if fields_of_one > count * len(leaves):
+        return [
+            (base, field.moved(n * step, n * to_step))
+            for n in range(count)
+            for base, field in leaves
+        ]
+    return [
+        (base, once._replace(repeats=count, step=step, to_step=to_step))
+        for base, field in leaves
+        for once in field.each()
+    ]
+
+
+def in_groups(place: Field, within: Sequence[tuple[int, int, int]]) -> list[Field]:
+    """Return the numbers of groups in groups, without those between them, in the record's order.
+
+    ``within``: where each group begins in the one around it, how often it is there, and in what
+    steps; the outermost first.
+    """
+    leaves = [(_BYTES, place)]
+    size = place.run_bytes * place.repeats
+    if not size * prod(times for _, times, _ in within):
+        # Nothing, however often, is nothing, and in every record.
+        return [place._replace(offset=0, elements=0)]
+    for begin, times, step in reversed(within):
+        leaves = repeated(leaves, times, step, size)
+        leaves = [(base, field.moved(begin, 0)) for base, field in leaves]
+        size *= times
+    return sorted(field for _, field in leaves)
+
+
+def numbers_at(dtype: np.dtype[Any], offset: int, count: int) -> Field:
+    """Return a field of numbers at an offset of the record and at the start of an item."""
+    return field_at(dtype, offset, 0, count)
+
+
+def field_at(dtype: np.dtype[Any], offset: int, to: int, count: int) -> Field:
+    """Return the field of the elements of a simple dtype."""
+    size = dtype.itemsize
+    if dtype.kind in "iuf" and size in (1, 2, 4, 8, 16):
+        if size == 16:
+            quad("f16")
+        return Field(offset, size, count, to)
+    if dtype.kind == "c" and size in (8, 16, 32):
+        if size == 32:
+            quad("c32")
+        return Field(offset, size // 2, 2 * count, to)
+    if dtype.kind in "SV":
+        return Field(offset, 1, size * count, to)
+    if dtype.kind == "b":
+        raise usage("invalid item: a logical needs its size", "use l1, l2, l4 (the default) or l8")
+    raise usage(
+        f"invalid dtype {dtype}: Fortran has no such type",
+        "use integers, reals, complex numbers, logical values or text",
+    )
+
+
+def quad(name: str) -> np.dtype[Any]:
+    """Return the dtype of real(16), where NumPy has it."""
+    if (missing := no_quad()) is not None:
+        raise usage(
+            f"{name}: {missing}",
+            either(
+                "fortran.convert(..., forms=..., precision='double') writes a file of real(8), and "
+                f'stats("{name}") reads them as they are; read real(10) of x86, in a '
+                "little-endian file, as V16 and .view('longdouble')",
+                "tachyfits fortran convert --double writes a file of real(8), and tachyfits "
+                "fortran stats reads them as they are",
+            ),
+        )
+    return np.dtype(np.longdouble if name == "f16" else np.clongdouble)
+
+
+def no_quad() -> str | None:
+    """Return why NumPy has no arrays of real(16) here; None where it has them."""
+    digits = np.finfo(np.longdouble).nmant + 1
+    if digits == 113:
+        return None
+    return (
+        "real(16) is an IEEE number of 128 bits, which NumPy does not have here "
+        f"(its longdouble has {digits} digits)"
+    )
+
+
+def refuse_many(fields: int) -> None:
+    """Raise UsageError if a structured array would have too many fields."""
+    if fields > _MOST_FIELDS:
+        raise usage(
+            f"a record of {fields} fields is too long for a structured array",
+            either("read or write bytes (dtype=None) and use a view of them"),
+        )

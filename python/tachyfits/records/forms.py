@@ -1,0 +1,173 @@
+"""Forms of Fortran records, such as i4,3f8,9(i4,f8): which fields their items are."""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from tachyfits import _core
+from tachyfits._core import UsageError
+from tachyfits.base.errors import either, usage
+from tachyfits.records.fields import (
+    SEE_LENGTHS,
+    Layout,
+    Leaf,
+    field_at,
+    quad,
+    refuse_many,
+    repeated,
+)
+
+#: An item of a form: letter, bytes of an element, how many, offset in the record or the group, and
+#: the items of a group, the letter of which is "(".
+Item = tuple[str, int, int, int, "list[Item]"]
+
+_ITEM = r"\s*(?:\*|\d+)?[ifrclax]\d+\s*"
+_FORM = re.compile(rf"{_ITEM}(?:,{_ITEM})*")
+#: Items with the same name and meaning in NumPy.
+PLAIN = re.compile(r"\s*[ifc]\d+\s*")
+#: An item without a count: alone it stands for all that a record holds.
+_ALONE = re.compile(r"\s*[ifrclax]\d+\s*")
+#: A group, as it begins; NumPy's shapes have no letter in their parentheses.
+_GROUP = re.compile(r"\([^()]*[a-z]")
+#: The most bytes of an element of an array: beyond it NumPy raises, or gives a negative number.
+_MOST_BYTES = 2**31 - 1
+
+
+def is_form(what: Any) -> bool:
+    """Return whether this is a form, rather than a dtype."""
+    if not isinstance(what, str):
+        return False
+    return _FORM.fullmatch(what) is not None or _GROUP.search(what) is not None
+
+
+def is_items(what: Any) -> bool:
+    """Return whether this is a form of items with places, not of one type that fills records."""
+    return is_form(what) and not _ALONE.fullmatch(what.strip().removeprefix("*"))
+
+
+def filling(form: str) -> str:
+    """Return a form in which an item alone, without a count, takes as many as fill the record."""
+    return f"*{form.strip()}" if _ALONE.fullmatch(form) or _is_one_group(form.strip()) else form
+
+
+def _is_one_group(form: str) -> bool:
+    """Return whether the parenthesis that a form begins with is closed at its end."""
+    if not form.startswith("("):
+        return False
+    depths = accumulate((character == "(") - (character == ")") for character in form)
+    return next((at for at, depth in enumerate(depths) if not depth), None) == len(form) - 1
+
+
+def form_items(form: str, record_bytes: int, place: str) -> list[Item]:
+    """Return the items of a record."""
+    try:
+        return _core.record_items(form, record_bytes)
+    except UsageError:
+        # The form may be invalid, rather than the length of the record.
+        least = least_bytes(form)
+    more = " and a whole number of repeats of *" if "*" in form else ""
+    error = usage(
+        f"{place} of {record_bytes} bytes does not have the form {form!r}: {least} bytes{more} "
+        "[record-form]",
+        SEE_LENGTHS,
+    )
+    error.code = "record-form"
+    raise error
+
+
+def least_bytes(form: str) -> int:
+    """Return the bytes of a record of this form without those of the item that fills it."""
+    return _core.record_least_bytes(form)
+
+
+def kept_items(items: list[Item]) -> list[Item]:
+    """Return the items that are not skipped; groups of skipped items are skipped too."""
+    return [item for item in items if not (_is_empty(item[4]) if item[4] else item[0] == "x")]
+
+
+def _is_empty(parts: list[Item]) -> bool:
+    return not any(part[2] for part in kept_items(parts))
+
+
+def layout_of_form(form: str, record_bytes: int, place: str) -> Layout:
+    """Return the layout of a form; a single item is an array, several are a structured one."""
+    kept = kept_items(form_items(filling(form), record_bytes, place))
+    if not kept:
+        raise usage(f"invalid form {form!r}: it skips all items", "give an item to read")
+    if len(kept) > 1:
+        dtype, result, leaves = _together(kept)
+        count = 1
+    else:
+        (dtype, result, leaves), count = _of_item(kept[0]), kept[0][2]
+        leaves = [(base, field.moved(kept[0][3], 0)) for base, field in leaves]
+    bases = tuple(base for base, _ in leaves) if dtype.names is not None else ()
+    fields = tuple(field for _, field in leaves)
+    return Layout(record_bytes, dtype, count, fields, result, bases)
+
+
+#: Dtypes of the items as read and in the end, and their fields.
+_Read = tuple[np.dtype[Any], np.dtype[Any], "list[Leaf]"]
+
+
+def _together(kept: list[Item]) -> _Read:
+    """Return the structured dtype of several items."""
+    reads, gives = [], []
+    leaves: list[Leaf] = []
+    to = 0
+    for number, item in enumerate(kept):
+        dtype, result, of_item = _of_item(item)
+        count, offset = item[2:4]
+        shape = () if count == 1 else (count,)
+        reads.append((f"f{number}", dtype, shape))
+        gives.append((f"f{number}", result, shape))
+        leaves += [(base, field.moved(offset, to)) for base, field in of_item]
+        to += dtype.itemsize * count
+    refuse_many(len(leaves))
+    if to > _MOST_BYTES:
+        raise usage(
+            f"items of {to} bytes together, and a dtype of NumPy's has at most {_MOST_BYTES}",
+            "read them one by one, passing over the others: x4,*f8 for the reals of i4,*f8",
+        )
+    return np.dtype(reads), np.dtype(gives), leaves
+
+
+def _of_item(item: Item) -> _Read:
+    """Return what an item is read as, one of it, and the fields of all of it from its begin on."""
+    letter, size, count, _, parts = item
+    if parts:
+        # A group becomes a derived type, with one item too.
+        dtype, result, leaves = _together(kept_items(parts))
+        return dtype, result, repeated(leaves, count, size, dtype.itemsize)
+    dtype, result = _types(letter, size)
+    return dtype, result, [(dtype, field_at(dtype, 0, 0, count))]
+
+
+def _types(letter: str, size: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Return what an item is read as, and what it becomes."""
+    if letter == "l":
+        return np.dtype(f"i{size}"), np.dtype(np.bool_)
+    if letter == "a":
+        dtype: np.dtype[Any] = np.dtype(f"S{size}")
+    else:
+        dtype = wide(f"{letter}{size}") or np.dtype(f"{letter}{size}")
+    return dtype, dtype
+
+
+def wide(name: str) -> np.dtype[Any] | None:
+    """Return the dtype of numbers that NumPy does not have everywhere; None: it has these."""
+    if name in ("f16", "c32"):
+        return quad(name)
+    if name != "i16":
+        return None
+    raise usage(
+        "i16: NumPy has no integers of 16 bytes",
+        either(
+            "read them as V16, bytes in the file's order; fortran.convert(..., forms='i16') swaps "
+            "their bytes",
+            "tachyfits fortran convert --form i16 swaps their bytes",
+        ),
+    )

@@ -1,0 +1,214 @@
+"""Sources of Fortran records: items, or an array of records, as bytes and fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import either, usage
+from tachyfits.records.fields import Field, Layout, no_quad
+from tachyfits.records.layouts import MemoryOrder, of_dtype, of_items
+
+#: How elements became records in earlier calls; not of those of many fields, which fill the memory.
+_kept: dict[tuple[np.dtype[Any], int], Layout] = {}
+_MOST_KEPT = 16
+_MOST_FIELDS_KEPT = 1000
+
+#: Items, records, bytes of a record and of an item, fields: what the compiled module writes.
+Part = tuple[NDArray[np.uint8], int, int, int, Sequence[Field]]
+
+
+def one_record(items: tuple[Any, ...], memory: MemoryOrder) -> Part:
+    """Return one record of some items, one after the other."""
+    if memory not in ("F", "C"):
+        raise usage(f"invalid memory {memory!r}: expected a memory layout", "use 'F' or 'C'")
+    fields: list[Field] = []
+    pieces: list[NDArray[np.uint8]] = []
+    at = within = 0
+    for item in items:
+        flat = np.ascontiguousarray(_array(item).ravel(order=memory))
+        if not flat.nbytes:
+            continue
+        one = _written(flat.dtype, flat.size)
+        fields += [field.moved(at, within) for field in one.fields]
+        pieces.append(flat.view(np.uint8).reshape(-1))
+        at += one.record_bytes
+        within += flat.nbytes
+    whole = pieces[0] if len(pieces) == 1 else np.concatenate([*pieces, np.empty(0, np.uint8)])
+    return whole, 1, at, within, fields
+
+
+def many_records(records: Any, memory: MemoryOrder) -> Part:
+    """Return the records that an array is along its first axis."""
+    array = _array(records)
+    if array.ndim == 0:
+        raise usage(
+            "invalid records: expected an array, found a number", "use [number] for one record"
+        )
+    if memory == "F" and array.ndim > 2:
+        array = array.transpose(0, *range(array.ndim - 1, 0, -1))
+    array = np.ascontiguousarray(array)
+    count = array.shape[0]
+    written = _written(array.dtype, prod(array.shape[1:]))
+    if not array.nbytes:
+        return np.empty(0, np.uint8), count, written.record_bytes, written.item_bytes, []
+    items = array.reshape(-1).view(np.uint8)
+    return items, count, written.record_bytes, written.item_bytes, written.fields
+
+
+def _written(dtype: np.dtype[Any], elements: int) -> Layout:
+    """Return the layout of the elements of a record; cached, as most programs repeat it."""
+    made = _kept.get((dtype, elements))
+    if made is None:
+        made = _layout_written(dtype, elements)
+        if len(made.fields) <= _MOST_FIELDS_KEPT:
+            if len(_kept) >= _MOST_KEPT:
+                _kept.clear()
+            _kept[dtype, elements] = made
+    return made
+
+
+def _layout_written(dtype: np.dtype[Any], elements: int) -> Layout:
+    if not dtype.itemsize:
+        return Layout(0, dtype, elements, (), dtype)
+    _refuse_long(dtype)
+    if dtype.names is None:
+        return of_dtype(dtype, dtype.itemsize * elements)
+    # Item by item, because the padding of fields in memory is not written.
+    return of_items(dtype, elements, packed=True)
+
+
+def _refuse_long(dtype: np.dtype[Any]) -> None:
+    """Refuse NumPy's longdouble where it is not real(16)."""
+    base = dtype.base
+    for name in base.names or ():
+        _refuse_long(base[name])
+    if (base.kind, base.itemsize) in (("f", 16), ("c", 32)) and (missing := no_quad()) is not None:
+        raise usage(
+            f"numbers of {base}: {missing}",
+            either(
+                "write array.astype('f8') or 'c16'; or, as the real(10) that programs on x86 have "
+                "in little-endian files, array.view('V16')"
+            ),
+        )
+
+
+def _array(item: Any) -> NDArray[Any]:
+    """Return what is written for an item: native numbers, text as bytes, logical values of 4."""
+    if type(item) is np.ndarray and item.dtype.kind in "iufc" and item.dtype.isnative:
+        return item
+    if isinstance(item, str):
+        return np.frombuffer(_latin(item), np.uint8)
+    if isinstance(item, memoryview):
+        # A view of memory has a type, unless it is characters.
+        item = item.tobytes() if item.format == "c" else np.asarray(item)
+    if isinstance(item, (bytes, bytearray)):
+        return np.frombuffer(item, np.uint8)
+    # An array of astropy's Masked has "unmasked", and is not a masked array of NumPy's.
+    has_mask = isinstance(item, np.ma.MaskedArray) or hasattr(item, "unmasked")
+    if has_mask and _any_byte(item.mask):
+        raise usage("an array with masked elements", either("fill them: array.filled(...)"))
+    try:
+        array = np.asarray(item)
+    except ValueError as error:
+        raise usage(
+            f"cannot make an array of a {type(item).__name__}: {error}",
+            "write each row as a record or item",
+        ) from error
+    if array.dtype.kind == "O":
+        shown = " ".join(repr(item).split())
+        raise usage(
+            f"invalid item {shown:.60}: expected numbers or text",
+            "write integers of up to 8 bytes, reals, complex numbers, logical values, text, bytes",
+        )
+    if array.dtype.kind in "US" and not isinstance(item, np.ndarray) and not _all_text(item):
+        raise usage(
+            f"a {type(item).__name__} of text and other values",
+            either(
+                "write several items of one record as a tuple of write() and append(), or as "
+                "arguments of Writer.write"
+            ),
+        )
+    return _plain_array(array)
+
+
+def _any_byte(mask: Any) -> bool:
+    """Return whether a mask has anything true, a structured one too, for which NumPy has no any."""
+    return bool(np.ascontiguousarray(mask).view(np.uint8).any())
+
+
+def _all_text(item: Any) -> bool:
+    if isinstance(item, (list, tuple)):
+        return all(_all_text(part) for part in item)
+    return isinstance(item, (str, bytes)) or np.asarray(item).dtype.kind in "US"
+
+
+def _plain_array(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as it is written, the fields of structured ones likewise."""
+    dtype = array.dtype
+    if dtype.names is not None:
+        if _written_as_it_is(dtype):
+            return array
+        # NumPy makes no fields without bytes.
+        kept = [name for name in dtype.names if dtype[name].itemsize]
+        fields = {name: _plain_array(array[name]) for name in kept}
+        new = np.empty(
+            array.shape,
+            [(name, field.dtype, field.shape[array.ndim :]) for name, field in fields.items()],
+        )
+        for name, field in fields.items():
+            new[name] = field
+        return new
+    if dtype.kind == "b":
+        return array.astype(np.int32)
+    if dtype.kind == "T":
+        raise usage(
+            f"invalid array of {dtype}: text needs a fixed width",
+            either("convert it: array.astype('U8')"),
+        )
+    if dtype.kind in "US":
+        return _characters(array)
+    return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+@lru_cache(maxsize=64)
+def _written_as_it_is(dtype: np.dtype[Any]) -> bool:
+    base = dtype.base
+    if base.names is not None:
+        return all(_written_as_it_is(base[name]) for name in base.names)
+    return base.kind not in "USb" and base.isnative
+
+
+def _characters(array: NDArray[Any]) -> NDArray[Any]:
+    """Return text as character(N), N being the width of the dtype: blanks at the end, not NUL."""
+    dtype = array.dtype.newbyteorder("=")
+    each = dtype.itemsize // np.dtype(f"{dtype.kind}1").itemsize
+    if not each or not array.size:
+        # np.empty would make S1 of S0.
+        empty: NDArray[Any] = np.ndarray(array.shape, f"S{each}")
+        return empty
+    codes = np.ascontiguousarray(array, dtype).view(np.uint32 if dtype.kind == "U" else np.uint8)
+    codes = codes.reshape(-1, each)
+    if dtype.kind == "S" and codes[:, -1].all():
+        # Text that is full has no NUL to become a blank.
+        return array
+    if codes.max() > 255:
+        _latin(chr(codes.max()))
+    padding = np.logical_and.accumulate(codes[:, ::-1] == 0, axis=1)[:, ::-1]
+    text = np.where(padding, ord(" "), codes).astype(np.uint8)
+    return text.view(f"S{each}").reshape(array.shape)
+
+
+def _latin(text: str) -> bytes:
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError as error:
+        raise usage(
+            f"invalid character {text[error.start]!r}: expected Latin-1, which records store",
+            either("write bytes: text.encode('utf-8')"),
+        ) from error

@@ -1,0 +1,1 @@
+"""Results with a unit and coordinates."""

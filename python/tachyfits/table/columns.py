@@ -1,0 +1,245 @@
+"""Columns: results of reading a table, arrays by name; and the properties of each column.
+
+Nothing here reads a file. Conversions to other libraries are in `interop.arrow` and
+`interop.frames`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import listed, not_found, usage
+from tachyfits.table.display import html_of, text_of
+from tachyfits.table.ragged import Ragged
+
+if TYPE_CHECKING:
+    import astropy.table
+    import pandas
+    import polars
+    import pyarrow
+
+#: The values of a column: a masked array if any element is undefined.
+Values = NDArray[Any] | Ragged
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """Header information about a column.
+
+    Attributes
+    ----------
+    number
+        0-based.
+    key
+        The name in results and conditions; of repeated names the later columns have their number
+        (from 1) appended.
+    name
+        TTYPEn; "colN" (N from 1) without one.
+    form
+        TFORMn as stored.
+    dtype
+        Type of the values read: native, float64 for a scaled column.
+    shape
+        Shape of one cell, NumPy order; () for a scalar.
+    is_variable
+        Cells are arrays of different lengths, in the heap: reading gives a `Ragged`, for characters
+        an array of str, or if ``shape`` makes them several strings of one width a `Ragged` of str.
+    delimiter
+        For ``rA:SSTRw/nnn``: the separator of the strings of a cell, whose number varies: reading
+        gives a `Ragged` of str. None otherwise.
+    unit, display
+        TUNITn and TDISPn; None without.
+    null
+        TNULLn: the stored integer (or the text, in an ASCII table) that means undefined; or None.
+    scale, zero
+        TSCALn and TZEROn: values are ``zero + scale * stored``.
+    description
+        TCOMMn, or without it the comment of TTYPEn.
+    position
+        TRPOSn: the location of its times, "TOPOCENTER" at the header's OBSGEO-X, -Y and -Z; None
+        without.
+    time_scale
+        TCTYPn, if it names the scale of its times, which precedes the header's TIMESYS; None
+        without.
+    carried
+        Other cards about the column, except TDMINn and TDMAXn: limits (TLMINn, TDBINn), names in
+        archives (TUCDn), coordinates (TCTYPn other than time scales, TCRVLn, 1CRVLn). The word
+        before the number, or the keyword with "#" in its place ("1CRV#P"), and the value.
+    """
+
+    number: int
+    key: str
+    name: str
+    form: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...] = ()
+    is_variable: bool = False
+    unit: str | None = None
+    null: int | str | None = None
+    display: str | None = None
+    scale: float = 1.0
+    zero: float = 0.0
+    description: str = ""
+    delimiter: str | None = None
+    position: str | None = None
+    time_scale: str | None = None
+    carried: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def type_text(self) -> str:
+        """The type and the shape of a cell, as text."""
+        name = f"text {self.dtype.itemsize // 4}" if self.dtype.kind == "U" else str(self.dtype)
+        if self.is_variable:
+            is_one = self.dtype.kind == "U" and not self.shape
+            return "text of any length" if is_one else f"{name}[any]"
+        if self.delimiter:
+            return "text of any length[any]"
+        return name + (f"[{', '.join(map(str, self.shape))}]" if self.shape else "")
+
+
+class Columns(Mapping[str, Any]):
+    """Columns of equal length, in memory: a mapping from name to array, in the table's order.
+
+    A column is an ndarray (a masked one if an element is undefined) or, for cells of different
+    lengths, a `Ragged`. Select it by name in any case, exact spelling first, or by its 0-based
+    position.
+
+    Attributes
+    ----------
+    info
+        What is known of each column, by key.
+    meta
+        Cards about the table as a whole, by keyword.
+    comments
+        The comments of these cards, by keyword.
+    """
+
+    def __init__(
+        self,
+        arrays: Mapping[str, Values],
+        info: Mapping[str, TableColumn] | None = None,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        comments: Mapping[str, str] | None = None,
+    ) -> None:
+        self._arrays = dict(arrays)
+        self.info: dict[str, TableColumn] = dict(info or {})
+        self.meta: dict[str, Any] = dict(meta or {})
+        self.comments: dict[str, str] = dict(comments or {})
+        lengths = {key: len(array) for key, array in self._arrays.items()}
+        if len(set(lengths.values())) > 1:
+            raise usage(
+                f"columns have different lengths: {lengths}",
+                "give all columns the same number of rows",
+            )
+        self._rows = next(iter(lengths.values()), 0)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._rows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The keys, in order."""
+        return tuple(self._arrays)
+
+    def unit(self, key: str) -> str | None:
+        """Return the unit of a column; None without one."""
+        known = self.info.get(self._key(key))
+        return known.unit if known else None
+
+    def _key(self, key: str | int) -> str:
+        if isinstance(key, str):
+            wanted = key.strip()
+            spelled = (name for name, known in self.info.items() if known.name == wanted)
+            alike = (name for name in self._arrays if name.upper() == wanted.upper())
+            for name in chain([key], spelled, alike):
+                if name in self._arrays:
+                    return name
+        elif hasattr(key, "__index__") and -len(self) <= key < len(self):
+            return self.names[key]
+        raise not_found(f"no column is named {key!r}", f"the columns are {listed(self._arrays)}")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+    def __getitem__(self, key: str | int) -> Any:
+        return self._arrays[self._key(key)]
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self._key(key)  # type: ignore[arg-type]
+        except LookupError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def to_structured(self) -> NDArray[Any]:
+        """Return one structured array; masked if a column is.
+
+        Columns of cells of different lengths have fields of type object.
+        """
+        arrays = {
+            key: array.to_object_array() if isinstance(array, Ragged) else array
+            for key, array in self._arrays.items()
+        }
+        kind = np.dtype([(key, array.dtype, array.shape[1:]) for key, array in arrays.items()])
+        masked = any(np.ma.isMaskedArray(array) for array in arrays.values())
+        result: Any = (np.ma if masked else np).zeros(self._rows, dtype=kind)
+        for key, array in arrays.items():
+            result[key] = array
+        return result  # type: ignore[no-any-return]
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a pyarrow Table; see `Table.to_arrow`."""
+        from tachyfits.interop.arrow import table_of
+
+        return table_of(self)
+
+    def to_astropy(self) -> astropy.table.Table:
+        """Return an astropy Table; see `Table.to_astropy`."""
+        from tachyfits.interop.frames import astropy_table
+
+        return astropy_table(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame; see `Table.to_pandas`."""
+        from tachyfits.interop.frames import pandas_frame
+
+        return pandas_frame(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return a polars DataFrame; see `Table.to_polars`."""
+        from tachyfits.interop.frames import polars_frame
+
+        return polars_frame(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _head(self, rows: int) -> dict[str, Values]:
+        return {key: array[:rows] for key, array in self._arrays.items()}
+
+    def _units(self) -> list[str]:
+        return [self.unit(key) or "" for key in self._arrays]
+
+    def __repr__(self) -> str:
+        shown = 10
+        text = text_of(self._head(shown), self._units())
+        more = f"\n... {self._rows - shown} more rows" if self._rows > shown else ""
+        return f"<tachyfits Columns: {self._rows} rows>\n{text}{more}"
+
+    def _repr_html_(self) -> str:
+        return html_of(self._head(10), self._units(), f"{self._rows} rows")

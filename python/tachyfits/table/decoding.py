@@ -1,0 +1,82 @@
+"""Columns decoded by the engine, converted to results: masked, ragged, text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.table.columns import TableColumn, Values
+from tachyfits.table.ragged import Ragged
+from tachyfits.table.rows import Rows
+from tachyfits.table.strings import divided_strings, strings, strings_of_width
+
+#: The values of a column, and where they are undefined if it can say so.
+Given = tuple[NDArray[Any], NDArray[np.bool_] | None]
+
+#: Characters of the widest text of NumPy.
+_WIDEST = (2**31 - 1) // 4
+
+
+def beginning(given: Given, rows: int) -> Given:
+    """Return the arrays of the first ``rows`` rows: the last piece of a table may be shorter."""
+    values, nulls = given
+    return values[:rows], None if nulls is None else nulls[:rows]
+
+
+def masked(values: NDArray[Any], nulls: NDArray[np.bool_] | None) -> NDArray[Any]:
+    """Return a masked array where anything is undefined, the array itself where nothing is."""
+    if nulls is None or not nulls.any():
+        return values
+    return np.ma.MaskedArray(values, mask=nulls)
+
+
+def is_apart(column: TableColumn, raw: bool) -> bool:
+    """Say whether a column takes a read of its own."""
+    return column.is_variable or (column.delimiter is not None and not raw)
+
+
+def divided(
+    core: _core.Table, column: TableColumn, rows: Rows, text: str, options: dict[str, Any]
+) -> Ragged:
+    """Return the strings of a field with delimiters; trailing blanks count as delimiters."""
+    values, _, _ = core.read([column.number], rows, **(options | {"raw": True}), text="bytes")[0]
+    return divided_strings(values, str(column.delimiter), as_bytes=text == "bytes")
+
+
+def ragged(
+    core: _core.Table, column: TableColumn, rows: Rows, text: str, options: dict[str, Any]
+) -> tuple[Values, int]:
+    """Return the cells of a column in the heap, and how many elements were odd."""
+    offsets, values, nulls, odd = core.read_arrays(column.number, rows, **options)
+    if column.dtype.kind == "U":
+        return _texts(column, offsets, values, as_bytes=text == "bytes"), odd
+    # TDIMn does not describe arrays of other lengths: all elements of all cells are then on one
+    # axis.
+    shape = column.shape if _fit(np.diff(offsets), column.shape) else ()
+    return Ragged(offsets, masked(values, nulls), cell_shape=shape), odd
+
+
+def _fit(lengths: NDArray[np.int64], shape: tuple[int, ...]) -> bool:
+    """Say whether cells of these lengths have a shape, or no elements."""
+    return bool(((lengths == int(np.prod(shape))) | (lengths == 0)).all())
+
+
+def _texts(
+    column: TableColumn,
+    offsets: NDArray[np.int64],
+    characters: NDArray[np.uint8],
+    *,
+    as_bytes: bool,
+) -> Values:
+    """Return characters of the heap as a string for each cell, or several where TDIMn says so."""
+    if not column.shape:
+        return strings(offsets, characters, as_bytes=as_bytes)
+    width = column.dtype.itemsize // 4
+    # A width above that of any NumPy text leaves strings undivided.
+    width = width if width < _WIDEST else len(characters) + 1
+    texts = strings_of_width(offsets, characters, width, column.shape, as_bytes=as_bytes)
+    fits = len(column.shape) == 1 or _fit(texts.lengths, column.shape)
+    return texts if fits else Ragged(texts.offsets, texts.values)

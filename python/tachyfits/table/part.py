@@ -1,0 +1,48 @@
+"""A part of a table that goes elsewhere: columns, and rows batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tachyfits.image.pixels import Progress
+from tachyfits.table.columns import Columns, TableColumn
+from tachyfits.table.rows import Rows
+
+if TYPE_CHECKING:
+    from tachyfits.table.table import Table
+
+#: Default number of rows in memory at a time.
+BATCH_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Part:
+    """Columns and rows of a table, and how they are read.
+
+    Attributes
+    ----------
+    where
+        Only the rows for which this holds.
+    batch_rows
+        Rows that are in memory at a time.
+    threads
+        None: the file's.
+    """
+
+    table: Table
+    columns: Sequence[TableColumn]
+    rows: Rows
+    where: str | None = None
+    batch_rows: int = BATCH_ROWS
+    threads: int | None = None
+    progress: Progress | None = None
+
+    def pieces(self) -> Iterator[Rows]:
+        """Give the rows, batch by batch."""
+        return self.table._pieces(self.rows, self.where, self.batch_rows, self.threads)
+
+    def read(self, rows: Rows, text: str) -> Columns:
+        """Return the columns of some rows; ``text`` is "str" or "bytes"."""
+        return self.table._read(self.columns, rows, False, self.threads, self.progress, text=text)

@@ -1,0 +1,482 @@
+"""TableReading: the table's header, and reading rows and columns.
+
+It translates names, rows and conditions into the engine's terms and its answers into NumPy's;
+every loop over rows is in the compiled module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from types import EllipsisType
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import either, in_lines, listed, not_found, placing, usage, warn
+from tachyfits.base.threads import check_threads
+from tachyfits.file.hdu import Compression, Hdu, compression_of
+from tachyfits.header.cards import Header
+from tachyfits.image.pixels import Progress
+from tachyfits.table.columns import Columns, TableColumn, Values
+from tachyfits.table.decoding import Given, beginning, divided, is_apart, masked, ragged
+from tachyfits.table.ragged import Ragged
+from tachyfits.table.rows import (
+    Rows,
+    among,
+    batch_size,
+    count_of,
+    last_of,
+    piece_of,
+    resolve_rows,
+    span_of,
+)
+
+#: A name (any case), a 0-based number, several of them; None: all.
+ColumnNames = str | int | Sequence[str | int] | None
+
+
+#: Rows that a condition is evaluated on at a time, when its answers come in batches.
+SEARCHED_ROWS = 1 << 22
+
+
+class _Plan(NamedTuple):
+    """Options of reading columns, the same for every batch of rows."""
+
+    wanted: Sequence[TableColumn]
+    #: Numbers of the columns that are read together, in one pass over the rows.
+    together: list[int]
+    text: str
+    options: dict[str, Any]
+    info: dict[str, TableColumn]
+
+
+class TableReading(Hdu):
+    """Rows and columns of one HDU: lazy until they are read. `Table` adds conversions."""
+
+    _table: _core.Table | None = None
+    _known: tuple[TableColumn, ...] | None = None
+    _said_of: tuple[dict[str, Any], dict[str, str]] | None = None
+    _warned_of_tiles = False
+
+    @cached_property
+    def _compression(self) -> Compression | None:
+        return compression_of(self)
+
+    def _warn_of_tiles(self) -> None:
+        """Warn, once, that the rows are tiles of a compressed image or table."""
+        if self._compression is not None and not self._warned_of_tiles:
+            self._warned_of_tiles = True
+            warn(
+                f"{self._where()} is a {self._compression.text}: its rows are the bytes of "
+                f"compressed tiles\nhint: {self._compression.hint}"
+            )
+
+    def _core_table(self) -> _core.Table:
+        self._file._open_core()
+        if self._table is None:
+            self._table = self._hdu().table()
+            if self._table.warnings:
+                warn(f"{self._where()}:\n{in_lines(self._table.warnings)}")
+        return self._table
+
+    def _release(self) -> None:
+        self._table = None
+
+    def _threads(self, threads: int | None) -> int:
+        return self._file.threads if threads is None else check_threads(threads)
+
+    # Header information.
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """Properties of each column: name, unit, form, dtype, shape of a cell, null, ..."""
+        if self._known is None:
+            from tachyfits.table.metadata import carried_by_column
+
+            carried = carried_by_column(self.header)
+            self._known = tuple(
+                _described(number, column, self.header, carried.get(number + 1, ()))
+                for number, column in enumerate(self._core_table().columns())
+            )
+        return self._known
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of columns, also in conditions: TTYPEn, numbered if repeated."""
+        return tuple(column.key for column in self.columns)
+
+    @property
+    def rows_present(self) -> int:
+        """Complete rows in the file; fewer than ``len(table)`` if it is truncated."""
+        return self._core_table().rows_present
+
+    @property
+    def row_bytes(self) -> int:
+        """NAXIS1: bytes from one row to the next."""
+        return self._core_table().row_bytes
+
+    @property
+    def last_report(self) -> _core.Report | None:
+        """Cost of the latest operation on this object; None before the first."""
+        return self._table.last_report if self._table is not None else None
+
+    @placing
+    def column(self, column: str | int) -> TableColumn:
+        """Return the properties of a column, by name or number.
+
+        A name selects the first column spelled exactly so, or else the first in any case.
+
+        Raises
+        ------
+        UsageKeyError
+            No such column (a KeyError and an IndexError).
+        """
+        columns = self.columns
+        if isinstance(column, str):
+            number = self._core_table().find(column)
+            if number is not None:
+                return columns[number]
+        elif _is_number(column) and -len(columns) <= column < len(columns):
+            return columns[column]
+        hint = f"the columns are {listed(self.names)}"
+        raise not_found(f"no column is named {column!r}", hint)
+
+    def _chosen(self, columns: ColumnNames) -> list[TableColumn]:
+        if columns is None:
+            return list(self.columns)
+        if isinstance(columns, str) or not isinstance(columns, Iterable):
+            return [self.column(columns)]
+        return list(dict.fromkeys(self.column(column) for column in columns))
+
+    # Reading.
+
+    def __len__(self) -> int:
+        return self._core_table().rows
+
+    def __bool__(self) -> bool:
+        # A table without rows is a table.
+        return True
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [column.name for column in self.columns if column.name]
+
+    @overload
+    def __getitem__(self, key: str | int) -> Any: ...
+    @overload
+    def __getitem__(self, key: list[str] | list[int]) -> Columns: ...
+    def __getitem__(self, key: Any) -> Any:
+        keys = key if isinstance(key, (list, tuple)) else [key]
+        if any(isinstance(each, (slice, np.ndarray, EllipsisType)) for each in keys):
+            if self._compression is not None:
+                problem = f"{self._where()} is a {self._compression.text}: table[{key!r}]"
+                raise usage(problem, self._compression.hint)
+            problem = f"{self._where()}: table[{key!r}]: an index selects a column"
+            raise usage(problem, either("use table.read(rows=...) for rows"))
+        if isinstance(key, (list, tuple)):
+            return self.read(key)
+        column = self.column(key)
+        return self.read([column.number])[column.key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self.column(name)  # type: ignore[arg-type]
+        except (LookupError, ValueError):
+            return False
+        return True
+
+    def read(
+        self,
+        columns: ColumnNames = None,
+        *,
+        rows: Any = None,
+        where: str | None = None,
+        raw: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Columns:
+        """Read columns in one pass over the rows; variable-length arrays need another each.
+
+        Parameters
+        ----------
+        columns
+            A name (any case) or 0-based number, or several; None: all.
+        rows
+            A slice, 0-based numbers in any order, or a mask; None: all.
+        where
+            Only rows that satisfy this condition; see `where`.
+        raw
+            Return stored values: without TSCALn and TZEROn (those of unsigned integers included)
+            and TNULLn, text as bytes.
+
+        Returns
+        -------
+        Columns
+            Arrays by name, in the requested order.
+
+        Raises
+        ------
+        UsageKeyError
+            There is no such column or row.
+        FormatError
+            A field is invalid, or a truncated file lacks the rows; the other columns and rows stay
+            readable.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> table = tf.open("table.fits")[1]
+        >>> table.read(["RA", "DEC"], rows=slice(1, 3)).to_structured().tolist()
+        [(11.0, -1.0), (12.0, 0.0)]
+        """
+        wanted = self._chosen(columns)
+        chosen = self._selected(rows, where, threads, progress)
+        return self._read(wanted, chosen, raw, threads, progress)
+
+    def _selected(
+        self, rows: Any, where: str | None, threads: int | None, progress: Progress | None
+    ) -> Rows:
+        chosen = self._rows(rows)
+        if where is None:
+            return chosen
+        return among(self._found(where, *span_of(chosen), threads, progress), chosen)
+
+    @placing
+    def _rows(self, rows: Any) -> Rows:
+        last = last_of(rows, len(self))
+        if last is not None and last >= self.rows_present and self.columns:
+            # The engine refuses a missing row before numbers are listed: a header may claim very
+            # many rows.
+            largest = np.iinfo(np.int64).max
+            self._core_table().read([0], np.array([min(last, largest)], np.int64))
+        return resolve_rows(rows, len(self))
+
+    @placing
+    def _found(
+        self, where: str, first: int, last: int, threads: int | None, progress: Progress | None
+    ) -> NDArray[np.int64]:
+        if not isinstance(where, str):
+            raise usage(
+                f"invalid where {where!r}: expected text", 'write it as "MAG < 20 && N == 1"'
+            )
+        self._warn_of_tiles()
+        return self._core_table().rows_where(
+            where, first, last, threads=self._threads(threads), progress=progress
+        )
+
+    def _read(
+        self,
+        wanted: Sequence[TableColumn],
+        rows: Rows,
+        raw: bool,
+        threads: int | None,
+        progress: Progress | None,
+        *,
+        text: str | None = None,
+    ) -> Columns:
+        return self._read_as(self._plan(wanted, raw, threads, progress, text), rows)
+
+    def _plan(
+        self,
+        wanted: Sequence[TableColumn],
+        raw: bool,
+        threads: int | None,
+        progress: Progress | None,
+        text: str | None = None,
+    ) -> _Plan:
+        """Choose how columns are read; ``text`` "bytes" leaves text as S, a quarter of U."""
+        self._warn_of_tiles()
+        return _Plan(
+            wanted,
+            [column.number for column in wanted if not is_apart(column, raw)],
+            text or ("bytes" if raw else "str"),
+            {"raw": raw, "threads": self._threads(threads), "progress": progress},
+            {column.key: column for column in wanted},
+        )
+
+    def _read_as(self, plan: _Plan, rows: Rows, kept: list[Given] | None = None) -> Columns:
+        """Read rows; arrays of rows of one length are kept in ``kept``, or reused from it."""
+        core, text, options = self._core_table(), plan.text, plan.options
+        into = [beginning(given, count_of(rows)) for given in kept] if kept else None
+        read = core.read(plan.together, rows, text=text, into=into, **options)
+        if kept == []:
+            kept.extend((values, nulls) for values, nulls, _ in read)
+        together = iter(read)
+        arrays: dict[str, Values] = {}
+        for column in plan.wanted:
+            if column.is_variable:
+                arrays[column.key], odd = ragged(core, column, rows, text, options)
+                self._warn_of_shape(column, arrays[column.key])
+            elif is_apart(column, options["raw"]):
+                arrays[column.key], odd = divided(core, column, rows, text, options), 0
+            else:
+                values, nulls, odd = next(together)
+                arrays[column.key] = masked(values, nulls)
+            if odd:
+                self._warn_of_odd(column, odd)
+        meta, comments = self._meta()
+        return Columns(arrays, plan.info, meta=meta, comments=comments)
+
+    def _warn_of_shape(self, column: TableColumn, values: Values) -> None:
+        if column.shape and isinstance(values, Ragged) and not values.cell_shape:
+            elements = int(np.prod(column.shape))
+            warn(
+                f"{self._where()}, column {column.name!r}: TDIM{column.number + 1} is for arrays "
+                f"of {elements} element{'s' * (elements != 1)}, and some have other numbers: "
+                "all are read with one axis"
+            )
+
+    def _warn_of_odd(self, column: TableColumn, odd: int) -> None:
+        warn(
+            f"{self._where()}, column {column.name!r}: {odd} "
+            "logical values are neither T, F nor 0; 1 counts as true, others as undefined"
+        )
+
+    def _meta(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the keywords about the table as a whole, and the comments of their cards.
+
+        Not those of its structure.
+        """
+        if self._said_of is None:
+            from tachyfits.table.metadata import comments_of, meta_of
+
+            self._said_of = meta_of(self.header), comments_of(self.header)
+        meta, comments = self._said_of
+        # Lists of comments are everybody's own.
+        own = {
+            key: list(value) if isinstance(value, list) else value for key, value in meta.items()
+        }
+        return own, comments
+
+    def where(
+        self,
+        condition: str,
+        *,
+        rows: Any = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the numbers (0-based) of the rows that satisfy a condition, in order.
+
+        Only the columns in the condition are decoded, block by block; no column is in memory as a
+        whole.
+
+        Parameters
+        ----------
+        condition
+            Comparisons of columns, numbers and text, joined by ``&&``, ``||`` and ``!``: ``"MAG <
+            20 && CLASS == 'STAR'"``. Arithmetic and functions are those of `tachyfits.evaluate`, in
+            float64. Put names with characters other than letters, digits and "_", and columns
+            called T, F or ROW, in backquotes. ``ROW`` is the number of the row from 1, ``W[2]`` the
+            second element of a cell, in file order. ``&`` and ``|`` of integers are bitwise:
+            ``(QUALITY & 128) == 0``. An undefined value makes a comparison false, so ``!(N == 1)``
+            is true; test for it with ``isnull(x)``.
+        rows
+            Only among these; see `read`.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("table.fits")[1].where("MAG < 20 && RA > 10.5")
+        array([2, 4])
+        """
+        chosen = self._selected(rows, condition, threads, progress)
+        return np.arange(*chosen) if isinstance(chosen, tuple) else chosen
+
+    def batches(
+        self,
+        columns: ColumnNames = None,
+        *,
+        rows: int = 100_000,
+        where: str | None = None,
+        within: Any = None,
+        raw: bool = False,
+        reuse: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[Columns]:
+        """Give the table in batches of ``rows`` rows, in the memory of a few batches.
+
+        Parameters
+        ----------
+        rows
+            Number of rows in each batch; the last may have fewer.
+        within
+            Only these rows, as in `read`.
+        columns, where, raw
+            As in `read`.
+        reuse
+            Read each batch into the arrays of the previous one; about twice as fast for batches
+            that stay in the processor's cache.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> table = tf.open("table.fits")[1]
+        >>> sum(batch["RA"].sum() for batch in table.batches("RA", rows=2))
+        np.float64(60.0)
+        """
+        wanted, size = self._chosen(columns), batch_size(rows)
+        plan = self._plan(wanted, raw, threads, progress)
+        pieces = self._pieces(self._rows(within), where, size, threads)
+        kept: list[Given] | None = [] if reuse else None
+        return (self._read_as(plan, piece, kept) for piece in pieces)
+
+    def _pieces(
+        self, rows: Rows, where: str | None, batch_rows: int, threads: int | None
+    ) -> Iterator[Rows]:
+        """Give rows in batches; a condition is evaluated on a bounded number of rows at a time."""
+        count = count_of(rows)
+        if where is None:
+            for first in range(0, count, batch_rows):
+                yield piece_of(rows, first, min(first + batch_rows, count))
+            return
+        waiting = np.zeros(0, np.int64)
+        for first in range(0, count, SEARCHED_ROWS):
+            piece = piece_of(rows, first, min(first + SEARCHED_ROWS, count))
+            found = self._selected(_as_index(piece), where, threads, None)
+            waiting = np.concatenate([waiting, np.asarray(found, np.int64)])
+            while len(waiting) >= batch_rows:
+                yield waiting[:batch_rows]
+                waiting = waiting[batch_rows:]
+        if len(waiting):
+            yield waiting
+
+
+def _described(
+    number: int, core: _core.Column, header: Header, carried: tuple[tuple[str, Any], ...]
+) -> TableColumn:
+    from tachyfits.table.metadata import description_of, position_of, time_scale_of
+
+    return TableColumn(
+        number=number,
+        key=core.key,
+        name=core.name,
+        form=core.form,
+        dtype=np.dtype(core.dtype),
+        shape=tuple(core.shape),
+        is_variable=core.is_variable,
+        unit=core.unit,
+        null=core.null,
+        display=core.display,
+        scale=core.scale,
+        zero=core.zero,
+        description=description_of(header, number + 1),
+        position=position_of(header, number + 1),
+        time_scale=time_scale_of(header, number + 1),
+        carried=carried,
+        delimiter=None if core.delimiter is None else chr(core.delimiter),
+    )
+
+
+def _is_number(key: Any) -> bool:
+    return hasattr(key, "__index__") and not isinstance(key, (bool, np.bool_))
+
+
+def _as_index(rows: Rows) -> Any:
+    return slice(*rows) if isinstance(rows, tuple) else rows

@@ -1,0 +1,160 @@
+"""Strings of which a cell has any number, and strings of any length, out of characters and back.
+
+Nothing here reads a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import usage
+from tachyfits.table.ragged import Ragged
+
+#: Possible separators of strings, the first choice first.
+DELIMITERS = "|;,/:~^#%&*+=@$!?<>`"
+
+
+def strings(
+    offsets: NDArray[np.int64], characters: NDArray[np.uint8], *, as_bytes: bool
+) -> NDArray[np.object_]:
+    """Return text of any length as an array of str (or bytes): it ends at the first NUL.
+
+    >>> characters = np.frombuffer(b"alpha beta  x", np.uint8)
+    >>> strings(np.array([0, 5, 12, 12]), characters, as_bytes=False)
+    array(['alpha', ' beta', ''], dtype=object)
+    """
+    data = characters.tobytes()
+    return _as_array((data[a:b] for a, b in pairwise(offsets.tolist())), as_bytes)
+
+
+def strings_of_width(
+    offsets: NDArray[np.int64],
+    characters: NDArray[np.uint8],
+    width: int,
+    cell_shape: tuple[int, ...],
+    *,
+    as_bytes: bool,
+) -> Ragged:
+    """Return cells of strings of ``width`` characters each (TDIMn).
+
+    The last string of a cell has what is left. Each ends at its first NUL.
+
+    >>> characters = np.frombuffer(b"NGCM  ICM", np.uint8)
+    >>> strings_of_width(np.array([0, 8, 8, 9]), characters, 3, (3,), as_bytes=False).to_list()
+    [['NGC', 'M', 'IC'], [], ['M']]
+    """
+    data = characters.tobytes()
+    pieces = (
+        data[at : min(at + width, end)]
+        for first, end in pairwise(offsets.tolist())
+        for at in range(first, end, width)
+    )
+    ends = np.zeros(len(offsets), np.int64)
+    np.cumsum(-(-np.diff(offsets) // width), out=ends[1:])
+    return Ragged(ends, _as_array(pieces, as_bytes), cell_shape=cell_shape)
+
+
+def divided_strings(fields: NDArray[np.bytes_], delimiter: str, *, as_bytes: bool) -> Ragged:
+    r"""Return fields as the strings that delimiters divide them into (``rA:SSTRw/nnn``).
+
+    The last one ends at a NUL, or with the field; a field that begins with a NUL has none.
+
+    >>> divided_strings(np.array([b"g,r,,i", b"", b"z\0,y"]), ",", as_bytes=False).to_list()
+    [['g', 'r', '', 'i'], [], ['z']]
+    """
+    between = delimiter.encode("latin-1")
+    texts = [field.partition(b"\0")[0] for field in fields.tolist()]
+    cells = [text.split(between) if text else [] for text in texts]
+    offsets = np.zeros(len(cells) + 1, np.int64)
+    np.cumsum([len(cell) for cell in cells], out=offsets[1:])
+    return Ragged(offsets, _as_array(chain.from_iterable(cells), as_bytes))
+
+
+def joined_strings(name: str, cells: Ragged, delimiter: str | None) -> NDArray[np.bytes_]:
+    """Return cells of strings (NumPy's S) as fields that a delimiter divides.
+
+    Without one it is the first of `DELIMITERS` that no string has. Every field has room for a NUL.
+
+    Raises
+    ------
+    UsageError
+        A string contains the delimiter, or a cell has a single empty string, which would be read as
+        none.
+
+    >>> joined_strings("BANDS", Ragged([0, 2, 2], np.array([b"g", b"r"])), None)
+    array([b'g|r', b''], dtype='|S4')
+    """
+    texts = cells.values.tolist()
+    between = (delimiter or delimiter_of(cells)).encode("latin-1")
+    odd = next((text for text in texts if between in text), None)
+    if odd is not None:
+        raise usage(
+            f"column {name!r}: the string {odd.decode('latin-1')!r} has a {between.decode()!r}, "
+            "which separates strings",
+            "write it in another way",
+        )
+    fields = [between.join(texts[a:b]) for a, b in pairwise(cells.offsets.tolist())]
+    lone = (cells.lengths == 1) & np.array([not field for field in fields], bool)
+    if lone.any():
+        raise usage(
+            f"column {name!r}, row {int(np.argmax(lone))} (0-based): a single string without "
+            "characters is stored like an empty list",
+            "give an empty list, or leave out the column",
+        )
+    return np.array(fields, f"S{field_width(cells)}")
+
+
+def field_width(cells: Ragged) -> int:
+    """Return the characters of the longest cell of strings, with what ends each of them."""
+    ends = np.zeros(len(cells.values) + 1, np.int64)
+    np.cumsum(np.char.str_len(cells.values) + 1, out=ends[1:])
+    return int(np.diff(ends[cells.offsets]).max(initial=1))
+
+
+def delimiter_of(cells: Ragged) -> str:
+    """Return the separator for the strings of cells: the first that no string has.
+
+    >>> delimiter_of(Ragged([0, 1], np.array([b"a|b"])))
+    ';'
+    """
+    return (free_delimiters(cells, DELIMITERS) or DELIMITERS)[0]
+
+
+def free_delimiters(cells: Ragged, among: str) -> str:
+    """Return those of some characters that no string has."""
+    used = set(b"".join(cells.values.tolist()).decode("latin-1"))
+    return "".join(each for each in among if each not in used)
+
+
+def as_ragged(values: Ragged | NDArray[Any]) -> Ragged:
+    """Return an array of several axes as one cell for each row."""
+    if isinstance(values, Ragged):
+        return values
+    count = int(np.prod(values.shape[1:]))
+    return Ragged(np.arange(len(values) + 1) * count, values.reshape(-1))
+
+
+def characters_of(
+    values: Ragged | NDArray[Any], width: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return cells of strings (NumPy's S) as characters of the heap, and where cells begin.
+
+    Blanks pad each to ``width``: a program that ignores TDIMn takes a cell for one string, which a
+    NUL would end.
+    """
+    values = as_ragged(values)
+    filled = np.char.ljust(values.values.astype(f"S{width}"), width)
+    return np.frombuffer(filled.tobytes(), np.uint8), values.offsets * width
+
+
+def _as_array(pieces: Iterable[bytes], as_bytes: bool) -> NDArray[np.object_]:
+    """Return strings as FITS has them: up to the first NUL, without blanks at the end."""
+    texts = [piece.partition(b"\0")[0].rstrip(b" ") for piece in pieces]
+    cells = np.empty(len(texts), dtype=object)
+    cells[:] = texts if as_bytes else [text.decode("latin-1") for text in texts]
+    return cells

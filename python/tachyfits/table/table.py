@@ -1,0 +1,255 @@
+"""Table: the rows and columns of one HDU, for people and for other libraries.
+
+Reading is in `table.reading`; results are `Columns`, which convert to other libraries.
+"""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tachyfits import _core
+from tachyfits.image.pixels import Progress
+from tachyfits.table.columns import Columns
+from tachyfits.table.display import html_of, text_of
+from tachyfits.table.part import Part
+from tachyfits.table.reading import ColumnNames, TableReading
+from tachyfits.table.rows import batch_size
+
+if TYPE_CHECKING:
+    import astropy.table
+    import pandas
+    import polars
+    import pyarrow
+
+#: Rows that are shown of a table.
+SHOWN_ROWS = 10
+
+
+class Table(TableReading):
+    """A table: binary (BINTABLE) or text (TABLE). Lazy until columns or rows are read.
+
+    ``table["RA"]`` and ``table[3]`` are columns, by name (any case) or 0-based number; ``len`` is
+    the number of rows. Values are native-endian, with TSCALn and TZEROn applied. A column with
+    undefined integers (TNULLn) or truth values is a masked array; undefined floats, and scaled
+    integers, are NaN. Cells that are arrays of different lengths make a `Ragged`. Shapes are in
+    NumPy order: rows first, then TDIMn reversed.
+
+    Every operation takes ``threads`` (None: the file's default; 0: one per core) and ``progress``,
+    a function that is called with (bytes done, total bytes) and stops the work by returning False.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> table = tf.open("table.fits")[1]
+    >>> table
+    <tachyfits Table HDU 1 'STARS' binary table, 5 rows of 4 columns, of ...table.fits>
+    NAME        RA    DEC    MAG
+             [deg]  [deg]  [mag]
+    alpha     10.0   -2.0   18.5
+    beta      11.0   -1.0   21.0
+    gamma     12.0    0.0  19.25
+    delta     13.0    1.0    nan
+    epsilon   14.0    2.0   17.0
+    >>> table["MAG"]
+    array([18.5 , 21.  , 19.25,   nan, 17.  ])
+    >>> table.read(["NAME", "RA"], where="MAG < 20")["NAME"]
+    array(['alpha', 'gamma', 'epsilon'], dtype='<U8')
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns, as in data frames; the header's NAXIS1 is the bytes of a row."""
+        return len(self), len(self.columns)
+
+    # To other libraries.
+
+    def to_arrow(
+        self, columns: ColumnNames = None, *, rows: Any = None, where: str | None = None,
+        threads: int | None = None, progress: Progress | None = None,
+    ) -> pyarrow.Table:  # fmt: skip
+        """Return a pyarrow Table (needs pyarrow: ``pip install 'tachyfits[arrow]'``).
+
+        Numbers, and cells in the heap, are not copied again; undefined values are null. Array cells
+        are fixed-size lists (nested in NumPy order), complex numbers lists of two floats; cells of
+        different lengths, and cells without elements, are large lists. Units and descriptions are
+        in the fields' metadata, the header's cards in the schema's: `write` reads them back.
+
+        A table is also a stream of Arrow batches (``__arrow_c_stream__``):
+        ``polars.DataFrame(table)``, ``pyarrow.table(table)``, DuckDB's ``FROM table``.
+        """
+        return self._read_for_others(columns, rows, where, threads, progress).to_arrow()
+
+    def arrow_reader(
+        self, columns: ColumnNames = None, *, rows: int = 100_000, where: str | None = None,
+        within: Any = None, threads: int | None = None,
+    ) -> pyarrow.RecordBatchReader:  # fmt: skip
+        """Return a pyarrow reader that reads the table batch by batch; options as of `batches`."""
+        from tachyfits.interop.arrow import reader_of
+
+        wanted, chosen = self._chosen(columns), self._rows(within)
+        part = Part(self, wanted, chosen, where, batch_size(rows), threads)
+        batches = (part.read(piece, "bytes") for piece in part.pieces())
+        return reader_of(part.read((0, 0), "bytes"), batches)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.arrow_reader().__arrow_c_stream__(requested_schema)
+
+    def to_astropy(
+        self, columns: ColumnNames = None, *, rows: Any = None, where: str | None = None,
+        threads: int | None = None, progress: Progress | None = None,
+    ) -> astropy.table.Table:  # fmt: skip
+        """Return an astropy Table: units, masks, descriptions, and the header's cards as meta.
+
+        Columns that are parts of an object (such as a SkyCoord written by astropy) become that
+        object, as in astropy. Numbers in a unit (an Angle in astropy's Table), and parts of an
+        object that is not read completely, stay columns; ``meta["__serialized_columns__"]`` then
+        describes the numbers, as in astropy, and is written again. Text becomes times of astropy if
+        TCTYPn gives their scale, or TRPOSn with OBSGEO-X, -Y and -Z their location; the table's
+        meta then has TIMESYS, "UTC" if the header has none, so that text written with them keeps
+        it. The meta of other columns keeps these cards under "TCTYP" and "TRPOS", and the meta of
+        every column has the other cards about it: limits (TLMINn, TDBINn), names in archives
+        (TUCDn), coordinates (TCRVLn, and 1CRVLn as "1CRVL#"). They are written again with their
+        column.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> table = tf.open("table.fits")[1].to_astropy()
+        >>> table["RA"].unit, table.meta["EXTNAME"]
+        (Unit("deg"), 'STARS')
+        """
+        return self.read(
+            columns, rows=rows, where=where, threads=threads, progress=progress
+        ).to_astropy()
+
+    def to_pandas(
+        self, columns: ColumnNames = None, *, rows: Any = None, where: str | None = None,
+        threads: int | None = None, progress: Progress | None = None,
+    ) -> pandas.DataFrame:  # fmt: skip
+        """Return a pandas DataFrame (needs pandas).
+
+        Undefined integers and truth values are pandas' own (``Int64``, ``boolean``); cells that
+        are arrays are objects. Units are in ``frame.attrs["units"]``.
+        """
+        return self.read(
+            columns, rows=rows, where=where, threads=threads, progress=progress
+        ).to_pandas()
+
+    def to_polars(
+        self, columns: ColumnNames = None, *, rows: Any = None, where: str | None = None,
+        threads: int | None = None, progress: Progress | None = None,
+    ) -> polars.DataFrame:  # fmt: skip
+        """Return a polars DataFrame, through Arrow (needs polars and pyarrow)."""
+        return self._read_for_others(columns, rows, where, threads, progress).to_polars()
+
+    def _read_for_others(
+        self, columns: ColumnNames, rows: Any, where: str | None,
+        threads: int | None, progress: Progress | None,
+    ) -> Columns:  # fmt: skip
+        chosen = self._selected(rows, where, threads, progress)
+        return self._read(self._chosen(columns), chosen, False, threads, progress, text="bytes")
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        columns: ColumnNames = None,
+        *,
+        rows: Any = None,
+        where: str | None = None,
+        overwrite: bool = False,
+        batch_rows: int = 100_000,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write the table, or a part of it, in the format of the file name.
+
+        The table is streamed, in bounded memory for any size. The file appears under its name when
+        it is complete.
+
+        Parameters
+        ----------
+        path
+            ``.fits`` (the header is copied), ``.csv``, ``.parquet`` or ``.arrow`` (the last two
+            need pyarrow).
+        columns, rows, where
+            As in `read`.
+        overwrite
+            Replace an older file.
+        batch_rows
+            Rows that are in memory at a time.
+
+        Examples
+        --------
+        >>> import tachyfits as tf
+        >>> tf.open("table.fits")[1].write("bright.csv", ["NAME", "MAG"], where="MAG < 18")
+        >>> print(open("bright.csv").read())
+        NAME,MAG
+        epsilon,17.0
+        """
+        from tachyfits.writing.export import export
+
+        wanted, chosen = self._chosen(columns), self._rows(rows)
+        size = batch_size(batch_rows)
+        part = Part(self, wanted, chosen, where, size, threads, progress)
+        export(part, path, overwrite)
+
+    # Looks.
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):
+                # A property failed, which says why.
+                return object.__getattribute__(self, name)
+            # copy() asks for private names before a file exists.
+            if name.startswith("_") or self._file.closed:
+                problem = f"'Table' object has no attribute {name!r}"
+                raise AttributeError(problem, name=name, obj=self)
+            compression = self._compression
+            kind, hint = self.kind, "a column is table['NAME'], several are table.read([...])"
+            if compression is not None:
+                kind, hint = compression.text, compression.hint
+            problem = f"{self._where()} is a {kind}, which has no attribute {name!r}"
+            raise AttributeError(f"{problem}\nhint: {hint}", name=name, obj=self)
+
+    def _heading(self) -> str:
+        name = f" {self.name!r}" if self.name else ""
+        if self._compression is not None:
+            size = self._compression.size_text
+            return (
+                f"<tachyfits Table HDU {self._index}{name} {self._compression.text}, "
+                f"{size or 'size unknown'}, in tiles, of {self._file.name}>"
+            )
+        columns = len(self.columns)
+        return (
+            f"<tachyfits Table HDU {self._index}{name} {self.kind}, {len(self)} rows of "
+            f"{columns} column{'' if columns == 1 else 's'}, of {self._file.name}>"
+        )
+
+    def _first_rows(self) -> Columns:
+        return self._read(list(self.columns), (0, min(SHOWN_ROWS, len(self))), False, 1, None)
+
+    def __repr__(self) -> str:
+        if self._file.closed:
+            return f"<tachyfits Table HDU {self._index} of {self._file.name}, closed>"
+        if self._compression is not None:
+            return f"{self._heading()}\n({self._compression.hint})"
+        try:
+            head = self._first_rows()
+        except _core.TachyfitsError as error:
+            # The repr of a damaged table must not fail.
+            return f"{self._heading()}\n({str(error).splitlines()[0]})"
+        more = f"\n... {len(self) - head.rows} more rows" if len(self) > head.rows else ""
+        if not len(head):
+            return self._heading()
+        text = text_of(dict(head), [column.unit or "" for column in self.columns])
+        return f"{self._heading()}\n{text}{more}"
+
+    def _repr_html_(self) -> str:
+        if self._compression is not None:
+            return f"<p>{escape(repr(self))}</p>"
+        head = self._first_rows()
+        caption = f"{self._file.name}, HDU {self._index} {self.name}: {len(self)} rows"
+        return html_of(dict(head), [column.unit or "" for column in self.columns], caption)

@@ -1,0 +1,303 @@
+"""One column as the engine writes it: a native array (or `Ragged`) and what the header says of it.
+
+NumPy types that FITS lacks are converted here where nothing is lost, and refused otherwise: FITS
+has integers of 8 to 64 bits, floats and complex numbers of 32 and 64, truth values and ASCII text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import either, usage
+from tachyfits.table.cells import as_array, with_numpys_mask
+from tachyfits.table.ragged import Ragged
+
+
+@dataclass(frozen=True)
+class ColumnData:
+    """A column that can be written.
+
+    Attributes
+    ----------
+    name
+        TTYPEn.
+    values
+        bool, integers, float32, float64, complex64, complex128 or S; native-endian, contiguous,
+        rows first; or a `Ragged` of these that begins at offset 0.
+    undefined
+        Where integers and truth values are undefined, of the values' shape; None: nowhere. Such
+        integers hold ``null``; undefined floats are NaN, undefined text is empty.
+    null
+        The value (of the values' type) that means undefined: TNULLn.
+    unit, display, description
+        TUNITn, TDISPn; the comment of TTYPEn, and TCOMMn where that has not room for it.
+    time_scale
+        Of times that say it: their scale, as TIMESYS has it.
+    position, coordinate
+        TRPOSn; TCTYPn where that names a time scale.
+    location
+        Of times that say it: geocentric x, y, z in metres, of all or (another axis) of each.
+    carried
+        Other cards: the word before the column's number, and the value.
+    is_time
+        The text comes from times: trailing zeros have no meaning.
+    """
+
+    name: str
+    values: NDArray[Any] | Ragged
+    undefined: NDArray[np.bool_] | None = None
+    null: int | None = None
+    unit: str | None = None
+    display: str | None = None
+    description: str = ""
+    time_scale: str | None = None
+    position: str | None = None
+    coordinate: str | None = None
+    location: NDArray[np.float64] | None = None
+    carried: tuple[tuple[str, Any], ...] = ()
+    is_time: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Number of cells."""
+        return len(self.values)
+
+
+def column_data(
+    name: str,
+    values: Any,
+    *,
+    unit: str | None = None,
+    null: int | None = None,
+    display: str | None = None,
+    description: str = "",
+    time_scale: str | None = None,
+    position: str | None = None,
+    coordinate: str | None = None,
+    location: NDArray[np.float64] | None = None,
+    carried: tuple[tuple[str, Any], ...] = (),
+) -> ColumnData:
+    """Translate the values of a column.
+
+    Parameters
+    ----------
+    values
+        An array (masked where undefined), a list (None where undefined), or a `Ragged`. Lists of
+        lists of one length become an axis more, of different lengths a `Ragged`.
+    null
+        What is to stand for undefined integers; None: a value that does not occur.
+
+    Notes
+    -----
+    float16 becomes float32. Dates become ISO 8601 text, durations float64 seconds. Undefined text
+    is empty. Integers in a list stay integers; what no type holds with all its digits is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column_data("N", [1, None, 3]).values, column_data("N", [1, None, 3]).null
+    (array([                   1, -9223372036854775808,                    3]), -9223372036854775808)
+    >>> column_data("T", ["a", "bcd"]).values
+    array([b'a', b'bcd'], dtype='|S3')
+    """  # noqa: E501
+    array = as_array(name, values)
+    is_time = time_scale is not None or array.dtype.kind == "M"
+    said = (display, description, time_scale, position, coordinate, location, carried, is_time)
+    if isinstance(array, Ragged):
+        whole = array.compact()
+        plain, mask, implied = _elements(name, whole.values)
+        filled, undefined, null = _filled(name, plain, mask, null)
+        ragged = Ragged(whole.offsets, filled, cell_shape=whole.cell_shape)
+        return ColumnData(name, ragged, undefined, null, unit or implied, *said)
+    if array.ndim == 0:
+        raise usage(f"column {name!r} is a single value", "give one for every row")
+    plain, mask, implied = _elements(name, array)
+    filled, undefined, null = _filled(name, plain, mask, null)
+    contiguous = np.ascontiguousarray(filled).reshape(filled.shape)
+    return ColumnData(name, contiguous, undefined, null, unit or implied, *said)
+
+
+#: NumPy's kinds of number whose types FITS has, by their bytes.
+_SIZES = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8), "c": (8, 16)}
+
+
+def _elements(
+    name: str, values: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None, str | None]:
+    """Return plain values of a type of FITS, where they are undefined, and a unit if implied."""
+    values, mask = with_numpys_mask(values), None
+    if np.ma.isMaskedArray(values) and np.ma.getmask(values) is not np.ma.nomask:
+        mask = np.ma.getmaskarray(values)
+        mask = mask if mask.any() else None
+    data = np.ma.getdata(values)
+    kind, size = data.dtype.kind, data.dtype.itemsize
+    if kind == "b":
+        return data, mask, None
+    if kind in _SIZES:
+        if kind == "f" and size == 2:
+            data, size = data.astype(np.float32), 4
+        if size not in _SIZES[kind]:
+            raise usage(
+                f"column {name!r} is of {data.dtype}, which FITS does not have",
+                "round it yourself"
+                + either(f": .astype('{'complex128' if kind == 'c' else 'float64'}')"),
+            )
+        return data.astype(data.dtype.newbyteorder("="), copy=False), mask, None
+    if kind == "M":
+        missing = np.isnat(data)
+        text = np.datetime_as_string(data).astype("S")
+        text[missing] = b""
+        # NumPy makes room for years that no date here has.
+        longest = int(np.char.str_len(text).max(initial=1))
+        return text.astype(f"S{longest}"), mask, None
+    if kind == "m":
+        return _seconds(name, data), mask, "s"
+    if kind in "SUT":
+        return _ascii(name, data), mask, None
+    raise usage(
+        f"column {name!r} is of {data.dtype}, which FITS does not have",
+        "use numbers, truth values, text or dates",
+    )
+
+
+def _seconds(name: str, data: NDArray[Any]) -> NDArray[np.float64]:
+    if np.datetime_data(data.dtype)[0] in ("Y", "M", "generic"):
+        raise usage(
+            f"column {name!r}: {data.dtype} cannot be converted to seconds",
+            "give durations of weeks or shorter units",
+        )
+    seconds = data / np.timedelta64(1, "s")
+    seconds[np.isnat(data)] = np.nan
+    return seconds
+
+
+def _ascii(name: str, data: NDArray[Any]) -> NDArray[np.bytes_]:
+    """Return text as NumPy's S; FITS has the characters from blank to "~" alone."""
+    if data.dtype.kind == "T":
+        data = data.astype(object).astype("U")
+    if data.dtype.kind == "U":
+        try:
+            data = np.char.encode(data, "ascii") if data.size else data.astype("S")
+        except UnicodeEncodeError as error:
+            raise _not_ascii(name, data) from error
+    data = np.ascontiguousarray(data)
+    if data.dtype.itemsize == 0 or not data.size:
+        return data
+    characters = data.reshape(-1, 1).view(np.uint8).reshape(data.size, -1)
+    printable = (characters >= 32) & (characters <= 126)
+    # NumPy pads with NUL, which ends a string in FITS; within a string it is not padding.
+    within = np.arange(characters.shape[1]) < np.char.str_len(data).reshape(-1, 1)
+    if not (printable | ~within).all():
+        raise _not_ascii(name, data)
+    return data
+
+
+def is_card_text(text: str) -> bool:
+    """Return whether FITS has all characters of a text: ASCII from blank to "~"."""
+    return text.isascii() and (text.isprintable() or not text)
+
+
+def _not_ascii(name: str, data: NDArray[Any]) -> Exception:
+    a_row = max(data.size // max(len(data), 1), 1)
+    for place, cell in enumerate(data.reshape(-1).tolist()):
+        text = cell.decode("latin-1") if isinstance(cell, bytes) else cell
+        if not is_card_text(text):
+            return usage(
+                f"column {name!r}, row {place // a_row} (0-based): {text!r} has characters that "
+                "FITS does not have",
+                "FITS text is ASCII from blank to '~': write other characters in another way",
+            )
+    return usage(f"column {name!r} has text outside ASCII", "use ASCII text")
+
+
+def _filled(
+    name: str, data: NDArray[Any], mask: NDArray[np.bool_] | None, null: int | None
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int | None]:
+    """Put what means undefined where it is undefined: (values, mask, TNULL)."""
+    kind = data.dtype.kind
+    if kind in "iu" and (mask is not None or null is not None):
+        return filled_integers(name, data, mask, null)
+    if mask is None:
+        return data, None, None
+    if kind == "b":
+        return data, mask, None
+    filled = data.copy()
+    filled[mask] = b"" if kind == "S" else np.nan
+    return filled, None, None
+
+
+def filled_integers(
+    name: str, data: NDArray[Any], mask: NDArray[np.bool_] | None, null: int | None
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int]:
+    """Put what means undefined into integers: (values, mask, TNULL), one that is free for None."""
+    defined = data if mask is None else data[~mask]
+    limits = np.iinfo(data.dtype)
+    if null is None:
+        null = _free_value(name, defined)
+    elif not isinstance(null, (int, np.integer)):
+        raise usage(
+            f"column {name!r}: invalid null {null!r}: expected an integer",
+            "use one that does not occur",
+        )
+    elif not limits.min <= null <= limits.max:
+        raise usage(
+            f"column {name!r}: invalid null {null}: expected {data.dtype}", "use a value in range"
+        )
+    elif mask is not None and bool((defined == null).any()):
+        raise usage(
+            f"column {name!r}: null={null} occurs among the values that are defined",
+            "choose another value, or none: then one that does not occur is taken",
+        )
+    if mask is None:
+        mask = data == null
+        return data, mask if mask.any() else None, null
+    filled = data.copy()
+    filled[mask] = null
+    return filled, mask, null
+
+
+def _free_value(name: str, defined: NDArray[Any]) -> int:
+    """Return a value that does not occur: the type's least or greatest if that is free."""
+    limits = np.iinfo(defined.dtype)
+    # Unsigned numbers use 0 more often than their greatest; and where what is stored for one is
+    # negative, as for the lower half, astropy cannot read the table.
+    first = [limits.min, limits.max] if limits.min else [limits.max]
+    for value in first:
+        if not bool((defined == value).any()):
+            return int(value)
+    occurring = set(np.unique(defined).tolist())
+    for value in range(limits.max, limits.min - 1, -1):
+        if value not in occurring:
+            return int(value)
+    raise usage(
+        f"column {name!r}: every value of {defined.dtype} occurs, so none can mean undefined",
+        "use a wider type",
+    )
+
+
+def with_null(column: ColumnData, null: int) -> ColumnData:
+    """Return a column of integers whose undefined elements hold another value.
+
+    Raises
+    ------
+    UsageError
+        It holds no integers, or the value is none of them or occurs.
+    """
+    values = column.values
+    if values.dtype.kind not in "iu":
+        raise usage(
+            f"column {column.name!r} is of {values.dtype}, which has no null of its own",
+            either("nulls= is for integers: undefined floats are NaN"),
+        )
+    flat = values.values if isinstance(values, Ragged) else values
+    filled, undefined, null = filled_integers(column.name, flat, column.undefined, null)
+    made = (
+        Ragged(values.offsets, filled, cell_shape=values.cell_shape)
+        if isinstance(values, Ragged)
+        else filled
+    )
+    return replace(column, values=made, undefined=undefined, null=null)

@@ -1,0 +1,1 @@
+"""Text and indices as users write them: axes, sections, regions, statistics and units."""

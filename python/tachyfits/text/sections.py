@@ -1,0 +1,136 @@
+"""Sections: a NumPy index expression as ranges of pixels, one per axis.
+
+It handles basic indexing only (integers, slices, Ellipsis). `text.indices` handles arrays, masks
+and newaxis.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tachyfits.base.errors import not_found, usage
+from tachyfits.base.lazy_numpy import np
+
+
+@dataclass(frozen=True)
+class Section:
+    """Pixels of an image: one (start, count, step) per NumPy axis, and which axes integers drop."""
+
+    ranges: tuple[tuple[int, int, int], ...]
+    dropped: tuple[int, ...] = ()
+
+    @property
+    def full_shape(self) -> tuple[int, ...]:
+        """Counts along every axis of the image, dropped ones as 1."""
+        return tuple(count for _, count, _ in self.ranges)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape that NumPy gives the result."""
+        return tuple(n for axis, n in enumerate(self.full_shape) if axis not in self.dropped)
+
+    @property
+    def size(self) -> int:
+        """Number of pixels."""
+        pixels = 1
+        for count in self.full_shape:
+            pixels *= count
+        return pixels
+
+    def replace(self, axis: int, ranges: tuple[int, int, int]) -> Section:
+        """Return this section with another range along one axis, which is then kept."""
+        changed = (*self.ranges[:axis], ranges, *self.ranges[axis + 1 :])
+        return Section(changed, tuple(a for a in self.dropped if a != axis))
+
+    def is_whole(self, shape: Sequence[int]) -> bool:
+        """Say whether the section is the image itself."""
+        return self.ranges == tuple((0, length, 1) for length in shape)
+
+
+def resolve(index: Any, shape: Sequence[int]) -> Section:
+    """Translate a NumPy index expression (what ``numpy.s_`` gives; None: everything).
+
+    >>> import numpy as np
+    >>> resolve(np.s_[10:20, :, 5], (100, 40, 30))
+    Section(ranges=((10, 10, 1), (0, 40, 1), (5, 1, 1)), dropped=(2,))
+    >>> resolve(np.s_[..., ::-2], (3, 5)).ranges
+    ((0, 3, 1), (4, 3, -2))
+    """
+    if index is None:
+        return Section(tuple((0, length, 1) for length in shape))
+    if isinstance(index, Section):
+        return index
+    items = expanded(index if isinstance(index, tuple) else (index,), len(shape))
+    ranges: list[tuple[int, int, int]] = []
+    dropped: list[int] = []
+    if any(item is None for item in items):
+        raise usage(
+            "invalid section: newaxis (None) is not supported",
+            "index the image, image[None], or add the axis to the result",
+        )
+    for axis, (item, length) in enumerate(zip(items, shape, strict=True)):
+        if isinstance(item, slice):
+            ranges.append(slice_range(item, length))
+        else:
+            ranges.append((integer(item, axis, length), 1, 1))
+            dropped.append(axis)
+    return Section(tuple(ranges), tuple(dropped))
+
+
+def slice_range(item: slice, length: int) -> tuple[int, int, int]:
+    """Return (start, count, step) of a slice over ``length`` pixels; (0, 0, 1) when empty."""
+    try:
+        pixels = range(*item.indices(length))
+    except (TypeError, ValueError) as error:
+        raise usage(f"invalid slice {item!r}: {error}", "use integers") from None
+    return (pixels.start, len(pixels), pixels.step) if pixels else (0, 0, 1)
+
+
+def expanded(items: Sequence[Any], ndim: int) -> list[Any]:
+    """Give every axis its item: Ellipsis and missing trailing items become full slices.
+
+    newaxis goes with no axis, and a mask with as many as it has.
+    """
+    ellipses = sum(item is Ellipsis for item in items)
+    if ellipses > 1:
+        raise not_found("an index can have a single Ellipsis ('...')", "keep one of them")
+    given = sum(_axes_of(item) for item in items)
+    if given > ndim:
+        raise not_found(
+            f"too many indices: the image has {ndim} axes, {given} were indexed",
+            "give at most one item per axis, in NumPy order (the last is x, NAXIS1)",
+        )
+    where = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
+    missing = [slice(None)] * (ndim - given)
+    return [*items[:where], *missing, *items[where + 1 :]]
+
+
+def _axes_of(item: Any) -> int:
+    """Return how many axes of an image an item of an index goes with."""
+    if item is None or item is Ellipsis:
+        return 0
+    is_mask = isinstance(item, np.ndarray) and item.dtype.kind == "b"
+    return item.ndim if is_mask else 1
+
+
+def integer(item: Any, axis: int, length: int) -> int:
+    """Return an index along an axis, counted from its beginning."""
+    try:
+        if isinstance(item, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(item)
+    except TypeError:
+        raise usage(
+            f"invalid index of type {type(item).__name__} along axis {axis}: expected an integer, "
+            "a slice or '...'",
+            "an image itself can be indexed by lists and masks too: image[mask]",
+        ) from None
+    if not -length <= number < length:
+        raise not_found(
+            f"index {number} is out of bounds for axis {axis} with size {length}",
+            "indices are 0-based and in NumPy order: the last axis is x, NAXIS1",
+        )
+    return number + length if number < 0 else number

@@ -1,0 +1,203 @@
+"""Units as headers and people write them: one reader in front of astropy's.
+
+The text is tried as written, then with the spellings of old files in any letter case. If a text is
+ambiguous, the caller names the possible quantities: `A` is an ångström on an axis of wavelengths
+and an ampere in a column. astropy is imported when a unit has to be parsed, and not for spellings
+alone.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from tachyfits.base.errors import usage
+
+if TYPE_CHECKING:
+    from astropy.units import Quantity, UnitBase
+
+#: Words of any letter case and what the Standard calls them. A prefix whose capital is another one
+#: (M, milli and mega; P, pico and peta) is here where only one of them is in use.
+_WORDS = {
+    "a": "Angstrom", "aa": "Angstrom", "adu": "adu", "dn": "DN", "electron": "electron",
+    "electrons": "electron", "ang": "Angstrom", "angs": "Angstrom",
+    "angstrom": "Angstrom", "angstroms": "Angstrom", "arcsec": "arcsec", "asec": "arcsec",
+    "arcsecs": "arcsec", "arcsecond": "arcsec", "arcseconds": "arcsec", "arcmin": "arcmin",
+    "arcmins": "arcmin", "arcminute": "arcmin", "arcminutes": "arcmin", "amin": "arcmin",
+    "beam": "beam", "chan": "chan", "channel": "chan", "channels": "chan", "cm": "cm",
+    "count": "count", "counts": "count", "cts": "count", "d": "d", "day": "d", "days": "d",
+    "deg": "deg", "degs": "deg", "degree": "deg", "degrees": "deg", "erg": "erg", "ergs": "erg",
+    "ev": "eV", "gev": "GeV", "ghz": "GHz", "gigahertz": "GHz", "h": "h", "hertz": "Hz",
+    "hour": "h", "hours": "h", "hr": "h", "hz": "Hz", "j": "J", "jansky": "Jy", "janskys": "Jy",
+    "janskies": "Jy", "jy": "Jy", "k": "K", "kelvin": "K", "kelvins": "K", "kev": "keV",
+    "khz": "kHz", "kilohertz": "kHz", "km": "km", "kilometer": "km", "kilometers": "km",
+    "kilometre": "km", "kilometres": "km", "kpc": "kpc", "m": "m", "mas": "mas", "megahertz": "MHz",
+    "meter": "m", "meters": "m", "metre": "m", "metres": "m", "mev": "MeV", "mhz": "MHz",
+    "micrometer": "um", "micrometers": "um", "micrometre": "um", "micrometres": "um",
+    "micron": "um", "microns": "um", "minute": "min", "minutes": "min", "mm": "mm",
+    "mum": "um", "nanometer": "nm", "nanometers": "nm", "nanometre": "nm", "nanometres": "nm",
+    "nm": "nm", "parsec": "pc", "parsecs": "pc", "pix": "pixel", "pixel": "pixel",
+    "pixels": "pixel", "rad": "rad", "radian": "rad", "radians": "rad", "s": "s", "sec": "s",
+    "second": "s", "seconds": "s", "secs": "s", "sr": "sr", "steradian": "sr", "thz": "THz",
+    "tev": "TeV", "um": "um", "w": "W", "watt": "W", "watts": "W", "year": "yr", "years": "yr",
+    "yr": "yr",
+}  # fmt: skip
+
+#: Kinds of quantities of a spectral axis, and of angles, by a unit of each.
+SPECTRAL = ("Hz", "m", "J", "m-1", "m/s")
+ANGLE = ("deg",)
+
+#: Units whose small letters are those of another one that files write in capitals.
+_EXACT = frozenset(("mHz", "meV", "Mm"))
+
+#: AIPS, CASA and MIRIAD mean the product; read by the rules, km/s would be divided by as well.
+_PER_BEAM = re.compile(r"/\s*beam\s*[ .*]\s*(k?m)\s*/\s*s$", re.IGNORECASE)
+
+#: Text after a unit that does not belong to it: "K (Tmb)", "K (TA*)".
+_REMARK = re.compile(r"(?:(?<=\w)\s+|(?<=K))\([^()]*\)\s*$")
+
+
+def fits_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase | None:
+    """Return the unit of a text; None for an unknown one.
+
+    Parameters
+    ----------
+    text
+        As a header or a person writes it.
+    like
+        Units of the kinds that it can be; another reading counts only where none of them fits.
+
+    >>> fits_unit("JY/BEAM"), fits_unit("HZ"), fits_unit("W.U.")
+    (Unit("Jy / beam"), Unit("Hz"), None)
+    >>> fits_unit("A"), fits_unit("A", SPECTRAL), fits_unit("KM/S"), fits_unit("K (Tmb)")
+    (Unit("A"), Unit("Angstrom"), Unit("km / s"), Unit("K"))
+    """
+    import astropy.units as u
+
+    found = None
+    with warnings.catch_warnings():
+        # Spellings that the Standard frowns upon are understood all the same.
+        warnings.simplefilter("ignore", u.UnitsWarning)
+        kinds = [u.Unit(kind) for kind in like]
+        for candidate in _candidates(text):
+            for form in ("fits", None):
+                try:
+                    unit = u.Unit(candidate, format=form)
+                except (ValueError, TypeError, ArithmeticError):
+                    continue
+                if not kinds or any(unit.is_equivalent(kind) for kind in kinds):
+                    return unit
+                found = unit if found is None else found
+    return found
+
+
+def _candidates(text: str) -> list[str]:
+    """Return a text, and what it says when old spellings and remarks are taken for what they are.
+
+    >>> _candidates("KM/SEC"), _candidates("K (TMB)")
+    (['KM/SEC', 'km/s'], ['K (TMB)', 'K (TMB)', 'K', 'K'])
+    """
+    stripped = _PER_BEAM.sub(r" beam-1 \1 s-1", text.strip())
+    found = [stripped, spelled(stripped)]
+    without = _REMARK.sub("", stripped)
+    if without and without != stripped:
+        found += [without, spelled(without)]
+    return found
+
+
+def spelled(text: str) -> str:
+    """Return a unit with the Standard's names for the words of old files, in any letter case.
+
+    >>> spelled("ANGSTROMS"), spelled("KM S-1"), spelled("counts/sec"), spelled("furlong")
+    ('Angstrom', 'km s-1', 'count/s', 'furlong')
+    """
+
+    def name(word: re.Match[str]) -> str:
+        return word[0] if word[0] in _EXACT else _WORDS.get(word[0].lower(), word[0])
+
+    return re.sub(r"[A-Za-z]+", name, text.strip())
+
+
+def axis_unit_text(text: str) -> str:
+    """Return the unit of an axis without remarks, by the Standard's names. No astropy.
+
+    >>> axis_unit_text("KM/S (LSR)"), axis_unit_text("m/s"), axis_unit_text("A")
+    ('km/s', 'm/s', 'Angstrom')
+    """
+    return spelled(_REMARK.sub("", text) or text)
+
+
+def asked_unit(text: str, like: tuple[str, ...] = ()) -> UnitBase:
+    """Return a unit that a user gives; UsageError for an unknown one."""
+    unit = fits_unit(str(text), like) if str(text).strip() else None
+    if unit is None:
+        raise usage(
+            f"invalid unit {text!r}: expected a unit that astropy or the FITS Standard knows",
+            'write it as a header does: "km/s", "GHz", "um"',
+        )
+    return unit
+
+
+#: A number and a unit.
+_QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?)\s*([^\d\s].*?)?\s*")
+
+
+def asked_quantity(value: Any, like: tuple[str, ...], default: str | None = None) -> Quantity:
+    """Return a number with a unit that a person gives: text such as "1.42 GHZ", or a Quantity.
+
+    ``default`` is the unit of a number without one. Errors are astropy's: see `foreign_errors`.
+
+    >>> asked_quantity("6562.8 A", SPECTRAL), asked_quantity("12arcsec", ANGLE)
+    (<Quantity 6562.8 Angstrom>, <Quantity 12. arcsec>)
+    """
+    import astropy.units as u
+
+    if not isinstance(value, str):
+        return u.Quantity(value) if hasattr(value, "unit") else u.Quantity(value, unit=default)
+    found = _QUANTITY.fullmatch(value)
+    if found is None:
+        raise ValueError("expected a number and a unit")
+    number = float(found[1].upper().replace("D", "E"))
+    return u.Quantity(number, asked_unit(found[2], like) if found[2] else default)
+
+
+def unit_text(unit: UnitBase) -> str:
+    """Return a unit as the Standard writes it.
+
+    >>> unit_text(fits_unit("km/s"))
+    'km s-1'
+    """
+    return str(unit.to_string("fits"))
+
+
+def product_text(one: str | None, other: str) -> str:
+    """Return the product of two units of a header, the first possibly none.
+
+    >>> product_text("JY/BEAM", "km/s"), product_text(None, "Hz"), product_text("W.U.", "Hz")
+    ('Jy beam-1 km s-1', 'Hz', 'W.U. Hz')
+    """
+    return " ".join(_standard_text(text) for text in (one or "", other) if text.strip())
+
+
+def _standard_text(text: str) -> str:
+    """Return a unit as the Standard writes it; unchanged if it is unknown."""
+    unit = fits_unit(text)
+    try:
+        return text.strip() if unit is None else unit_text(unit)
+    except ValueError:
+        # Units that FITS has no name for: those that a file may have are written as it has them.
+        return text.strip()
+
+
+def text_of_unit(unit: Any) -> str | None:
+    """Return a unit of astropy's as the Standard writes it; its own text where that cannot say it.
+
+    None without a unit, or of one that has no text.
+    """
+    if unit is None or not str(unit):
+        return None
+    try:
+        return unit_text(unit)
+    except (AttributeError, ValueError):
+        return str(unit)

@@ -1,0 +1,1 @@
+"""New files of images and tables."""

@@ -1,0 +1,234 @@
+"""Tables larger than memory on their way into a FITS file, in two passes over their batches.
+
+FITS says before the first row what every row is: how many there are, how long the longest text is,
+which integer means undefined. The first pass finds that out, the second writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits._core import UsageError
+from tachyfits.base.errors import cancelled, either, usage
+from tachyfits.image.pixels import Progress
+from tachyfits.interop.mixins import cards_for
+from tachyfits.interop.times import time_cards
+from tachyfits.table.ragged import Ragged
+from tachyfits.table.strings import DELIMITERS, field_width, free_delimiters
+from tachyfits.table.values import ColumnData, with_null
+from tachyfits.writing.columns import Cells, NewColumn, new_column, warn_of_names, with_descriptions
+
+#: Of integers of more than 16 bits, this many below the greatest are checked.
+_KNOWN_OF_LONG = 15
+
+#: A row as messages name it.
+_ROW = re.compile(r"\brow (\d+) \(0-based\)")
+
+#: A batch: its columns, all of the same rows.
+Batch = list[ColumnData]
+
+
+def write_batches(
+    writer: _core.FileWriter,
+    empty: Batch,
+    batches: Callable[[], Iterable[Batch]],
+    rows: int,
+    cards: list[tuple[str, Any, str]],
+    name: str | None,
+    threads: int,
+    progress: Progress | None,
+) -> None:
+    """Write batches as the next HDU of a file, a binary table.
+
+    Parameters
+    ----------
+    empty
+        The columns without a row.
+    batches
+        Called twice, for the same batches.
+    """
+    plans = [ColumnPlan(column) for column in empty]
+    seen = 0
+    for batch in batches():
+        for plan, column in zip(plans, batch, strict=True):
+            plan.see(column)
+        seen += _rows(batch)
+        _tell(progress, seen, 2 * rows)
+    warn_of_names(empty)
+    new = [plan.made() for plan in plans]
+    specs = [column.spec for column in new]
+    kept = with_descriptions(
+        cards_for(time_cards(cards, empty), [column.name for column in empty]), empty
+    )
+    writer.begin_table(specs, kept, kind="binary", name=name, rows=seen)
+    done = 0
+    for batch in batches():
+        cells = [_cells(made, column) for made, column in zip(new, batch, strict=True)]
+        writer.write_rows(cells, _rows(batch), threads=threads)
+        done += _rows(batch)
+        _tell(progress, seen + done, 2 * rows)
+    writer.end_table()
+
+
+def batches_of(name: str, tables: Iterable[Any], made: Callable[[Any], Batch]) -> Iterator[Batch]:
+    """Give what is made of the tables of a file; an error names the file, and the row in it."""
+    first = 0
+    for table in tables:
+        try:
+            batch = made(table)
+        except UsageError as error:
+            error.args = (f"{name}: {_further(str(error), first)}",)
+            raise
+        yield batch
+        first += _rows(batch)
+
+
+def _further(text: str, rows: int) -> str:
+    """Return a message with the rows that it names so much further.
+
+    >>> _further("column 'A', row 3 (0-based): what", 10)
+    "column 'A', row 13 (0-based): what"
+    """
+    return _ROW.sub(lambda found: f"row {int(found[1]) + rows} (0-based)", text, count=1)
+
+
+def _rows(batch: Batch) -> int:
+    return batch[0].rows if batch else 0
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None and progress(done, total) is False:
+        raise cancelled()
+
+
+def _cells(made: NewColumn, column: ColumnData) -> Cells:
+    """Return the cells of a batch, as the column that was planned has them."""
+    if made.data.null is not None and made.data.null != column.null:
+        column = with_null(column, made.data.null)
+    return replace(made, data=column).cells()
+
+
+class ColumnPlan:
+    """Properties of a column after some of its batches.
+
+    >>> import numpy as np
+    >>> from tachyfits.table.values import column_data
+    >>> plan = ColumnPlan(column_data("N", np.zeros(0, "i2")))
+    >>> plan.see(column_data("N", np.array([-32768, 1], "i2")))
+    >>> plan.see(column_data("N", np.ma.array([5, 1], "i2", mask=[False, True])))
+    >>> plan.made().spec["element"], plan.made().spec["null"]
+    ('int16', 32767)
+    """
+
+    def __init__(self, empty: ColumnData) -> None:
+        self._empty = empty
+        self._width = 1
+        self._heap_bytes = 0
+        self._count = 0
+        self._field_bytes = 1
+        self._delimiters = DELIMITERS
+        self._undefined = False
+        elements = _elements(empty.values)
+        self._occurring = Occurring(elements.dtype) if elements.dtype.kind in "iu" else None
+
+    def see(self, column: ColumnData) -> None:
+        """Take a batch into account."""
+        elements = _elements(column.values)
+        self._undefined |= column.undefined is not None
+        self._heap_bytes += elements.nbytes
+        self._count += elements.size
+        if isinstance(column.values, Ragged) and elements.dtype.kind == "S":
+            self._field_bytes = max(self._field_bytes, field_width(column.values))
+            self._delimiters = free_delimiters(column.values, self._delimiters)
+        self._width = max(self._width, elements.dtype.itemsize)
+        if self._occurring is not None:
+            missing = column.undefined
+            self._occurring.see(elements if missing is None else elements[~missing])
+
+    def made(self) -> NewColumn:
+        """Return the column that holds all batches.
+
+        Raises
+        ------
+        UsageError
+            No value is free to mean undefined.
+        """
+        column = self._empty
+        heap_bytes, values = self._heap_bytes, column.values
+        if values.dtype.kind == "S":
+            wide = _elements(values).astype(f"S{self._width}")
+            if isinstance(values, Ragged):
+                heap_bytes = self._count * self._width
+                values = Ragged(values.offsets, wide, cell_shape=values.cell_shape)
+            else:
+                values = wide
+            column = replace(column, values=values)
+        if self._occurring is not None and self._undefined and column.null is None:
+            column = replace(column, null=self._occurring.free(column.name))
+        divided = self._field_bytes, (self._delimiters or DELIMITERS)[0]
+        return new_column(column, heap_bytes, divided)
+
+
+def _elements(values: NDArray[Any] | Ragged) -> NDArray[Any]:
+    return values.values if isinstance(values, Ragged) else values
+
+
+class Occurring:
+    """Which integers of a type occur: each of the short ones, of the long ones the greatest.
+
+    >>> import numpy as np
+    >>> some = Occurring(np.dtype("u1"))
+    >>> some.see(np.array([255, 3], "u1"))
+    >>> some.free("N")
+    254
+    """
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        limits = np.iinfo(dtype)
+        self._least, self._greatest = int(limits.min), int(limits.max)
+        self._dtype = dtype
+        # The greatest, and how many before it are known.
+        self._known = self._greatest - self._least if dtype.itemsize <= 2 else _KNOWN_OF_LONG
+        self._seen = np.zeros(self._known + 1, bool)
+        self._has_least = False
+
+    def see(self, values: NDArray[Any]) -> None:
+        """Note values."""
+        if not values.size:
+            return
+        self._has_least |= bool(values.min() == self._least)
+        first = self._greatest - self._known
+        great = values[values >= first]
+        wide = great if great.dtype.itemsize == 8 else great.astype(np.int64)
+        self._seen[(wide - wide.dtype.type(first)).astype(np.int64)] = True
+
+    def free(self, name: str) -> int:
+        """Return a value that does not occur: as of a column that is there at once, if it is known.
+
+        Raises
+        ------
+        UsageError
+            No value is free, or none is known.
+        """
+        # Of signed ones the least; of unsigned ones a great one rather than 0.
+        if self._least and not self._has_least:
+            return self._least
+        others = np.flatnonzero(~self._seen)
+        if others.size:
+            return int(others[-1]) + self._greatest - self._known
+        if not self._has_least:
+            return self._least
+        raise usage(
+            f"column {name!r}: no {self._dtype} is free to mean undefined",
+            either(
+                "name a value that does not occur by nulls=, or use a wider type",
+                "use a wider type",
+            ),
+        )

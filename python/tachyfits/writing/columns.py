@@ -1,0 +1,205 @@
+"""Columns in the engine's terms: what a new column is to be, and its cells as bytes.
+
+The form of a column of a binary table follows from its type alone. Columns of ASCII tables are in
+`writing.ascii_columns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import usage, warn
+from tachyfits.interop.mixins import Cards
+from tachyfits.table.ragged import Ragged
+from tachyfits.table.strings import characters_of, delimiter_of, field_width, joined_strings
+from tachyfits.table.values import ColumnData
+from tachyfits.writing.writer import ZEROS
+
+#: Characters of text in a card of the fixed format.
+_CARD_TEXT = 68
+
+#: Arrays of more bytes than this take descriptors of 64 bits.
+_LARGE_HEAP = 2**31 - 1
+
+#: The cells of a column: bytes of the values, offsets of arrays, bytes of nulls.
+Cells = tuple[NDArray[np.uint8], NDArray[np.int64] | None, NDArray[np.uint8] | None]
+
+
+@dataclass(frozen=True)
+class NewColumn:
+    """A column that is to be written.
+
+    Attributes
+    ----------
+    data
+        The values.
+    spec
+        Arguments for the engine.
+    """
+
+    data: ColumnData
+    spec: dict[str, Any]
+
+    def cells(self) -> Cells:
+        """Return the cells as the engine takes them."""
+        values, undefined = self.data.values, self.data.undefined
+        if isinstance(values, Ragged) and self.spec["substrings"]:
+            values = joined_strings(self.data.name, values, chr(self.spec["substrings"][1]))
+        if isinstance(values, Ragged) and values.dtype.kind == "S":
+            return (*characters_of(values, self.spec["width"]), None)
+        if isinstance(values, Ragged):
+            return (bytes_of(values.values), values.offsets, _nulls_of(undefined))
+        if self.spec["element"] == "text":
+            values = values.astype(f"S{max(self.spec['width'], 1)}", copy=False)
+            return (bytes_of(values) if self.spec["width"] else bytes_of(values[:0]), None, None)
+        return (bytes_of(values), None, _nulls_of(undefined))
+
+
+def new_column(
+    data: ColumnData,
+    heap_bytes: int | None = None,
+    divided: tuple[int, str] | None = None,
+) -> NewColumn:
+    """Return a column of a binary table.
+
+    If more values follow, ``heap_bytes`` counts all its arrays, and ``divided`` is the most
+    characters of all strings of a cell, and their separator.
+    """
+    values = data.values
+    name, spec = values.dtype.name, plain_spec(data)
+    if isinstance(values, Ragged):
+        size = values.values.nbytes if heap_bytes is None else heap_bytes
+        dimensions = list(reversed(values.cell_shape))
+        if values.dtype.kind == "S":
+            if not dimensions:
+                return _divided_column(data, values, spec, divided)
+            width = max(values.dtype.itemsize, 1)
+            spec |= {"element": "text", "width": width}
+            dimensions.insert(0, width)
+        letter = "Q" if size > _LARGE_HEAP else "P"
+        return NewColumn(data, spec | {"variable": letter, "dimensions": dimensions})
+    shape = list(reversed(values.shape[1:]))
+    if values.dtype.kind == "S":
+        width = values.dtype.itemsize
+        dimensions = [width, *shape] if shape else []
+        repeat = int(np.prod([width, *shape], dtype=object))
+        text = {"element": "text", "repeat": repeat, "width": width, "dimensions": dimensions}
+        return NewColumn(data, spec | text)
+    repeat = int(np.prod(shape, dtype=object)) if shape else 1
+    # Of one axis TFORM says the length, save that it is one: "1D" is a single number.
+    dimensions = shape if len(shape) > 1 or shape == [1] else []
+    spec |= {"element": name, "repeat": repeat, "dimensions": dimensions}
+    return NewColumn(data, spec)
+
+
+def _divided_column(
+    data: ColumnData, values: Ragged, spec: dict[str, Any], divided: tuple[int, str] | None
+) -> NewColumn:
+    """Return a column of any number of strings in each cell, a delimiter between them."""
+    width, delimiter = divided or (field_width(values), delimiter_of(values))
+    substrings = (max(values.dtype.itemsize, 1), ord(delimiter))
+    text = {"element": "text", "repeat": width, "width": width, "substrings": substrings}
+    return NewColumn(data, spec | text)
+
+
+def check_length(what: str, text: str | None, place: str = "") -> None:
+    """Refuse text of a reserved keyword that one card cannot hold: it must not be continued.
+
+    Programs that read such a name fail, or never end.
+    """
+    if text is not None and not isinstance(text, str):
+        raise usage(f"{place}invalid {what} {text!r}: expected text", "give text")
+    length = len((text or "").replace("'", "''"))
+    if length > _CARD_TEXT:
+        raise usage(
+            f"{place}{what} of {length} characters: a card holds {_CARD_TEXT}", "shorten it"
+        )
+
+
+def plain_spec(data: ColumnData) -> dict[str, Any]:
+    """Return what every column has."""
+    for what, text in (("name", data.name), ("unit", data.unit), ("format", data.display)):
+        check_length(what, text, f"column {data.name!r}: ")
+    name = data.values.dtype.name
+    null = None if data.null is None else data.null - ZEROS.get(name, 0)
+    return {
+        "name": data.name,
+        "element": name,
+        "repeat": 1,
+        "width": 1,
+        "variable": None,
+        "null": null,
+        "dimensions": [],
+        "substrings": None,
+        "unit": data.unit,
+        "display": data.display,
+        "scaling": None,
+    }
+
+
+def bytes_of(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the memory of an array as bytes."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    if not flat.size or not flat.dtype.itemsize:
+        return np.zeros(0, np.uint8)
+    return flat.view(np.uint8)
+
+
+def _nulls_of(undefined: NDArray[np.bool_] | None) -> NDArray[np.uint8] | None:
+    return None if undefined is None else bytes_of(undefined)
+
+
+def warn_of_names(columns: Sequence[ColumnData]) -> None:
+    """Warn of columns that a name does not tell apart: in FITS case does not count."""
+    seen: dict[str, str] = {}
+    for number, column in enumerate(columns, 1):
+        key = column.name.strip().upper()
+        if not key:
+            warn(
+                f"column {number} (from 1): expected a name, found {column.name!r}\n"
+                "hint: give it one; astropy reads no table with a column without a name"
+            )
+        if key and key in seen:
+            warn(
+                f"column {number} (from 1): expected a unique name, found {column.name!r} "
+                f"beside {seen[key]!r}\n"
+                "hint: case does not matter in FITS; many programs find the first by either name"
+            )
+        seen.setdefault(key, column.name)
+
+
+def description_cards(name: str, number: int, description: str) -> Cards:
+    """Return what describes a column: a card that lends its comment to the name, TCOMMn if need be.
+
+    >>> [keyword for keyword, _, _ in description_cards("RA", 3, "right ascension " * 5)]
+    ['TTYPE3', 'TCOMM3']
+    """
+    if not description:
+        return []
+    if not isinstance(description, str):
+        raise usage(
+            f"column {name!r}: invalid description {description!r}: expected text", "give text"
+        )
+    kept = _core.comment_kept(f"TTYPE{number}", name, description)
+    cards: Cards = [(f"TTYPE{number}", name, kept)]
+    if not name or kept != description.strip():
+        cards.append((f"TCOMM{number}", description, ""))
+    return cards
+
+
+def with_descriptions(cards: Cards, columns: Sequence[ColumnData]) -> Cards:
+    """Return the cards of a new table with those that describe its columns.
+
+    Other comments of a table describe the columns that it had.
+    """
+    described = [(number, each) for number, each in enumerate(columns, 1) if each.description]
+    old = {f"TCOMM{number}" for number, _ in described}
+    new = (description_cards(each.name, number, each.description) for number, each in described)
+    return [*chain.from_iterable(new), *(card for card in cards if card[0] not in old)]

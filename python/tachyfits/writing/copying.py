@@ -1,0 +1,174 @@
+"""A part of a table as a table of its own: stored values as they are, row by row in batches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import usage, warn
+from tachyfits.header.cards import COMMENTARY
+from tachyfits.interop.mixins import Cards, cards_for
+from tachyfits.table.columns import TableColumn
+from tachyfits.table.part import Part
+from tachyfits.table.rows import Rows, count_of
+from tachyfits.writing.columns import Cells, bytes_of, description_cards
+from tachyfits.writing.writer import fits_name
+
+if TYPE_CHECKING:
+    from tachyfits.table.reading import TableReading
+    from tachyfits.table.table import Table
+
+#: Characters of a keyword.
+_KEYWORD = 8
+
+
+def copy_table(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
+    """Write a part of a table as a new FITS file; scaling, nulls and units stay."""
+    writer = _core.FileWriter(fits_name(path), overwrite=overwrite)
+    try:
+        copy_into(writer, part)
+        writer.commit()
+    finally:
+        writer.discard()
+
+
+def copy_into(
+    writer: _core.FileWriter,
+    part: Part,
+    *,
+    cards: Sequence[tuple[str, Any, str]] = (),
+    descriptions: Mapping[str, str] | None = None,
+) -> None:
+    """Write a part of a table as the next HDU of a file.
+
+    Parameters
+    ----------
+    cards, descriptions
+        Before those of the table, descriptions by name of column.
+    """
+    if part.table._compression is not None:
+        _copy_compressed(writer, part, cards, descriptions or {})
+        return
+    count = 0 if part.where is not None else count_of(part.rows)
+    core, workers = part.table._core_table(), part.table._threads(part.threads)
+    numbers = [column.number for column in part.columns]
+    own, without = _changed_cards(part.table, part.columns, descriptions or {})
+    without += [card[0] for card in cards if card[0] not in COMMENTARY]
+    writer.begin_table_like(core, numbers, [*own, *cards], without=without, rows=count)
+    odd: set[str] = set()
+    for piece in part.pieces():
+        cells = _stored(core, part, piece, workers)
+        for column, (values, _, _) in zip(part.columns, cells, strict=True):
+            if column.dtype.kind == "U" and column.name not in odd and _is_odd_text(values):
+                odd.add(column.name)
+        writer.write_rows(cells, count_of(piece), raw=True, threads=workers)
+    writer.end_table()
+    if odd:
+        names = ", ".join(column.name for column in part.columns if column.name in odd)
+        warn(
+            f"{part.table._where()}: text outside printable ASCII, which the Standard does not "
+            f"allow, is copied as stored: {names}"
+        )
+
+
+def _is_odd_text(characters: NDArray[np.uint8]) -> bool:
+    """Say whether bytes of text are others than those from blank to "~" and NUL."""
+    # Below the blank the difference wraps around.
+    return bool(((characters - np.uint8(32) > 94) & (characters != 0)).any())
+
+
+def refuse_part(table: TableReading) -> None:
+    """Refuse to make another table of a compressed one: tiles that are left out are missed."""
+    compression = table._compression
+    if compression is not None:
+        raise usage(
+            f"{table._where()} is a {compression.text}: a copy of a part of it, or with other "
+            "columns, cannot be read",
+            f"copy all of its rows and columns as they are, or {compression.way_out}",
+        )
+
+
+def _copy_compressed(
+    writer: _core.FileWriter,
+    part: Part,
+    cards: Sequence[tuple[str, Any, str]],
+    descriptions: Mapping[str, str],
+) -> None:
+    """Copy a compressed HDU byte by byte: its cells do not reach all of its heap (section 10.3)."""
+    table = part.table
+    rows = part.rows if isinstance(part.rows, tuple) else None
+    numbers = [column.number for column in part.columns]
+    is_whole = rows == (0, len(table)) and numbers == [*range(len(table.columns))]
+    if part.where is not None or not is_whole:
+        refuse_part(table)
+    described = [
+        card
+        for number, column in enumerate(part.columns, 1)
+        for card in description_cards(column.name, number, descriptions.get(column.name, ""))
+    ]
+    writer.copy(
+        table.file._open_core(),
+        table.index,
+        [*described, *cards],
+        threads=table._threads(part.threads),
+        progress=part.progress,
+    )
+
+
+def _stored(core: _core.Table, part: Part, rows: Rows, threads: int) -> list[Cells]:
+    """Return the stored values of some rows."""
+    options: dict[str, Any] = {"raw": True, "threads": threads, "progress": part.progress}
+    fixed = [column.number for column in part.columns if not column.is_variable]
+    read = iter(core.read(fixed, rows, text="bytes", **options))
+    cells: list[Cells] = []
+    for column in part.columns:
+        if column.is_variable:
+            offsets, values, _, _ = core.read_arrays(column.number, rows, **options)
+            cells.append((bytes_of(values), offsets, None))
+        else:
+            values = next(read)[0]
+            # NumPy gives text of no length a character that no row has.
+            cells.append((bytes_of(values if column.dtype.itemsize else values[:0]), None, None))
+    return cells
+
+
+def _changed_cards(
+    table: Table, wanted: Sequence[TableColumn], descriptions: Mapping[str, str]
+) -> tuple[Cards, list[str]]:
+    """Return the cards that are not as they were, and the keywords of the old ones.
+
+    These are the cards of the columns, with their new numbers, and comments about columns.
+    """
+    new = {column.number + 1: number for number, column in enumerate(wanted, 1)}
+    cards: Cards = []
+    old = []
+    for card in table.header.cards:
+        is_of_a_column, moved = _core.column_keyword(card.keyword, new)
+        if is_of_a_column:
+            old.append(card.keyword)
+        if moved is not None and len(moved) > _KEYWORD:
+            raise usage(
+                f"{table._where()}: {card.keyword} would be {moved}, of more than {_KEYWORD} "
+                "characters",
+                "keep its column before others, or delete the card in a copy",
+            )
+        if moved is not None:
+            cards.append(card._replace(keyword=moved.upper()))
+    for number, column in enumerate(wanted, 1):
+        if column.name in descriptions:
+            gone = (f"TTYPE{number}", f"TCOMM{number}")
+            cards = [card for card in cards if card[0] not in gone]
+            given = str(descriptions[column.name] or "")
+            cards += description_cards(column.name, number, given)
+    theirs = table.header.cards
+    comments = [card for card in theirs if card.keyword == "COMMENT"]
+    kept = cards_for(comments, [column.name for column in wanted], descriptions=descriptions)
+    if kept != comments:
+        old.append("COMMENT")
+        cards += kept
+    return cards, old

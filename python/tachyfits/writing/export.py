@@ -1,0 +1,149 @@
+"""A table, or a part of it, as a file of another format: written batch by batch.
+
+The compiled module formats CSV; Parquet and Arrow need pyarrow. Files appear when complete.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits import _core
+from tachyfits.base.errors import usage
+from tachyfits.base.optional import needed
+from tachyfits.table.columns import Columns
+from tachyfits.table.part import Part
+from tachyfits.table.ragged import Ragged
+from tachyfits.writing.writer import write_atomically
+
+#: Endings of file names, and what they mean.
+FORMATS = {
+    ".fits": "fits", ".fit": "fits", ".fts": "fits", ".csv": "csv",
+    ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
+}  # fmt: skip
+
+
+#: A column as the compiled formatter takes it: the name of its type, the bytes of its elements,
+#: which of them are undefined, and the elements of its cells.
+CsvColumn: TypeAlias = tuple[
+    str, NDArray[np.uint8], NDArray[np.uint8] | None, int | NDArray[np.int64] | None
+]
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the format that a name ends in.
+
+    Raises
+    ------
+    UsageError
+        It is none of `FORMATS`.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise usage(f"unknown format of {os.fspath(path)!r}", f"use {', '.join(FORMATS)}")
+    return FORMATS[suffix]
+
+
+def export(part: Part, path: str | os.PathLike[str], overwrite: bool) -> None:
+    """Write a part of a table in the format that the name ends in."""
+    form = format_of(path)
+    if form == "fits":
+        from tachyfits.writing.copying import copy_table
+
+        copy_table(part, path, overwrite)
+        return
+    if form != "csv":
+        needed("pyarrow", f"writing {form}", extra="arrow")
+
+    def produce(stream: BinaryIO) -> None:
+        write_stream(part, stream, form)
+
+    write_atomically(path, produce, overwrite=overwrite)
+
+
+def write_stream(part: Part, stream: BinaryIO, form: str) -> None:
+    """Write a part of a table into a stream, as "csv", "parquet" or "arrow"."""
+    empty = part.read((0, 0), "bytes")
+    batches = (part.read(piece, "bytes") for piece in part.pieces())
+    if form == "csv":
+        _write_csv(stream, empty, batches, part.table._threads(part.threads) or os.cpu_count() or 1)
+    else:
+        _write_arrow(stream, form, empty, batches)
+
+
+def _write_arrow(stream: BinaryIO, form: str, empty: Columns, batches: Iterator[Columns]) -> None:
+    from tachyfits.interop.arrow import reader_of
+
+    reader = reader_of(empty, batches)
+    if form == "arrow":
+        ipc = needed("pyarrow.ipc", "writing arrow", extra="arrow")
+        with ipc.new_file(stream, reader.schema) as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+        return
+    parquet = needed("pyarrow.parquet", "writing parquet", extra="arrow")
+    with parquet.ParquetWriter(stream, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+
+
+def _write_csv(stream: BinaryIO, empty: Columns, batches: Iterator[Columns], threads: int) -> None:
+    names = io.StringIO()
+    csv.writer(names, lineterminator="\n").writerow(empty)
+    stream.write(names.getvalue().encode())
+    for batch in batches:
+        stream.writelines(csv_rows(batch, threads))
+
+
+def csv_rows(columns: Columns, threads: int = 1) -> list[bytes]:
+    r"""Return rows as CSV: undefined cells are empty, elements of arrays are separated by blanks.
+
+    Floats have the fewest digits that restore them. Within an array an undefined element is
+    ``nan``.
+
+    >>> import numpy as np
+    >>> numbers = np.ma.MaskedArray([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+    >>> csv_rows(Columns({"X": np.array([0.5, np.nan]), "N": numbers}))
+    [b'0.5,1 nan\n,3 4\n']
+    """
+    rows = len(next(iter(columns.values()), ()))
+    given = [_csv_column(values) for values in columns.values()]
+    return _core.csv_rows(given, rows, threads=threads)
+
+
+def _csv_column(values: Any) -> CsvColumn:
+    """Return a column as the formatter takes it: type, elements, undefined ones, cells."""
+    cells: int | NDArray[np.int64] | None
+    if isinstance(values, Ragged):
+        whole = values.compact()
+        values, cells = whole.values, np.ascontiguousarray(whole.offsets, np.int64)
+    else:
+        cells = None if values.ndim == 1 else int(np.prod(values.shape[1:]))
+    elements = np.ma.getdata(values).reshape(-1)
+    undefined = None
+    if np.ma.getmask(values) is not np.ma.nomask:
+        undefined = np.ma.getmaskarray(values).reshape(-1).view(np.uint8)
+    if elements.dtype.kind in "cO":
+        elements = np.array([_csv_text(value) for value in elements.tolist()], "S")
+    stored = np.ascontiguousarray(elements.astype(elements.dtype.newbyteorder("="), copy=False))
+    name = f"S{stored.dtype.itemsize}" if stored.dtype.kind == "S" else stored.dtype.name
+    return name, _bytes_of(stored), undefined, cells
+
+
+def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
+    # NumPy has no view of text without characters.
+    return array.view(np.uint8) if array.nbytes else np.zeros(0, np.uint8)
+
+
+def _csv_text(value: Any) -> bytes:
+    """Return a complex number or an object as text, in the bytes that FITS text has."""
+    if isinstance(value, bytes):
+        return value
+    return b"" if value is None else str(value).encode("latin-1", "replace")

@@ -1,0 +1,177 @@
+"""Requested forms of columns of a binary table: ``rT``, ``rPT`` and ``rQT`` of TFORMn.
+
+A form says the type of the elements, how many there are, and whether cells are in the heap. Values
+become that type if each is the same number there; floats alone are rounded.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachyfits.base.errors import usage
+from tachyfits.table.ragged import Ragged
+from tachyfits.table.strings import as_ragged
+from tachyfits.table.values import ColumnData, filled_integers
+from tachyfits.writing.columns import NewColumn, new_column
+
+_FORM = re.compile(r"(?P<repeat>\d*)(?P<heap>[PQ]?)(?P<letter>[LXABIJKEDCM])(\(\d*\))?")
+
+#: Types of NumPy by the letters of TFORMn; of integers those of the conventions for the other sign
+#: (TZEROn) come second.
+_TYPES = {
+    "L": ("bool",), "X": ("bool",), "B": ("uint8", "int8"), "I": ("int16", "uint16"),
+    "J": ("int32", "uint32"), "K": ("int64", "uint64"), "E": ("float32",), "D": ("float64",),
+    "C": ("complex64",), "M": ("complex128",),
+}  # fmt: skip
+
+#: Syntax of a form.
+_HINT = "a form is rT, rPT or rQT: how many (1 without), P or Q for the heap, one of LXABIJKEDCM"
+
+
+def formed_column(data: ColumnData, form: str | None) -> NewColumn:
+    """Return a column of a binary table in a form, such as "J", "3E", "20A", "PJ" or "QD".
+
+    Without a form it follows from the values.
+
+    Raises
+    ------
+    UsageError
+        The form is invalid, or does not match the values.
+    """
+    if form is None:
+        return new_column(data)
+    found = _FORM.fullmatch(form.strip().upper()) if isinstance(form, str) else None
+    if found is None:
+        raise usage(f"column {data.name!r}: invalid form {form!r} for a binary table", _HINT)
+    letter, heap = found["letter"], found["heap"]
+    repeat = int(found["repeat"]) if found["repeat"] else None
+    if (letter == "A") != (data.values.dtype.kind == "S"):
+        raise _misfit(data, form, f"values of {data.values.dtype}")
+    if heap:
+        if repeat not in (None, 1):
+            raise _misfit(data, form, "one array in a cell")
+        return _in_heap(data, form, letter, heap)
+    if isinstance(data.values, Ragged):
+        raise _misfit(data, form, "cells of different lengths")
+    if letter == "A":
+        return _text(data, data.values, form, repeat)
+    typed = _of_type(data, form, letter)
+    elements = int(np.prod(data.values.shape[1:]))
+    if repeat is not None and repeat != elements:
+        raise _misfit(data, form, f"{elements} element{'' if elements == 1 else 's'} in a cell")
+    column = new_column(typed)
+    return replace(column, spec=column.spec | {"element": "bit"}) if letter == "X" else column
+
+
+def _text(data: ColumnData, values: NDArray[Any], form: str, repeat: int | None) -> NewColumn:
+    longest = int(np.char.str_len(values).max(initial=0))
+    each = int(np.prod(values.shape[1:]))
+    width = (1 if repeat is None else repeat) // max(each, 1)
+    if longest > width or (repeat is not None and width * each != repeat):
+        many = f"{each} strings of " if values.ndim > 1 else ""
+        raise _misfit(data, form, f"{many}{longest} characters")
+    return new_column(replace(data, values=values.astype(f"S{width}") if width else values))
+
+
+def _in_heap(data: ColumnData, form: str, letter: str, heap: str) -> NewColumn:
+    values = data.values
+    if letter == "A":
+        if isinstance(values, Ragged) or values.ndim > 1:
+            # Strings of one width, as many as there are: TDIMn says how wide.
+            cells = as_ragged(values)
+            most = max(int(cells.lengths.max(initial=0)), 1)
+            shaped = Ragged(cells.offsets, cells.values, cell_shape=cells.cell_shape or (most,))
+            column = new_column(replace(data, values=shaped))
+            return replace(column, spec=column.spec | {"variable": heap})
+        lengths = np.char.str_len(values)
+        offsets = np.zeros(len(values) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        characters = np.frombuffer(b"".join(values.tolist()), "S1")
+        text = replace(data, values=Ragged(offsets, characters))
+        column = new_column(replace(text, values=Ragged(offsets, characters, cell_shape=(1,))))
+        spec = column.spec | {"variable": heap, "width": 1, "dimensions": []}
+        return NewColumn(text, spec)
+    if not isinstance(values, Ragged):
+        shape = values.shape[1:] if values.ndim > 2 else ()
+        cells = as_ragged(values.reshape(len(values), -1))
+        undefined = None if data.undefined is None else data.undefined.reshape(-1)
+        values = Ragged(cells.offsets, cells.values, cell_shape=shape)
+        data = replace(data, values=values, undefined=undefined)
+    column = new_column(_of_type(data, form, letter))
+    spec = column.spec | {"variable": heap}
+    return NewColumn(column.data, spec | ({"element": "bit"} if letter == "X" else {}))
+
+
+def _of_type(data: ColumnData, form: str, letter: str) -> ColumnData:
+    """Return the values in the type of a form, if they are the same there."""
+    values = data.values
+    flat = values.values if isinstance(values, Ragged) else values
+    undefined, own = data.undefined, flat.dtype
+    if (own.kind == "b") != (letter in "LX"):
+        raise _misfit(data, form, f"values of {own}")
+    if letter == "X" and undefined is not None:
+        raise _misfit(data, form, "undefined truth values")
+    names = _TYPES[letter]
+    if own.name in names:
+        return data
+    if own.kind == "f" and letter in "BIJK" and flat.size and bool(np.isnan(flat).all()):
+        # Nothing but undefined is of no type.
+        undefined = np.ones(flat.shape, bool)
+    known = flat if undefined is None else flat[~undefined]
+    for name in names:
+        converted = _converted(known, np.dtype(name))
+        if converted is not None:
+            break
+    else:
+        raise _misfit(data, form, f"values of other types than {' or '.join(names)}")
+    made = np.zeros(flat.shape, converted.dtype)
+    made[... if undefined is None else ~undefined] = converted
+    null = data.null
+    if converted.dtype.kind in "iu":
+        limits = np.iinfo(converted.dtype)
+        fits = null is not None and limits.min <= null <= limits.max
+        if undefined is not None or fits:
+            made, undefined, null = filled_integers(
+                data.name, made, undefined, null if fits else None
+            )
+        else:
+            null = None
+    elif undefined is not None:
+        made[undefined], undefined, null = np.nan, None, None
+    else:
+        null = None
+    whole = made
+    if isinstance(values, Ragged):
+        whole = Ragged(values.offsets, made, cell_shape=values.cell_shape)  # type: ignore[assignment]
+    return replace(data, values=whole, undefined=undefined, null=null)
+
+
+def _converted(values: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any] | None:
+    """Return values in another type, floats rounded; None if one of them is another number."""
+    if values.dtype.kind == "c" and wanted.kind != "c":
+        return None
+    with np.errstate(all="ignore"):
+        converted = values.astype(wanted)
+        if wanted.kind in "fc" and values.dtype.kind in "fc":
+            same = np.isfinite(converted) | ~np.isfinite(values)
+            return converted if bool(same.all()) else None
+    if not values.size:
+        return converted
+    if wanted.kind in "iu":
+        if values.dtype.kind == "f" and not bool((values == np.rint(values)).all()):
+            return None
+        limits = np.iinfo(wanted)
+        fits = limits.min <= int(values.min()) <= int(values.max()) <= limits.max
+        return converted if fits else None
+    plain = converted.real if wanted.kind == "c" else converted
+    exact = all(int(a) == int(b) for a, b in zip(values.tolist(), plain.tolist(), strict=True))
+    return converted if exact else None
+
+
+def _misfit(data: ColumnData, form: str, found: str) -> Exception:
+    return usage(f"column {data.name!r}: the form {form!r} does not hold {found}", _HINT)

@@ -1,0 +1,96 @@
+"""A new file of several consecutive HDUs, images and tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tachyfits import _core
+from tachyfits.base.errors import usage
+from tachyfits.file.hdu import Hdu
+from tachyfits.image.image import Image
+from tachyfits.image.pixels import Progress
+from tachyfits.interop.inputs import columns_of
+from tachyfits.interop.mixins import with_parts
+from tachyfits.interop.nddata import parts_of
+from tachyfits.results.measured import Measured
+from tachyfits.table.part import Part
+from tachyfits.table.table import Table
+from tachyfits.writing.copying import copy_into
+from tachyfits.writing.stacking import stacked
+from tachyfits.writing.table_cards import cards_of
+from tachyfits.writing.tables import new_columns, write_columns
+from tachyfits.writing.writer import fits_name, image_cards, is_nddata, native, unit_of
+
+
+def write_hdus(
+    path: str | os.PathLike[str],
+    hdus: Sequence[Any],
+    overwrite: bool,
+    checksum: bool,
+    sync: bool,
+    threads: int,
+    progress: Progress | None,
+) -> None:
+    """Write a file of these HDUs; see `tachyfits.write`."""
+    writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
+    try:
+        for place, hdu in enumerate(hdus):
+            data, header = hdu if isinstance(hdu, tuple) and len(hdu) == 2 else (hdu, None)
+            if isinstance(data, Measured):
+                data, header = data.as_written(header)
+            if data is None and place == 0:
+                # A primary HDU without data comes by itself before a table; before an image not.
+                data = np.zeros((0,), np.uint8)
+            if data is None:
+                raise usage(
+                    f"HDU {place} (0-based) is None: only the primary HDU can be without data",
+                    "put a pair of array and header into a list: [(array, None)]",
+                )
+            parts = parts_of(data, header) if is_nddata(data) else [(data, header)]
+            for one, cards in parts:
+                _write_hdu(writer, one, cards, threads, progress)
+        writer.commit()
+    finally:
+        writer.discard()
+
+
+def _write_hdu(
+    writer: _core.FileWriter, data: Any, header: Any, threads: int, progress: Progress | None
+) -> None:
+    if isinstance(data, Image) and header is None:
+        writer.write_image(data._core_image(), threads=threads, progress=progress)
+    elif isinstance(data, Table):
+        part = Part(data, data.columns, (0, len(data)), threads=threads, progress=progress)
+        copy_into(writer, part, cards=cards_of(None, header))
+    elif isinstance(data, Hdu) and not isinstance(data, Image):
+        _copy_other(writer, data, header, threads, progress)
+    elif isinstance(data, (list, tuple)):
+        array, unit = stacked(data)
+        cards = image_cards(header, unit)
+        writer.write_array(native(array), cards, threads=threads, progress=progress)
+    elif isinstance(data, Image) or (isinstance(data, np.ndarray) and data.dtype.names is None):
+        cards = image_cards(header, unit_of(data))
+        writer.write_array(native(data), cards, threads=threads, progress=progress)
+    else:
+        data, _ = with_parts(data)
+        new = new_columns(columns_of(data), "binary", None)
+        cards = cards_of(data, header)
+        write_columns(writer, new, cards, "binary", None, threads, progress)
+
+
+def _copy_other(
+    writer: _core.FileWriter, hdu: Hdu, header: Any, threads: int, progress: Progress | None
+) -> None:
+    """Copy an HDU that is neither image nor table: one without data, or a foreign extension."""
+    if hdu.kind in ("primary", "random groups"):
+        if hdu.data_bytes:
+            raise usage(f"{hdu._where()} ({hdu.kind}) cannot be copied", "copy the whole file")
+        cards = image_cards(hdu.header if header is None else header)
+        writer.write_array(np.zeros((0,), np.uint8), cards, threads=threads, progress=progress)
+        return
+    core, cards = hdu.file._open_core(), cards_of(None, header)
+    writer.copy(core, hdu.index, cards, threads=threads, progress=progress)

@@ -1,0 +1,232 @@
+"""Writing tables: a new file from whatever is a table; nothing appears before it is complete."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tachyfits import _core
+from tachyfits.base.errors import either, listed, not_found, usage
+from tachyfits.base.threads import check_threads
+from tachyfits.header.cards import Header
+from tachyfits.image.pixels import Progress
+from tachyfits.interop.inputs import columns_of
+from tachyfits.interop.mixins import Cards, cards_for, with_parts
+from tachyfits.interop.observatory import with_places
+from tachyfits.interop.table_files import TableFile, is_table_file, open_table_file
+from tachyfits.interop.times import time_cards
+from tachyfits.table.part import Part
+from tachyfits.table.reading import TableReading
+from tachyfits.table.values import ColumnData
+from tachyfits.writing.ascii_columns import new_text_column
+from tachyfits.writing.batches import batches_of, write_batches
+from tachyfits.writing.columns import (
+    NewColumn,
+    check_length,
+    warn_of_names,
+    with_descriptions,
+)
+from tachyfits.writing.copying import copy_into, refuse_part
+from tachyfits.writing.forms import formed_column
+from tachyfits.writing.table_cards import cards_of
+from tachyfits.writing.writer import fits_name
+
+if TYPE_CHECKING:
+    from tachyfits.table.table import Table
+
+
+def write_table(
+    path: str | os.PathLike[str],
+    data: Any,
+    *,
+    columns: str | Sequence[str] | None = None,
+    units: Mapping[str, str] | None = None,
+    nulls: Mapping[str, int] | None = None,
+    descriptions: Mapping[str, str] | None = None,
+    name: str | None = None,
+    header: Header | Mapping[str, Any] | None = None,
+    kind: str = "binary",
+    forms: Mapping[str, str] | None = None,
+    overwrite: bool = False,
+    checksum: bool = False,
+    sync: bool = False,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> None:
+    """Write a table as the first extension of a new file: see `tachyfits.write`."""
+    check_length("name", name)
+    _check_by_name(units=units, nulls=nulls, descriptions=descriptions, forms=forms)
+    source, parts = (
+        (open_table_file(data), {}) if is_table_file(data) else with_parts(data, descriptions)
+    )
+    if descriptions:
+        # Descriptions of objects are in the comments.
+        whole = [name for name, names in parts.items() if name not in names]
+        descriptions = {name: descriptions[name] for name in descriptions if name not in whole}
+    columns = None if columns is None else _names(columns, parts)
+    copied = None if units or nulls or forms else _table_of_kind(source, kind)
+    if copied is None and isinstance(source, TableReading):
+        refuse_part(source)
+    workers = check_threads(threads)
+    cards = cards_of(source if copied is None else None, header, columns)
+    if descriptions:
+        cards = cards_for(cards, None, descriptions=descriptions)
+
+    def made(table: Any) -> list[ColumnData]:
+        return described(chosen(columns_of(table), columns), units, nulls, descriptions)
+
+    writer = _core.FileWriter(fits_name(path), overwrite=overwrite, checksum=checksum, sync=sync)
+    try:
+        if copied is not None:
+            _copy(writer, copied, columns, descriptions or {}, cards, name, workers, progress)
+        elif isinstance(source, TableFile) and kind == "binary" and not forms:
+            places = source.chosen(columns)
+            write_batches(
+                writer,
+                next(batches_of(source.name, [source.empty(places)], made)),
+                lambda: batches_of(source.name, source.batches(places), made),
+                source.rows,
+                cards,
+                name,
+                workers,
+                progress,
+            )
+        else:
+            whole = source.read(columns) if isinstance(source, TableFile) else source
+            new = new_columns(made(whole), kind, forms)
+            write_columns(writer, new, cards, kind, name, workers, progress)
+        writer.commit()
+    finally:
+        writer.discard()
+
+
+def _names(columns: str | Sequence[str], parts: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return names of columns, of which one may be given by itself, and of ``parts`` of objects."""
+    if not isinstance(columns, Iterable):
+        raise usage(
+            f"invalid columns: expected names, found {columns!r}",
+            either('as columns=["RA", "DEC"]'),
+        )
+    names = [columns] if isinstance(columns, str) else columns
+    return [part for name in names for part in parts.get(name, [name])]
+
+
+def _check_by_name(**options: Any) -> None:
+    """Refuse what says nothing by name of column."""
+    for option, said in options.items():
+        if said is not None and not isinstance(said, Mapping):
+            raise usage(
+                f"invalid {option}: expected a dict by column name, found {said!r}",
+                f'as {option}={{"MAG": ...}}',
+            )
+
+
+def _table_of_kind(data: Any, kind: str) -> Table | None:
+    """Return a `Table` of this kind, whose cells need not become others; None for anything else."""
+    from tachyfits.table.table import Table
+
+    return data if isinstance(data, Table) and data.kind == f"{kind} table" else None
+
+
+def _copy(
+    writer: _core.FileWriter,
+    table: Table,
+    columns: Sequence[str] | None,
+    descriptions: Mapping[str, str],
+    cards: Cards,
+    name: str | None,
+    threads: int,
+    progress: Progress | None,
+) -> None:
+    """Write a table as the next HDU of a file, its cells as they are stored."""
+    wanted = table._chosen(columns)
+    _refuse_unknown(descriptions, [column.name for column in wanted], "descriptions")
+    if name is not None:
+        cards = [*(card for card in cards if card[0] != "EXTNAME"), ("EXTNAME", name, "")]
+    part = Part(table, wanted, (0, len(table)), threads=threads, progress=progress)
+    copy_into(writer, part, cards=cards, descriptions=descriptions)
+
+
+def write_columns(
+    writer: _core.FileWriter,
+    new: Sequence[NewColumn],
+    cards: Cards,
+    kind: str,
+    name: str | None,
+    threads: int,
+    progress: Progress | None,
+) -> None:
+    """Write columns as the next HDU of a file."""
+    columns = [column.data for column in new]
+    warn_of_names(columns)
+    rows = new[0].data.rows if new else 0
+    specs = [column.spec for column in new]
+    about = cards_for(time_cards(cards, columns), [column.name for column in columns])
+    kept = with_descriptions(about, columns)
+    writer.begin_table(specs, kept, kind=kind, name=name, rows=rows)
+    cells = [column.cells() for column in new]
+    writer.write_rows(cells, rows, threads=threads, progress=progress)
+    writer.end_table()
+
+
+def new_columns(
+    made: Sequence[ColumnData], kind: str, forms: Mapping[str, str] | None
+) -> list[NewColumn]:
+    """Return the columns of a new table of a kind."""
+    made = with_places(made)
+    if kind not in ("binary", "ascii"):
+        raise usage(
+            f"invalid kind={kind!r}: expected binary or ascii", either('leave it out for "binary"')
+        )
+    known = forms or {}
+    _refuse_unknown(known, [column.name for column in made], "forms")
+    column_of = formed_column if kind == "binary" else new_text_column
+    return [column_of(column, known.get(column.name)) for column in made]
+
+
+def chosen(made: list[ColumnData], names: Sequence[str] | None) -> list[ColumnData]:
+    """Return the columns of these names, in this order, of one name the first; all for None."""
+    if names is None:
+        return made
+    by_name: dict[str, ColumnData] = {}
+    for column in made:
+        by_name.setdefault(column.name, column)
+    missing = [name for name in names if name not in by_name]
+    if missing:
+        raise not_found(f"no column is named {missing[0]!r}", f"the columns are {listed(by_name)}")
+    return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def described(
+    made: Sequence[ColumnData],
+    units: Mapping[str, str] | None,
+    nulls: Mapping[str, int] | None,
+    descriptions: Mapping[str, str] | None,
+) -> list[ColumnData]:
+    """Return columns with the given properties."""
+    from tachyfits.table.values import with_null
+
+    for option, said in (("units", units), ("nulls", nulls), ("descriptions", descriptions)):
+        _refuse_unknown(said or {}, [column.name for column in made], option)
+    result = []
+    for column in made:
+        name = column.name
+        if nulls and name in nulls:
+            column = with_null(column, nulls[name])
+        if units and name in units:
+            column = replace(column, unit=str(units[name]) or None)
+        if descriptions and name in descriptions:
+            column = replace(column, description=str(descriptions[name] or ""))
+        result.append(column)
+    return result
+
+
+def _refuse_unknown(said: Mapping[str, Any], names: Sequence[str], option: str) -> None:
+    unknown = [name for name in said if name not in names]
+    if unknown:
+        raise not_found(
+            f"invalid {option}: no column is named {unknown[0]!r}",
+            f"the columns are {listed(names)}",
+        )
