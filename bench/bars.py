@@ -5,6 +5,9 @@ of each other, so a temporary load of the machine affects both. MISS means that 
 wrong side of its bar; WRONG that one of its answers is not the expected one, or never came. Of
 "the fastest of" several, those that are missing are left out, and named. For a contestant with
 fewer rounds it is the ratio of the medians.
+
+A bar may name the contestant that shows what the machine takes to move the bytes (`machine`). Where
+that contestant misses the bar too, 0.85 of its speed passes, and the remark says so.
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ from bench.definitions import BAR_KINDS, Bar, Definition
 from bench.measure import Result
 
 PASS, MISS, WRONG, INFO, NOT_MEASURED = "PASS", "MISS", "WRONG", "info", "NOT MEASURED"
+
+#: The share of the machine's own speed that passes where the machine cannot reach the bar.
+AT_THE_LIMIT = 0.85
 
 #: Bars about answers: on their wrong side nothing is slow, something is wrong.
 ABOUT_ANSWERS = ("identical", "relative_error")
@@ -62,9 +68,27 @@ def _judge_one(name: str, bar: Bar, results: dict[str, Result]) -> Verdict:
     if not ours or (others and not present) or (bar.kind == "overlap" and len(present) < 2):
         return Verdict(name, bar, NOT_MEASURED, remark=absent, ours_missing=not ours)
     value, low, high, remark = _value(bar, ours, present)
-    remarks = [remark, f"WITHOUT {absent}" if absent else "", *map(_doubt, (*ours, *present))]
+    outcome = _outcome(bar, value)
+    machine = _matching(results, (bar.machine,)) if outcome == MISS else []
+    at_limit = _at_the_limit(bar, ours[0], present, machine)
+    outcome = PASS if at_limit else outcome
+    absent = f"WITHOUT {absent}" if absent else ""
+    remarks = [remark, at_limit, absent, *map(_doubt, (*ours, *present, *machine))]
     remark = "; ".join(part for part in remarks if part)
-    return Verdict(name, bar, _outcome(bar, value), value, low, high, remark)
+    return Verdict(name, bar, outcome, value, low, high, remark)
+
+
+def _at_the_limit(bar: Bar, ours: Result, others: list[Result], machine: list[Result]) -> str:
+    """Say that a speedup is what the machine allows; nothing where it is not."""
+    if not machine or not machine[0].measured or bar.limit is None:
+        return ""
+    fastest = min(others, key=lambda r: r.median)
+    possible, reached = (
+        _ratio("speedup", *pair)[0] for pair in ((machine[0], fastest), (ours, machine[0]))
+    )
+    if possible >= bar.limit or reached < AT_THE_LIMIT:
+        return ""
+    return f"at the limit: {reached:.2f} of {machine[0].contestant.name} ({possible:.2f} x)"
 
 
 def _doubt(r: Result) -> str:

@@ -63,6 +63,7 @@ class Bar:
     of: str
     against: tuple[str, ...] = ()
     limit: float | None = None
+    machine: str = ""  # a contestant that only moves the bytes: see `bars`
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,9 @@ def _bars(
             raise BenchError(
                 f"{where}: bar {bar.row}: an overlap needs two `against`: I/O, computing"
             )
-        for pattern in (bar.of, *bar.against):
+        if bar.machine and bar.kind != "speedup":
+            raise BenchError(f"{where}: bar {bar.row}: only a speedup has a `machine`")
+        for pattern in (bar.of, *bar.against, *filter(None, [bar.machine])):
             if not any(fnmatchcase(name, pattern) for name in names):
                 raise BenchError(f"{where}: bar {bar.row}: no contestant is named {pattern!r}")
     return bars

@@ -102,6 +102,26 @@ def test_a_bar_that_is_reached_passes(fakes: dict[str, peers.Peer]) -> None:
     assert (verdict.outcome, verdict.value, status, strict) == (bars.PASS, 3.0, 0, 0)
 
 
+def test_a_bar_beyond_the_machine_is_met_at_its_limit(fakes: dict[str, peers.Peer]) -> None:
+    bar = {**FASTER, "machine": "machine"}
+
+    def verdict(ours: float, machine: float) -> bars.Verdict:
+        pair = [contestant("ours", ours), contestant("other", 1.5), contestant("machine", machine)]
+        return judged(fakes, pair, bar)[0]
+
+    met = verdict(1.0, 0.9)
+    assert (met.outcome, met.value) == (bars.PASS, 1.5)
+    assert "at the limit: 0.90 of machine (1.67 x)" in met.remark
+    # Too far from the limit; and a machine that allows the bar.
+    assert verdict(1.1, 0.9).outcome == bars.MISS
+    assert verdict(1.0, 0.7).outcome == bars.MISS
+    assert verdict(0.7, 0.65).remark == ""
+    with pytest.raises(BenchError, match="only a speedup"):
+        judged(
+            fakes, [contestant("ours", 1.0)], {"kind": "seconds", "of": "ours", "machine": "ours"}
+        )
+
+
 def test_a_missed_bar_fails_only_a_strict_run(fakes: dict[str, peers.Peer]) -> None:
     pair = [contestant("ours", 1.0), contestant("other", 1.5)]
     verdict, status, strict = judged(fakes, pair, FASTER)

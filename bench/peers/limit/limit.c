@@ -4,7 +4,7 @@
  * One request per line on stdin (flat JSON without escapes), one reply line on stdout. The models; `threads` of them:
  *   pread    the file through pread(2), `chunk` bytes at a time into a buffer of each thread
  *   map      the file mapped, and one byte of each cache line (or of every `step` bytes) looked at, `passes` times, each
- *            time with new threads
+ *            time with new threads; for each such byte, `made` bytes of new memory are written, as a column takes them
  *   memory   the file through pread(2) into new memory of its size, in large pages where the system gives them
  *   records  `numbers` numbers of 8 bytes written through pwrite(2) into a new file in memory, 256 KiB at a time, by one
  *            thread; "swap": true turns the bytes of each number on the way
@@ -27,6 +27,7 @@
 #define BLOCK (256L << 10)
 #define ARRAY (16L << 20)
 #define MOST_THREADS 256
+#define MOST_PASSES 8
 
 enum how { PREAD, MAP, MEMORY };
 
@@ -34,8 +35,10 @@ enum how { PREAD, MAP, MEMORY };
 struct work {
     enum how how;
     int file;
-    long long size, chunk, step;
+    long long size, chunk, step, made;
     char *map;
+    /* New memory of a pass, `made` bytes for each step. */
+    char *out;
     long long next;
     int failed;
 };
@@ -45,10 +48,16 @@ static struct {
     char *map;
     long long size;
     int file;
-} used = {NULL, 0, -1};
+    char *out[MOST_PASSES];
+    long long out_size;
+} used = {.file = -1};
 
 static void give_back(void) {
     if (used.map) munmap(used.map, used.size);
+    for (int pass = 0; pass < MOST_PASSES; pass++) {
+        if (used.out[pass]) munmap(used.out[pass], used.out_size);
+        used.out[pass] = NULL;
+    }
     if (used.file >= 0) close(used.file);
     used.map = NULL;
     used.file = -1;
@@ -64,9 +73,11 @@ static void *take_pieces(void *shared) {
         if (at >= work->size || work->failed) break;
         if (work->how == MAP) {
             char any = 0;
-            at = (at + work->step - 1) / work->step * work->step;
-            for (; at < end; at += work->step) any ^= work->map[at];
+            long long first = (at + work->step - 1) / work->step;
+            for (at = first * work->step; at < end; at += work->step) any ^= work->map[at];
             seen ^= any;
+            /* Of as many steps, and no more than there is room for. */
+            if (work->out) memset(work->out + first * work->made, any, (at / work->step - first) * work->made);
             continue;
         }
         while (at < end) {
@@ -84,21 +95,33 @@ static void *take_pieces(void *shared) {
     return NULL;
 }
 
-static long long read_by(enum how how, const char *path, long long chunk, int threads, long long step, int passes) {
+/* New memory, in large pages where the system gives them. */
+static char *new_memory(long long size) {
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) madvise(memory, size, MADV_HUGEPAGE);
+    return memory;
+}
+
+static long long read_by(enum how how, const char *path, long long chunk, int threads, long long step, int passes,
+                         long long made) {
     struct stat status;
-    struct work work = {.how = how, .file = open(path, O_RDONLY), .chunk = how == MEMORY ? PAGE : chunk, .step = step};
+    struct work work = {.how = how, .file = open(path, O_RDONLY), .chunk = how == MEMORY ? PAGE : chunk, .step = step,
+                        .made = made};
     pthread_t others[MOST_THREADS];
     if (work.file < 0 || fstat(work.file, &status)) return -1;
     work.size = status.st_size;
     if (how == MAP) work.map = mmap(NULL, work.size, PROT_READ, MAP_SHARED, work.file, 0);
-    if (how == MEMORY) {
-        work.map = mmap(NULL, work.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (work.map != MAP_FAILED) madvise(work.map, work.size, MADV_HUGEPAGE);
-    }
-    if (work.map == MAP_FAILED) return -1;
-    for (; passes > 0; passes--) {
+    if (how == MEMORY) work.map = new_memory(work.size);
+    if (work.map == MAP_FAILED || passes > MOST_PASSES) return -1;
+    used.out_size = (work.size / step + 1) * made;
+    for (int pass = 0; pass < passes; pass++) {
         int started = 0;
         work.next = 0;
+        if (made) {
+            work.out = new_memory(used.out_size);
+            if (work.out == MAP_FAILED) return -1;
+            used.out[pass] = work.out;
+        }
         while (started < threads - 1 && started < MOST_THREADS &&
                !pthread_create(&others[started], NULL, take_pieces, &work))
             started++;
@@ -175,10 +198,11 @@ int main(int argc, char **argv) {
         if (!text_of(line, "model", model, sizeof model)) model[0] = 0;
         if (!text_of(line, "path", path, sizeof path)) path[0] = 0;
         start = now();
-        if (!strcmp(model, "pread")) total = read_by(PREAD, path, chunk, threads, LINE, 1);
+        if (!strcmp(model, "pread")) total = read_by(PREAD, path, chunk, threads, LINE, 1, 0);
         if (!strcmp(model, "map"))
-            total = read_by(MAP, path, chunk, threads, number_of(line, "step", LINE), number_of(line, "passes", 1));
-        if (!strcmp(model, "memory")) total = read_by(MEMORY, path, chunk, threads, LINE, 1);
+            total = read_by(MAP, path, chunk, threads, number_of(line, "step", LINE), number_of(line, "passes", 1),
+                            number_of(line, "made", 0));
+        if (!strcmp(model, "memory")) total = read_by(MEMORY, path, chunk, threads, LINE, 1, 0);
         if (!strcmp(model, "records")) total = write_records(8 * number_of(line, "numbers", 0), swap);
         if (!strcmp(model, "reading"))
             total = read_records(8 * number_of(line, "numbers", 0), swap, threads, &start);
