@@ -8,6 +8,31 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+/// The kind of error: Python has one exception class for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The bytes could not be had or written.
+    Io,
+    /// The contents of the file break the rules of its format.
+    Format,
+    /// The request is invalid for these data.
+    Usage,
+    /// The request exceeds a limit or the available memory.
+    Limit,
+}
+
+impl ErrorKind {
+    /// The kind in lower case, for lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorKind::Io => "io",
+            ErrorKind::Format => "format",
+            ErrorKind::Usage => "usage",
+            ErrorKind::Limit => "limit",
+        }
+    }
+}
+
 /// An input or output error; its text is the message and, on a second line, what to do about it.
 ///
 /// ```
@@ -214,6 +239,15 @@ pub enum Pending {
 }
 
 impl IoError {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            IoError::Limit { .. } | IoError::Memory { .. } => ErrorKind::Limit,
+            IoError::Values { .. } => ErrorKind::Usage,
+            _ => ErrorKind::Io,
+        }
+    }
+
     /// The stable code of this error, for programs and for the documentation.
     pub fn code(&self) -> &'static str {
         match self {

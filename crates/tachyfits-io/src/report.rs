@@ -31,6 +31,20 @@ pub struct Report {
 }
 
 impl Report {
+    /// The cost of this run and of another one after it.
+    #[must_use]
+    pub fn followed_by(&self, second: &Report) -> Report {
+        Report {
+            bytes: self.bytes + second.bytes,
+            read_bytes: self.read_bytes + second.read_bytes,
+            io_seconds: self.io_seconds + second.io_seconds,
+            compute_seconds: self.compute_seconds + second.compute_seconds,
+            write_seconds: self.write_seconds + second.write_seconds,
+            wall_seconds: self.wall_seconds + second.wall_seconds,
+            ..*second
+        }
+    }
+
     /// The fraction of the reading and writing that was hidden behind computing: `(io + compute - wall) / io` within 0
     /// and 1, where io is both.
     ///

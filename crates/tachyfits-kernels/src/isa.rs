@@ -55,14 +55,26 @@ pub struct UnknownTier {
     pub available: Vec<&'static str>,
 }
 
+impl UnknownTier {
+    /// The stable code of this error.
+    pub const CODE: &str = "tier";
+
+    /// Its meaning.
+    pub const MEANING: &str = "TACHYFITS_TIER is not a vector tier of this machine.";
+
+    /// The hint.
+    pub const HINT: &str = "unset TACHYFITS_TIER to let tachyfits choose";
+}
+
 impl fmt::Display for UnknownTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{TIER_VARIABLE}={:?} is invalid on this machine: expected one of {}\n\
-             unset {TIER_VARIABLE} to let tachyfits choose",
+            "expected one of: {}, found {TIER_VARIABLE}={:?} [{}]\nhint: {}",
+            self.available.join(", "),
             self.asked,
-            self.available.join(", ")
+            Self::CODE,
+            Self::HINT
         )
     }
 }

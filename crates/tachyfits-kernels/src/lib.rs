@@ -39,6 +39,7 @@ mod stats;
 mod stencil;
 mod sum;
 mod transpose;
+pub mod wide_integers;
 
 pub use checksum::{OnesComplement, add_words, encode_checksum};
 pub use columns::digits::{TEXT_INTEGER_WIDTH, integers_of_text};

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use tachyfits_format::{Header, padded};
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{MemoryStorage, Report, Tasks};
 use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, encode_f64, encode_native};
 
@@ -11,7 +12,6 @@ use crate::error::{Error, Reason};
 use crate::file::{FitsFile, OpenOptions};
 use crate::image::{no_memory, stored_type_of, tier};
 use crate::number::rounding;
-use crate::options::{Progress, RunOptions};
 use crate::write::{check_new_pixels, holds, new_image, value_range};
 use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 

@@ -4,13 +4,13 @@
 use std::ops::Range;
 
 use tachyfits_format::{FormatError, Hdu, Header, NO_CHECKSUM, Value};
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Report, Storage, Tasks};
 use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
 
 use crate::error::Error;
 use crate::file::FitsFile;
 use crate::image::tier;
-use crate::options::{Progress, RunOptions};
 
 /// Bytes of a task: a multiple of the 4 bytes of a word.
 const TASK_BYTES: u64 = 1 << 20;

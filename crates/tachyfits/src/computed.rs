@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tachyfits_format::NewImage;
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{IoError, JoinedStorage, PlacedBuffer, Report};
 use tachyfits_kernels::Tier;
 
 use crate::error::Error;
 use crate::file::{FitsFile, OpenOptions};
 use crate::image::tier;
-use crate::options::{Progress, RunOptions};
 use crate::survival::Survivors;
 use crate::write::new_image;
 

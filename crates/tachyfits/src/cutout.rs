@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use tachyfits_format::{AxisSelection, Card, Fate, ResultAxis, padded};
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{OutputFile, Report};
 
 use crate::error::{Error, Reason};
 use crate::grid::Grid;
 use crate::image::Image;
 use crate::lines::{GridLines, LineReads, Lines};
-use crate::options::RunOptions;
 use crate::section::{AxisRange, Section};
 use crate::survival::Change;
 

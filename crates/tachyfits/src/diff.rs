@@ -7,11 +7,11 @@ mod tables;
 mod values;
 
 use tachyfits_format::{Hdu, HduKind};
+use tachyfits_io::operation::RunOptions;
 
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::{Image, tier};
-use crate::options::RunOptions;
 
 pub use cards::{CardChange, CardDifference};
 use tables::ColumnPairs;

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tachyfits_format::{Card, FormatError, Header, Kind, Value, Warning, is_structural, padded};
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Notice, Purpose, Stamp};
 
 pub use commit::Committed;
@@ -34,7 +35,6 @@ use unit::{Unit, memory};
 use crate::error::{Error, Reason};
 use crate::file::{FitsFile, OpenOptions};
 use crate::image::tier;
-use crate::options::RunOptions;
 
 /// A file open for editing. Dropped without [`Editor::commit`], the file is unchanged.
 ///

@@ -5,33 +5,8 @@ use std::fmt;
 use std::ops::Range;
 
 use tachyfits_format::{Code, FormatError, Kind};
-use tachyfits_io::IoError;
+use tachyfits_io::{ErrorKind, IoError};
 use tachyfits_kernels::UnknownTier;
-
-/// The kind of error: Python has one exception class for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
-    /// The bytes could not be had or written.
-    Io,
-    /// The contents of the file break the FITS Standard.
-    Format,
-    /// The request is invalid for these data.
-    Usage,
-    /// The request exceeds a limit or the available memory.
-    Limit,
-}
-
-impl ErrorKind {
-    /// The kind in lower case, for lists.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ErrorKind::Io => "io",
-            ErrorKind::Format => "format",
-            ErrorKind::Usage => "usage",
-            ErrorKind::Limit => "limit",
-        }
-    }
-}
 
 /// Why an operation failed. Its text is one line that says where, what was expected and what was found, and a second
 /// line that says what to do.
@@ -57,6 +32,8 @@ pub enum Error {
     Refused(Box<Refusal>),
     /// An expression cannot be computed; the text shows the place.
     Expression(Box<ExpressionError>),
+    /// The variable that forces a vector tier names none of this machine.
+    Tier(UnknownTier),
 }
 
 /// Why the engine refused.
@@ -218,9 +195,6 @@ reasons! {
     Precision = "precision", Usage,
         "A number is too large for the shorter type.",
         hint "keep the precision of these records, or scale the numbers first";
-    Tier = "tier", Usage,
-        "TACHYFITS_TIER is not a vector tier of this machine.",
-        hint "unset TACHYFITS_TIER to let tachyfits choose";
     Memory = "memory", Limit,
         "The result, or the regions, do not fit in memory.",
         hint "reduce more axes, or use a smaller section or smaller regions";
@@ -268,9 +242,7 @@ impl Error {
     /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::Io(IoError::Limit { .. } | IoError::Memory { .. }) => ErrorKind::Limit,
-            Error::Io(IoError::Values { .. }) => ErrorKind::Usage,
-            Error::Io(_) => ErrorKind::Io,
+            Error::Io(error) => error.kind(),
             Error::Format { error, .. } => match error.kind() {
                 Kind::Format | Kind::Warning => ErrorKind::Format,
                 Kind::Usage => ErrorKind::Usage,
@@ -278,6 +250,7 @@ impl Error {
             },
             Error::Refused(refusal) => refusal.reason.kind(),
             Error::Expression(error) => error.reason.kind(),
+            Error::Tier(_) => ErrorKind::Usage,
         }
     }
 
@@ -288,7 +261,13 @@ impl Error {
             Error::Format { error, .. } => error.code().as_str(),
             Error::Refused(refusal) => refusal.reason.code(),
             Error::Expression(error) => error.reason.code(),
+            Error::Tier(_) => UnknownTier::CODE,
         }
+    }
+
+    /// Whether the file changed during the operation, which may succeed if it is repeated.
+    pub(crate) fn is_changed(&self) -> bool {
+        matches!(self, Error::Io(IoError::Changed { .. }))
     }
 
     /// The error number of the operating system, where it said one.
@@ -350,6 +329,7 @@ impl fmt::Display for Error {
             Error::Format { file, error } => write!(f, "{file}: {error}"),
             Error::Refused(refusal) => refusal.fmt(f),
             Error::Expression(error) => error.fmt(f),
+            Error::Tier(error) => error.fmt(f),
         }
     }
 }
@@ -359,7 +339,7 @@ impl std::error::Error for Error {
         match self {
             Error::Io(error) => Some(error),
             Error::Format { error, .. } => Some(error),
-            Error::Refused(_) | Error::Expression(_) => None,
+            Error::Refused(_) | Error::Expression(_) | Error::Tier(_) => None,
         }
     }
 }
@@ -372,11 +352,7 @@ impl From<IoError> for Error {
 
 impl From<UnknownTier> for Error {
     fn from(error: UnknownTier) -> Error {
-        Error::refused(
-            Reason::Tier,
-            format!("one of: {}", error.available.join(", ")),
-            format!("TACHYFITS_TIER={:?}", error.asked),
-        )
+        Error::Tier(error)
     }
 }
 
@@ -415,5 +391,11 @@ pub fn error_codes() -> Vec<ErrorCode> {
         let (code, meaning, hint) = (error.code(), error.message(), error.hint().to_owned());
         ErrorCode { code, kind: Error::Io(error).kind().as_str(), meaning, hint }
     });
-    refused.chain(format).chain(io).collect()
+    let tier = ErrorCode {
+        code: UnknownTier::CODE,
+        kind: ErrorKind::Usage.as_str(),
+        meaning: UnknownTier::MEANING.to_owned(),
+        hint: UnknownTier::HINT.to_owned(),
+    };
+    refused.chain([tier]).chain(format).chain(io).collect()
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tachyfits_format::{
     Code, FormatError, Hdu, HduKind, Limits, ReadOptions, Step, TableLayout, Walker, Warning,
 };
+use tachyfits_io::operation::{OPEN_ATTEMPTS, repeated_if_changed};
 use tachyfits_io::{
     IoError, Notice, Purpose, SpoolOptions, Storage, StorageKind, compression_of, open_bytes,
 };
@@ -58,7 +59,7 @@ impl FitsFile {
         purpose: Purpose,
     ) -> Result<FitsFile, Error> {
         let mut notices = Vec::new();
-        let file = unchanged(ATTEMPTS, || {
+        let file = repeated_if_changed(OPEN_ATTEMPTS, Error::is_changed, || {
             let storage = tachyfits_io::open_for(
                 path,
                 options.storage,
@@ -258,23 +259,6 @@ pub(crate) fn check_plain(storage: &dyn Storage) -> Result<(), IoError> {
         }
         None => Ok(()),
     }
-}
-
-/// How often a file is opened again because another process changed it while its headers were read.
-pub(crate) const ATTEMPTS: usize = 20;
-
-/// Repeats an operation that fails because the file changed meanwhile, at most `attempts` times.
-pub(crate) fn unchanged<T>(
-    attempts: usize,
-    mut attempt: impl FnMut() -> Result<T, Error>,
-) -> Result<T, Error> {
-    for _ in 1..attempts {
-        match attempt() {
-            Err(Error::Io(IoError::Changed { .. })) => {}
-            outcome => return outcome,
-        }
-    }
-    attempt()
 }
 
 /// The first fault of tables against the Standard. A table with an error reports it when it is

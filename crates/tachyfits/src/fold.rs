@@ -1,13 +1,12 @@
 //! Folding lines into states: the way every reduction goes whose innermost loop is reduced.
 
 use tachyfits_io::Report;
+use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Encoding, Stats, Sum, Tier};
 
 use crate::error::Error;
 use crate::image::{Image, filled};
-use crate::integers;
 use crate::lines::{LineReads, Lines};
-use crate::options::RunOptions;
 use crate::statistic::OutputState;
 
 /// Operation on the pixels of a line.
@@ -29,10 +28,7 @@ impl LineFold for SumFold {
     type State = Sum;
 
     fn accumulate(&self, state: &mut Sum, bytes: &[u8], _position: u64) {
-        match integers::are_long(&self.encoding) {
-            true => state.merge(&integers::sum(bytes, &self.encoding)),
-            false => state.accumulate(bytes, &self.encoding, self.tier),
-        }
+        state.accumulate_exactly(bytes, &self.encoding, self.tier);
     }
 
     fn merge(&self, state: &mut Sum, later: &Sum) {
@@ -50,13 +46,7 @@ impl LineFold for StatsFold {
     type State = Stats;
 
     fn accumulate(&self, state: &mut Stats, bytes: &[u8], position: u64) {
-        if !integers::are_long(&self.encoding) {
-            return state.accumulate(bytes, &self.encoding, self.tier, position);
-        }
-        let mut line = Stats::default();
-        line.accumulate(bytes, &self.encoding, self.tier, position);
-        line.sum = integers::sum(bytes, &self.encoding).sum;
-        state.merge(&line);
+        state.accumulate_exactly(bytes, &self.encoding, self.tier, position);
     }
 
     fn merge(&self, state: &mut Stats, later: &Stats) {

@@ -25,6 +25,7 @@ use tachyfits_format::{
     Detection, FileOrder, FormatError, MarkerDetector, RecordForm, RecordIndex, RecordItem,
     RecordLimits, RecordMarkers, RecordStep, RecordWalker,
 };
+use tachyfits_io::operation::{OPEN_ATTEMPTS, repeated_if_changed};
 use tachyfits_io::{MemoryStorage, Notice, Purpose, SpoolOptions, Storage, StorageKind};
 
 pub use convert::{Conversion, Narrowing};
@@ -33,7 +34,6 @@ pub use stats::RecordNumber;
 pub use write::{NewRecords, RecordPart, RecordWriter, append_records};
 
 use crate::error::{Error, Reason};
-use crate::file::{ATTEMPTS, unchanged};
 
 /// Records no further apart than this are found by reading on where the file has to come from a device.
 const NEAR_ON_DEVICE: u64 = 256 << 10;
@@ -112,7 +112,7 @@ impl RecordFile {
         purpose: Purpose,
     ) -> Result<RecordFile, Error> {
         let mut notices = Vec::new();
-        let file = unchanged(ATTEMPTS, || {
+        let file = repeated_if_changed(OPEN_ATTEMPTS, Error::is_changed, || {
             let (kind, spool) = (options.storage, &options.spool);
             let storage = tachyfits_io::open_for(path, kind, spool, purpose, &mut notices)?;
             let file = RecordFile::from_storage(Arc::clone(&storage), options);

@@ -1,13 +1,13 @@
 //! Histograms of a section or of regions. Counts are integers, so workers keep histograms of their own, which are added
 //! up at the end in any order.
 
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Report, threads_or_all};
 use tachyfits_kernels::{Histogram, HistogramRange};
 
 use crate::error::{Error, Reason};
 use crate::image::{Image, no_memory, tier};
 use crate::lines::LineReads;
-use crate::options::RunOptions;
 use crate::region::Region;
 use crate::section::Section;
 use crate::workers::Workers;

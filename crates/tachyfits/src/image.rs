@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use tachyfits_format::{FormatError, Hdu, Header, ImageLayout, LinearAxis, StoredType, ValueType};
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Fetched, Report, Storage, Tasks};
 use tachyfits_kernels::{ByteOrder, Encoding, PixelType, Tier};
 
 use crate::computed::{Computed, Leaf, Node};
 use crate::error::{Error, Reason};
 use crate::lines::PixelBytes;
-use crate::options::{Progress, RunOptions};
 use crate::section::{AxisRange, Section};
 
 /// The pixels of one HDU, read on request.

@@ -39,12 +39,10 @@ mod grid;
 mod groups;
 mod histogram;
 mod image;
-mod integers;
 mod lines;
 mod moment;
 mod native;
 mod number;
-mod options;
 mod order;
 mod path;
 mod read;
@@ -72,7 +70,7 @@ pub use diff::{
     HduDifference, HduLabel, ValuesDifference, diff,
 };
 pub use edit::{Committed, Editor};
-pub use error::{Error, ErrorCode, ErrorKind, ExpressionError, Reason, Refusal, error_codes};
+pub use error::{Error, ErrorCode, ExpressionError, Reason, Refusal, error_codes};
 pub use expression::{
     ExpressionFunction, ExpressionInput, ExpressionPixels, InputValue, evaluate,
     expression_functions, expression_names,
@@ -86,7 +84,6 @@ pub use fortran::{
 pub use groups::GroupParameters;
 pub use image::Image;
 pub use moment::Coordinates;
-pub use options::RunOptions;
 #[doc(hidden)]
 pub use order::OrderLimits;
 pub use order::OrderStatistic;
@@ -112,8 +109,9 @@ pub use tachyfits_format::{
     RecordItem, RecordLimits, RecordMarkers, RecordRun, Rule, Severity, StoredType, Substrings,
     TableKind, TableLayout, TextForm, Value, ValueType, Warning, column_keyword, is_structural,
 };
+pub use tachyfits_io::operation::RunOptions;
 pub use tachyfits_io::{
-    Buffering, Compression, IoError, Notice, OutputFile, Recovery, Report, SharedWatch,
+    Buffering, Compression, ErrorKind, IoError, Notice, OutputFile, Recovery, Report, SharedWatch,
     SpoolOptions, Storage, StorageKind, Watch, spool,
 };
 pub use tachyfits_kernels::{

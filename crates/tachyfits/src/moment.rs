@@ -1,6 +1,7 @@
 //! Spectral moments: images of the intensity along an axis weighted with powers of its coordinate.
 
 use tachyfits_io::Report;
+use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Encoding, SpectralRows, SpectralSum, Tier};
 
 use crate::error::{Error, Reason};
@@ -8,7 +9,6 @@ use crate::fold::{LineFold, fold_lines};
 use crate::grid::Grid;
 use crate::image::{Image, filled, tier};
 use crate::lines::GridLines;
-use crate::options::RunOptions;
 use crate::rows::{Row, RowFold, RowPlan, fold_rows};
 use crate::section::Section;
 

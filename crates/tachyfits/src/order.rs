@@ -13,6 +13,7 @@ mod stream;
 mod tiles;
 
 use tachyfits_io::Report;
+use tachyfits_io::operation::RunOptions;
 
 pub(crate) use passes::Passes;
 pub use rank::OrderStatistic;
@@ -22,7 +23,6 @@ use stream::Population;
 use crate::error::{Error, Reason};
 use crate::grid::Grid;
 use crate::image::{Image, filled, tier};
-use crate::options::RunOptions;
 use crate::reduce::Reduced;
 use crate::region::Region;
 use crate::section::{AxisRange, Section};

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_io::Report;
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f32, decode_f64, decode_native};
 
 use crate::error::{Error, Reason};
@@ -10,7 +11,6 @@ use crate::grid::Grid;
 use crate::image::{Image, tier};
 use crate::lines::{GridLines, LineReads, Lines, PixelBytes};
 use crate::native::read_native;
-use crate::options::{Progress, RunOptions};
 use crate::section::Section;
 
 /// Type to read pixels as.

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use tachyfits_format::AxisBlocks;
-use tachyfits_kernels::{Common, Encoding, Extremum, PixelType};
+use tachyfits_io::operation::RunOptions;
+use tachyfits_kernels::{Common, Encoding, Extremum, PixelType, wide_integers};
 
 use crate::computed::{Computed, Feed, Node, Reads, Sources, Window, usual_shape};
 use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::Image;
-use crate::integers;
 use crate::number::{Native, float_encoding, is_exact_in_f32};
-use crate::options::RunOptions;
 use crate::survival::Change;
 
 /// Statistic of a block. Undefined pixels are ignored; a block of only undefined pixels is
@@ -102,7 +101,9 @@ impl Image {
         let integers = match rebinning.statistic {
             BlockStatistic::Sum => self.integer_sums(pixels)?,
             // f64 does not hold all integers of 64 bits.
-            BlockStatistic::Min | BlockStatistic::Max if integers::are_long(&from) => Some(from),
+            BlockStatistic::Min | BlockStatistic::Max if wide_integers::are_long(&from) => {
+                Some(from)
+            }
             _ => None,
         };
         let node = Rebin::new(self.node()?, &blocks, rebinning.statistic, integers);
@@ -115,10 +116,10 @@ impl Image {
     /// fit, else f64. For 64-bit pixels the largest of them decides.
     fn integer_sums(&self, pixels: u64) -> Result<Option<Encoding>, Error> {
         let from = self.encoding();
-        if !integers::are_integers(&from) {
+        if !wide_integers::are_integers(&from) {
             return Ok(None);
         }
-        let fits = match integers::are_long(&from) {
+        let fits = match wide_integers::are_long(&from) {
             false => true,
             true => {
                 let (stats, _) = self.stats(&self.whole(), None, &RunOptions::default())?;
@@ -222,7 +223,7 @@ impl Rebin {
         let mut bytes = feed.scratch.bytes(needed.pixels() as usize * from.pixel_bytes());
         self.input.bytes(&needed, feed, &mut bytes);
         let mut pixels = Vec::with_capacity(needed.pixels() as usize);
-        integers::each(&bytes, &from, |pixel| pixels.push(pixel));
+        wide_integers::each(&bytes, &from, |pixel| pixels.push(pixel));
         feed.scratch.give_back_bytes(bytes);
         let mut results: Vec<Option<i128>> = vec![None; window.pixels() as usize];
         let (width, length) = (window.count[0] as usize, self.block[0] as usize);

@@ -2,6 +2,8 @@
 //! loop is reduced, and rows, where it is kept.
 
 use tachyfits_io::Report;
+use tachyfits_io::operation::RunOptions;
+use tachyfits_kernels::wide_integers::{self, IntegerRows};
 use tachyfits_kernels::{
     Compensated, Encoding, ExtremaRows, Extremum, MomentRows, Shape, ShapeRows, Stats, Sum,
     SumRows, Tier,
@@ -11,9 +13,7 @@ use crate::error::{Error, Reason};
 use crate::fold::{ShapeFold, StatsFold, SumFold, fold_lines};
 use crate::grid::Grid;
 use crate::image::{Image, no_memory, tier};
-use crate::integers::{self, IntegerRows};
 use crate::lines::{GridLines, Lines};
-use crate::options::RunOptions;
 use crate::region::Region;
 use crate::region_lines::RegionLines;
 use crate::rows::{Row, RowFold, RowPlan, each_tile, fold_rows};
@@ -57,7 +57,7 @@ impl Image {
     /// # Errors
     /// [`Reason::DataMissing`] if the file is too short, an [`Error::Io`] if it cannot be read or the run is cancelled,
     /// [`Reason::Region`] where there is no plane for a region, [`Reason::Section`] for a section that does not lie
-    /// within this image, [`Reason::Memory`] for regions of too many rows, [`Reason::Tier`].
+    /// within this image, [`Reason::Memory`] for regions of too many rows, [`Error::Tier`].
     pub fn stats(
         &self,
         section: &Section,
@@ -180,7 +180,7 @@ impl Image {
             false => Some(self.lines(section, &reduced, regions, false, options)?),
         };
         self.check_present(if by_rows { grid.last_pixel() } else { None })?;
-        let exact = integers::are_integers(&self.encoding());
+        let exact = wide_integers::are_integers(&self.encoding());
         let collected = Collected::new(statistics, ddof, outputs, exact);
         let mut collected = collected.map_err(|error| self.place(error))?;
         let report = if let Some(lines) = lines {
@@ -276,7 +276,7 @@ impl<'a> Collected<'a> {
             statistic.push(state, self.ddof, values);
         }
         if let Some(sums) = &mut self.sums {
-            sums.push(integers::exact(state.stats.sum));
+            sums.push(wide_integers::exact(state.stats.sum));
         }
     }
 
@@ -323,8 +323,8 @@ impl StatisticRows {
     fn new(statistics: &[Statistic], encoding: &Encoding, rows: u64) -> StatisticRows {
         let any = |needs| statistics.iter().any(|statistic| statistic.needs() == needs);
         let exact = statistics.iter().any(|s| matches!(s, Statistic::Sum | Statistic::Mean));
-        let long =
-            integers::are_long(encoding) || (integers::are_integers(encoding) && rows > EXACT_ROWS);
+        let long = wide_integers::are_long(encoding)
+            || (wide_integers::are_integers(encoding) && rows > EXACT_ROWS);
         StatisticRows {
             squares: any(Needs::Squares),
             extremes: any(Needs::Extremes),
@@ -402,7 +402,7 @@ impl TileState {
         let mut squares = self.moments.as_ref().map(MomentRows::squares);
         for (output, (&count, &sum)) in sums.count().iter().zip(sums.sum()).enumerate() {
             let sum = match &self.integers {
-                Some(integers) => integers::compensated(integers.sum(output)),
+                Some(integers) => wide_integers::compensated(integers.sum(output)),
                 None => Compensated { high: sum, low: 0.0 },
             };
             let mut stats = Stats {

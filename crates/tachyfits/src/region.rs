@@ -1,8 +1,9 @@
 //! Regions of the sky plane in pixels: those whose centre lies inside, borders included. A region is a set of row
 //! spans; how they are read is `region_lines`.
 
+use tachyfits_io::operation::RunOptions;
+
 use crate::error::{Error, Reason};
-use crate::options::RunOptions;
 
 /// A region of the plane of the first two axes, in 0-based pixel coordinates whose integers are pixel centres.
 ///

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use tachyfits_io::operation::RunOptions;
+
 use crate::error::{Error, Reason};
 use crate::grid::{Grid, Outer, steps_forward};
 use crate::image::Image;
 use crate::lines::{Line, Lines, Stretch, line_pixels};
-use crate::options::RunOptions;
 use crate::region::{Region, RegionRows, RowSpan};
 use crate::section::{AxisRange, Section};
 

@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Mutex, PoisonError};
 
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Buffering, Fetched, Report, Tasks, threads_or_all};
 use tachyfits_kernels::{CellCounts, Cells, Encoding, LEAF_PIXELS, Stats, Tier, decode_f64};
 
@@ -18,7 +19,6 @@ use crate::fold::{LineFold, StatsFold, fold_lines};
 use crate::grid::Grid;
 use crate::image::{Image, filled, tier};
 use crate::lines::{GridLines, LineReads, Lines, PixelBytes};
-use crate::options::RunOptions;
 use crate::order::{Passes, part};
 use crate::section::Section;
 use crate::workers::{Own, Workers};

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Report, Tasks};
 use tachyfits_kernels::{Encoding, TILE_PIXELS, Tier};
 
@@ -14,7 +15,6 @@ use crate::error::Error;
 use crate::grid::{Grid, Loop, Outer};
 use crate::image::{Image, tier};
 use crate::lines::{PixelBytes, Stretch};
-use crate::options::RunOptions;
 
 /// Outputs of a tile: 32 KiB of f32 per row, so that reads are worth their cost, and 64 KiB per
 /// quantity of a state. Twice as many would exceed the allocator's threshold (128 KiB), and every

@@ -28,7 +28,6 @@ pub use arrays::Arrays;
 pub use cells::{CellKind, Cells};
 pub use csv::{CsvCells, CsvColumn, CsvValues, csv_rows};
 pub use encode::ColumnInput;
-pub(crate) use read::added;
 pub use read::{ColumnOutput, TextAs};
 pub use rows::Rows;
 pub use write::TableWriter;

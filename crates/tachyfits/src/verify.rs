@@ -16,13 +16,13 @@ use tachyfits_format::{
     Code, Context, Finding, Hdu, Header, Limits, Place, ReadOptions, Rule, Severity, Step, Walker,
     Warning, verify_header,
 };
+use tachyfits_io::operation::{RunOptions, repeated_if_changed};
 use tachyfits_io::{Notice, Purpose, SpoolOptions, Storage, StorageKind, open_bytes, open_for};
 
 use crate::edit::is_zeros;
 use crate::error::Error;
-use crate::file::{FitsFile, check_plain, unchanged};
+use crate::file::{FitsFile, check_plain};
 use crate::image::tier;
-use crate::options::RunOptions;
 use data::{DataCheck, read_range};
 
 /// How a file is verified.
@@ -88,7 +88,7 @@ pub fn verify(
 ) -> Result<Verification, Error> {
     let path = path.as_ref();
     let mut notices = Vec::new();
-    let verified = unchanged(VERIFY_ATTEMPTS, || {
+    let verified = repeated_if_changed(VERIFY_ATTEMPTS, Error::is_changed, || {
         let (kind, spool) = (options.storage, &options.spool);
         let storage = open_for(path, kind, spool, Purpose::Reading, &mut notices)?;
         verify_storage(storage, options, run)

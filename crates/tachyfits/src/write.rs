@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tachyfits_format::{FormatError, Header, NewImage, StoredType};
 use tachyfits_io::Report;
+use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{ByteOrder, Encoding, PixelType, encode_f64};
 
 use crate::computed::{Computed, Feed, Window};
@@ -12,7 +13,6 @@ use crate::error::{Error, Reason};
 use crate::file::FitsFile;
 use crate::image::{Image, stored_type_of};
 use crate::number::rounding;
-use crate::options::RunOptions;
 use crate::survival::Change;
 use crate::writer::{FileWriter, ImageWriter, NewPixels, WriteOptions};
 

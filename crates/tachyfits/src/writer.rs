@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::{FormatError, HduKind, Header, NewImage, padded};
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{OutputFile, Report};
 use tachyfits_kernels::{OnesComplement, Tier};
 
@@ -12,7 +13,6 @@ use crate::checksum::{each_piece, update_checksums};
 use crate::error::Error;
 use crate::file::FitsFile;
 use crate::image::tier;
-use crate::options::RunOptions;
 
 /// How an image is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -11,6 +11,7 @@ use tachyfits::{
     Rebinning, Refusal, Region, Rows, RunOptions, Smoothing, Statistic, TextAs, WriteOptions,
     error_codes,
 };
+use tachyfits_kernels::UnknownTier;
 
 /// The variable by which this program tells itself that it was started with an unknown tier.
 const CHILD: &str = "TACHYFITS_TEST_REASONS";
@@ -201,7 +202,6 @@ fn refusal(error: Error) -> Refusal {
 fn every_reason_has_place_expectation_finding_and_hint() {
     // The two of expressions show the place in them: see the tests of expressions. Files are edited in those of edits.
     let elsewhere = [
-        Reason::Tier,
         Reason::Expression,
         Reason::ExpressionInput,
         Reason::CellValues,
@@ -278,7 +278,7 @@ fn an_unknown_tier_is_refused() {
     let (first, second) = text.split_once('\n').unwrap();
     assert!(first.contains("expected one of: scalar"), "{text}");
     assert!(first.ends_with("found TACHYFITS_TIER=\"sse9\" [tier]"), "{text}");
-    assert_eq!(second, format!("hint: {}", Reason::Tier.hint()));
+    assert_eq!(second, format!("hint: {}", UnknownTier::HINT));
 }
 
 #[test]

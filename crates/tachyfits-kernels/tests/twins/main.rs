@@ -16,3 +16,4 @@ mod tiers;
 mod transpose;
 mod values;
 mod whole;
+mod wide_integers;

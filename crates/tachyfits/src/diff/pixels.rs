@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{JoinedStorage, Storage, Tasks};
 use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f64, decode_native};
 
@@ -10,7 +11,6 @@ use super::DiffOptions;
 use super::values::{Differences, Scalar, ValuesDifference};
 use crate::error::Error;
 use crate::image::Image;
-use crate::options::{Progress, RunOptions};
 
 /// Pixels of a task.
 const TASK_PIXELS: u64 = 1 << 16;

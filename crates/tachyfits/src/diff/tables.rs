@@ -1,12 +1,12 @@
 //! Cells that differ: columns paired by name, both tables read in batches of rows.
 
 use tachyfits_format::{Field, TableLayout};
+use tachyfits_io::operation::RunOptions;
 
 use super::values::{Differences, Scalar};
 use super::{DataDifference, DiffOptions};
 use crate::error::Error;
 use crate::image::filled;
-use crate::options::RunOptions;
 use crate::table::{Arrays, CellKind, Cells, ColumnOutput, Rows, Table, TextAs};
 
 /// Bytes of the cells of a batch of rows, of each table.

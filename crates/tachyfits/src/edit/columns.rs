@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use tachyfits_format::{Column, Field, FormatError, Header, NewColumn, TableKind, TableLayout};
 use tachyfits_io::Storage;
+use tachyfits_io::operation::RunOptions;
 
 use super::Editor;
 use super::content::Rope;
 use super::restride::{Restride, Run};
 use super::table::made_fields;
 use crate::error::{Error, Reason};
-use crate::options::RunOptions;
 use crate::table::encode::ColumnInput;
 use crate::table::write::layout_of;
 

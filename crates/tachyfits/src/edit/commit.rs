@@ -4,13 +4,13 @@
 use std::ops::Range;
 use std::path::Path;
 
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{
     IoError, OutputFile, Patch, Report, SpoolOptions, SpoolWriter, Stamp, Storage, Tasks,
 };
 
 use super::plan::Plan;
 use crate::error::Error;
-use crate::options::{Progress, RunOptions};
 
 /// Bytes of a task.
 const PIECE_BYTES: u64 = 1 << 20;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tachyfits_format::{FormatError, Header, NO_CHECKSUM, Value};
+use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{OnesComplement, Tier, encode_checksum};
 
 use super::content::{Kept, Rope, Source};
@@ -13,7 +14,6 @@ use super::plan::Plan;
 use super::unit::Unit;
 use crate::checksum::{same_sum, sum_of_range};
 use crate::error::Error;
-use crate::options::RunOptions;
 
 /// Updates the checksums in the header of a changed unit that has them.
 pub(crate) fn restate(

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use tachyfits_format::{Field, FormatError, Header, NewTable, TableKind, TableLayout, Value};
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{SpoolOptions, SpoolWriter};
 use tachyfits_kernels::Tier;
 
@@ -17,7 +18,6 @@ use super::heap::Replaced;
 use super::unit::Unit;
 use crate::error::{Error, Reason};
 use crate::image::tier;
-use crate::options::RunOptions;
 use crate::table::Rows;
 use crate::table::encode::ColumnInput;
 use crate::table::rows_out::{Descriptors, NewRows, write_arrays};

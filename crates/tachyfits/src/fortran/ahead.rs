@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use tachyfits_format::{FileOrder, RecordMarkers};
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{IoError, Report, Storage};
 use tachyfits_kernels::{Fields, Tier, Transfer, streaming};
 
@@ -17,7 +18,6 @@ use super::read::fill;
 use super::{RecordFile, RecordLayout};
 use crate::error::Error;
 use crate::image::tier;
-use crate::options::RunOptions;
 
 /// Records that take more bytes than this are read directly to their destination.
 const SHORT_RECORD: u64 = 16 << 10;

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use tachyfits_format::{FileOrder, ItemKind, RecordForm, RecordItem};
 use tachyfits_io::OutputFile;
+use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{ByteOrder, Encoding, PixelType, decode_f32, decode_quads, swap_in_place};
 
 use super::layout::{BLOCK_BYTES, LONG_RECORD, NumberRun, Steps};
@@ -17,7 +18,6 @@ use super::write::{NewRecords, Target, parallel, stored_bytes};
 use super::{RecordAccess, RecordFile};
 use crate::error::{Error, Reason};
 use crate::image::tier;
-use crate::options::RunOptions;
 
 /// Options of a conversion.
 #[derive(Clone, Debug, Default, PartialEq)]

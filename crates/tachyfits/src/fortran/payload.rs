@@ -382,7 +382,7 @@ mod tests {
 
     use crate::fortran::{RecordFile, RecordLayout, RecordOptions};
     use crate::image::tier;
-    use crate::options::RunOptions;
+    use tachyfits_io::operation::RunOptions;
 
     const BLOCK: usize = BLOCK_BYTES as usize;
     const PAGE: usize = PAGE_BYTES as usize;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use tachyfits_format::{FileOrder, RecordIndex};
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{IoError, OtherWay, Report, Storage};
 use tachyfits_kernels::is_past_caches;
 
@@ -12,8 +13,6 @@ use super::views::{GroupView, ItemsView, PayloadView};
 use super::{RecordFile, RecordLayout};
 use crate::error::{Error, Reason};
 use crate::image::tier;
-use crate::options::{Progress, RunOptions};
-use crate::table::added;
 
 impl RecordFile {
     /// Checks that there are such records; damage before the last of them is an error.
@@ -151,7 +150,7 @@ impl RecordFile {
                 let range = group.in_item();
                 let item = &mut item[range.start as usize..range.end as usize];
                 let cost = self.read_group(&payload, begin, group, item, options)?;
-                report = added(&report, &cost);
+                report = report.followed_by(&cost);
                 Ok(())
             };
             groups.iter().try_for_each(|group| group.each(false, &mut read))?;

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use tachyfits_format::FileOrder;
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Report, Storage, Tasks};
 use tachyfits_kernels::{
     ByteOrder, Encoding, PixelType, Stats, Tier, decode_f64, decode_halves, decode_quads,
@@ -20,8 +21,6 @@ use super::{RecordField, RecordFile, RecordLayout};
 use crate::error::{Error, Reason};
 use crate::fold::{LineFold, StatsFold};
 use crate::image::tier;
-use crate::options::{Progress, RunOptions};
-use crate::table::added;
 
 /// Numbers of a piece that becomes a separate state, as in images.
 const LINE_NUMBERS: u64 = 1 << 16;
@@ -135,7 +134,7 @@ impl RecordFile {
             let mut reduce = |group: &FieldGroup| {
                 let (parts, cost) = reduction.of_group(&payload, begin, group, swap)?;
                 merge_behind(&mut all, parts);
-                report = added(&report, &cost);
+                report = report.followed_by(&cost);
                 Ok(())
             };
             groups.iter().try_for_each(|group| group.each(false, &mut reduce))?;

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::{FileOrder, RecordMarkers};
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{
     AppendBlock, IoError, MemoryStorage, Notice, OutputFile, Patch, Purpose, Stamp, Tasks,
 };
@@ -21,7 +22,6 @@ use super::layout::{BLOCK_BYTES, LONG_RECORD};
 use super::{RecordAccess, RecordFile, RecordLayout, RecordOptions};
 use crate::error::{Error, Reason};
 use crate::image::tier;
-use crate::options::RunOptions;
 
 /// Blocks that may be made and wait for an earlier one to be written.
 const WAITING_BLOCKS: usize = 3;

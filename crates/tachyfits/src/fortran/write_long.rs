@@ -1,12 +1,12 @@
 //! Writing a record that is long, or of several subrecords: its markers by themselves, and its numbers piece by piece to
 //! where they belong.
 
+use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Fields, Transfer};
 
 use super::layout::{BLOCK_BYTES, FieldGroup, RecordLayout};
 use super::write::{Target, in_turn, told};
 use crate::error::Error;
-use crate::options::RunOptions;
 
 impl Target<'_> {
     /// One record, field by field, piece by piece.

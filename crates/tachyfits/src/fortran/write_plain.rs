@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use tachyfits_format::RecordMarkers;
 use tachyfits_io::AppendBlock;
+use tachyfits_io::operation::RunOptions;
 use tachyfits_kernels::{Fields, Transfer};
 
 use super::write::{RecordPart, Target, stored_bytes, told};
 use crate::error::Error;
-use crate::options::RunOptions;
 
 impl Target<'_> {
     /// Writes records of numbers of `size` bytes where `end` is.

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{IoError, Report};
 
 use crate::error::Error;
-use crate::options::RunOptions;
 
 /// The passes of an operation.
 pub(crate) struct Passes<'a> {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::{Descriptor, Element, Field};
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Fetched, Report, Tasks};
 use tachyfits_kernels::Tier;
 
@@ -13,11 +14,9 @@ use super::Table;
 use super::block::CellsOut;
 use super::cells::{Cells, cells_of_elements};
 use super::decode::{Decoder, Scratch};
-use super::read::added;
 use super::rows::{RowReads, Rows};
 use crate::error::{Error, Reason};
 use crate::image::{filled, tier};
-use crate::options::{Progress, RunOptions};
 
 /// Bytes of the arrays of a task, as they are given.
 const TASK_BYTES: u64 = 512 << 10;
@@ -91,7 +90,7 @@ impl Table {
             },
         )?;
         drop(outs);
-        Ok((Arrays { offsets, values, nulls, cells, odd }, added(&described, &report)))
+        Ok((Arrays { offsets, values, nulls, cells, odd }, described.followed_by(&report)))
     }
 
     /// The arrays of rows, each checked to lie in the heap.

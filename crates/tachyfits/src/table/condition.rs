@@ -12,6 +12,7 @@ mod side;
 use std::ops::Range;
 
 use tachyfits_io::Report;
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_kernels::Tier;
 
 use super::Table;
@@ -21,7 +22,6 @@ use crate::expression::parse::parse;
 use crate::expression::program::{Given, Program};
 use crate::expression::token::Dialect;
 use crate::image::tier;
-use crate::options::{Progress, RunOptions};
 use check::check;
 use leaf::{Chunk, Leaf, Scratch};
 

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use tachyfits_format::Field;
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Report, enter_large_pages};
 use tachyfits_kernels::{CACHES_BYTES, Streaming, Tier, streaming};
 
@@ -15,7 +16,6 @@ use super::text::BadText;
 use crate::error::{Error, Reason};
 use crate::image::{filled, tier};
 use crate::native::read_native;
-use crate::options::{Progress, RunOptions};
 use crate::order::sort;
 
 /// Bytes from which on a cell is worth a separate run.
@@ -318,7 +318,7 @@ impl Reading<'_> {
             let options = progress.run_options();
             let start = start + row * layout.row_bytes;
             let part = read_native(storage, start, values, pixel, self.tier, &options)?;
-            report = added(&report, &part);
+            report = report.followed_by(&part);
         }
         if let Some(nulls) = &mut out.nulls {
             nulls.fill(0);
@@ -349,7 +349,7 @@ impl Reading<'_> {
                 .map(|(values, nulls)| CellsOut { values, nulls: nulls.as_deref_mut() })
                 .collect();
             let (part, found) = self.sorted(Rows::List(&rows), &mut waiting_outs)?;
-            report = added(&report, &part);
+            report = report.followed_by(&part);
             odd.iter_mut().zip(found).for_each(|(all, found)| *all += found);
             for ((decoder, out), (values, nulls)) in
                 self.decoders.iter().zip(outs.iter_mut()).zip(&waiting)
@@ -383,19 +383,6 @@ fn spread(cells: &[u8], size: usize, places: &[usize], out: &mut [u8]) {
         for (cell, &place) in cells.chunks_exact(size).zip(places) {
             out[place * size..(place + 1) * size].copy_from_slice(cell);
         }
-    }
-}
-
-/// The cost of two runs after each other.
-pub(crate) fn added(first: &Report, second: &Report) -> Report {
-    Report {
-        bytes: first.bytes + second.bytes,
-        read_bytes: first.read_bytes + second.read_bytes,
-        io_seconds: first.io_seconds + second.io_seconds,
-        compute_seconds: first.compute_seconds + second.compute_seconds,
-        write_seconds: first.write_seconds + second.write_seconds,
-        wall_seconds: first.wall_seconds + second.wall_seconds,
-        ..*second
     }
 }
 

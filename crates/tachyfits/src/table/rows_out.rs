@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use tachyfits_format::{Element, Field, TableKind, TableLayout};
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{MemoryStorage, Report, Tasks};
 use tachyfits_kernels::Tier;
 
 use super::encode::{Block, ColumnInput, Encoder, Scratch, Values};
 use crate::error::{Error, Reason};
-use crate::options::{Progress, RunOptions};
 
 /// Bytes of rows that are made at a time.
 const BLOCK_BYTES: u64 = 256 << 10;

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tachyfits_format::{Field, FormatError, Hdu, Header, NewTable, TableKind, TableLayout, padded};
+use tachyfits_io::operation::RunOptions;
 use tachyfits_io::{Report, SpoolOptions, SpoolWriter, Storage};
 use tachyfits_kernels::OnesComplement;
 
@@ -12,7 +13,6 @@ use super::encode::ColumnInput;
 use super::rows_out::{NewRows, write_arrays};
 use crate::checksum::update_checksums;
 use crate::error::{Error, Reason};
-use crate::options::RunOptions;
 use crate::writer::FileWriter;
 
 /// Bytes of a heap that are copied at a time.

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use tachyfits_format::{Finding, Hdu, HduKind, Place, Rule, TableLayout};
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Storage, Tasks};
 use tachyfits_kernels::{OnesComplement, Tier};
 
@@ -12,7 +13,6 @@ use super::heap::check_heap;
 use super::tally::Tally;
 use crate::checksum::{Agreement, Checksum, sum_of_range};
 use crate::error::Error;
-use crate::options::{Progress, RunOptions};
 
 /// Bytes of rows checked together.
 const TASK_BYTES: u64 = 512 << 10;

@@ -7,12 +7,12 @@
 use std::ops::Range;
 
 use tachyfits_format::{Finding, Hdu, Rule, TableLayout};
+use tachyfits_io::operation::{Progress, RunOptions};
 use tachyfits_io::{Storage, Tasks, fetch};
 
 use super::fields::RowCheck;
 use super::tally::Tally;
 use crate::error::Error;
-use crate::options::{Progress, RunOptions};
 
 /// Rows of a task.
 const TASK_ROWS: u64 = 4096;

@@ -1,10 +1,12 @@
-//! Options of every operation on pixels, besides its own request.
+//! Options of every operation on the numbers of a file, besides its own request, and its repetition after a change of the file.
 
 use std::ops::ControlFlow;
 
-use tachyfits_io::{Buffering, IoError, Watch};
+use crate::error::IoError;
+use crate::pipeline::{self, Buffering, Watch};
 
-use crate::error::Error;
+/// How often a file is opened again because another process changed it while it was opened.
+pub const OPEN_ATTEMPTS: usize = 20;
 
 /// How an operation runs. Nothing here changes a result.
 #[derive(Clone, Copy, Default)]
@@ -21,27 +23,29 @@ impl RunOptions<'_> {
     /// Asks the progress function, before any of `total` bytes is read, whether to go on.
     ///
     /// # Errors
-    /// [`tachyfits_io::IoError::Cancelled`].
-    pub(crate) fn check_cancelled(&self, total: u64) -> Result<(), Error> {
+    /// [`IoError::Cancelled`].
+    pub fn check_cancelled(&self, total: u64) -> Result<(), IoError> {
         match self.progress.map(|progress| progress(0, total)) {
-            Some(ControlFlow::Break(())) => Err(IoError::Cancelled.into()),
+            Some(ControlFlow::Break(())) => Err(IoError::Cancelled),
             _ => Ok(()),
         }
     }
 }
 
 /// The progress function as the pipeline calls it, which does not know the total.
-pub(crate) struct Progress<'a> {
-    pub(crate) options: RunOptions<'a>,
-    pub(crate) total: u64,
+pub struct Progress<'a> {
+    /// The options of the operation.
+    pub options: RunOptions<'a>,
+    /// The bytes that it reads.
+    pub total: u64,
 }
 
 impl Progress<'_> {
     /// The options as the pipeline takes them.
-    pub(crate) fn run_options(&self) -> tachyfits_io::RunOptions<'_> {
+    pub fn run_options(&self) -> pipeline::RunOptions<'_> {
         let RunOptions { threads, buffering, progress } = self.options;
         let watch: Option<&dyn Watch> = if progress.is_some() { Some(self) } else { None };
-        tachyfits_io::RunOptions { threads, buffering, watch, ..Default::default() }
+        pipeline::RunOptions { threads, buffering, watch, ..Default::default() }
     }
 }
 
@@ -52,4 +56,22 @@ impl Watch for Progress<'_> {
             None => ControlFlow::Continue(()),
         }
     }
+}
+
+/// Repeats an operation that fails because the file changed meanwhile, at most `attempts` times.
+///
+/// # Errors
+/// Those of the last attempt.
+pub fn repeated_if_changed<T, E>(
+    attempts: usize,
+    is_changed: impl Fn(&E) -> bool,
+    mut attempt: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
+    for _ in 1..attempts {
+        match attempt() {
+            Err(error) if is_changed(&error) => {}
+            outcome => return outcome,
+        }
+    }
+    attempt()
 }

@@ -1,20 +1,25 @@
 //! Exact sums of integer pixels, of any size: those of 64 bits do not fit f64, and neither do sums of many others.
 
-use tachyfits_kernels::{ByteOrder, Compensated, Encoding, PixelType, Sum};
+use crate::compensated::Compensated;
+use crate::isa::Tier;
+use crate::pixel::PixelType;
+use crate::source::{ByteOrder, Encoding};
+use crate::stats::Stats;
+use crate::sum::Sum;
 
 /// Whether pixels are integers that stand for themselves, the unsigned conventions applied.
-pub(crate) fn are_integers(encoding: &Encoding) -> bool {
+pub fn are_integers(encoding: &Encoding) -> bool {
     encoding.scaling.is_none() && !encoding.pixel.is_float()
 }
 
 /// Whether f64 holds fewer digits than the pixels have.
-pub(crate) fn are_long(encoding: &Encoding) -> bool {
+pub fn are_long(encoding: &Encoding) -> bool {
     are_integers(encoding) && encoding.pixel_bytes() == 8
 }
 
 /// Visits pixels in order: `None` for BLANK. The encoding is one of integers.
 #[inline]
-pub(crate) fn each(bytes: &[u8], encoding: &Encoding, mut visit: impl FnMut(Option<i128>)) {
+pub fn each(bytes: &[u8], encoding: &Encoding, mut visit: impl FnMut(Option<i128>)) {
     let blank = encoding.blank;
     let is_big = encoding.order == ByteOrder::BigEndian || cfg!(target_endian = "big");
     macro_rules! stored {
@@ -41,18 +46,18 @@ pub(crate) fn each(bytes: &[u8], encoding: &Encoding, mut visit: impl FnMut(Opti
 }
 
 /// An integer as an unevaluated sum of two f64, which is exact for sums of pixels.
-pub(crate) fn compensated(sum: i128) -> Compensated {
+pub fn compensated(sum: i128) -> Compensated {
     let high = sum as f64;
     Compensated { high, low: (sum - high as i128) as f64 }
 }
 
 /// The integer that a sum of integers is.
-pub(crate) fn exact(sum: Compensated) -> i128 {
+pub fn exact(sum: Compensated) -> i128 {
     sum.high as i128 + sum.low as i128
 }
 
 /// Count and sum of pixels.
-pub(crate) fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
+pub fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
     let (mut count, mut nan, mut sum) = (0, 0, 0i128);
     each(bytes, encoding, |pixel| match pixel {
         Some(pixel) => (count, sum) = (count + 1, sum + pixel),
@@ -61,16 +66,47 @@ pub(crate) fn sum(bytes: &[u8], encoding: &Encoding) -> Sum {
     Sum { count, nan, sum: compensated(sum), ..Sum::default() }
 }
 
+impl Sum {
+    /// Adds pixels; the sum of 64-bit integers is exact.
+    pub fn accumulate_exactly(&mut self, bytes: &[u8], encoding: &Encoding, tier: Tier) {
+        match are_long(encoding) {
+            true => self.merge(&sum(bytes, encoding)),
+            false => self.accumulate(bytes, encoding, tier),
+        }
+    }
+}
+
+impl Stats {
+    /// Adds pixels, the first of which has the index `position`; the sum of 64-bit integers is exact.
+    pub fn accumulate_exactly(
+        &mut self,
+        bytes: &[u8],
+        encoding: &Encoding,
+        tier: Tier,
+        position: u64,
+    ) {
+        if !are_long(encoding) {
+            return self.accumulate(bytes, encoding, tier, position);
+        }
+        let mut line = Stats::default();
+        line.accumulate(bytes, encoding, tier, position);
+        line.sum = sum(bytes, encoding).sum;
+        self.merge(&line);
+    }
+}
+
 /// Sums of outputs side by side, fed one row of pixels after the other.
 #[derive(Clone, Debug)]
-pub(crate) struct IntegerRows(Vec<i128>);
+pub struct IntegerRows(Vec<i128>);
 
 impl IntegerRows {
-    pub(crate) fn new(outputs: usize) -> IntegerRows {
+    /// Sums of 0.
+    pub fn new(outputs: usize) -> IntegerRows {
         IntegerRows(vec![0; outputs])
     }
 
-    pub(crate) fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding) {
+    /// Adds a row.
+    pub fn accumulate(&mut self, bytes: &[u8], encoding: &Encoding) {
         let mut sums = self.0.iter_mut();
         each(bytes, encoding, |pixel| {
             if let (Some(sum), Some(pixel)) = (sums.next(), pixel) {
@@ -79,36 +115,13 @@ impl IntegerRows {
         });
     }
 
-    pub(crate) fn merge(&mut self, later: &IntegerRows) {
+    /// Adds the sums of later rows.
+    pub fn merge(&mut self, later: &IntegerRows) {
         self.0.iter_mut().zip(&later.0).for_each(|(sum, later)| *sum += later);
     }
 
-    pub(crate) fn sum(&self, output: usize) -> i128 {
+    /// The sum of an output.
+    pub fn sum(&self, output: usize) -> i128 {
         self.0[output]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sums_of_the_largest_numbers_are_exact() {
-        for (pixel, byte, value) in [
-            (PixelType::I64, 0x7f_u8, i128::from(0x7f7f_7f7f_7f7f_7f7f_i64)),
-            (PixelType::U64, 0x7f, (1 << 63) + 0x7f7f_7f7f_7f7f_7f7f_i128),
-            (PixelType::U16, 0xff, 32767),
-            (PixelType::I8, 0x00, -128),
-        ] {
-            let encoding = Encoding::plain(pixel);
-            let bytes = vec![byte; 1001 * pixel.bytes()];
-            let mut both = sum(&bytes, &encoding);
-            assert_eq!((both.count, exact(both.sum)), (1001, 1001 * value), "{pixel:?}");
-            both.merge(&sum(&bytes, &encoding));
-            assert_eq!(exact(both.sum), 2002 * value, "{pixel:?}");
-        }
-        let blank = Encoding { blank: Some(-1), ..Encoding::plain(PixelType::U64) };
-        let found = sum(&[0xff; 24], &blank);
-        assert_eq!((found.count, found.nan, exact(found.sum)), (0, 3, 0));
     }
 }

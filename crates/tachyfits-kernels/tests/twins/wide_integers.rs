@@ -1,0 +1,24 @@
+//! Sums of integers in 128 bits.
+
+use tachyfits_kernels::wide_integers::{exact, sum};
+use tachyfits_kernels::{Encoding, PixelType};
+
+#[test]
+fn sums_of_the_largest_numbers_are_exact() {
+    for (pixel, byte, value) in [
+        (PixelType::I64, 0x7f_u8, i128::from(0x7f7f_7f7f_7f7f_7f7f_i64)),
+        (PixelType::U64, 0x7f, (1 << 63) + 0x7f7f_7f7f_7f7f_7f7f_i128),
+        (PixelType::U16, 0xff, 32767),
+        (PixelType::I8, 0x00, -128),
+    ] {
+        let encoding = Encoding::plain(pixel);
+        let bytes = vec![byte; 1001 * pixel.bytes()];
+        let mut both = sum(&bytes, &encoding);
+        assert_eq!((both.count, exact(both.sum)), (1001, 1001 * value), "{pixel:?}");
+        both.merge(&sum(&bytes, &encoding));
+        assert_eq!(exact(both.sum), 2002 * value, "{pixel:?}");
+    }
+    let blank = Encoding { blank: Some(-1), ..Encoding::plain(PixelType::U64) };
+    let found = sum(&[0xff; 24], &blank);
+    assert_eq!((found.count, found.nan, exact(found.sum)), (0, 3, 0));
+}
