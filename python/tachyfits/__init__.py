@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from tachyfits.base.errors import UsageKeyError
     from tachyfits.base.options import options
+    from tachyfits.base.reports import reports
     from tachyfits.checks.diff import FileDifference, diff
     from tachyfits.checks.verify import Fix, Verification, repair, update_checksums, verify
     from tachyfits.editing.editor import Editor, edit
@@ -112,6 +113,7 @@ __all__ = [
     "open",
     "options",
     "repair",
+    "reports",
     "update_checksums",
     "verify",
     "write",
@@ -141,6 +143,7 @@ _NAMES = {
     ),
     "base.errors": ("UsageKeyError",),
     "base.options": ("options",),
+    "base.reports": ("reports",),
     "checks.diff": ("FileDifference", "diff"),
     "checks.verify": ("Fix", "Verification", "repair", "update_checksums", "verify"),
     "editing.editor": ("Editor", "edit"),

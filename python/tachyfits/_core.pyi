@@ -291,8 +291,6 @@ class Image:
     def dtype(self) -> str: ...  # what read() gives by default: "float32", "int16", ...; "float64" where scaled or with BLANK; "bool": read() gives uint8
     @property
     def stored_dtype(self) -> str: ...  # BITPIX as a NumPy name: "uint8" "int16" "int32" "int64" "float32" "float64"
-    @property
-    def last_report(self) -> Report | None: ...  # of the latest operation on this object
 
     def read(
         self,
@@ -492,6 +490,8 @@ class Stats:
     def min_position(self) -> tuple[int, ...] | None: ...
     @property
     def max_position(self) -> tuple[int, ...] | None: ...
+    @property
+    def report(self) -> Report | None: ...  # None once merged or pickled
     def standard_deviation(self, ddof: int = 0) -> float: ...
     def merge(self, later: Stats) -> Stats: ...
 
@@ -534,3 +534,5 @@ class Report:
     @property
     def storage(self) -> str: ...
 
+def collect_reports(reports: list[Report]) -> None: ...  # of the operations that this thread ends
+def stop_collecting(reports: list[Report]) -> None: ...

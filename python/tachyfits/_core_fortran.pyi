@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._core import Report, Stats
+from tachyfits._core import Stats
 
 #: Called now and then with (bytes done, bytes in all); returning False cancels.
 _Progress = Callable[[int, int], bool | None]
@@ -83,8 +83,6 @@ class RecordFile:
         threads: int = 0,
         progress: _Progress | None = None,
     ) -> list[Stats]: ...  # complex: of the real and of the imaginary parts
-    @property
-    def last_report(self) -> Report | None: ...
     def convert(
         self,
         path: str | os.PathLike[str],

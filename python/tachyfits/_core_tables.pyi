@@ -9,7 +9,7 @@ from typing import Any, TypeVar, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits._core import FitsFile, Image, Report
+from tachyfits._core import FitsFile, Image
 
 #: Called now and then with (bytes done, bytes in all); returning False cancels.
 _Progress = Callable[[int, int], bool | None]
@@ -31,8 +31,6 @@ class Table:
     def row_bytes(self) -> int: ...
     @property
     def warnings(self) -> list[str]: ...
-    @property
-    def last_report(self) -> Report | None: ...
     def columns(self) -> list[Column]: ...
     def find(self, name: str) -> int | None: ...
     def read(

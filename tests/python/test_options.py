@@ -38,9 +38,9 @@ def test_threads_of_the_options_serve_operations_that_are_given_none() -> None:
     image = tf.open(primary(np.ones((30, 40), "f4")))[0]
     with tf.options(threads=1):
         assert tf.options.threads == 1
-        image.stats()
-        assert image.last_report is not None
-        assert image.last_report.threads == 1
+        report = image.stats().report
+        assert report is not None
+        assert report.threads == 1
     assert tf.options.threads == 0
 
 

@@ -179,8 +179,7 @@ def test_closing_during_an_operation_is_safe(tmp_path: Path) -> None:
 
 
 def test_reports_give_the_cost_of_an_operation(image: tf.Image) -> None:
-    image.stats(threads=2)
-    report = image.last_report
+    report = image.stats(threads=2).report
     assert report is not None
     assert report.bytes >= STORED.nbytes
     assert report.wall_seconds > 0

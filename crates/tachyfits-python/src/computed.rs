@@ -142,7 +142,7 @@ impl Image {
         let pixels = new_pixels(py, pixel, scaling, blank, image.stored_type(), place(image))?;
         let options = WriteOptions { overwrite, checksum, sync, pixels };
         let buffering = options::buffering(py, buffering)?;
-        self.run(py, threads, progress, |run| {
+        progress::reported(py, threads, progress, |run| {
             let run = RunOptions { buffering, ..*run };
             let report = image.write(&path, &options, &run)?;
             Ok((report.rounding, report))

@@ -17,7 +17,7 @@ use crate::buffer::name;
 use crate::errors::{OrRaise, argument, refused};
 use crate::options;
 use crate::progress;
-use crate::report::Report;
+use crate::report;
 use crate::stats::Stats;
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -76,13 +76,6 @@ fn order(py: Python<'_>, name: Option<&str>) -> PyResult<Option<FileOrder>> {
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct RecordFile {
     file: Arc<tachyfits::RecordFile>,
-    report: Mutex<Option<tachyfits::Report>>,
-}
-
-impl RecordFile {
-    fn keep(&self, report: tachyfits::Report) {
-        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
-    }
 }
 
 #[pymethods]
@@ -113,7 +106,7 @@ impl RecordFile {
             options.spool = spool;
             tachyfits::RecordFile::open(&path, &options)
         })?;
-        Ok(RecordFile { file: Arc::new(opened), report: Mutex::new(None) })
+        Ok(RecordFile { file: Arc::new(opened) })
     }
 
     /// The path.
@@ -241,7 +234,7 @@ impl RecordFile {
             (false, _) => file.read_every(first, step, count, &layout, bytes, options).map(Some),
         })?;
         let all = report.is_some();
-        report.into_iter().for_each(|report| self.keep(report));
+        report.map_or(Ok(()), |report| report::collect(py, report))?;
         Ok(all)
     }
 
@@ -278,7 +271,7 @@ impl RecordFile {
                 Ok((vec![stats], report))
             }
         })?;
-        self.keep(report);
+        report::collect(py, report)?;
         let common = self.file.common_bytes(first, count);
         let shaped = |stats: tachyfits::Stats| {
             let all = stats.count + stats.nan;
@@ -286,15 +279,9 @@ impl RecordFile {
                 Ok(bytes) if count > 0 && bytes > 0 => vec![count, all / count],
                 _ => vec![all],
             };
-            Stats::new(stats, shape)
+            Stats::new(stats, shape, report)
         };
         Ok(parts.into_iter().map(shaped).collect())
-    }
-
-    /// Cost of the latest operation; None before the first.
-    #[getter]
-    fn last_report(&self) -> Option<Report> {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).map(Report)
     }
 
     /// Write the records as a new file; return how many there were.

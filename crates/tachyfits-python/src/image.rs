@@ -1,19 +1,17 @@
 //! The pixels of one HDU: reading and reducing them.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tachyfits::{Error, OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values};
+use tachyfits::{OutputPixels, ReadAs, Reason, RunOptions, Section, Statistic, Values};
 
 use crate::buffer::{self, shaped};
 use crate::errors::{OrRaise, exception, not_negative, refused};
 use crate::histogram::Histogram;
-use crate::progress;
+use crate::progress::reported;
 use crate::region::{Region, engine_regions};
-use crate::report::Report;
 use crate::section::{Ranges, fits_axes, place, section, shape};
 use crate::stats::Stats;
 
@@ -28,30 +26,15 @@ use crate::stats::Stats;
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct Image {
     image: tachyfits::Image,
-    report: Mutex<Option<tachyfits::Report>>,
 }
 
 impl Image {
     pub(crate) fn new(image: tachyfits::Image) -> Image {
-        Image { image, report: Mutex::new(None) }
+        Image { image }
     }
 
     pub(crate) fn engine(&self) -> &tachyfits::Image {
         &self.image
-    }
-
-    /// Runs an operation and keeps its report.
-    pub(crate) fn run<T: Send>(
-        &self,
-        py: Python<'_>,
-        threads: i64,
-        progress: Option<Py<PyAny>>,
-        operation: impl FnOnce(&RunOptions<'_>) -> Result<(T, tachyfits::Report), Error> + Send,
-    ) -> PyResult<T> {
-        let threads = not_negative(py, "threads", threads)?;
-        let (value, report) = progress::run(py, threads, progress, operation)?;
-        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
-        Ok(value)
     }
 
     pub(crate) fn section(&self, py: Python<'_>, ranges: Option<Ranges>) -> PyResult<Section> {
@@ -131,12 +114,6 @@ impl Image {
         buffer::name(self.image.stored_type())
     }
 
-    /// Cost of the latest operation that ended well; None before the first.
-    #[getter]
-    fn last_report(&self) -> Option<Report> {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).map(Report)
-    }
-
     /// Read pixels into a native-endian array in C order.
     ///
     /// Parameters
@@ -181,7 +158,7 @@ impl Image {
         }
         let (shape, place) = (shape(&section), place(&self.image));
         let fill = |pixels: OutputPixels<'_>| {
-            self.run(py, threads, progress, |options| {
+            reported(py, threads, progress, |options| {
                 Ok(((), self.image.read(&section, read, pixels, options)?))
             })
         };
@@ -213,10 +190,11 @@ impl Image {
     ) -> PyResult<Vec<Stats>> {
         let section = self.section(py, section)?;
         let regions = engine_regions(regions);
-        let states = self.run(py, threads, progress, |options| {
-            self.image.stats(&section, regions.as_deref(), options)
+        let (states, report) = reported(py, threads, progress, |options| {
+            let (states, report) = self.image.stats(&section, regions.as_deref(), options)?;
+            Ok(((states, report), report))
         })?;
-        Ok(states.into_iter().map(|state| Stats::new(state, shape(&section))).collect())
+        Ok(states.into_iter().map(|state| Stats::new(state, shape(&section), report)).collect())
     }
 
     /// Return (count of defined pixels, their sum): the cheapest pass over a section.
@@ -229,7 +207,7 @@ impl Image {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(u64, f64)> {
         let section = self.section(py, section)?;
-        let sum = self.run(py, threads, progress, |options| self.image.total(&section, options))?;
+        let sum = reported(py, threads, progress, |options| self.image.total(&section, options))?;
         Ok((sum.count, sum.sum.value()))
     }
 
@@ -279,7 +257,7 @@ impl Image {
         let axes = fits_axes(&self.image, &axes).or_raise(py)?;
         let section = self.section(py, section)?;
         let (regions, ddof) = (engine_regions(regions), not_negative(py, "ddof", ddof)?);
-        let mut reduced = self.run(py, threads, progress, |options| {
+        let mut reduced = reported(py, threads, progress, |options| {
             self.image.reduce(&asked, &axes, &section, regions.as_deref(), ddof, options)
         })?;
         reduced.axes.reverse();
@@ -314,7 +292,7 @@ impl Image {
         let regions = engine_regions(regions);
         // A negative number of bins is refused as none is.
         let bins = usize::try_from(bins).unwrap_or(0);
-        let histogram = self.run(py, threads, progress, |options| {
+        let histogram = reported(py, threads, progress, |options| {
             self.image.histogram((low, high), bins, &section, regions.as_deref(), options)
         })?;
         Ok(Histogram(histogram))
@@ -349,7 +327,7 @@ impl Image {
     ) -> PyResult<()> {
         let section = self.section(py, Some(section))?;
         let dropped = fits_axes(&self.image, &drop_axes).or_raise(py)?;
-        self.run(py, threads, progress, |options| {
+        reported(py, threads, progress, |options| {
             Ok(((), self.image.cutout(&path, &section, &dropped, overwrite, options)?))
         })
     }

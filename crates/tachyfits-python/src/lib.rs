@@ -62,6 +62,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<output::OutputFile>()?;
     module.add_class::<region::Region>()?;
     module.add_class::<report::Report>()?;
+    module.add_function(wrap_pyfunction!(report::collect_reports, module)?)?;
+    module.add_function(wrap_pyfunction!(report::stop_collecting, module)?)?;
     module.add_function(wrap_pyfunction!(computed::smoothing_weights, module)?)?;
     module.add_function(wrap_pyfunction!(computed::write_array, module)?)?;
     module.add_function(wrap_pyfunction!(computed::array_file, module)?)?;

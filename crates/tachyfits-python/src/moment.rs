@@ -9,6 +9,7 @@ use crate::buffer::shaped;
 use crate::errors::OrRaise;
 use crate::header::rows;
 use crate::image::Image;
+use crate::progress::reported;
 use crate::section::{Ranges, fits_axes, fits_axis, place, shape};
 
 #[pymethods]
@@ -65,7 +66,7 @@ impl Image {
             Some(widths) => widths.as_array().to_vec(),
             None => vec![mean_distance(&values)],
         };
-        let moments = self.run(py, threads, progress, |options| {
+        let moments = reported(py, threads, progress, |options| {
             let coordinates = Coordinates { values: &values, widths: &widths };
             self.engine().moments(&orders, fits_axis, coordinates, &section, options)
         })?;

@@ -7,6 +7,7 @@ use crate::buffer::shaped;
 use crate::errors::{OrRaise, exception, not_negative, refused};
 use crate::image::Image;
 use crate::options;
+use crate::progress::reported;
 use crate::region::{Region, engine_regions};
 use crate::section::{Ranges, fits_axes, place, shape};
 
@@ -69,7 +70,7 @@ impl Image {
         let section = crate::section::section(image, section).or_raise(py)?;
         let regions = engine_regions(regions);
         let buffering = options::buffering(py, buffering)?;
-        let mut reduced = self.run(py, threads, progress, |run| {
+        let mut reduced = reported(py, threads, progress, |run| {
             let run = RunOptions { buffering, ..*run };
             image.order(&statistics, &axes, &section, regions.as_deref(), &run)
         })?;
@@ -112,7 +113,7 @@ impl Image {
         let section = crate::section::section(image, section).or_raise(py)?;
         let repeat = not_negative(py, "repeat", repeat)?;
         let buffering = options::buffering(py, buffering)?;
-        let values = self.run(py, threads, progress, |run| {
+        let values = reported(py, threads, progress, |run| {
             let run = RunOptions { buffering, ..*run };
             image.robust_rms(per_plane, &section, repeat, &run)
         })?;

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use tachyfits::{Error, RunOptions, SharedWatch, SpoolOptions, Watch};
 
 use crate::errors::{OrRaise, not_negative};
+use crate::report;
 
 /// Calls of the progress function are at least this far apart: a drawn bar need not move faster.
 const BETWEEN_CALLS: Duration = Duration::from_millis(50);
@@ -54,6 +55,19 @@ pub(crate) fn run<T: Send>(
     operation: impl FnOnce(&RunOptions<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     run_opening(py, threads, progress, |options, _spool| operation(options))
+}
+
+/// Runs an operation that tells its cost, which the blocks of `tf.reports` on this thread receive.
+pub(crate) fn reported<T: Send>(
+    py: Python<'_>,
+    threads: i64,
+    progress: Option<Py<PyAny>>,
+    operation: impl FnOnce(&RunOptions<'_>) -> Result<(T, tachyfits::Report), Error> + Send,
+) -> PyResult<T> {
+    let threads = not_negative(py, "threads", threads)?;
+    let (value, report) = run(py, threads, progress, operation)?;
+    report::collect(py, report)?;
+    Ok(value)
 }
 
 /// Runs an operation that opens a file first, whose compressed content Ctrl-C interrupts too.

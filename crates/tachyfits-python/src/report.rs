@@ -1,6 +1,38 @@
-//! Cost of an operation.
+//! Cost of an operation, and the lists that collect it.
+
+use std::cell::RefCell;
 
 use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+thread_local! {
+    /// The lists that collect the reports of operations of this thread.
+    static COLLECTING: RefCell<Vec<Py<PyList>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Append the report of each operation that this thread ends to a list, until `stop_collecting`.
+#[pyfunction]
+pub(crate) fn collect_reports(reports: Py<PyList>) {
+    COLLECTING.with_borrow_mut(|lists| lists.push(reports));
+}
+
+/// Stop appending to a list.
+#[pyfunction]
+pub(crate) fn stop_collecting(reports: &Bound<'_, PyList>) {
+    let found = COLLECTING.with_borrow_mut(|lists| {
+        let last = lists.iter().rposition(|list| list.is(reports));
+        last.map(|last| lists.remove(last))
+    });
+    // Dropped after the borrow: that may run Python code.
+    drop(found);
+}
+
+/// Gives a report to every list that collects reports of this thread.
+pub(crate) fn collect(py: Python<'_>, report: tachyfits::Report) -> PyResult<()> {
+    let copied = |lists: &Vec<Py<PyList>>| lists.iter().map(|list| list.clone_ref(py)).collect();
+    let lists: Vec<Py<PyList>> = COLLECTING.with_borrow(copied);
+    lists.iter().try_for_each(|list| list.bind(py).append(Report(report)))
+}
 
 /// Cost of an operation: bytes, and seconds of reading, of computing and in total.
 ///

@@ -5,6 +5,7 @@ use pyo3::types::{PyString, PyTuple};
 use tachyfits::{Common, Compensated, Extremum};
 
 use crate::errors::not_negative;
+use crate::report::Report;
 use crate::section::unravel;
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -31,6 +32,8 @@ pub(crate) struct Stats {
     stats: tachyfits::Stats,
     /// Of the section, in NumPy order: positions are indices in it. None once sections of several shapes are merged.
     shape: Option<Vec<u64>>,
+    /// None once merged or pickled.
+    report: Option<tachyfits::Report>,
 }
 
 /// Every field; floats as their bits.
@@ -50,8 +53,12 @@ struct State {
 }
 
 impl Stats {
-    pub(crate) fn new(stats: tachyfits::Stats, shape: Vec<u64>) -> Stats {
-        Stats { stats, shape: Some(shape) }
+    pub(crate) fn new(
+        stats: tachyfits::Stats,
+        shape: Vec<u64>,
+        report: tachyfits::Report,
+    ) -> Stats {
+        Stats { stats, shape: Some(shape), report: Some(report) }
     }
 
     fn state(&self) -> State {
@@ -99,7 +106,7 @@ fn _stats_from_state(state: State) -> Stats {
             None => Common::Different,
         },
     };
-    Stats { stats, shape: state.shape }
+    Stats { stats, shape: state.shape, report: None }
 }
 
 #[pymethods]
@@ -165,6 +172,12 @@ impl Stats {
         self.position(self.stats.max).map(|index| PyTuple::new(py, index)).transpose()
     }
 
+    /// Cost of the operation, shared by all regions of it; None after merging or pickling.
+    #[getter]
+    fn report(&self) -> Option<Report> {
+        self.report.map(Report)
+    }
+
     /// Return the standard deviation about the mean with the divisor count - ddof; NaN when that is not positive.
     #[pyo3(signature = (ddof=0))]
     fn standard_deviation(&self, py: Python<'_>, ddof: i64) -> PyResult<f64> {
@@ -180,7 +193,7 @@ impl Stats {
         let mut stats = self.stats;
         stats.merge(&later.stats);
         let shape = self.shape.clone().filter(|_| self.shape == later.shape);
-        Stats { stats, shape }
+        Stats { stats, shape, report: None }
     }
 
     fn __eq__(&self, other: &Stats) -> bool {

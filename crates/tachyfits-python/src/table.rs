@@ -1,14 +1,11 @@
 //! The rows and columns of one HDU: reading them, and finding rows by a condition.
 
-use std::sync::{Mutex, PoisonError};
-
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use tachyfits::{Arrays, Error, Rows, RunOptions};
+use tachyfits::{Arrays, Rows};
 
 use crate::column::{Column, Text, TypeOf};
-use crate::errors::{OrRaise, not_negative};
-use crate::report::Report;
+use crate::errors::OrRaise;
 use crate::table_arrays::{Cell, Given, viewed};
 use crate::text::GivenText;
 use crate::{interface, progress};
@@ -65,12 +62,11 @@ impl RowsGiven<'_> {
 #[pyclass(frozen, module = "tachyfits._core")]
 pub(crate) struct Table {
     table: tachyfits::Table,
-    report: Mutex<Option<tachyfits::Report>>,
 }
 
 impl Table {
     pub(crate) fn new(table: tachyfits::Table) -> Table {
-        Table { table, report: Mutex::new(None) }
+        Table { table }
     }
 
     pub(crate) fn engine(&self) -> &tachyfits::Table {
@@ -80,20 +76,6 @@ impl Table {
     /// Where a message is about.
     fn place(&self) -> (&str, Option<usize>) {
         (self.table.file_name(), Some(self.table.hdu().index))
-    }
-
-    /// Runs an operation and keeps its report.
-    fn run<T: Send>(
-        &self,
-        py: Python<'_>,
-        threads: i64,
-        progress: Option<Py<PyAny>>,
-        operation: impl FnOnce(&RunOptions<'_>) -> Result<(T, tachyfits::Report), Error> + Send,
-    ) -> PyResult<T> {
-        let threads = not_negative(py, "threads", threads)?;
-        let (value, report) = progress::run(py, threads, progress, operation)?;
-        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
-        Ok(value)
     }
 }
 
@@ -127,12 +109,6 @@ impl Table {
     /// The number of the column of this name or key, spelled so or else in letters of either case; None without one.
     fn find(&self, name: GivenText) -> Option<usize> {
         self.table.layout().column(&name)
-    }
-
-    /// Cost of the latest operation that ended well; None before the first.
-    #[getter]
-    fn last_report(&self) -> Option<Report> {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).map(Report)
     }
 
     /// Return what the header says of each column.
@@ -178,9 +154,7 @@ impl Table {
         let (text, count) = (Text::named(py, text)?, rows.count()?);
         let engine_rows = rows.engine()?;
         // Before any array is made, so that none is made for rows that the file does not have.
-        self.run(py, 1, None, |options| {
-            Ok(((), self.table.read(&mut [], &engine_rows, options)?))
-        })?;
+        progress::run(py, 1, None, |options| self.table.read(&mut [], &engine_rows, options))?;
         let mut given = into.into_iter().flatten();
         let made: PyResult<Vec<Cell<'py>>> = columns
             .iter()
@@ -202,7 +176,7 @@ impl Table {
             outputs.push(cell.output(raw, text)?);
         }
         if !outputs.is_empty() {
-            self.run(py, threads, progress, |options| {
+            progress::reported(py, threads, progress, |options| {
                 Ok(((), self.table.read(&mut outputs, &engine_rows, options)?))
             })?;
         }
@@ -227,7 +201,7 @@ impl Table {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<ReadArrays<'py>> {
         let engine_rows = rows.engine()?;
-        let arrays = self.run(py, threads, progress, |options| {
+        let arrays = progress::reported(py, threads, progress, |options| {
             self.table.read_arrays(column, raw, &engine_rows, options)
         })?;
         let Arrays { offsets, values, nulls, cells, odd } = arrays;
@@ -248,7 +222,7 @@ impl Table {
         threads: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let found = self.run(py, threads, progress, |options| {
+        let found = progress::reported(py, threads, progress, |options| {
             self.table.rows_where(&condition, first..end, options)
         })?;
         // No table has rows beyond i64: they would not fit a file.

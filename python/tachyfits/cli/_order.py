@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from tachyfits import Image, Region, _core
+from tachyfits import Image, Region, _core, reports
 from tachyfits.base.errors import usage
 from tachyfits.cli._syntax import PERCENTILES
 from tachyfits.cli._written import buffering_option
@@ -94,30 +94,30 @@ def order_columns(
     columns: dict[str, np.ndarray[Any, Any]] = {}
     costs: dict[str, _core.Report] = {}
     if asked.names:
-        arrays = image._order(
-            list(asked.names.values()),
-            "xy" if per_plane else None,
-            index,
-            regions,
-            buffering=asked.buffering,
-            threads=threads,
-            progress=progress,
-        )
+        with reports() as found:
+            arrays = image._order(
+                list(asked.names.values()),
+                "xy" if per_plane else None,
+                index,
+                regions,
+                buffering=asked.buffering,
+                threads=threads,
+                progress=progress,
+            )
+        costs["order"] = found[-1]
         columns |= {
             name: np.reshape(array, shape) for name, array in zip(asked.names, arrays, strict=True)
         }
-        if image.last_report is not None:
-            costs["order"] = image.last_report
     if asked.robust:
-        values = image.robust_rms(
-            per_plane=per_plane,
-            section=index,
-            repeat=asked.repeat,
-            buffering=asked.buffering,
-            threads=threads,
-            progress=progress,
-        )
+        with reports() as found:
+            values = image.robust_rms(
+                per_plane=per_plane,
+                section=index,
+                repeat=asked.repeat,
+                buffering=asked.buffering,
+                threads=threads,
+                progress=progress,
+            )
+        costs["robust"] = found[-1]
         columns["robust_rms"] = np.reshape(values, shape)
-        if image.last_report is not None:
-            costs["robust"] = image.last_report
     return columns, costs

@@ -39,8 +39,9 @@ def statistics(
             form, first=first, count=count, field=name, threads=threads, progress=progress
         )
         rows.append({"field": name, **_state(found, ddof, file, first, count)})
-        if file.last_report is not None:
-            costs[name or ""] = file.last_report
+        cost = (found if isinstance(found, Stats) else found.real).report
+        if cost is not None:
+            costs[name or ""] = cost
     every = {key: None for row in rows for key in row}
     return [every | row for row in rows], costs
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from tachyfits import Image
+from tachyfits import Image, reports
 from tachyfits._core import Report
 from tachyfits.cli._common import Common, described
 from tachyfits.cli._output import json_text, say, size_text
@@ -48,7 +48,7 @@ class Output:
         scaling = (
             (1.0 if self.bscale is None else self.bscale, self.bzero or 0.0) if scaled else None
         )
-        with common.meter(label) as progress:
+        with common.meter(label) as progress, reports() as costs:
             image.write(
                 self.output,
                 dtype=None if self.bitpix is None else _TYPES[self.bitpix],
@@ -61,12 +61,11 @@ class Output:
                 threads=common.threads,
                 progress=progress,
             )
-        self.tell(common, image, **answer)
+        self._tell(common, image, costs[-1] if self.report else None, **answer)
 
-    def tell(self, common: Common, image: Image, **answer: Any) -> None:
+    def _tell(self, common: Common, image: Image, report: Report | None, **answer: Any) -> None:
         """Say what was written: words on stderr, or JSON on stdout."""
         size = Path(self.output).stat().st_size
-        report = image.last_report if self.report else None
         if common.json:
             costs = {} if report is None else {"report": report_fields(report)}
             click.echo(

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
-from tachyfits import File, Histogram, Image, Stats, TachyfitsError, info
+from tachyfits import File, Histogram, Image, Stats, TachyfitsError, info, reports
 from tachyfits.cli._common import Common, common_options, described, heading
 from tachyfits.cli._output import aligned, json_text, report_dict, say
 
@@ -84,13 +84,14 @@ def _experiment(image: Image, name: str, counts: list[int], repeat: int) -> list
     """Measure one experiment; the thread counts take turns so that drifts hit all alike."""
     seconds: dict[int, list[float]] = {threads: [] for threads in counts}
     answers: dict[int, Any] = {}
-    reports = {}
+    costs = {}
     for measured in range(-1, repeat):
         for threads in counts:
             started = time.perf_counter()
-            answer = EXPERIMENTS[name](image, threads)
+            with reports() as found:
+                answer = EXPERIMENTS[name](image, threads)
             elapsed = time.perf_counter() - started
-            reports[threads] = image.last_report
+            costs[threads] = found[-1] if found else None
             answers[threads] = _fingerprint(answer)
             if measured >= 0:
                 seconds[threads].append(elapsed)
@@ -100,7 +101,7 @@ def _experiment(image: Image, name: str, counts: list[int], repeat: int) -> list
             f"{image.file.name}: {name}: the answer depends on the number of threads: {answers}\n"
             "hint: this is a defect of tachyfits; please report it with the file"
         )
-    return [_row(image, name, n, seconds[n], reports[n]) for n in counts]
+    return [_row(image, name, n, seconds[n], costs[n]) for n in counts]
 
 
 def _row(

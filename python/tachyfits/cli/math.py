@@ -143,7 +143,7 @@ def _show(common: Common, expression: str, result: Image, *, report: bool) -> No
     with common.meter("math") as progress:
         stats = result.stats(threads=common.threads, progress=progress)
     values = {name: getattr(stats, name) for name in _SHOWN}
-    cost = result.last_report if report else None
+    cost = stats.report if report else None
     if common.json:
         more = {} if cost is None else {"report": report_fields(cost)}
         answer = described(result, expression=expression, statistics=values)

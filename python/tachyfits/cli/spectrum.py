@@ -63,7 +63,7 @@ def command(
     def show(file: File) -> None:
         image = common.image(file)
         spectra = _spectra(common, image, part, statistic, line)
-        cost = image.last_report if report else None
+        cost = spectra[0].report if report else None
         suffix = document.suffix or (".json" if common.json else ".csv" if as_csv else ".txt")
         if cost is not None and suffix != ".json":
             say(report_text(cost))

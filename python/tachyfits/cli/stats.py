@@ -7,7 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
-from tachyfits import File, Image, Stats
+from tachyfits import File, Image, Stats, reports
 from tachyfits._core import Report
 from tachyfits.base.errors import usage
 from tachyfits.cli._common import (
@@ -91,8 +91,9 @@ def command(
             if order:
                 rows, costs = _ordered(common, image, regions, section, per_plane, order)
             else:
-                rows = (_planes if per_plane else _whole)(common, image, regions, section, ddof)
-                costs = {"": image.last_report} if image.last_report else {}
+                with reports() as found:
+                    rows = (_planes if per_plane else _whole)(common, image, regions, section, ddof)
+                costs = {"": found[-1]}
             if common.json:
                 told = {name: report_dict(cost) for name, cost in costs.items()}
                 more = {"report": told.get("", told)} if report and told else {}

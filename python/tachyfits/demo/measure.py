@@ -51,13 +51,13 @@ class Measured:
     picture: tf.Plane | None = None  # of an image that has no channels
     moments: dict[int, tf.Plane] = field(default_factory=dict)
 
-    def run(self, name: str, image: tf.Image, work: Callable[[], T]) -> T:
+    def run(self, name: str, work: Callable[[], T]) -> T:
         """Do one operation and note what it cost."""
         started = time.perf_counter()
-        result = work()
+        with tf.reports() as reports:
+            result = work()
         seconds = time.perf_counter() - started
-        report = image.last_report
-        self.steps.append(Step(name, seconds, report.bytes if report else 0))
+        self.steps.append(Step(name, seconds, reports[-1].bytes if reports else 0))
         return result
 
     def cost(self, name: str) -> str:
@@ -107,15 +107,14 @@ def _other_axes(image: tf.Image) -> list[int]:
 def measure(image: tf.Image, plan: Plan, folder: Path) -> Measured:
     """Do the job, cutout included (``folder``/cutout.fits)."""
     found = Measured()
-    found.stats = found.run("statistics", image, image.stats)
-    found.histogram = found.run("histogram", image, lambda: image.histogram(400))
+    found.stats = found.run("statistics", image.stats)
+    found.histogram = found.run("histogram", lambda: image.histogram(400))
     if has_channels(image):
         _measure_channels(image, plan, found)
     elif image.ndim > 1:
-        found.picture = found.run("picture", image, image.plane)
+        found.picture = found.run("picture", image.plane)
     found.run(
         "cutout",
-        image,
         lambda: image.cutout(plan.cutout, folder / "cutout.fits", overwrite=True),
     )
     return found
@@ -124,18 +123,15 @@ def measure(image: tf.Image, plan: Plan, folder: Path) -> Measured:
 def _measure_channels(image: tf.Image, plan: Plan, found: Measured) -> None:
     section, channels = plan.section, plan.channels
     if plan.regions:
-        found.spectra = found.run(
-            "spectrum", image, lambda: image.spectrum(plan.regions, section=section)
-        )
+        found.spectra = found.run("spectrum", lambda: image.spectrum(plan.regions, section=section))
     else:
-        found.spectra = [found.run("spectrum", image, lambda: image.spectrum(section=section))]
+        found.spectra = [found.run("spectrum", lambda: image.spectrum(section=section))]
     found.mean = found.run(
-        "image", image, lambda: image.collapse("mean", channels=channels, section=section)
+        "image", lambda: image.collapse("mean", channels=channels, section=section)
     )
     for order in (0, 1):
         found.moments[order] = found.run(
             f"moment {order}",
-            image,
             lambda order=order: image.moment(order, channels=channels, section=section),  # type: ignore[misc]
         )
 

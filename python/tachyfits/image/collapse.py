@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tachyfits import _core
 from tachyfits.base.errors import either, usage
 from tachyfits.base.numbers import whole_number
+from tachyfits.base.reports import reports
 from tachyfits.header.cards import Header
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.expressions import evaluate
@@ -117,6 +118,7 @@ class Collapse:
         unit: str | None,
         channels: Channels | None = None,
         *,
+        report: _core.Report,
         of_pixels: bool = False,
     ) -> Plane:
         """Give values their shape (y, x), unit and coordinates; NaN outside of regions.
@@ -139,7 +141,7 @@ class Collapse:
         # NumPy axes of the file's array: those of the image that are left, in their order.
         left = sorted((*self.sky, self.axis))
         kept = left.index(self.axis) if self.keep_axis else None
-        return Plane(plane, unit, header, name, kept, self.pixels.last_report, self.image.file.name)
+        return Plane(plane, unit, header, name, kept, report, self.image.file.name)
 
     def _header(
         self, name: str, unit: str | None, channels: Channels | None, *, of_pixels: bool
@@ -265,20 +267,22 @@ def collapse(
                     "--unit, --rest and --convention are for coordinates: max_coordinate, moments",
                 ),
             )
-        values = cube.reduced(statistic, threads, progress)
+        with reports() as costs:
+            values = cube.reduced(statistic, threads, progress)
         of_pixels = statistic not in UNITLESS
         unit = cube.image.unit if of_pixels else None
-        return cube.plane(values, statistic, unit, of_pixels=of_pixels)
+        return cube.plane(values, statistic, unit, report=costs[-1], of_pixels=of_pixels)
     extreme, _, what = statistic.partition("_")
     channels = cube.channels(line) if what == "coordinate" else None
-    position = cube.reduced(f"{extreme}_position", threads, progress).reshape(-1)
+    with reports() as costs:
+        position = cube.reduced(f"{extreme}_position", threads, progress).reshape(-1)
     start, count, step = cube.where.ranges[cube.axis]
     known = np.arange(count) * step + start if channels is None else channels.values
     values = np.full(position.shape, np.nan)
     values[position >= 0] = known[position[position >= 0]]
     unit = CHANNEL_UNIT if channels is None else channels.unit
     name = statistic if channels is not None else f"{statistic} (from 0)"
-    return cube.plane(values, name, unit, channels)
+    return cube.plane(values, name, unit, channels, report=costs[-1])
 
 
 def moments(
@@ -293,18 +297,19 @@ def moments(
     if not set(wanted) <= {0, 1, 2}:
         raise usage(f"invalid moments {orders!r}: expected some of 0, 1 and 2", "use (0, 1, 2)")
     channels = cube.channels(line)
-    arrays = cube.pixels._core_image().moments(
-        list(orders),
-        cube.axis,
-        np.ascontiguousarray(channels.values),
-        cube.ranges,
-        widths=np.ascontiguousarray(channels.widths),
-        threads=cube.image._threads(threads),
-        progress=progress,
-    )
+    with reports() as costs:
+        arrays = cube.pixels._core_image().moments(
+            list(orders),
+            cube.axis,
+            np.ascontiguousarray(channels.values),
+            cube.ranges,
+            widths=np.ascontiguousarray(channels.widths),
+            threads=cube.image._threads(threads),
+            progress=progress,
+        )
     integral = product_text(cube.image.unit, channels.unit)
     units = [channels.unit if order else integral for order in orders]
     return [
-        cube.plane(values, f"moment {order}", unit, channels)
+        cube.plane(values, f"moment {order}", unit, channels, report=costs[-1])
         for order, values, unit in zip(orders, arrays, units, strict=True)
     ]

@@ -160,7 +160,7 @@ class OrderStatistics(Pixels):
             A NumPy index expression; None: everything.
         repeat
             How often to compute it, to compare computing with reading; 0 only reads, and gives NaN.
-            The cost is in `last_report`.
+            `tf.reports` collects the cost.
         buffering
             As in `median`, but "auto" also reads ahead for a plane that all threads share. Planes
             of more than 128 MiB, and a single one, are not held in memory but read again for each
@@ -176,10 +176,10 @@ class OrderStatistics(Pixels):
         --------
         >>> import tachyfits as tf
         >>> cube = tf.open("cube.fits")[0]
-        >>> cube.robust_rms(per_plane=True, repeat=2, buffering="double").shape
-        (3,)
-        >>> cube.last_report.buffering
-        'ahead'
+        >>> with tf.reports() as reports:
+        ...     rms = cube.robust_rms(per_plane=True, repeat=2, buffering="double")
+        >>> rms.shape, reports[0].buffering
+        ((3,), 'ahead')
         """
         where = self._section(section)
         if per_plane and self.ndim < 2:

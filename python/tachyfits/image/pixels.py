@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachyfits import _core
 from tachyfits.base.errors import either, placing, usage
 from tachyfits.base.threads import check_threads
 from tachyfits.file.image_hdu import ImageHdu
@@ -59,11 +58,6 @@ class Pixels(ImageHdu):
     def spectral_axis(self) -> int:
         """NumPy number of the spectral axis: the first of a spectral CTYPE, else NAXIS3's."""
         return self._coordinates.spectral_axis
-
-    @property
-    def last_report(self) -> _core.Report | None:
-        """Cost of the latest operation on this object; None before the first."""
-        return self._image.last_report if self._image is not None else None
 
     def world_axis(self, axis: int | str = "z", channels: slice | None = None) -> WorldAxis:
         """Return the world values along one axis, in CUNIT.

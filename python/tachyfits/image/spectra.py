@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tachyfits.base.errors import either, usage
+from tachyfits.base.reports import reports
 from tachyfits.header.cards import Card, Header
 from tachyfits.header.spectral_units import Channels, Line, channels_of
 from tachyfits.image.reductions import UNITLESS
@@ -98,9 +99,10 @@ def spectra(
     known = channels_of(image._coordinates, axis, where.ranges[axis], line)
     world = WorldAxis(known.name, known.unit, known.values)
     others = [number for number in range(image.ndim) if number != axis]
-    values = reduced(
-        image, statistic, others, where, regions=regions, threads=threads, progress=progress
-    )
+    with reports() as costs:
+        values = reduced(
+            image, statistic, others, where, regions=regions, threads=threads, progress=progress
+        )
     unit = None if statistic in UNITLESS else image.unit
     chosen: Sequence[Region | None] = [None] if regions is None else regions
     rows = np.asarray(values, dtype=np.float64).reshape(len(chosen), len(world))
@@ -110,7 +112,7 @@ def spectra(
     untrue = () if unit else ("BUNIT",)
     header = header.replaced(changes | _axis_cards(header, known), without=untrue)
     return [
-        Spectrum(world, row, unit, statistic, region, header, image.file.name)
+        Spectrum(world, row, unit, statistic, region, header, costs[-1], image.file.name)
         for row, region in zip(rows, chosen, strict=True)
     ]
 

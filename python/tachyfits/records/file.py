@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachyfits import _core
-from tachyfits._core import Report, Stats, UsageError
+from tachyfits._core import Stats, UsageError
 from tachyfits.base.errors import usage
 from tachyfits.base.threads import check_threads
 from tachyfits.file.file import Recipe
@@ -107,11 +107,6 @@ class File:
     def skipped(self) -> list[tuple[int, int, str]]:
         """Bytes skipped by recovery: (first byte, byte after the last, why)."""
         return self._core.skipped()
-
-    @property
-    def last_report(self) -> Report | None:
-        """Cost of the latest operation."""
-        return self._core.last_report
 
     def __len__(self) -> int:
         """Return the number of records; FormatError where damage hides how many there are."""

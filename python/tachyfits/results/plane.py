@@ -216,6 +216,8 @@ class Spectrum(Measured):
         The region, None for every pixel.
     header
         World coordinates of the spectral axis and the other cards of the cube's header.
+    report
+        Cost of computing it, and the spectra that were computed with it.
     source
         The source file: the title of its picture if the header has no OBJECT.
     """
@@ -226,6 +228,7 @@ class Spectrum(Measured):
     statistic: str
     region: Region | None
     header: Header
+    report: Report | None = field(default=None, repr=False, compare=False)
     source: str = field(default="", repr=False, compare=False)
 
     def _changed(self, values: NDArray[Any], unit: str | None, other: Any = None) -> Spectrum:

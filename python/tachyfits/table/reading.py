@@ -118,11 +118,6 @@ class TableReading(Hdu):
         """NAXIS1: bytes from one row to the next."""
         return self._core_table().row_bytes
 
-    @property
-    def last_report(self) -> _core.Report | None:
-        """Cost of the latest operation on this object; None before the first."""
-        return self._table.last_report if self._table is not None else None
-
     @placing
     def column(self, column: str | int) -> TableColumn:
         """Return the properties of a column, by name or number.

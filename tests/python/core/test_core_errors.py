@@ -251,7 +251,7 @@ def test_reprs_are_worth_reading(cube: Path) -> None:
     assert repr(image.histogram(0, 1, 2)) == (
         "<Histogram 2 bins from 0.0 to 1.0: 2 inside, 0 below, 57 above, 1 nan>"
     )
-    assert repr(image.last_report).startswith("Report(bytes=240, ")
+    assert repr(image.stats()[0].report).startswith("Report(bytes=240, ")
     assert repr(_core.Region.circle(1, 2, 0.5)) == "Region.circle(1.0, 2.0, 0.5)"
 
 

@@ -182,7 +182,7 @@ def test_a_large_file_gives_the_same_bits_from_the_page_cache_and_from_copies(
                 smooth.read_bytes(),
             )
             if storage == "auto":
-                image.stats()
-                assert image.last_report is not None
-                assert image.last_report.buffering in ("borrowed", "inline")
+                report = image.stats().report
+                assert report is not None
+                assert report.buffering in ("borrowed", "inline")
     assert found["auto"] == found["pread"]

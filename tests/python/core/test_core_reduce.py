@@ -38,7 +38,7 @@ def test_stats_agree_with_numpy(image: _core.Image, pixels: np.ndarray) -> None:
     assert (stats.min, stats.min_position) == (0.0, (0, 0, 0))
     assert (stats.max, stats.max_position) == (59.0, (2, 3, 4))
     assert image.total() == (59, stats.sum)
-    report = image.last_report
+    report = stats.report
     assert report is not None
     assert report.bytes == 240
     assert report.storage == "auto"

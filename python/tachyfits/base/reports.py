@@ -1,0 +1,39 @@
+"""Collecting what operations cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tachyfits import _core
+
+if TYPE_CHECKING:
+    from tachyfits._core import Report
+
+
+@contextmanager
+def reports() -> Iterator[list[Report]]:
+    """Collect the costs of the operations in a block.
+
+    Yields
+    ------
+    list of Report
+        One for each operation that this thread has finished since, on any file. Blocks may be
+        nested; each collects.
+
+    Examples
+    --------
+    >>> import tachyfits as tf
+    >>> cube = tf.open("cube.fits")[0]
+    >>> with tf.reports() as reports:
+    ...     mean, median = cube.mean(), cube.median()
+    >>> [report.bytes for report in reports]
+    [240, 240]
+    """
+    found: list[Report] = []
+    _core.collect_reports(found)
+    try:
+        yield found
+    finally:
+        _core.stop_collecting(found)
