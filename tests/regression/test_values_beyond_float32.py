@@ -96,3 +96,28 @@ def test_values_beyond_float32_are_counted_once(tmp_path: Path) -> None:
     image = tf.open(tmp_path / "large.fits")[0]
     with pytest.raises(tf.UsageError, match="found 1 outside it"):
         tf.evaluate("a * 10", a=image, dtype="float32").read()
+
+
+@pytest.mark.parametrize("bitpix", [-64, -32, 64, 16, 8])
+def test_reading_as_float32_refuses_values_out_of_range(tmp_path: Path, bitpix: int) -> None:
+    image = tf.open(file_with_bzero(tmp_path / "wide.fits", bitpix))[0]
+    out = np.zeros((4, 4), "f4")
+    for read in (
+        lambda: image.read(dtype="float32"),
+        lambda: image.read(np.s_[1:, ::2], dtype="float32", out=out[1:, ::2]),
+        lambda: image.read([0, 2], dtype="float32"),
+    ):
+        with pytest.raises(tf.UsageError, match="expected values within the range of float32"):
+            read()
+    assert image.read(dtype="float64")[0, 0] == -1e300
+
+
+def test_reading_as_float32_counts_only_finite_values(tmp_path: Path) -> None:
+    stored = np.array([[1.0, np.inf, -np.inf, np.nan, 3.4e38], [2.0, 1.0, -1e39, 1e40, 0.0]])
+    tf.write(tmp_path / "mixed.fits", stored)
+    image = tf.open(tmp_path / "mixed.fits")[0]
+    np.testing.assert_array_equal(image.read(0, dtype="float32"), stored[0].astype("f4"))
+    with pytest.raises(tf.UsageError, match="found 2 outside it"):
+        image.read(dtype="float32")
+    with pytest.raises(tf.UsageError, match="found 2 outside it"):
+        tf.evaluate("a * 1", a=image, dtype="float64").read(dtype="float32")

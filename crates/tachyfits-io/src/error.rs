@@ -440,7 +440,7 @@ impl IoError {
             IoError::Threads { .. } => {
                 "use fewer threads ({threads=1|--threads 1}), or raise the limit on processes"
             }
-            IoError::Values { .. } => "compute in float64, or scale the values first",
+            IoError::Values { .. } => "use float64, or scale the values first",
             IoError::Cancelled => "run it again for the result",
         }
     }

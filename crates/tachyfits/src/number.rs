@@ -31,6 +31,11 @@ pub(crate) fn sums_stay_in_f32(from: &Encoding, weights: &[f64]) -> bool {
     is_exact_in_f32(from) && positive && largest(from) * gain <= most
 }
 
+/// Whether f32 has room for every finite value of the encoding.
+pub(crate) fn fits_f32(from: &Encoding) -> bool {
+    largest(from) <= f64::from(f32::MAX)
+}
+
 /// No finite value of the encoding is larger.
 fn largest(from: &Encoding) -> f64 {
     let stored = match from.pixel {

@@ -1,9 +1,10 @@
 //! Reading pixels into native arrays: each task of the plan fills its own part of the output.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tachyfits_io::Report;
 use tachyfits_io::operation::{Progress, RunOptions};
+use tachyfits_io::{IoError, Report};
 use tachyfits_kernels::{Encoding, PixelType, Tier, decode_f32, decode_f64, decode_native};
 
 use crate::error::{Error, Reason};
@@ -11,6 +12,7 @@ use crate::grid::Grid;
 use crate::image::{Image, tier};
 use crate::lines::{GridLines, LineReads, Lines, PixelBytes};
 use crate::native::read_native;
+use crate::number::fits_f32;
 use crate::section::Section;
 
 /// Type to read pixels as.
@@ -92,7 +94,8 @@ impl Image {
     /// NaN payloads and -0.0 arrive bit for bit where nothing is scaled and the type stays the same.
     ///
     /// # Errors
-    /// [`Reason::Output`] when the array has another size or type; otherwise as [`Image::stats`].
+    /// [`Reason::Output`] when the array has another size or type, [`IoError::Values`] when finite values exceed f32;
+    /// otherwise as [`Image::stats`].
     pub fn read(
         &self,
         section: &Section,
@@ -117,9 +120,23 @@ impl Image {
         }
         match (out, pixel) {
             (OutputPixels::Float32(out), PixelType::F32) => {
-                let decode =
-                    |bytes: &[u8], out: &mut [f32]| decode_f32(bytes, &encoding, tier, out);
-                self.read_lines(section, out, 1, options, decode)
+                let (fits, lost) = (fits_f32(&encoding), AtomicU64::new(0));
+                let report =
+                    self.read_lines(section, out, 1, options, |bytes, out: &mut [f32]| {
+                        decode_f32(bytes, &encoding, tier, out);
+                        if !fits {
+                            lost.fetch_add(
+                                overflows(bytes, &encoding, tier, out),
+                                Ordering::Relaxed,
+                            );
+                        }
+                    })?;
+                match lost.into_inner() {
+                    0 => Ok(report),
+                    count => {
+                        Err(IoError::Values { name: self.file_name().to_owned(), count }.into())
+                    }
+                }
             }
             (OutputPixels::Float64(out), PixelType::F64) => {
                 let decode =
@@ -210,6 +227,21 @@ impl Image {
             |_task, ()| Ok(()),
         )
     }
+}
+
+/// Counts the finite values that became infinite in f32.
+fn overflows(bytes: &[u8], encoding: &Encoding, tier: Tier, singles: &[f32]) -> u64 {
+    if !singles.iter().any(|single| single.is_infinite()) {
+        return 0;
+    }
+    let size = encoding.pixel_bytes();
+    let infinite = bytes.chunks_exact(size).zip(singles).filter(|(_, single)| single.is_infinite());
+    let finite = infinite.filter(|(bytes, _)| {
+        let mut value = [0.0];
+        decode_f64(bytes, encoding, tier, &mut value);
+        value[0].is_finite()
+    });
+    finite.count() as u64
 }
 
 /// Cuts the output into the part of each task.

@@ -131,7 +131,8 @@ class Pixels(ImageHdu):
         Raises
         ------
         UsageError
-            The section or the type makes no sense (a ValueError; an IndexError out of bounds).
+            The section or the type makes no sense (a ValueError; an IndexError out of bounds), or
+            a finite value is beyond the range of float32.
         FormatError
             The file is too short; the parts that are whole stay readable.
         IoError
